@@ -1,8 +1,8 @@
 //! Fairway runs many coding agents side by side on one repository.
 //!
-//! One SQLite store beside the code, one binary, no daemon. The modules stand on floors and import downwards only;
-//! `tests/it/floors.rs` holds the table and checks it. Say a verb and you know its files:
-//! `cli/task/claim.rs` → `actions/task/claim.rs` → `domain/task.rs` → `store/tasks.rs`.
+//! One SQLite store beside the code, one binary, no daemon. Modules have layers and import only lower ones;
+//! `tests/it/layers.rs` has the table and checks it. A command is found by its name:
+//! `cli/task/add.rs` → `actions/queue/task/add.rs` → `domain/task.rs` → `store/tasks.rs`.
 
 pub mod actions;
 pub mod adapters;

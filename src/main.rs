@@ -10,7 +10,7 @@ use fairway::{
 };
 
 fn main() -> ExitCode {
-    // A process that only waits to become a program is none of the command line's.
+    // A process that waits to exec another program does not parse the command line.
     // An agent waits for a hook's answer before every tool: it does not wait for a parser as well.
     match held_process::main_if_held().or_else(|| hooks::fast_path(std::env::args_os().skip(1))) {
         Some(code) => ExitCode::from(code),

@@ -101,7 +101,7 @@ impl Context {
     /// # Errors
     /// A variable that cannot be meant.
     pub fn task(&self) -> Result<Option<TaskId>, Refusal> {
-        self.env.var(vars::FAIRWAY_TASK_ID).map(TaskId::parse).transpose()
+        Ok(self.env.var(vars::FAIRWAY_TASK_ID).map(TaskId::parse).transpose()?)
     }
 
     /// A text that may be `-` for stdin, or come from a file, of which `-` is stdin too.

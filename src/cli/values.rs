@@ -31,7 +31,7 @@ macro_rules! reader {
     ($(#[$meta:meta])* $name:ident -> $type:ty) => {
         $(#[$meta])*
         pub fn $name(text: &str) -> Result<$type, Refusal> {
-            <$type>::parse(text)
+            Ok(<$type>::parse(text)?)
         }
     };
 }

@@ -10,9 +10,9 @@ use crate::domain::Role;
 /// The settings of the boundary to agent runtimes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentSettings {
-    /// The role under which a hook registers a session that nobody knows.
+    /// The role of a session that a hook registers.
     pub hook_role: Role,
-    /// How long a hook waits for somebody to answer a permission request.
+    /// How long a hook waits for the answer to a permission request.
     pub approval_wait: Duration,
     /// How full a context is when its session is told to hand over, 0 to 1.
     pub context_threshold: f64,

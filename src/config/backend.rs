@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::StaleAfter;
+use super::values::{StaleAfter, unknown_value};
 
 /// A configured backend.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Setup {
     /// The script, as the newer revision has it.
     #[default]
     Script,
-    /// Whoever calls it, for scripts of the older one.
+    /// The caller, for scripts of the older revision.
     Caller,
 }
 
@@ -46,7 +46,7 @@ impl Raw {
         let setup = match self.setup.as_deref() {
             None | Some("script") => Setup::Script,
             Some("caller") => Setup::Caller,
-            Some(word) => return Err(("setup", super::settings::unknown_value(word, &["script", "caller"]))),
+            Some(word) => return Err(("setup", unknown_value(word, &["script", "caller"]))),
         };
         if self.socket.as_ref().is_some_and(|socket| socket.is_empty() || socket.contains(char::is_control)) {
             return Err(("socket", "must be \"default\" or a path".to_owned()));

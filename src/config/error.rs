@@ -7,7 +7,7 @@ use thiserror::Error;
 /// A configuration that cannot be used, or a project that is not there.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "each sentence names its fields")]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum ConfigError {
     /// No `.fairway.toml` from here upwards.
     #[error("there is no Fairway project at {} or above", .from.display())]
@@ -15,7 +15,7 @@ pub enum ConfigError {
     /// A file that cannot be read.
     #[error("{} cannot be read: {source}", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
-    /// A file that is no TOML.
+    /// A file that is not TOML.
     #[error("{} is not valid TOML: {why}", .path.display())]
     Syntax { path: PathBuf, why: String },
     /// A key that does not exist.
@@ -24,7 +24,7 @@ pub enum ConfigError {
         None => String::new(),
     })]
     UnknownKey { place: String, key: String, near: Option<String> },
-    /// A value that cannot be meant.
+    /// An invalid value.
     #[error("{place}: {key}: {why}")]
     Value { place: String, key: String, why: String },
 }

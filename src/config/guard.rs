@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::settings::unknown_value;
+use super::values::unknown_value;
 use crate::{
     domain::{Role, rules::globs},
     guard::{Action, DefaultAction, RoleEntry, Rule, Rules},
@@ -58,7 +58,7 @@ impl Raw {
             let key = format!("guard.roles.{name}");
             Role::parse(&name).map_err(|why| (key.clone(), why.to_string()))?;
             if raw.allow.is_none() && raw.deny.is_empty() {
-                return Err((key, "says neither what the role may use nor what it may not".into()));
+                return Err((key, "needs allow or deny".into()));
             }
             check_tool_names(&format!("{key}.allow"), raw.allow.as_deref().unwrap_or_default())?;
             check_tool_names(&format!("{key}.deny"), &raw.deny)?;
@@ -68,7 +68,7 @@ impl Raw {
         for (place, raw) in self.rules.into_iter().enumerate() {
             let rule = raw.into_rule(place + 1)?;
             if rules.iter().any(|other| other.name == rule.name) {
-                return Err(("guard.rules[].name".into(), format!("two rules are called '{}'", rule.name)));
+                return Err(("guard.rules[].name".into(), format!("two rules have the name '{}'", rule.name)));
             }
             rules.push(rule);
         }
@@ -104,7 +104,7 @@ impl RawRule {
         }
         // An empty list says nothing, and a rule that says nothing about commands would mean every call.
         let listed = |key: &str, list: Option<Vec<String>>| match list {
-            Some(list) if list.is_empty() => Err(wrong(key, of("is empty: it can match nothing"))),
+            Some(list) if list.is_empty() => Err(wrong(key, of("is empty and matches nothing"))),
             list => Ok(list.unwrap_or_default()),
         };
         let command = listed("command", self.command)?;
@@ -112,10 +112,10 @@ impl RawRule {
         let paths = listed("paths", self.paths)?;
         let is_word = |word: &&String| word.is_empty() || word.chars().any(|c| c.is_whitespace() || c.is_control());
         if let Some(word) = command.iter().chain(&flags).find(is_word) {
-            return Err(wrong("command", of(&format!("has a word that is none: '{}'", word.escape_debug()))));
+            return Err(wrong("command", of(&format!("has the invalid argument '{}'", word.escape_debug()))));
         }
         if let Some(word) = command.iter().find(|word| word.starts_with('-')) {
-            return Err(wrong("command", of(&format!("has the flag '{word}'; flags stand in `flags`"))));
+            return Err(wrong("command", of(&format!("has the flag '{word}'; flags belong in `flags`"))));
         }
         if command.first().is_some_and(|word| word.ends_with('/')) {
             return Err(wrong("command", of("names a directory")));
@@ -133,10 +133,10 @@ impl RawRule {
             return Err(wrong("paths", of("cannot allow a command by its paths")));
         }
         if outside && !paths.is_empty() {
-            return Err(wrong("paths", of("can match nothing that is outside: they are relative to the worktree")));
+            return Err(wrong("paths", of("cannot match outside the worktree: they are relative to it")));
         }
         if self.tools.is_empty() && command.is_empty() && !outside && paths.is_empty() {
-            return Err(wrong("tools", of("says of nothing what it is about: tools, command, paths or outside")));
+            return Err(wrong("tools", of("needs one of tools, command, paths or outside")));
         }
         Ok(Rule {
             tools: self.tools,
@@ -154,7 +154,7 @@ impl RawRule {
 
 fn check_tool_names(key: &str, names: &[String]) -> Result<(), InvalidKey> {
     match names.iter().find(|name| name.is_empty() || name.chars().any(|c| c.is_whitespace() || c.is_control())) {
-        Some(name) => Err((key.to_owned(), format!("'{}' is no tool's name", name.escape_debug()))),
+        Some(name) => Err((key.to_owned(), format!("'{}' is not a valid tool name", name.escape_debug()))),
         None => Ok(()),
     }
 }
@@ -190,7 +190,7 @@ mod tests {
             ("[[rules]]\nname = \"a\"\naction = \"deny\"\ncommand = []", "guard.rules[].command"),
             ("[[rules]]\nname = \"a\"\naction = \"deny\"\ncommand = [\"git push\"]", "guard.rules[].command"),
             ("[[rules]]\nname = \"a\"\naction = \"deny\"\ntools = [\"x\"]\nflags = [\"-f\"]", "guard.rules[].flags"),
-            ("[[rules]]\nname = \"a\"\naction = \"deny\"\noutside = \"house\"", "guard.rules[].outside"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"\noutside = \"elsewhere\"", "guard.rules[].outside"),
             ("[[rules]]\nname = \"a\"\naction = \"allow\"\noutside = \"worktree\"", "guard.rules[].outside"),
             ("[[rules]]\nname = \"a\"\naction = \"deny\"\npaths = [\"/etc\"]", "guard.rules[].paths"),
         ] {

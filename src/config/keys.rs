@@ -1,4 +1,4 @@
-//! Every key of the configuration: its default, and why one would change it. The example file is made from this table.
+//! Every key of the configuration with its default and its purpose. The example file is generated from this table.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::env::vars;
 /// One key.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
-    /// Its place; `*` stands for a name that the user chose, `[]` for each of a list.
+    /// Its dotted path; `*` stands for a name that the user chose, `[]` for each element of a list.
     pub path: &'static str,
     /// Its default, as TOML; `None` when it is absent by default.
     pub default: Option<&'static str>,
@@ -15,7 +15,7 @@ pub struct Key {
     pub env: Option<&'static str>,
     /// A value to show when there is no default.
     pub sample: &'static str,
-    /// Why one would set it, in a line.
+    /// Its purpose, in one line.
     pub why: &'static str,
 }
 
@@ -30,19 +30,19 @@ const fn key_without_default(path: &'static str, sample: &'static str, why: &'st
 /// All keys, in the order of the example file.
 pub const KEYS: &[Key] = &[
     key_without_default("project.name", "\"demo\"", "shown in headings; by default the root directory's name"),
-    key("project.base_branch", "\"main\"", None, "what lanes branch from and merges are judged against"),
-    key("tasks.prefix", "\"T\"", Some(vars::FAIRWAY_TASKS_PREFIX), "ids that Fairway makes: T-1, T-2, …"),
+    key("project.base_branch", "\"main\"", None, "the branch that lanes start from and merge gates compare with"),
+    key("tasks.prefix", "\"T\"", Some(vars::FAIRWAY_TASKS_PREFIX), "prefix of generated task ids: T-1, T-2, …"),
     key(
         "claims.lease",
         "\"none\"",
         Some(vars::FAIRWAY_CLAIMS_LEASE),
-        "how long a claim lasts without a sign of life, such as \"30m\"",
+        "lease of a claim: without a heartbeat for this long, another claim may take over, such as \"30m\"",
     ),
     key(
         "claims.path_conflicts",
         "\"refuse\"",
         Some(vars::FAIRWAY_CLAIMS_PATH_CONFLICTS),
-        "a claim whose paths overlap another holder's: refuse, warn or off",
+        "a claim whose paths overlap those of another claimant: refuse, warn or off",
     ),
     key(
         "sessions.default_backend",
@@ -54,7 +54,7 @@ pub const KEYS: &[Key] = &[
         "sessions.stale_after",
         "\"30m\"",
         Some(vars::FAIRWAY_SESSIONS_STALE_AFTER),
-        "silence after which a session with nothing local to look at is stale; \"off\" for never",
+        "idle time after which a session without a local process is stale; \"off\" for never",
     ),
     key(
         "sessions.launch_timeout",
@@ -62,84 +62,92 @@ pub const KEYS: &[Key] = &[
         Some(vars::FAIRWAY_SESSIONS_LAUNCH_TIMEOUT),
         "how long a start may take before it counts as failed",
     ),
-    key("exec.parallel", "256", None, "how many background runs go on at once; the next one waits"),
-    key("exec.keep_for", "\"14d\"", None, "how long a finished run and its output are kept; \"off\" for ever"),
-    key("exec.keep_runs", "10000", None, "how many finished runs are kept"),
-    key("exec.keep_bytes", "\"1GiB\"", None, "how much of what finished runs printed is kept; \"off\" for all"),
-    key("hooks.role", "\"person\"", None, "the role under which a hook registers a session that nobody knows"),
+    key("exec.parallel", "256", None, "maximum number of jobs that run at the same time; further jobs wait"),
+    key("exec.keep_for", "\"14d\"", None, "how long a finished job and its output are kept; \"off\" for ever"),
+    key("exec.keep_runs", "10000", None, "maximum number of finished jobs that are kept"),
+    key("exec.keep_bytes", "\"1GiB\"", None, "maximum size of the output of finished jobs; \"off\" for no limit"),
+    key("hooks.role", "\"person\"", None, "the role of a session that a hook registers"),
     key(
         "hooks.approval_wait",
         "\"50s\"",
         None,
         "how long a hook waits for `approvals answer` before the provider asks",
     ),
-    key("context.pressure", "0.8", None, "how full a context is when its session is told to hand over, 0 to 1"),
+    key("context.pressure", "0.8", None, "how full a context is when its session is asked to hand over, 0 to 1"),
     key_without_default(
         "identity.refresh",
         "\"tools/credential.sh\"",
-        "shell text that prints a fresh identity as JSON before a credential expires; it is told the run on stdin",
+        "shell command that prints a fresh identity as JSON before a credential expires; the session run is on stdin",
     ),
-    key("identity.refresh_before", "\"5m\"", None, "how long before that moment"),
-    key_without_default("guard.default", "\"allow\"", "what happens to a tool call that no rule names: allow or deny"),
+    key("identity.refresh_before", "\"5m\"", None, "how long before the expiry the command runs"),
+    key_without_default(
+        "guard.default",
+        "\"allow\"",
+        "the decision for a tool call that no rule matches: allow or deny",
+    ),
     key_without_default(
         "guard.roles.*.allow",
         "[\"Read\", \"Grep\", \"mcp__docs__*\"]",
         "a role with an entry may use only these tools",
     ),
-    key_without_default("guard.roles.*.deny", "[\"WebFetch\"]", "and none of these"),
-    key_without_default("guard.rules[].name", "\"no-force-push\"", "stands in the log and in every refusal"),
+    key_without_default("guard.roles.*.deny", "[\"WebFetch\"]", "a role with an entry may not use these tools"),
+    key_without_default("guard.rules[].name", "\"no-force-push\"", "rule name, shown in the log and in denials"),
     key_without_default(
         "guard.rules[].tools",
         "[\"Bash\"]",
-        "the tools that it speaks of; every tool when it is not set",
+        "the tools that the rule applies to; every tool when it is not set",
     ),
     key_without_default(
         "guard.rules[].roles",
         "[\"backend\"]",
-        "the roles that it speaks of; every role when it is not set",
+        "the roles that the rule applies to; every role when it is not set",
     ),
     key_without_default(
         "guard.rules[].command",
         "[\"git\", \"push\"]",
-        "commands that begin with these words, wherever they hide …",
+        "commands that begin with these arguments, also inside wrappers and other shells …",
     ),
     key_without_default("guard.rules[].flags", "[\"--force\", \"-f\"]", "… and have one of these"),
     key_without_default("guard.rules[].outside", "\"worktree\"", "paths outside the session's worktree"),
     key_without_default("guard.rules[].paths", "[\".github/**\"]", "paths of this form, relative to the worktree"),
     key_without_default("guard.rules[].action", "\"deny\"", "deny or allow; deny beats allow"),
-    key_without_default("guard.rules[].reason", "\"force push is for people\"", "what the agent is told"),
-    key("gates.done.require", "[\"evidence\"]", None, "what `done` asks for"),
+    key_without_default("guard.rules[].reason", "\"force push is for people\"", "the reason that the agent gets"),
+    key("gates.done.require", "[\"evidence\"]", None, "the gates of `done`"),
     key(
         "gates.merge.require",
         "[\"evidence\", \"checks\", \"reviews\", \"handoffs_accepted\", \"no_open_questions\", \"clean_worktree\", \"based_on\"]",
         None,
-        "what `merge-ready` asks for",
+        "the gates of `merge-ready`",
     ),
     key_without_default("roles.*.provider", "\"claude\"", "the provider of a launch in this role"),
     key_without_default("roles.*.backend", "\"shell\"", "the backend of a launch in this role"),
     key_without_default("roles.*.lane", "\"platform\"", "the lane of a launch in this role"),
-    key_without_default("roles.*.command", "\"claude --model opus\"", "goes before the provider's command"),
+    key_without_default("roles.*.command", "\"claude --model opus\"", "overrides the provider's command"),
     key_without_default(
         "roles.*.env",
         "{ EXAMPLE = \"1\" }",
-        "goes over the provider's environment; an empty value unsets",
+        "is added to the provider's environment and overrides it; an empty value unsets",
     ),
     key_without_default(
         "roles.*.process_names",
         "[\"claude\", \"node\"]",
-        "these eight go before the provider's; they mean the same",
+        "this key and the seven below override the provider's keys of the same name",
     ),
     key_without_default("roles.*.prompt", "\"nudge\"", "nudge, argument or stdin"),
-    key_without_default("roles.*.ready_prompt_prefix", "\"❯\"", "the program takes input once a line begins so"),
-    key_without_default("roles.*.ready_delay_ms", "500", "or after so many milliseconds"),
-    key_without_default("roles.*.pre_start", "[\"git fetch\"]", "before the session"),
-    key_without_default("roles.*.session_setup", "[\"echo ready\"]", "once it is ready"),
-    key_without_default("roles.*.session_setup_script", "\"tools/setup.sh\"", "after session_setup"),
-    key_without_default("roles.*.session_live", "[\"echo live\"]", "after that"),
+    key_without_default(
+        "roles.*.ready_prompt_prefix",
+        "\"❯\"",
+        "the program takes input once a line of its screen begins with this",
+    ),
+    key_without_default("roles.*.ready_delay_ms", "500", "or after this delay in milliseconds"),
+    key_without_default("roles.*.pre_start", "[\"git fetch\"]", "shell commands before the session starts"),
+    key_without_default("roles.*.session_setup", "[\"echo ready\"]", "shell commands once the session is ready"),
+    key_without_default("roles.*.session_setup_script", "\"tools/setup.sh\"", "a script that runs after session_setup"),
+    key_without_default("roles.*.session_live", "[\"echo live\"]", "shell commands after the setup"),
     key_without_default(
         "providers.*.command",
         "\"claude\"",
-        "shell text that starts the program; by default the provider's name",
+        "shell command that starts the program; by default the provider's name",
     ),
     key_without_default("providers.*.env", "{ EXAMPLE = \"1\" }", "the program's environment; an empty value unsets"),
     key_without_default(
@@ -150,22 +158,22 @@ pub const KEYS: &[Key] = &[
     key_without_default(
         "providers.*.prompt",
         "\"nudge\"",
-        "how it takes a first prompt: nudge (typed once it is ready, the default), argument (its last word) or stdin (a pipe)",
+        "how the program takes its first prompt: nudge (typed once it is ready, the default), argument (the last argument) or stdin (a pipe)",
     ),
     key_without_default(
         "providers.*.ready_prompt_prefix",
         "\"❯\"",
-        "what a line of its screen begins with once it takes input; waited for at most 30 s",
+        "the program takes input once a line of its screen begins with this; waited for at most 30 s",
     ),
     key_without_default(
         "providers.*.ready_delay_ms",
         "500",
-        "how long to wait instead, where nothing else tells that it is ready",
+        "the delay in milliseconds before it takes input, when nothing else shows that it is ready",
     ),
     key_without_default(
         "providers.*.pre_start",
         "[\"git fetch\"]",
-        "shell commands before the session is made; a failure warns",
+        "shell commands before the session starts; a failure warns",
     ),
     key_without_default(
         "providers.*.session_setup",
@@ -185,7 +193,7 @@ pub const KEYS: &[Key] = &[
     key_without_default(
         "backends.*.script",
         "\"/usr/local/bin/my-backend\"",
-        "a script that speaks the exec session protocol",
+        "a backend script that implements the exec session protocol",
     ),
     key_without_default(
         "backends.*.socket",
@@ -197,7 +205,7 @@ pub const KEYS: &[Key] = &[
         "\"script\"",
         "who runs session_setup and its like: script, or caller for scripts of the older protocol",
     ),
-    key_without_default("backends.*.stale_after", "\"10m\"", "goes before sessions.stale_after"),
+    key_without_default("backends.*.stale_after", "\"10m\"", "overrides sessions.stale_after"),
     key_without_default("review_routes[].paths", "[\"migrations/**\"]", "tasks that touch these paths …"),
     key_without_default("review_routes[].domain", "\"data\"", "… need an approval in this domain"),
 ];
@@ -236,12 +244,12 @@ pub fn nearest(path: &str) -> Option<String> {
         .map(|(_, known)| known.to_owned())
 }
 
-/// The example file: every key with its default and one line of why.
+/// The example file: every key with its default and its purpose.
 #[must_use]
 pub fn example() -> String {
     let mut text = String::from(
-        "# Every key of .fairway.toml with its default. Keys that stand behind a '#' have none: the value shows the form.\n\
-         # What is not set here is looked up in .fairway/local.toml and, where a variable is named, in the environment.\n",
+        "# Every key of .fairway.toml with its default. Keys behind a '#' have no default: the value is a sample.\n\
+         # .fairway/local.toml overrides this file; a variable that is named overrides both.\n",
     );
     let mut section = String::new();
     for key in KEYS {

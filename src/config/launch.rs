@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::values::unknown_value;
 use crate::domain::{LaneName, id::Label, rules::initial_prompt::PromptDelivery};
 
 /// How a role or provider is launched.
@@ -110,7 +111,7 @@ fn parse_entry(place: &str, name: &str, raw: Raw) -> Result<LaunchSettings, (Str
     let prompt = raw.prompt.as_deref().map(|word| {
         PromptDelivery::parse(word).ok_or_else(|| {
             let all: Vec<&str> = PromptDelivery::ALL.iter().map(|way| way.as_str()).collect();
-            (at("prompt"), super::settings::unknown_value(word, &all))
+            (at("prompt"), unknown_value(word, &all))
         })
     });
     let is_name = |name: &String| !name.is_empty() && !name.contains(['/', '\n', '\0']);

@@ -14,7 +14,7 @@ use crate::env::Env;
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// Nobody set it.
+    /// The default.
     Default,
     /// A file.
     File(PathBuf),

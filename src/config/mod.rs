@@ -12,6 +12,7 @@ mod layers;
 pub mod project;
 mod settings;
 pub mod trust;
+mod values;
 
 pub use agents::AgentSettings;
 pub use backend::{Backend, Setup};
@@ -22,4 +23,5 @@ pub use keys::{KEYS, Key, example};
 pub use launch::{LaunchSettings, ProgramSettings};
 pub use layers::{Layers, SourcedValue, local_file};
 pub use project::{CONFIG_FILE, Project};
-pub use settings::{ReviewRoute, Settings, StaleAfter};
+pub use settings::{ReviewRoute, Settings};
+pub use values::StaleAfter;

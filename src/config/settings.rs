@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::{
     AgentSettings, Backend, ConfigError, JobSettings, LaunchSettings, Layers, Project, agents, backend, duration,
     guard, jobs, launch,
+    values::{StaleAfter, unknown_value},
 };
 use crate::{
     domain::{
@@ -16,15 +17,6 @@ use crate::{
     },
     guard::Rules,
 };
-
-/// How long a session may be silent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StaleAfter {
-    /// This long.
-    After(Duration),
-    /// For ever.
-    Never,
-}
 
 /// Paths whose tasks need an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +36,7 @@ pub struct Settings {
     pub base_branch: String,
     /// What made ids begin with.
     pub prefix: String,
-    /// How long a claim lasts without a sign of life; `None` for ever.
+    /// The lease of claims; `None` for claims without a lease.
     pub lease: Option<Duration>,
     /// What to make of overlapping paths.
     pub path_policy: PathPolicy,
@@ -58,7 +50,7 @@ pub struct Settings {
     pub jobs: JobSettings,
     /// Hooks, context and identity.
     pub agents: AgentSettings,
-    /// What agents' tool calls may do; `None`: nothing is said, and nobody is asked.
+    /// The guard rules; `None`: there is no guard.
     pub guard: Option<Arc<Rules>>,
     /// What `done` asks for.
     pub done_gates: Vec<Gate>,
@@ -146,7 +138,7 @@ impl Settings {
     /// The settings that the layers of a project make.
     ///
     /// # Errors
-    /// [`ConfigError::Value`] for a value that cannot be meant.
+    /// [`ConfigError::Value`] for an invalid value.
     pub fn from_layers(layers: &Layers, project: &Project) -> Result<Self, ConfigError> {
         let place = "the configuration";
         let raw: Raw = layers.merged().try_into().map_err(|error: toml::de::Error| ConfigError::Value {
@@ -243,9 +235,4 @@ impl Settings {
 
 fn gate_names(gates: &[Gate]) -> Vec<&'static str> {
     gates.iter().map(|gate| gate.as_str()).collect()
-}
-
-/// A sentence that names every known word.
-pub(super) fn unknown_value(word: &str, known: &[&str]) -> String {
-    format!("'{}' is none of {}", word.escape_debug(), known.join(", "))
 }

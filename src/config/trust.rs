@@ -115,12 +115,12 @@ pub fn check(env: &Env, project: &Project, layers: &Layers, settings: &Settings)
         }
     };
     match load_record(env, &now.root) {
-        Ok(None) => Trust::Untrusted(format!("{} names programs, and was never trusted here", project.root.display())),
+        Ok(None) => Trust::Untrusted(format!("{} names programs, and was never trusted", project.root.display())),
         Ok(Some(then)) => match first_change(&then, &now) {
             None => Trust::Trusted,
             Some(path) => Trust::Untrusted(format!("{} has changed since it was trusted", path.display())),
         },
-        Err(error) => Trust::Untrusted(format!("what was trusted cannot be read: {error}")),
+        Err(error) => Trust::Untrusted(format!("the trust record cannot be read: {error}")),
     }
 }
 
@@ -135,15 +135,15 @@ pub enum GuardTrust {
     Untrusted(String),
 }
 
-/// How the guard rules stand. Rules that were trusted and are gone by now are doubtful: whoever is bound by them may have
-/// taken them away.
+/// The trust state of the guard rules. Rules that were trusted and are now missing count as untrusted: the agent that they
+/// restrict may have removed them.
 #[must_use]
 pub fn guard_trust(env: &Env, project: &Project, layers: &Layers, settings: &Settings) -> GuardTrust {
     if settings.guard.is_some() {
         return match check(env, project, layers, settings) {
             Trust::Trusted => GuardTrust::Trusted,
             Trust::Untrusted(why) => GuardTrust::Untrusted(why),
-            Trust::NotNeeded => GuardTrust::Untrusted("nobody was asked whether they are to be trusted".to_owned()),
+            Trust::NotNeeded => GuardTrust::Untrusted("the guard rules were never trusted".to_owned()),
         };
     }
     let root = match project.root.canonicalize() {
@@ -157,7 +157,7 @@ pub fn guard_trust(env: &Env, project: &Project, layers: &Layers, settings: &Set
         Ok(_) => GuardTrust::Absent,
         // Without a home nothing was ever trusted.
         Err(_) if env.state_dir().is_none() => GuardTrust::Absent,
-        Err(error) => GuardTrust::Untrusted(format!("what was trusted cannot be read: {error}")),
+        Err(error) => GuardTrust::Untrusted(format!("the trust record cannot be read: {error}")),
     }
 }
 

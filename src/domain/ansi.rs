@@ -14,43 +14,43 @@ pub fn visible_text(output: &str) -> String {
 /// Text without what moves, colours and names things; line ends and tabs stay.
 #[must_use]
 pub fn strip_escapes(output: &str) -> String {
-    let mut letters = output.chars();
+    let mut chars = output.chars();
     let mut plain = String::with_capacity(output.len());
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\u{1b}' => match letters.next() {
-                Some('[') => skip_csi(&mut letters),
-                Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut letters),
+    while let Some(character) = chars.next() {
+        match character {
+            '\u{1b}' => match chars.next() {
+                Some('[') => skip_csi(&mut chars),
+                Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut chars),
                 // Character sets and the like have one more.
-                Some('(' | ')' | '*' | '+' | '#' | '%' | ' ') => drop(letters.next()),
+                Some('(' | ')' | '*' | '+' | '#' | '%' | ' ') => drop(chars.next()),
                 _ => {}
             },
-            '\u{9b}' => skip_csi(&mut letters),
+            '\u{9b}' => skip_csi(&mut chars),
             '\u{8}' => {
                 if !plain.ends_with('\n') {
                     plain.pop();
                 }
             }
-            '\n' | '\t' | '\r' => plain.push(letter),
-            letter if letter.is_control() => {}
-            letter => plain.push(letter),
+            '\n' | '\t' | '\r' => plain.push(character),
+            character if character.is_control() => {}
+            character => plain.push(character),
         }
     }
     plain
 }
 
-fn skip_csi(letters: &mut impl Iterator<Item = char>) {
-    let _ = letters.find(|letter| ('\u{40}'..='\u{7e}').contains(letter));
+fn skip_csi(chars: &mut impl Iterator<Item = char>) {
+    let _ = chars.find(|character| ('\u{40}'..='\u{7e}').contains(character));
 }
 
 /// Up to BEL or ESC and a backslash.
-fn skip_string(letters: &mut impl Iterator<Item = char>) {
-    while let Some(letter) = letters.next() {
-        if letter == '\u{7}' || letter == '\u{9c}' {
+fn skip_string(chars: &mut impl Iterator<Item = char>) {
+    while let Some(character) = chars.next() {
+        if character == '\u{7}' || character == '\u{9c}' {
             return;
         }
-        if letter == '\u{1b}' {
-            letters.next();
+        if character == '\u{1b}' {
+            chars.next();
             return;
         }
     }

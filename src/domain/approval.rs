@@ -54,7 +54,7 @@ pub struct Approval {
 }
 
 impl Approval {
-    /// Whether `by`, a session or nobody's, may answer with this. `Ok(false)`: it was answered so already.
+    /// Whether the session `by`, or a person, may answer with this. `Ok(false)`: it already has this answer.
     ///
     /// # Errors
     /// `approval_lapsed`, `already_answered`, `not_answerable`, and `own_approval` when the session that asks answers itself.

@@ -1,6 +1,6 @@
 //! Names of branches and commits, as git has them: what passes here can stand in an argument list.
 
-use super::Refusal;
+use super::{Refusal, excerpt::excerpt};
 
 /// The longest name, in bytes.
 const MAX_NAME_BYTES: usize = 200;
@@ -10,7 +10,7 @@ const MAX_NAME_BYTES: usize = 200;
 /// # Errors
 /// [`Refusal::Invalid`] naming `what`.
 pub fn check(what: &'static str, name: &str) -> Result<String, Refusal> {
-    let bad_letter = |letter: char| letter.is_control() || letter == ' ' || "~^:?*[\\".contains(letter);
+    let bad_char = |character: char| character.is_control() || character == ' ' || "~^:?*[\\".contains(character);
     let bad_part = |part: &str| {
         part.is_empty() || part.starts_with('.') || part.ends_with('.') || part.to_ascii_lowercase().ends_with(".lock")
     };
@@ -20,11 +20,10 @@ pub fn check(what: &'static str, name: &str) -> Result<String, Refusal> {
         || name == "HEAD"
         || name.contains("..")
         || name.contains("@{")
-        || name.contains(bad_letter)
+        || name.contains(bad_char)
         || name.split('/').any(bad_part);
     if bad {
-        let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
-        return Err(Refusal::invalid(what, format!("'{shown}' is not a name that git takes for a branch")));
+        return Err(Refusal::invalid(what, format!("'{}' is not a valid branch name", excerpt(name))));
     }
     Ok(name.to_owned())
 }

@@ -1,4 +1,4 @@
-//! A checkpoint: where a task stands, in the words of whoever works on it. The newest is the task's present.
+//! A checkpoint: a progress note on a task by the agent that works on it. The newest one describes the current state.
 
 use super::{SessionId, TaskId, string_enum::string_enum};
 use crate::env::Timestamp;

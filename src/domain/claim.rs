@@ -1,11 +1,11 @@
-//! A claim: who holds a task, since when, under which epoch.
+//! A claim: the exclusive right of one session or person to a task.
 
 use std::time::Duration;
 
 use super::{Role, SessionId, string_enum::string_enum};
 use crate::env::Timestamp;
 
-/// The hold on a task. Its epoch is a fencing token: it never falls and grows with every change of hands.
+/// An exclusive right to a task. Its epoch is a fencing token: it never falls and grows with every change of hands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     /// The session's id, else `user@host`.
@@ -18,7 +18,7 @@ pub struct Claim {
     pub epoch: i64,
     /// Since when.
     pub claimed_at: Timestamp,
-    /// Until when without a sign of life; `None` is for good.
+    /// When the lease ends without a heartbeat; `None` for a claim without a lease.
     pub lease_until: Option<Timestamp>,
     /// How long a renewal lasts; `None` when there is no lease.
     pub lease: Option<Duration>,
@@ -45,26 +45,26 @@ string_enum! {
     }
 }
 
-/// How a claim came to its holder.
+/// How a claim came to its claimant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Takeover {
-    /// Nobody held it.
+    /// The task had no claimant.
     Fresh,
     /// The lease of another, or one's own older one, had expired.
     Expired {
-        /// Who held it.
+        /// The previous claimant.
         from: String,
     },
-    /// It was taken from its holder, with a reason.
+    /// It was stolen from its claimant, with a reason.
     Stolen {
-        /// Who held it.
+        /// The previous claimant.
         from: String,
         /// Why.
         reason: String,
     },
-    /// Its holder handed it over.
+    /// Its claimant handed it over.
     HandedOver {
-        /// Who held it, if anybody.
+        /// The previous claimant, if there was one.
         from: Option<String>,
     },
 }

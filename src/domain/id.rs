@@ -3,15 +3,12 @@
 
 use std::fmt;
 
-use super::Refusal;
+use super::{excerpt::excerpt, invalid_value::InvalidValue};
 
 const MAX_ID_BYTES: usize = 64;
 
-fn invalid_id(what: &'static str, text: &str, why: &'static str) -> Refusal {
-    // A wrong id may be anything, a megabyte of it too: show its beginning.
-    let shown: String = text.chars().take(MAX_ID_BYTES).flat_map(char::escape_debug).collect();
-    let dots = if text.chars().nth(MAX_ID_BYTES).is_some() { "…" } else { "" };
-    Refusal::Invalid { what, why: format!("'{shown}{dots}' {why}") }
+fn invalid_id(what: &'static str, text: &str, rule: &'static str) -> InvalidValue {
+    InvalidValue { what, why: format!("'{}' {rule}", excerpt(text)) }
 }
 
 macro_rules! id {
@@ -24,8 +21,8 @@ macro_rules! id {
             /// Reads one.
             ///
             /// # Errors
-            /// [`Refusal::Invalid`] when the text is outside the alphabet or too long.
-            pub fn parse(text: &str) -> Result<Self, Refusal> {
+            /// [`InvalidValue`] when the text is outside the alphabet or too long.
+            pub fn parse(text: &str) -> Result<Self, InvalidValue> {
                 let rule: fn(&str) -> bool = $rule;
                 if text.len() <= MAX_ID_BYTES && rule(text) {
                     Ok(Self(text.to_owned()))
@@ -57,46 +54,46 @@ macro_rules! id {
 
 fn is_label(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphanumeric())
-        && text.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'))
+        && text.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '-'))
 }
 
 id!(
-    /// A task's id: letters, digits, `.`, `_`, `-`, at most 64, starting with a letter.
+    /// A task's id: characters, digits, `.`, `_`, `-`, at most 64, starting with a character.
     TaskId,
     "task id",
     |text| {
         text.starts_with(|first: char| first.is_ascii_alphabetic())
-            && text.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-'))
+            && text.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-'))
     },
-    "must start with a letter and hold only letters, digits, '.', '_' and '-', at most 64"
+    "must start with a-z or A-Z and contain only a-z, A-Z, 0-9, '.', '_' and '-', at most 64 characters"
 );
 id!(
     /// A role: who does a kind of work.
     Role,
     "role",
     is_label,
-    "must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64"
+    "must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters"
 );
 id!(
     /// A lane's name.
     LaneName,
     "lane",
     is_label,
-    "must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64"
+    "must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters"
 );
 id!(
     /// A session's short id, which is its session name too.
     SessionId,
     "session id",
     is_label,
-    "must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64"
+    "must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters"
 );
 id!(
     /// A provider, backend, domain or check: a label in the same alphabet as roles.
     Label,
     "name",
     is_label,
-    "must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64"
+    "must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters"
 );
 
 #[cfg(test)]

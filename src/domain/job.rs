@@ -1,37 +1,10 @@
-//! A background run: a command that outlives the call that asked for it.
+//! A job: a background command that outlives the call that started it.
 
 use std::fmt;
 
-use super::{Refusal, SessionId, string_enum::string_enum};
+pub use super::status::JobStatus;
+use super::{Refusal, SessionId, excerpt::excerpt, string_enum::string_enum};
 use crate::env::Timestamp;
-
-string_enum! {
-    /// How far a run came.
-    JobStatus {
-        Queued => "queued",
-        Starting => "starting",
-        Running => "running",
-        Succeeded => "succeeded",
-        Failed => "failed",
-        Canceled => "canceled",
-        TimedOut => "timed_out",
-        Lost => "lost",
-    }
-}
-
-impl JobStatus {
-    /// Nothing will change any more.
-    #[must_use]
-    pub const fn is_final(self) -> bool {
-        matches!(self, Self::Succeeded | Self::Failed | Self::Canceled | Self::TimedOut | Self::Lost)
-    }
-
-    /// Somebody looks after it, or should.
-    #[must_use]
-    pub const fn is_active(self) -> bool {
-        matches!(self, Self::Starting | Self::Running)
-    }
-}
 
 string_enum! {
     /// What becomes of a run whose supervisor died: run again, or never a second time.
@@ -46,10 +19,10 @@ string_enum! {
 /// How often a run is begun at most.
 pub const MAX_ATTEMPTS: i64 = 3;
 
-/// How much of a run's output is kept when nobody says, in bytes.
+/// How much of a job's output is kept by default, in bytes.
 pub const DEFAULT_OUTPUT_BYTES: u64 = 1 << 20;
 
-/// A run's id: a `UUIDv7`, in lower case.
+/// A job's id: a `UUIDv7`, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(uuid::Uuid);
 
@@ -63,12 +36,11 @@ impl JobId {
     /// Reads a whole one.
     ///
     /// # Errors
-    /// [`Refusal::Invalid`] when it is no UUID.
+    /// [`Refusal::Invalid`] when it is not a UUID.
     pub fn parse(text: &str) -> Result<Self, Refusal> {
-        uuid::Uuid::parse_str(text).map(Self).map_err(|_| {
-            let shown: String = text.chars().take(64).flat_map(char::escape_debug).collect();
-            Refusal::invalid("run id", format!("'{shown}' is not a UUID"))
-        })
+        uuid::Uuid::parse_str(text)
+            .map(Self)
+            .map_err(|_| Refusal::invalid("job id", format!("'{}' is not a UUID", excerpt(text))))
     }
 
     /// Its sixteen bytes.
@@ -100,7 +72,7 @@ pub struct TerminalSize {
     pub cols: u16,
 }
 
-/// The size of a run's terminal when nobody says.
+/// The default size of a job's terminal.
 pub const DEFAULT_TERMINAL_SIZE: TerminalSize = TerminalSize { rows: 24, cols: 80 };
 
 /// A run.
@@ -112,7 +84,7 @@ pub struct Job {
     pub id: JobId,
     /// Under which key its messages wait; need not be a session that Fairway knows.
     pub session: Option<SessionId>,
-    /// Runs of one queue run one after the other; without one it waits for nobody.
+    /// Jobs of one queue run one after another; a job without a queue starts at once.
     pub queue: Option<String>,
     /// How far it came.
     pub status: JobStatus,
@@ -120,7 +92,7 @@ pub struct Job {
     pub command: String,
     /// Where it runs.
     pub cwd: String,
-    /// Whether whoever asked went on meanwhile.
+    /// Whether the caller continued without waiting.
     pub background: bool,
     /// The size of its terminal, when it has one.
     pub pty: Option<TerminalSize>,
@@ -136,7 +108,7 @@ pub struct Job {
     pub host: String,
     /// The boot that its numbers belong to.
     pub boot_id: String,
-    /// Who looks after it: the supervisor, or whoever is just making it.
+    /// The process that is responsible for it: the supervisor, or the process that creates it.
     pub supervisor_pid: Option<i64>,
     /// That process's start time, in the kernel's ticks since boot.
     pub supervisor_started: Option<i64>,

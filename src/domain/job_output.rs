@@ -32,7 +32,7 @@ pub enum NewItem {
         payload: String,
         /// Particulars, as the text of a JSON object with at least `event`.
         meta: String,
-        /// The key of the message that the run's session is owed.
+        /// The key of the notification that is pending for the job's session.
         notification_key: Option<String>,
     },
 }

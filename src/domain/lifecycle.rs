@@ -31,7 +31,7 @@ impl LifecycleEvent {
     }
 
     /// Whether a report of this moment is news, when the newest one so far was of that moment. An end is news whenever it
-    /// is heard of: nothing of the same run can come after it.
+    /// is reported: nothing of the same session run can follow it.
     #[must_use]
     pub fn is_newer(self, at: Timestamp, newest: Option<Timestamp>) -> bool {
         self == Self::Stopped || newest.is_none_or(|newest| at >= newest)

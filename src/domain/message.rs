@@ -1,45 +1,12 @@
 //! A message to a session, lane or role, with a receipt.
 
+pub use super::status::{Channel, MessageStatus};
 use super::{LaneName, Role, SessionId, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
     /// How much it may interrupt.
     Priority { Normal => "normal", Urgent => "urgent", System => "system" }
-}
-
-string_enum! {
-    /// How far it came.
-    MessageStatus {
-        Queued => "queued",
-        Offered => "offered",
-        Acknowledged => "acknowledged",
-        Expired => "expired",
-        Withdrawn => "withdrawn",
-    }
-}
-
-string_enum! {
-    /// By which way a message was offered, in the order in which ways are tried.
-    Channel {
-        Stream => "stream",
-        Tool => "tool",
-        TurnEnd => "turn_end",
-        TurnStart => "turn_start",
-        Wake => "wake",
-        Nudge => "nudge",
-        Inbox => "inbox",
-        Checkpoint => "checkpoint",
-    }
-}
-
-impl Channel {
-    /// Whether its reader comes by itself, and by coming again says that it has read what it was shown before. By the other
-    /// ways a message is brought to it, and whoever brings it says when that is done.
-    #[must_use]
-    pub const fn is_pull(self) -> bool {
-        matches!(self, Self::Inbox | Self::Checkpoint)
-    }
 }
 
 impl Priority {
@@ -64,7 +31,7 @@ pub const NEVER_EXPIRES: Timestamp = Timestamp::from_millis(253_402_300_799_000)
 /// The sources under which people write. What comes from any other is a program's text, and so is what a session sends.
 pub const HUMAN_SOURCES: &[&str] = &["mail", "nudge"];
 
-/// To whom: exactly one.
+/// The recipient: exactly one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recipient {
     /// This session; it need not be known to Fairway.
@@ -111,7 +78,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// Whether somebody is being shown it, or has been and may still say so.
+    /// Whether an offer is open: a reader got it and may still acknowledge it.
     #[must_use]
     pub fn is_offered(&self, now: Timestamp) -> bool {
         self.status == MessageStatus::Offered && self.offered_until.is_some_and(|until| until > now)

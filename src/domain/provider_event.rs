@@ -58,8 +58,8 @@ impl ProviderState {
         if text.len() > MAX_STATE_BYTES {
             return None;
         }
-        let letters = text.chars().filter(|letter| !matches!(letter, '_' | '-'));
-        let word: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
+        let chars = text.chars().filter(|character| !matches!(character, '_' | '-'));
+        let word: String = chars.map(|character| character.to_ascii_lowercase()).collect();
         Some(match word.as_str() {
             "started" => Self::Started,
             "running" | "active" | "inprogress" => Self::Running,

@@ -1,18 +1,17 @@
-//! Every way in which a rule says no. The sentence is here; the exit code and the next step are in `actions::failure`.
+//! Every refusal by a rule, with its message and code. Exit codes and hints are in `actions::core::errors`.
 
 use thiserror::Error;
 
 use super::{
     LaneName, Role, SessionId, TaskId,
-    job::JobStatus,
-    message::{Channel, MessageStatus},
-    rules::gate::GateReport,
-    session::SessionStatus,
-    task::{NotReadyReason, TaskStatus},
+    blocker::GateReport,
+    invalid_value::InvalidValue,
+    not_ready::NotReadyReason,
+    status::{Channel, JobStatus, MessageStatus, SessionStatus, TaskStatus},
 };
 use crate::env::Timestamp;
 
-/// A ready task that a bare `claim` passed over, and the code of the rule that barred it.
+/// A ready task that `claim` without an id skipped, and the code of the rule that excluded it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedTask {
     /// The task.
@@ -21,135 +20,129 @@ pub struct SkippedTask {
     pub code: &'static str,
 }
 
-/// A rule's no.
+/// A command refused by a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "each sentence names its fields")]
+#[expect(missing_docs, reason = "each message names its fields")]
 pub enum Refusal {
-    /// A value that cannot be meant.
+    /// An invalid value.
     #[error("{what} {why}")]
     Invalid { what: &'static str, why: String },
-    /// A line of a file that cannot be meant.
+    /// An invalid line of a file.
     #[error("line {line}: {why}")]
     Line { line: usize, why: String },
-    /// Words that do not go together.
+    /// Arguments or fields that exclude each other or are missing.
     #[error("{why}")]
     Usage { why: String },
-    /// No such thing.
+    /// The object does not exist; `near` has ids of similar spelling.
     #[error("there is no {noun} '{id}'")]
     NotFound { noun: &'static str, id: String, near: Vec<String> },
-    /// No such things.
+    /// Several objects do not exist.
     #[error("there are no such {noun}s: {}", .ids.join(", "))]
     NoneFound { noun: &'static str, ids: Vec<String> },
-    /// Several such things.
-    #[error("{noun} '{id}' could be any of {}", .found.join(", "))]
+    /// An abbreviated id that fits several objects.
+    #[error("{noun} '{id}' is ambiguous: it fits {}", .found.join(", "))]
     Ambiguous { noun: &'static str, id: String, found: Vec<String> },
-    /// A thing of that name is there already.
-    #[error("{noun} '{id}' exists already")]
+    /// The id or name is taken.
+    #[error("{noun} '{id}' already exists")]
     AlreadyExists { noun: &'static str, id: String },
-    /// A thing that others point at.
+    /// The object is referenced by others.
     #[error("{noun} '{id}' is in use: {by}")]
     InUse { noun: &'static str, id: String, by: String },
-    /// A lane whose worktree holds what exists nowhere else.
-    #[error("the lane {lane} is kept: {why}")]
+    /// The worktree of the lane has work that exists nowhere else.
+    #[error("cannot remove the lane {lane}: {why}")]
     UnsavedWork { lane: LaneName, why: String },
-    /// Held by somebody else.
-    #[error("{task} is held by {by} since {since}")]
+    /// Another claimant has the task.
+    #[error("{task} is claimed by {by} since {since}")]
     AlreadyClaimed { task: TaskId, by: String, since: Timestamp },
-    /// Held by the very caller.
-    #[error("{task} is yours already, under epoch {epoch}")]
+    /// The caller has the task.
+    #[error("{task} is already claimed by you (epoch {epoch})")]
     AlreadyClaimedByYou { task: TaskId, epoch: i64 },
     /// The caller's claim has been superseded.
-    #[error("your claim on {task} has epoch {yours}, but {} since epoch {current}", match .by {
-        Some(by) => format!("{by} holds it"),
-        None => "it has changed hands".to_owned(),
-    })]
+    #[error("your claim on {task} is stale: its epoch is {yours}, the task is at epoch {current}{}", claimed_by(.by.as_deref()))]
     StaleClaim { task: TaskId, yours: i64, current: i64, by: Option<String> },
-    /// A handoff that was made under an older claim.
-    #[error("handoff {id} was made under epoch {made} of {task}, but {} since epoch {current}", match .by {
-        Some(by) => format!("{by} holds it"),
-        None => "it has changed hands".to_owned(),
-    })]
+    /// A handoff that was created under an older claim.
+    #[error("handoff {id} is stale: its epoch is {made}, {task} is at epoch {current}{}", claimed_by(.by.as_deref()))]
     StaleHandoff { id: i64, task: TaskId, made: i64, current: i64, by: Option<String> },
-    /// Somebody else's to finish, block or release.
-    #[error("{task} is held by {by}, not by {you}")]
+    /// Only the claimant may finish, block or release the task.
+    #[error("{task} is claimed by {by}, not by you ({you})")]
     NotClaimant { task: TaskId, by: String, you: String },
     /// A transition that does not exist.
-    #[error("{task} is {status}; it cannot be {verb} from there")]
+    #[error("{task} is {status} and cannot be {verb}")]
     WrongState { task: TaskId, status: TaskStatus, verb: &'static str },
     /// Unfinished dependencies.
-    #[error("{task} waits: {}", .waiting.iter().map(|one| one.message.as_str()).collect::<Vec<_>>().join("; "))]
+    #[error("{task} has unfinished dependencies: {}", .waiting.iter().map(|reason| reason.message.as_str()).collect::<Vec<_>>().join("; "))]
     DepsOpen { task: TaskId, waiting: Vec<NotReadyReason> },
-    /// For another role.
+    /// The task needs another role.
     #[error("{task} is for the role {wants}; {}", match .have {
         Some(have) => format!("you act as {have}"),
-        None => "you named none".to_owned(),
+        None => "no role is set".to_owned(),
     })]
     RoleMismatch { task: TaskId, wants: Role, have: Option<Role> },
-    /// For another lane.
+    /// The task belongs to another lane.
     #[error("{task} belongs to the lane {wants}; you work in {have}")]
     LaneMismatch { task: TaskId, wants: LaneName, have: LaneName },
-    /// The lane takes no claims now.
+    /// The lane is paused.
     #[error("the lane {lane} is paused")]
     LanePaused { lane: LaneName },
-    /// The lane takes no claims any more.
+    /// The lane is closed.
     #[error("the lane {lane} is closed")]
     LaneClosed { lane: LaneName },
-    /// The lane's limit is reached.
-    #[error("the lane {lane} holds {held} of {limit} tasks")]
+    /// The lane's WIP limit is reached.
+    #[error("the lane {lane} is full: {held} of {limit} tasks are claimed")]
     LaneFull { lane: LaneName, held: i64, limit: i64 },
-    /// Somebody else works on the same files.
-    #[error("{task} touches '{path}', and {other}, held by {by}, touches '{other_path}'")]
+    /// The paths overlap those of another claimant's task.
+    #[error("{task} touches '{path}', which overlaps '{other_path}' of {other} (claimed by {by})")]
     PathConflict { task: TaskId, path: String, other: TaskId, other_path: String, by: String },
-    /// The session cannot act any more.
-    #[error("the session {session} is {status}; that is final")]
+    /// The session has ended or failed.
+    #[error("the session {session} has {status} and cannot be changed")]
     SessionFinal { session: SessionId, status: SessionStatus },
-    /// The session's program is not there any more, though nothing says yet that it has ended.
-    #[error("the session {session} is recorded as {status}, but its backend says that it does not run")]
+    /// The backend does not run the session, although its record is open.
+    #[error("the session {session} is recorded as {status}, but its backend reports that it is not running")]
     SessionExited { session: SessionId, status: SessionStatus },
-    /// A session of another task, run or role.
+    /// The session belongs to another task, session run or role.
     #[error("{why}")]
     SessionMismatch { why: String },
-    /// A record that was answered already.
-    #[error("{noun} {id} is {status} already")]
+    /// The record is already answered.
+    #[error("{noun} {id} is already {status}")]
     AlreadyAnswered { noun: &'static str, id: i64, status: &'static str },
-    /// An approval that its provider does not wait for any more.
-    #[error("approval {id} has lapsed{}", .why.as_ref().map(|why| format!(": {why}")).unwrap_or_default())]
+    /// The provider no longer waits for the approval.
+    #[error("approval {id} is no longer pending{}", .why.as_ref().map(|why| format!(": {why}")).unwrap_or_default())]
     ApprovalLapsed { id: i64, why: Option<String> },
-    /// An approval whose provider asks the person itself.
-    #[error("no answer from here reaches {provider} for approval {id}: it asks in its own window")]
+    /// The provider takes the answer only in its own window.
+    #[error("approval {id} cannot be answered from here: {provider} asks in its own window")]
     NotAnswerable { id: i64, session: SessionId, provider: String },
-    /// An approval that the session that asks would give itself.
-    #[error("approval {id} is asked by {session} itself; somebody else answers it")]
+    /// A session would approve its own request.
+    #[error("session {session} cannot answer its own approval request {id}")]
     SelfApproval { id: i64, session: SessionId },
-    /// A provider's settings that cannot be meant.
-    #[error("{path} {why}; it was left as it is")]
+    /// A provider's settings file is invalid.
+    #[error("{path} {why}; it was not changed")]
     InvalidSettings { path: String, why: String },
     /// A handoff to another role or lane.
     #[error("handoff {id} is for the {} {wants}; you {} {have}", if *.is_role { "role" } else { "lane" },
         if *.is_role { "act as" } else { "work in" })]
     NotForYou { id: i64, wants: String, have: String, is_role: bool },
-    /// Somebody else's to take back.
-    #[error("{noun} {id} was made by {by}, not by {you}")]
+    /// Only the creator may withdraw the record.
+    #[error("{noun} {id} was created by {by}, not by you ({you})")]
     NotCreator { noun: &'static str, id: i64, by: String, you: String },
-    /// Gates that are not passed.
-    #[error("{} is not ready: {}", .0.task, .0.blockers.iter().map(|one| one.message.as_str()).collect::<Vec<_>>().join("; "))]
+    /// Gates have blockers.
+    #[error("{} is not ready: {}", .0.task, .0.blockers.iter().map(|blocker| blocker.message.as_str()).collect::<Vec<_>>().join("; "))]
     GateBlocked(GateReport),
-    /// A dependency or parent that leads back to itself.
-    #[error("that would close a circle: {}", .path.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" → "))]
+    /// A dependency or parent would close a cycle.
+    #[error("that would close a cycle: {}", .path.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" → "))]
     Cycle { path: Vec<TaskId> },
-    /// Nothing to claim.
-    #[error("{}", if .skipped.is_empty() { "nothing is ready".to_owned() } else {
-        format!("nothing is ready for you; {} ready task(s) are barred by rules", .skipped.len())
+    /// No task can be claimed.
+    #[error("{}", if .skipped.is_empty() { "no task is ready".to_owned() } else {
+        format!("no claimable task: {} ready task(s) are excluded by role, lane or path rules", .skipped.len())
     })]
     NothingReady { skipped: Vec<SkippedTask> },
-    /// Nothing came in time.
+    /// A wait timed out.
     #[error("nothing arrived within {within}")]
     WaitTimedOut { within: String },
-    /// A prompt that nobody has acknowledged.
+    /// The session has not acknowledged the prompt.
     #[error("prompt {id} is not acknowledged: {}", match (.status, .way) {
         (MessageStatus::Expired | MessageStatus::Withdrawn, _) => format!("it is {}", .status),
-        (_, Some(way)) => format!("after {within} it is {} by way of {way}", .status),
+        (_, Some(way)) => format!("after {within} it is {} (via {way})", .status),
         (_, None) => format!("after {within} it is {}", .status),
     })]
     NotAcknowledged { id: i64, status: MessageStatus, way: Option<Channel>, within: String },
@@ -159,41 +152,43 @@ pub enum Refusal {
     /// An `--event-id` that was used for something else.
     #[error("the event id '{id}' was used for another event of this session")]
     EventReused { id: String },
-    /// A `--request-id` whose command was begun and has no answer yet.
-    #[error("the request '{id}' was begun and has no answer: {became}; nothing was started again")]
+    /// The command of this `--request-id` was started and has no result yet.
+    #[error("request '{id}' is in progress or was interrupted: {became}; it was not started again")]
     RequestPending { id: String, became: String, running: bool },
-    /// A background run that is over.
-    #[error("the run {run} has ended ({status})")]
+    /// The job has ended.
+    #[error("job {run} has ended ({status})")]
     JobFinal { run: String, status: JobStatus },
-    /// A background run that waits for its turn.
-    #[error("the run {run} waits in its queue: it reads nothing yet")]
+    /// The job has not started.
+    #[error("job {run} is queued and reads no input yet")]
     JobQueued { run: String },
-    /// A background run that nothing can be typed to.
-    #[error("the run {run} has no terminal to type into: it was started without --pty")]
+    /// The job has no terminal.
+    #[error("job {run} has no terminal: it was started without --pty")]
     NoTerminal { run: String },
-    /// A background run whose program does not read what is typed.
-    #[error(
-        "the input of run {run} is full, its program does not read it: of what was to be typed it took {taken} bytes"
-    )]
+    /// The program of the job does not read its terminal.
+    #[error("the input of job {run} is full because its program does not read it; {taken} bytes were written")]
     InputFull { run: String, taken: usize },
-    /// A background run whose supervisor died.
-    #[error("nobody looks after the run {run}: its supervisor is gone")]
+    /// The supervisor of the job died.
+    #[error("job {run} has no supervisor: its supervisor died")]
     JobUnsupervised { run: String },
-    /// A background run whose supervisor lives, and says nothing.
-    #[error("the supervisor of the run {run} does not answer")]
+    /// The supervisor of the job is alive and does not answer.
+    #[error("the supervisor of job {run} does not answer")]
     JobUnresponsive { run: String },
-    /// Another server serves here.
-    #[error("a server listens at {place} already")]
+    /// Another server uses the address.
+    #[error("a server is already listening at {place}")]
     ServeRunning { place: String },
-    /// A tool call that must not be made.
+    /// The guard denied the tool call.
     #[error("{}{reason}", rule.as_ref().map(|rule| format!("{rule}: ")).unwrap_or_default())]
     GuardDenied { reason: String, rule: Option<String> },
-    /// A program that this would run has not been trusted here.
+    /// The configuration names programs and is not trusted.
     #[error("{why}")]
     Untrusted { why: String },
-    /// A store or local file that came with the repository.
-    #[error("{path} is tracked by git: whoever committed it would speak for you")]
+    /// The store or the local configuration is tracked by git.
+    #[error("{path} is tracked by git: a committed copy could act in your name")]
     TrackedByGit { path: String },
+}
+
+fn claimed_by(claimant: Option<&str>) -> String {
+    claimant.map(|claimant| format!(" (claimed by {claimant})")).unwrap_or_default()
 }
 
 impl Refusal {
@@ -251,15 +246,21 @@ impl Refusal {
         }
     }
 
-    /// `NotFound`, with near ids to suggest.
+    /// [`Refusal::NotFound`] without suggestions.
     #[must_use]
     pub fn not_found(noun: &'static str, id: impl Into<String>) -> Self {
         Self::NotFound { noun, id: id.into(), near: Vec::new() }
     }
 
-    /// `Invalid`.
+    /// [`Refusal::Invalid`].
     #[must_use]
     pub fn invalid(what: &'static str, why: impl Into<String>) -> Self {
         Self::Invalid { what, why: why.into() }
+    }
+}
+
+impl From<InvalidValue> for Refusal {
+    fn from(InvalidValue { what, why }: InvalidValue) -> Self {
+        Self::Invalid { what, why }
     }
 }

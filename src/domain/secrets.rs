@@ -68,11 +68,11 @@ pub fn mask(text: &str) -> String {
             rest = after;
             continue;
         }
-        let word = rest.find(|letter: char| !is_token_char(letter)).unwrap_or(rest.len());
+        let word = rest.find(|character: char| !is_token_char(character)).unwrap_or(rest.len());
         if word == 0 {
-            let mut letters = rest.chars();
-            shown.extend(letters.next());
-            rest = letters.as_str();
+            let mut chars = rest.chars();
+            shown.extend(chars.next());
+            rest = chars.as_str();
             continue;
         }
         let (this, after) = rest.split_at(word);
@@ -85,7 +85,9 @@ pub fn mask(text: &str) -> String {
 
 /// The word as it may be shown, and what follows it and was not used up with it.
 fn mask_token<'a>(word: &str, after: &'a str) -> (String, &'a str) {
-    let ends = |letter: char| letter.is_whitespace() || letter.is_control() || matches!(letter, '"' | '\'' | ',' | ';');
+    let ends = |character: char| {
+        character.is_whitespace() || character.is_control() || matches!(character, '"' | '\'' | ',' | ';')
+    };
     if let Some(value) = after.strip_prefix('=').filter(|_| is_secret_name(word)) {
         let (quote, value) = match value.chars().next() {
             Some(quote @ ('"' | '\'')) => (quote.to_string(), value.get(1..).unwrap_or_default()),
@@ -109,7 +111,7 @@ fn mask_token<'a>(word: &str, after: &'a str) -> (String, &'a str) {
         }
     }
     if let Some(address) = after.strip_prefix("://") {
-        let host = address.find(|letter: char| ends(letter) || letter == '/').unwrap_or(address.len());
+        let host = address.find(|character: char| ends(character) || character == '/').unwrap_or(address.len());
         let login = address.get(..host).and_then(|login| login.rfind('@'));
         let user = login.and_then(|at| address.get(..at)?.find(':'));
         if let (Some(at), Some(colon)) = (login, user) {
@@ -124,8 +126,8 @@ fn mask_token<'a>(word: &str, after: &'a str) -> (String, &'a str) {
     }
 }
 
-fn is_token_char(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.')
+fn is_token_char(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.')
 }
 
 /// What follows a private key's block that begins here.

@@ -1,26 +1,8 @@
-//! A session: a provider attached to a lane. Two axes: whether it lives, and what it does.
+//! A session: a registered agent process over its life. Its status says whether it is alive, its activity what it is doing.
 
+pub use super::status::SessionStatus;
 use super::{LaneName, Refusal, Role, SessionId, TaskId, id::Label, string_enum::string_enum};
 use crate::env::Timestamp;
-
-string_enum! {
-    /// Whether it lives.
-    SessionStatus {
-        Starting => "starting",
-        Running => "running",
-        Stale => "stale",
-        Ended => "ended",
-        Failed => "failed",
-    }
-}
-
-impl SessionStatus {
-    /// Ended and failed: a new launch is a new session.
-    #[must_use]
-    pub const fn is_final(self) -> bool {
-        matches!(self, Self::Ended | Self::Failed)
-    }
-}
 
 string_enum! {
     /// What it does, as reported; never guessed.
@@ -92,7 +74,7 @@ pub struct Session {
     pub adapter_state: Option<String>,
     /// When it was started.
     pub started_at: Timestamp,
-    /// When it last gave a sign of life.
+    /// The time of the last heartbeat.
     pub last_heartbeat_at: Option<Timestamp>,
     /// When it became final.
     pub ended_at: Option<Timestamp>,
@@ -148,7 +130,7 @@ impl Session {
         }
     }
 
-    /// When it last gave a sign of life; its start stands in.
+    /// The time of the last heartbeat, else of the start.
     #[must_use]
     pub fn last_seen(&self) -> Timestamp {
         self.last_heartbeat_at.unwrap_or(self.started_at)
@@ -171,14 +153,14 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a sign that names a run is this session's.
+    /// Whether a report with this session run belongs to this session.
     ///
     /// # Errors
     /// `session_mismatch` when it is another run's: an old process must not speak for a new one.
     pub fn check_run_id(&self, run_id: Option<&str>) -> Result<(), Refusal> {
         match run_id {
             Some(run) if run != self.run_id => Err(Refusal::SessionMismatch {
-                why: format!("the session {} is of the run {}, not of {run}", self.id, self.run_id),
+                why: format!("the session {} has the session run {}, not {run}", self.id, self.run_id),
             }),
             _ => Ok(()),
         }
@@ -193,7 +175,7 @@ impl Session {
         Ok(Self { status: SessionStatus::Running, reason: None, ..self.clone() })
     }
 
-    /// A sign of life at `now`: what was starting or stale runs.
+    /// A heartbeat at `now`: a starting or stale session becomes running.
     ///
     /// # Errors
     /// `session_final`.
@@ -213,7 +195,7 @@ impl Session {
         Ok(Self { status: SessionStatus::Stale, reason: reason.map(str::to_owned), ..self.clone() })
     }
 
-    /// The status that somebody who knows it reports: starting, running or stale.
+    /// The status as reported: starting, running or stale.
     ///
     /// # Errors
     /// `session_final`, and `session_mismatch` for the way back to starting or for a final status, which `finished`
@@ -257,7 +239,7 @@ impl Session {
         })
     }
 
-    /// What it does, as somebody reports it. A question is over when another activity is reported.
+    /// The reported activity. Another activity ends a question.
     #[must_use]
     pub fn with_activity(&self, activity: Activity, waiting_for: Option<&str>, source: &str, now: Timestamp) -> Self {
         let waiting_for = waiting_for.filter(|_| activity == Activity::RequiresAction).map(str::to_owned);

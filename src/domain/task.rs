@@ -2,45 +2,20 @@
 
 use std::time::Duration;
 
-use super::{Actor, LaneName, Refusal, Role, TaskId, claim::Claim, id::Label, string_enum::string_enum};
+use super::{Actor, LaneName, Refusal, Role, TaskId, claim::Claim, id::Label};
+pub use super::{not_ready::NotReadyReason, status::TaskStatus};
 use crate::env::Timestamp;
-
-string_enum! {
-    /// A state's name.
-    TaskStatus {
-        Todo => "todo",
-        InProgress => "in_progress",
-        Blocked => "blocked",
-        Review => "review",
-        Done => "done",
-        Cancelled => "cancelled",
-    }
-}
-
-impl TaskStatus {
-    /// Done or cancelled.
-    #[must_use]
-    pub const fn is_closed(self) -> bool {
-        matches!(self, Self::Done | Self::Cancelled)
-    }
-
-    /// Has a claimant.
-    #[must_use]
-    pub const fn is_claimed(self) -> bool {
-        matches!(self, Self::InProgress | Self::Blocked | Self::Review)
-    }
-}
 
 /// Where a task stands, with what belongs to that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskState {
-    /// Waits for somebody.
+    /// Not claimed.
     Todo,
-    /// Somebody works on it.
+    /// Claimed and worked on.
     InProgress(Claim),
-    /// Its holder waits for something.
+    /// Claimed; the claimant waits for something.
     Blocked(Claim, String),
-    /// Its holder has submitted it.
+    /// Claimed and submitted.
     Review(Claim),
     /// Finished, through its gates.
     Done(Timestamp),
@@ -90,7 +65,7 @@ pub struct Check {
     pub command: String,
 }
 
-/// The words a task is made of: everything that `add`, `edit` and `import` may set.
+/// The fields of a task: everything that `add`, `edit` and `import` may set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskFields {
     /// What is to be done, in a line.
@@ -193,7 +168,7 @@ impl Task {
     /// in_progress, blocked, review → todo.
     ///
     /// # Errors
-    /// `wrong_state` when nobody holds it.
+    /// `wrong_state` when it has no claimant.
     pub fn released(&self) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::InProgress(_) | TaskState::Blocked(..) | TaskState::Review(_) => Ok(TaskState::Todo),
@@ -252,7 +227,7 @@ impl Task {
     pub fn done(&self, now: Timestamp) -> Result<TaskState, Refusal> {
         match &self.state {
             TaskState::InProgress(_) | TaskState::Review(_) => Ok(TaskState::Done(now)),
-            _ => Err(self.wrong_state("done")),
+            _ => Err(self.wrong_state("marked done")),
         }
     }
 
@@ -281,31 +256,6 @@ impl Task {
 
 fn without_lease(claim: &Claim) -> Claim {
     Claim { lease_until: None, lease: None, ..claim.clone() }
-}
-
-/// Why a task is not ready: one thing that stands in its way.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotReadyReason {
-    /// The kind of obstacle, as a code: `dep_open`, `dep_cancelled`, `dep_absent`.
-    pub code: &'static str,
-    /// The task it waits for.
-    pub id: TaskId,
-    /// A sentence.
-    pub message: String,
-}
-
-impl NotReadyReason {
-    /// What a dependency of this status (`None`: absent from the store) puts in the way; `None` when it is done.
-    #[must_use]
-    pub fn for_dependency(id: TaskId, status: Option<TaskStatus>) -> Option<Self> {
-        let (code, message) = match status {
-            Some(TaskStatus::Done) => return None,
-            Some(TaskStatus::Cancelled) => ("dep_cancelled", format!("{id} was cancelled, so it will not be done")),
-            Some(status) => ("dep_open", format!("{id} is {status}")),
-            None => ("dep_absent", format!("{id} is not in this store")),
-        };
-        Some(Self { code, id, message })
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What is typed to a run: text, keys by their names, pastes, bytes, the end of input, a new size of its terminal.
 
-use super::{Refusal, job::TerminalSize, terminal_keys};
+use super::{Refusal, excerpt::excerpt, job::TerminalSize, terminal_keys};
 
 /// The most that one call types, in bytes.
 pub const MAX_INPUT_BYTES: usize = 1 << 20;
@@ -9,8 +9,6 @@ pub const MAX_TERMINAL_DIMENSION: u16 = 10_000;
 
 /// The beginning and the end of a paste to a program that wants to tell it from typing.
 const BRACKETED_PASTE: (&[u8], &[u8]) = (b"\x1b[200~", b"\x1b[201~");
-/// How much of a wrong word is shown, in characters.
-const MAX_DISPLAYED_CHARS: usize = 64;
 
 /// One thing that is typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +37,7 @@ impl TerminalInput {
             Some(_) => Ok(Self::Key(name.to_owned())),
             None => {
                 let why =
-                    format!("'{}' is no key: keys have tmux's names, as Enter, C-c, M-x, S-Up, F5", excerpt(name));
+                    format!("'{}' is not a key; use tmux key names such as Enter, C-c, M-x, S-Up or F5", excerpt(name));
                 Err(Refusal::Usage { why })
             }
         }
@@ -109,7 +107,10 @@ pub fn parse_terminal_size(text: &str) -> Result<TerminalSize, Refusal> {
         Some(TerminalSize { rows: number(rows)?, cols: number(cols)? })
     };
     read().ok_or_else(|| Refusal::Usage {
-        why: format!("'{}' is no size: ROWSxCOLS, each from 1 to {MAX_TERMINAL_DIMENSION}, as 24x80", excerpt(text)),
+        why: format!(
+            "'{}' is not a size; use ROWSxCOLS such as 24x80, each from 1 to {MAX_TERMINAL_DIMENSION}",
+            excerpt(text)
+        ),
     })
 }
 
@@ -124,20 +125,12 @@ pub fn check(inputs: &[TerminalInput]) -> Result<(), Refusal> {
     }
     let bytes: usize = inputs.iter().map(|input| input.bytes(true, false).len()).sum();
     if bytes > MAX_INPUT_BYTES {
-        return usage(format!("{bytes} bytes are more than one call types, which is {MAX_INPUT_BYTES}"));
+        return usage(format!("input of {bytes} bytes is too long; the limit of one call is {MAX_INPUT_BYTES}"));
     }
     if inputs.iter().rev().skip(1).any(|input| *input == TerminalInput::Eof) {
         return usage("nothing can be typed after the end of input".into());
     }
     Ok(())
-}
-
-fn excerpt(text: &str) -> String {
-    let mut shown: String = text.chars().take(MAX_DISPLAYED_CHARS).flat_map(char::escape_debug).collect();
-    if text.chars().nth(MAX_DISPLAYED_CHARS).is_some() {
-        shown.push('…');
-    }
-    shown
 }
 
 #[cfg(test)]
@@ -150,7 +143,7 @@ mod tests {
         assert_eq!(TerminalInput::parse_key("Up").unwrap().bytes(false, true), b"\x1bOA");
         for word in ["Entr", "", "ctrl-c", "yes", "\u{1b}"] {
             let error = TerminalInput::parse_key(word).unwrap_err().to_string();
-            assert!(error.contains("is no key") && !error.contains('\u{1b}'), "{error}");
+            assert!(error.contains("is not a key") && !error.contains('\u{1b}'), "{error}");
         }
         assert_eq!(TerminalInput::parse_hex("1B 5b41").unwrap(), TerminalInput::Hex(vec![0x1b, 0x5b, 0x41]));
         for text in ["", " ", "1", "1b5", "0x1b", "zz", "é0", "1 b"] {

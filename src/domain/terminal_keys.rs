@@ -14,12 +14,12 @@ pub fn bytes_in_mode(word: &str, application_arrows: bool) -> Vec<u8> {
 
 /// The same, but strictly: `None` when the word names no key.
 ///
-/// A key is a letter, a name, or one of these behind `C-`, `M-` and `S-`, in any order.
+/// A key is a character, a name, or one of these behind `C-`, `M-` and `S-`, in any order.
 #[must_use]
 pub fn parse(word: &str, application_arrows: bool) -> Option<Vec<u8>> {
     let (held, key) = Modifiers::split_from(word)?;
-    if let Some(letter) = single_char(key).filter(|letter| !letter.is_control()) {
-        return held.encode_char(letter);
+    if let Some(character) = single_char(key).filter(|character| !character.is_control()) {
+        return held.encode_char(character);
     }
     let plain = |text: &str| held.encode_bytes(text.as_bytes());
     match key {
@@ -82,21 +82,23 @@ impl Modifiers {
         (!self.control && !self.shift).then(|| [escape, bytes].concat())
     }
 
-    fn encode_char(self, letter: char) -> Option<Vec<u8>> {
+    fn encode_char(self, character: char) -> Option<Vec<u8>> {
         let bytes = match (self.control, self.shift) {
-            (false, false) => letter.to_string().into_bytes(),
-            (false, true) if letter.is_ascii_alphabetic() => vec![u8::try_from(letter).ok()?.to_ascii_uppercase()],
-            (true, false) => vec![control_code(letter)?],
+            (false, false) => character.to_string().into_bytes(),
+            (false, true) if character.is_ascii_alphabetic() => {
+                vec![u8::try_from(character).ok()?.to_ascii_uppercase()]
+            }
+            (true, false) => vec![control_code(character)?],
             _ => return None,
         };
         Self { meta: self.meta, ..Self::default() }.encode_bytes(&bytes)
     }
 
-    fn encode_arrow(self, letter: char, application: bool) -> Vec<u8> {
+    fn encode_arrow(self, character: char, application: bool) -> Vec<u8> {
         match self.xterm_code() {
-            1 if application => format!("\x1bO{letter}"),
-            1 => format!("\x1b[{letter}"),
-            number => format!("\x1b[1;{number}{letter}"),
+            1 if application => format!("\x1bO{character}"),
+            1 => format!("\x1b[{character}"),
+            number => format!("\x1b[1;{number}{character}"),
         }
         .into_bytes()
     }
@@ -111,12 +113,12 @@ impl Modifiers {
 }
 
 fn single_char(text: &str) -> Option<char> {
-    let mut letters = text.chars();
-    letters.next().filter(|_| letters.next().is_none())
+    let mut chars = text.chars();
+    chars.next().filter(|_| chars.next().is_none())
 }
 
-fn control_code(letter: char) -> Option<u8> {
-    match u8::try_from(letter).ok()?.to_ascii_uppercase() {
+fn control_code(character: char) -> Option<u8> {
+    match u8::try_from(character).ok()?.to_ascii_uppercase() {
         b' ' => Some(0),
         b'?' => Some(0x7f),
         byte @ b'@'..=b'_' => Some(byte & 0x1f),
@@ -125,9 +127,9 @@ fn control_code(letter: char) -> Option<u8> {
 }
 
 fn function_key(key: &str, held: Modifiers) -> Option<Vec<u8>> {
-    let first = |letter: char| match held.xterm_code() {
-        1 => format!("\x1bO{letter}").into_bytes(),
-        _ => held.encode_arrow(letter, false),
+    let first = |character: char| match held.xterm_code() {
+        1 => format!("\x1bO{character}").into_bytes(),
+        _ => held.encode_arrow(character, false),
     };
     Some(match key.strip_prefix('F')? {
         "1" => first('P'),

@@ -1,4 +1,4 @@
-//! Free text at the door: what is too long or holds control characters is refused, never cut or cleaned in silence.
+//! Limits of free text. Text that is too long or contains control characters is refused, never cut or cleaned silently.
 
 use super::Refusal;
 
@@ -7,7 +7,7 @@ pub const MAX_LINE_BYTES: usize = 4 * 1024;
 /// The longest body, payload or note, in bytes.
 pub const MAX_BODY_BYTES: usize = 256 * 1024;
 
-/// A title, summary or reason: not blank, at most [`LINE_MAX`] bytes.
+/// A title, summary or reason: not blank, at most [`MAX_LINE_BYTES`] bytes.
 ///
 /// # Errors
 /// [`Refusal::Invalid`] naming `what`.
@@ -18,7 +18,7 @@ pub fn check_line(what: &'static str, text: &str) -> Result<String, Refusal> {
     check(what, text, MAX_LINE_BYTES)
 }
 
-/// A body, payload or note: may be empty, at most [`BODY_MAX`] bytes.
+/// A body, payload or note: may be empty, at most [`MAX_BODY_BYTES`] bytes.
 ///
 /// # Errors
 /// [`Refusal::Invalid`] naming `what`.
@@ -28,11 +28,11 @@ pub fn check_body(what: &'static str, text: &str) -> Result<String, Refusal> {
 
 fn check(what: &'static str, text: &str, longest: usize) -> Result<String, Refusal> {
     if text.len() > longest {
-        let why = format!("is {} bytes long; at most {longest} are kept", text.len());
+        let why = format!("is {} bytes long; the limit is {longest}", text.len());
         return Err(Refusal::Invalid { what, why });
     }
-    if let Some(bad) = text.chars().find(|letter| letter.is_control() && !matches!(letter, '\n' | '\t')) {
-        let why = format!("holds the control character U+{:04X}; only newline and tab are kept", u32::from(bad));
+    if let Some(bad) = text.chars().find(|character| character.is_control() && !matches!(character, '\n' | '\t')) {
+        let why = format!("contains the control character U+{:04X}; only newline and tab are allowed", u32::from(bad));
         return Err(Refusal::Invalid { what, why });
     }
     Ok(text.to_owned())
@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(check_line("title", "a\tb\nc").unwrap(), "a\tb\nc");
         assert!(check_line("title", &"x".repeat(MAX_LINE_BYTES)).is_ok());
         let long = check_line("title", &"x".repeat(MAX_LINE_BYTES + 1)).unwrap_err().to_string();
-        assert_eq!(long, "title is 4097 bytes long; at most 4096 are kept");
+        assert_eq!(long, "title is 4097 bytes long; the limit is 4096");
         for bad in ["a\0b", "\u{1b}[31m", "a\rb", "\u{9b}", "\u{7f}"] {
             assert!(check_body("body", bad).is_err(), "{bad:?}");
         }

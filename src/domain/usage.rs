@@ -48,7 +48,7 @@ pub struct Usage {
 /// A tool that was used in a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolUse {
-    /// What the source itself calls this call: told by two doors, it is one call.
+    /// The key of this call at its source: two reports with the same key are one call.
     pub key: Option<String>,
     /// The tool's name.
     pub name: String,

@@ -38,9 +38,9 @@ impl IdSource {
         }
     }
 
-    /// Five lower-case letters, for names that people type.
+    /// Five lower-case characters, for names that people type.
     #[must_use]
-    pub fn random_letters(&self) -> String {
+    pub fn random_suffix(&self) -> String {
         let number = match &self.seed {
             None => Uuid::new_v4().as_u128(),
             Some(next) => {
@@ -51,9 +51,9 @@ impl IdSource {
         let mut rest = number;
         (0..5)
             .map(|_| {
-                let letter = u8::try_from(rest % 26).unwrap_or(0);
+                let character = u8::try_from(rest % 26).unwrap_or(0);
                 rest /= 26;
-                char::from(b'a' + letter)
+                char::from(b'a' + character)
             })
             .collect()
     }
@@ -70,10 +70,10 @@ mod tests {
         assert_eq!(seeded().uuid(now), seeded().uuid(now));
         let source = seeded();
         assert_ne!(source.uuid(now), source.uuid(now));
-        assert_ne!(source.random_letters(), source.random_letters());
+        assert_ne!(source.random_suffix(), source.random_suffix());
 
         let random = IdSource::from_setting(None);
         assert_ne!(random.uuid(now), random.uuid(now));
-        assert!(random.random_letters().chars().all(|letter| letter.is_ascii_lowercase()));
+        assert!(random.random_suffix().chars().all(|character| character.is_ascii_lowercase()));
     }
 }

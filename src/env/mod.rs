@@ -75,7 +75,7 @@ impl Env {
         Some(base.join("fairway"))
     }
 
-    /// Breaks down where a test asks for it by `FAIRWAY_TEST_FAULT`: for places where that can only be a no.
+    /// Breaks down where a test asks for it by `FAIRWAY_TEST_FAULT`: for places where a failure must deny.
     ///
     /// # Panics
     /// When it is asked to.

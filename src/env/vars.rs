@@ -23,20 +23,20 @@ pub const COLUMNS: &str = "COLUMNS";
 pub const FAIRWAY_ROOT: &str = "FAIRWAY_ROOT";
 /// The store's file, when it shall not be `.fairway/fairway.db` under the root.
 pub const FAIRWAY_DB: &str = "FAIRWAY_DB";
-/// The role of whoever calls; `--as` goes before it.
+/// The role of the caller; `--as` overrides it.
 pub const FAIRWAY_ROLE: &str = "FAIRWAY_ROLE";
-/// The lane of whoever calls.
+/// The lane of the caller.
 pub const FAIRWAY_LANE: &str = "FAIRWAY_LANE";
 /// The task a session was launched for: a bare `claim` takes this one and no other.
 pub const FAIRWAY_TASK_ID: &str = "FAIRWAY_TASK_ID";
-/// The session of whoever calls; `--session` goes before it.
+/// The session of the caller; `--session` overrides it.
 pub const FAIRWAY_SESSION_ID: &str = "FAIRWAY_SESSION_ID";
-/// The session's run: one `UUIDv7` from launch to exit.
+/// The session run: one `UUIDv7` from launch to exit.
 pub const FAIRWAY_RUN_ID: &str = "FAIRWAY_RUN_ID";
 /// The run that a script is starting, in the environment of that one call: what a failing start leaves is found by it. Not
 /// `FAIRWAY_RUN_ID`, or a session that ends at once would take its own start for something it left behind.
 pub const FAIRWAY_LAUNCH: &str = "FAIRWAY_LAUNCH";
-/// The background run that a command is of, in its environment: what it leaves behind is found by it.
+/// The job that a process belongs to; processes that outlive the job are found by it.
 pub const FAIRWAY_EXEC_RUN: &str = "FAIRWAY_EXEC_RUN";
 /// The session's provider, a label.
 pub const FAIRWAY_PROVIDER: &str = "FAIRWAY_PROVIDER";
@@ -75,7 +75,7 @@ pub const GC_EXEC_STATE_DIR: &str = "GC_EXEC_STATE_DIR";
 pub const FAIRWAY_TEST_TIME: &str = "FAIRWAY_TEST_TIME";
 /// For tests: a number from which ids count upwards.
 pub const FAIRWAY_TEST_SEED: &str = "FAIRWAY_TEST_SEED";
-/// For tests: how whoever decides on a tool call breaks down, which is a no: `panic`, `crash` or `hang`.
+/// For tests: how the guard process fails, which denies the call: `panic`, `crash` or `hang`.
 pub const FAIRWAY_TEST_FAULT: &str = "FAIRWAY_TEST_FAULT";
 
 /// Overrides `tasks.prefix`.

@@ -137,7 +137,7 @@ pub fn evaluate(rules: &Rules, call: &ToolCallFacts, place: &dyn Fn(&str, &[Stri
             }
             RuleMatch::Maybe(why) => {
                 doubtful.get_or_insert_with(|| (rule, why.clone()));
-                (true, format!("it cannot be told: {why}"))
+                (true, format!("unresolved: {why}"))
             }
         };
         judgement.traces.push(RuleTrace { rule: rule.name.clone(), matched, why });
@@ -150,7 +150,8 @@ pub fn evaluate(rules: &Rules, call: &ToolCallFacts, place: &dyn Fn(&str, &[Stri
         }
         (None, Some((rule, why)), _) => {
             let said = rule.reason.as_ref().map(|reason| format!("{reason}; ")).unwrap_or_default();
-            judgement.reason = format!("{said}whether this does it cannot be told: {why}; write it out plainly");
+            judgement.reason =
+                format!("{said}cannot determine whether the rule applies: {why}; write the command out in full");
             judgement.rule = Some(rule.name.clone());
         }
         (None, None, Some(rule)) => {
@@ -193,7 +194,7 @@ impl<'a> CallAnalysis<'a> {
 
     fn match_deny(&self, rule: &Rule) -> RuleMatch {
         if !rule.inspects_input() {
-            return RuleMatch::Yes("it means every call of the tool".to_owned());
+            return RuleMatch::Yes("the rule matches every call of the tool".to_owned());
         }
         if !rule.command.is_empty() {
             return self.match_deny_command(rule);
@@ -230,7 +231,7 @@ impl<'a> CallAnalysis<'a> {
                     continue;
                 }
                 match meant {
-                    MatchResult::Yes => return RuleMatch::Yes(format!("'{shown}' is meant")),
+                    MatchResult::Yes => return RuleMatch::Yes(format!("'{shown}' matches")),
                     MatchResult::Maybe(why) => doubt = doubt.or(Some(format!("in '{shown}' {why}"))),
                     MatchResult::No => {}
                 }
@@ -238,7 +239,7 @@ impl<'a> CallAnalysis<'a> {
         }
         match doubt {
             Some(why) => RuleMatch::Maybe(why),
-            None => RuleMatch::No("no command in it is meant".to_owned()),
+            None => RuleMatch::No("no command matches".to_owned()),
         }
     }
 
@@ -259,7 +260,7 @@ impl<'a> CallAnalysis<'a> {
         }
         match doubt {
             Some(why) => RuleMatch::Maybe(why),
-            None => RuleMatch::No("it writes to no path that is meant".to_owned()),
+            None => RuleMatch::No("no written path matches".to_owned()),
         }
     }
 
@@ -289,7 +290,7 @@ impl<'a> CallAnalysis<'a> {
             };
             let is_absolute = text.starts_with('/');
             if is_lost && !is_absolute {
-                doubt.get_or_insert_with(|| format!("where '{text}' lies depends on a directory that is changed to"));
+                doubt.get_or_insert_with(|| format!("the location of '{text}' depends on a change of directory"));
             }
             for directories in directories.iter().take(if is_absolute { 1 } else { usize::MAX }) {
                 match ((self.locate)(text, if is_absolute { &[] } else { directories }), rule.outside) {
@@ -299,7 +300,7 @@ impl<'a> CallAnalysis<'a> {
                     (PathLocation::Inside(inside), false)
                         if rule.paths.iter().any(|glob| globs::matches(glob, &inside)) =>
                     {
-                        return RuleMatch::Yes(format!("'{text}' is meant"));
+                        return RuleMatch::Yes(format!("'{text}' matches"));
                     }
                     (PathLocation::Unknown(why), _) => {
                         doubt.get_or_insert(why);
@@ -310,7 +311,7 @@ impl<'a> CallAnalysis<'a> {
         }
         match doubt {
             Some(why) => RuleMatch::Maybe(why),
-            None => RuleMatch::No("no path in it is meant".to_owned()),
+            None => RuleMatch::No("no path matches".to_owned()),
         }
     }
 
@@ -343,29 +344,29 @@ impl<'a> CallAnalysis<'a> {
     fn match_allow(&self, rule: &Rule, allowing: &[&Rule]) -> RuleMatch {
         let no = |why: &str| RuleMatch::No(why.to_owned());
         if !rule.inspects_input() {
-            return RuleMatch::Yes("it means every call of the tool".to_owned());
+            return RuleMatch::Yes("the rule matches every call of the tool".to_owned());
         }
         if !rule.command.is_empty() {
             let first = self.analyses.first().and_then(|scan| scan.commands.first());
             if !first.is_some_and(|seen| matching::match_allow(rule, seen)) {
-                return no("the first command is another");
+                return no("the first command does not match");
             }
             let others = || allowing.iter().filter(|rule| !rule.command.is_empty());
             for scan in &self.analyses {
                 if scan.assigns {
-                    return no("a variable is set too");
+                    return no("it also sets a variable");
                 }
                 if !scan.writes.iter().all(|path| matches!(path.text(), Some("/dev/null"))) {
-                    return no("a file is written too");
+                    return no("it also writes a file");
                 }
                 let is_meant = |seen: &FoundCommand| others().any(|rule| matching::match_allow(rule, seen));
                 if scan.commands.is_empty() || !scan.commands.iter().filter(|seen| seen.is_sure).all(is_meant) {
-                    return no("another command stands in it too");
+                    return no("it also runs another command");
                 }
             }
             return match self.unresolved.first() {
                 Some(why) => RuleMatch::No(why.clone()),
-                None => RuleMatch::Yes("every command in it is meant".to_owned()),
+                None => RuleMatch::Yes("every command matches".to_owned()),
             };
         }
         let told = match &self.call.paths {
@@ -376,10 +377,6 @@ impl<'a> CallAnalysis<'a> {
             PathLocation::Inside(inside) => rule.paths.iter().any(|glob| globs::matches(glob, &inside)),
             _ => false,
         };
-        if told.iter().all(is_meant) {
-            RuleMatch::Yes("every path in it is meant".to_owned())
-        } else {
-            no("another path")
-        }
+        if told.iter().all(is_meant) { RuleMatch::Yes("every path matches".to_owned()) } else { no("another path") }
     }
 }

@@ -118,7 +118,7 @@ fn match_arguments(rule: &Rule, want: &[&str], argv: &[Arg], is_git: bool) -> Ma
     let mut want = want;
     if is_git && !want.is_empty() {
         let (at, is_known) = git::command_at(argv);
-        let unknown = || MatchResult::Maybe("which command of git it is, is an expansion".to_owned());
+        let unknown = || MatchResult::Maybe("the git command is an expansion".to_owned());
         if !is_known {
             return unknown();
         }
@@ -195,7 +195,7 @@ fn match_flags(rule: &Rule, args: &[Arg], honours_dashes: bool) -> MatchResult {
     let flags = flag_spellings(rule);
     let is_push = has_prefix(rule, &["git", "push"]);
     let forces = is_push && flags.iter().any(|flag| matches!(*flag, "--force" | "-f"));
-    let mut letters = String::new();
+    let mut chars = String::new();
     let (mut doubt, mut is_over) = (None, false);
     for (place, arg) in args.iter().enumerate() {
         let text = match arg {
@@ -213,7 +213,7 @@ fn match_flags(rule: &Rule, args: &[Arg], honours_dashes: bool) -> MatchResult {
                 let may_force = forces && (head.is_empty() || head.starts_with('+') || arg.may_split());
                 if may_be && could_be_flag(&flags, arg) || may_be_word || may_force {
                     doubt.get_or_insert_with(|| {
-                        format!("'{}' is an expansion, and may be one of its flags", arg.display())
+                        format!("'{}' is an expansion and may be one of the flags", arg.display())
                     });
                 }
                 continue;
@@ -248,10 +248,10 @@ fn match_flags(rule: &Rule, args: &[Arg], honours_dashes: bool) -> MatchResult {
                 place == 0 || args.get(place - 1).and_then(Arg::text).is_some_and(|before| !before.starts_with('-'));
         }
         if !is_over && text.starts_with('-') && !text.starts_with("--") {
-            letters.extend(text.chars().skip(1));
+            chars.extend(text.chars().skip(1));
             let together = |flag: &&str| {
                 let cluster = flag.strip_prefix('-').filter(|cluster| !cluster.starts_with('-')).unwrap_or_default();
-                (2..=4).contains(&cluster.chars().count()) && cluster.chars().all(|letter| letters.contains(letter))
+                (2..=4).contains(&cluster.chars().count()) && cluster.chars().all(|character| chars.contains(character))
             };
             if flags.iter().any(together) {
                 return MatchResult::Yes;
@@ -282,12 +282,12 @@ fn flag_matches(flag: &str, text: &str) -> bool {
         let word = word.split_once('=').map_or(word, |(word, _)| word);
         return !word.is_empty() && name.starts_with(word);
     }
-    if let Some(letters) = flag.strip_prefix('-').filter(|letters| !letters.is_empty()) {
-        let single = letters.chars().count() == 1;
+    if let Some(chars) = flag.strip_prefix('-').filter(|chars| !chars.is_empty()) {
+        let single = chars.chars().count() == 1;
         let cluster = text.strip_prefix('-').filter(|cluster| !cluster.starts_with('-'));
         return text == flag
             || !single && text.strip_prefix(flag).is_some_and(|rest| rest.starts_with('='))
-            || single && cluster.is_some_and(|cluster| cluster.contains(letters));
+            || single && cluster.is_some_and(|cluster| cluster.contains(chars));
     }
     // A word, or a glob of words.
     super::tool_names::matches_pattern(flag, text)

@@ -38,7 +38,7 @@ const ALIASES: &[&[&str]] = &[
     &["Read", "read_file", "read_many_files"],
 ];
 
-/// Whether a pattern means this name: exactly, or with `*` for any run of letters.
+/// Whether a pattern means this name: exactly, or with `*` for any run of characters.
 pub(super) fn matches_pattern(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
@@ -53,7 +53,7 @@ pub(super) fn matches_pattern(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Whether one of the patterns means one of the names, letter by letter.
+/// Whether one of the patterns means one of the names, character by character.
 pub(super) fn matches_exact(patterns: &[String], names: &[String]) -> bool {
     patterns.iter().any(|pattern| names.iter().any(|name| matches_pattern(pattern, name)))
 }

@@ -93,10 +93,10 @@ pub(super) fn command_targets(seen: &FoundCommand) -> Vec<Arg> {
             let Some(cluster) = arg.head().strip_prefix('-').filter(|cluster| !cluster.starts_with('-')) else {
                 continue;
             };
-            let Some(at) = cluster.find(|letter| valued.contains(letter)) else { continue };
-            let (letter, attached) =
+            let Some(at) = cluster.find(|character| valued.contains(character)) else { continue };
+            let (character, attached) =
                 (cluster.get(at..=at).unwrap_or_default(), cluster.get(at + 1..).unwrap_or_default());
-            if letter.chars().eq([wanted]) {
+            if character.chars().eq([wanted]) {
                 if attached.is_empty() && arg.text().is_some() {
                     found.extend(args.get(place + 1).cloned());
                 } else {
@@ -159,32 +159,32 @@ pub(super) fn command_targets(seen: &FoundCommand) -> Vec<Arg> {
         "curl" => {
             let valued = "AbcCdDeEFhHKmoPQrtTuUwxXyYz";
             let mut found = behind(&["--output", "--output-dir", "--dump-header", "--cookie-jar"]);
-            for letter in ['o', 'D', 'c'] {
-                found.extend(clustered(valued, letter));
+            for character in ['o', 'D', 'c'] {
+                found.extend(clustered(valued, character));
             }
             found
         }
         "wget" => {
             let mut found = behind(&["--output-document", "--directory-prefix", "--output-file", "--append-output"]);
-            for letter in ['O', 'P', 'o', 'a'] {
-                found.extend(clustered("aABDeIiloOPQRtTUwX", letter));
+            for character in ['O', 'P', 'o', 'a'] {
+                found.extend(clustered("aABDeIiloOPQRtTUwX", character));
             }
             found
         }
         "tar" | "gtar" | "bsdtar" => {
             let mut found = behind(&["--directory", "--one-top-level"]);
             found.extend(clustered("bfCgTXKNVLHFI", 'C'));
-            // `tar czf FILE`: the letters' values stand behind them, in their order.
+            // `tar czf FILE`: the characters' values stand behind them, in their order.
             let bare = args.first().and_then(Arg::text).filter(|text| !text.starts_with('-')).unwrap_or_default();
-            let values = bare.chars().filter(|letter| "bfCgTXKNVLHFI".contains(*letter));
+            let values = bare.chars().filter(|character| "bfCgTXKNVLHFI".contains(*character));
             let creates = bare.contains(['c', 'r', 'u', 'A'])
                 || ["--create", "--append", "--update"].iter().any(|option| has(option))
                 || args.iter().any(|arg| {
                     let head = arg.head();
                     head.starts_with('-') && !head.starts_with("--") && head.contains(['c', 'r', 'u', 'A'])
                 });
-            for (place, letter) in values.enumerate() {
-                if letter == 'C' || letter == 'f' && creates {
+            for (place, character) in values.enumerate() {
+                if character == 'C' || character == 'f' && creates {
                     found.extend(args.get(place + 1).cloned());
                 }
             }

@@ -7,11 +7,11 @@ use std::fmt::Write as _;
 #[must_use]
 pub fn escape_controls(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '\n' | '\t' => safe.push(letter),
-            letter if is_terminal_control(letter) => safe.extend(letter.escape_unicode()),
-            letter => safe.push(letter),
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => safe.push(character),
+            character if is_terminal_control(character) => safe.extend(character.escape_unicode()),
+            character => safe.push(character),
         }
     }
     safe
@@ -27,35 +27,35 @@ pub fn escape_line(text: &str) -> String {
 #[must_use]
 pub fn strip_controls(text: &str) -> String {
     text.chars()
-        .map(|letter| if matches!(letter, '\n' | '\t') { ' ' } else { letter })
+        .map(|character| if matches!(character, '\n' | '\t') { ' ' } else { character })
         .filter(|l| !is_terminal_control(*l))
         .collect()
 }
 
 /// A JSON text that a terminal does not obey either: what it would obey stands there as `\uXXXX`, which readers take for the
-/// same letter. It can only be inside strings.
+/// same character. It can only be inside strings.
 #[must_use]
 pub fn escape_json(text: String) -> String {
     if !text.contains(is_terminal_control) {
         return text;
     }
     let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if is_terminal_control(letter) {
+    for character in text.chars() {
+        if is_terminal_control(character) {
             // All of them are below U+10000: one unit each.
-            let _ = write!(safe, "\\u{:04x}", u32::from(letter));
+            let _ = write!(safe, "\\u{:04x}", u32::from(character));
         } else {
-            safe.push(letter);
+            safe.push(character);
         }
     }
     safe
 }
 
 /// Control characters, and the bidirectional controls with which text can show another order than it has.
-fn is_terminal_control(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
-        || matches!(letter, '\u{2028}' | '\u{2029}' | '\u{FEFF}')
+fn is_terminal_control(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+        || matches!(character, '\u{2028}' | '\u{2029}' | '\u{FEFF}')
 }
 
 #[cfg(test)]

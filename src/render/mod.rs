@@ -1,4 +1,4 @@
-//! Words for people: results to stdout, notes to stderr, tables in one style, agents' text made safe.
+//! Text output for people: results on stdout, notes on stderr, tables in one style. Text of agents is made safe to print.
 
 mod escape;
 mod out;

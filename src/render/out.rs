@@ -1,4 +1,4 @@
-//! The two streams. A closed pipe is success: whoever closed it has seen enough.
+//! Output to stdout and stderr. A closed pipe is success: its reader wants no more output.
 
 use std::io::{self, Write};
 

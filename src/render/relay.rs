@@ -19,7 +19,7 @@ pub struct Relay {
 #[derive(Debug)]
 struct StreamFilter {
     is_terminal: bool,
-    /// The beginning of a letter whose rest has not come yet.
+    /// The beginning of a character whose rest has not come yet.
     incomplete: Vec<u8>,
 }
 
@@ -32,7 +32,7 @@ impl StreamFilter {
         all.extend_from_slice(bytes);
         let unfinished = match std::str::from_utf8(&all) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            // A letter that is begun may also stand behind a broken one.
+            // A character that is begun may also stand behind a broken one.
             Err(_) => (all.len().saturating_sub(3)..all.len())
                 .find(|at| {
                     all.get(*at..).is_some_and(|end| {

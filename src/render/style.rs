@@ -2,7 +2,7 @@
 
 use crate::env::{Env, vars};
 
-/// What a word means to whoever looks.
+/// The meaning that a colour conveys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
     /// As it should be.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::time;
+use super::values::time;
 use crate::domain::approval::Approval;
 
 /// An approval. Its input is the tool's, masked and shortened; one that was very long is a cut text.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{MessageView, time};
+use super::{MessageView, values::time};
 use crate::domain::checkpoint::Checkpoint;
 
 /// A checkpoint.

@@ -1,4 +1,4 @@
-//! Errors as documents, and what they mean to whoever reads the exit code.
+//! Errors as documents, and their exit codes.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,17 +8,17 @@ use serde_json::Value;
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum FailureKind {
-    /// Anything else: our fault or the machine's.
+    /// An internal error or an error of the machine.
     Failure = 1,
-    /// Words or values that cannot be meant.
+    /// Invalid arguments or values.
     Usage = 2,
-    /// No such thing, or several.
+    /// The object does not exist, or the id is ambiguous.
     NotFound = 3,
     /// Already claimed, stale, an illegal transition.
     Conflict = 4,
-    /// A rule or gate says no.
+    /// Refused by a rule or gate.
     Refused = 5,
-    /// Nothing ready, nothing arrived.
+    /// No task is ready, or a wait timed out.
     Empty = 6,
     /// An adapter or program failed or timed out.
     External = 7,

@@ -54,7 +54,7 @@ impl ExplainView {
             code: code.into(),
             message: message.into(),
             source: source.into(),
-            at: super::time(at),
+            at: super::values::time(at),
             age_ms,
         });
     }

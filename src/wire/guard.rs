@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::time;
+use super::values::time;
 use crate::env::Timestamp;
 use crate::guard::Evaluation;
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::time;
+use super::values::time;
 use crate::domain::handoff::Handoff;
 
 /// A handoff.

@@ -1,9 +1,9 @@
-//! A background run as a document.
+//! A job as a document.
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::time;
+use super::values::time;
 use crate::domain::{job::Job, secrets::mask};
 
 /// A run, in lists.
@@ -15,7 +15,7 @@ pub struct JobView {
     pub session_id: Option<String>,
     pub queue: Option<String>,
     pub status: &'static str,
-    /// `false`: it is active, and nobody looks after it. Else it is not written.
+    /// `false`: it is active without a supervisor. Otherwise the field is omitted.
     #[serde(skip_serializing_if = "is_true")]
     pub supervised: bool,
     pub command: String,
@@ -37,7 +37,7 @@ pub struct JobView {
 }
 
 impl JobView {
-    /// A run as it stands; `supervised` says whether somebody looks after it, `output_bytes` and `truncated` how much it
+    /// A run as it stands; `supervised` says whether it has a supervisor, `output_bytes` and `truncated` how much it
     /// has printed so far.
     #[must_use]
     pub fn new(run: &Job, supervised: bool, output_bytes: i64, truncated: bool) -> Self {

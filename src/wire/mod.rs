@@ -1,5 +1,5 @@
-//! The JSON that leaves the house: one view per noun, the same wherever it appears. Names are stable; absent values are
-//! `null`, lists are never `null`.
+//! The JSON that Fairway prints: one view per noun, the same in every command. Names are stable. Absent values are `null`;
+//! lists are never `null`.
 
 mod adapter_check;
 mod approval;
@@ -35,6 +35,7 @@ pub mod terminal_input;
 pub mod timestamp;
 pub mod tool_input;
 mod usage;
+mod values;
 
 pub use adapter_check::{AdapterCheckView, OperationCheckView, ProbeOutcome, ProbeView};
 pub use approval::ApprovalView;
@@ -64,15 +65,3 @@ pub use session::SessionView;
 pub use sidecar::SidecarView;
 pub use task::{CheckView, ClaimView, TaskView, WaitingView};
 pub use usage::{UsageRowView, UsageView};
-
-use crate::env::Timestamp;
-
-/// A time as text, when there is one.
-fn time(at: Option<Timestamp>) -> Option<String> {
-    at.map(|at| at.to_string())
-}
-
-/// The text of ids.
-fn texts<T: ToString>(items: &[T]) -> Vec<String> {
-    items.iter().map(ToString::to_string).collect()
-}

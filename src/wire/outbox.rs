@@ -1,11 +1,11 @@
-//! A message as whoever sent it sees it.
+//! A message as its sender sees it.
 
 use serde::Serialize;
 
-use super::{MessageView, time};
+use super::{MessageView, values::time};
 use crate::domain::{message::Message, secrets};
 
-/// A message, and who is being shown it. Secrets in its text are masked: this is not who it was meant for.
+/// A message and its current reader. Secrets in its text are masked because the sender is not the recipient.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OutboxView {
     /// The message.

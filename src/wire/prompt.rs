@@ -10,7 +10,7 @@ use crate::domain::message::{Message, MessageStatus};
 pub struct PromptView {
     /// Whether it was taken at all: not for a session that has ended.
     pub accepted: bool,
-    /// Whether it waits, and nobody holds it.
+    /// Whether it is queued without an open offer.
     pub queued: bool,
     /// Its place among what waits for that session: 1 is next. Absent when it is settled.
     pub position: Option<usize>,

@@ -36,7 +36,7 @@ pub struct HealthView {
     pub uptime_seconds: u64,
     /// What it does.
     pub current_state: &'static str,
-    /// Its last sign of life.
+    /// Its last heartbeat.
     pub last_activity: String,
     /// How full its context is, 0 to 1.
     pub context_usage: Option<f64>,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{texts, time};
+use super::values::{texts, time};
 use crate::domain::{
     claim::Claim,
     task::{NotReadyReason, Task, TaskState},

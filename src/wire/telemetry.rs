@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::{
     domain::{
         Refusal,
+        excerpt::excerpt,
         usage::{MAX_REPORTED_ITEMS, ToolUse, Turn, Usage},
     },
     env::Timestamp,
@@ -102,12 +103,8 @@ fn count(what: &'static str, place: usize, value: &Value) -> Result<Option<u64>,
     });
     match number {
         Some(number) => Ok(Some(number)),
-        None => Err(invalid(what, place, &format!("is {}, not a whole number from 0", excerpt(value)))),
+        None => Err(invalid(what, place, &format!("is {}, not a whole number from 0", excerpt(&value.to_string())))),
     }
-}
-
-fn excerpt(value: &Value) -> String {
-    value.to_string().chars().take(40).collect()
 }
 
 fn invalid(what: &'static str, place: usize, why: &str) -> Refusal {

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::domain::{
     Refusal,
+    excerpt::excerpt,
     job::TerminalSize,
     terminal_input::{MAX_TERMINAL_DIMENSION, TerminalInput},
 };
@@ -44,11 +45,11 @@ fn usage_error(why: String) -> Refusal {
 fn parse_input(place: usize, value: &Value) -> Result<TerminalInput, Refusal> {
     let wrong = |why: &str| usage_error(format!("keys[{place}]: {why}"));
     let at = |refusal: Refusal| wrong(&refusal.to_string());
-    let only = |members: &Map<String, Value>| {
+    let only_member = |members: &Map<String, Value>| {
         let mut members = members.iter().map(|(name, value)| (name.clone(), value.clone()));
         members.next().filter(|_| members.next().is_none())
     };
-    let Some((name, value)) = value.as_object().and_then(only) else {
+    let Some((name, value)) = value.as_object().and_then(only_member) else {
         return Err(wrong("must be an object with one of text, key, paste, hex, eof, size"));
     };
     let text = || value.as_str().ok_or_else(|| wrong(&format!("{name} must be a text")));
@@ -72,11 +73,7 @@ fn parse_input(place: usize, value: &Value) -> Result<TerminalInput, Refusal> {
                 _ => Err(wanted()),
             }
         }
-        // The name is somebody's text: its beginning is enough.
-        _ => {
-            let name: String = name.chars().take(64).flat_map(char::escape_debug).collect();
-            Err(wrong(&format!("'{name}' is none of text, key, paste, hex, eof, size")))
-        }
+        _ => Err(wrong(&format!("'{}' is none of text, key, paste, hex, eof, size", excerpt(&name)))),
     }
 }
 
@@ -98,7 +95,7 @@ mod tests {
             (json!(1), "keys: must be"),
             (json!(null), "keys: must be"),
             (json!(["x"]), "keys[0]: must be an object"),
-            (json!([{"text": "a"}, {"key": "Entr"}]), "keys[1]: 'Entr' is no key"),
+            (json!([{"text": "a"}, {"key": "Entr"}]), "keys[1]: 'Entr' is not a key"),
             (json!([{"text": "a", "key": "b"}]), "keys[0]: must be an object with one"),
             (json!([{}]), "keys[0]: must be"),
             (json!([{"keys": "a"}]), "'keys' is none of"),

@@ -26,14 +26,14 @@ pub fn for_log(input: &Value, most: usize) -> String {
     if text.len() <= most {
         return text;
     }
-    // A letter of JSON may be written as six.
-    let mut letters = most / 2;
+    // A character of JSON may be written as six.
+    let mut chars = most / 2;
     loop {
-        let cut = Value::String(truncate(&text, letters)).to_string();
-        if cut.len() <= most || letters == 0 {
+        let cut = Value::String(truncate(&text, chars)).to_string();
+        if cut.len() <= most || chars == 0 {
             return cut;
         }
-        letters /= 2;
+        chars /= 2;
     }
 }
 
@@ -48,7 +48,7 @@ pub fn summary(input: &Value) -> String {
         Value::Null => String::new(),
         other => other.to_string(),
     };
-    let words: Vec<&str> = text.split(|letter: char| letter.is_whitespace() || letter.is_control()).collect();
+    let words: Vec<&str> = text.split(|character: char| character.is_whitespace() || character.is_control()).collect();
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
     truncate(&words.join(" "), MAX_LINE_CHARS)
 }

@@ -141,7 +141,7 @@ impl App {
     pub fn waiter(&self, noun: &str) -> Result<ChangeWaiter> {
         let dir = self.store_for_writing()?.wake_dir();
         // A pid alone may be another's in another container, or one that was killed.
-        let name = format!("{noun}-{}-{}", std::process::id(), self.env.ids.random_letters());
+        let name = format!("{noun}-{}-{}", std::process::id(), self.env.ids.random_suffix());
         Ok(ChangeWaiter::bind(dir, &name)?)
     }
 

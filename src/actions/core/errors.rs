@@ -10,6 +10,7 @@ use crate::{
     config::{ConfigError, project::OUTPUT_FILE},
     domain::{
         Refusal, Role,
+        invalid_value::InvalidValue,
         message::{Channel, MessageStatus},
     },
     os::{git::GitError, run_streaming::StreamError},
@@ -35,6 +36,9 @@ pub fn classify(error: &anyhow::Error) -> Failure {
     for cause in error.chain() {
         if let Some(failure) = cause.downcast_ref::<Refusal>().map(refusal) {
             return failure;
+        }
+        if let Some(failure) = cause.downcast_ref::<InvalidValue>() {
+            return refusal(&failure.clone().into());
         }
         if let Some(failure) = cause.downcast_ref::<StoreError>().map(store) {
             return failure;

@@ -39,7 +39,7 @@ impl JobWaiter {
     /// When no socket can be bound in the job's directory.
     pub fn new(app: &App, job: &Job) -> Result<Self> {
         let dir = JobDir::of(&app.project.jobs_dir(), &job.id).wake_dir();
-        let name = format!("{}-{}", std::process::id(), app.env.ids.random_letters());
+        let name = format!("{}-{}", std::process::id(), app.env.ids.random_suffix());
         let waiter = ChangeWaiter::bind(&dir, &name)
             .map_err(|error| StoreError::io(format!("to wait for job {}: {}", job.id, dir.display()), error))?;
         Ok(Self { waiter, supervisor: None, is_starting: false })

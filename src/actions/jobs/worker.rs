@@ -50,7 +50,7 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
             return state.answer(true);
         };
         // A random suffix: a killed worker with the same pid may have left its socket.
-        let name = format!("{}-{}", std::process::id(), app.env.ids.random_letters());
+        let name = format!("{}-{}", std::process::id(), app.env.ids.random_suffix());
         let waiter = ChangeWaiter::bind(&queue_waiter::wake_dir(app), &name)
             .context("cannot bind the worker's wake-up socket")?;
         if !until_empty {

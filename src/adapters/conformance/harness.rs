@@ -269,7 +269,7 @@ impl Drop for Harness {
 fn create_temp_dir(env: &Env, above: &Path) -> io::Result<(String, PathBuf)> {
     const TRIES: usize = 100;
     for _ in 0..TRIES {
-        let suffix = env.ids.random_letters();
+        let suffix = env.ids.random_suffix();
         let directory = above.join(format!("fairway-check-{suffix}"));
         match DirBuilder::new().mode(0o700).create(&directory) {
             Ok(()) => return Ok((format!("fw{suffix}"), directory)),

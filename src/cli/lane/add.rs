@@ -65,7 +65,7 @@ impl Said {
             let text = dir.to_str().map(str::to_owned);
             text.ok_or_else(|| Refusal::invalid("worktree", "is below a directory whose name is not UTF-8"))
         };
-        let text = |text: &str| Ok(text.to_owned());
+        let text = |text: &str| Ok::<_, Refusal>(text.to_owned());
         Ok(LanePatch {
             title: read(self.title, text)?,
             role: read(self.role, Role::parse)?,
@@ -80,7 +80,7 @@ impl Said {
 }
 
 #[expect(clippy::option_option, reason = "not said, cleared and set are three things")]
-fn read<T>(said: Option<String>, parse: impl Fn(&str) -> Result<T, Refusal>) -> Result<Option<Option<T>>, Refusal> {
+fn read<T, E>(said: Option<String>, parse: impl Fn(&str) -> Result<T, E>) -> Result<Option<Option<T>>, E> {
     said.map(|text| if text.is_empty() { Ok(None) } else { parse(&text).map(Some) }).transpose()
 }
 

@@ -96,8 +96,8 @@ impl Fields {
             words.parent = cleared(&parent, TaskId::parse)?;
         }
         words.priority = self.priority.unwrap_or(words.priority);
-        replace(&mut words.labels, self.labels, |text| Ok(text.to_owned()))?;
-        replace(&mut words.paths, self.paths, |text| Ok(text.to_owned()))?;
+        replace(&mut words.labels, self.labels, |text| Ok::<_, Refusal>(text.to_owned()))?;
+        replace(&mut words.paths, self.paths, |text| Ok::<_, Refusal>(text.to_owned()))?;
         replace(&mut words.depends_on, self.depends_on, TaskId::parse)?;
         replace(&mut words.checks, self.checks, check)?;
         replace(&mut words.review_domains, self.review_domains, Label::parse)?;
@@ -105,15 +105,15 @@ impl Fields {
     }
 }
 
-fn cleared<T>(text: &str, parse: impl Fn(&str) -> Result<T, Refusal>) -> Result<Option<T>, Refusal> {
+fn cleared<T, E>(text: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<Option<T>, E> {
     if text.is_empty() { Ok(None) } else { parse(text).map(Some) }
 }
 
-fn replace<T>(
+fn replace<T, E>(
     list: &mut Vec<T>,
     texts: Vec<String>,
-    parse: impl Fn(&str) -> Result<T, Refusal>,
-) -> Result<(), Refusal> {
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<(), E> {
     if !texts.is_empty() {
         *list = texts.iter().filter(|text| !text.is_empty()).map(|text| parse(text)).collect::<Result<_, _>>()?;
     }

@@ -44,7 +44,7 @@ pub enum PathPolicy {
     Refuse,
     /// The claim goes through, with a note.
     Warn,
-    /// Nobody looks.
+    /// Overlaps are not checked.
     Off,
 }
 
@@ -55,7 +55,7 @@ pub struct ClaimFacts<'a> {
     pub lane: Option<(&'a Lane, i64)>,
     /// What it waits for.
     pub waiting: &'a [NotReadyReason],
-    /// The globs of all tasks that somebody else holds.
+    /// The paths of all tasks of other claimants.
     pub held_paths: &'a [HeldPaths],
     /// What to make of an overlap.
     pub path_policy: PathPolicy,
@@ -155,7 +155,7 @@ pub fn check_capacity(lane: &Lane, held: i64) -> Result<(), Refusal> {
     }
 }
 
-/// The first overlap of a task's paths with those of a task that somebody other than `holder` holds.
+/// The first overlap of a task's paths with those of a task of a claimant other than `holder`.
 #[must_use]
 pub fn path_conflict(task: &Task, holder: &str, facts: &ClaimFacts<'_>) -> Option<Refusal> {
     if facts.path_policy == PathPolicy::Off {

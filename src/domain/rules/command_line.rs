@@ -21,8 +21,8 @@ const BUILT_IN: &[&str] = &[
 #[must_use]
 pub fn leading_word(text: &str) -> LeadingWord {
     let word = text.split_whitespace().next().unwrap_or_default();
-    let plain = |letter: char| {
-        letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.' | '/' | '+' | '@' | '%' | ',' | ':')
+    let plain = |character: char| {
+        character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | '/' | '+' | '@' | '%' | ',' | ':')
     };
     if word.is_empty() || !word.chars().all(plain) || BUILT_IN.contains(&word) {
         return LeadingWord::Unresolved;

@@ -1,10 +1,10 @@
-//! Circles in a graph of tasks: refused when they would arise, by name.
+//! Cycles in a graph of tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::TaskId;
 
-/// The circle that the new edge `from → to` would close, as the path `from → to → … → from`; `None` when it closes none.
+/// The cycle that the new edge `from → to` would close, as the path `from → to → … → from`; `None` when it closes none.
 ///
 /// `next` tells where the edges from a task lead.
 ///
@@ -19,7 +19,7 @@ pub fn closed_by<E>(
         return Ok(Some(vec![from.clone(), to.clone()]));
     }
     let mut seen = BTreeSet::from([to.clone()]);
-    // Depth first with the path kept, so that the circle can be named; a list, not recursion, so that a long chain
+    // Depth first with the path kept, so that the cycle can be named; a list, not recursion, so that a long chain
     // does not end the stack.
     let mut path = vec![(to.clone(), next(to)?)];
     while let Some((_, branches)) = path.last_mut() {
@@ -41,7 +41,7 @@ pub fn closed_by<E>(
     Ok(None)
 }
 
-/// Any circle that can be reached from one of `starts`, as the path `a → … → a`; `None` when there is none. Each task is
+/// Any cycle that can be reached from one of `starts`, as the path `a → … → a`; `None` when there is none. Each task is
 /// looked at once, however many lead to it.
 ///
 /// # Errors

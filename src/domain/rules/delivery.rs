@@ -17,7 +17,7 @@ pub struct ReadPlan {
     pub acknowledged: Vec<i64>,
     /// These it gets now: what may interrupt most first, then the oldest.
     pub offered: Vec<Message>,
-    /// When an offer to somebody else lapses that could then come here.
+    /// When an offer to another reader expires that this reader could get then.
     pub next_offer_expiry: Option<Timestamp>,
     /// How many more wait than one reading takes.
     pub remaining: usize,
@@ -79,8 +79,8 @@ pub const fn channel_allows(priority: Priority, way: Channel, activity: Activity
     }
 }
 
-/// Of the unsettled messages that are addressed to a session, its lane or its role: those that can be carried there now by
-/// this way, in their order. What somebody holds is not among them, whoever that is.
+/// Of the unsettled messages that are addressed to a session, its lane or its role: those that this channel
+/// can deliver now, in their order. A message with an open offer is not among them.
 #[must_use]
 pub fn deliverable(unsettled: Vec<Message>, way: Channel, activity: Activity, now: Timestamp) -> Vec<Message> {
     let mut free: Vec<Message> = unsettled

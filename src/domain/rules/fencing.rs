@@ -8,7 +8,7 @@ use crate::domain::{Actor, Refusal, task::Task};
 pub enum TaskWrite {
     /// Move it or finish it: for the claimant alone.
     Transition,
-    /// Cancel it: for everybody while nobody holds it.
+    /// Cancel it: allowed for every actor while the task has no claimant.
     Cancel,
     /// Reopen it, or stand in for its claimant: for everybody whose `--epoch`, when they name one, is in force.
     Override,
@@ -19,7 +19,7 @@ pub enum TaskWrite {
 /// Whether `actor` may write to `task`.
 ///
 /// `latest` is the epoch of the actor's newest claim on this task, when it ever had one. Without `--epoch` a session is
-/// fenced by it: once somebody else took the task, its writes are stale. A person is told so too when they would move
+/// fenced by it: once another claimant has the task, its writes are stale. A person is told so too when they would move
 /// the task, but may always add a record: a coordinator that once held a task can still review it.
 ///
 /// # Errors

@@ -1,5 +1,6 @@
 //! The gates before `done` and before a merge: one function, one report.
 
+pub use crate::domain::blocker::{Blocker, GateReport};
 use crate::domain::{
     TaskId,
     checkpoint::CheckpointState,
@@ -12,7 +13,7 @@ use crate::domain::{
 use crate::env::Timestamp;
 
 string_enum! {
-    /// What may be required.
+    /// A condition that may be required.
     Gate {
         Evidence => "evidence",
         Checks => "checks",
@@ -24,46 +25,18 @@ string_enum! {
     }
 }
 
-/// One thing that stands in the way.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Blocker {
-    /// Its code.
-    pub code: &'static str,
-    /// A sentence.
-    pub message: String,
-    /// The command that would clear it.
-    pub fix: String,
-}
-
-/// What the gates say.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GateReport {
-    /// The task.
-    pub task: TaskId,
-    /// Everything that stands in the way; empty when nothing does.
-    pub blockers: Vec<Blocker>,
-}
-
-impl GateReport {
-    /// Whether nothing stands in the way.
-    #[must_use]
-    pub const fn is_ready(&self) -> bool {
-        self.blockers.is_empty()
-    }
-}
-
-/// What git says about the work, for the gates that ask it.
+/// Facts from git about the work, for the gates that need them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WorkFacts {
-    /// Whether the worktree is clean; `None` when it cannot be told.
+    /// Whether the worktree is clean; `None` when it is unknown.
     pub clean: Option<bool>,
-    /// Whether the base branch is an ancestor of the commit; `None` when it cannot be told.
+    /// Whether the base branch is an ancestor of the commit; `None` when it is unknown.
     pub based: Option<bool>,
     /// The base branch's name.
     pub base: String,
 }
 
-/// Everything the gates look at.
+/// Everything the gates depend on.
 #[derive(Debug)]
 pub struct GateFacts<'a> {
     /// The task.
@@ -80,13 +53,13 @@ pub struct GateFacts<'a> {
     pub reviews: &'a [Review],
     /// The domains that must approve: the task's own and those its paths are routed to.
     pub domains: &'a [Label],
-    /// Who has held the task since it was last reopened; their approval does not count.
+    /// Claimants of the task since it was last reopened; their approval does not count.
     pub claimants: &'a [String],
     /// The numbers of its open handoffs.
     pub open_handoffs: &'a [i64],
     /// The state of its newest checkpoint.
     pub checkpoint: Option<CheckpointState>,
-    /// What git says; asked only for the merge gates.
+    /// Facts from git; collected only for the merge gates.
     pub work: &'a WorkFacts,
 }
 
@@ -160,7 +133,7 @@ fn check_blocker(check: &Check, facts: &GateFacts<'_>) -> Option<Blocker> {
         Some(record) if record.result != EvidenceResult::Pass => {
             ("check_failing", format!("the check '{name}' fails (evidence {})", record.id))
         }
-        // Without a commit on either side nobody can say that the check speaks of this work.
+        // Without a commit on either side nothing shows that the check ran on this work.
         Some(record) if record.commit.is_none() || record.commit.as_deref() != facts.commit => {
             ("check_outdated", format!("the check '{name}' passed, but not at the current commit"))
         }
@@ -180,7 +153,7 @@ fn review_blocker(domain: &Label, facts: &GateFacts<'_>) -> Option<Blocker> {
         ),
         Some(review) if facts.claimants.contains(&review.actor) => (
             "review_own",
-            format!("review {} in the domain '{domain}' is by {}, who held the task", review.id, review.actor),
+            format!("review {} in the domain '{domain}' is by {}, who has claimed the task", review.id, review.actor),
         ),
         Some(review) if review.commit.is_none() || review.commit.as_deref() != facts.commit => (
             "review_lapsed",
@@ -203,7 +176,7 @@ fn worktree_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
     let message = match facts.work.clean {
         Some(true) => return None,
         Some(false) => "the worktree has changes that are not committed",
-        None => "whether the worktree is clean cannot be told",
+        None => "cannot determine whether the worktree is clean",
     };
     Some(Blocker { code: "worktree_dirty", message: message.into(), fix: "git status".into() })
 }
@@ -212,8 +185,8 @@ fn base_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
     let base = &facts.work.base;
     let message = match facts.work.based {
         Some(true) => return None,
-        Some(false) => format!("the work is not based on '{base}' as it is now"),
-        None => format!("whether the work is based on '{base}' cannot be told"),
+        Some(false) => format!("the work is not based on the current '{base}'"),
+        None => format!("cannot determine whether the work is based on '{base}'"),
     };
     Some(Blocker { code: "not_based", message, fix: format!("git rebase {base}") })
 }

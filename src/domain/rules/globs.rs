@@ -17,7 +17,7 @@ pub fn check(glob: &str) -> Result<(), Refusal> {
     if glob.starts_with('/') || glob.split('/').any(|segment| segment == "..") {
         return bad("must be relative to the root and stay inside it");
     }
-    if glob.chars().any(|letter| matches!(letter, '[' | ']' | '{' | '}')) {
+    if glob.chars().any(|character| matches!(character, '[' | ']' | '{' | '}')) {
         return bad("may use only '*', '?' and '**' as patterns");
     }
     Ok(())
@@ -26,12 +26,12 @@ pub fn check(glob: &str) -> Result<(), Refusal> {
 /// A place in a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token {
-    /// `*`: any run of letters.
+    /// `*`: any run of characters.
     AnyRun,
-    /// `?`: any letter.
+    /// `?`: any character.
     AnyChar,
-    /// This letter.
-    Letter(char),
+    /// This character.
+    Char(char),
 }
 
 /// A segment between slashes.
@@ -49,10 +49,10 @@ fn segments(text: &str, place: fn(char) -> Token) -> Vec<Segment> {
 }
 
 fn parse(glob: &str) -> Vec<Segment> {
-    let place = |letter| match letter {
+    let place = |character| match character {
         '*' => Token::AnyRun,
         '?' => Token::AnyChar,
-        letter => Token::Letter(letter),
+        character => Token::Char(character),
     };
     // `**` alone in a segment means more than inside one, where it is no more than `*`.
     let run = Segment::Word(vec![Token::AnyRun, Token::AnyRun]);
@@ -82,10 +82,10 @@ pub fn overlap(left: &str, right: &str) -> bool {
     segments_overlap(&parse(left), &parse(right))
 }
 
-/// Whether a glob means this very path; a `*` in the path is a letter.
+/// Whether a glob means this very path; a `*` in the path is a character.
 #[must_use]
 pub fn matches(glob: &str, path: &str) -> bool {
-    segments_overlap(&parse(glob), &segments(path, Token::Letter))
+    segments_overlap(&parse(glob), &segments(path, Token::Char))
 }
 
 /// Whether two patterns over any alphabet can mean the same word; `many` tells the wildcard for any run, `same` whether
@@ -174,7 +174,9 @@ mod tests {
                 (Some((b'*', rest)), _) => {
                     word(rest, text) || text.split_first().is_some_and(|(_, tail)| word(glob, tail))
                 }
-                (Some((first, rest)), Some((letter, tail))) => (*first == b'?' || first == letter) && word(rest, tail),
+                (Some((first, rest)), Some((character, tail))) => {
+                    (*first == b'?' || first == character) && word(rest, tail)
+                }
                 _ => false,
             }
         }

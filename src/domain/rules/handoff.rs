@@ -7,7 +7,7 @@ use crate::domain::{
     task::{Task, TaskState},
 };
 
-/// Whether a handoff is for whoever answers, as far as they named a role and a lane, and is still open.
+/// Whether a handoff is open and addressed to the answering actor, by its declared role and lane.
 ///
 /// # Errors
 /// `already_answered`, `role_mismatch`, `lane_mismatch`.

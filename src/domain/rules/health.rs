@@ -61,7 +61,7 @@ pub fn assess(facts: &HealthFacts<'_>, now: Timestamp) -> Health {
         return degraded(error.to_owned());
     }
     if session.activity == Activity::RequiresAction {
-        let what = session.waiting_for.as_deref().unwrap_or("somebody");
+        let what = session.waiting_for.as_deref().unwrap_or("input");
         return degraded(format!("it waits for {what}"));
     }
     if let Some(share) = session.context_usage.filter(|share| *share >= facts.context_threshold) {

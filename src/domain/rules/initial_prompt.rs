@@ -21,7 +21,7 @@ pub const PROMPT_VAR: &str = vars::FAIRWAY_INITIAL_PROMPT;
 /// The longest prompt that goes as one word or variable, in bytes: the kernel takes no more than 128 KiB, name included.
 pub const MAX_PROMPT_BYTES: usize = 128 * 1024 - PROMPT_VAR.len() - 2;
 
-/// A program: exact words, and the same as shell text for whoever takes only that.
+/// A program as exact arguments, and as shell text for callers that take only text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     /// Shell text.
@@ -31,7 +31,7 @@ pub struct Program {
 }
 
 /// The program with the prompt as its last word: of exact words, or of text that no shell would change. Other text says
-/// itself where the prompt goes, by `"$1"`. The text form takes the prompt from the variable [`CARRIER`].
+/// itself where the prompt goes, by `"$1"`. The text form takes the prompt from the variable [`PROMPT_VAR`].
 ///
 /// # Errors
 /// `invalid_value` when the prompt is too long for a word; `usage` when the text does not say where it goes.
@@ -56,7 +56,7 @@ pub fn pass_as_argument(program: &Program, prompt: &str) -> Result<Program, Refu
     }
 }
 
-/// The program reading the prompt from a pipe, and after it the end. The prompt comes from the variable [`CARRIER`], which
+/// The program reading the prompt from a pipe, and after it the end. The prompt comes from the variable [`PROMPT_VAR`], which
 /// the program does not get.
 ///
 /// # Errors
@@ -92,9 +92,9 @@ fn check_length(prompt: &str) -> Result<(), Refusal> {
 /// Whether text is words and quotes alone: nothing in it is expanded, joined or redirected, and its first word is no
 /// assignment and no word of the shell's own.
 fn is_plain(text: &str) -> bool {
-    let special = |letter: char| {
+    let special = |character: char| {
         matches!(
-            letter,
+            character,
             '$' | '`'
                 | '\\'
                 | '|'
@@ -113,7 +113,7 @@ fn is_plain(text: &str) -> bool {
                 | '#'
                 | '~'
                 | '!'
-        ) || letter.is_control()
+        ) || character.is_control()
     };
     !text.contains(special)
         && matches!(super::command_line::leading_word(text), super::command_line::LeadingWord::Program(_))

@@ -29,7 +29,7 @@ pub enum BackendObservation {
     Alive,
     /// It answered: there is no such pane or session, or it is dead.
     Gone(String),
-    /// It was not asked, may not be run, failed, or answered what nobody understands.
+    /// It was not asked, may not be run, failed, or gave an answer that cannot be parsed.
     Unknown(String),
 }
 
@@ -94,7 +94,7 @@ pub fn assess(facts: &LivenessFacts<'_>, now: Timestamp) -> Liveness {
             let pid = session.pid.unwrap_or_default();
             return Liveness::Live(format!("process {pid} is there"));
         }
-        (_, BackendObservation::Alive) => return Liveness::Live("its backend says that it runs".into()),
+        (_, BackendObservation::Alive) => return Liveness::Live("its backend reports that it is running".into()),
         _ => {}
     }
     let age = now.since(session.started_at);
@@ -212,7 +212,7 @@ mod tests {
                 for process in [ProcessObservation::NotRecorded, ProcessObservation::Alive, dim()] {
                     assert!(seen(&look(&session, &process, &dead(), late)));
                 }
-                // A sign of life goes before every age.
+                // A proof of life overrides every timeout.
                 for (process, backend) in [
                     (ProcessObservation::Alive, BackendObservation::NotRecorded),
                     (ProcessObservation::Alive, deaf()),

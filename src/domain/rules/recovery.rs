@@ -2,7 +2,7 @@
 
 use crate::domain::job::{MAX_ATTEMPTS, RecoveryPolicy};
 
-/// What is known of a run that nobody looks after.
+/// The known facts about a job without a supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct RecoveryFacts {
@@ -48,22 +48,22 @@ pub const fn decide(facts: &RecoveryFacts) -> RecoveryAction {
         return if facts.is_startable {
             RecoveryAction::RequeueUnstarted
         } else {
-            RecoveryAction::MarkLost("it was never begun, and what it was to be started with is gone")
+            RecoveryAction::MarkLost("it was never started, and its start file is missing")
         };
     }
     match facts.policy {
-        RecoveryPolicy::Lost => RecoveryAction::MarkLost("its supervisor died, and it must not run twice"),
+        RecoveryPolicy::Lost => RecoveryAction::MarkLost("its supervisor died, and its recovery policy is lost"),
         RecoveryPolicy::Requeue if !facts.same_boot => {
             RecoveryAction::MarkLost("the machine was booted again while it ran")
         }
         RecoveryPolicy::Requeue if facts.session_ended => {
-            RecoveryAction::MarkLost("its supervisor died, and its session is over")
+            RecoveryAction::MarkLost("its supervisor died, and its session has ended")
         }
         RecoveryPolicy::Requeue if facts.attempt >= MAX_ATTEMPTS => {
-            RecoveryAction::MarkLost("its supervisor died, as it did each time before: it is not begun again")
+            RecoveryAction::MarkLost("its supervisor died on every attempt; it is not started again")
         }
         RecoveryPolicy::Requeue if !facts.is_startable => {
-            RecoveryAction::MarkLost("its supervisor died, and what it was started with is gone")
+            RecoveryAction::MarkLost("its supervisor died, and its start file is missing")
         }
         RecoveryPolicy::Requeue => RecoveryAction::Requeue(facts.attempt + 1),
     }

@@ -98,7 +98,7 @@ impl ShellAnalysis {
 
     fn walk_function(&mut self, function: &FunctionDefinition) {
         self.wrapper_depth += 1;
-        // Whoever calls it gives it its input.
+        // The caller of the function provides its input.
         let stdin = function
             .body
             .1
@@ -150,7 +150,7 @@ impl ShellAnalysis {
             self.walk_item(item, &mut argv, &mut stdin, false);
         }
         if assigned && !argv.is_empty() {
-            // What it sets changes what the command does: nobody has allowed that by name.
+            // What it sets changes what the command does: no rule allows that by name.
             self.wrapper_depth += 1;
             self.analyze_command(argv, &stdin);
             self.wrapper_depth -= 1;

@@ -197,8 +197,8 @@ impl ShellAnalysis {
     /// A command: its words, and where its input comes from.
     pub(super) fn analyze_command(&mut self, argv: Vec<Arg>, stdin: &Stdin) {
         let Some(first) = argv.first() else { return };
-        if self.depth >= super::MAX_DEPTH || self.wrapper_depth > 24 {
-            self.note_unresolved("texts stand in texts too deeply");
+        if self.depth >= super::analysis::MAX_DEPTH || self.wrapper_depth > 24 {
+            self.note_unresolved("the shell nesting is too deep");
             return;
         }
         let Some(name) = first.program() else {
@@ -250,12 +250,12 @@ impl ShellAnalysis {
                         self.analyze_nested(&texts.join(" "));
                         self.analyze_nested(&texts.get(1..).unwrap_or_default().join(" "));
                     }
-                    None => self.note_unresolved("what watch runs is an expansion"),
+                    None => self.note_unresolved("watch runs an expansion"),
                 }
             }
             "crontab" => {
                 if !words.iter().all(|word| matches!(word.text(), Some("-l"))) || words.is_empty() {
-                    self.note_unresolved("what crontab runs cannot be told");
+                    self.note_unresolved("cannot determine what crontab runs");
                 }
             }
             "make" | "gmake" | "just" | "ninja" | "rake" => {
@@ -271,7 +271,7 @@ impl ShellAnalysis {
                         || word.text().is_none() && word.may_be_option()
                 };
                 if words.iter().any(odd) {
-                    self.note_unresolved(&format!("what {name} runs cannot be told"));
+                    self.note_unresolved(&format!("cannot determine what {name} runs"));
                 }
                 self.analyze_arguments(argv);
             }
@@ -299,7 +299,7 @@ impl ShellAnalysis {
                     ) || word.text().is_none()
                 };
                 if words.iter().any(types) {
-                    self.note_unresolved(&format!("what {name} types into another terminal cannot be told"));
+                    self.note_unresolved(&format!("cannot determine what {name} types into another terminal"));
                 }
                 self.analyze_arguments(argv);
             }
@@ -308,7 +308,7 @@ impl ShellAnalysis {
                     .iter()
                     .any(|word| matches!(word.text(), Some("alias" | "extension" | "ext")) || word.may_split())
                 {
-                    self.note_unresolved("what a command of gh runs cannot be told");
+                    self.note_unresolved("cannot determine what a command of gh runs");
                 }
             }
             "fairway" => self.fairway(argv),
@@ -320,7 +320,7 @@ impl ShellAnalysis {
                             .any(|start| word.head().starts_with(start))
                 };
                 if words.iter().any(runs) {
-                    self.note_unresolved("what tar runs is an expansion");
+                    self.note_unresolved("tar runs an expansion");
                 }
                 self.option_text(
                     words,
@@ -330,7 +330,7 @@ impl ShellAnalysis {
             }
             _ if UNRESOLVABLE_PROGRAMS.contains(&name) => {
                 if !words.iter().all(|word| matches!(word.text(), Some("--version" | "--help"))) || words.is_empty() {
-                    self.note_unresolved(&format!("what {name} runs cannot be told"));
+                    self.note_unresolved(&format!("cannot determine what {name} runs"));
                 }
             }
             _ if DASH_C_PROGRAMS.contains(&name) => {
@@ -349,7 +349,7 @@ impl ShellAnalysis {
                 if name == "su"
                     && !words.iter().any(|word| word.head().starts_with("-c") || word.head().starts_with("--c"))
                 {
-                    self.note_unresolved("a shell reads what it runs from somewhere else");
+                    self.note_unresolved("a shell reads its program from another source");
                 }
             }
             "rg" | "bat" | "ag" | "ack" | "man" | "wget" => {
@@ -370,7 +370,7 @@ impl ShellAnalysis {
                     .first()
                     .is_some_and(|word| matches!(word.text(), None | Some("sh" | "ruby" | "irb" | "exec"))) =>
             {
-                self.note_unresolved("what brew runs cannot be told");
+                self.note_unresolved("cannot determine what brew runs");
             }
             _ if DATA_PROGRAMS.contains(&name) => {}
             _ => {
@@ -385,18 +385,18 @@ impl ShellAnalysis {
         }
     }
 
-    /// The input of a program that hands it to a shell, unless it is somebody's terminal.
+    /// The input of a program that hands it to a shell, unless it is a terminal.
     pub(super) fn analyze_stdin(&mut self, name: &str, stdin: &Stdin) {
         match stdin {
             Stdin::Text(text) => self.analyze_nested(&text.clone()),
             Stdin::Other => {
-                self.note_unresolved(&format!("a shell that {name} starts reads what it runs from somewhere else"))
+                self.note_unresolved(&format!("a shell that {name} starts reads its program from another source"))
             }
             Stdin::Inherited => {}
         }
     }
 
-    /// Words of a program that nobody knows: one of them may be a text that it runs.
+    /// Arguments of an unknown program: one of them may be a text that it runs.
     fn analyze_arguments(&mut self, argv: &[Arg]) {
         for word in argv.iter().skip(1) {
             if let Some(text) = word.text().filter(|text| text.contains([' ', '\t', '\n', ';', ',', ':', '='])) {
@@ -415,7 +415,7 @@ impl ShellAnalysis {
         for (place, word) in argv.iter().enumerate().skip(1) {
             let Some(text) = word.text() else {
                 if word.may_be_option() {
-                    self.note_unresolved("what is to be run is an expansion");
+                    self.note_unresolved("the command to run is an expansion");
                 }
                 continue;
             };
@@ -443,7 +443,7 @@ impl ShellAnalysis {
         let mut replaced = None;
         while let Some(arg) = argv.get(place) {
             let Some(text) = arg.text() else {
-                self.note_unresolved("what xargs runs is an expansion");
+                self.note_unresolved("xargs runs an expansion");
                 return;
             };
             if text == "--" {
@@ -478,10 +478,10 @@ impl ShellAnalysis {
                 }
                 continue;
             }
-            let letters: Vec<char> = text.chars().skip(1).collect();
-            for (at, letter) in letters.iter().enumerate() {
-                let attached: String = letters.get(at + 1..).unwrap_or_default().iter().collect();
-                match letter {
+            let chars: Vec<char> = text.chars().skip(1).collect();
+            for (at, character) in chars.iter().enumerate() {
+                let attached: String = chars.get(at + 1..).unwrap_or_default().iter().collect();
+                match character {
                     'I' | 'J' | 'R' => {
                         replaced = if attached.is_empty() { value(place) } else { Some(attached.clone()) };
                         place += usize::from(attached.is_empty());
@@ -538,13 +538,13 @@ impl ShellAnalysis {
         };
         for (place, word) in argv.iter().enumerate().skip(1) {
             if word.may_split() {
-                self.note_unresolved("what find runs is an expansion");
+                self.note_unresolved("find runs an expansion");
             }
             if !word.text().is_some_and(runs) {
                 continue;
             }
             if word.head().contains('=') {
-                self.note_unresolved("what find runs stands in an option");
+                self.note_unresolved("find runs a command from an option");
             }
             let rest = argv.get(place + 1..).unwrap_or_default();
             let inner: Vec<Arg> = rest
@@ -581,14 +581,14 @@ impl ShellAnalysis {
     /// Our own commands run others.
     fn fairway(&mut self, argv: &[Arg]) {
         if argv.iter().skip(1).take(3).any(|word| word.text().is_none()) {
-            self.note_unresolved("what a command of fairway runs is an expansion");
+            self.note_unresolved("a command of fairway runs an expansion");
         }
         let says = |word: &str| argv.iter().skip(1).take(6).any(|arg| arg.text() == Some(word));
         if says("exec") && says("send-keys") {
-            self.note_unresolved("what is typed into another terminal cannot be told");
+            self.note_unresolved("cannot determine what is typed into another terminal");
         }
         if says("exec") && says("call") {
-            self.note_unresolved("what a document runs cannot be told");
+            self.note_unresolved("cannot determine what a document runs");
         }
         for (place, word) in argv.iter().enumerate() {
             match word.text() {
@@ -604,7 +604,9 @@ impl ShellAnalysis {
                         self.analyze_nested(text);
                     }
                 }
-                None if word.head().starts_with("--shell") => self.note_unresolved("what is to be run is an expansion"),
+                None if word.head().starts_with("--shell") => {
+                    self.note_unresolved("the command to run is an expansion")
+                }
                 None => {}
             }
         }

@@ -285,7 +285,7 @@ impl ShellAnalysis {
             if let Some((_, text)) = word.text().and_then(|text| text.split_once("ext::")) {
                 self.analyze_nested(text);
             } else if word.text().is_none() && word.head().contains("ext::") {
-                self.note_unresolved("what git runs is an expansion");
+                self.note_unresolved("git runs an expansion");
             }
         }
         match command.as_str() {
@@ -315,7 +315,7 @@ impl ShellAnalysis {
                     match word.text() {
                         Some(text) if !text.starts_with('-') => self.analyze_nested(text),
                         Some(_) => {}
-                        None => self.note_unresolved("what git runs is an expansion"),
+                        None => self.note_unresolved("git runs an expansion"),
                     }
                 }
             }
@@ -488,7 +488,7 @@ impl ShellAnalysis {
                         if is_long
                             && head.split_once('=').is_some_and(|(name, _)| name.len() > 2 && option.starts_with(name))
                         {
-                            self.note_unresolved("what git runs is an expansion");
+                            self.note_unresolved("git runs an expansion");
                         }
                     }
                 }

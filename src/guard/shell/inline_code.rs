@@ -28,7 +28,7 @@ impl ShellAnalysis {
         while let Some(arg) = argv.get(place) {
             let Some(text) = arg.text() else {
                 if arg.may_be_option() {
-                    self.note_unresolved(&format!("what {name} runs is an expansion"));
+                    self.note_unresolved(&format!("{name} runs an expansion"));
                     return;
                 }
                 break;
@@ -59,13 +59,13 @@ impl ShellAnalysis {
                 }
                 continue;
             }
-            let letters: Vec<char> = text.chars().skip(1).collect();
-            if matches!(letters.as_slice(), ['V' | 'v' | 'h']) && !is_awk {
+            let chars: Vec<char> = text.chars().skip(1).collect();
+            if matches!(chars.as_slice(), ['V' | 'v' | 'h']) && !is_awk {
                 return;
             }
-            for (at, letter) in letters.iter().enumerate() {
-                let attached: String = letters.get(at + 1..).unwrap_or_default().iter().collect();
-                if language.text.contains(*letter) {
+            for (at, character) in chars.iter().enumerate() {
+                let attached: String = chars.get(at + 1..).unwrap_or_default().iter().collect();
+                if language.text.contains(*character) {
                     has_text = true;
                     if attached.is_empty() || language.names.contains(&"node") {
                         self.analyze_code(language, name, argv.get(place).unwrap_or(&Arg::known("")));
@@ -75,12 +75,12 @@ impl ShellAnalysis {
                     }
                     break;
                 }
-                if *letter == 'm' && language.names.contains(&"python") {
+                if *character == 'm' && language.names.contains(&"python") {
                     let module =
                         if attached.is_empty() { argv.get(place).cloned() } else { Some(Arg::known(attached)) };
                     let module = module.as_ref().and_then(Arg::text);
                     if module.is_none_or(|module| RUNNER_MODULES.contains(&module)) {
-                        self.note_unresolved(&format!("what {name} runs cannot be told"));
+                        self.note_unresolved(&format!("cannot determine what {name} runs"));
                     }
                     // A module that is called with the words behind it may run them.
                     self.wrapper_depth += 1;
@@ -88,30 +88,30 @@ impl ShellAnalysis {
                     self.wrapper_depth -= 1;
                     return;
                 }
-                if matches!(letter, 'M' | 'm' | 'd' | 'D') && language.names.contains(&"perl") {
-                    if attached.contains([';', '(', '=', '\'', '"', ' ']) || matches!(letter, 'd' | 'D') {
-                        self.note_unresolved(&format!("what {name} runs cannot be told"));
+                if matches!(character, 'M' | 'm' | 'd' | 'D') && language.names.contains(&"perl") {
+                    if attached.contains([';', '(', '=', '\'', '"', ' ']) || matches!(character, 'd' | 'D') {
+                        self.note_unresolved(&format!("cannot determine what {name} runs"));
                     }
                     break;
                 }
                 // The suffix of copies, the form of records.
-                if matches!(letter, 'i' | 'F' | 'x' | 'I' | 'C' | 'l') && language.names.contains(&"perl") {
-                    if *letter != 'l' {
+                if matches!(character, 'i' | 'F' | 'x' | 'I' | 'C' | 'l') && language.names.contains(&"perl") {
+                    if *character != 'l' {
                         break;
                     }
                     continue;
                 }
-                if *letter == 'i' && language.names.contains(&"python") {
-                    self.note_unresolved(&format!("{name} reads what it runs from somewhere else"));
+                if *character == 'i' && language.names.contains(&"python") {
+                    self.note_unresolved(&format!("{name} reads its program from another source"));
                 }
-                if language.valued.contains(*letter) {
+                if language.valued.contains(*character) {
                     let value =
                         if attached.is_empty() { argv.get(place).cloned() } else { Some(Arg::known(attached.clone())) };
-                    if is_awk && matches!(letter, 'f' | 'i' | 'l') {
+                    if is_awk && matches!(character, 'f' | 'i' | 'l') {
                         has_file = true;
                         if let Some(file) = &value {
                             if file.head() == "-" {
-                                self.note_unresolved(&format!("{name} reads what it runs from somewhere else"));
+                                self.note_unresolved(&format!("{name} reads its program from another source"));
                             }
                             self.note_run_file(file);
                         }
@@ -119,7 +119,7 @@ impl ShellAnalysis {
                         .as_ref()
                         .is_some_and(|value| value.head().starts_with("data:") || !value.is_single_word())
                     {
-                        self.note_unresolved(&format!("what {name} runs cannot be told"));
+                        self.note_unresolved(&format!("cannot determine what {name} runs"));
                     }
                     place += usize::from(attached.is_empty());
                     break;
@@ -153,7 +153,7 @@ impl ShellAnalysis {
             _ => match stdin {
                 Stdin::Text(text) => self.analyze_code(language, name, &Arg::known(text.clone())),
                 Stdin::Inherited | Stdin::Other => {
-                    self.note_unresolved(&format!("{name} reads what it runs from somewhere else"));
+                    self.note_unresolved(&format!("{name} reads its program from another source"));
                 }
             },
         }
@@ -161,7 +161,7 @@ impl ShellAnalysis {
 
     fn analyze_code(&mut self, language: &Language, name: &str, arg: &Arg) {
         let Some(text) = arg.text() else {
-            self.note_unresolved(&format!("what {name} runs is an expansion"));
+            self.note_unresolved(&format!("{name} runs an expansion"));
             return;
         };
         let text = text.to_owned();
@@ -174,11 +174,11 @@ impl ShellAnalysis {
         let sign = any.iter().chain(language.signs).find(|sign| text.contains(**sign));
         if let Some(sign) = sign {
             self.note_unresolved(&format!("a program of {name} may start others: it has '{sign}'"));
-        } else if text.chars().any(|letter| !letter.is_ascii() && letter.is_alphanumeric())
+        } else if text.chars().any(|character| !character.is_ascii() && character.is_alphanumeric())
             && !is_awk
             && has_foreign_names(&text)
         {
-            self.note_unresolved(&format!("a program of {name} has letters that may be others"));
+            self.note_unresolved(&format!("a program of {name} has chars that may be others"));
         } else if is_awk && awk_has_pipe(&text) {
             self.note_unresolved(&format!("a program of {name} may start others: it has a pipe"));
         } else if language.names.contains(&"node") && node_loads_unsafe(&text) {
@@ -237,14 +237,14 @@ fn outside_paths(text: &str) -> Vec<String> {
     text.split(['\'', '"', '`']).filter(away).map(str::to_owned).collect()
 }
 
-/// Whether words outside of quotes have letters beyond ASCII: some languages read them as others.
+/// Whether words outside of quotes have characters beyond ASCII: some languages read them as others.
 fn has_foreign_names(text: &str) -> bool {
     let mut quote = None;
-    for letter in text.chars() {
-        match (quote, letter) {
-            (Some(open), letter) if letter == open => quote = None,
-            (None, '\'' | '"') => quote = Some(letter),
-            (None, letter) if !letter.is_ascii() && letter.is_alphanumeric() => return true,
+    for character in text.chars() {
+        match (quote, character) {
+            (Some(open), character) if character == open => quote = None,
+            (None, '\'' | '"') => quote = Some(character),
+            (None, character) if !character.is_ascii() && character.is_alphanumeric() => return true,
             _ => {}
         }
     }
@@ -253,12 +253,12 @@ fn has_foreign_names(text: &str) -> bool {
 
 /// Whether a program of awk has a pipe that is no part of a pattern.
 fn awk_has_pipe(text: &str) -> bool {
-    let letters: Vec<char> = text.chars().collect();
-    letters.iter().enumerate().any(|(at, letter)| {
+    let chars: Vec<char> = text.chars().collect();
+    chars.iter().enumerate().any(|(at, character)| {
         let is_pipe =
-            *letter == '|' && letters.get(at + 1) != Some(&'|') && (at == 0 || letters.get(at - 1) != Some(&'|'));
-        let before: String = letters.get(..at).unwrap_or_default().iter().collect();
-        let after: String = letters.get(at + 1..).unwrap_or_default().iter().collect();
+            *character == '|' && chars.get(at + 1) != Some(&'|') && (at == 0 || chars.get(at - 1) != Some(&'|'));
+        let before: String = chars.get(..at).unwrap_or_default().iter().collect();
+        let after: String = chars.get(at + 1..).unwrap_or_default().iter().collect();
         let follows = after.trim_start();
         is_pipe
             && (before.contains("print")
@@ -292,7 +292,7 @@ fn node_loads_unsafe(text: &str) -> bool {
     let loads = text.match_indices("require").any(|(at, _)| {
         let rest = text.get(at + "require".len()..).unwrap_or_default().trim_start();
         let Some(rest) = rest.strip_prefix('(').map(str::trim_start) else { return !rest.starts_with(".resolve(") };
-        let Some(quote) = rest.chars().next().filter(|letter| matches!(letter, '\'' | '"')) else { return true };
+        let Some(quote) = rest.chars().next().filter(|character| matches!(character, '\'' | '"')) else { return true };
         let Some((name, after)) = rest.get(1..).and_then(|rest| rest.split_once(quote)) else { return true };
         !names(name) || !after.trim_start().starts_with(')')
     });
@@ -305,12 +305,12 @@ fn node_loads_unsafe(text: &str) -> bool {
 
 /// Whether a program of perl evaluates what it replaces twice.
 fn perl_evaluates(text: &str) -> bool {
-    let is_flag = |letter: char| {
-        matches!(letter, 'g' | 'i' | 'm' | 's' | 'x' | 'o' | 'r' | 'e' | 'a' | 'd' | 'l' | 'u' | 'p' | 'n' | 'c')
+    let is_flag = |character: char| {
+        matches!(character, 'g' | 'i' | 'm' | 's' | 'x' | 'o' | 'r' | 'e' | 'a' | 'd' | 'l' | 'u' | 'p' | 'n' | 'c')
     };
     text.match_indices("ee").any(|(at, _)| {
         let before = text.get(..at).unwrap_or_default().trim_end_matches(is_flag);
-        before.ends_with(|letter: char| letter.is_ascii_punctuation())
+        before.ends_with(|character: char| character.is_ascii_punctuation())
     })
 }
 

@@ -279,6 +279,6 @@ const LANGUAGES: &[Language] = &[
 
 /// The language that a program of this name runs.
 pub(super) fn language(name: &str) -> Option<&'static Language> {
-    let plain = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || matches!(letter, '.' | '-'));
+    let plain = name.trim_end_matches(|character: char| character.is_ascii_digit() || matches!(character, '.' | '-'));
     LANGUAGES.iter().find(|language| language.names.iter().any(|known| *known == name || *known == plain))
 }

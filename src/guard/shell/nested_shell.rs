@@ -73,7 +73,7 @@ impl ShellAnalysis {
         while let Some(arg) = argv.get(place) {
             let Some(text) = arg.text() else {
                 if arg.may_be_option() {
-                    self.note_unresolved("what a shell is to run is an expansion");
+                    self.note_unresolved("a shell runs an expansion");
                     return;
                 }
                 break;
@@ -103,8 +103,8 @@ impl ShellAnalysis {
                 continue;
             }
             let Some(cluster) = text.strip_prefix(['-', '+']).filter(|cluster| !cluster.is_empty()) else { break };
-            if !cluster.chars().all(|letter| letter.is_ascii_alphabetic()) {
-                self.note_unresolved("a shell has an option that means nothing");
+            if !cluster.chars().all(|character| character.is_ascii_alphabetic()) {
+                self.note_unresolved("a shell has an unknown option");
                 return;
             }
             has_text |= text.starts_with('-') && cluster.contains(['c', 'C']);
@@ -113,7 +113,7 @@ impl ShellAnalysis {
             // `-o pipefail`, also at the end of `-euo`.
             if cluster.contains(['o', 'O']) {
                 if argv.get(place).is_some_and(|value| !value.is_single_word()) {
-                    self.note_unresolved("what a shell is to run is an expansion");
+                    self.note_unresolved("a shell runs an expansion");
                     return;
                 }
                 place += 1;
@@ -125,14 +125,14 @@ impl ShellAnalysis {
                     let text = text.to_owned();
                     self.analyze_nested(&text);
                 }
-                None => self.note_unresolved("what a shell is to run is an expansion"),
+                None => self.note_unresolved("a shell runs an expansion"),
             },
             Some(arg) if !has_stdin => self.note_run_file(arg),
             None if has_text => {}
             _ => match stdin {
                 Stdin::Text(text) => self.analyze_nested(&text.clone()),
                 Stdin::Inherited | Stdin::Other => {
-                    self.note_unresolved("a shell reads what it runs from somewhere else")
+                    self.note_unresolved("a shell reads its program from another source")
                 }
             },
         }
@@ -150,11 +150,11 @@ impl ShellAnalysis {
         match arg {
             None => {}
             Some(Arg::Known(text)) => self.analyze_nested(&text.clone()),
-            Some(Arg::Unknown { .. }) => self.note_unresolved("what is to be run is an expansion"),
+            Some(Arg::Unknown { .. }) => self.note_unresolved("the command to run is an expansion"),
         }
     }
 
-    /// A command to which somebody adds words.
+    /// A command to which another program appends arguments.
     pub(super) fn analyze_command_prefix(&mut self, text: &str) {
         if !text.trim().is_empty() {
             self.analyze_nested(&format!("{text} $__more"));
@@ -167,7 +167,7 @@ impl ShellAnalysis {
             self.note_unresolved("the file that is run is an expansion");
         }
         if ["/dev/", "/proc/"].iter().any(|start| arg.head().starts_with(start)) {
-            self.note_unresolved("what is run comes from somewhere else");
+            self.note_unresolved("the program to run comes from another source");
         }
         match arg {
             Arg::Known(text) => {
@@ -209,7 +209,7 @@ impl ShellAnalysis {
     pub(super) fn analyze_builtin(&mut self, name: &str, argv: &[Arg]) -> bool {
         let words = argv.get(1..).unwrap_or_default();
         let options = || words.iter().filter_map(Arg::text).take_while(|word| word.starts_with('-'));
-        let has = |letter: char| options().any(|word| !word.starts_with("--") && word.contains(letter));
+        let has = |character: char| options().any(|word| !word.starts_with("--") && word.contains(character));
         match name {
             "eval" => {
                 let texts: Option<Vec<&str>> = words.iter().map(Arg::text).collect();
@@ -218,20 +218,20 @@ impl ShellAnalysis {
                         let text = texts.join(" ");
                         self.analyze_nested(text.strip_prefix("-- ").unwrap_or(&text));
                     }
-                    None => self.note_unresolved("what eval runs is an expansion"),
+                    None => self.note_unresolved("eval runs an expansion"),
                 }
             }
             "source" | "." => self.analyze_source(words),
             "trap" => {
                 let first = words.iter().find(|word| !matches!(word.text(), Some("--" | "-l" | "-p")));
-                let is_name = |text: &str| text == "-" || text.chars().all(|letter| letter.is_ascii_digit());
+                let is_name = |text: &str| text == "-" || text.chars().all(|character| character.is_ascii_digit());
                 if !first.and_then(Arg::text).is_some_and(is_name) {
                     self.analyze_nested_arg(first);
                 }
             }
             "alias" => {
                 if has('g') || has('s') {
-                    self.note_unresolved("an alias is made that is no command");
+                    self.note_unresolved("an alias is not a command");
                 }
                 for word in words {
                     match word.text() {
@@ -244,13 +244,13 @@ impl ShellAnalysis {
                     }
                 }
             }
-            "hash" if has('p') => self.note_unresolved("a command is given another program"),
+            "hash" if has('p') => self.note_unresolved("a command name is bound to another program"),
             "enable" if has('f') => self.note_unresolved("a command is loaded from a file"),
             "bind" | "complete" | "compgen" | "fc" | "zle" | "autoload" | "emulate" | "zmodload" | "sched" | "r" => {
-                self.note_unresolved(&format!("what {name} does cannot be told"));
+                self.note_unresolved(&format!("cannot determine what {name} does"));
             }
             "history" if words.iter().any(|word| word.head().starts_with('-')) => {
-                self.note_unresolved("what history does cannot be told");
+                self.note_unresolved("cannot determine what history does");
             }
             "mapfile" | "readarray" => {
                 let at = words.iter().position(|word| word.text().is_some_and(|text| text.starts_with("-C")));
@@ -259,7 +259,7 @@ impl ShellAnalysis {
                         Some(text) if !text.is_empty() => self.analyze_command_prefix(text),
                         _ => match words.get(at + 1) {
                             Some(Arg::Known(text)) => self.analyze_command_prefix(&text.clone()),
-                            _ => self.note_unresolved("what mapfile calls is an expansion"),
+                            _ => self.note_unresolved("the callback of mapfile is an expansion"),
                         },
                     }
                 }
@@ -285,7 +285,7 @@ impl ShellAnalysis {
                     }
                 }
                 if name == "export" && has('f') {
-                    self.note_unresolved("a function is handed to other programs");
+                    self.note_unresolved("a function is exported to other programs");
                 }
             }
             "cd" | "pushd" | "popd" | "chdir" => {
@@ -311,7 +311,7 @@ impl ShellAnalysis {
         if is_usual {
             self.note_run_file(&Arg::known(tail.clone()));
         } else {
-            self.note_unresolved("what a sourced file does to the shell cannot be told");
+            self.note_unresolved("cannot determine what a sourced file changes in the shell");
         }
     }
 
@@ -352,14 +352,16 @@ impl ShellAnalysis {
             || matches!(name, "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM" | "GIT_CONFIG") && !is_silenced
             || matches!(name, "ENV" | "NODE_OPTIONS") && may_name_a_file;
         if is_run {
-            self.note_unresolved(&format!("the variable {name} is set, and what it says is run"));
+            self.note_unresolved(&format!("the variable {name} is set, and its value is executed"));
         } else if is_command {
             match text {
                 Some(text) => self.analyze_command_prefix(text),
-                None => self.note_unresolved(&format!("the variable {name} is an expansion, and what it says is run")),
+                None => {
+                    self.note_unresolved(&format!("the variable {name} is an expansion, and its value is executed"))
+                }
             }
         } else if matches!(name, "PS0" | "PS1" | "PS2" | "PS4" | "PROMPT" | "SHELL") && text.is_none() {
-            self.note_unresolved(&format!("the variable {name} is an expansion, and what it says is run"));
+            self.note_unresolved(&format!("the variable {name} is an expansion, and its value is executed"));
         } else if let Some(text) = text.filter(|text| text.contains(' ')) {
             self.analyze_maybe(text);
         }

@@ -30,7 +30,7 @@ impl ShellAnalysis {
                     has_script = true;
                     let file = value.map_or_else(|| argv.get(place).cloned().unwrap_or(Arg::known("")), Arg::known);
                     if file.head() == "-" {
-                        self.note_unresolved("sed reads what it runs from somewhere else");
+                        self.note_unresolved("sed reads its program from another source");
                     }
                     self.note_run_file(&file);
                     place += usize::from(value.is_none());
@@ -43,21 +43,21 @@ impl ShellAnalysis {
                 plain.push(arg.clone());
                 continue;
             }
-            let letters: Vec<char> = text.chars().skip(1).collect();
-            for (at, letter) in letters.iter().enumerate() {
-                let attached: String = letters.get(at + 1..).unwrap_or_default().iter().collect();
+            let chars: Vec<char> = text.chars().skip(1).collect();
+            for (at, character) in chars.iter().enumerate() {
+                let attached: String = chars.get(at + 1..).unwrap_or_default().iter().collect();
                 let value =
                     if attached.is_empty() { argv.get(place).cloned() } else { Some(Arg::known(attached.clone())) };
-                match letter {
+                match character {
                     'e' | 'f' | 'l' => {
                         place += usize::from(attached.is_empty());
                         let value = value.unwrap_or(Arg::known(""));
-                        has_script |= *letter != 'l';
-                        match letter {
+                        has_script |= *character != 'l';
+                        match character {
                             'e' => scripts.push(value),
                             'f' => {
                                 if value.head() == "-" {
-                                    self.note_unresolved("sed reads what it runs from somewhere else");
+                                    self.note_unresolved("sed reads its program from another source");
                                 }
                                 self.note_run_file(&value);
                             }
@@ -75,7 +75,7 @@ impl ShellAnalysis {
         }
         if plain.iter().any(|word| word.may_split() && plain.first() != Some(word)) && !has_script {
             // It may bring another script.
-            self.note_unresolved("what sed runs is an expansion");
+            self.note_unresolved("sed runs an expansion");
         }
         if is_sandboxed {
             return;
@@ -97,7 +97,7 @@ impl ShellAnalysis {
                         self.note_unresolved("a script of sed runs a command");
                     }
                 }
-                None => self.note_unresolved("what sed runs is an expansion"),
+                None => self.note_unresolved("sed runs an expansion"),
             }
         }
     }
@@ -105,45 +105,45 @@ impl ShellAnalysis {
 
 /// Whether a script of sed runs a command: `e`, or `s///e`. What cannot be read does.
 fn script_runs_command(script: &str) -> bool {
-    let letters: Vec<char> = script.chars().collect();
+    let chars: Vec<char> = script.chars().collect();
     let mut at = 0;
-    let peek = |at: usize| letters.get(at).copied();
+    let peek = |at: usize| chars.get(at).copied();
     let skip = |mut at: usize, delimiter: char| {
         // Behind the next delimiter that is not escaped nor in brackets.
         let mut bracket = false;
-        while let Some(letter) = letters.get(at).copied() {
+        while let Some(character) = chars.get(at).copied() {
             at += 1;
-            match letter {
+            match character {
                 '\\' => at += 1,
                 '[' if !bracket => {
                     bracket = true;
-                    if letters.get(at) == Some(&'^') {
+                    if chars.get(at) == Some(&'^') {
                         at += 1;
                     }
-                    if letters.get(at) == Some(&']') {
+                    if chars.get(at) == Some(&']') {
                         at += 1;
                     }
                 }
                 ']' if bracket => bracket = false,
                 // Not every version looks for brackets here: what differs is not worked out.
-                letter if letter == delimiter && bracket => return None,
-                letter if letter == delimiter => return Some(at),
+                character if character == delimiter && bracket => return None,
+                character if character == delimiter => return Some(at),
                 _ => {}
             }
         }
         None
     };
-    while let Some(letter) = peek(at) {
+    while let Some(character) = peek(at) {
         at += 1;
-        match letter {
+        match character {
             ' ' | '\t' | '\n' | ';' | '{' | '}' | '!' | ',' | '~' | '+' | '$' | '0'..='9' => {}
             '#' => {
-                while peek(at).is_some_and(|letter| letter != '\n') {
+                while peek(at).is_some_and(|character| character != '\n') {
                     at += 1;
                 }
             }
             '/' | '\\' => {
-                let delimiter = if letter == '/' {
+                let delimiter = if character == '/' {
                     '/'
                 } else {
                     at += 1;
@@ -156,7 +156,7 @@ fn script_runs_command(script: &str) -> bool {
                     Some(after) => at = after,
                     None => return true,
                 }
-                while peek(at).is_some_and(|letter| matches!(letter, 'I' | 'M')) {
+                while peek(at).is_some_and(|character| matches!(character, 'I' | 'M')) {
                     at += 1;
                 }
             }
@@ -169,7 +169,7 @@ fn script_runs_command(script: &str) -> bool {
                     match peek(end) {
                         None => return true,
                         Some('\\') => end += 2,
-                        Some(letter) if letter == delimiter => break,
+                        Some(character) if character == delimiter => break,
                         Some(_) => end += 1,
                     }
                 }
@@ -179,7 +179,7 @@ fn script_runs_command(script: &str) -> bool {
                         'e' => return true,
                         'g' | 'p' | 'i' | 'I' | 'm' | 'M' | '0'..='9' => at += 1,
                         'w' => {
-                            while peek(at).is_some_and(|letter| letter != '\n') {
+                            while peek(at).is_some_and(|character| character != '\n') {
                                 at += 1;
                             }
                         }
@@ -189,9 +189,9 @@ fn script_runs_command(script: &str) -> bool {
             }
             'a' | 'i' | 'c' => {
                 // The text goes on behind a backslash at the line's end.
-                while let Some(letter) = peek(at) {
+                while let Some(character) = peek(at) {
                     at += 1;
-                    match letter {
+                    match character {
                         '\\' => at += 1,
                         '\n' => break,
                         _ => {}
@@ -199,12 +199,12 @@ fn script_runs_command(script: &str) -> bool {
                 }
             }
             'r' | 'R' | 'w' | 'W' => {
-                while peek(at).is_some_and(|letter| letter != '\n') {
+                while peek(at).is_some_and(|character| character != '\n') {
                     at += 1;
                 }
             }
             'b' | 't' | 'T' | ':' | 'v' => {
-                while peek(at).is_some_and(|letter| !matches!(letter, '\n' | ';' | '}')) {
+                while peek(at).is_some_and(|character| !matches!(character, '\n' | ';' | '}')) {
                     at += 1;
                 }
             }

@@ -1,7 +1,7 @@
 //! Words: quotes, escapes and expansions, as a shell reads them. What is substituted is handed to the scan.
 
 use super::{
-    ShellAnalysis,
+    analysis::{MAX_DEPTH, ShellAnalysis},
     arg::{Arg, Expansion},
 };
 
@@ -14,12 +14,12 @@ struct WordBuilder {
 }
 
 impl WordBuilder {
-    fn push(&mut self, letter: char) {
-        if self.form.is_some() { self.tail.push(letter) } else { self.head.push(letter) }
+    fn push(&mut self, character: char) {
+        if self.form.is_some() { self.tail.push(character) } else { self.head.push(character) }
     }
 
     fn push_str(&mut self, text: &str) {
-        text.chars().for_each(|letter| self.push(letter));
+        text.chars().for_each(|character| self.push(character));
     }
 
     fn push_unknown(&mut self, form: Expansion) {
@@ -42,44 +42,45 @@ enum Quoting {
     Open,
     /// In double quotes.
     Double,
-    /// As in a here-document: quotes are letters.
+    /// As in a here-document: quotes are characters.
     Document,
 }
 
 struct Reader<'a> {
-    letters: &'a [char],
+    chars: &'a [char],
     at: usize,
 }
 
 impl Reader<'_> {
     fn peek(&self, ahead: usize) -> Option<char> {
-        self.letters.get(self.at + ahead).copied()
+        self.chars.get(self.at + ahead).copied()
     }
 
     fn next(&mut self) -> Option<char> {
-        let letter = self.peek(0)?;
+        let character = self.peek(0)?;
         self.at += 1;
-        Some(letter)
+        Some(character)
     }
 
     fn text(&self, from: usize, to: usize) -> String {
-        self.letters.get(from..to).unwrap_or_default().iter().collect()
+        self.chars.get(from..to).unwrap_or_default().iter().collect()
     }
 }
 
 /// Reads a word as it is written.
 pub(super) fn parse_word(scan: &mut ShellAnalysis, raw: &str) -> Arg {
-    let plain = |letter: char| {
-        letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.' | '/' | ':' | '=' | '@' | '%' | '+' | ',')
+    let plain = |character: char| {
+        character.is_ascii_alphanumeric()
+            || matches!(character, '_' | '-' | '.' | '/' | ':' | '=' | '@' | '%' | '+' | ',')
     };
     if raw.chars().all(plain) || raw == "[" || raw == "[[" || raw == "{" || raw == "}" {
         return Arg::known(raw);
     }
-    let letters: Vec<char> = raw.chars().collect();
-    let mut reader = Reader { letters: &letters, at: 0 };
+    let chars: Vec<char> = raw.chars().collect();
+    let mut reader = Reader { chars: &chars, at: 0 };
     let mut build = WordBuilder::default();
-    if letters.first() == Some(&'~') {
-        // Somebody's home, or no home at all.
+    if chars.first() == Some(&'~') {
+        // A home directory, possibly of another user.
         build.push('/');
         build.push_unknown(Expansion::One);
         reader.at = 1;
@@ -88,33 +89,35 @@ pub(super) fn parse_word(scan: &mut ShellAnalysis, raw: &str) -> Arg {
     build.finish()
 }
 
-/// Reads a text in which quotes are letters: a here-document, or arithmetic.
+/// Reads a text in which quotes are characters: a here-document, or arithmetic.
 pub(super) fn parse_document(scan: &mut ShellAnalysis, text: &str) -> Arg {
-    let letters: Vec<char> = text.chars().collect();
+    let chars: Vec<char> = text.chars().collect();
     let mut build = WordBuilder::default();
-    parse_into(scan, &mut Reader { letters: &letters, at: 0 }, &mut build, Quoting::Document);
+    parse_into(scan, &mut Reader { chars: &chars, at: 0 }, &mut build, Quoting::Document);
     build.finish()
 }
 
 fn parse_into(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut WordBuilder, quoting: Quoting) {
-    while let Some(letter) = reader.next() {
-        match (quoting, letter) {
+    while let Some(character) = reader.next() {
+        match (quoting, character) {
             (Quoting::Open, '\\') => match reader.next() {
                 Some('\n') => {}
-                Some(letter) => build.push(letter),
+                Some(character) => build.push(character),
                 None => build.push('\\'),
             },
             (_, '\\') => match reader.peek(0) {
                 Some('\n') => reader.at += 1,
-                Some(letter) if matches!(letter, '$' | '`' | '\\') || letter == '"' && quoting == Quoting::Double => {
+                Some(character)
+                    if matches!(character, '$' | '`' | '\\') || character == '"' && quoting == Quoting::Double =>
+                {
                     reader.at += 1;
-                    build.push(letter);
+                    build.push(character);
                 }
                 _ => build.push('\\'),
             },
             (Quoting::Open, '\'') => {
                 let from = reader.at;
-                while reader.peek(0).is_some_and(|letter| letter != '\'') {
+                while reader.peek(0).is_some_and(|character| character != '\'') {
                     reader.at += 1;
                 }
                 build.push_str(&reader.text(from, reader.at));
@@ -131,14 +134,14 @@ fn parse_into(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut Wor
             (_, '`') => parse_backquotes(scan, reader, build, quoting),
             (Quoting::Open, '*' | '?' | '(' | ')') => build.push_unknown(Expansion::Many),
             (Quoting::Open, '[') => {
-                if reader.letters.get(reader.at..).is_some_and(|rest| rest.contains(&']')) {
+                if reader.chars.get(reader.at..).is_some_and(|rest| rest.contains(&']')) {
                     build.push_unknown(Expansion::Many);
                 } else {
                     build.push('[');
                 }
             }
             (Quoting::Open, '{') => {
-                let rest = reader.letters.get(reader.at..).unwrap_or_default();
+                let rest = reader.chars.get(reader.at..).unwrap_or_default();
                 let list = rest.contains(&'}') && (rest.contains(&',') || rest.windows(2).any(|two| two == ['.', '.']));
                 if list { build.push_unknown(Expansion::Many) } else { build.push('{') }
             }
@@ -148,7 +151,7 @@ fn parse_into(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut Wor
                 build.push_str("/dev/fd/");
                 build.push_unknown(Expansion::One);
             }
-            (_, letter) => build.push(letter),
+            (_, character) => build.push(character),
         }
     }
     if quoting == Quoting::Double {
@@ -179,7 +182,7 @@ fn parse_dollar(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut W
         }
         Some('[') => {
             let from = reader.at + 1;
-            while reader.next().is_some_and(|letter| letter != ']') {}
+            while reader.next().is_some_and(|character| character != ']') {}
             let text = reader.text(from, reader.at.saturating_sub(1));
             scan.analyze_arithmetic(&text);
             build.push_unknown(Expansion::One);
@@ -193,17 +196,19 @@ fn parse_dollar(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut W
         }
         Some('\'') if is_open => parse_ansi_quote(scan, reader, build),
         Some('"') if is_open => {}
-        Some(letter) if letter.is_ascii_alphabetic() || letter == '_' => {
+        Some(character) if character.is_ascii_alphabetic() || character == '_' => {
             let from = reader.at;
-            while reader.peek(0).is_some_and(|letter| letter.is_ascii_alphanumeric() || letter == '_') {
+            while reader.peek(0).is_some_and(|character| character.is_ascii_alphanumeric() || character == '_') {
                 reader.at += 1;
             }
             let name = reader.text(from, reader.at);
             parse_parameter(scan, build, &name, is_open);
         }
-        Some(letter) if letter.is_ascii_digit() || matches!(letter, '@' | '*' | '#' | '?' | '-' | '$' | '!') => {
+        Some(character)
+            if character.is_ascii_digit() || matches!(character, '@' | '*' | '#' | '?' | '-' | '$' | '!') =>
+        {
             reader.at += 1;
-            parse_parameter(scan, build, &letter.to_string(), is_open);
+            parse_parameter(scan, build, &character.to_string(), is_open);
         }
         _ => build.push('$'),
     }
@@ -216,7 +221,7 @@ fn parse_parameter(scan: &mut ShellAnalysis, build: &mut WordBuilder, text: &str
         !name.is_empty()
             && name
                 .chars()
-                .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '[' | ']' | '@' | '*'))
+                .all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '[' | ']' | '@' | '*'))
     };
     if matches!(text, "?" | "#" | "$" | "!") || text.strip_prefix('#').is_some_and(is_length) {
         parse_embedded(scan, text);
@@ -230,7 +235,7 @@ fn parse_parameter(scan: &mut ShellAnalysis, build: &mut WordBuilder, text: &str
     }
     parse_embedded(scan, text);
     if text.contains("@P") || text.contains("@E") && text.contains('$') {
-        scan.note_unresolved("an expansion runs what a variable says");
+        scan.note_unresolved("an expansion executes the value of a variable");
     }
     let is_list =
         text == "@" || text.contains("[@]") || text.starts_with('@') || text.starts_with('!') && text.contains('@');
@@ -247,7 +252,7 @@ fn parse_embedded(scan: &mut ShellAnalysis, text: &str) {
 
 /// The substitution that has just begun, behind its parenthesis; answers with its text.
 fn parse_substitution(scan: &mut ShellAnalysis, reader: &mut Reader<'_>) -> String {
-    match scan.substitution_end(reader.letters, reader.at) {
+    match scan.substitution_end(reader.chars, reader.at) {
         Some(end) => {
             let text = reader.text(reader.at, end);
             reader.at = end + 1;
@@ -255,8 +260,8 @@ fn parse_substitution(scan: &mut ShellAnalysis, reader: &mut Reader<'_>) -> Stri
             text
         }
         None => {
-            scan.note_unresolved("a substitution has no end that can be told");
-            reader.at = reader.letters.len();
+            scan.note_unresolved("cannot find the end of a substitution");
+            reader.at = reader.chars.len();
             String::new()
         }
     }
@@ -268,15 +273,17 @@ fn parse_backquotes(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &m
         match reader.next() {
             Some('`') => break,
             Some('\\') => match reader.peek(0) {
-                Some(letter) if matches!(letter, '`' | '\\' | '$') || letter == '"' && quoting == Quoting::Double => {
+                Some(character)
+                    if matches!(character, '`' | '\\' | '$') || character == '"' && quoting == Quoting::Double =>
+                {
                     reader.at += 1;
-                    text.push(letter);
+                    text.push(character);
                 }
                 _ => text.push('\\'),
             },
-            Some(letter) => text.push(letter),
+            Some(character) => text.push(character),
             None => {
-                scan.note_unresolved("a substitution has no end that can be told");
+                scan.note_unresolved("cannot find the end of a substitution");
                 break;
             }
         }
@@ -288,13 +295,13 @@ fn parse_backquotes(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &m
 /// Where `((…))` ends, when it is arithmetic: behind the second parenthesis.
 fn arithmetic_end(reader: &Reader<'_>) -> Option<usize> {
     let mut depth = 0_usize;
-    for (place, letter) in reader.letters.iter().enumerate().skip(reader.at) {
-        match letter {
+    for (place, character) in reader.chars.iter().enumerate().skip(reader.at) {
+        match character {
             '(' => depth += 1,
             ')' => {
                 depth = depth.checked_sub(1)?;
                 if depth == 1 {
-                    return (reader.letters.get(place + 1) == Some(&')')).then_some(place + 2);
+                    return (reader.chars.get(place + 1) == Some(&')')).then_some(place + 2);
                 }
             }
             '\'' | '"' | '\n' | ';' => return None,
@@ -307,17 +314,17 @@ fn arithmetic_end(reader: &Reader<'_>) -> Option<usize> {
 /// Moves behind the brace that closes a parameter.
 fn brace_end(scan: &mut ShellAnalysis, reader: &mut Reader<'_>) {
     let mut depth = 1_usize;
-    while let Some(letter) = reader.next() {
-        match letter {
+    while let Some(character) = reader.next() {
+        match character {
             '\\' => {
                 reader.next();
             }
             '\'' | '"' => {
-                // Inside double quotes some of them are letters: what would close the brace then is not worked out.
-                let rest = reader.letters.get(reader.at..).unwrap_or_default();
-                let end = rest.iter().position(|other| *other == letter).unwrap_or_default();
-                if rest.iter().take(end).any(|letter| *letter == '}') {
-                    scan.note_unresolved("a brace stands in quotes inside an expansion");
+                // Inside double quotes some of them are characters: what would close the brace then is not worked out.
+                let rest = reader.chars.get(reader.at..).unwrap_or_default();
+                let end = rest.iter().position(|other| *other == character).unwrap_or_default();
+                if rest.iter().take(end).any(|character| *character == '}') {
+                    scan.note_unresolved("an expansion contains a quoted brace");
                 }
             }
             '$' if reader.peek(0) == Some('{') => {
@@ -326,12 +333,12 @@ fn brace_end(scan: &mut ShellAnalysis, reader: &mut Reader<'_>) {
             }
             '$' if reader.peek(0) == Some('(') => {
                 reader.at += 1;
-                match scan.substitution_end(reader.letters, reader.at) {
+                match scan.substitution_end(reader.chars, reader.at) {
                     Some(end) => reader.at = end + 1,
-                    None => scan.note_unresolved("a substitution has no end that can be told"),
+                    None => scan.note_unresolved("cannot find the end of a substitution"),
                 }
             }
-            '`' => while reader.next().is_some_and(|letter| letter != '`') {},
+            '`' => while reader.next().is_some_and(|character| character != '`') {},
             '}' => {
                 depth -= 1;
                 if depth == 0 {
@@ -347,8 +354,8 @@ fn brace_end(scan: &mut ShellAnalysis, reader: &mut Reader<'_>) {
 /// `$'…'`
 fn parse_ansi_quote(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut WordBuilder) {
     reader.at += 1;
-    while let Some(letter) = reader.next() {
-        match letter {
+    while let Some(character) = reader.next() {
+        match character {
             '\'' => return,
             '\\' => {
                 let Some(escape) = reader.next() else { break };
@@ -364,13 +371,13 @@ fn parse_ansi_quote(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &m
                     '\\' | '"' | '?' => Some(escape),
                     // A shell that does not know this form sees the end of the quote here.
                     '\'' => {
-                        scan.note_unresolved("a quote stands in a quote");
+                        scan.note_unresolved("a quote is nested in a quote");
                         Some('\'')
                     }
                     'x' => parse_escape_number(reader, 16, 2),
                     'u' => parse_escape_number(reader, 16, 4),
                     'U' => parse_escape_number(reader, 16, 8),
-                    'c' => reader.next().and_then(|letter| char::from_u32(u32::from(letter) & 0x1f)),
+                    'c' => reader.next().and_then(|character| char::from_u32(u32::from(character) & 0x1f)),
                     '0'..='7' => {
                         reader.at -= 1;
                         parse_escape_number(reader, 8, 3)
@@ -381,11 +388,11 @@ fn parse_ansi_quote(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &m
                     }
                 };
                 match decoded {
-                    Some('\0') | None => scan.note_unresolved("a word has an escape that means nothing"),
-                    Some(letter) => build.push(letter),
+                    Some('\0') | None => scan.note_unresolved("a word has an invalid escape"),
+                    Some(character) => build.push(character),
                 }
             }
-            letter => build.push(letter),
+            character => build.push(character),
         }
     }
     scan.note_unresolved("a quote is not closed");
@@ -395,12 +402,12 @@ fn parse_escape_number(reader: &mut Reader<'_>, radix: u32, most: usize) -> Opti
     let mut value = 0_u32;
     let mut digits = 0;
     while digits < most {
-        let Some(digit) = reader.peek(0).and_then(|letter| letter.to_digit(radix)) else { break };
+        let Some(digit) = reader.peek(0).and_then(|character| character.to_digit(radix)) else { break };
         value = value.wrapping_mul(radix).wrapping_add(digit);
         reader.at += 1;
         digits += 1;
     }
-    // Bytes above ASCII are parts of letters: what they make together is not worked out.
+    // Bytes above ASCII are parts of characters: what they make together is not worked out.
     let is_byte = radix == 8 || most == 2;
     (digits > 0 && !(is_byte && value > 0x7f)).then(|| char::from_u32(value)).flatten()
 }
@@ -415,4 +422,21 @@ fn is_branch(text: &str) -> bool {
         "git symbolic-ref --short HEAD",
     ];
     !text.contains('\n') && KNOWN.contains(&text.split_ascii_whitespace().collect::<Vec<_>>().join(" ").as_str())
+}
+
+impl ShellAnalysis {
+    /// Arithmetic: subscripts may hold substitutions, and an older shell may see commands.
+    pub(super) fn analyze_arithmetic(&mut self, text: &str) {
+        if self.depth >= MAX_DEPTH {
+            self.note_unresolved("the shell nesting is too deep");
+            return;
+        }
+        self.depth += 1;
+        if text.contains(['$', '`', '<', '>']) {
+            parse_document(self, text);
+            self.analyze_substitutions(text, &["<(", ">("]);
+        }
+        self.analyze_maybe(text);
+        self.depth -= 1;
+    }
 }

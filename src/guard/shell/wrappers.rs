@@ -176,11 +176,11 @@ fn takes_value(wrapper: &Wrapper, text: &str) -> bool {
     if let Some(long) = text.strip_prefix("--") {
         return !long.contains('=') && !long.is_empty() && wrapper.long.iter().any(|known| known.starts_with(long));
     }
-    let letters = text.get(1..).unwrap_or_default();
-    letters
+    let chars = text.get(1..).unwrap_or_default();
+    chars
         .chars()
-        .position(|letter| wrapper.short.contains(letter))
-        .is_some_and(|at| at + 1 == letters.chars().count())
+        .position(|character| wrapper.short.contains(character))
+        .is_some_and(|at| at + 1 == chars.chars().count())
 }
 
 impl ShellAnalysis {
@@ -205,10 +205,10 @@ impl ShellAnalysis {
                     // The words behind it go on with what it says.
                     match split.text() {
                         Some(text) if text.contains('\\') => {
-                            self.note_unresolved("what env splits has escapes of its own")
+                            self.note_unresolved("the text that env splits has escapes")
                         }
                         Some(text) => self.analyze_command_prefix(text),
-                        None => self.note_unresolved("what env splits is an expansion"),
+                        None => self.note_unresolved("the text that env splits is an expansion"),
                     }
                 }
                 if matches!(text, "-C" | "--chdir") || text.starts_with("--chdir=") || text.starts_with("-C") {
@@ -226,14 +226,15 @@ impl ShellAnalysis {
                 is_first = false;
                 let skip = 1 + usize::from(!is_vague && takes_value(wrapper, text));
                 if skip == 2 && argv.get(place + 1).is_some_and(|value| !value.is_single_word()) {
-                    self.note_unresolved(&format!("what {name} runs is an expansion"));
+                    self.note_unresolved(&format!("{name} runs an expansion"));
                     return;
                 }
                 place += skip;
                 continue;
             }
             let is_assignment = text.split_once('=').is_some_and(|(variable, _)| {
-                !variable.is_empty() && variable.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+                !variable.is_empty()
+                    && variable.chars().all(|character| character.is_ascii_alphanumeric() || character == '_')
             });
             if wrapper.assigns && is_assignment {
                 self.analyze_declaration(arg);
@@ -250,7 +251,7 @@ impl ShellAnalysis {
         // An option that is not known may have taken the word that looks like the command: each later one may be it too.
         let rest = argv.get(place..).unwrap_or_default();
         if let Some(Arg::Unknown { .. }) = rest.first() {
-            self.note_unresolved(&format!("what {name} runs is an expansion"));
+            self.note_unresolved(&format!("{name} runs an expansion"));
         }
         if rest.is_empty() && STARTS_SHELL.contains(&name) {
             self.analyze_stdin(name, stdin);
@@ -280,7 +281,7 @@ fn split_string(text: &str, next: Option<&Arg>) -> Option<Arg> {
     let cluster = text.strip_prefix('-').filter(|cluster| !cluster.starts_with('-'));
     let rest = cluster
         .and_then(|cluster| cluster.split_once('S'))
-        .filter(|(before, _)| before.chars().all(|letter| matches!(letter, 'i' | 'v' | '0')));
+        .filter(|(before, _)| before.chars().all(|character| matches!(character, 'i' | 'v' | '0')));
     match (rest, is_long) {
         (Some((_, attached)), _) if !attached.is_empty() => Some(Arg::known(attached)),
         (Some(_), _) | (None, true) => Some(next.cloned().unwrap_or_else(Arg::anything)),

@@ -1,8 +1,13 @@
 //! The fields of a JSON object, taken one by one; what is left at the end is refused by name.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
-use crate::domain::Refusal;
+use crate::domain::{Refusal, excerpt::excerpt};
+
+/// The longest span of time, in seconds: a hundred years.
+const MAX_DURATION_SECS: f64 = 100.0 * 366.0 * 24.0 * 60.0 * 60.0;
 
 /// An object, and where in the document it stands.
 #[derive(Debug)]
@@ -13,16 +18,14 @@ pub struct ObjectFields {
     known: Vec<&'static str>,
 }
 
-/// A no that names the place.
+/// A usage error that names the place.
 pub fn usage_error(place: &str, why: impl std::fmt::Display) -> Refusal {
     Refusal::Usage { why: format!("{place} {why}") }
 }
 
-/// A word of the document as a sentence may repeat it.
-pub fn excerpt(text: &str) -> String {
-    const MAX_DISPLAYED_CHARS: usize = 64;
-    let dots = if text.chars().nth(MAX_DISPLAYED_CHARS).is_some() { "…" } else { "" };
-    format!("'{}{dots}'", text.chars().take(MAX_DISPLAYED_CHARS).flat_map(char::escape_debug).collect::<String>())
+/// A text of the document as an error repeats it: quoted, escaped and cut.
+pub fn quoted(text: &str) -> String {
+    format!("'{}'", excerpt(text))
 }
 
 /// What a value is, in a word.
@@ -111,6 +114,36 @@ impl ObjectFields {
         self.read(name, "a whole number from 0", |value| value.as_i64().filter(|number| *number >= 0))
     }
 
+    /// A duration in seconds, greater than zero; fractions are allowed.
+    ///
+    /// # Errors
+    /// `usage` when it is something else.
+    pub fn seconds(&mut self, name: &'static str) -> Result<Option<Duration>, Refusal> {
+        let Some(value) = self.take(name) else { return Ok(None) };
+        let path = self.path_of(name);
+        let seconds = value
+            .as_f64()
+            .ok_or_else(|| usage_error(&path, format!("must be a number of seconds, not {}", type_name(&value))))?;
+        let in_range = seconds > 0.0 && seconds <= MAX_DURATION_SECS;
+        let duration = if in_range { Duration::try_from_secs_f64(seconds).ok() } else { None };
+        duration
+            .filter(|duration| !duration.is_zero())
+            .map(Some)
+            .ok_or_else(|| usage_error(&path, format!("must be more than 0 and at most a hundred years, not {value}")))
+    }
+
+    /// A duration in whole milliseconds, which may be zero.
+    ///
+    /// # Errors
+    /// `usage` when it is something else.
+    pub fn millis(&mut self, name: &'static str) -> Result<Option<Duration>, Refusal> {
+        let duration = self.integer(name)?.and_then(|millis| u64::try_from(millis).ok()).map(Duration::from_millis);
+        match duration.filter(|duration| duration.as_secs_f64() > MAX_DURATION_SECS) {
+            Some(_) => Err(usage_error(&self.path_of(name), "is longer than a hundred years")),
+            None => Ok(duration),
+        }
+    }
+
     /// A list.
     ///
     /// # Errors
@@ -149,7 +182,7 @@ impl ObjectFields {
         let all = || all.collect::<Vec<_>>().join(", ");
         parse(&text)
             .map(Some)
-            .ok_or_else(|| usage_error(&self.path_of(name), format!("is {}, none of {}", excerpt(&text), all())))
+            .ok_or_else(|| usage_error(&self.path_of(name), format!("is {}, none of {}", quoted(&text), all())))
     }
 
     /// A string that a reader of its own takes.
@@ -165,7 +198,7 @@ impl ObjectFields {
         parse(&text).map(Some).map_err(|why| Refusal::Usage { why: format!("{}: {why}", self.path_of(name)) })
     }
 
-    /// Refuses what nobody asked for.
+    /// Refuses unknown fields.
     ///
     /// # Errors
     /// `usage` with the first unknown name and the known one nearest to it.
@@ -178,6 +211,6 @@ impl ObjectFields {
             None => format!("there are {}", self.known.join(", ")),
         };
         let inside = if self.place.is_empty() { String::new() } else { format!(" in {}", self.place) };
-        Err(Refusal::Usage { why: format!("unknown field {}{inside}; {tip}", excerpt(name)) })
+        Err(Refusal::Usage { why: format!("unknown field {}{inside}; {tip}", quoted(name)) })
     }
 }

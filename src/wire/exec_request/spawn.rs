@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::fields::{ObjectFields, type_name, usage_error};
+use super::fields::{ObjectFields, quoted, type_name, usage_error};
 use crate::domain::{
     Refusal, SessionId,
     id::Label,
@@ -26,12 +26,12 @@ impl RequestedCommand {
     pub(super) fn read(fields: &mut ObjectFields) -> Result<Self, Refusal> {
         match (fields.text("command")?, fields.text_list("argv")?) {
             (Some(_), Some(_)) => {
-                Err(Refusal::Usage { why: "command and argv exclude each other: give one of them".into() })
+                Err(Refusal::Usage { why: "command and argv exclude each other; give one of them".into() })
             }
             (Some(command), None) => Ok(Self::Shell(command)),
             (None, Some(argv)) if argv.is_empty() => Err(usage_error("argv", "must name a program")),
             (None, Some(argv)) => Ok(Self::Argv(argv)),
-            (None, None) => Err(Refusal::Usage { why: "what is to be run? give command or argv".into() }),
+            (None, None) => Err(Refusal::Usage { why: "command or argv is required".into() }),
         }
     }
 }
@@ -41,7 +41,7 @@ impl RequestedCommand {
 pub struct SpawnParams {
     /// The command.
     pub command: RequestedCommand,
-    /// Whether whoever asks goes on meanwhile.
+    /// Whether the caller continues without waiting.
     pub background: bool,
     /// The size of its terminal, when it gets one.
     pub pty: Option<TerminalSize>,
@@ -76,7 +76,7 @@ impl SpawnParams {
             command: RequestedCommand::read(fields)?,
             background: fields.boolean("background")?.unwrap_or(true),
             pty: terminal(fields)?,
-            timeout: super::seconds(fields, "timeout_secs")?,
+            timeout: fields.seconds("timeout_secs")?,
             max_output_bytes,
             watch: watchers(fields)?,
             session: fields.parse_with("session_id", SessionId::parse)?,
@@ -85,7 +85,7 @@ impl SpawnParams {
             env: variables(fields)?,
             stdin: fields.text("stdin")?,
             recovery: recovery.unwrap_or(RecoveryPolicy::Requeue),
-            yield_for: super::millis(fields, "yield_ms")?,
+            yield_for: fields.millis("yield_ms")?,
         })
     }
 }
@@ -93,7 +93,7 @@ impl SpawnParams {
 fn terminal(fields: &mut ObjectFields) -> Result<Option<TerminalSize>, Refusal> {
     let wanted = fields.boolean("pty")?.unwrap_or_default();
     match fields.take("size") {
-        Some(_) if !wanted => Err(usage_error("size", "is a terminal's: it needs \"pty\": true")),
+        Some(_) if !wanted => Err(usage_error("size", "needs \"pty\": true")),
         Some(value) => terminal_size(value, "size").map(Some),
         None => Ok(wanted.then_some(DEFAULT_TERMINAL_SIZE)),
     }
@@ -142,9 +142,9 @@ fn variables(fields: &mut ObjectFields) -> Result<Vec<(String, Option<String>)>,
         return Err(usage_error("env", format!("must be an object of strings and nulls, not {}", type_name(&value))));
     };
     let one = |(name, value): (String, Value)| {
-        let place = format!("env.{}", super::excerpt(&name));
+        let place = format!("env.{}", quoted(&name));
         if name.is_empty() || name.contains(['=', '\0']) {
-            return Err(usage_error(&place, "is no name of a variable"));
+            return Err(usage_error(&place, "is not a valid variable name"));
         }
         match value {
             Value::Null => Ok((name, None)),

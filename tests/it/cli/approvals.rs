@@ -35,17 +35,17 @@ fn approvals_are_listed_and_answered() {
     2
     3
     $ fairway --session s1 approvals answer 1 allow
-    error: approval 1 is asked by s1 itself; somebody else answers it
+    error: session s1 cannot answer its own approval request 1
     [exit 5]
     $ fairway --session s2 approvals answer 1 deny --reason 'not on a Friday'
     denied Bash of s1
     $ fairway approvals answer 1 deny
     unchanged: approval 1 is denied already
     $ fairway approvals answer 1 allow
-    error: approval 1 is denied already
+    error: approval 1 is already denied
     [exit 4]
     $ fairway approvals answer 2 allow
-    error: no answer from here reaches acme for approval 2: it asks in its own window
+    error: approval 2 cannot be answered from here: acme asks in its own window
     hint: fairway session attach s2
     [exit 5]
     $ fairway approvals answer 9 allow
@@ -58,7 +58,7 @@ fn approvals_are_listed_and_answered() {
     $ fairway session end s2
     s2 has ended
     $ fairway approvals answer 3 allow
-    error: approval 3 has lapsed: the session is over
+    error: approval 3 is no longer pending: the session is over
     hint: fairway approvals list
     [exit 4]
     $ fairway approvals list

@@ -33,7 +33,7 @@ fn a_store_is_backed_up_and_restored() {
     $ fairway backup ../copy.db
     backed up 1 task(s) to ../copy.db ([size])
     $ fairway backup ../copy.db
-    error: file '[world]/project/../copy.db' exists already
+    error: file '[world]/project/../copy.db' already exists
     hint: --force replaces it
     [exit 4]
     $ fairway backup ../copy.db --force
@@ -42,7 +42,7 @@ fn a_store_is_backed_up_and_restored() {
     error: [world]/project/.fairway/fairway.db belongs to the store itself
     [exit 2]
     $ fairway backup ..
-    error: .. is a folder: name a file
+    error: .. is a directory: name a file
     [exit 2]
     $ fairway task add 'after the backup'
     added T-2
@@ -59,7 +59,7 @@ fn a_store_is_backed_up_and_restored() {
     ID   P  STATUS       ROLE  LANE  HELD BY  TITLE
     T-1  2  in_progress  -     -     [user]  before the backup
     $ fairway release T-1 --epoch 1
-    error: your claim on T-1 has epoch 1, but [user] holds it since epoch 2
+    error: your claim on T-1 is stale: its epoch is 1, the task is at epoch 2 (claimed by [user])
     hint: fairway task show T-1
     [exit 4]
     $ fairway release T-1

@@ -31,15 +31,15 @@ fn a_task_is_claimed_once_and_released() {
     $ fairway claim
     claimed T-1 under epoch 1: first task
     $ fairway claim T-1
-    error: T-1 is yours already, under epoch 1
+    error: T-1 is already claimed by you (epoch 1)
     hint: to renew its lease: fairway claim T-1 --epoch 1
     [exit 4]
     $ fairway claim PF-1
-    error: PF-1 waits: T-1 is in_progress
+    error: PF-1 has unfinished dependencies: T-1 is in_progress
     hint: fairway task dep tree PF-1
     [exit 5]
     $ fairway claim
-    error: nothing is ready
+    error: no task is ready
     hint: fairway ready --why
     [exit 6]
     $ fairway release T-1 --reason 'out of time'

@@ -124,11 +124,11 @@ fn config_errors_name_file_and_key() {
     [gates.done] ⏎ require = ["evidense"]
       [world]/project/.fairway.toml: gates.done.require: 'evidense' is none of evidence, checks, reviews, handoffs_accepted, no_open_questions, clean_worktree, based_on
     [roles."a b"] ⏎ provider = "p"
-      [world]/project/.fairway.toml: roles.a b: name 'a b' must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64
+      [world]/project/.fairway.toml: roles.a b: name 'a b' must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters
     [roles.a] ⏎ env = { A = 1 }
       [world]/project/.fairway.toml: roles.a.env.A: is a number, not a text
     [roles.a] ⏎ lane = "no lane"
-      [world]/project/.fairway.toml: roles.a.lane: lane 'no lane' must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64
+      [world]/project/.fairway.toml: roles.a.lane: lane 'no lane' must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters
     [backends.x] ⏎ stale_after = "never"
       [world]/project/.fairway.toml: backends.x.stale_after: 'never' is not a span of time such as 30s, 10m or 2h
     [backends.x] ⏎ setup = "nobody"

@@ -177,7 +177,7 @@ fn job_is_started_polled_and_removed() {
     $ fairway exec log 00000fa1 --json
     {"run_id":"019b76da-b7a0-7000-8000-000000000fa1","items":[{"seq":1,"type":"stdout","payload":"no end of line","meta":null,"created_at":"2026-01-01T00:00:04.000Z"},{"seq":2,"type":"event","payload":"succeeded","meta":{"event":"end","status":"succeeded","exit_code":0,"signal":null,"attempt":1},"created_at":"2026-01-01T00:00:04.000Z"}],"next_seq":2,"has_more":false}
     $ fairway exec rm 00000bb9 0000
-    error: run '0000' could be any of 019b76da-bb88-7000-8000-000000001389, 019b76da-b7a0-7000-8000-000000000fa1, 019b76da-b3b8-7000-8000-000000000bb9
+    error: run '0000' is ambiguous: it fits 019b76da-bb88-7000-8000-000000001389, 019b76da-b7a0-7000-8000-000000000fa1, 019b76da-b3b8-7000-8000-000000000bb9
     [exit 3]
     $ fairway exec rm 00000bb9
     removed 1 job(s)
@@ -256,7 +256,7 @@ fn job_receives_keys() {
     $ fairway exec spawn --pty -- cat
     started job 000007d1: cat
     $ fairway exec send-keys 000007d1 Entr
-    error: 'Entr' is no key: keys have tmux's names, as Enter, C-c, M-x, S-Up, F5
+    error: 'Entr' is not a key; use tmux key names such as Enter, C-c, M-x, S-Up or F5
     [exit 2]
     $ fairway exec send-keys 000007d1
     error: nothing to type: name keys, or give a text
@@ -270,7 +270,7 @@ fn job_receives_keys() {
     hi there
     [end] succeeded
     $ fairway exec send-keys 000007d1 Enter
-    error: the run 019b76da-afd0-7000-8000-0000000007d1 has ended (succeeded)
+    error: job 019b76da-afd0-7000-8000-0000000007d1 has ended (succeeded)
     hint: to see what it printed: fairway exec log 019b76da-afd0-7000-8000-0000000007d1
     [exit 4]
     ");
@@ -310,11 +310,11 @@ fn invalid_spawn_starts_nothing() {
     error: watcher 1, '(': unclosed group
     [exit 2]
     $ fairway exec spawn --watch 'a=b c' -- true
-    error: invalid value 'a=b c' for '--watch <REGEX=EVENT>': the event's name 'b c' must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64; write REGEX=EVENT
+    error: invalid value 'a=b c' for '--watch <REGEX=EVENT>': the event's name 'b c' must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters; write REGEX=EVENT
     hint: read the help: fairway exec spawn --help
     [exit 2]
     $ fairway exec spawn --cwd no-such -- true
-    error: cwd [world]/project/no-such is no folder
+    error: cwd [world]/project/no-such is not a directory
     [exit 2]
     $ fairway exec spawn --size 24x80 -- true
     error: the following required arguments were not provided: --pty

@@ -42,9 +42,9 @@ fn facts_come_with_their_source_and_age() {
     T-1 is in_progress            task T-1  1s
     $ fairway explain task T-3
     T-3 is todo
-    FACT                                                                SOURCE  AGE
-    it was added and never moved                                        task    5s
-    T-3 touches 'src/main.rs', and T-1, held by be-1, touches 'src/**'  rules   -
+    FACT                                                                         SOURCE  AGE
+    it was added and never moved                                                 task    5s
+    T-3 touches 'src/main.rs', which overlaps 'src/**' of T-1 (claimed by be-1)  rules   -
     $ fairway session upsert --id be-2 --role backend --quiet
     be-2
     $ fairway --session be-2 claim T-1 --steal --reason 'it sleeps' --quiet

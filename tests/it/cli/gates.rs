@@ -22,7 +22,7 @@ fn done_lists_every_blocker() {
     $ fairway task add T-1 'one' --check 'unit=true'
     added T-1
     $ fairway done T-1
-    error: T-1 is todo; it cannot be done from there
+    error: T-1 is todo and cannot be marked done
     hint: fairway explain task T-1
     [exit 4]
     $ fairway claim
@@ -81,7 +81,7 @@ fn done_needs_fresh_evidence_and_the_claimant() {
     $ fairway evidence add T-1 --result pass
     recorded evidence 2 on T-1: test pass, as claimed
     $ fairway --session s1 done T-1
-    error: T-1 is held by [user], not by s1
+    error: T-1 is claimed by [user], not by you (s1)
     hint: to stand in for the holder of T-1: --force --reason TEXT
     [exit 4]
     $ fairway done T-1 --commit 0123456789abcdef
@@ -144,7 +144,7 @@ fn merge_ready_wants_everything_at_one_commit() {
     1
     $ fairway merge-ready T-1
     T-1 is not ready to be merged:
-      review_own: review 1 in the domain 'data' is by s1, who held the task
+      review_own: review 1 in the domain 'data' is by s1, who has claimed the task
           fairway review record T-1 --domain data --verdict approve
     [exit 5]
     $ fairway --session s2 review record T-1 --verdict approve --notes 'as agreed' --quiet
@@ -153,7 +153,7 @@ fn merge_ready_wants_everything_at_one_commit() {
     T-1 is ready to be merged
     $ fairway merge-ready T-1 --base no-such-branch
     T-1 is not ready to be merged:
-      not_based: whether the work is based on 'no-such-branch' cannot be told
+      not_based: cannot determine whether the work is based on 'no-such-branch'
           git rebase no-such-branch
     [exit 5]
     ");
@@ -191,7 +191,7 @@ fn submitted_task_is_resumed_by_claimant_or_reviewer() {
     $ fairway --session s1 claim T-1
     claimed T-1 under epoch 1: one
     $ fairway --session s1 task resume T-1
-    error: T-1 is in_progress; it cannot be resumed from there
+    error: T-1 is in_progress and cannot be resumed
     hint: fairway explain task T-1
     [exit 4]
     $ fairway --session s1 task submit T-1
@@ -199,7 +199,7 @@ fn submitted_task_is_resumed_by_claimant_or_reviewer() {
     $ fairway --session s2 review record T-1 --domain code --verdict changes
     recorded review 1 of T-1: changes in the domain 'code'
     $ fairway --session s3 task resume T-1
-    error: T-1 is held by s1, not by s3
+    error: T-1 is claimed by s1, not by you (s3)
     hint: to stand in for the holder of T-1: --force --reason TEXT
     [exit 4]
     $ fairway --session s2 task resume T-1

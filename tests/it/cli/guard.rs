@@ -32,11 +32,11 @@ fn calls_are_decided_explained_and_looked_up() {
     $ fairway guard check --session s1 --tool Bash --input '{"command": "git push origin main"}'
     allowed: no rule denies it
     $ fairway guard test --role backend --input 'ls | xargs git push'
-    denied: no-force-push: force push is for people; whether this does it cannot be told: in 'git push …' '…' is an expansion, and may be one of its flags; write it out plainly
+    denied: no-force-push: force push is for people; cannot determine whether the rule applies: in 'git push …' '…' is an expansion and may be one of the flags; write the command out in full
     command   ls
     command   xargs git push
     command   git push …
-    rule      no-force-push matches: it cannot be told: in 'git push …' '…' is an expansion, and may be one of its flags
+    rule      no-force-push matches: unresolved: in 'git push …' '…' is an expansion and may be one of the flags
     $ fairway guard test --role witness --tool Bash --input ls
     denied: roles.witness: the role witness may use only Read, Grep
     $ fairway guard log --denied

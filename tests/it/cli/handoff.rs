@@ -38,7 +38,7 @@ fn a_handoff_is_declined_with_a_reason() {
     $ fairway --session s2 handoff decline 1 --reason 'no page yet'
     unchanged: handoff 1 is declined already
     $ fairway --session s2 handoff accept 1
-    error: handoff 1 is declined already
+    error: handoff 1 is already declined
     [exit 4]
     $ fairway handoff decline 9 --reason 'no'
     error: there is no handoff '9'
@@ -81,7 +81,7 @@ fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
     hint: --as frontend
     [exit 5]
     $ fairway --session s2 handoff withdraw 1
-    error: handoff 1 was made by s1, not by s2
+    error: handoff 1 was created by s1, not by you (s2)
     hint: to stand in for whoever made it: --force --reason TEXT
     [exit 4]
     $ fairway --session s2 handoff accept 1 --claim
@@ -89,10 +89,10 @@ fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
     $ fairway --session s2 handoff accept 1 --claim
     unchanged: handoff 1 is accepted already
     $ fairway --session s3 handoff decline 1 --reason 'too late'
-    error: handoff 1 is accepted already
+    error: handoff 1 is already accepted
     [exit 4]
     $ fairway --session s1 checkpoint record T-1 --state active --summary 'still here'
-    error: your claim on T-1 has epoch 1, but s2 holds it since epoch 2
+    error: your claim on T-1 is stale: its epoch is 1, the task is at epoch 2 (claimed by s2)
     hint: fairway task show T-1
     [exit 4]
     $ fairway handoff list --task T-1
@@ -151,7 +151,7 @@ fn handoff_is_declined_withdrawn_or_outdated() {
     $ fairway --session s1 handoff create T-1 --to-lane ui --summary 'c'
     created handoff 3 of T-1 to lane ui
     $ fairway --session s2 handoff accept 3 --claim
-    error: the lane ui holds 0 of 0 tasks
+    error: the lane ui is full: 0 of 0 tasks are claimed
     hint: fairway lane edit ui --wip 1
     [exit 5]
     $ fairway --session s1 handoff create T-1 --to frontend --summary 'd'
@@ -161,7 +161,7 @@ fn handoff_is_declined_withdrawn_or_outdated() {
     $ fairway --session s1 claim T-1
     claimed T-1 under epoch 2: one
     $ fairway --session s2 handoff accept 4 --claim
-    error: handoff 4 was made under epoch 1 of T-1, but s1 holds it since epoch 2
+    error: handoff 4 is stale: its epoch is 1, T-1 is at epoch 2 (claimed by s1)
     hint: fairway task show T-1
     [exit 4]
     $ fairway handoff withdraw 4 --force --reason 'superseded'
@@ -172,7 +172,7 @@ fn handoff_is_declined_withdrawn_or_outdated() {
     $ fairway task cancel T-1 --force --reason 'enough'
     cancelled T-1: in_progress → cancelled
     $ fairway handoff create T-1 --to frontend --summary 'e'
-    error: T-1 is cancelled; it cannot be handed over from there
+    error: T-1 is cancelled and cannot be handed over
     hint: fairway explain task T-1
     [exit 4]
     $ fairway handoff create T-1 --summary 'f'

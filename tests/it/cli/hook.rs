@@ -46,10 +46,10 @@ fn hooks_are_entered_and_taken_out() {
     $ fairway hook uninstall codex --file mine.json
     took out the hooks of codex in [world]/project/mine.json
     $ fairway hook install codex --file broken.json
-    error: [world]/project/broken.json is not valid JSON: expected value after colon in object property on line 1 column 12; it was left as it is
+    error: [world]/project/broken.json is not valid JSON: expected value after colon in object property on line 1 column 12; it was not changed
     [exit 2]
     $ fairway hook install codex --file .
-    error: [world]/project/. is not a regular file; it was left as it is
+    error: [world]/project/. is not a regular file; it was not changed
     [exit 2]
     $ fairway hook install codex --user --file mine.json
     error: the argument '--user' cannot be used with '--file <FILE>'

@@ -44,14 +44,14 @@ fn lane_is_added_edited_and_removed() {
     $ fairway lane add platform --role backend --title 'The platform' --wip 1
     added lane platform
     $ fairway lane add platform
-    error: lane 'platform' exists already
+    error: lane 'platform' already exists
     [exit 4]
     $ fairway lane add 'no lane'
-    error: invalid value 'no lane' for '<NAME>': lane 'no lane' must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64
+    error: invalid value 'no lane' for '<NAME>': lane 'no lane' must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters
     hint: read the help: fairway lane add --help
     [exit 2]
     $ fairway lane add x --branch 'a..b'
-    error: branch 'a..b' is not a name that git takes for a branch
+    error: branch 'a..b' is not a valid branch name
     [exit 2]
     $ fairway lane add x --wip many
     error: wip 'many' is not a number of tasks
@@ -66,7 +66,7 @@ fn lane_is_added_edited_and_removed() {
     $ fairway claim T-1 --session s1
     claimed T-1 under epoch 1: one
     $ fairway claim T-2 --session s1
-    error: the lane platform holds 1 of 1 tasks
+    error: the lane platform is full: 1 of 1 tasks are claimed
     hint: fairway lane edit platform --wip 2
     [exit 5]
     $ fairway lane edit platform --wip 2 --title '' --backend shell
@@ -209,10 +209,10 @@ fn git_makes_a_worktree_and_takes_it_away() {
     error: there is no base branch 'nowhere'
     [exit 3]
     $ fairway lane add ui --create-worktree --branch main
-    error: branch 'main' exists already
+    error: branch 'main' already exists
     [exit 4]
     $ fairway lane add ui --create-worktree --worktree .fairway
-    error: folder '[world]/project/.fairway' exists already
+    error: directory '[world]/project/.fairway' already exists
     [exit 4]
     $ fairway lane list
     no lanes

@@ -51,7 +51,7 @@ fn a_prompt_has_a_receipt() {
     $ fairway outbox withdraw 3
     withdrew message 3
     $ fairway --session s2 outbox withdraw 1
-    error: message 1 was made by [user], not by s2
+    error: message 1 was created by [user], not by you (s2)
     hint: to stand in for whoever made it: --force --reason TEXT
     [exit 4]
     $ fairway --session s1 inbox --ack
@@ -72,7 +72,7 @@ fn a_prompt_has_a_receipt() {
     3   session s1  normal    withdrawn     -      1      9s
     4   session s1  normal    acknowledged  inbox  2      8s
     $ fairway outbox withdraw 1
-    error: message 1 is acknowledged already
+    error: message 1 is already acknowledged
     [exit 4]
     $ fairway outbox withdraw 3
     unchanged: message 3 is withdrawn
@@ -95,7 +95,7 @@ fn a_prompt_has_a_receipt() {
     ID  TO          PRIORITY  STATUS   WAY  COUNT  AGE
     6   session s1  normal    expired  -    1      2s
     $ fairway prompt s1 hello
-    error: the session s1 is ended; that is final
+    error: the session s1 has ended and cannot be changed
     hint: a new launch is a new session: fairway session launch
     [exit 4]
     $ fairway prompt nobody hello

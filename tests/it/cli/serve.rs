@@ -28,7 +28,7 @@ fn serve_prints_its_address_and_cleans_up() {
     hint: read the help: fairway serve --help
     [exit 2]
     $ fairway serve --session 'no session'
-    error: invalid value 'no session' for '--session <ID>': session id 'no session' must start with a letter or digit and hold only letters, digits, '_' and '-', at most 64
+    error: invalid value 'no session' for '--session <ID>': session id 'no session' must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters
     hint: read the help: fairway serve --help
     [exit 2]
     ");

@@ -57,15 +57,15 @@ fn session_lifecycle_is_printed() {
     $ fairway session end be-1
     unchanged: be-1 has failed already
     $ fairway session end be-1 --status ended
-    error: the session be-1 is failed; that is final
+    error: the session be-1 has failed and cannot be changed
     hint: a new launch is a new session: fairway session launch
     [exit 4]
     $ fairway session heartbeat be-1
-    error: the session be-1 is failed; that is final
+    error: the session be-1 has failed and cannot be changed
     hint: a new launch is a new session: fairway session launch
     [exit 4]
     $ fairway session upsert --id be-1 --status running
-    error: the session be-1 is failed; that is final
+    error: the session be-1 has failed and cannot be changed
     hint: a new launch is a new session: fairway session launch
     [exit 4]
     $ fairway session status be-1

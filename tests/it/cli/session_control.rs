@@ -50,19 +50,19 @@ fn session_operations_print_their_results() {
     error: s1 runs on elsewhere, not here
     [exit 4]
     $ fairway session nudge s2 hi
-    error: the session s2 is ended; that is final
+    error: the session s2 has ended and cannot be changed
     hint: a new launch is a new session: fairway session launch
     [exit 4]
     $ fairway session interrupt s2
-    error: the session s2 is ended; that is final
+    error: the session s2 has ended and cannot be changed
     hint: a new launch is a new session: fairway session launch
     [exit 4]
     $ fairway session attach s2
-    error: the session s2 is ended; that is final
+    error: the session s2 has ended and cannot be changed
     hint: a new launch is a new session: fairway session launch
     [exit 4]
     $ fairway session meta get s2 key
-    error: the session s2 is ended; that is final
+    error: the session s2 has ended and cannot be changed
     hint: a new launch is a new session: fairway session launch
     [exit 4]
     $ fairway session attach s9
@@ -102,11 +102,11 @@ fn unsupported_operation_suggests_a_command() {
     std::fs::write(&script, "#!/bin/sh\ncase $1 in is-running) echo false ;; *) exit 0 ;; esac\n").unwrap();
     insta::assert_snapshot!(world.transcript(&["fairway session nudge s4 hi", "fairway session attach s4"]), @"
     $ fairway session nudge s4 hi
-    error: the session s4 is recorded as running, but its backend says that it does not run
+    error: the session s4 is recorded as running, but its backend reports that it is not running
     hint: to settle it: fairway session reconcile
     [exit 4]
     $ fairway session attach s4
-    error: the session s4 is recorded as running, but its backend says that it does not run
+    error: the session s4 is recorded as running, but its backend reports that it is not running
     hint: to settle it: fairway session reconcile
     [exit 4]
     ");

@@ -54,7 +54,7 @@ fn provider_events_form_a_session() {
     $ fairway session event --provider acme --external-session-id x1 --state completed --summary 'all is done' --handoff-to qa
     recorded completed: session backend-acme-jkhaa: ended; checkpoint done on T-1; handoff of T-1 to role qa
     $ fairway session event --provider acme --external-session-id x1 --state running
-    error: the session backend-acme-jkhaa is ended; that is final
+    error: the session backend-acme-jkhaa has ended and cannot be changed
     hint: a new launch is a new session: fairway session launch
     [exit 4]
     $ fairway session event --provider acme --external-session-id x1 --state finished

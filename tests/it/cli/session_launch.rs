@@ -25,7 +25,7 @@ fn a_session_from_launch_to_its_end() {
     $ fairway session launch --role backend --name s1 -- sh -c 'echo hello; echo API_KEY=abc; sleep 300'
     launched s1; sit down: fairway session attach s1; look: fairway session peek s1; end: fairway session stop s1
     $ fairway session launch --role backend --name s1 -- true
-    error: session 's1' exists already
+    error: session 's1' already exists
     [exit 4]
     $ fairway session peek s1
     hello

@@ -29,7 +29,7 @@ fn a_sidecar_ends_with_its_session() {
     $ fairway session end s1
     s1 has ended
     $ fairway sidecar --session s1
-    error: the session s1 is ended; that is final
+    error: the session s1 has ended and cannot be changed
     hint: a new launch is a new session: fairway session launch
     [exit 4]
     $ fairway sidecar

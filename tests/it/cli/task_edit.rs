@@ -47,10 +47,10 @@ fn lists_replace_and_an_empty_text_clears() {
     hint: fairway lane list
     [exit 3]
     $ fairway task edit T-1 --depends-on T-1
-    error: that would close a circle: T-1 → T-1
+    error: that would close a cycle: T-1 → T-1
     [exit 5]
     $ fairway task edit T-2 --parent T-2
-    error: that would close a circle: T-2 → T-2
+    error: that would close a cycle: T-2 → T-2
     [exit 5]
     $ fairway task edit T-1 --priority 5
     error: priority 5 is not from 0 to 4
@@ -116,10 +116,10 @@ fn dependencies_come_and_go_and_circles_are_named() {
     $ fairway task dep add a c
     a waits for c now
     $ fairway task dep add d a
-    error: that would close a circle: d → a → d
+    error: that would close a cycle: d → a → d
     [exit 5]
     $ fairway task dep add a a
-    error: that would close a circle: a → a
+    error: that would close a cycle: a → a
     [exit 5]
     $ fairway task dep add a nowhere
     error: there is no task 'nowhere'

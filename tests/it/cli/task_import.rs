@@ -325,11 +325,11 @@ fn a_broken_line_imports_nothing() {
     line 3: expected ident (column 2)
     line 3: title is missing
     line 3: id is missing
-    line 3: task id '1' must start with a letter and hold only letters, digits, '.', '_' and '-', at most 64
+    line 3: task id '1' must start with a-z or A-Z and contain only a-z, A-Z, 0-9, '.', '_' and '-', at most 64 characters
     line 3: title must not be empty
-    line 3: title holds the control character U+001B; only newline and tab are kept
-    line 3: title holds the control character U+0000; only newline and tab are kept
-    line 3: title is 1048576 bytes long; at most 4096 are kept
+    line 3: title contains the control character U+001B; only newline and tab are allowed
+    line 3: title contains the control character U+0000; only newline and tab are allowed
+    line 3: title is 1048576 bytes long; the limit is 4096
     line 3: a stands on line 1 already
     line 3: priority 9 is not from 0 to 4
     line 3: invalid type: string "high", expected i64 (column 39)

@@ -67,7 +67,7 @@ fn a_task_is_blocked_submitted_cancelled_and_taken_up_again() {
     $ fairway task add T-1 one
     added T-1
     $ fairway task block T-1 --reason rain
-    error: T-1 is todo; it cannot be blocked from there
+    error: T-1 is todo and cannot be blocked
     hint: fairway explain task T-1
     [exit 4]
     $ fairway claim T-1
@@ -84,7 +84,7 @@ fn a_task_is_blocked_submitted_cancelled_and_taken_up_again() {
     $ fairway task submit T-1 --commit 0123456789abcdef
     submitted T-1: in_progress → review
     $ fairway task unblock T-1
-    error: T-1 is review; it cannot be unblocked from there
+    error: T-1 is review and cannot be unblocked
     hint: fairway explain task T-1
     [exit 4]
     $ fairway task cancel T-1 --reason 'not needed'
@@ -92,7 +92,7 @@ fn a_task_is_blocked_submitted_cancelled_and_taken_up_again() {
     $ fairway task cancel T-1 --reason 'not needed'
     unchanged: T-1 is cancelled already
     $ fairway task submit T-1
-    error: T-1 is cancelled; it cannot be submitted from there
+    error: T-1 is cancelled and cannot be submitted
     hint: fairway explain task T-1
     [exit 4]
     $ fairway task reopen T-1 --reason 'needed after all'

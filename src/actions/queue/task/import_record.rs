@@ -198,7 +198,7 @@ fn apply_link(id: &TaskId, link: &LinkRecord, words: &mut TaskFields) -> Result<
 }
 
 fn parse_ids(texts: &[String]) -> Result<Vec<TaskId>, Refusal> {
-    texts.iter().map(|text| TaskId::parse(text)).collect()
+    texts.iter().map(|text| Ok(TaskId::parse(text)?)).collect()
 }
 
 fn parse_time(what: &'static str, text: Option<&str>) -> Result<Option<Timestamp>, Refusal> {

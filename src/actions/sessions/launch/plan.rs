@@ -253,7 +253,7 @@ fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
 
 fn provider(wish: &LaunchRequest, role: &LaunchSettings, lane: Option<&Lane>) -> Result<Label, Refusal> {
     let said = wish.provider.clone().or_else(|| role.provider.clone()).or_else(|| lane?.provider.clone());
-    said.map_or_else(|| Label::parse(SHELL), Ok)
+    Ok(said.map_or_else(|| Label::parse(SHELL), Ok)?)
 }
 
 /// The id that was given, or a new one; no session ever had it.
@@ -269,7 +269,7 @@ fn unused_id(app: &App, tx: &ReadTx<'_>, wish: &LaunchRequest, provider: &Label)
     let cut = |text: &str| text.get(..text.len().min(PART)).unwrap_or_default().to_owned();
     let (role, provider) = (cut(wish.role.as_str()), cut(provider.as_str()));
     for _ in 0..TRIES {
-        let id = SessionId::parse(&format!("{role}-{provider}-{}", app.env.ids.random_letters()))?;
+        let id = SessionId::parse(&format!("{role}-{provider}-{}", app.env.ids.random_suffix()))?;
         if sessions::find(tx, &id)?.is_none() {
             return Ok(id);
         }

@@ -296,7 +296,7 @@ fn unused_id(app: &App, tx: &ReadTx<'_>, role: &Role, provider: Option<&Label>) 
     let provider = provider.map(|provider| format!("-{provider}")).unwrap_or_default();
     let beginning: String = format!("{role}{provider}").chars().take(MAX_PREFIX_CHARS).collect();
     for _ in 0..TRIES {
-        let id = SessionId::parse(&format!("{beginning}-{}", app.env.ids.random_letters()))?;
+        let id = SessionId::parse(&format!("{beginning}-{}", app.env.ids.random_suffix()))?;
         if sessions::find(tx, &id)?.is_none() {
             return Ok(id);
         }

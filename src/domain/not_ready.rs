@@ -1,0 +1,28 @@
+//! Why a task is not ready: its unfinished dependencies.
+
+use super::{TaskId, status::TaskStatus};
+
+/// One reason why a task is not ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotReadyReason {
+    /// The kind of obstacle, as a code: `dep_open`, `dep_cancelled`, `dep_absent`.
+    pub code: &'static str,
+    /// The dependency.
+    pub id: TaskId,
+    /// The message.
+    pub message: String,
+}
+
+impl NotReadyReason {
+    /// The reason for a dependency of this status (`None`: absent from the store); `None` when it is done.
+    #[must_use]
+    pub fn for_dependency(id: TaskId, status: Option<TaskStatus>) -> Option<Self> {
+        let (code, message) = match status {
+            Some(TaskStatus::Done) => return None,
+            Some(TaskStatus::Cancelled) => ("dep_cancelled", format!("{id} was cancelled, so it will not be done")),
+            Some(status) => ("dep_open", format!("{id} is {status}")),
+            None => ("dep_absent", format!("{id} is not in this store")),
+        };
+        Some(Self { code, id, message })
+    }
+}

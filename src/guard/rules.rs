@@ -1,0 +1,129 @@
+//! Guard rules as data: roles, tools, commands and paths, each with its action.
+
+use std::fmt;
+
+use super::tool_names;
+use crate::domain::Role;
+
+/// The decision for a call that no rule matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DefaultAction {
+    /// It is allowed.
+    #[default]
+    Allow,
+    /// It is denied.
+    Deny,
+}
+
+/// The decision of a rule for a call that it matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Denies the call; this overrides every allowing rule.
+    Deny,
+    /// Allows the call unless another rule denies it.
+    Allow,
+}
+
+/// What a role may use. Names are exact, or have a `*` for any run of characters.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RoleEntry {
+    /// Only these tools; `None`: all.
+    pub allow: Option<Vec<String>>,
+    /// None of these.
+    pub deny: Vec<String>,
+}
+
+/// One rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// Its name, as in the log.
+    pub name: String,
+    /// The tools that it applies to; empty: all.
+    pub tools: Vec<String>,
+    /// The roles that it applies to; empty: all.
+    pub roles: Vec<String>,
+    /// The leading arguments of the commands that it matches; empty: commands are not inspected.
+    pub command: Vec<String>,
+    /// One of these flags must be present; empty: no flag is required.
+    pub flags: Vec<String>,
+    /// Whether it applies only to paths outside the worktree.
+    pub outside: bool,
+    /// Globs of the paths that it matches; empty: paths are not inspected.
+    pub paths: Vec<String>,
+    /// Its decision.
+    pub action: Action,
+    /// The reason that a denied agent gets.
+    pub reason: Option<String>,
+}
+
+/// All rules.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rules {
+    /// The decision for a call that no rule matches.
+    pub default_action: DefaultAction,
+    /// By role.
+    pub roles: Vec<(String, RoleEntry)>,
+    /// In the order of the file.
+    pub rules: Vec<Rule>,
+}
+
+impl Rule {
+    /// Whether it has a path condition.
+    #[must_use]
+    pub fn has_path_condition(&self) -> bool {
+        self.outside || !self.paths.is_empty()
+    }
+
+    /// Whether it inspects the call's input, not only the tool's name.
+    #[must_use]
+    pub fn inspects_input(&self) -> bool {
+        !self.command.is_empty() || self.has_path_condition()
+    }
+
+    /// Whether it applies to this tool in this role.
+    #[must_use]
+    pub fn applies_to(&self, names: &[String], role: &Role) -> bool {
+        let tools = self.tools.is_empty()
+            || match self.action {
+                Action::Deny => tool_names::matches_alias(&self.tools, names),
+                Action::Allow => tool_names::matches_exact(&self.tools, names),
+            };
+        tools && (self.roles.is_empty() || self.roles.iter().any(|name| name == role.as_str()))
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.action == Action::Deny { "deny" } else { "allow" })?;
+        let lists = [
+            ("tools", &self.tools),
+            ("roles", &self.roles),
+            ("command", &self.command),
+            ("flags", &self.flags),
+            ("paths", &self.paths),
+        ];
+        for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+            write!(f, " {name} [{}]", list.join(", "))?;
+        }
+        if self.outside { f.write_str(" outside the worktree") } else { Ok(()) }
+    }
+}
+
+impl Rules {
+    /// Why the role's entry forbids this tool; `None`: it does not.
+    #[must_use]
+    pub fn role_denial_reason(&self, names: &[String], role: &Role) -> Option<String> {
+        let (_, entry) = self.roles.iter().find(|(name, _)| name == role.as_str())?;
+        let tool = names.first().map_or("", String::as_str);
+        if tool_names::matches_alias(&entry.deny, names) {
+            return Some(format!("the role {role} may not use {tool}"));
+        }
+        match &entry.allow {
+            Some(allow) if !tool_names::matches_exact(allow, names) => {
+                let may = if allow.is_empty() { "nothing".to_owned() } else { allow.join(", ") };
+                Some(format!("the role {role} may use only {may}"))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The analysis of one shell text: its state, its limits and the entry points.
+
+use std::{collections::BTreeSet, rc::Rc};
+
+use brush_parser::{Parser, ParserOptions, ast};
+
+use super::{
+    arg::Arg,
+    text_checks::{trusts_git, trusts_home, unsupported_chars},
+};
+use crate::guard::text_size::count_delimiters;
+
+/// How deep texts may stand in texts.
+pub(super) const MAX_DEPTH: usize = 12;
+/// How much may be parsed in all, in bytes.
+const MAX_PARSED_BYTES: usize = 1 << 20;
+/// How much a text may open.
+const MAX_DELIMITERS: usize = 4_000;
+/// How many ends of a substitution are tried.
+const MAX_SUBSTITUTION_ENDS: usize = 200;
+/// How many commands are looked at.
+const MAX_COMMANDS: usize = 20_000;
+
+/// A simple command that was found.
+#[derive(Debug, Clone)]
+pub(in crate::guard) struct FoundCommand {
+    /// Its words.
+    pub argv: Rc<[Arg]>,
+    /// Whether it is what the text runs, and no more than a part of a word that may be run.
+    pub is_sure: bool,
+    /// Whether it may run its later words as a command.
+    pub runs_words: bool,
+    /// Whether it stands in the text itself, with nothing around it.
+    pub is_plain: bool,
+}
+
+/// What gives a command its input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Stdin {
+    /// Whatever there was before.
+    Inherited,
+    /// This text.
+    Text(String),
+    /// Something that cannot be told: a pipe, a file, a text with expansions.
+    Other,
+}
+
+/// Files that a text writes and runs.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    /// Those that it writes, by their last name.
+    pub(super) written: BTreeSet<String>,
+    /// Those that it runs, by their last name.
+    pub(super) executed: BTreeSet<String>,
+    /// Whether it writes one whose name cannot be told.
+    pub(super) writes_unknown: bool,
+    /// Whether it runs one whose name cannot be told.
+    pub(super) runs_unknown: bool,
+    /// Whether it writes one out of which git takes what it runs.
+    pub(super) writes_git: bool,
+}
+
+/// What is in a text what it is everywhere.
+#[derive(Debug, Default)]
+pub(super) struct TrustedExpansions {
+    /// `$HOME` and `$PWD`.
+    pub(super) home: bool,
+    /// What git prints.
+    pub(super) git: bool,
+}
+
+/// All that was found in a text.
+#[derive(Debug, Default)]
+pub(in crate::guard) struct ShellAnalysis {
+    /// The commands.
+    pub commands: Vec<FoundCommand>,
+    /// What cannot be told.
+    pub unresolved: Vec<String>,
+    /// What redirections write to.
+    pub writes: Vec<Arg>,
+    /// The directories that are changed to; `None`: one that cannot be told.
+    pub dirs: Vec<Option<String>>,
+    pub(super) files: Files,
+    /// Whether it sets a variable.
+    pub assigns: bool,
+    /// Whether it looks for programs elsewhere.
+    pub(super) sets_path: bool,
+    pub(super) trusted: TrustedExpansions,
+    pub(super) is_tentative: bool,
+    pub(super) depth: usize,
+    /// How many programs stand around the command that is looked at.
+    pub(super) wrapper_depth: usize,
+    pub(super) parsed_bytes: usize,
+}
+
+impl ShellAnalysis {
+    /// Takes a text apart.
+    pub(in crate::guard) fn of_text(text: &str) -> Self {
+        let mut scan =
+            Self { trusted: TrustedExpansions { home: trusts_home(text), git: trusts_git(text) }, ..Self::default() };
+        if let Some(why) = unsupported_chars(text) {
+            scan.note_unresolved(why);
+        }
+        scan.analyze(text);
+        scan.finish()
+    }
+
+    /// Takes the words of a command apart that no shell reads.
+    pub(in crate::guard) fn of_words(words: &[String]) -> Self {
+        let mut scan = Self::default();
+        if words.iter().any(|word| word.contains('\0')) {
+            scan.note_unresolved("a word contains a control character");
+        }
+        if words.is_empty() {
+            scan.note_unresolved("there is no command");
+        }
+        scan.analyze_command(words.iter().map(Arg::known).collect(), &Stdin::Inherited);
+        scan.finish()
+    }
+
+    fn finish(mut self) -> Self {
+        if let Some(name) = self.files.executed.intersection(&self.files.written).next().cloned() {
+            self.note_unresolved(&format!("it writes {name} and runs it"));
+        }
+        if self.files.runs_unknown && !self.files.written.is_empty()
+            || self.files.writes_unknown && !self.files.executed.is_empty()
+        {
+            self.note_unresolved("it writes a file, and may run it");
+        }
+        let programs: BTreeSet<String> =
+            self.commands.iter().filter(|seen| seen.is_sure).filter_map(|seen| seen.argv.first()?.program()).collect();
+        if self.sets_path && !programs.is_disjoint(&self.files.written) {
+            self.note_unresolved("it writes a program and changes the search path");
+        }
+        if self.files.writes_git && programs.contains("git") {
+            self.note_unresolved("it writes a file that git executes, and runs git");
+        }
+        self.unresolved.dedup();
+        self
+    }
+
+    /// Notes what cannot be told.
+    pub(super) fn note_unresolved(&mut self, why: &str) {
+        if !self.is_tentative && self.unresolved.len() < 64 && !self.unresolved.iter().any(|known| known == why) {
+            self.unresolved.push(why.to_owned());
+        }
+    }
+
+    /// Takes a text apart that is run.
+    pub(super) fn analyze(&mut self, text: &str) {
+        self.analyze_text(text, &Stdin::Inherited);
+    }
+
+    /// Looks into a text that may be run, or is a mere text: only what is surely there counts.
+    pub(super) fn analyze_maybe(&mut self, text: &str) {
+        if text.len() < 4 || self.depth >= MAX_DEPTH {
+            return;
+        }
+        // Looking into the same words again and again must end.
+        self.parsed_bytes = self.parsed_bytes.saturating_add(text.len() + 256);
+        if self.parsed_bytes > MAX_PARSED_BYTES {
+            let was = std::mem::replace(&mut self.is_tentative, false);
+            self.note_unresolved("the text is too long or too deeply nested");
+            self.is_tentative = was;
+            return;
+        }
+        let was = std::mem::replace(&mut self.is_tentative, true);
+        self.wrapper_depth += 1;
+        if text.contains([' ', '\t', '\n', ';', '|', '&', '$']) {
+            self.analyze_text(text, &Stdin::Inherited);
+        }
+        let is_part =
+            |character: char| !(character.is_alphanumeric() || matches!(character, '-' | '_' | '/' | '.' | '+' | '@'));
+        let tokens: Vec<Arg> = text.split(is_part).filter(|token| !token.is_empty()).map(Arg::known).collect();
+        if tokens.len() > 1 {
+            self.add_command(tokens, true);
+        }
+        self.wrapper_depth -= 1;
+        self.is_tentative = was;
+    }
+
+    pub(super) fn add_command(&mut self, argv: Vec<Arg>, runs_words: bool) {
+        if self.commands.len() >= MAX_COMMANDS {
+            self.note_unresolved("there are too many commands");
+            return;
+        }
+        let is_plain = self.wrapper_depth == 0 && !self.is_tentative;
+        self.commands.push(FoundCommand { argv: argv.into(), is_sure: !self.is_tentative, runs_words, is_plain });
+    }
+
+    pub(super) fn analyze_text(&mut self, text: &str, stdin: &Stdin) {
+        if text.trim().is_empty() {
+            return;
+        }
+        if self.depth >= MAX_DEPTH {
+            self.note_unresolved("the shell nesting is too deep");
+            return;
+        }
+        self.depth += 1;
+        match self.parse(text) {
+            Some(program) => {
+                for list in &program.complete_commands {
+                    self.walk_list(list, stdin);
+                }
+            }
+            None => self.note_unresolved("the text cannot be parsed"),
+        }
+        self.depth -= 1;
+    }
+
+    pub(super) fn parse(&mut self, text: &str) -> Option<ast::Program> {
+        self.parsed_bytes = self.parsed_bytes.saturating_add(text.len());
+        if self.parsed_bytes > MAX_PARSED_BYTES || count_delimiters(text) > MAX_DELIMITERS {
+            self.note_unresolved("the text is too long or too deeply nested");
+            return None;
+        }
+        let options = ParserOptions::default();
+        Parser::new(text.as_bytes(), &options).parse_program().ok()
+    }
+
+    /// Where the substitution ends that has begun before `from`: at the first parenthesis that leaves a whole program.
+    pub(super) fn substitution_end(&mut self, chars: &[char], from: usize) -> Option<usize> {
+        let rest = chars.get(from..)?;
+        let is_plain = |character: &char| !matches!(character, '\'' | '"' | '\\' | '#' | '<' | '(' | '`' | '\n');
+        let ends = rest
+            .iter()
+            .enumerate()
+            .filter(|(_, character)| **character == ')')
+            .map(|(end, _)| end)
+            .take(MAX_SUBSTITUTION_ENDS);
+        for end in ends.collect::<Vec<_>>() {
+            let inside = rest.get(..end)?;
+            let is_case = inside.windows(4).any(|word| word == ['c', 'a', 's', 'e']);
+            if inside.iter().all(is_plain) && !is_case {
+                return Some(from + end);
+            }
+            let inside: String = inside.iter().collect();
+            // The parenthesis must close it: one in a comment, a quote or a document does not.
+            if inside.trim().is_empty() || self.parse(&format!("({inside})")).is_some() {
+                return Some(from + end);
+            }
+        }
+        None
+    }
+
+    /// Runs what is substituted in a text, whatever stands around it.
+    pub(super) fn analyze_substitutions(&mut self, text: &str, openings: &[&str]) {
+        let chars: Vec<char> = text.chars().collect();
+        for opening in openings {
+            let opening: Vec<char> = opening.chars().collect();
+            for place in 0..chars.len() {
+                if chars.get(place..place + opening.len()) != Some(opening.as_slice()) {
+                    continue;
+                }
+                let from = place + opening.len();
+                let end = if opening == ['`'] {
+                    chars.iter().skip(from).position(|character| *character == '`').map(|end| from + end)
+                } else {
+                    self.substitution_end(&chars, from)
+                };
+                let Some(end) = end else { continue };
+                let inside: String = chars.get(from..end).unwrap_or_default().iter().collect();
+                self.analyze(&inside);
+            }
+        }
+    }
+
+    /// A text that runs when it is expanded later: a prompt, a subscript.
+    pub(super) fn analyze_deferred(&mut self, arg: &Arg) {
+        if let Some(text) = arg.text().filter(|text| text.contains("$(") || text.contains('`')) {
+            self.analyze_substitutions(text, &["$(", "`"]);
+        }
+    }
+}

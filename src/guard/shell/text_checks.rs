@@ -1,0 +1,47 @@
+//! Checks of a whole text before it is parsed.
+
+/// Why a text is not looked at further.
+pub(super) fn unsupported_chars(text: &str) -> Option<&'static str> {
+    let is_control = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
+    let is_hidden = |character: char| {
+        matches!(character,
+            '\u{ad}' | '\u{a0}' | '\u{1680}' | '\u{180e}' | '\u{2000}'..='\u{200c}' | '\u{200e}'..='\u{200f}'
+            | '\u{2028}'..='\u{202f}' | '\u{205f}'..='\u{2069}' | '\u{3000}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+    };
+    if text.chars().any(is_control) {
+        return Some("the text contains control characters");
+    }
+    text.chars().any(is_hidden).then_some("the text contains invisible characters")
+}
+
+/// Whether `$(git branch --show-current)` is what it usually is.
+pub(super) fn trusts_git(text: &str) -> bool {
+    !["git()", "git ()", "git  (", "function", "alias", "symbolic-ref", "PATH=", "hash "]
+        .iter()
+        .any(|sign| text.contains(sign))
+}
+
+/// Whether `$HOME` and `$PWD` are what they usually are: a path without blanks.
+pub(super) fn trusts_home(text: &str) -> bool {
+    let is_read_only = |name: &str| {
+        text.match_indices(name).all(|(at, _)| {
+            let before = text.get(..at).unwrap_or_default();
+            let after = text.get(at + name.len()..).unwrap_or_default();
+            before.ends_with('$') || before.ends_with("${") && !after.starts_with(['=', ':'])
+        })
+    };
+    let sets = [
+        "declare",
+        "typeset",
+        "printf -v",
+        "readonly",
+        "local -n",
+        "mapfile",
+        "readarray",
+        "read ",
+        "export $",
+        "export \"$",
+    ];
+    is_read_only("HOME") && is_read_only("PWD") && !sets.iter().any(|word| text.contains(word)) && !text.contains("${!")
+}
