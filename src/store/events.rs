@@ -1,11 +1,11 @@
 //! The event log as rows: numbered, append-only.
 
 use rusqlite::Row;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{ReadTx, StoreError, sql};
 use crate::{
-    domain::{Event, EventKind, LaneName, SessionId, TaskId, event::EventValue},
+    domain::{EventKind, SessionId, TaskId},
     env::Timestamp,
 };
 
@@ -32,11 +32,6 @@ pub struct LoggedEvent {
     pub data: Value,
 }
 
-// What is about no session is of the one that acts, if it is one.
-const APPEND: &str = "INSERT INTO events (at, kind, task_id, session_id, run_id, lane, actor, data) \
-     VALUES ($1, $2, $3, \
-         coalesce($4, (SELECT id FROM agent_sessions WHERE id = $7)), \
-         coalesce($5, (SELECT run_id FROM agent_sessions WHERE id = coalesce($4, $7))), $6, $7, $8) RETURNING seq";
 macro_rules! select {
     ($rest:literal) => {
         concat!("SELECT seq, at, kind, task_id, session_id, run_id, lane, actor, data FROM events ", $rest)
@@ -46,36 +41,6 @@ const SINCE: &str = select!("WHERE seq > $1 ORDER BY seq");
 const OF_TASK: &str = select!("WHERE task_id = $1 ORDER BY seq DESC");
 const OF_SESSION: &str = select!("WHERE session_id = $1 ORDER BY seq DESC");
 const NEWEST: &str = "SELECT coalesce(max(seq), 0) FROM events";
-
-pub(super) fn append(tx: &WriteTx<'_>, event: &Event) -> Result<i64, StoreError> {
-    let mut data = Map::new();
-    for (key, fact) in &event.data {
-        let value = match fact {
-            EventValue::Null => Value::Null,
-            EventValue::Number(number) => Value::from(*number),
-            EventValue::Bool(flag) => Value::from(*flag),
-            EventValue::Text(text) => Value::from(text.as_str()),
-            EventValue::Texts(texts) => Value::from(texts.clone()),
-        };
-        data.insert((*key).to_owned(), value);
-    }
-    let seq = sql::first(
-        tx.conn(),
-        APPEND,
-        &[
-            &tx.now().millis(),
-            &event.kind.as_str(),
-            &event.task.as_ref().map(TaskId::as_str),
-            &event.session.as_ref().map(SessionId::as_str),
-            &event.run_id,
-            &event.lane.as_ref().map(LaneName::as_str),
-            &tx.actor(),
-            &Value::Object(data).to_string(),
-        ],
-        |row| Ok(row.get(0)?),
-    )?;
-    Ok(seq.unwrap_or_default())
-}
 
 fn read(row: &Row<'_>) -> Result<LoggedEvent, StoreError> {
     let data: String = row.get(8)?;

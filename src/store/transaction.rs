@@ -3,9 +3,19 @@
 use std::ops::Deref;
 
 use rusqlite::{Connection, Transaction};
+use serde_json::{Map, Value};
 
-use super::{StoreError, events};
-use crate::{domain::Event, env::Timestamp};
+use super::{StoreError, sql};
+use crate::{
+    domain::{Event, LaneName, SessionId, TaskId, event::EventValue},
+    env::Timestamp,
+};
+
+// An event without a session belongs to the acting session, if the actor is one.
+const APPEND: &str = "INSERT INTO events (at, kind, task_id, session_id, run_id, lane, actor, data) \
+     VALUES ($1, $2, $3, \
+         coalesce($4, (SELECT id FROM agent_sessions WHERE id = $7)), \
+         coalesce($5, (SELECT run_id FROM agent_sessions WHERE id = coalesce($4, $7))), $6, $7, $8) RETURNING seq";
 
 /// One snapshot of the store.
 #[derive(Debug)]
@@ -83,7 +93,33 @@ impl<'a> WriteTx<'a> {
     /// # Errors
     /// As the store fails.
     pub fn record(&self, event: &Event) -> Result<i64, StoreError> {
-        events::append(self, event)
+        let mut data = Map::new();
+        for (key, fact) in &event.data {
+            let value = match fact {
+                EventValue::Null => Value::Null,
+                EventValue::Number(number) => Value::from(*number),
+                EventValue::Bool(flag) => Value::from(*flag),
+                EventValue::Text(text) => Value::from(text.as_str()),
+                EventValue::Texts(texts) => Value::from(texts.clone()),
+            };
+            data.insert((*key).to_owned(), value);
+        }
+        let seq = sql::first(
+            self.conn(),
+            APPEND,
+            &[
+                &self.now().millis(),
+                &event.kind.as_str(),
+                &event.task.as_ref().map(TaskId::as_str),
+                &event.session.as_ref().map(SessionId::as_str),
+                &event.run_id,
+                &event.lane.as_ref().map(LaneName::as_str),
+                &self.actor(),
+                &Value::Object(data).to_string(),
+            ],
+            |row| Ok(row.get(0)?),
+        )?;
+        Ok(seq.unwrap_or_default())
     }
 }
 

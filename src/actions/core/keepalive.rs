@@ -3,12 +3,12 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{core::errors, sessions::prompt},
+    actions::core::{errors, message_state},
     domain::{
         Event, EventKind,
         session::{Session, SessionStatus},
     },
-    store::{StoreError, WriteTx, sessions},
+    store::{StoreError, WriteTx, sessions, tasks},
 };
 
 /// Notes that a session acts. One that was starting or stale runs, with an event; a final one stays final, and another
@@ -20,8 +20,35 @@ pub fn touch(tx: &WriteTx<'_>, session: &Session, run_id: Option<&str>) -> Resul
     if session.status.is_final() || session.check_run_id(run_id).is_err() {
         return Ok(());
     }
-    prompt::confirm_typed(tx, session)?;
+    message_state::confirm_typed(tx, session)?;
     mark_running(tx, session)
+}
+
+/// Notes a report of a session: a stale session is revived, and the leases of its claims are renewed. A final session stays
+/// as it is.
+///
+/// # Errors
+/// As the store fails.
+pub fn touch_and_renew_leases(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+    if session.status.is_final() {
+        return Ok(());
+    }
+    message_state::confirm_typed(tx, session)?;
+    touch_started(tx, session)
+}
+
+/// Notes the start of a session: as [`touch_and_renew_leases`], but a start does not prove that text typed into the session
+/// arrived.
+///
+/// # Errors
+/// As the store fails.
+pub fn touch_started(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+    if session.status.is_final() {
+        return Ok(());
+    }
+    mark_running(tx, session)?;
+    tasks::renew_leases(tx, session.id.as_str(), None)?;
+    Ok(())
 }
 
 /// The same of one that is not final and may only begin: it has heard nothing yet of what was typed into it.

@@ -4,11 +4,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::send::event;
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, lookup},
+        core::{
+            errors, lookup,
+            message_state::{event, expire},
+        },
+        mail::format::format_messages,
     },
     config::show_duration,
     domain::{
@@ -79,18 +82,6 @@ fn plan(tx: &ReadTx<'_>, reader: &InboxReader, now: Timestamp) -> Result<ReadPla
         unsettled.extend(messages::open_for(tx, address)?);
     }
     Ok(delivery::plan_read(unsettled, &reader.name, reader.since, now))
-}
-
-/// Settles what came too late.
-///
-/// # Errors
-/// As the store fails.
-pub fn expire(tx: &WriteTx<'_>) -> Result<()> {
-    for message in messages::expired(tx, tx.now())? {
-        messages::resolve(tx, message.id, MessageStatus::Expired, message.offered_to.as_deref())?;
-        tx.record(&event(EventKind::MessageExpired, &message))?;
-    }
-    Ok(())
 }
 
 /// Acknowledges what the last reading printed, and offers what waits, or acknowledges that too.
@@ -184,7 +175,7 @@ fn read_answer(tx: &WriteTx<'_>, reader: &InboxReader, acknowledge: bool) -> Res
         return Err(Refusal::WaitTimedOut { within: String::new() }.into());
     }
     let ids: Vec<String> = taken.messages.iter().map(|message| message.id.to_string()).collect();
-    let line = super::format_messages(&taken.messages);
+    let line = format_messages(&taken.messages);
     Ok(taken.with_notes(Answer { ids, ..Answer::new(&taken.messages, "", line.trim_end())? }))
 }
 

@@ -3,7 +3,10 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{Answer, App, mail::send::event, queue::task::ForceReason},
+    actions::{
+        Answer, App,
+        core::{force_reason::ForceReason, message_state::event},
+    },
     domain::{
         EventKind, Refusal, SessionId,
         message::{Message, MessageStatus},

@@ -6,9 +6,15 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::{
-    actions::{Answer, App, core::lookup},
+    actions::{
+        Answer, App,
+        core::{
+            lookup,
+            message_state::{event, expire, noun_and_name},
+        },
+    },
     domain::{
-        Event, EventKind, Refusal, SessionId,
+        EventKind, Refusal, SessionId,
         id::Label,
         message::{Message, MessageStatus, Priority, Recipient},
         text_limits,
@@ -45,7 +51,7 @@ pub fn send(app: &App, letter: &NewMessage) -> Result<Answer> {
     }
     let dedup = letter.dedup.as_deref().map(|key| text_limits::check_line("dedup key", key)).transpose()?;
     app.mutate(|tx| {
-        super::inbox::expire(tx)?;
+        expire(tx)?;
         check_recipient(tx, &letter.to)?;
         let expires_at = letter.ttl.map(|ttl| tx.now().plus(ttl));
         if let Some(waiting) = find_duplicate(tx, &letter.to, dedup.as_deref())? {
@@ -157,27 +163,4 @@ fn count_repeat(
     tx.record(&event(EventKind::MessageQueued, &message).with("count", message.count))?;
     let line = format!("message {} waits already; counted {} times", message.id, message.count);
     Answer::new(&MessageView::from(&message), message.id, line)
-}
-
-fn noun_and_name(to: &Recipient) -> (&'static str, &str) {
-    match to {
-        Recipient::Session(session) => ("session", session.as_str()),
-        Recipient::Lane(lane) => ("lane", lane.as_str()),
-        Recipient::Role(role) => ("role", role.as_str()),
-    }
-}
-
-/// An event about a message. Its text is not a part of the history.
-pub(in crate::actions) fn event(kind: EventKind, message: &Message) -> Event {
-    let (noun, name) = noun_and_name(&message.to);
-    let lane = match &message.to {
-        Recipient::Lane(lane) => Some(lane),
-        _ => None,
-    };
-    Event::new(kind)
-        .lane(lane)
-        .with("id", message.id)
-        .with("to", format!("{noun} {name}"))
-        .with("priority", message.priority.as_str())
-        .with("source", message.source.as_str())
 }

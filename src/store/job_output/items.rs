@@ -2,7 +2,7 @@
 
 use rusqlite::{Row, ToSql};
 
-use super::{OutputStore, parse_item_type};
+use super::output_store::{OutputStore, parse_item_type};
 use crate::{
     domain::{
         job::{ItemType, JobId},

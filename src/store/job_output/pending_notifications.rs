@@ -2,7 +2,7 @@
 
 use rusqlite::Row;
 
-use super::OutputStore;
+use super::output_store::OutputStore;
 use crate::{
     domain::{job::JobId, job_output::PendingNotification},
     store::{StoreError, sql},

@@ -1,8 +1,8 @@
 //! What is looked for in a run's output, and how often it was found.
 
-use rusqlite::{Connection, Row};
+use rusqlite::Row;
 
-use super::OutputStore;
+use super::output_store::OutputStore;
 use crate::{
     domain::{
         id::Label,
@@ -16,7 +16,6 @@ use crate::{
 const INSERT: &str = "INSERT INTO exec_watchers (run, place, regex, event, once, scope) VALUES ($1, $2, $3, $4, $5, $6) \
      ON CONFLICT (run, place) DO NOTHING";
 const ALL: &str = "SELECT regex, event, once, scope, hits FROM exec_watchers WHERE run = $1 ORDER BY place";
-const SET_MATCH_COUNT: &str = "UPDATE exec_watchers SET hits = max(hits, $3) WHERE run = $1 AND place = $2";
 
 fn read(row: &Row<'_>) -> Result<WatcherState, StoreError> {
     let watcher = Watcher {
@@ -26,11 +25,6 @@ fn read(row: &Row<'_>) -> Result<WatcherState, StoreError> {
         scope: sql::parse_value("a watcher's scope", &row.get::<_, String>(3)?, WatchScope::parse)?,
     };
     Ok(WatcherState { watcher, match_count: row.get(4)? })
-}
-
-/// Says how often a watcher has matched by now.
-pub(super) fn set_match_count(conn: &Connection, run: &JobId, place: usize, hits: i64) -> Result<(), StoreError> {
-    sql::execute(conn, SET_MATCH_COUNT, &[run.bytes(), &i64::try_from(place).unwrap_or(i64::MAX), &hits]).map(drop)
 }
 
 impl OutputStore {

@@ -14,7 +14,7 @@ pub use wait::{ApprovalDecision, wait};
 use anyhow::Result;
 
 use crate::{
-    domain::{Event, EventKind, Refusal, approval::Approval},
+    domain::{Refusal, approval::Approval},
     store::{ReadTx, approvals},
 };
 
@@ -23,14 +23,6 @@ const SOURCE: &str = "approval";
 
 fn find(tx: &ReadTx<'_>, id: i64) -> Result<Approval> {
     approvals::find(tx, id)?.ok_or_else(|| Refusal::not_found("approval", id.to_string()).into())
-}
-
-pub(crate) fn event(kind: EventKind, approval: &Approval) -> Event {
-    Event::new(kind)
-        .session(&approval.session, &approval.run_id)
-        .with("id", approval.id)
-        .with("provider", approval.provider.as_str())
-        .with("tool", approval.tool.as_str())
 }
 
 /// What a session waits for while this is pending.

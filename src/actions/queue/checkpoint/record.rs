@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+use super::insert::insert;
 use crate::{
     actions::{Answer, App, core::lookup, mail},
     domain::{TaskId, checkpoint::CheckpointState, message::Channel, rules::fencing::TaskWrite, text_limits},
@@ -47,7 +48,7 @@ pub fn record(app: &App, id: &TaskId, words: NewCheckpoint) -> Result<Answer> {
             artifact: artifact.clone(),
             due_at: words.due.map(|due| tx.now().plus(due)),
         };
-        let checkpoint = super::insert(tx, &task, &draft, None)?;
+        let checkpoint = insert(tx, &task, &draft, None)?;
         let turn = match &app.actor.session {
             Some(_) => {
                 let reader = mail::inbox::reader_for(tx, &app.actor, tx.now())?;

@@ -5,6 +5,7 @@ use std::{fs::File, io::Read, path::Path};
 use anyhow::Result;
 use sha2::{Digest, Sha256};
 
+use super::insert::insert;
 use crate::{
     actions::{
         Answer, App,
@@ -52,7 +53,7 @@ pub fn add(app: &App, id: &TaskId, words: &NewEvidence) -> Result<Answer> {
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
         lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
-        let record = super::insert(
+        let record = insert(
             tx,
             &task,
             Evidence {

@@ -11,6 +11,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use sha2::{Digest, Sha256};
 
+use super::insert::insert;
 use crate::{
     actions::{
         Answer, App, IdempotencyKey,
@@ -109,7 +110,7 @@ pub fn run(app: &App, order: &EvidenceRun, relay: Relay) -> Result<Answer> {
         let task = lookup::task(tx, &order.task)?;
         let actor = Actor { epoch: scene.epoch, ..app.actor.clone() };
         lookup::check_authority(tx, &task, &actor, TaskWrite::AddRecord)?;
-        let record = super::insert(
+        let record = insert(
             tx,
             &task,
             Evidence {

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use super::state::{insert, require_open};
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{
@@ -37,11 +38,11 @@ pub fn create(app: &App, id: &TaskId, words: &NewHandoff) -> Result<Answer> {
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
         lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
-        super::require_open(&task)?;
+        require_open(&task)?;
         if let Some(lane) = &words.to_lane {
             lookup::lane(tx, lane)?;
         }
-        let handoff = super::insert(
+        let handoff = insert(
             tx,
             Handoff {
                 id: 0,

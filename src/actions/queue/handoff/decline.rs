@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{load_for, record_answer};
+use super::state::{load_for, record_answer};
 use crate::{
     actions::{Answer, App},
     domain::{handoff::HandoffStatus, text_limits},

@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 
-use super::{find, record_answer, repeat_answer};
+use super::state::{find, record_answer, repeat_answer};
 use crate::{
-    actions::{Answer, App, queue::task::ForceReason},
+    actions::{Answer, App, core::force_reason::ForceReason},
     domain::{Refusal, handoff::HandoffStatus, text_limits},
     wire::HandoffView,
 };

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{
-    LanePatch,
+    patch::{self, LanePatch},
     worktree::{self, WorktreePlan},
 };
 use crate::{
@@ -104,5 +104,5 @@ fn insert(tx: &WriteTx<'_>, lane: &Lane, commit: Option<&str>) -> Result<Answer>
         (Some(worktree), true) => format!(" with a worktree at {worktree}"),
         _ => String::new(),
     };
-    super::answer(tx, &lane.name, format!("added lane {}{place}", lane.name))
+    patch::answer(tx, &lane.name, format!("added lane {}{place}", lane.name))
 }

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use super::patch;
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{
@@ -19,11 +20,11 @@ pub fn set(app: &App, name: &LaneName, status: LaneStatus) -> Result<Answer> {
     app.mutate(|tx| {
         let lane = lookup::lane(tx, name)?;
         if lane.status == status {
-            return super::answer(tx, name, format!("unchanged: the lane {name} is {status} already"));
+            return patch::answer(tx, name, format!("unchanged: the lane {name} is {status} already"));
         }
         let before = lane.status;
         write(tx, lane, status)?;
-        let answer = super::answer(tx, name, format!("lane {name}: {before} → {status}"))?;
+        let answer = patch::answer(tx, name, format!("lane {name}: {before} → {status}"))?;
         let held = tasks::held_in_lane(tx, name, None)?;
         Ok(if status != LaneStatus::Open && held > 0 {
             answer.note(format!("{held} task(s) in it stay held"))

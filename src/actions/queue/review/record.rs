@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use super::state;
 use crate::{
     actions::{
         Answer, App,
@@ -62,7 +63,7 @@ pub fn record(app: &App, id: &TaskId, words: &NewReview) -> Result<Answer> {
         let head = head.clone().filter(|_| same_dir);
         let review = reviews::upsert(
             tx,
-            super::find_open(&all, &domain).map(|open| open.id),
+            state::find_open(&all, &domain).map(|open| open.id),
             Review {
                 id: 0,
                 task: id.clone(),
@@ -76,7 +77,7 @@ pub fn record(app: &App, id: &TaskId, words: &NewReview) -> Result<Answer> {
             },
         )?;
         tx.record(
-            &super::event(EventKind::ReviewRecorded, &task, &review)
+            &state::event(EventKind::ReviewRecorded, &task, &review)
                 .with("verdict", words.verdict.as_str())
                 .with("commit", review.commit.as_deref()),
         )?;

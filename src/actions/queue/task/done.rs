@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 
-use super::transition::{self, ForceReason, Transition};
+use super::transition::{self, Transition};
 use crate::{
-    actions::{Answer, App, queue::gates},
+    actions::{Answer, App, core::force_reason::ForceReason, queue::gates},
     domain::{EventKind, Refusal, TaskId, rules::fencing::TaskWrite},
     store::tasks,
 };

@@ -3,7 +3,10 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{Answer, App, core::lookup},
+    actions::{
+        Answer, App,
+        core::{force_reason::ForceReason, lookup},
+    },
     domain::{
         Event, EventKind, TaskId,
         claim::ClaimEnd,
@@ -14,13 +17,6 @@ use crate::{
     env::Timestamp,
     store::{WriteTx, claims, events, tasks},
 };
-
-/// `--force --reason`: stands in for the claimant, and says so in the history.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ForceReason {
-    /// Why.
-    pub reason: String,
-}
 
 /// One verb that moves tasks.
 pub struct Transition<'a> {
