@@ -20,22 +20,22 @@ use crate::{env::Timestamp, os::notify};
 #[derive(Debug)]
 pub struct Store {
     pub(super) conn: Connection,
-    /// `None`: it lives in memory and stands for a store that is not there yet.
+    /// `None` for the empty store in memory that stands for a missing file.
     path: Option<PathBuf>,
     wake: PathBuf,
-    /// Whether a log file was there before this process came.
+    /// Whether a WAL file existed before this process opened the store.
     wal_was_there: bool,
-    /// The file that was opened, by device and number.
+    /// The opened file, by device and inode number.
     file: Option<(u64, u64)>,
-    /// How long a turn is waited for.
+    /// How long to wait in the write queue.
     lock_timeout: Cell<Duration>,
 }
 
 impl Store {
-    /// Opens the store for reading; where there is none, an empty one in memory answers.
+    /// Opens the store for reading. If the file is missing, an empty store in memory answers.
     ///
     /// # Errors
-    /// When what is there cannot be used: newer, damaged, foreign, not ours, on a network file system.
+    /// When the file cannot be used: newer, damaged, foreign, another user's, or on a network file system.
     pub fn open_for_reading(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
         if open::is_absent(path)? {
             return Ok(Self {
@@ -50,11 +50,11 @@ impl Store {
         Self::open(path, runtime)
     }
 
-    /// Opens the store for reading and writing, making it where there is none. Any number of processes may do so at
+    /// Opens the store for reading and writing, and creates it if it is missing. Any number of processes may do so at
     /// once.
     ///
     /// # Errors
-    /// As for [`Store::open_for_reading`], and when it cannot be made.
+    /// As for [`Store::open_for_reading`], and when it cannot be created.
     pub fn open_for_writing(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
         if open::is_absent(path)? {
             open::create(path, &schema::STATE)?;
@@ -76,17 +76,17 @@ impl Store {
         })
     }
 
-    /// From now on waits for others at most about so long; `None`: as long as is usual. For one who has something else to
-    /// do meanwhile, and tries again.
+    /// Sets how long later calls wait for other processes, approximately; `None` restores the default. For callers that
+    /// have other work and retry.
     ///
     /// # Errors
     /// As SQLite fails.
-    pub fn set_busy_timeout(&self, patience: Option<Duration>) -> Result<(), StoreError> {
-        self.lock_timeout.set(patience.unwrap_or(write_queue::DEFAULT_TIMEOUT));
-        Ok(self.conn.busy_timeout(patience.unwrap_or(open::BUSY_TIMEOUT))?)
+    pub fn set_busy_timeout(&self, timeout: Option<Duration>) -> Result<(), StoreError> {
+        self.lock_timeout.set(timeout.unwrap_or(write_queue::DEFAULT_TIMEOUT));
+        Ok(self.conn.busy_timeout(timeout.unwrap_or(open::BUSY_TIMEOUT))?)
     }
 
-    /// The store's file; `None` for the empty one in memory.
+    /// The store's file; `None` for the empty store in memory.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
@@ -98,8 +98,8 @@ impl Store {
         &self.wake
     }
 
-    /// Refuses when another file lies at the store's path by now: what is written to this one would be lost, and what is
-    /// read from it is the past.
+    /// Refuses if another file is at the store's path now: a write to the opened file would be lost, and a read would be
+    /// out of date.
     pub(super) fn check_path_unchanged(&self) -> Result<(), StoreError> {
         match &self.path {
             Some(path) if open::file_identity(path) != self.file => Err(StoreError::Replaced),
@@ -107,43 +107,44 @@ impl Store {
         }
     }
 
-    /// Runs `look` on one snapshot.
+    /// Runs `query` on one snapshot.
     ///
     /// # Errors
-    /// As `look` or the store fails.
-    pub fn read<T, E: From<StoreError>>(&self, look: impl FnOnce(&ReadTx<'_>) -> Result<T, E>) -> Result<T, E> {
+    /// As `query` or the store fails.
+    pub fn read<T, E: From<StoreError>>(&self, query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>) -> Result<T, E> {
         self.check_path_unchanged()?;
         let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred).map_err(StoreError::from)?;
-        let seen = look(&ReadTx::new(&tx));
-        // Nothing was written; ending it either way frees the snapshot.
+        let result = query(&ReadTx::new(&tx));
+        // Nothing was written. Commit and rollback both free the snapshot.
         tx.finish().map_err(StoreError::from)?;
-        seen
+        result
     }
 
-    /// The same at a moment when this store could be written: `None` when that is not so right now, because somebody else
-    /// writes. Nothing is written, and nobody is waited for.
+    /// Runs `query` while this connection holds the write lock; `None` if another process holds it now. Writes nothing and
+    /// does not wait.
     ///
     /// # Errors
-    /// As `look` or the store fails, also when it cannot be written at all.
+    /// As `query` or the store fails, also when it cannot be written.
     pub fn read_if_writable<T, E: From<StoreError>>(
         &self,
-        look: impl FnOnce(&ReadTx<'_>) -> Result<T, E>,
+        query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>,
     ) -> Result<Option<T>, E> {
         self.check_path_unchanged()?;
         self.set_busy_timeout(Some(Duration::ZERO))?;
-        let begun = ScratchTx::begin(&self.conn);
+        let scratch = ScratchTx::begin(&self.conn);
         self.set_busy_timeout(None)?;
-        match begun {
-            Ok(passing) => look(&passing.read()).map(Some),
+        match scratch {
+            Ok(tx) => query(&tx.read()).map(Some),
             Err(StoreError::Busy) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Runs `change` as one IMMEDIATE transaction and commits it when it returns `Ok`; then wakes all who wait.
+    /// Runs `change` as one IMMEDIATE transaction and commits it if `change` returns `Ok`. Then wakes all waiting
+    /// processes.
     ///
     /// # Errors
-    /// As `change` or the store fails; nothing is then written.
+    /// As `change` or the store fails; nothing is written then.
     pub fn write<T, E: From<StoreError>>(
         &self,
         now: Timestamp,

@@ -15,8 +15,8 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT r.seq, r.id, r.session_id, r.queue, r.status, r.command, r.cwd, r.background, r.pty_rows, ",
-            "r.pty_cols, r.timeout_ms, r.max_output_bytes, r.recovery, r.attempt, r.host, r.boot_id, r.keeper_pid, ",
-            "r.keeper_started, r.pid, r.pid_started, r.exit_code, r.signal, r.output_bytes, r.truncated, ",
+            "r.pty_cols, r.timeout_ms, r.max_output_bytes, r.recovery, r.attempt, r.host, r.boot_id, r.supervisor_pid, ",
+            "r.supervisor_started, r.pid, r.pid_started, r.exit_code, r.signal, r.output_bytes, r.truncated, ",
             "r.error_message, r.actor, r.queued_at, r.started_at, r.finished_at, r.updated_at FROM exec_runs r ",
             $rest
         )
@@ -55,18 +55,18 @@ const ALL: &str = "SELECT id, status FROM exec_runs";
 const INSERT: &str = "INSERT INTO exec_runs (id, session_id, queue, status, command, cwd, background, pty_rows, \
      pty_cols, timeout_ms, max_output_bytes, recovery, attempt, host, boot_id, actor, queued_at, updated_at) \
      VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11, 1, $12, $13, $14, $15, $15) RETURNING seq";
-const MARK_STARTING: &str = "UPDATE exec_runs SET status = 'starting', host = $2, boot_id = $3, keeper_pid = $4, \
-     keeper_started = $5, pid = NULL, pid_started = NULL, started_at = NULL, updated_at = $6 \
+const MARK_STARTING: &str = "UPDATE exec_runs SET status = 'starting', host = $2, boot_id = $3, supervisor_pid = $4, \
+     supervisor_started = $5, pid = NULL, pid_started = NULL, started_at = NULL, updated_at = $6 \
      WHERE id = $1 AND status = 'queued'";
-const SET_SUPERVISOR: &str = "UPDATE exec_runs SET keeper_pid = $2, keeper_started = $3, updated_at = $4 \
+const SET_SUPERVISOR: &str = "UPDATE exec_runs SET supervisor_pid = $2, supervisor_started = $3, updated_at = $4 \
      WHERE id = $1 AND status IN ('starting', 'running')";
-const MARK_RUNNING: &str = "UPDATE exec_runs SET status = 'running', pid = $2, pid_started = $3, keeper_pid = $4, \
-     keeper_started = $5, started_at = $6, updated_at = $6 WHERE id = $1 AND status = 'starting'";
-const REQUEUE: &str = "UPDATE exec_runs SET status = 'queued', attempt = $2, keeper_pid = NULL, keeper_started = NULL, \
+const MARK_RUNNING: &str = "UPDATE exec_runs SET status = 'running', pid = $2, pid_started = $3, supervisor_pid = $4, \
+     supervisor_started = $5, started_at = $6, updated_at = $6 WHERE id = $1 AND status = 'starting'";
+const REQUEUE: &str = "UPDATE exec_runs SET status = 'queued', attempt = $2, supervisor_pid = NULL, supervisor_started = NULL, \
      pid = NULL, pid_started = NULL, started_at = NULL, updated_at = $3 \
      WHERE id = $1 AND status IN ('starting', 'running')";
 const FINISH: &str = "UPDATE exec_runs SET status = $2, exit_code = $3, signal = $4, error_message = $5, \
-     output_bytes = $6, truncated = $7, keeper_pid = NULL, keeper_started = NULL, finished_at = $8, updated_at = $8 \
+     output_bytes = $6, truncated = $7, supervisor_pid = NULL, supervisor_started = NULL, finished_at = $8, updated_at = $8 \
      WHERE id = $1 AND finished_at IS NULL";
 const REMOVE: &str = "DELETE FROM exec_runs WHERE id = $1 AND finished_at IS NOT NULL";
 

@@ -1,5 +1,5 @@
 //! The store: one SQLite file. Reads see a snapshot; a write is one IMMEDIATE transaction together with its events,
-//! behind the turnstile. One file per noun; SQL stays here.
+//! behind the write queue. One file per noun; no other module holds SQL.
 
 pub mod approvals;
 pub mod backup;

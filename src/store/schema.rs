@@ -19,7 +19,7 @@ pub(super) struct Schema {
 
 /// The state: "FAIR".
 pub(super) const STATE: Schema =
-    Schema { application_id: 1_178_683_730, newest: 4, synchronous: "FULL", migrations: MIGRATIONS };
+    Schema { application_id: 1_178_683_730, newest: 5, synchronous: "FULL", migrations: MIGRATIONS };
 
 /// What background runs printed: "FAIO".
 pub(super) const OUTPUT: Schema =
@@ -31,6 +31,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V2__multiplexer_server", include_str!("../../migrations/V2__multiplexer_server.sql")),
     ("V3__background_runs", include_str!("../../migrations/V3__background_runs.sql")),
     ("V4__worker_api", include_str!("../../migrations/V4__worker_api.sql")),
+    ("V5__plain_names", include_str!("../../migrations/V5__plain_names.sql")),
 ];
 const OUTPUT_MIGRATIONS: &[(&str, &str)] =
     &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];

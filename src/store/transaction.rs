@@ -1,4 +1,4 @@
-//! Transactions: what a read may see and a write may do.
+//! Transactions: a read snapshot and a write with its events.
 
 use std::ops::Deref;
 
@@ -28,7 +28,7 @@ impl<'a> ReadTx<'a> {
         Self { conn: tx }
     }
 
-    /// A file that nobody else has: no snapshot is needed.
+    /// Reads through a connection that needs no snapshot: no other process uses the file, or this one holds the write lock.
     pub(super) const fn from_connection(conn: &'a Connection) -> Self {
         Self { conn }
     }
@@ -38,8 +38,7 @@ impl<'a> ReadTx<'a> {
     }
 }
 
-/// A right to write that is not used, and given back with this value. What it costs counts: it is asked for at every tool
-/// call.
+/// A write transaction that only reads; dropping it rolls back. It must be cheap: every tool call begins one.
 #[derive(Debug)]
 pub(super) struct ScratchTx<'a> {
     conn: &'a Connection,
@@ -58,12 +57,12 @@ impl<'a> ScratchTx<'a> {
 
 impl Drop for ScratchTx<'_> {
     fn drop(&mut self) {
-        // There is nothing to take back that could fail.
+        // Nothing was written, so a failed rollback loses nothing.
         let _ = self.conn.prepare_cached("ROLLBACK").and_then(|mut rollback| rollback.raw_execute());
     }
 }
 
-/// One IMMEDIATE transaction. It comes only from [`super::Store::write`] and is committed there.
+/// One IMMEDIATE transaction. Only [`super::Store::write`] creates and commits it.
 #[derive(Debug)]
 pub struct WriteTx<'a> {
     read: ReadTx<'a>,
@@ -82,7 +81,7 @@ impl<'a> WriteTx<'a> {
         self.now
     }
 
-    /// Who makes this change.
+    /// The actor of this change.
     #[must_use]
     pub const fn actor(&self) -> &str {
         self.actor

@@ -1,5 +1,5 @@
-//! What background runs printed: `runs.db` beside the store. Its rows say where the bytes lie; a power cut may cost its
-//! last moments, and never a state.
+//! The output of jobs: `runs.db` beside the store. Its rows locate the bytes in the output files. A power failure may lose
+//! the newest rows, but no job's state.
 
 mod items;
 mod output_store;

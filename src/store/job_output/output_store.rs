@@ -32,7 +32,7 @@ const INSERT_EVENT: &str = "INSERT INTO exec_run_items (run, seq, type, payload,
      VALUES ($1, $2, 'event', $3, $4, $5, $6) ON CONFLICT (run, seq) DO NOTHING";
 const DELETE_GAP_ITEM: &str = "DELETE FROM exec_run_items WHERE run = $1 \
      AND seq = (SELECT gap_seq FROM exec_outputs WHERE run = $1)";
-/// What lies in the first segment is the head, and stays.
+/// The first segment holds the head of the output, which is kept.
 const DELETE_OMITTED: &str = "DELETE FROM exec_run_items WHERE run = $1 AND seq BETWEEN $2 AND $3 \
      AND type <> 'event' AND segment > 0";
 const SET_GAP: &str = "UPDATE exec_outputs SET dropped_bytes = $2, gap_seq = $3 WHERE run = $1";
@@ -43,21 +43,21 @@ const DELETE_JOB: [&str; 3] = [
     "DELETE FROM exec_outputs WHERE run = $1",
 ];
 
-/// The open file: one connection, used by one thread.
+/// The open output store: one connection, used by one thread.
 #[derive(Debug)]
 pub struct OutputStore {
     pub(super) conn: Connection,
     pub(super) path: PathBuf,
-    /// Whether a log file was there before this process came.
+    /// Whether a WAL file existed before this process opened the file.
     wal_was_there: bool,
 }
 
 impl OutputStore {
-    /// Opens it for reading and writing, making it where there is none. Any number of processes may do so at once.
+    /// Opens the file for reading and writing, and creates it if it is missing. Any number of processes may do so at once.
     ///
     /// # Errors
-    /// When what is there cannot be used: newer, damaged, foreign, not ours, on a network file system; when it cannot be
-    /// made.
+    /// When the file cannot be used: newer, damaged, foreign, another user's, or on a network file system; when it cannot be
+    /// created.
     pub fn open_for_writing(path: &Path) -> Result<Self, StoreError> {
         if open::is_absent(path)? {
             open::create(path, &schema::OUTPUT)?;
@@ -65,10 +65,10 @@ impl OutputStore {
         Self::open(path)
     }
 
-    /// Opens it for reading; `None` where there is none: nothing was ever printed.
+    /// Opens the file for reading; `None` if it is missing: no job has printed anything.
     ///
     /// # Errors
-    /// When what is there cannot be used.
+    /// When the file cannot be used.
     pub fn open_for_reading(path: &Path) -> Result<Option<Self>, StoreError> {
         if open::is_absent(path)? { Ok(None) } else { Self::open(path).map(Some) }
     }
@@ -79,13 +79,13 @@ impl OutputStore {
         Ok(Self { conn, path: path.to_path_buf(), wal_was_there })
     }
 
-    /// From now on waits for others at most so long; `None`: as long as is usual. For one who has something else to do
-    /// meanwhile, and tries again.
+    /// Sets how long later calls wait for other processes; `None` restores the default. For callers that have other work
+    /// and retry.
     ///
     /// # Errors
     /// As SQLite fails.
-    pub fn set_busy_timeout(&self, patience: Option<Duration>) -> Result<(), StoreError> {
-        Ok(self.conn.busy_timeout(patience.unwrap_or(open::BUSY_TIMEOUT))?)
+    pub fn set_busy_timeout(&self, timeout: Option<Duration>) -> Result<(), StoreError> {
+        Ok(self.conn.busy_timeout(timeout.unwrap_or(open::BUSY_TIMEOUT))?)
     }
 
     /// Runs `change` as one IMMEDIATE transaction.
@@ -96,54 +96,53 @@ impl OutputStore {
         Ok(done)
     }
 
-    /// Writes what a run printed and what was noticed in it, in one transaction. The same batch may come again: it is
-    /// written once.
+    /// Writes a batch of a job's output and of its watchers' matches, in one transaction. A repeated batch is written once.
     ///
     /// # Errors
-    /// As the store fails; nothing of it is then written.
-    pub fn apply(&self, run: &JobId, batch: &Batch, now: Timestamp) -> Result<(), StoreError> {
+    /// As the store fails; nothing of the batch is written then.
+    pub fn apply(&self, job: &JobId, batch: &Batch, now: Timestamp) -> Result<(), StoreError> {
         self.write(|conn| {
             let values: &[&dyn rusqlite::ToSql] =
-                &[run.bytes(), &batch.next_seq, &batch.stdout_bytes, &batch.stderr_bytes];
+                &[job.bytes(), &batch.next_seq, &batch.stdout_bytes, &batch.stderr_bytes];
             sql::execute(conn, SET_TOTALS, values)?;
             for item in &batch.items {
-                insert_item(conn, run, item, now)?;
+                insert_item(conn, job, item, now)?;
             }
-            for WatcherHit { watcher: place, count: hits } in &batch.hits {
-                set_match_count(conn, run, *place, *hits)?;
+            for WatcherHit { watcher, count } in &batch.hits {
+                set_match_count(conn, job, *watcher, *count)?;
             }
             match &batch.gap {
-                Some(gap) => record_gap(conn, run, gap, now),
+                Some(gap) => record_gap(conn, job, gap, now),
                 None => Ok(()),
             }
         })
     }
 
-    /// Adds an event after everything that the run has printed; answers its place. For whoever is not the run's
-    /// supervisor.
+    /// Appends an event after the job's output; returns its sequence number. For processes other than the job's supervisor.
+    /// `notification_key` marks the event as a pending notification.
     ///
     /// # Errors
     /// As the store fails.
     pub fn append_event(
         &self,
-        run: &JobId,
+        job: &JobId,
         payload: &str,
         meta: &str,
-        owes: Option<&str>,
+        notification_key: Option<&str>,
         now: Timestamp,
     ) -> Result<i64, StoreError> {
         self.write(|conn| {
-            let seq = sql::first(conn, NEXT_SEQ, &[run.bytes()], |row| Ok(row.get(0)?))?.unwrap_or_default();
-            sql::execute(conn, INSERT_EVENT, &[run.bytes(), &seq, &payload, &meta, &owes, &now.millis()])?;
+            let seq = sql::first(conn, NEXT_SEQ, &[job.bytes()], |row| Ok(row.get(0)?))?.unwrap_or_default();
+            sql::execute(conn, INSERT_EVENT, &[job.bytes(), &seq, &payload, &meta, &notification_key, &now.millis()])?;
             Ok(seq)
         })
     }
 
-    /// How much a run has printed.
+    /// How much output a job has, and how much of it was dropped.
     ///
     /// # Errors
     /// As the store fails.
-    pub fn totals(&self, run: &JobId) -> Result<Totals, StoreError> {
+    pub fn totals(&self, job: &JobId) -> Result<Totals, StoreError> {
         let read = |row: &rusqlite::Row<'_>| {
             Ok(Totals {
                 next_seq: row.get(0)?,
@@ -152,12 +151,12 @@ impl OutputStore {
                 dropped_bytes: row.get(3)?,
             })
         };
-        sql::first(&self.conn, TOTALS, &[run.bytes()], read)
+        sql::first(&self.conn, TOTALS, &[job.bytes()], read)
             .map(Option::unwrap_or_default)
             .map_err(|error| error.with_path(&self.path))
     }
 
-    /// What SQLite itself finds wrong with the file. Empty when nothing is.
+    /// The errors that SQLite's own checks find in the file. Empty if there are none.
     ///
     /// # Errors
     /// As the store fails.
@@ -165,55 +164,55 @@ impl OutputStore {
         integrity::database_errors(&self.conn)
     }
 
-    /// Forgets all about a run.
+    /// Deletes all rows of a job.
     ///
     /// # Errors
     /// As the store fails.
-    pub fn delete_job(&self, run: &JobId) -> Result<(), StoreError> {
+    pub fn delete_job(&self, job: &JobId) -> Result<(), StoreError> {
         self.write(|conn| {
             for statement in DELETE_JOB {
-                sql::execute(conn, statement, &[run.bytes()])?;
+                sql::execute(conn, statement, &[job.bytes()])?;
             }
             Ok(())
         })
     }
 }
 
-fn insert_item(conn: &Connection, run: &JobId, item: &NewItem, now: Timestamp) -> Result<(), StoreError> {
+fn insert_item(conn: &Connection, job: &JobId, item: &NewItem, now: Timestamp) -> Result<(), StoreError> {
     let now = now.millis();
     match item {
         NewItem::Output { seq, stream, segment, start, length, origin } => {
             let values: &[&dyn rusqlite::ToSql] =
-                &[run.bytes(), seq, &stream.as_str(), segment, start, length, origin, &now];
+                &[job.bytes(), seq, &stream.as_str(), segment, start, length, origin, &now];
             sql::execute(conn, INSERT_OUTPUT, values)
         }
-        NewItem::Event { seq, payload, meta, notification_key: owes } => {
-            sql::execute(conn, INSERT_EVENT, &[run.bytes(), seq, payload, meta, owes, &now])
+        NewItem::Event { seq, payload, meta, notification_key } => {
+            sql::execute(conn, INSERT_EVENT, &[job.bytes(), seq, payload, meta, notification_key, &now])
         }
     }
     .map(drop)
 }
 
-/// What was left out goes, and one event says so in its place.
-fn record_gap(conn: &Connection, run: &JobId, gap: &Gap, now: Timestamp) -> Result<(), StoreError> {
-    sql::execute(conn, DELETE_GAP_ITEM, &[run.bytes()])?;
-    sql::execute(conn, DELETE_OMITTED, &[run.bytes(), &gap.first_seq, &gap.through_seq])?;
+/// Replaces the dropped output items by one event that gives the number of dropped bytes.
+fn record_gap(conn: &Connection, job: &JobId, gap: &Gap, now: Timestamp) -> Result<(), StoreError> {
+    sql::execute(conn, DELETE_GAP_ITEM, &[job.bytes()])?;
+    sql::execute(conn, DELETE_OMITTED, &[job.bytes(), &gap.first_seq, &gap.through_seq])?;
     let item = NewItem::Event {
         seq: gap.through_seq,
         payload: format!("{} bytes left out", gap.dropped_bytes),
         meta: format!("{{\"event\":\"gap\",\"bytes\":{}}}", gap.dropped_bytes),
         notification_key: None,
     };
-    insert_item(conn, run, &item, now)?;
-    sql::execute(conn, SET_GAP, &[run.bytes(), &gap.dropped_bytes, &gap.through_seq]).map(drop)
+    insert_item(conn, job, &item, now)?;
+    sql::execute(conn, SET_GAP, &[job.bytes(), &gap.dropped_bytes, &gap.through_seq]).map(drop)
 }
 
 /// Sets how often a watcher has matched. The count never falls.
-fn set_match_count(conn: &Connection, run: &JobId, place: usize, hits: i64) -> Result<(), StoreError> {
-    sql::execute(conn, SET_MATCH_COUNT, &[run.bytes(), &i64::try_from(place).unwrap_or(i64::MAX), &hits]).map(drop)
+fn set_match_count(conn: &Connection, job: &JobId, watcher: usize, count: i64) -> Result<(), StoreError> {
+    sql::execute(conn, SET_MATCH_COUNT, &[job.bytes(), &i64::try_from(watcher).unwrap_or(i64::MAX), &count]).map(drop)
 }
 
-/// A kind of item as it came from the store.
+/// Parses a stored item type.
 pub(super) fn parse_item_type(text: &str) -> Result<ItemType, StoreError> {
     sql::parse_value("an item's type", text, ItemType::parse)
 }

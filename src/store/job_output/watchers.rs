@@ -1,4 +1,4 @@
-//! What is looked for in a run's output, and how often it was found.
+//! The watchers of a job's output and their match counts.
 
 use rusqlite::Row;
 
@@ -28,18 +28,18 @@ fn read(row: &Row<'_>) -> Result<WatcherState, StoreError> {
 }
 
 impl OutputStore {
-    /// Adds the watchers of a run that is being made.
+    /// Adds the watchers of a new job.
     ///
     /// # Errors
     /// As the store fails.
-    pub fn add_watchers(&self, run: &JobId, watchers: &[Watcher]) -> Result<(), StoreError> {
+    pub fn add_watchers(&self, job: &JobId, watchers: &[Watcher]) -> Result<(), StoreError> {
         if watchers.is_empty() {
             return Ok(());
         }
         self.write(|conn| {
             for (place, watcher) in (0_i64..).zip(watchers) {
                 let values: &[&dyn rusqlite::ToSql] = &[
-                    run.bytes(),
+                    job.bytes(),
                     &place,
                     &watcher.regex,
                     &watcher.event.as_str(),
@@ -52,11 +52,11 @@ impl OutputStore {
         })
     }
 
-    /// The watchers of a run, by their place, and how often each has matched.
+    /// The watchers of a job, in their order, with their match counts.
     ///
     /// # Errors
     /// As the store fails.
-    pub fn watchers(&self, run: &JobId) -> Result<Vec<WatcherState>, StoreError> {
-        sql::rows(&self.conn, ALL, &[run.bytes()], read).map_err(|error| error.with_path(&self.path))
+    pub fn watchers(&self, job: &JobId) -> Result<Vec<WatcherState>, StoreError> {
+        sql::rows(&self.conn, ALL, &[job.bytes()], read).map_err(|error| error.with_path(&self.path))
     }
 }
