@@ -1,4 +1,4 @@
-//! What every use case works with: the surroundings, the project, its settings, the store, and who acts.
+//! The context of a use case: environment, project, settings, store and actor.
 
 use std::{cell::OnceCell, rc::Rc};
 
@@ -23,27 +23,27 @@ pub struct IdempotencyKey {
     pub fingerprint: String,
 }
 
-/// One command's house.
+/// Everything a use case needs. It opens the store at first use; clones by the `with_…` methods share the open store.
 #[derive(Debug)]
 pub struct App {
-    /// The surroundings.
+    /// The process environment: variables, clock, random ids.
     pub env: Rc<Env>,
-    /// The project's places.
+    /// The project's paths.
     pub project: Rc<Project>,
-    /// The layers that the settings come from.
+    /// The configuration layers behind `settings`.
     pub layers: Rc<Layers>,
-    /// The settings in force.
+    /// The effective settings.
     pub settings: Rc<Settings>,
-    /// Who acts.
+    /// The actor.
     pub actor: Actor,
-    /// The `--request-id`, when there is one.
+    /// The idempotency key of a `--request-id`, if given.
     pub idempotency_key: Option<IdempotencyKey>,
     writer: Rc<OnceCell<Store>>,
     reader: Rc<OnceCell<Store>>,
 }
 
 impl App {
-    /// A house for one command. Opens nothing yet.
+    /// The context of one command. Opens nothing yet.
     #[must_use]
     pub fn new(
         env: Rc<Env>,
@@ -65,8 +65,7 @@ impl App {
         }
     }
 
-    /// The same house with somebody else in it: for one who acts for several, one after another. The store that is open
-    /// stays open.
+    /// The same context with another actor, for callers that act for several. Shares the open store.
     #[must_use]
     pub fn with_actor(&self, actor: Actor, request: Option<IdempotencyKey>) -> Self {
         Self {
@@ -81,29 +80,29 @@ impl App {
         }
     }
 
-    /// The same house after its settings were read again. The store that is open stays open.
+    /// The same context with newly read settings. Shares the open store.
     #[must_use]
     pub fn with_settings(&self, layers: Layers, settings: Settings) -> Self {
         let (layers, settings) = (Rc::new(layers), Rc::new(settings));
         Self { layers, settings, ..self.with_actor(self.actor.clone(), self.idempotency_key.clone()) }
     }
 
-    /// The same house with nothing open yet: another file lies at the store's path by now.
+    /// The same context with nothing open yet, for use after the store file was replaced.
     #[must_use]
     pub fn with_fresh_store(&self) -> Self {
         let (writer, reader) = (Rc::default(), Rc::default());
         Self { writer, reader, ..self.with_actor(self.actor.clone(), self.idempotency_key.clone()) }
     }
 
-    /// Runs `look` on one snapshot; a store that is not there yet answers as an empty one.
+    /// Runs `query` on one snapshot. A missing store answers as an empty one.
     ///
     /// # Errors
-    /// As `look` or the store fails.
-    pub fn read<T>(&self, look: impl FnOnce(&ReadTx<'_>) -> Result<T>) -> Result<T> {
-        self.store_for_reading()?.read(look)
+    /// As `query` or the store fails.
+    pub fn read<T>(&self, query: impl FnOnce(&ReadTx<'_>) -> Result<T>) -> Result<T> {
+        self.store_for_reading()?.read(query)
     }
 
-    /// The store, for reading. One that was made meanwhile by [`App::change`] is used again.
+    /// The store for reading. A store that [`App::mutate`] has opened meanwhile is reused.
     ///
     /// # Errors
     /// As the store fails.
@@ -118,7 +117,7 @@ impl App {
         self.reader.get().ok_or_else(|| errors::internal("the store was not kept"))
     }
 
-    /// The store, for writing; it is made where there is none. One that was opened for reading is used again.
+    /// The store for writing; created if it is missing. A store that was opened for reading is reused.
     ///
     /// # Errors
     /// As the store fails.
@@ -133,23 +132,23 @@ impl App {
         self.writer.get().ok_or_else(|| errors::internal("the store was not kept"))
     }
 
-    /// One who is woken by every change, under a name of its own. Bind it before the first look, so that nothing falls
-    /// between look and wait.
+    /// A waiter that every change of the store wakes. Bind it before the first query: a change between query and wait then
+    /// wakes it at once.
     ///
     /// # Errors
     /// As the store fails; when the socket cannot be bound.
     pub fn waiter(&self, noun: &str) -> Result<ChangeWaiter> {
         let dir = self.store_for_writing()?.wake_dir();
-        // A pid alone may be another's in another container, or one that was killed.
+        // Another container, or a killed process, may have used the same pid.
         let name = format!("{noun}-{}-{}", std::process::id(), self.env.ids.random_letters());
         Ok(ChangeWaiter::bind(dir, &name)?)
     }
 
-    /// One change by whoever acts: an IMMEDIATE transaction, remembered under the `--request-id`. The acting session
-    /// must be known; acting renews its leases and is a sign of life, which lifts a suspicion.
+    /// Runs `change` as one IMMEDIATE transaction and stores its answer under the `--request-id`. An acting session must be
+    /// registered. The change counts as its heartbeat: its leases are renewed, and a stale session is revived.
     ///
     /// # Errors
-    /// As `change` or the store fails; nothing is then written.
+    /// As `change` or the store fails; nothing is written then.
     pub fn mutate(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
         self.mutate_unattributed(|tx| {
             if let Some(session) = &self.actor.session {
@@ -160,10 +159,10 @@ impl App {
         })
     }
 
-    /// The same without a look at the acting session: for what makes sessions known.
+    /// As [`App::mutate`], but without the acting session's heartbeat: for changes that register sessions.
     ///
     /// # Errors
-    /// As `change` or the store fails; nothing is then written.
+    /// As `change` or the store fails; nothing is written then.
     pub fn mutate_unattributed(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
         self.transaction(|tx| {
             let Some(request) = &self.idempotency_key else { return change(tx) };
@@ -177,10 +176,11 @@ impl App {
         })
     }
 
-    /// One transaction that no `--request-id` covers: a step of a command that acts outside.
+    /// Runs `change` as one IMMEDIATE transaction that no `--request-id` covers: one step of a command with effects outside
+    /// the store.
     ///
     /// # Errors
-    /// As `change` or the store fails; nothing is then written.
+    /// As `change` or the store fails; nothing is written then.
     pub fn transaction<T>(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
         self.store_for_writing()?.write(self.env.now(), &self.actor.name, change)
     }

@@ -1,4 +1,4 @@
-//! Signs of life: what a session does itself, or somebody says of it, lifts a suspicion.
+//! Heartbeats: any act or report of a session sets it running and renews its leases.
 
 use anyhow::Result;
 
@@ -11,8 +11,8 @@ use crate::{
     store::{StoreError, WriteTx, sessions, tasks},
 };
 
-/// Notes that a session acts. One that was starting or stale runs, with an event; a final one stays final, and another
-/// run's sign is none.
+/// Records an act of a session as its heartbeat. A starting or stale session is set running, with an event. A final session
+/// and another session run are left alone.
 ///
 /// # Errors
 /// As the store fails.
@@ -51,7 +51,8 @@ pub fn touch_started(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     Ok(())
 }
 
-/// The same of one that is not final and may only begin: it has heard nothing yet of what was typed into it.
+/// Sets a session running that is not final. Unlike [`touch`], it does not confirm typed prompts: a session that just starts
+/// has not read them.
 ///
 /// # Errors
 /// As the store fails.
@@ -64,19 +65,19 @@ pub(in crate::actions) fn mark_running(tx: &WriteTx<'_>, session: &Session) -> R
     record_running(tx, session, "it acts")
 }
 
-/// Writes a session that was read in this very transaction.
+/// Writes a session that was read in this transaction.
 ///
 /// # Errors
 /// As the store fails.
 pub(in crate::actions) fn update_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
-    // Nobody else writes while this transaction is open, so the version cannot have moved.
+    // No other process writes while this transaction is open, so the version cannot have changed.
     if sessions::update(tx, session)? {
         return Ok(());
     }
     Err(errors::internal(format!("the session {} changed under an open transaction", session.id)))
 }
 
-/// Records that a session runs that was starting or stale.
+/// Records the event that a starting or stale session runs.
 ///
 /// # Errors
 /// As the store fails.
@@ -89,7 +90,7 @@ pub(in crate::actions) fn record_running(tx: &WriteTx<'_>, before: &Session, why
     Ok(())
 }
 
-/// Records that a session is suspected to be gone.
+/// Records the event that a session became stale.
 ///
 /// # Errors
 /// As the store fails.

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use crate::{domain::message::HUMAN_SOURCES, wire::MessageView};
 
-/// Messages as a person or agent reads them: who says it stands before every text, and each of its lines is marked, so
-/// that no text can pass for another message or for the user's own words.
+/// Messages as a person or agent reads them: a header with the sender, then the text with a mark before each line. The marks
+/// keep a message's text from posing as another message or as the user's input.
 #[must_use]
 pub fn format_messages(messages: &[MessageView]) -> String {
     let mut text = String::new();
@@ -26,10 +26,10 @@ pub fn format_messages(messages: &[MessageView]) -> String {
     text
 }
 
-/// Whether a person wrote it: by the sources that people use, and no session sent it.
+/// Whether a person wrote the message: its source is one that people use, and its sender is not a session.
 #[must_use]
 pub fn is_by_person(message: &MessageView) -> bool {
-    // Sessions have no '@' in their names, people have.
+    // A person's name holds an '@', a session's id never does.
     HUMAN_SOURCES.contains(&message.source.as_str()) && sender(message).is_some_and(|from| from.contains('@'))
 }
 

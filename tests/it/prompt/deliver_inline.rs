@@ -82,7 +82,7 @@ fn what_is_withdrawn_meanwhile_stays_withdrawn() {
     let app = hook(&world, "s1");
     let carried = take_deliverable(&app, Channel::TurnEnd).unwrap();
     let withdrawn = world.run(["outbox", "withdraw", "1"]).exits(0);
-    assert!(withdrawn.stderr.contains("it was being shown to s1"), "{}", withdrawn.stderr);
+    assert!(withdrawn.stderr.contains("it was offered to s1"), "{}", withdrawn.stderr);
     prompt::confirm_delivered(&app, &session_of(&app), &carried).unwrap();
     assert_eq!(status(&world, 1), "withdrawn");
 }

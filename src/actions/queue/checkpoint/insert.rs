@@ -5,7 +5,7 @@ use crate::{
     store::{StoreError, WriteTx, checkpoints, checkpoints::CheckpointFields},
 };
 
-/// Adds a checkpoint to a task, with its event. `of` is the session that it speaks of, when that is not the acting one.
+/// Adds a checkpoint to a task, with its event. `of` is the session it is about, if that is not the acting one.
 ///
 /// # Errors
 /// As the store fails.

@@ -5,7 +5,7 @@ use crate::{
     store::{StoreError, WriteTx, evidence},
 };
 
-/// Adds evidence to a task, with its event. `of` is the session that it is of, when that is not the acting one.
+/// Adds evidence to a task, with its event. `of` is the session it is from, if that is not the acting one.
 ///
 /// # Errors
 /// As the store fails.
@@ -24,7 +24,7 @@ pub(crate) fn insert(
     Ok(record)
 }
 
-/// The event of a new record.
+/// The event of new evidence.
 pub(super) fn recorded_event(task: &Task, record: &Evidence) -> Event {
     Event::new(EventKind::EvidenceRecorded)
         .task(&task.id)

@@ -1,4 +1,4 @@
-//! Saying no to a handoff.
+//! Decline a handoff.
 
 use anyhow::Result;
 
@@ -9,7 +9,7 @@ use crate::{
     wire::HandoffView,
 };
 
-/// open → declined, by one whom it is for, with a reason.
+/// open → declined, by an actor of its role or lane, with a reason.
 ///
 /// # Errors
 /// `not_found`, `already_answered`, `role_mismatch`, `lane_mismatch`.

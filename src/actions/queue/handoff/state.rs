@@ -15,11 +15,11 @@ use crate::{
     wire::HandoffView,
 };
 
-/// A handoff, and the role and lane of whoever would answer it.
+/// A handoff and the role of the actor who answers it.
 pub(super) struct HandoffForActor {
     pub(super) handoff: Handoff,
     pub(super) role: Option<Role>,
-    /// The answer of one who said the same before.
+    /// The answer to a repeat: the actor has given the same answer before.
     pub(super) repeat_answer: Option<Answer>,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn find(tx: &ReadTx<'_>, id: i64) -> Result<Handoff> {
     handoffs::find(tx, id)?.ok_or_else(|| Refusal::not_found("handoff", id.to_string()).into())
 }
 
-/// Finds a handoff for whoever answers it with `status`.
+/// Loads a handoff that the actor answers with `status`.
 pub(super) fn load_for(app: &App, tx: &ReadTx<'_>, id: i64, status: HandoffStatus) -> Result<HandoffForActor> {
     let handoff = find(tx, id)?;
     let (role, lane): (Option<Role>, Option<LaneName>) = lookup::effective_scope(tx, &app.actor)?;
@@ -38,7 +38,7 @@ pub(super) fn load_for(app: &App, tx: &ReadTx<'_>, id: i64, status: HandoffStatu
     Ok(HandoffForActor { handoff, role, repeat_answer: repeated })
 }
 
-/// Repeating what the same actor already answered changes nothing and is no failure.
+/// The answer to a repeat: the same actor has given this answer already. Nothing changes.
 pub(super) fn repeat_answer(app: &App, handoff: &Handoff, status: HandoffStatus) -> Result<Option<Answer>> {
     if handoff.status != status || handoff.answered_by.as_deref() != Some(&app.actor.name) {
         return Ok(None);
@@ -47,7 +47,7 @@ pub(super) fn repeat_answer(app: &App, handoff: &Handoff, status: HandoffStatus)
     Answer::new(&HandoffView::from(handoff), handoff.id, line).map(Some)
 }
 
-/// Adds a handoff, with its event. `of` is the session that makes it, when that is not the acting one.
+/// Adds a handoff, with its event. `of` is the creating session, if that is not the acting one.
 ///
 /// # Errors
 /// As the store fails.

@@ -1,4 +1,4 @@
-//! Taking a handoff back.
+//! Withdraw a handoff.
 
 use anyhow::Result;
 
@@ -9,7 +9,7 @@ use crate::{
     wire::HandoffView,
 };
 
-/// open → withdrawn, by whoever made it, or with `force` in their stead.
+/// open → withdrawn, by its creator or with `force`.
 ///
 /// # Errors
 /// `not_found`, `already_answered`, `not_creator`.

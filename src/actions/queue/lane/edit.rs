@@ -1,4 +1,4 @@
-//! Changing what is said about a lane.
+//! Edit a lane's fields.
 
 use anyhow::Result;
 
@@ -9,7 +9,7 @@ use crate::{
     store::lanes,
 };
 
-/// Puts `fields` over a lane. A branch or worktree that somebody names is theirs: `lane rm` will leave it.
+/// Applies `fields` to a lane. A branch or worktree given here belongs to the user: `lane rm` leaves it.
 ///
 /// # Errors
 /// `not_found`, `invalid_value`.
@@ -36,7 +36,7 @@ pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
         .map(|(field, _)| field.to_owned())
         .collect();
         if changed.is_empty() {
-            return patch::answer(tx, name, format!("unchanged: the lane {name} says so already"));
+            return patch::answer(tx, name, format!("unchanged: lane {name} has these values already"));
         }
         lanes::upsert(tx, &lane)?;
         let line = format!("edited lane {name}: {}", changed.join(", "));

@@ -9,50 +9,50 @@ use crate::{
     wire::LaneView,
 };
 
-/// What may be said about a lane; in an edit `Some(None)` clears.
+/// A partial update of a lane: `None` keeps a field, `Some(None)` clears it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LanePatch {
-    /// What it is for.
+    /// The title: the purpose of the lane.
     pub title: Option<Option<String>>,
-    /// The role that works in it.
+    /// The role that works in the lane.
     pub role: Option<Option<Role>>,
-    /// Its branch.
+    /// The branch.
     pub branch: Option<Option<String>>,
-    /// The branch that it came from.
+    /// The base: the branch that `branch` started from.
     pub base: Option<Option<String>>,
-    /// Its worktree's directory, absolute.
+    /// The worktree's directory, an absolute path.
     pub worktree: Option<Option<String>>,
-    /// How many tasks may be held in it at once.
+    /// The WIP limit: how many tasks may be claimed in the lane at once.
     pub wip_limit: Option<Option<i64>>,
-    /// Its default provider.
+    /// The default provider.
     pub provider: Option<Option<Label>>,
-    /// Its default backend.
+    /// The default backend.
     pub backend: Option<Option<String>>,
 }
 
 impl LanePatch {
-    /// Checks the texts.
+    /// Checks the text fields.
     ///
     /// # Errors
     /// `invalid_value`, naming the field.
     pub(super) fn check(&self) -> Result<(), Refusal> {
-        let line = |what: &'static str, said: &Option<Option<String>>| match said.iter().flatten().next() {
-            Some(said) => text_limits::check_line(what, said).map(drop),
+        let line = |what: &'static str, value: &Option<Option<String>>| match value.iter().flatten().next() {
+            Some(value) => text_limits::check_line(what, value).map(drop),
             None => Ok(()),
         };
         line("title", &self.title)?;
         line("worktree", &self.worktree)?;
         line("backend", &self.backend)?;
-        for (what, said) in [("branch", &self.branch), ("base", &self.base)] {
-            if let Some(said) = said.iter().flatten().next() {
-                branch_name::check(what, said)?;
+        for (what, value) in [("branch", &self.branch), ("base", &self.base)] {
+            if let Some(value) = value.iter().flatten().next() {
+                branch_name::check(what, value)?;
             }
         }
         Ok(())
     }
 }
 
-/// A lane as a document, as it stands in the store now.
+/// A lane's current state as a document.
 pub(super) fn view(tx: &ReadTx<'_>, name: &LaneName) -> Result<LaneView> {
     let lane = lookup::lane(tx, name)?;
     Ok(LaneView::new(&lane, tasks::held_in_lane(tx, name, None)?))

@@ -1,4 +1,4 @@
-//! Asking for a review.
+//! Request a review.
 
 use anyhow::Result;
 
@@ -11,7 +11,7 @@ use crate::{
     wire::ReviewView,
 };
 
-/// Asks for a review in a domain. One that is asked for already stays the same, with the reviewer that was named last.
+/// Requests a review in a domain. An open request of the domain stays, with the newly given reviewer.
 ///
 /// # Errors
 /// `not_found`, `stale_claim`, `invalid_value`.

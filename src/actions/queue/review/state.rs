@@ -2,7 +2,7 @@
 
 use crate::domain::{Event, EventKind, id::Label, review::Review, task::Task};
 
-/// The review that was asked for in a domain and not given yet.
+/// The open review request of a domain.
 pub(super) fn find_open<'a>(reviews: &'a [Review], domain: &Label) -> Option<&'a Review> {
     reviews.iter().find(|review| review.domain == *domain && review.verdict.is_none())
 }

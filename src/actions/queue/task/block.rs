@@ -1,4 +1,4 @@
-//! A task whose holder waits for something, and the end of that.
+//! Block and unblock a task.
 
 use anyhow::Result;
 
@@ -8,7 +8,7 @@ use crate::{
     domain::{EventKind, TaskId, rules::fencing::TaskWrite},
 };
 
-/// in_progress → blocked, by the claimant, who stays.
+/// in_progress → blocked, by the claimant. The claim stays.
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.

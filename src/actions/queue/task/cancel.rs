@@ -1,4 +1,4 @@
-//! Giving a task up.
+//! Cancel a task.
 
 use anyhow::Result;
 
@@ -8,7 +8,7 @@ use crate::{
     domain::{EventKind, TaskId, rules::fencing::TaskWrite},
 };
 
-/// Any open state → cancelled: by anybody while nobody holds it, else by the claimant.
+/// Any open state → cancelled. A claimed task only by its claimant, an unclaimed one by any actor.
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.

@@ -1,4 +1,4 @@
-//! Finishing a task, through its gates.
+//! Finish a task after its gates.
 
 use anyhow::Result;
 
@@ -9,8 +9,8 @@ use crate::{
     store::tasks,
 };
 
-/// in_progress, review → done, by the claimant, when the gates of `[gates.done]` let it through. `force` stands in for
-/// the claimant, not for the gates.
+/// in_progress, review → done, by the claimant, if all gates of `[gates.done]` pass. `force` overrides the claimant, not
+/// the gates.
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`, `gate_blocked`.

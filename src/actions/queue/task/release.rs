@@ -1,4 +1,4 @@
-//! Giving a task back.
+//! Release a claim.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! Going on after a review.
+//! Resume a task after a review.
 
 use anyhow::Result;
 
@@ -9,12 +9,12 @@ use crate::{
     store::reviews,
 };
 
-/// review → in_progress, by the claimant or by whoever last asked for changes. The claimant stays.
+/// review → in_progress, by the claimant or by the last reviewer who asked for changes. The claim stays.
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.
 pub fn resume(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Answer> {
-    // Fenced like a record; who may is decided here.
+    // Fenced like a new record; the closure decides about the permission.
     let verb = Transition {
         kind: EventKind::TaskResumed,
         intent: TaskWrite::AddRecord,

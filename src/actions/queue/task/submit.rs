@@ -1,4 +1,4 @@
-//! Submitting a task for review.
+//! Submit a task for review.
 
 use anyhow::Result;
 
