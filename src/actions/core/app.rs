@@ -4,24 +4,16 @@ use std::{cell::OnceCell, rc::Rc};
 
 use anyhow::Result;
 
-use super::{errors, fingerprint, lookup};
-use crate::actions::{Answer, core::keepalive};
+pub use super::idempotency::IdempotencyKey;
+
+use super::{answer::Answer, errors, keepalive, lookup};
 use crate::{
     config::{Layers, Project, Settings},
-    domain::{Actor, Refusal},
+    domain::Actor,
     env::Env,
     os::notify::ChangeWaiter,
-    store::{ReadTx, Store, WriteTx, requests, tasks},
+    store::{ReadTx, Store, WriteTx, tasks},
 };
-
-/// A `--request-id` and what it stands for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IdempotencyKey {
-    /// The id that the caller made up.
-    pub id: String,
-    /// A digest of the command's words and of who acts.
-    pub fingerprint: String,
-}
 
 /// Everything a use case needs. It opens the store at first use; clones by the `with_…` methods share the open store.
 #[derive(Debug)]
@@ -102,6 +94,17 @@ impl App {
         self.store_for_reading()?.read(query)
     }
 
+    /// The stored answer of a repeated `--request-id`.
+    ///
+    /// # Errors
+    /// `request_reused`; as the store fails.
+    pub fn stored_response(&self) -> Result<Option<Answer>> {
+        match &self.idempotency_key {
+            Some(key) => self.read(|tx| key.stored_response(tx)),
+            None => Ok(None),
+        }
+    }
+
     /// The store for reading. A store that [`App::mutate`] has opened meanwhile is reused.
     ///
     /// # Errors
@@ -165,13 +168,12 @@ impl App {
     /// As `change` or the store fails; nothing is written then.
     pub fn mutate_unattributed(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
         self.transaction(|tx| {
-            let Some(request) = &self.idempotency_key else { return change(tx) };
-            if let Some(answer) = stored_response(tx, request)? {
+            let Some(key) = &self.idempotency_key else { return change(tx) };
+            if let Some(answer) = key.stored_response(tx)? {
                 return Ok(answer);
             }
             let answer = change(tx)?;
-            let text = serde_json::to_string(&answer).map_err(errors::internal)?;
-            requests::upsert(tx, &request.id, &request.fingerprint, Some(&text))?;
+            key.store_response(tx, &answer)?;
             Ok(answer)
         })
     }
@@ -186,31 +188,18 @@ impl App {
     }
 }
 
-/// The answer that a request was given before.
+/// As [`IdempotencyKey::stored_response`].
 ///
 /// # Errors
-/// [`Refusal::RequestReused`] when the id was used for other words.
-pub(crate) fn stored_response(tx: &ReadTx<'_>, request: &IdempotencyKey) -> Result<Option<Answer>> {
-    let Some(known) = requests::find(tx, &request.id)? else { return Ok(None) };
-    if !fingerprint::is_same(&known.fingerprint, &request.fingerprint, known.answer.as_deref()) {
-        return Err(Refusal::RequestReused { id: request.id.clone() }.into());
-    }
-    known.answer.map(|text| serde_json::from_str(&text).map_err(errors::internal)).transpose()
+/// As there.
+pub(crate) fn stored_response(tx: &ReadTx<'_>, key: &IdempotencyKey) -> Result<Option<Answer>> {
+    key.stored_response(tx)
 }
 
-/// Writes what is about to be done outside, under a request. `Some` is what the request was answered with meanwhile;
-/// `became` says what is known of one that was cut off.
+/// As [`IdempotencyKey::record_intent`], for a command whose progress is unknown. `became` describes an earlier intent.
 ///
 /// # Errors
-/// [`Refusal::RequestOpen`] when it was begun before and has no answer; as [`remembered`] fails.
-pub(crate) fn record_intent(tx: &WriteTx<'_>, request: &IdempotencyKey, became: &str) -> Result<Option<Answer>> {
-    if let Some(answer) = stored_response(tx, request)? {
-        return Ok(Some(answer));
-    }
-    if requests::find(tx, &request.id)?.is_some() {
-        let (id, became) = (request.id.clone(), became.to_owned());
-        return Err(Refusal::RequestPending { id, became, running: false }.into());
-    }
-    requests::upsert(tx, &request.id, &request.fingerprint, None)?;
-    Ok(None)
+/// As there.
+pub(crate) fn record_intent(tx: &WriteTx<'_>, key: &IdempotencyKey, became: &str) -> Result<Option<Answer>> {
+    key.record_intent(tx, || Ok((became.to_owned(), false)))
 }

@@ -7,6 +7,7 @@ pub(crate) mod approval_state;
 pub mod errors;
 pub mod fingerprint;
 pub(crate) mod force_reason;
+pub(crate) mod idempotency;
 pub mod keepalive;
 pub mod lookup;
 pub(crate) mod message_state;

@@ -131,9 +131,7 @@ fn acknowledge_message(tx: &WriteTx<'_>, id: i64, reader: &InboxReader) -> Resul
 /// # Errors
 /// `nothing_arrived` after the wait, `usage`, `not_found`.
 pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Answer> {
-    if let Some(request) = &app.idempotency_key
-        && let Some(answer) = app.read(|tx| crate::actions::core::app::stored_response(tx, request))?
-    {
+    if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
     let waiter = match wait {

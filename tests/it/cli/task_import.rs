@@ -33,7 +33,7 @@ fn a_file_comes_in_whole_and_a_second_time_changes_nothing() {
     A-2 depends on the unknown task gone
     A-2: colour is ignored: red
     $ fairway task import tasks.yaml
-    imported 0 tasks; 2 tasks unchanged, they exist already
+    imported 0 tasks; 2 tasks exist already, unchanged
     $ fairway task import tasks.yaml --quiet
     $ fairway task list
     ID   P  STATUS  ROLE  LANE  HELD BY  TITLE

@@ -15,7 +15,7 @@ use super::insert::insert;
 use crate::{
     actions::{
         Answer, App, IdempotencyKey,
-        core::{app::stored_response, lookup, task_worktree},
+        core::{lookup, task_worktree},
     },
     domain::{
         Actor, Event, EventKind, Refusal, TaskId,
@@ -34,7 +34,7 @@ use crate::{
         run_streaming::{self, Program, ProgramExit, Stream, StreamError, StreamResult},
     },
     render::escape_controls,
-    store::{ReadTx, WriteTx, events, requests, sessions, tasks},
+    store::{ReadTx, WriteTx, events, sessions, tasks},
     wire::EvidenceView,
 };
 
@@ -160,14 +160,12 @@ fn start(app: &App, request: &EvidenceRun) -> Result<Started> {
     };
     app.transaction(|tx| {
         touch_session(app, tx)?;
-        if let Some(answer) = stored_response(tx, key)? {
+        let previous = || intent_state_of(tx, &request.task, &key.id);
+        if let Some(answer) = key.record_intent(tx, previous)? {
             return Ok(Started::AlreadyAnswered(answer));
         }
-        if requests::find(tx, &key.id)?.is_some() {
-            return Err(request_open(tx, request, key)?.into());
-        }
         let context = task_context(app, tx, request)?;
-        record_intent(tx, request, key, &context)?;
+        record_start(tx, request, key, &context)?;
         Ok(Started::Ready(context))
     })
 }
@@ -212,9 +210,8 @@ fn find_check(task: &Task, name: &Label) -> Result<String, Refusal> {
     })
 }
 
-/// Writes the intent: this request runs the program, in this process.
-fn record_intent(tx: &WriteTx<'_>, request: &EvidenceRun, key: &IdempotencyKey, context: &TaskContext) -> Result<()> {
-    requests::upsert(tx, &key.id, &key.fingerprint, None)?;
+/// Records the start of the program, with this process: it shows later whether the program still runs.
+fn record_start(tx: &WriteTx<'_>, request: &EvidenceRun, key: &IdempotencyKey, context: &TaskContext) -> Result<()> {
     let own = i32::try_from(std::process::id()).ok().and_then(ProcessKey::of);
     let started = own.as_ref().and_then(|own| i64::try_from(own.started).ok());
     tx.record(
@@ -248,22 +245,22 @@ pub(in crate::actions) fn intent_state(begun: Option<&events::LoggedEvent>) -> (
     }
 }
 
-fn request_open(tx: &ReadTx<'_>, request: &EvidenceRun, key: &IdempotencyKey) -> Result<Refusal> {
-    let begun = events::newest_matching(
+/// The state of the intent of a request, from its start event.
+fn intent_state_of(tx: &ReadTx<'_>, task: &TaskId, request: &str) -> Result<(String, bool)> {
+    let started = events::newest_matching(
         tx,
-        &request.task,
+        task,
         |kind| kind == EventKind::EvidenceStarted,
-        |event| is_start_of(event, &key.id),
+        |event| is_start_of(event, request),
     )?;
-    let (became, running) = intent_state(begun.as_ref());
-    Ok(Refusal::RequestPending { id: key.id.clone(), became, running })
+    Ok(intent_state(started.as_ref()))
 }
 
 /// Deletes the intent if the program was never started.
 fn discard_intent(app: &App, error: &StreamError) {
     if let Some(key) = app.idempotency_key.as_ref().filter(|_| error.is_not_started()) {
         // If this fails, a repeat gets `request_open`, which is safe.
-        let _ = app.transaction(|tx| Ok(requests::delete_open(tx, &key.id)?));
+        let _ = app.transaction(|tx| key.discard_intent(tx));
     }
 }
 

@@ -6,10 +6,7 @@ use anyhow::Result;
 
 use super::{status, worktree};
 use crate::{
-    actions::{
-        Answer, App,
-        core::{app::stored_response, lookup},
-    },
+    actions::{Answer, App, core::lookup},
     domain::{
         Event, EventKind, LaneName, Refusal,
         lane::{Lane, LaneStatus},
@@ -25,11 +22,7 @@ use crate::{
 /// # Errors
 /// `in_use`, `unsaved_work`, `git_failed`.
 pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
-    let known = app.read(|tx| match &app.idempotency_key {
-        Some(request) => stored_response(tx, request),
-        None => Ok(None),
-    })?;
-    if let Some(answer) = known {
+    if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
     let lane = app.read(|tx| check_unused(tx, name))?;

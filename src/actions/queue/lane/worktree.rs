@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     actions::{
         Answer, App,
-        core::{app::stored_response, errors, lookup},
+        core::{errors, lookup},
     },
     domain::{LaneName, Refusal},
     os::{
@@ -91,8 +91,8 @@ pub fn prepare(
     check: impl FnOnce(&ReadTx<'_>) -> Result<()>,
 ) -> Result<Option<Answer>> {
     let (answer, left) = app.read(|tx| {
-        if let Some(request) = &app.idempotency_key
-            && let Some(answer) = stored_response(tx, request)?
+        if let Some(key) = &app.idempotency_key
+            && let Some(answer) = key.stored_response(tx)?
         {
             return Ok((Some(answer), None));
         }
@@ -161,10 +161,7 @@ pub fn create(
         if undo(app, git, plan, created).is_ok() {
             let _ = app.transaction(|tx| {
                 clear_intent(tx, name)?;
-                if let Some(request) = &app.idempotency_key {
-                    requests::delete_open(tx, &request.id)?;
-                }
-                Ok::<_, anyhow::Error>(())
+                app.idempotency_key.as_ref().map_or(Ok(()), |key| key.discard_intent(tx))
             });
         }
     })

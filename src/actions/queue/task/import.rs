@@ -129,7 +129,7 @@ fn absent_links(
 fn answer(report: &ImportReport, fresh: &[TaskId]) -> Result<Answer> {
     let mut line = format!("imported {}", task_count_text(report.imported));
     if report.unchanged > 0 {
-        let _ = write!(line, "; {} unchanged, they exist already", task_count_text(report.unchanged));
+        let _ = write!(line, "; {} exist already, unchanged", task_count_text(report.unchanged));
     }
     let mut answer = Answer::new(report, "", line)?;
     answer.ids = fresh.iter().map(ToString::to_string).collect();
