@@ -10,4 +10,5 @@ pub mod queue;
 pub mod sessions;
 
 pub use core::answer::Answer;
-pub use core::app::{App, IdempotencyKey};
+pub use core::app::App;
+pub use core::idempotency::IdempotencyKey;

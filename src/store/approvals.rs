@@ -1,4 +1,5 @@
-//! Approvals as rows. What is pending is found through partial indexes, however many were answered.
+//! Approvals as rows. Pending approvals are found through partial
+//! indexes, so the cost does not depend on the number of answered ones.
 
 use rusqlite::Row;
 
@@ -49,7 +50,7 @@ fn read(row: &Row<'_>) -> Result<Approval, StoreError> {
     })
 }
 
-/// Adds a pending approval; the store gives its number and time.
+/// Adds a pending approval; the store sets its id and time.
 ///
 /// # Errors
 /// As the store fails, also when its session is unknown.
@@ -71,7 +72,7 @@ pub fn insert(tx: &WriteTx<'_>, approval: Approval) -> Result<Approval, StoreErr
     Ok(Approval { id: id.unwrap_or_default(), status: ApprovalStatus::Pending, asked_at: tx.now(), ..approval })
 }
 
-/// Ends a pending approval: answered by whoever makes this change, or lapsed by itself.
+/// Ends a pending approval: answered by the actor of this transaction, or expired.
 ///
 /// # Errors
 /// As the store fails.
@@ -86,7 +87,7 @@ pub fn resolve(
     Ok(Approval { status, reason: reason.map(str::to_owned), answered_at: Some(tx.now()), answered_by: by, ..approval })
 }
 
-/// Notes that an answer from here reaches the provider no more.
+/// Records that an answer no longer reaches the provider.
 ///
 /// # Errors
 /// As the store fails.
@@ -95,7 +96,7 @@ pub fn mark_unanswerable(tx: &WriteTx<'_>, id: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The approval of this number.
+/// The approval of this id.
 ///
 /// # Errors
 /// As the store fails.

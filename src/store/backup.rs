@@ -1,4 +1,4 @@
-//! Copies of the whole store: out of it, and back into its place.
+//! Backup and restore of the whole store.
 
 use std::{
     fs, io,
@@ -24,27 +24,27 @@ use crate::{
     os::{files, notify},
 };
 
-/// What a backup holds.
+/// A finished backup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackupReport {
     /// Its length in bytes.
     pub bytes: u64,
-    /// How many tasks are in it.
+    /// The number of tasks in it.
     pub tasks: i64,
 }
 
-/// What a restore has done.
+/// A finished restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoreReport {
-    /// Where the store that was there lies now.
+    /// The path of the previous store.
     pub kept: Option<PathBuf>,
-    /// How many tasks came with the backup.
+    /// The number of restored tasks.
     pub tasks: i64,
-    /// The epoch that every task has now.
+    /// The new epoch of every task.
     pub epoch: i64,
 }
 
-/// Epochs go up by so many when the store that is replaced cannot tell which it has given out.
+/// The increase of all epochs if the replaced store is unreadable, so that its epochs are unknown.
 const EPOCH_JUMP: i64 = 1_000_000;
 
 const HIGHEST_EPOCH: &str = "SELECT max((SELECT coalesce(max(epoch), 0) FROM tasks), \
@@ -52,7 +52,7 @@ const HIGHEST_EPOCH: &str = "SELECT max((SELECT coalesce(max(epoch), 0) FROM tas
 const TABLES: &str = "SELECT name FROM restored.sqlite_schema WHERE type = 'table' \
      AND name NOT LIKE 'sqlite@_%' ESCAPE '@' AND name <> 'refinery_schema_history' ORDER BY name";
 const INSERT_RESTORE: &str = "INSERT INTO restores (epoch, at) VALUES ($1, $2)";
-// A handoff that was good when the backup was made stays so.
+// Handoffs that were valid at the time of the backup stay valid.
 const RAISE_HANDOFF_EPOCHS: &str = "UPDATE handoffs SET epoch = $1 WHERE status = 'open' \
      AND epoch = (SELECT epoch FROM tasks WHERE id = handoffs.task_id)";
 const RAISE_EPOCHS: &str = "UPDATE tasks SET epoch = $1";
@@ -60,15 +60,15 @@ const END_ALL_CLAIMS: &str = "UPDATE claims SET ended_at = $1, ended_as = $2 WHE
 const CLAIMED_TASKS: &str = "SELECT t.id, t.claimant, t.claim_role, t.claimed_at, s.id FROM tasks t \
      LEFT JOIN agent_sessions s ON s.id = t.claim_session WHERE t.claimant IS NOT NULL ORDER BY t.id";
 
-/// A private file that is removed with everything SQLite kept beside it, unless it has been renamed.
+/// A private draft file. Dropping it removes the file and SQLite's files beside it, unless it was renamed.
 struct DraftFile {
     path: PathBuf,
 }
 
 impl DraftFile {
-    /// An empty one, in the directory of what it is to become.
+    /// An empty draft in the directory of its target.
     fn create_for(target: &Path) -> Result<Self, StoreError> {
-        // A part of the name: with the rest around it, it must still be one that a file can have.
+        // Only a part of the target's name: the whole name must not exceed the file system's limit.
         let name: String =
             target.file_name().map(|name| name.to_string_lossy().chars().take(40).collect()).unwrap_or_default();
         let path = target.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
@@ -84,7 +84,7 @@ impl Drop for DraftFile {
     }
 }
 
-/// Writes the store as it is now, whole and checked, to a file that nobody had, or in the place of one.
+/// Writes a complete, checked copy of the store to a new file, or replaces a file.
 ///
 /// # Errors
 /// As the store or the file fails; there is then no new file.
@@ -105,7 +105,7 @@ pub fn back_up(store: &Store, target: &Path, replace: bool) -> Result<BackupRepo
     Ok(BackupReport { bytes: file.metadata().map_err(io)?.len(), tasks })
 }
 
-/// Copies all pages of one snapshot; who writes meanwhile is not held up.
+/// Copies all pages of one snapshot without blocking writers.
 fn copy_pages(from: &Connection, to: &Path) -> Result<(), StoreError> {
     let mut conn = open::open_checked(to, &STATE)?;
     {
@@ -118,7 +118,7 @@ fn copy_pages(from: &Connection, to: &Path) -> Result<(), StoreError> {
     conn.close().map_err(|(_, error)| error.into())
 }
 
-/// Refuses a file that is not whole, not ours or newer than we are.
+/// Refuses a file that is incomplete, not a Fairway store, or newer than this binary.
 fn check_backup(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
     let version = open::schema_version(conn, path, &STATE)?;
     match integrity::database_errors(conn)?.first() {
@@ -127,11 +127,11 @@ fn check_backup(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
     }
 }
 
-/// Puts a backup in the place of the store. It is copied and checked before anything is touched; the store that was
-/// there is kept beside. No epoch that was given out before is valid after.
+/// Replaces the store by a backup. The backup is copied and checked first, and the previous store is kept beside. All epochs
+/// of the previous store become invalid.
 ///
 /// # Errors
-/// As the backup, the store or the disk fails; the store is then as it was.
+/// As the backup, the store or the disk fails; the store is unchanged then.
 pub fn restore(
     path: &Path,
     runtime: &Path,
@@ -143,7 +143,7 @@ pub fn restore(
     let mut making = None;
     if sound_one.is_none() {
         making = Some(open::lock_for_create(path)?);
-        // Another process may have made one while this one waited.
+        // Another process may have created a store while this one waited.
         sound_one = open_if_intact(path, runtime)?;
     }
     let draft = DraftFile::create_for(path)?;
@@ -158,7 +158,7 @@ pub fn restore(
     Ok(done)
 }
 
-/// Copies a backup to a draft, with its log when it has one, and brings it up to date.
+/// Copies a backup to a draft, with its WAL if there is one, and migrates it.
 fn prepare_draft(source: &Path, draft: &Path) -> Result<(), StoreError> {
     open::check_file_format(source)?;
     let log = sibling_path(source, "-wal");
@@ -175,14 +175,14 @@ fn prepare_draft(source: &Path, draft: &Path) -> Result<(), StoreError> {
         if check_backup(&conn, source)? < STATE.newest {
             schema::migrate(&mut conn, &STATE)?;
         }
-        // Also a copy by other hands has a log from here on.
+        // A file copied by other tools may lack WAL mode.
         conn.pragma_update(None, "journal_mode", "WAL")?;
         conn.close().map_err(|(_, error)| error.into())
     };
     bring().map_err(|error| error.with_path(source))
 }
 
-/// The store that is there, when it is a good one; `None` when it is damaged or gone.
+/// The current store; `None` if it is damaged or missing.
 fn open_if_intact(path: &Path, runtime: &Path) -> Result<Option<Store>, StoreError> {
     let opened = match open::is_absent(path) {
         Ok(true) => return Ok(None),
@@ -191,7 +191,7 @@ fn open_if_intact(path: &Path, runtime: &Path) -> Result<Option<Store>, StoreErr
     };
     let checked = opened.and_then(|store| Ok(integrity::database_errors(&store.conn)?.is_empty().then_some(store)));
     match checked {
-        // What is no file is nobody's to move.
+        // A path that is not a file is left alone.
         Err(error @ StoreError::Foreign { .. }) if !path.is_file() || path.is_symlink() => Err(error),
         Err(StoreError::Damaged { .. } | StoreError::Foreign { .. } | StoreError::Sqlite(_)) => Ok(None),
         other => other,
@@ -206,7 +206,7 @@ struct Restore<'a> {
 }
 
 impl Restore<'_> {
-    /// Into the file that is there, as one transaction: whoever has it open goes on with the new content.
+    /// Restores into the current file as one transaction: processes that have it open continue with the new content.
     fn replace_content(&self, store: &Store, draft: &Path) -> Result<RestoreReport, StoreError> {
         let conn = &store.conn;
         let attached =
@@ -216,13 +216,13 @@ impl Restore<'_> {
         let tx = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
         store.check_path_unchanged()?;
         let epoch = highest_epoch(&tx)? + 1;
-        // Nobody can write now: what is kept is what is replaced, to the last commit.
+        // The write lock is held, so the kept copy has the last commit.
         let kept = self.keep_copy()?;
         tx.pragma_update(None, "defer_foreign_keys", true)?;
         for table in sql::rows(&tx, TABLES, &[], |row| Ok(row.get::<_, String>(0)?))? {
-            // Numbers that were given out stay so: SQLite's own table of them is left as it is.
+            // SQLite's sequence table stays, so that used ids are not reused.
             sql::execute(&tx, &format!("DELETE FROM main.\"{table}\""), &[])?;
-            // A bare SELECT is copied page by page, and the keys that others refer to are not counted as there again.
+            // Without WHERE, SQLite copies page by page and skips the foreign key counters.
             let copy = format!("INSERT INTO main.\"{table}\" SELECT * FROM restored.\"{table}\" WHERE true");
             sql::execute(&tx, &copy, &[])?;
         }
@@ -234,10 +234,10 @@ impl Restore<'_> {
         Ok(RestoreReport { kept: Some(kept), tasks, epoch })
     }
 
-    /// In the place of what is damaged or gone. Who has the damaged file open finds out before the next write.
+    /// Restores over a damaged or missing file. A process that has the damaged file open notices before its next write.
     fn replace_file(&self, draft: DraftFile) -> Result<RestoreReport, StoreError> {
         let turn = write_queue::acquire(self.path, write_queue::DEFAULT_TIMEOUT)?;
-        // As far as it can still be read, it tells what it has given out.
+        // A damaged store may still be readable enough to give its highest epoch.
         let known = open::open_checked(self.path, &STATE).and_then(|conn| highest_epoch(&conn)).unwrap_or(0);
         let kept = self.unused_backup_path();
         let conn = open::open_checked(&draft.path, &STATE)?;
@@ -256,7 +256,7 @@ impl Restore<'_> {
         Ok(RestoreReport { kept, tasks, epoch })
     }
 
-    /// A copy of the store as it stands, beside it.
+    /// Copies the current store beside it.
     fn keep_copy(&self) -> Result<PathBuf, StoreError> {
         let kept = self.unused_backup_path();
         let draft = DraftFile::create_for(&kept)?;
@@ -268,8 +268,8 @@ impl Restore<'_> {
         Ok(kept)
     }
 
-    /// The damaged file under a second name, and its log, which must not meet another file, under that name too. The
-    /// store's own name is never free: a writer that comes now would make an empty one.
+    /// Links the damaged file to a second name and moves its WAL there, because a WAL must not meet another file. The store's
+    /// own name is never free: a concurrent writer would create an empty store.
     fn keep_damaged(&self, kept: &Path) -> io::Result<()> {
         if self.path.exists() {
             fs::hard_link(self.path, kept).or_else(|_| fs::copy(self.path, kept).map(drop))?;
@@ -280,7 +280,7 @@ impl Restore<'_> {
         }
     }
 
-    /// A name beside the store that nobody has.
+    /// A free name beside the store.
     fn unused_backup_path(&self) -> PathBuf {
         let time = self.now.to_string().replace(':', "");
         let plain = sibling_path(self.path, &format!(".before-restore-{time}"));
@@ -288,7 +288,7 @@ impl Restore<'_> {
         std::iter::once(plain.clone()).chain(numbered).find(|path| !path.exists()).unwrap_or(plain)
     }
 
-    /// Lifts every epoch, renews the claims under it, and says so in the log. Answers how many tasks there are.
+    /// Raises every epoch, renews the claims under it, and records an event. Returns the number of tasks.
     fn raise_epochs(&self, tx: &WriteTx<'_>, epoch: i64, kept: Option<&Path>) -> Result<i64, StoreError> {
         let conn = tx.conn();
         sql::execute(conn, INSERT_RESTORE, &[&epoch, &self.now.millis()])?;

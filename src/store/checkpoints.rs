@@ -11,22 +11,22 @@ use crate::{
     env::Timestamp,
 };
 
-/// A checkpoint that is to be recorded.
+/// A checkpoint to insert.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckpointFields {
     /// The task.
     pub task: TaskId,
-    /// The session that records it; it must be known.
+    /// The session that records it; it must be registered.
     pub session: Option<SessionId>,
-    /// What the words amount to.
+    /// The state of the work.
     pub state: CheckpointState,
-    /// Who owns the next step.
+    /// The owner of the next step.
     pub owner: Option<String>,
-    /// The words.
+    /// The summary.
     pub summary: String,
-    /// A file that belongs to it.
+    /// The path of a related file.
     pub artifact: Option<String>,
-    /// When the next one is due.
+    /// The time at which the next checkpoint is due.
     pub due_at: Option<Timestamp>,
 }
 
@@ -102,7 +102,7 @@ pub fn insert(tx: &WriteTx<'_>, draft: &CheckpointFields) -> Result<Checkpoint, 
     })
 }
 
-/// A task's present.
+/// The newest checkpoint of a task.
 ///
 /// # Errors
 /// As the store fails.
@@ -118,7 +118,7 @@ pub fn of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<Checkpoint>, StoreE
     sql::rows(tx.conn(), OF_TASK, &[&task.as_str()], read)
 }
 
-/// The newest checkpoints of open tasks after which another was due by now, longest due first.
+/// The newest checkpoints of open tasks whose next checkpoint is overdue, longest overdue first.
 ///
 /// # Errors
 /// As the store fails.
@@ -126,7 +126,7 @@ pub fn overdue(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Checkpoint>, Store
     sql::rows(tx.conn(), OVERDUE, &[&now.millis()], read)
 }
 
-/// The newest checkpoint of each task that is held in a lane.
+/// The newest checkpoint of each task that is claimed in a lane.
 ///
 /// # Errors
 /// As the store fails.

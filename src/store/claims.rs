@@ -1,4 +1,4 @@
-//! Claims as rows: the history of who held what.
+//! Claims as rows: the history of every task's claimants.
 
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
@@ -9,16 +9,16 @@ use crate::{
     env::Timestamp,
 };
 
-/// A claim that was, or is.
+/// A live or ended claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimPeriod {
-    /// Under which epoch.
+    /// The epoch.
     pub epoch: i64,
-    /// Who.
+    /// The claimant.
     pub claimant: String,
-    /// Since when.
+    /// The start of the claim.
     pub claimed_at: Timestamp,
-    /// Until when and how it ended; `None` while it lasts.
+    /// The end of the claim and its reason; `None` while it is live.
     pub ended: Option<(Timestamp, ClaimEnd)>,
 }
 
@@ -32,10 +32,10 @@ const HISTORY: &str =
     "SELECT epoch, claimant, claimed_at, ended_at, ended_as FROM claims WHERE task_id = $1 ORDER BY epoch DESC";
 const LAST_CLAIMED_AT: &str = "SELECT claimed_at FROM claims WHERE task_id = $1 ORDER BY epoch DESC LIMIT 1";
 
-/// Begins a claim.
+/// Inserts a live claim.
 ///
 /// # Errors
-/// As the store fails, also while another one is live.
+/// As the store fails, also while another claim on the task is live.
 pub fn insert(tx: &WriteTx<'_>, task: &TaskId, claim: &Claim) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
@@ -69,7 +69,7 @@ pub fn latest_epoch(tx: &ReadTx<'_>, task: &TaskId, claimant: &str) -> Result<Op
     Ok(sql::first(tx.conn(), LATEST, &[&task.as_str(), &claimant], |row| Ok(row.get(0)?))?.flatten())
 }
 
-/// Who has held a task under an epoch above this one, first to last.
+/// The claimants of a task under epochs above this one, oldest first.
 ///
 /// # Errors
 /// As the store fails.
@@ -85,7 +85,7 @@ pub fn last_claimed_at(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<i64>, St
     sql::first(tx.conn(), LAST_CLAIMED_AT, &[&task.as_str()], |row| Ok(row.get(0)?))
 }
 
-/// Everybody who has held a task, newest first.
+/// All claimants of a task, newest first.
 ///
 /// # Errors
 /// As the store fails.

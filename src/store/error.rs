@@ -1,11 +1,11 @@
-//! What can be wrong with a store.
+//! Errors of the store.
 
 use std::{io, path::PathBuf};
 
 use rusqlite::{ErrorCode, ffi};
 use thiserror::Error;
 
-/// Why the store did not answer.
+/// An error of the store.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each sentence names its fields")]
@@ -16,7 +16,7 @@ pub enum StoreError {
     /// Not Fairway's file.
     #[error("{} is not a Fairway store: {why}", .path.display())]
     Foreign { path: PathBuf, why: String },
-    /// Bytes that are not as they were written.
+    /// Damaged content.
     #[error("the store {}is damaged: {why}", .path.as_ref().map(|path| format!("{} ", path.display())).unwrap_or_default())]
     Damaged { path: Option<PathBuf>, why: String },
     /// Another user's file.
@@ -25,7 +25,7 @@ pub enum StoreError {
     /// A file system on which locks cannot be trusted.
     #[error("the store {} is on a network file system ({kind}), where locks cannot be trusted", .path.display())]
     NetworkFileSystem { path: PathBuf, kind: &'static str },
-    /// Somebody holds it for too long.
+    /// Another process holds the lock for too long.
     #[error("the store is locked by another process")]
     Busy,
     /// Another file lies where the store was when it was opened.
@@ -63,7 +63,7 @@ impl From<rusqlite::Error> for StoreError {
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
             Some(ErrorCode::DiskFull) => Self::Full,
-            // The shared memory beside the store is a file too, and the first that finds no room.
+            // The shared memory beside the store is a file too, the first to fail on a full disk.
             _ if error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHMSIZE) => {
                 Self::Full
             }

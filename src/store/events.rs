@@ -1,42 +1,37 @@
 //! The event log as rows: numbered, append-only.
 
 use rusqlite::Row;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{ReadTx, StoreError, sql};
 use crate::{
-    domain::{Event, EventKind, LaneName, SessionId, TaskId, event::EventValue},
+    domain::{EventKind, SessionId, TaskId},
     env::Timestamp,
 };
 
-/// An event as it stands in the log.
+/// An event of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedEvent {
-    /// Its number; grows by one and is never used again.
+    /// The sequence number. It grows by one and is never reused.
     pub seq: i64,
-    /// When.
+    /// The time of the change.
     pub at: Timestamp,
-    /// What. Text: an older binary may read the log of a newer one.
+    /// The kind as text: an older binary may read the log of a newer one.
     pub kind: String,
-    /// The task it happened to.
+    /// The task it is about.
     pub task: Option<String>,
-    /// The session it happened to, or that did it.
+    /// The session it is about, or the acting session.
     pub session: Option<String>,
-    /// That session's run.
+    /// That session's run id.
     pub run_id: Option<String>,
-    /// The lane it happened to.
+    /// The lane it is about.
     pub lane: Option<String>,
-    /// Who did it.
+    /// The actor.
     pub actor: String,
-    /// The particulars: a JSON object.
+    /// The details: a JSON object.
     pub data: Value,
 }
 
-// What is about no session is of the one that acts, if it is one.
-const APPEND: &str = "INSERT INTO events (at, kind, task_id, session_id, run_id, lane, actor, data) \
-     VALUES ($1, $2, $3, \
-         coalesce($4, (SELECT id FROM agent_sessions WHERE id = $7)), \
-         coalesce($5, (SELECT run_id FROM agent_sessions WHERE id = coalesce($4, $7))), $6, $7, $8) RETURNING seq";
 macro_rules! select {
     ($rest:literal) => {
         concat!("SELECT seq, at, kind, task_id, session_id, run_id, lane, actor, data FROM events ", $rest)
@@ -46,36 +41,6 @@ const SINCE: &str = select!("WHERE seq > $1 ORDER BY seq");
 const OF_TASK: &str = select!("WHERE task_id = $1 ORDER BY seq DESC");
 const OF_SESSION: &str = select!("WHERE session_id = $1 ORDER BY seq DESC");
 const NEWEST: &str = "SELECT coalesce(max(seq), 0) FROM events";
-
-pub(super) fn append(tx: &WriteTx<'_>, event: &Event) -> Result<i64, StoreError> {
-    let mut data = Map::new();
-    for (key, fact) in &event.data {
-        let value = match fact {
-            EventValue::Null => Value::Null,
-            EventValue::Number(number) => Value::from(*number),
-            EventValue::Bool(flag) => Value::from(*flag),
-            EventValue::Text(text) => Value::from(text.as_str()),
-            EventValue::Texts(texts) => Value::from(texts.clone()),
-        };
-        data.insert((*key).to_owned(), value);
-    }
-    let seq = sql::first(
-        tx.conn(),
-        APPEND,
-        &[
-            &tx.now().millis(),
-            &event.kind.as_str(),
-            &event.task.as_ref().map(TaskId::as_str),
-            &event.session.as_ref().map(SessionId::as_str),
-            &event.run_id,
-            &event.lane.as_ref().map(LaneName::as_str),
-            &tx.actor(),
-            &Value::Object(data).to_string(),
-        ],
-        |row| Ok(row.get(0)?),
-    )?;
-    Ok(seq.unwrap_or_default())
-}
 
 fn read(row: &Row<'_>) -> Result<LoggedEvent, StoreError> {
     let data: String = row.get(8)?;
@@ -93,7 +58,7 @@ fn read(row: &Row<'_>) -> Result<LoggedEvent, StoreError> {
     })
 }
 
-/// Hands over event after event above a number, until `see` answers `false`.
+/// Passes the events above a sequence number to `see`, in order, until `see` returns `false`.
 ///
 /// # Errors
 /// As the store fails.
@@ -105,7 +70,7 @@ pub fn for_each_since(
     sql::for_each(tx.conn(), SINCE, &[&seq], |row| see(read(row)?))
 }
 
-/// The number of the newest event; 0 when there is none.
+/// The sequence number of the newest event; 0 if there is none.
 ///
 /// # Errors
 /// As the store fails.
@@ -113,7 +78,7 @@ pub fn last_seq(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
     Ok(sql::first(tx.conn(), NEWEST, &[], |row| Ok(row.get(0)?))?.unwrap_or_default())
 }
 
-/// The newest event that moved a task from one state to another.
+/// The newest state transition of a task.
 ///
 /// # Errors
 /// As the store fails.
@@ -121,54 +86,54 @@ pub fn newest_transition(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<Logged
     newest_of(tx, task, EventKind::is_transition)
 }
 
-/// The newest event of a task whose kind `wanted` accepts.
+/// The newest event of a task whose kind `matches_kind` accepts.
 ///
 /// # Errors
 /// As the store fails.
 pub fn newest_of(
     tx: &ReadTx<'_>,
     task: &TaskId,
-    wanted: fn(EventKind) -> bool,
+    matches_kind: fn(EventKind) -> bool,
 ) -> Result<Option<LoggedEvent>, StoreError> {
-    newest_matching(tx, task, wanted, |_| true)
+    newest_matching(tx, task, matches_kind, |_| true)
 }
 
-/// The same, of those that `fits` accepts.
+/// The newest event of a task whose kind `matches_kind` accepts and that `fits` accepts.
 ///
 /// # Errors
 /// As the store fails.
 pub fn newest_matching(
     tx: &ReadTx<'_>,
     task: &TaskId,
-    wanted: fn(EventKind) -> bool,
+    matches_kind: fn(EventKind) -> bool,
     fits: impl Fn(&LoggedEvent) -> bool,
 ) -> Result<Option<LoggedEvent>, StoreError> {
-    newest_where(tx, OF_TASK, task.as_str(), wanted, fits)
+    newest_where(tx, OF_TASK, task.as_str(), matches_kind, fits)
 }
 
-/// The newest event of a session whose kind `wanted` accepts.
+/// The newest event of a session whose kind `matches_kind` accepts.
 ///
 /// # Errors
 /// As the store fails.
 pub fn newest_of_session(
     tx: &ReadTx<'_>,
     session: &SessionId,
-    wanted: fn(EventKind) -> bool,
+    matches_kind: fn(EventKind) -> bool,
 ) -> Result<Option<LoggedEvent>, StoreError> {
-    newest_where(tx, OF_SESSION, session.as_str(), wanted, |_| true)
+    newest_where(tx, OF_SESSION, session.as_str(), matches_kind, |_| true)
 }
 
 fn newest_where(
     tx: &ReadTx<'_>,
     query: &str,
     id: &str,
-    wanted: fn(EventKind) -> bool,
+    matches_kind: fn(EventKind) -> bool,
     fits: impl Fn(&LoggedEvent) -> bool,
 ) -> Result<Option<LoggedEvent>, StoreError> {
     let mut newest = None;
     sql::for_each(tx.conn(), query, &[&id], |row| {
         let kind: String = row.get(2)?;
-        if EventKind::parse(&kind).is_some_and(wanted) {
+        if EventKind::parse(&kind).is_some_and(matches_kind) {
             newest = Some(read(row)?).filter(&fits);
         }
         Ok(newest.is_none())

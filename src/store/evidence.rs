@@ -37,7 +37,7 @@ fn read(row: &Row<'_>) -> Result<Evidence, StoreError> {
     })
 }
 
-/// Adds a record; the store gives its number and time.
+/// Adds a record; the store sets its id and time.
 ///
 /// # Errors
 /// As the store fails.

@@ -1,4 +1,4 @@
-//! Decisions on tool calls as rows. They are a log: nothing is decided from them.
+//! Decisions on tool calls as rows. They are a log; the guard never reads them.
 
 use rusqlite::Row;
 
@@ -11,13 +11,15 @@ const RETENTION_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT id, at, door, session_id, run_id, role, tool, input, allowed, rule, reason FROM guard_decisions ",
+            "SELECT id, at, entry_point, session_id, run_id, role, tool, input, allowed, rule, reason ",
+            "FROM guard_decisions ",
             $rest
         )
     };
 }
 
-const INSERT: &str = "INSERT INTO guard_decisions (at, door, session_id, run_id, role, tool, input, allowed, rule, reason) \
+const INSERT: &str = "INSERT INTO guard_decisions \
+     (at, entry_point, session_id, run_id, role, tool, input, allowed, rule, reason) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id";
 const DELETE_OLD: &str = "DELETE FROM guard_decisions WHERE id IN \
      (SELECT id FROM guard_decisions INDEXED BY guard_decisions_at WHERE at < $1 ORDER BY at LIMIT 20)";
@@ -30,27 +32,27 @@ const OF_SESSION: &str = select!(
 /// A decision, as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedDecision {
-    /// Its number; the store gives it.
+    /// The row id, set by the store.
     pub id: i64,
-    /// When; the store gives it.
+    /// The time, set by the store.
     pub at: Timestamp,
-    /// Who asked: hook, api or cli.
+    /// `hook`, `api` or `cli`.
     pub entry_point: String,
-    /// Whose call it was.
+    /// The session of the tool call.
     pub session_id: Option<String>,
-    /// The session's run.
+    /// The session's run id.
     pub run_id: Option<String>,
     /// The session's role.
     pub role: Option<String>,
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// What it was called with, masked and shortened.
+    /// The tool's input, masked and shortened.
     pub input: String,
     /// Whether it was allowed.
     pub allowed: bool,
-    /// The rule that decided.
+    /// The rule that decided, by name.
     pub rule: Option<String>,
-    /// Why.
+    /// The reason of the decision.
     pub reason: String,
 }
 
@@ -70,7 +72,7 @@ fn read(row: &Row<'_>) -> Result<LoggedDecision, StoreError> {
     })
 }
 
-/// Writes a decision; answers with its number. Forgets some that are older than 30 days.
+/// Inserts a decision; returns its id. Deletes some decisions older than 30 days.
 ///
 /// # Errors
 /// As the store fails.
@@ -96,7 +98,7 @@ pub fn insert(tx: &WriteTx<'_>, decision: &LoggedDecision) -> Result<i64, StoreE
     Ok(id.unwrap_or_default())
 }
 
-/// The newest decisions, the newest first: of one session, or of all; denials only, or all.
+/// The newest decisions, newest first: of one session or of all, denials only or all.
 ///
 /// # Errors
 /// As the store fails.

@@ -49,7 +49,7 @@ fn read(row: &Row<'_>) -> Result<Handoff, StoreError> {
     })
 }
 
-/// Adds an open handoff; the store gives its number and time.
+/// Adds an open handoff; the store sets its id and time.
 ///
 /// # Errors
 /// As the store fails, also when its lane is unknown.
@@ -73,7 +73,7 @@ pub fn insert(tx: &WriteTx<'_>, handoff: Handoff) -> Result<Handoff, StoreError>
     Ok(Handoff { id: id.unwrap_or_default(), status: HandoffStatus::Open, created_at: tx.now(), ..handoff })
 }
 
-/// Answers an open handoff, in the name of whoever makes this change.
+/// Answers an open handoff as the actor of this transaction.
 ///
 /// # Errors
 /// As the store fails.
@@ -87,7 +87,7 @@ pub fn answer(
     Ok(Handoff { status, answered_at: Some(tx.now()), answered_by: Some(tx.actor().to_owned()), ..handoff })
 }
 
-/// The handoff of this number.
+/// The handoff of this id.
 ///
 /// # Errors
 /// As the store fails.

@@ -1,21 +1,21 @@
-//! Looking the store over: SQLite's own checks, columns that follow from others, and putting those right again.
+//! Integrity of the store: SQLite's own checks, derived columns, and their repair.
 
 use rusqlite::{Connection, Row};
 
 use super::{ReadTx, StoreError, WriteTx, schema, sql};
 
-/// A column that follows from others and does not.
+/// A derived column with a wrong value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inconsistency {
     /// Its code.
     pub code: &'static str,
     /// The task.
     pub task: String,
-    /// What is there, and what is due.
+    /// The actual and the expected value.
     pub message: String,
 }
 
-/// How many complaints of one kind are told.
+/// The maximum number of findings of one kind.
 const MAX_REPORTED: usize = 20;
 
 const INTEGRITY: &str = "SELECT integrity_check FROM pragma_integrity_check LIMIT 20";
@@ -55,7 +55,7 @@ const LOW_EPOCHS: &str = concat!(
     highest_epoch!(),
     " ORDER BY t.id"
 );
-// A held task gets an epoch of its own: who had the highest one lost the task again.
+// A claimed task gets a new epoch: the claim with the highest one has ended.
 const RAISE_EPOCHS: &str = concat!(
     "UPDATE tasks AS t SET epoch = ",
     highest_epoch!(),
@@ -98,7 +98,7 @@ const DEPENDENCIES: &str = "SELECT task_id, depends_on FROM task_deps";
 const PARENTS: &str = "SELECT id, parent FROM tasks WHERE parent IS NOT NULL";
 const TASKS: &str = "SELECT count(*) FROM tasks";
 
-/// What SQLite itself finds wrong with the file: pages, indexes, CHECKs, references. Empty when nothing is.
+/// The errors that SQLite's own checks find: pages, indexes, CHECKs, references. Empty if there are none.
 ///
 /// # Errors
 /// As the store fails.
@@ -116,7 +116,7 @@ pub(super) fn database_errors(conn: &Connection) -> Result<Vec<String>, StoreErr
     Ok(found)
 }
 
-/// Every column that does not follow from the others as it should; at most twenty of a kind.
+/// Every derived column with a wrong value; at most twenty of a kind.
 ///
 /// # Errors
 /// As the store fails.
@@ -151,21 +151,21 @@ pub fn inconsistencies(tx: &ReadTx<'_>) -> Result<Vec<Inconsistency>, StoreError
     Ok(found)
 }
 
-/// Puts right what [`differences`] finds. The task's row is what counts; its history is made to agree.
+/// Repairs the findings of [`differences`]. The task's row is authoritative; its history is adapted.
 ///
 /// # Errors
 /// As the store fails.
 pub fn repair(tx: &WriteTx<'_>) -> Result<usize, StoreError> {
     let conn = tx.conn();
     let mut changed = sql::execute(conn, FIX_DEPS, &[])?;
-    // Epochs first: they decide which claim is the live one. An ended one before a new one: there is one live at most.
+    // Epochs first: they decide which claim is live. End before insert: at most one claim is live.
     changed += sql::execute(conn, RAISE_EPOCHS, &[])?;
     changed += sql::execute(conn, END_LEFTOVER_CLAIM_ROWS, &[&tx.now().millis()])?;
     changed += sql::execute(conn, INSERT_MISSING_CLAIM_ROWS, &[])?;
     Ok(changed)
 }
 
-/// Tasks whose log does not say where they came from; at most twenty.
+/// Tasks without a `created` event in the log; at most twenty.
 ///
 /// # Errors
 /// As the store fails.
@@ -181,7 +181,7 @@ pub fn dependencies(tx: &ReadTx<'_>) -> Result<Vec<(String, String)>, StoreError
     sql::rows(tx.conn(), DEPENDENCIES, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Every task that is a part of another, and that one.
+/// Every child task and its parent.
 ///
 /// # Errors
 /// As the store fails.
@@ -189,7 +189,7 @@ pub fn parents(tx: &ReadTx<'_>) -> Result<Vec<(String, String)>, StoreError> {
     sql::rows(tx.conn(), PARENTS, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// How many tasks there are.
+/// The number of tasks.
 ///
 /// # Errors
 /// As the store fails.
@@ -197,7 +197,7 @@ pub fn count_tasks(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
     Ok(sql::first(tx.conn(), TASKS, &[], |row| Ok(row.get(0)?))?.unwrap_or_default())
 }
 
-/// The schema that this binary knows and the SQLite that is linked.
+/// The newest known schema version and the linked SQLite version.
 #[must_use]
 pub fn versions() -> (i64, &'static str) {
     (schema::STATE.newest, rusqlite::version())

@@ -1,4 +1,5 @@
-//! Background runs as rows. What is active or queued is found through partial indexes, however many have finished.
+//! Jobs as rows of `exec_runs`. Active and queued jobs are found through partial indexes, so the cost does not depend on the
+//! number of finished jobs.
 
 use rusqlite::Row;
 
@@ -15,8 +16,8 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT r.seq, r.id, r.session_id, r.queue, r.status, r.command, r.cwd, r.background, r.pty_rows, ",
-            "r.pty_cols, r.timeout_ms, r.max_output_bytes, r.recovery, r.attempt, r.host, r.boot_id, r.keeper_pid, ",
-            "r.keeper_started, r.pid, r.pid_started, r.exit_code, r.signal, r.output_bytes, r.truncated, ",
+            "r.pty_cols, r.timeout_ms, r.max_output_bytes, r.recovery, r.attempt, r.host, r.boot_id, r.supervisor_pid, ",
+            "r.supervisor_started, r.pid, r.pid_started, r.exit_code, r.signal, r.output_bytes, r.truncated, ",
             "r.error_message, r.actor, r.queued_at, r.started_at, r.finished_at, r.updated_at FROM exec_runs r ",
             $rest
         )
@@ -24,7 +25,7 @@ macro_rules! select {
 }
 
 const ONE: &str = select!("WHERE r.id = $1");
-/// `g` comes after every digit.
+/// `g` sorts after every hexadecimal digit.
 const BY_SHORT_ID: &str = select!(
     "INDEXED BY exec_runs_short WHERE substr(r.id, -8) >= $1 AND substr(r.id, -8) < $1 || 'g' \
      AND r.id LIKE '%' || $2 ORDER BY r.seq DESC LIMIT 8"
@@ -35,7 +36,7 @@ const OF_SESSION: &str = select!(
     "INDEXED BY exec_runs_session WHERE r.session_id IS NOT NULL AND r.session_id = $1 ORDER BY r.seq DESC LIMIT $2"
 );
 const QUEUED: &str = select!("INDEXED BY exec_runs_queued WHERE r.status = 'queued' ORDER BY r.seq LIMIT $1");
-/// The first that waits for nobody of its queue. The queues that are busy are gathered once, however many wait.
+/// The first queued job whose queue has no active job. The busy queues are collected once per query.
 const NEXT: &str = select!(
     "INDEXED BY exec_runs_queued WHERE r.status = 'queued' AND r.host = $1 AND (r.queue IS NULL OR r.queue NOT IN (\
      SELECT a.queue FROM exec_runs a INDEXED BY exec_runs_active WHERE a.status IN ('starting', 'running') \
@@ -55,18 +56,18 @@ const ALL: &str = "SELECT id, status FROM exec_runs";
 const INSERT: &str = "INSERT INTO exec_runs (id, session_id, queue, status, command, cwd, background, pty_rows, \
      pty_cols, timeout_ms, max_output_bytes, recovery, attempt, host, boot_id, actor, queued_at, updated_at) \
      VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11, 1, $12, $13, $14, $15, $15) RETURNING seq";
-const MARK_STARTING: &str = "UPDATE exec_runs SET status = 'starting', host = $2, boot_id = $3, keeper_pid = $4, \
-     keeper_started = $5, pid = NULL, pid_started = NULL, started_at = NULL, updated_at = $6 \
+const MARK_STARTING: &str = "UPDATE exec_runs SET status = 'starting', host = $2, boot_id = $3, supervisor_pid = $4, \
+     supervisor_started = $5, pid = NULL, pid_started = NULL, started_at = NULL, updated_at = $6 \
      WHERE id = $1 AND status = 'queued'";
-const SET_SUPERVISOR: &str = "UPDATE exec_runs SET keeper_pid = $2, keeper_started = $3, updated_at = $4 \
+const SET_SUPERVISOR: &str = "UPDATE exec_runs SET supervisor_pid = $2, supervisor_started = $3, updated_at = $4 \
      WHERE id = $1 AND status IN ('starting', 'running')";
-const MARK_RUNNING: &str = "UPDATE exec_runs SET status = 'running', pid = $2, pid_started = $3, keeper_pid = $4, \
-     keeper_started = $5, started_at = $6, updated_at = $6 WHERE id = $1 AND status = 'starting'";
-const REQUEUE: &str = "UPDATE exec_runs SET status = 'queued', attempt = $2, keeper_pid = NULL, keeper_started = NULL, \
+const MARK_RUNNING: &str = "UPDATE exec_runs SET status = 'running', pid = $2, pid_started = $3, supervisor_pid = $4, \
+     supervisor_started = $5, started_at = $6, updated_at = $6 WHERE id = $1 AND status = 'starting'";
+const REQUEUE: &str = "UPDATE exec_runs SET status = 'queued', attempt = $2, supervisor_pid = NULL, supervisor_started = NULL, \
      pid = NULL, pid_started = NULL, started_at = NULL, updated_at = $3 \
      WHERE id = $1 AND status IN ('starting', 'running')";
 const FINISH: &str = "UPDATE exec_runs SET status = $2, exit_code = $3, signal = $4, error_message = $5, \
-     output_bytes = $6, truncated = $7, keeper_pid = NULL, keeper_started = NULL, finished_at = $8, updated_at = $8 \
+     output_bytes = $6, truncated = $7, supervisor_pid = NULL, supervisor_started = NULL, finished_at = $8, updated_at = $8 \
      WHERE id = $1 AND finished_at IS NULL";
 const REMOVE: &str = "DELETE FROM exec_runs WHERE id = $1 AND finished_at IS NOT NULL";
 
@@ -111,7 +112,7 @@ fn read(row: &Row<'_>) -> Result<Job, StoreError> {
     })
 }
 
-/// The run of this id.
+/// The job of this id.
 ///
 /// # Errors
 /// As the store fails.
@@ -119,7 +120,7 @@ pub fn find(tx: &ReadTx<'_>, id: &JobId) -> Result<Option<Job>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id.to_string()], read)
 }
 
-/// The runs whose last eight digits begin with `digits` and whose ids end in `end`, newest first, at most eight. Both hold
+/// The jobs whose last eight digits begin with `digits` and whose ids end in `end`, newest first, at most eight. Both hold
 /// digits and dashes only.
 ///
 /// # Errors
@@ -128,7 +129,7 @@ pub fn by_short_id(tx: &ReadTx<'_>, digits: &str, end: &str) -> Result<Vec<Job>,
     sql::rows(tx.conn(), BY_SHORT_ID, &[&digits, &end], read)
 }
 
-/// Every run that is starting or running, on any host, in the order of asking.
+/// Every starting or running job, on any host, in spawn order.
 ///
 /// # Errors
 /// As the store fails.
@@ -136,7 +137,7 @@ pub fn active(tx: &ReadTx<'_>) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), ACTIVE, &[], read)
 }
 
-/// How many are starting or running on a host.
+/// The number of starting and running jobs on a host.
 ///
 /// # Errors
 /// As the store fails.
@@ -144,7 +145,7 @@ pub fn count_active(tx: &ReadTx<'_>, host: &str) -> Result<i64, StoreError> {
     Ok(sql::first(tx.conn(), COUNT_ACTIVE, &[&host], |row| Ok(row.get(0)?))?.unwrap_or_default())
 }
 
-/// The first runs that wait, in the order of asking.
+/// The first queued jobs, in spawn order.
 ///
 /// # Errors
 /// As the store fails.
@@ -152,7 +153,7 @@ pub fn queued(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), QUEUED, &[&limit], read)
 }
 
-/// The first run of a host that waits.
+/// The first queued job of a host.
 ///
 /// # Errors
 /// As the store fails.
@@ -160,7 +161,7 @@ pub fn first_queued(tx: &ReadTx<'_>, host: &str) -> Result<Option<Job>, StoreErr
     sql::first(tx.conn(), FIRST_QUEUED, &[&host], read)
 }
 
-/// The first run of a host that waits for nobody of its queue.
+/// The first queued job of a host whose queue has no active job.
 ///
 /// # Errors
 /// As the store fails.
@@ -168,7 +169,7 @@ pub fn next_startable(tx: &ReadTx<'_>, host: &str) -> Result<Option<Job>, StoreE
     sql::first(tx.conn(), NEXT, &[&host], read)
 }
 
-/// The newest runs, newest first; of one session, when it is named.
+/// The newest jobs, newest first; of one session, if given.
 ///
 /// # Errors
 /// As the store fails.
@@ -179,7 +180,7 @@ pub fn newest(tx: &ReadTx<'_>, session: Option<&SessionId>, limit: i64) -> Resul
     }
 }
 
-/// Every final run, the one that ended first at the front.
+/// Every final job, by end time.
 ///
 /// # Errors
 /// As the store fails.
@@ -187,7 +188,7 @@ pub fn finished(tx: &ReadTx<'_>) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), FINISHED, &[], read)
 }
 
-/// Every final run with its end and the bytes of its output that are kept at most, the one that ended first at the front.
+/// Every final job with its end time and the maximum size of its stored output in bytes, by end time.
 ///
 /// # Errors
 /// As the store fails.
@@ -198,7 +199,7 @@ pub fn finished_sizes(tx: &ReadTx<'_>) -> Result<Vec<(JobId, Timestamp, i64)>, S
     })
 }
 
-/// How many runs are final, and when the first of them ended.
+/// The number of final jobs, and the earliest end time.
 ///
 /// # Errors
 /// As the store fails.
@@ -208,7 +209,7 @@ pub fn count_finished(tx: &ReadTx<'_>) -> Result<(i64, Option<Timestamp>), Store
     Ok((count, first))
 }
 
-/// The id and status of every run.
+/// The id and status of every job.
 ///
 /// # Errors
 /// As the store fails.
@@ -219,7 +220,7 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<(JobId, JobStatus)>, StoreError> {
     })
 }
 
-/// Queues a run; the store gives its place and its times.
+/// Inserts a queued job; the store sets its sequence number and times.
 ///
 /// # Errors
 /// As the store fails.
@@ -256,10 +257,10 @@ pub fn insert(tx: &WriteTx<'_>, run: Job) -> Result<Job, StoreError> {
     })
 }
 
-/// A process as two columns hold it: pid, and start time in the kernel's ticks since boot.
+/// A process as its two columns: pid, and start time in kernel ticks since boot.
 pub type PidAndStart = (i64, i64);
 
-/// Takes a queued run to begin it, kept by `keeper` on `host` in `boot`. `false` when it is not queued any more.
+/// Marks a queued job as starting under `supervisor`, on `host` since `boot`. `false` if it is no longer queued.
 ///
 /// # Errors
 /// As the store fails.
@@ -268,22 +269,24 @@ pub fn mark_starting(
     id: &JobId,
     host: &str,
     boot: &str,
-    keeper: PidAndStart,
+    supervisor: PidAndStart,
 ) -> Result<bool, StoreError> {
-    let values: &[&dyn rusqlite::ToSql] = &[&id.to_string(), &host, &boot, &keeper.0, &keeper.1, &tx.now().millis()];
+    let values: &[&dyn rusqlite::ToSql] =
+        &[&id.to_string(), &host, &boot, &supervisor.0, &supervisor.1, &tx.now().millis()];
     Ok(sql::execute(tx.conn(), MARK_STARTING, values)? == 1)
 }
 
-/// Says who looks after an active run from now on. `false` when it is not active.
+/// Sets the supervisor of an active job. `false` if it is not active.
 ///
 /// # Errors
 /// As the store fails.
-pub fn set_supervisor(tx: &WriteTx<'_>, id: &JobId, keeper: PidAndStart) -> Result<bool, StoreError> {
-    Ok(sql::execute(tx.conn(), SET_SUPERVISOR, &[&id.to_string(), &keeper.0, &keeper.1, &tx.now().millis()])? == 1)
+pub fn set_supervisor(tx: &WriteTx<'_>, id: &JobId, supervisor: PidAndStart) -> Result<bool, StoreError> {
+    Ok(sql::execute(tx.conn(), SET_SUPERVISOR, &[&id.to_string(), &supervisor.0, &supervisor.1, &tx.now().millis()])?
+        == 1)
 }
 
-/// Writes down the root process of a run that is starting, before that process does anything. `false` when it is not
-/// starting.
+/// Marks a starting job as running with its root process, before that process executes the command. `false` if the job is
+/// not starting.
 ///
 /// # Errors
 /// As the store fails.
@@ -291,14 +294,14 @@ pub fn mark_running(
     tx: &WriteTx<'_>,
     id: &JobId,
     process: PidAndStart,
-    keeper: PidAndStart,
+    supervisor: PidAndStart,
 ) -> Result<bool, StoreError> {
     let values: &[&dyn rusqlite::ToSql] =
-        &[&id.to_string(), &process.0, &process.1, &keeper.0, &keeper.1, &tx.now().millis()];
+        &[&id.to_string(), &process.0, &process.1, &supervisor.0, &supervisor.1, &tx.now().millis()];
     Ok(sql::execute(tx.conn(), MARK_RUNNING, values)? == 1)
 }
 
-/// Puts an active run back into its queue, where its place is as before. `false` when it is not active.
+/// Requeues an active job at its old position. `false` if it is not active.
 ///
 /// # Errors
 /// As the store fails.
@@ -306,7 +309,7 @@ pub fn requeue(tx: &WriteTx<'_>, id: &JobId, attempt: i64) -> Result<bool, Store
     Ok(sql::execute(tx.conn(), REQUEUE, &[&id.to_string(), &attempt, &tx.now().millis()])? == 1)
 }
 
-/// Ends a run. `false` when it is final already; it then stays as it is.
+/// Sets the final status of a job. `false` if it is final already; it is left as it is.
 ///
 /// # Errors
 /// As the store fails.
@@ -330,7 +333,7 @@ pub fn finish(
     Ok(sql::execute(tx.conn(), FINISH, values)? == 1)
 }
 
-/// Forgets a final run. `false` when it is not final, or not there.
+/// Deletes a final job. `false` if it is not final or does not exist.
 ///
 /// # Errors
 /// As the store fails.

@@ -68,7 +68,7 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Lane>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
 }
 
-/// Writes a lane whole, new or changed.
+/// Inserts or replaces a lane.
 ///
 /// # Errors
 /// As the store fails.
@@ -94,21 +94,21 @@ pub fn upsert(tx: &WriteTx<'_>, lane: &Lane) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Takes a lane out; nothing may point at it any more.
+/// Deletes an unused lane.
 ///
 /// # Errors
-/// As the store fails, also when something points at it.
+/// As the store fails, also if the lane is in use.
 pub fn delete(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
     sql::execute(tx.conn(), DELETE, &[&name.as_str()])?;
     Ok(())
 }
 
-/// What points at a lane, as counts.
+/// The numbers of rows that refer to a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaneUsage {
-    /// Tasks that somebody holds in it.
+    /// Claimed tasks.
     pub claimed_tasks: i64,
-    /// Sessions that are attached to it.
+    /// Live sessions.
     pub live_sessions: i64,
     /// Tasks of any state.
     pub tasks: i64,
@@ -116,11 +116,11 @@ pub struct LaneUsage {
     pub sessions: i64,
     /// Handoffs to it, answered or not.
     pub handoffs: i64,
-    /// Messages to it, settled or not.
+    /// Messages to it, open or not.
     pub messages: i64,
 }
 
-/// What points at a lane.
+/// Counts the rows that refer to a lane.
 ///
 /// # Errors
 /// As the store fails.

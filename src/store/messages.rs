@@ -1,4 +1,5 @@
-//! Messages as rows. What is not settled is found through partial indexes, however many were settled.
+//! Messages as rows. Open messages (queued or offered) are found through partial indexes, so the cost does not depend on the
+//! number of old messages.
 
 use rusqlite::Row;
 
@@ -11,14 +12,14 @@ use crate::{
     env::Timestamp,
 };
 
-/// How long a settled message is kept, in milliseconds: a week.
+/// How long a message is kept after it was acknowledged, expired or withdrawn, in milliseconds: a week.
 const RETENTION_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT id, to_session, to_lane, to_role, priority, source, content, metadata, status, dedup, count, ",
-            "offered_to, offered_until, expires_at, created_at, way, announced_to FROM messages ",
+            "offered_to, offered_until, expires_at, created_at, channel, announced_to FROM messages ",
             $rest
         )
     };
@@ -46,16 +47,16 @@ const ACKNOWLEDGED_BY_DEDUP_KEY: &str = select!(
 );
 const BY_DEDUP_KEY: &str =
     "SELECT id FROM messages INDEXED BY messages_dedup WHERE dedup IS NOT NULL AND dedup = $1 LIMIT 1";
-/// Asked only about a session that nobody knows.
+/// Used only for unregistered sessions.
 const EVER_TO: &str = "SELECT id FROM messages WHERE to_session = $1 LIMIT 1";
 const INSERT: &str = "INSERT INTO messages (to_session, to_lane, to_role, priority, source, content, metadata, status, \
      dedup, count, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 'queued', $8, 1, $9, $10) RETURNING id";
 const UPDATE_REPEAT: &str = "UPDATE messages SET count = $2, priority = $3, expires_at = $4 WHERE id = $1";
 const OFFER: &str =
-    "UPDATE messages SET status = 'offered', offered_to = $2, offered_until = $3, way = $4 WHERE id = $1";
+    "UPDATE messages SET status = 'offered', offered_to = $2, offered_until = $3, channel = $4 WHERE id = $1";
 const EXTEND_OFFER: &str =
     "UPDATE messages SET offered_until = $3 WHERE id = $1 AND status = 'offered' AND offered_until = $2";
-const WITHDRAW_OFFER: &str = "UPDATE messages SET status = 'queued', offered_to = NULL, offered_until = NULL, way = NULL \
+const WITHDRAW_OFFER: &str = "UPDATE messages SET status = 'queued', offered_to = NULL, offered_until = NULL, channel = NULL \
      WHERE id = $1 AND status = 'offered' AND offered_until = $2";
 const MARK_ANNOUNCED: &str =
     "UPDATE messages SET announced_to = coalesce(announced_to || ' ', '') || $2 WHERE id = $1 AND settled_at IS NULL";
@@ -89,13 +90,13 @@ fn read(row: &Row<'_>) -> Result<Message, StoreError> {
         created_at: Timestamp::from_millis(row.get(14)?),
         channel: row
             .get::<_, Option<String>>(15)?
-            .map(|word| sql::parse_value("a way", &word, Channel::parse))
+            .map(|word| sql::parse_value("a channel", &word, Channel::parse))
             .transpose()?,
         announced_to: row.get(16)?,
     })
 }
 
-/// The unsettled messages to one recipient, oldest first.
+/// The open messages to one recipient, oldest first.
 ///
 /// # Errors
 /// As the store fails.
@@ -108,7 +109,7 @@ pub fn open_for(tx: &ReadTx<'_>, to: &Recipient) -> Result<Vec<Message>, StoreEr
     sql::rows(tx.conn(), query, &[&name], read)
 }
 
-/// The messages that were typed into a session and wait for it to go on.
+/// The messages that were typed into a session and are not acknowledged yet.
 ///
 /// # Errors
 /// As the store fails.
@@ -116,7 +117,7 @@ pub fn typed_to(tx: &ReadTx<'_>, session: &SessionId) -> Result<Vec<Message>, St
     sql::rows(tx.conn(), TYPED_TO, &[&session.as_str(), &NEVER_EXPIRES.millis()], read)
 }
 
-/// The unsettled messages that came too late.
+/// The open messages whose time to live is over.
 ///
 /// # Errors
 /// As the store fails.
@@ -124,7 +125,7 @@ pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Message>, StoreErr
     sql::rows(tx.conn(), EXPIRED, &[&now.millis()], read)
 }
 
-/// Whether there is a message under this key, read or not. Those that were read are forgotten after a week.
+/// Whether there is a message with this deduplication key, read or not. Read messages are deleted after a week.
 ///
 /// # Errors
 /// As the store fails.
@@ -140,7 +141,7 @@ pub fn has_any_to(tx: &ReadTx<'_>, session: &SessionId) -> Result<bool, StoreErr
     Ok(sql::first(tx.conn(), EVER_TO, &[&session.as_str()], |_| Ok(()))?.is_some())
 }
 
-/// Queues a message; the store gives its number and time. Forgets some that were settled more than a week ago.
+/// Queues a message; the store gives its number and time. Deletes some messages whose retention is over.
 ///
 /// # Errors
 /// As the store fails, also when its lane is unknown.
@@ -167,7 +168,7 @@ pub fn insert(tx: &WriteTx<'_>, message: Message) -> Result<Message, StoreError>
     Ok(Message { id: id.unwrap_or_default(), created_at: tx.now(), ..message })
 }
 
-/// The recipient as the three columns that hold it.
+/// The recipient as its three columns: session, lane, role.
 #[must_use]
 pub fn recipient_columns(to: &Recipient) -> (Option<&str>, Option<&str>, Option<&str>) {
     match to {
@@ -177,7 +178,7 @@ pub fn recipient_columns(to: &Recipient) -> (Option<&str>, Option<&str>, Option<
     }
 }
 
-/// Writes count, priority and expiry of a message that was sent again.
+/// Writes count, priority and expiry of a repeated message.
 ///
 /// # Errors
 /// As the store fails.
@@ -187,16 +188,16 @@ pub fn update_repeat(tx: &WriteTx<'_>, message: &Message) -> Result<(), StoreErr
     Ok(())
 }
 
-/// Offers a message to a reader until a time, by a way.
+/// Offers a message to a reader over a channel, until a time.
 ///
 /// # Errors
 /// As the store fails.
-pub fn offer(tx: &WriteTx<'_>, id: i64, reader: &str, until: Timestamp, way: Channel) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), OFFER, &[&id, &reader, &until.millis(), &way.as_str()])?;
+pub fn offer(tx: &WriteTx<'_>, id: i64, reader: &str, until: Timestamp, channel: Channel) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), OFFER, &[&id, &reader, &until.millis(), &channel.as_str()])?;
     Ok(())
 }
 
-/// Settles a message: acknowledged by a reader, expired or withdrawn.
+/// Sets the final status of a message: acknowledged by a reader, expired or withdrawn.
 ///
 /// # Errors
 /// As the store fails.
@@ -213,7 +214,7 @@ pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Message>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }
 
-/// The newest message to a session under this key that was acknowledged.
+/// The newest acknowledged message to a session with this deduplication key.
 ///
 /// # Errors
 /// As the store fails.
@@ -221,7 +222,7 @@ pub fn find_acknowledged(tx: &ReadTx<'_>, to: &SessionId, key: &str) -> Result<O
     sql::first(tx.conn(), ACKNOWLEDGED_BY_DEDUP_KEY, &[&key, &to.as_str()], read)
 }
 
-/// Has an offer that stands until `until` stand until another time. Says whether it was still standing.
+/// Extends an offer that expires at `until`. Returns whether the offer still existed.
 ///
 /// # Errors
 /// As the store fails.
@@ -229,7 +230,7 @@ pub fn extend_offer(tx: &WriteTx<'_>, id: i64, until: Timestamp, then: Timestamp
     Ok(sql::execute(tx.conn(), EXTEND_OFFER, &[&id, &until.millis(), &then.millis()])? == 1)
 }
 
-/// Takes back an offer that stands until `until`: the message waits again. Says whether it was still standing.
+/// Withdraws an offer that expires at `until`: the message is queued again. Returns whether the offer still existed.
 ///
 /// # Errors
 /// As the store fails.
@@ -237,7 +238,7 @@ pub fn withdraw_offer(tx: &WriteTx<'_>, id: i64, until: Timestamp) -> Result<boo
     Ok(sql::execute(tx.conn(), WITHDRAW_OFFER, &[&id, &until.millis()])? == 1)
 }
 
-/// Notes that a session was told of a message that is too long for the way to it.
+/// Records that a session got an announcement of a message that is too long for its channel.
 ///
 /// # Errors
 /// As the store fails.
@@ -246,7 +247,7 @@ pub fn mark_announced(tx: &WriteTx<'_>, id: i64, to: &SessionId) -> Result<(), S
     Ok(())
 }
 
-/// The newest messages, oldest first: to one session or to anybody, those that are not settled or all that are kept.
+/// The newest messages, oldest first: to one session or to all recipients, only open messages or all that are kept.
 ///
 /// # Errors
 /// As the store fails.

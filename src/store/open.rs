@@ -1,4 +1,4 @@
-//! Opening a store: what may be opened, by how many at once, and how a new one comes to be.
+//! Opening and creating a store: checks of the file, locks against concurrent creation, connection settings.
 
 use std::{
     fs, io,
@@ -21,12 +21,12 @@ use crate::{
     os::{files, lock::FileLock, user},
 };
 
-/// How large the log may grow before a writer that closes writes it back, in bytes.
+/// The size of the WAL in bytes above which a closing writer writes it back.
 const MAX_WAL_BYTES: u64 = 1 << 20;
 
-/// An older SQLite can lose frames of its log.
+/// The oldest supported SQLite: older ones can lose WAL frames.
 const OLDEST_SQLITE: (i32, &str) = (3_051_003, "3.51.3");
-/// What every SQLite file begins with, and the length of its smallest page: SQLite takes a shorter file for a new one.
+/// The header of every SQLite file, and the smallest page size: SQLite takes a shorter file for a new one.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 const HEADER_BYTES: u64 = 512;
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
@@ -34,10 +34,10 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const NETWORK_FILE_SYSTEMS: &[(i64, &str)] =
     &[(0x6969, "NFS"), (0x517B, "SMB"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "SMB2"), (0x0102_1997, "9P")];
 
-/// Whether there is no store at this path. A log without its store is damage, not absence: SQLite would pour it into a
-/// new file.
+/// Whether there is no store at this path. A WAL without its store is damage, not absence: SQLite would apply it to a new
+/// file.
 ///
-/// Links are refused: a cloned repository may bring one that leads anywhere.
+/// Links are refused: a cloned repository may contain one with any target.
 pub(super) fn is_absent(path: &Path) -> Result<bool, StoreError> {
     let link = |path: &Path| StoreError::Foreign { path: path.to_path_buf(), why: "it is a symbolic link".into() };
     if let Some(dir) = path.parent().filter(|dir| is_state_dir(dir))
@@ -49,7 +49,7 @@ pub(super) fn is_absent(path: &Path) -> Result<bool, StoreError> {
         Ok(found) if found.is_symlink() => Err(link(path)),
         Ok(_) => Ok(false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => match wal_size(path) {
-            // Another process may have made the store, and written to its log, between the two looks.
+            // Another process may have made the store, and written to its log, between the two checks.
             Some(_) if path.is_file() => Ok(false),
             Some(size) if size > 0 => Err(StoreError::Damaged {
                 path: Some(path.to_path_buf()),
@@ -61,17 +61,17 @@ pub(super) fn is_absent(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Whether this is a project's own `.fairway`, and no directory that somebody chose.
+/// Whether this is a project's own `.fairway`, not a directory that `FAIRWAY_DB` names.
 fn is_state_dir(dir: &Path) -> bool {
     dir.file_name().is_some_and(|name| name == STATE_DIR)
 }
 
-/// The size of the store's log in bytes, when there is one.
+/// The size of the store's WAL in bytes, if there is one.
 pub(super) fn wal_size(path: &Path) -> Option<u64> {
     fs::metadata(sibling_path(path, "-wal")).ok().map(|found| found.len())
 }
 
-/// Which file lies at a path, by device and number.
+/// The identity of the file at a path: device and inode number.
 pub(super) fn file_identity(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
@@ -84,10 +84,10 @@ pub(super) fn in_memory() -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
-/// Makes a store, under a lock and as a draft that is renamed when it is whole: who finds the file finds a good one.
+/// Creates a store under a lock, as a draft that is renamed when complete: no process sees an incomplete file.
 pub(super) fn create(path: &Path, schema: &Schema) -> Result<(), StoreError> {
     let _held = lock_for_create(path)?;
-    // Another process may have made it while this one waited.
+    // Another process may have created it while this one waited.
     if !is_absent(path)? {
         return Ok(());
     }
@@ -107,10 +107,10 @@ pub(super) fn create(path: &Path, schema: &Schema) -> Result<(), StoreError> {
     })
 }
 
-/// The lock of whoever makes a store or takes its place, in a directory that is there.
+/// Locks the creation and replacement of a store. Creates its directory.
 pub(super) fn lock_for_create(path: &Path) -> Result<FileLock, StoreError> {
     let dir = path.parent().unwrap_or_else(|| Path::new("/"));
-    // A directory that `FAIRWAY_DB` names may be anybody's: it is made when missing, and else left as it is.
+    // A directory that `FAIRWAY_DB` names may be shared: it is created if missing, and its mode is left alone.
     if is_state_dir(dir) || !dir.exists() {
         files::private_dir(dir).map_err(|error| StoreError::io(dir.display().to_string(), error))?;
     }
@@ -120,11 +120,11 @@ pub(super) fn lock_for_create(path: &Path) -> Result<FileLock, StoreError> {
     held.ok_or(StoreError::Busy)
 }
 
-/// Renames a closed draft to the store's name, for good: who finds the file finds all of it, also after a power cut.
+/// Renames a closed draft to the store's name, durably: the file is complete even after a power failure.
 pub(super) fn install_draft(draft: &Path, path: &Path) -> Result<(), StoreError> {
     let io = |error| StoreError::io(path.display().to_string(), error);
     fs::File::open(draft).and_then(|file| file.sync_all()).map_err(io)?;
-    // The log of an earlier store must not meet the new file.
+    // The WAL of an earlier store must not be applied to the new file.
     for suffix in ["-wal", "-shm"] {
         remove_if_exists(&sibling_path(path, suffix))?;
     }
@@ -132,7 +132,7 @@ pub(super) fn install_draft(draft: &Path, path: &Path) -> Result<(), StoreError>
     files::sync_parent_dir(path).map_err(io)
 }
 
-/// Removes a database file and what SQLite keeps beside it.
+/// Removes a database file and SQLite's files beside it.
 pub(super) fn remove_database_files(path: &Path) -> Result<(), StoreError> {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         remove_if_exists(&sibling_path(path, suffix))?;
@@ -147,7 +147,7 @@ fn remove_if_exists(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Opens a store that is there, after a look at what it is.
+/// Checks and opens an existing store, and migrates an older one.
 pub(super) fn open_existing(path: &Path, schema: &Schema) -> Result<Connection, StoreError> {
     reject_foreign(path)?;
     let conn = open_checked(path, schema).map_err(|error| error.with_path(path))?;
@@ -165,12 +165,12 @@ pub(super) fn open_checked(path: &Path, schema: &Schema) -> Result<Connection, S
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_prepared_statement_cache_capacity(64);
-    // The only pragma that has no other way in.
+    // SQLite has no other interface for this setting.
     conn.pragma_update(None, "synchronous", schema.synchronous)?;
     Ok(conn)
 }
 
-/// The schema version of a file that is ours.
+/// The schema version of a Fairway file.
 pub(super) fn schema_version(conn: &Connection, path: &Path, schema: &Schema) -> Result<i64, StoreError> {
     let read = |name: &str| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, version) = (read("application_id")?, read("user_version")?);
@@ -188,7 +188,7 @@ pub(super) fn schema_version(conn: &Connection, path: &Path, schema: &Schema) ->
     Ok(version)
 }
 
-/// Migrates an older store: lock, look again, migrate.
+/// Migrates an older store: lock, check the version again, migrate.
 fn upgrade(path: &Path, schema: &Schema) -> Result<Connection, StoreError> {
     let lock = FileLock::acquire_within(&sibling_path(path, "-init"), LOCK_TIMEOUT)?;
     if lock.is_none() {
@@ -201,7 +201,7 @@ fn upgrade(path: &Path, schema: &Schema) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
-/// Refuses, before SQLite touches it, what cannot be a store of ours. The bytes stay as they are.
+/// Refuses a file that cannot be the user's store, before SQLite opens and changes it.
 fn reject_foreign(path: &Path) -> Result<(), StoreError> {
     let found = fs::metadata(path).map_err(|error| StoreError::io(path.display().to_string(), error))?;
     if found.uid() != user::uid() {
@@ -211,7 +211,7 @@ fn reject_foreign(path: &Path) -> Result<(), StoreError> {
     reject_network_file_system(path)
 }
 
-/// Refuses what is no whole SQLite file.
+/// Refuses a file that is not a complete SQLite database.
 pub(super) fn check_file_format(path: &Path) -> Result<(), StoreError> {
     let io = |error| StoreError::io(path.display().to_string(), error);
     let foreign = |why: &str| StoreError::Foreign { path: path.to_path_buf(), why: why.into() };
@@ -230,15 +230,15 @@ pub(super) fn check_file_format(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Files whose heads were read, by device and number. They stay open as long as this process lives: closing one would take
-/// away every lock that SQLite has on that file in this process, since those belong to the process; another one that closes
-/// the store would then think itself the last, and remove a log that is still written to.
+/// Files whose headers were read. They stay open for the life of this process: POSIX locks belong to the process, so closing
+/// any descriptor releases SQLite's locks on the file. Another process that closes the store would then think it is the
+/// last one, and remove a WAL that is in use.
 static OPENED_FILES: Mutex<Vec<OpenedFile>> = Mutex::new(Vec::new());
 
-/// A file by device and number.
+/// A file by device and inode number.
 type OpenedFile = ((u64, u64), Arc<fs::File>);
 
-/// The beginning of the file, and after that its length.
+/// The header of the file, and its length in bytes.
 fn read_header(path: &Path) -> io::Result<(Vec<u8>, u64)> {
     let file = open_permanently(path)?;
     let (mut head, most) = (vec![0; usize::try_from(HEADER_BYTES).unwrap_or_default()], file.metadata()?.len());
@@ -260,7 +260,7 @@ fn open_permanently(path: &Path) -> io::Result<Arc<fs::File>> {
     Ok(file)
 }
 
-/// The length in bytes that the file's head states.
+/// The length in bytes that the file's header states.
 fn stated_length(head: &[u8]) -> u64 {
     let number = |from: usize, to: usize| {
         head.get(from..to).unwrap_or_default().iter().fold(0, |number: u64, byte| number << 8 | u64::from(*byte))
@@ -272,9 +272,8 @@ fn stated_length(head: &[u8]) -> u64 {
     page * number(28, 32)
 }
 
-/// Whether a file that is shorter than its head states is cut. SQLite reads the missing rest of a page as zeroes. While
-/// there is a log, the rest may be on its way; and since another process may write it back and remove it at this very
-/// moment, the same must be seen twice.
+/// Whether a file that is shorter than its header states is truncated. SQLite reads the missing rest as zeroes. While there
+/// is a WAL, the rest may be in it. Another process may write the WAL back at any time, so two equal reads are required.
 fn is_truncated(path: &Path) -> io::Result<bool> {
     let look = || -> io::Result<Option<(Vec<u8>, u64)>> {
         let before = wal_size(path).unwrap_or(0);
@@ -295,14 +294,14 @@ fn reject_network_file_system(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Decides, before a connection is closed, whether closing writes the log back into the file. That costs a millisecond, so
-/// it waits until the log has grown; and a process that found a log leaves it as it was when it only read.
+/// Decides, before a connection is closed, whether closing writes the WAL back. That costs a millisecond, so a writer does it
+/// only when the WAL is large. A reader leaves an existing WAL as it was.
 pub(super) fn prepare_close(conn: &Connection, path: &Path, wal_was_there: bool) {
     let small = wal_size(path).is_none_or(|size| size < MAX_WAL_BYTES);
     let wrote = conn.total_changes() > 0;
     let keep_log = if wrote { small } else { wal_was_there };
     if keep_log {
-        // When this fails the log is written back as usual: slower, as safe.
+        // If this fails, the WAL is written back: slower, but safe.
         let _ = conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
     }
 }
@@ -314,7 +313,7 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
         return Err(StoreError::OldSqlite { found: rusqlite::version().into(), needed });
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    // NOFOLLOW refuses links anywhere in the path, and a project may well lie behind one: resolve the directory first.
+    // NOFOLLOW refuses links anywhere in the path, but a project may be behind one: resolve the directory first.
     let dir = path.parent().and_then(|dir| dir.canonicalize().ok());
     let resolved = dir.zip(path.file_name()).map_or_else(|| path.to_path_buf(), |(dir, name)| dir.join(name));
     Ok(Connection::open_with_flags(resolved, flags)?)

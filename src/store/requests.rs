@@ -1,28 +1,28 @@
-//! Answers to `--request-id`, as rows: a repeat after an unknown outcome has one effect and gets the first answer.
+//! Idempotency keys as rows: the fingerprint and answer of each `--request-id`, and open intents.
 
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::env::Timestamp;
 
-/// How long an answer is remembered, in milliseconds: a week.
+/// How long a request is kept, in milliseconds: a week.
 const RETENTION_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
-/// What is known of a request.
+/// A stored request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredResponse {
-    /// The digest of the command's words.
+    /// The fingerprint of the command.
     pub fingerprint: String,
-    /// The answer, as JSON text; `None` while only the intention is written.
+    /// The answer, as JSON text; `None` for an intent without an answer.
     pub answer: Option<String>,
 }
 
-/// An intention that nothing has answered.
+/// An intent without an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenIntent {
     /// The request's id.
     pub id: String,
-    /// The digest of its words, or what was intended.
+    /// The fingerprint of the command, or the plan of a worktree.
     pub fingerprint: String,
-    /// Since when.
+    /// The time of the intent.
     pub since: Timestamp,
 }
 
@@ -34,7 +34,7 @@ const DELETE_OLD: &str = "DELETE FROM requests WHERE created_at < $1";
 const DELETE_OPEN: &str = "DELETE FROM requests WHERE id = $1 AND answer IS NULL";
 const DELETE: &str = "DELETE FROM requests WHERE id = $1";
 
-/// What is known of this request.
+/// The stored request of this id.
 ///
 /// # Errors
 /// As the store fails.
@@ -42,7 +42,7 @@ pub fn find(tx: &ReadTx<'_>, id: &str) -> Result<Option<StoredResponse>, StoreEr
     sql::first(tx.conn(), FIND, &[&id], |row| Ok(StoredResponse { fingerprint: row.get(0)?, answer: row.get(1)? }))
 }
 
-/// The intentions that nothing has answered, oldest first.
+/// The intents without an answer, oldest first.
 ///
 /// # Errors
 /// As the store fails.
@@ -52,17 +52,17 @@ pub fn open_intents(tx: &ReadTx<'_>) -> Result<Vec<OpenIntent>, StoreError> {
     })
 }
 
-/// Writes an intention (`answer` is `None`) or an answer, and forgets what is older than a week.
+/// Writes an intent (`answer` is `None`) or an answer. Deletes requests older than a week.
 ///
 /// # Errors
 /// As the store fails.
-pub fn upsert(tx: &WriteTx<'_>, id: &str, words: &str, answer: Option<&str>) -> Result<(), StoreError> {
+pub fn upsert(tx: &WriteTx<'_>, id: &str, fingerprint: &str, answer: Option<&str>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), DELETE_OLD, &[&(tx.now().millis() - RETENTION_MS)])?;
-    sql::execute(tx.conn(), UPSERT, &[&id, &words, &answer, &tx.now().millis()])?;
+    sql::execute(tx.conn(), UPSERT, &[&id, &fingerprint, &answer, &tx.now().millis()])?;
     Ok(())
 }
 
-/// Takes an intention back: what it was for did not come about, so a repeat may try again.
+/// Deletes an intent without an answer: it had no effect, so a repeat may try again.
 ///
 /// # Errors
 /// As the store fails.
@@ -71,7 +71,7 @@ pub fn delete_open(tx: &WriteTx<'_>, id: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Forgets a request, whatever it was answered with: what it was for failed and was taken back.
+/// Deletes a request with its answer, after its effect was undone.
 ///
 /// # Errors
 /// As the store fails.

@@ -1,5 +1,4 @@
-//! Reviews as rows. A task has at most one that is asked for and not given in a domain, so that numbers tell the order
-//! of verdicts in it.
+//! Reviews as rows. A task has at most one open request in a domain, so the order of ids is the order of verdicts.
 
 use rusqlite::Row;
 
@@ -37,7 +36,7 @@ fn read(row: &Row<'_>) -> Result<Review, StoreError> {
     })
 }
 
-/// Writes a review whole, as of now: a new one, or over the request `asked` that it answers.
+/// Inserts a review as of now, or replaces the open request `asked`.
 ///
 /// # Errors
 /// As the store fails.

@@ -1,27 +1,27 @@
-//! The schema and how a store comes to it.
+//! The schemas of the store and the output store, and their migrations.
 
 use refinery::{Migration, Runner};
 use rusqlite::Connection;
 
 use super::StoreError;
 
-/// What a file of ours holds.
+/// The schema of one file.
 #[derive(Debug)]
 pub(super) struct Schema {
     /// Written into the file's header by the first migration.
     pub application_id: i64,
     /// The newest version that this binary knows; each migration sets it as the file's `user_version`.
     pub newest: i64,
-    /// What a commit survives: `FULL` a power cut, `NORMAL` the end of every process.
+    /// The durability of a commit: `FULL` survives a power failure, `NORMAL` the end of every process.
     pub synchronous: &'static str,
     migrations: &'static [(&'static str, &'static str)],
 }
 
-/// The state: "FAIR".
+/// The store: "FAIR".
 pub(super) const STATE: Schema =
-    Schema { application_id: 1_178_683_730, newest: 4, synchronous: "FULL", migrations: MIGRATIONS };
+    Schema { application_id: 1_178_683_730, newest: 5, synchronous: "FULL", migrations: MIGRATIONS };
 
-/// What background runs printed: "FAIO".
+/// The output store: "FAIO".
 pub(super) const OUTPUT: Schema =
     Schema { application_id: 1_178_683_727, newest: 1, synchronous: "NORMAL", migrations: OUTPUT_MIGRATIONS };
 
@@ -31,11 +31,12 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V2__multiplexer_server", include_str!("../../migrations/V2__multiplexer_server.sql")),
     ("V3__background_runs", include_str!("../../migrations/V3__background_runs.sql")),
     ("V4__worker_api", include_str!("../../migrations/V4__worker_api.sql")),
+    ("V5__plain_names", include_str!("../../migrations/V5__plain_names.sql")),
 ];
 const OUTPUT_MIGRATIONS: &[(&str, &str)] =
     &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];
 
-/// Brings a store up to date, all missing migrations in one transaction.
+/// Runs all missing migrations in one transaction.
 pub(super) fn migrate(conn: &mut Connection, schema: &Schema) -> Result<(), StoreError> {
     let migrations =
         schema.migrations.iter().map(|(name, sql)| Migration::unapplied(name, sql)).collect::<Result<Vec<_>, _>>()?;

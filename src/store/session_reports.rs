@@ -1,24 +1,24 @@
-//! What the runtimes of sessions have reported so far, as rows. A session's row is made with its first report.
+//! Reports of sessions' runtimes as rows, one for each session. The first report creates the row.
 
 use rusqlite::Row;
 
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{domain::SessionId, env::Timestamp};
 
-/// What is known from a session's reports, beside what the session itself shows.
+/// The facts from a session's reports that the session's own row does not hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionReports {
-    /// The moment of the newest lifecycle report.
+    /// The time of the newest lifecycle report.
     pub lifecycle_at: Option<Timestamp>,
-    /// When a hook of its provider last called.
+    /// The time of the last call of a provider's hook.
     pub last_hook_at: Option<Timestamp>,
-    /// Since when it is known that its context is nearly full.
+    /// The time since which its context is nearly full.
     pub context_full_since: Option<Timestamp>,
-    /// What its newest heartbeat says is wrong.
+    /// The error of its newest heartbeat.
     pub error: Option<String>,
-    /// The provider's own record of the session.
+    /// The path of the provider's transcript.
     pub usage_path: Option<String>,
-    /// How much of that was read for usage, in bytes.
+    /// The offset in bytes up to which the transcript was read.
     pub usage_offset: i64,
 }
 
@@ -47,7 +47,7 @@ fn read(row: &Row<'_>) -> Result<SessionReports, StoreError> {
     })
 }
 
-/// What a session has reported; nothing when it has not.
+/// The reports of a session; empty if there are none.
 ///
 /// # Errors
 /// As the store fails.
@@ -55,7 +55,7 @@ pub fn find(tx: &ReadTx<'_>, session: &SessionId) -> Result<SessionReports, Stor
     Ok(sql::first(tx.conn(), ONE, &[&session.as_str()], read)?.unwrap_or_default())
 }
 
-/// Notes the moment of the newest lifecycle report.
+/// Sets the time of the newest lifecycle report.
 ///
 /// # Errors
 /// As the store fails.
@@ -64,7 +64,7 @@ pub fn set_lifecycle_at(tx: &WriteTx<'_>, session: &SessionId, at: Timestamp) ->
     Ok(())
 }
 
-/// Notes that a hook of the session's provider calls now.
+/// Records a call of the provider's hook now.
 ///
 /// # Errors
 /// As the store fails.
@@ -73,7 +73,7 @@ pub fn touch_hook(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Notes since when a session's context is nearly full; `None` when it is not any more.
+/// Sets the time since which a session's context is nearly full; `None` if it no longer is.
 ///
 /// # Errors
 /// As the store fails.
@@ -86,17 +86,17 @@ pub fn set_context_full_since(
     Ok(())
 }
 
-/// Notes what a session says is wrong with it; `None` when nothing is.
+/// Sets the error that a session reports; `None` for no error.
 ///
 /// # Errors
 /// As the store fails.
-pub fn set_error(tx: &WriteTx<'_>, session: &SessionId, words: Option<&str>) -> Result<(), StoreError> {
-    sql::execute(tx.conn(), ERROR, &[&session.as_str(), &words])?;
+pub fn set_error(tx: &WriteTx<'_>, session: &SessionId, error: Option<&str>) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), ERROR, &[&session.as_str(), &error])?;
     Ok(())
 }
 
-/// Notes how much of the provider's own record of a session was read for usage, in bytes. Written in the transaction of the
-/// rows that came from there, so that none is lost or counted twice.
+/// Sets the transcript and the offset in bytes up to which it was read. To be written in the transaction of the rows from
+/// there, so that none is lost or counted twice.
 ///
 /// # Errors
 /// As the store fails.

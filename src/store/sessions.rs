@@ -118,7 +118,7 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
 }
 
-/// The session, not final, that a provider knows under its own id.
+/// The live session with a provider's own session id.
 ///
 /// # Errors
 /// As the store fails.
@@ -126,7 +126,7 @@ pub fn by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> Result<
     sql::first(tx.conn(), BY_EXTERNAL, &[&provider.as_str(), &external], read)
 }
 
-/// The session that a provider knew under its own id and that ended last.
+/// The last ended session with a provider's own session id.
 ///
 /// # Errors
 /// As the store fails.
@@ -134,7 +134,7 @@ pub fn ended_by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> R
     sql::first(tx.conn(), ENDED_BY_EXTERNAL, &[&provider.as_str(), &external], read)
 }
 
-/// Where a session can be found from outside.
+/// The endpoint of a session in its backend.
 #[derive(Debug, Clone, Copy)]
 pub struct Endpoint<'a> {
     /// The host and pid namespace.
@@ -143,13 +143,13 @@ pub struct Endpoint<'a> {
     pub backend: &'a str,
     /// The multiplexer's socket.
     pub socket: Option<&'a str>,
-    /// The pane; it goes before the name.
+    /// The pane; it has precedence over the name.
     pub pane: Option<&'a str>,
     /// The name in the backend.
     pub name: Option<&'a str>,
 }
 
-/// The sessions, not final, at an endpoint: those in its pane, or when it has none those of its name.
+/// The live sessions at an endpoint: those in its pane, or without a pane those of its name.
 ///
 /// # Errors
 /// As the store fails.
@@ -157,7 +157,7 @@ pub fn by_endpoint(tx: &ReadTx<'_>, at: &Endpoint<'_>) -> Result<Vec<Session>, S
     sql::rows(tx.conn(), BY_ENDPOINT, &[&at.host, &at.backend, &at.socket, &at.pane, &at.name], read)
 }
 
-/// The session of this run, final or not.
+/// The session of a session run, final or not.
 ///
 /// # Errors
 /// As the store fails.
@@ -174,8 +174,8 @@ pub fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Writes a session whole, if its row still has the version that was read. Says whether it had: whoever marked it from
-/// an older look must look again.
+/// Writes all columns of a session if its row still has the version that was read. Returns whether it had; otherwise the
+/// caller must read it again.
 ///
 /// # Errors
 /// As the store fails.
@@ -227,7 +227,7 @@ fn write(tx: &WriteTx<'_>, statement: &str, session: &Session) -> Result<usize, 
     )
 }
 
-/// Notes a sign of life of a session that is not final.
+/// Records a heartbeat of a live session.
 ///
 /// # Errors
 /// As the store fails.
@@ -238,7 +238,7 @@ pub fn touch(tx: &WriteTx<'_>, id: &SessionId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Ids near an unknown one: those that share its first letters.
+/// Ids similar to an unknown one: those with the same first characters.
 ///
 /// # Errors
 /// As the store fails.

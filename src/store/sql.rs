@@ -1,4 +1,4 @@
-//! Statements: numbered parameters bound by name, so that the same SQL can stand behind another engine.
+//! Statements with numbered parameters that are bound by name, so that the SQL text is portable to other engines.
 
 use rusqlite::{Connection, Row, Statement, ToSql};
 
@@ -6,7 +6,7 @@ use super::StoreError;
 
 fn bind(statement: &mut Statement<'_>, values: &[&dyn ToSql]) -> Result<(), StoreError> {
     for (place, value) in values.iter().enumerate() {
-        // SQLite numbers `$n` by appearance; the name says what is meant. A value that is not used is not bound.
+        // SQLite numbers `$n` by appearance, so the parameter is bound by name. An unused value is not bound.
         if let Some(index) = statement.parameter_index(&format!("${}", place + 1))? {
             statement.raw_bind_parameter(index, value)?;
         }
@@ -14,7 +14,7 @@ fn bind(statement: &mut Statement<'_>, values: &[&dyn ToSql]) -> Result<(), Stor
     Ok(())
 }
 
-/// Runs a statement that returns nothing; answers how many rows it changed.
+/// Runs a statement that returns no rows; returns the number of changed rows.
 pub(super) fn execute(conn: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<usize, StoreError> {
     let mut statement = conn.prepare_cached(sql)?;
     bind(&mut statement, values)?;
@@ -36,7 +36,7 @@ pub(super) fn rows<T>(
     Ok(found)
 }
 
-/// Hands over row after row until `see` answers `false`.
+/// Passes the rows to `see`, in order, until `see` returns `false`.
 pub(super) fn for_each(
     conn: &Connection,
     sql: &str,
@@ -67,7 +67,7 @@ pub(super) fn first<T>(
     rows.next()?.map(read).transpose()
 }
 
-/// A word of a closed set, as it came from the store.
+/// Parses a stored value of a closed set.
 pub(super) fn parse_value<T>(
     what: &'static str,
     text: &str,
@@ -76,7 +76,7 @@ pub(super) fn parse_value<T>(
     parse(text).ok_or_else(|| StoreError::Unreadable { what, value: text.chars().take(64).collect() })
 }
 
-/// An id as it came from the store.
+/// Parses a stored id.
 pub(super) fn parse_id<T, E>(
     what: &'static str,
     text: &str,
@@ -85,7 +85,7 @@ pub(super) fn parse_id<T, E>(
     parse_value(what, text, |text| parse(text).ok())
 }
 
-/// An id that may be absent.
+/// Parses a stored id that may be null.
 pub(super) fn parse_optional_id<T, E>(
     what: &'static str,
     text: Option<String>,

@@ -16,7 +16,7 @@ use crate::{
     env::Timestamp,
 };
 
-/// Separates the items of a list in one column; text at the door holds no control characters.
+/// Separates the items of a list in one column. Input validation excludes control characters.
 const ITEM_SEPARATOR: &str = "\u{1f}";
 /// Separates the two halves of an item.
 const FIELD_SEPARATOR: &str = "\u{1e}";
@@ -100,7 +100,7 @@ fn read(row: &Row<'_>) -> Result<Task, StoreError> {
         })
         .map(|(name, command)| Ok(Check { name: sql::parse_id("a check's name", &name, Label::parse)?, command }))
         .collect::<Result<_, StoreError>>()?;
-    let words = TaskFields {
+    let fields = TaskFields {
         title: row.get(1)?,
         body: row.get(2)?,
         role: sql::parse_optional_id("a role", row.get(4)?, Role::parse)?,
@@ -145,7 +145,7 @@ fn read(row: &Row<'_>) -> Result<Task, StoreError> {
     };
     Ok(Task {
         id,
-        fields: words,
+        fields,
         state,
         epoch,
         open_deps: row.get(19)?,
@@ -172,7 +172,7 @@ pub fn exists(tx: &ReadTx<'_>, id: &TaskId) -> Result<bool, StoreError> {
     Ok(sql::first(tx.conn(), EXISTS, &[&id.as_str()], |_| Ok(()))?.is_some())
 }
 
-/// What a task depends on, by id; nothing when it is not here.
+/// The dependencies of a task, by id; empty for an unknown task.
 ///
 /// # Errors
 /// As the store fails.
@@ -181,7 +181,7 @@ pub fn dependencies(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<TaskId>, StoreEr
     sql::rows(tx.conn(), DEPENDENCIES, &[&id.as_str()], read)
 }
 
-/// The task that this one is a part of.
+/// The parent of a task.
 ///
 /// # Errors
 /// As the store fails.
@@ -190,20 +190,20 @@ pub fn parent(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<TaskId>, StoreError
     sql::first(tx.conn(), PARENT, &[&id.as_str()], read)
 }
 
-/// Which tasks a listing holds, before its filters.
+/// The tasks of a listing before its filters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListScope {
-    /// Neither done nor cancelled.
+    /// Open tasks: neither done nor cancelled.
     Open,
-    /// All, by rank.
+    /// All tasks, by priority, age and id.
     All,
-    /// All, by id.
+    /// All tasks, by id.
     ById,
-    /// Those that somebody holds.
+    /// Claimed tasks.
     Claimed,
 }
 
-/// Hands over task after task, by priority, age and id, until `see` answers `false`.
+/// Passes tasks to `see`, by priority, age and id, until `see` returns `false`.
 ///
 /// # Errors
 /// As the store fails.
@@ -221,7 +221,7 @@ pub fn for_each(
     sql::for_each(tx.conn(), query, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR], |row| see(read(row)?))
 }
 
-/// Hands over the ready tasks that fit a role and a lane, first to take first, until `see` answers `false`.
+/// Passes the ready tasks of a role and a lane to `see`, in claim order, until `see` returns `false`.
 ///
 /// # Errors
 /// As the store fails.
@@ -235,7 +235,7 @@ pub fn for_each_ready(
     sql::for_each(tx.conn(), READY, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &role, &lane], |row| see(read(row)?))
 }
 
-/// The held tasks whose lease has expired, first to take first.
+/// The claimed tasks with an expired lease, in claim order.
 ///
 /// # Errors
 /// As the store fails.
@@ -243,7 +243,7 @@ pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Task>, StoreError>
     sql::rows(tx.conn(), EXPIRED, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &now.millis()], read)
 }
 
-/// The tasks that are a part of this one.
+/// The children of a task.
 ///
 /// # Errors
 /// As the store fails.
@@ -251,7 +251,7 @@ pub fn children(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<Task>, StoreError> {
     sql::rows(tx.conn(), CHILDREN, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &id.as_str()], read)
 }
 
-/// The globs of all tasks that somebody other than `claimant` holds.
+/// The path globs of all tasks that others than `claimant` have claimed.
 ///
 /// # Errors
 /// As the store fails.
@@ -265,7 +265,7 @@ pub fn held_paths(tx: &ReadTx<'_>, claimant: &str) -> Result<Vec<HeldPaths>, Sto
     })
 }
 
-/// The task that somebody claimed last of those that they hold, and its lane.
+/// The claimant's most recently claimed task that is still theirs, and its lane.
 ///
 /// # Errors
 /// As the store fails.
@@ -276,7 +276,7 @@ pub fn last_claimed_by(tx: &ReadTx<'_>, claimant: &str) -> Result<Option<(TaskId
     })
 }
 
-/// How many tasks are held in a lane, not counting `except`.
+/// The number of claimed tasks in a lane, without `except`.
 ///
 /// # Errors
 /// As the store fails.
@@ -286,7 +286,7 @@ pub fn held_in_lane(tx: &ReadTx<'_>, lane: &LaneName, except: Option<&TaskId>) -
     Ok(count.unwrap_or_default())
 }
 
-/// What a task waits for.
+/// The open dependencies of a task.
 ///
 /// # Errors
 /// As the store fails.
@@ -302,26 +302,26 @@ pub fn waiting_on(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<NotReadyReason>, S
     Ok(found.into_iter().flatten().collect())
 }
 
-/// Adds a task with its lists. Its state may be todo, done or cancelled; a claim is made by [`set_state`]. `open_deps`
-/// is computed, its own and that of tasks that waited for it while it was absent.
+/// Adds a task with its lists. Its state may be todo, done or cancelled; [`set_state`] makes a claim. `open_deps`
+/// is computed, also for existing tasks that depend on the new one.
 ///
 /// # Errors
 /// As the store fails, also when the id is taken.
 pub fn insert(tx: &WriteTx<'_>, task: &Task) -> Result<(), StoreError> {
-    let words = &task.fields;
+    let fields = &task.fields;
     sql::execute(
         tx.conn(),
         INSERT,
         &[
             &task.id.as_str(),
-            &words.title,
-            &words.body,
+            &fields.title,
+            &fields.body,
             &task.state.status().as_str(),
-            &words.role.as_ref().map(Role::as_str),
-            &words.lane.as_ref().map(LaneName::as_str),
-            &words.parent.as_ref().map(TaskId::as_str),
-            &words.priority,
-            &join_domains(words),
+            &fields.role.as_ref().map(Role::as_str),
+            &fields.lane.as_ref().map(LaneName::as_str),
+            &fields.parent.as_ref().map(TaskId::as_str),
+            &fields.priority,
+            &join_domains(fields),
             &task.branch,
             &task.commit,
             &task.created_at.millis(),
@@ -329,64 +329,64 @@ pub fn insert(tx: &WriteTx<'_>, task: &Task) -> Result<(), StoreError> {
             &task.state.closed_at().map(Timestamp::millis),
         ],
     )?;
-    write_lists(tx, &task.id, words)?;
+    write_lists(tx, &task.id, fields)?;
     if task.state.status() == TaskStatus::Done {
         shift_open_deps(tx, &task.id, -1)?;
     }
     recount_open_deps(tx, &task.id)
 }
 
-/// Writes what people said about a task: words and lists.
+/// Writes the fields of a task, with its lists.
 ///
 /// # Errors
 /// As the store fails.
-pub fn set_fields(tx: &WriteTx<'_>, id: &TaskId, words: &TaskFields) -> Result<(), StoreError> {
+pub fn set_fields(tx: &WriteTx<'_>, id: &TaskId, fields: &TaskFields) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
         UPDATE_FIELDS,
         &[
             &id.as_str(),
-            &words.title,
-            &words.body,
-            &words.role.as_ref().map(Role::as_str),
-            &words.lane.as_ref().map(LaneName::as_str),
-            &words.parent.as_ref().map(TaskId::as_str),
-            &words.priority,
-            &join_domains(words),
+            &fields.title,
+            &fields.body,
+            &fields.role.as_ref().map(Role::as_str),
+            &fields.lane.as_ref().map(LaneName::as_str),
+            &fields.parent.as_ref().map(TaskId::as_str),
+            &fields.priority,
+            &join_domains(fields),
             &tx.now().millis(),
         ],
     )?;
     for table in ["task_labels", "task_paths", "task_deps", "task_checks"] {
         sql::execute(tx.conn(), &format!("DELETE FROM {table} WHERE task_id = $1"), &[&id.as_str()])?;
     }
-    write_lists(tx, id, words)?;
+    write_lists(tx, id, fields)?;
     recount_open_deps(tx, id)
 }
 
-fn join_domains(words: &TaskFields) -> String {
-    words.review_domains.iter().map(Label::as_str).collect::<Vec<_>>().join(" ")
+fn join_domains(fields: &TaskFields) -> String {
+    fields.review_domains.iter().map(Label::as_str).collect::<Vec<_>>().join(" ")
 }
 
-fn write_lists(tx: &WriteTx<'_>, id: &TaskId, words: &TaskFields) -> Result<(), StoreError> {
+fn write_lists(tx: &WriteTx<'_>, id: &TaskId, fields: &TaskFields) -> Result<(), StoreError> {
     let conn = tx.conn();
-    for label in &words.labels {
+    for label in &fields.labels {
         sql::execute(conn, "INSERT INTO task_labels (task_id, label) VALUES ($1, $2)", &[&id.as_str(), label])?;
     }
-    for glob in &words.paths {
+    for glob in &fields.paths {
         sql::execute(conn, "INSERT INTO task_paths (task_id, glob) VALUES ($1, $2)", &[&id.as_str(), glob])?;
     }
-    for on in &words.depends_on {
+    for on in &fields.depends_on {
         let insert = "INSERT INTO task_deps (task_id, depends_on) VALUES ($1, $2)";
         sql::execute(conn, insert, &[&id.as_str(), &on.as_str()])?;
     }
-    for check in &words.checks {
+    for check in &fields.checks {
         let insert = "INSERT INTO task_checks (task_id, name, command) VALUES ($1, $2, $3)";
         sql::execute(conn, insert, &[&id.as_str(), &check.name.as_str(), &check.command])?;
     }
     Ok(())
 }
 
-/// Moves a task to a state, with the epoch that its claim has; keeps the `open_deps` of those that wait for it.
+/// Moves a task to a state, with the epoch that its claim has; updates the `open_deps` of its dependents.
 ///
 /// # Errors
 /// As the store fails.
@@ -423,7 +423,7 @@ pub fn set_state(tx: &WriteTx<'_>, task: &Task, state: &TaskState) -> Result<(),
     }
 }
 
-/// Writes the branch and commit that the work is at.
+/// Writes the branch and commit of the work.
 ///
 /// # Errors
 /// As the store fails.
@@ -432,7 +432,7 @@ pub fn set_work(tx: &WriteTx<'_>, id: &TaskId, branch: Option<&str>, commit: Opt
     Ok(())
 }
 
-/// Renews the lease of one task that `claimant` holds, or of all.
+/// Renews the lease of one of the claimant's tasks, or of all.
 ///
 /// # Errors
 /// As the store fails.
@@ -452,14 +452,14 @@ fn recount_open_deps(tx: &WriteTx<'_>, id: &TaskId) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The highest number among the ids `PREFIX-1`, `PREFIX-2`, …; 0 when there is none.
+/// The highest number of the ids `PREFIX-1`, `PREFIX-2`, …; 0 if there is none.
 ///
 /// # Errors
 /// As the store fails.
 pub fn newest_number(tx: &ReadTx<'_>, prefix: &str) -> Result<u64, StoreError> {
     const DIGITS: usize = 18;
     let (from, to) = (format!("{prefix}-0"), format!("{prefix}-:"));
-    // A longer number is a larger one: ask for the longest ids first. Ids of that length that are no number are passed.
+    // A longer number is larger: query the longest ids first. Ids of that length without a number are skipped.
     for length in (1..=DIGITS).rev().map(|digits| prefix.len() + 1 + digits) {
         let mut newest = None;
         sql::for_each(tx.conn(), NEWEST_NUMBERED, &[&i64::try_from(length).unwrap_or(0), &from, &to], |row| {
@@ -474,7 +474,7 @@ pub fn newest_number(tx: &ReadTx<'_>, prefix: &str) -> Result<u64, StoreError> {
     Ok(0)
 }
 
-/// Ids near an unknown one: those that share its first letters.
+/// Ids similar to an unknown one: those with the same first characters.
 ///
 /// # Errors
 /// As the store fails.

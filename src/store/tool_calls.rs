@@ -1,4 +1,4 @@
-//! Calls of tools, as rows: only added. The role, lane and task are those that the session had when it was reported.
+//! Tool calls as rows, append-only. Role, lane and task are the session's at the time of the report.
 
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
@@ -13,11 +13,11 @@ use crate::{
 /// A sum over calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolCallTotals {
-    /// What they have in common; `None` for those without one.
+    /// The group's key; `None` for rows without one.
     pub key: Option<String>,
-    /// How many calls.
+    /// The number of calls.
     pub calls: i64,
-    /// How many of them failed.
+    /// The number of failed calls.
     pub failures: i64,
 }
 
@@ -55,7 +55,8 @@ const fn statements(by: UsageBy) -> [&'static str; 2] {
     }
 }
 
-/// Adds a call by a session, of a model where that is told, unless its run has one of this digest. Says whether it was new.
+/// Adds a session's tool call, with its model if known, unless its session run has one of this digest. Returns whether it
+/// was new.
 ///
 /// # Errors
 /// As the store fails.
@@ -87,7 +88,7 @@ pub fn insert(
     Ok(added == 1)
 }
 
-/// The sums of the calls since a moment, of one session or of all. A day is told by its number since 1970.
+/// The sums of the calls since a time, of one session or of all. A day is the number of days since 1970.
 ///
 /// # Errors
 /// As the store fails.

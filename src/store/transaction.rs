@@ -1,11 +1,21 @@
-//! Transactions: what a read may see and a write may do.
+//! Transactions: a read snapshot and a write with its events.
 
 use std::ops::Deref;
 
 use rusqlite::{Connection, Transaction};
+use serde_json::{Map, Value};
 
-use super::{StoreError, events};
-use crate::{domain::Event, env::Timestamp};
+use super::{StoreError, sql};
+use crate::{
+    domain::{Event, LaneName, SessionId, TaskId, event::EventValue},
+    env::Timestamp,
+};
+
+// An event without a session belongs to the acting session, if the actor is one.
+const APPEND: &str = "INSERT INTO events (at, kind, task_id, session_id, run_id, lane, actor, data) \
+     VALUES ($1, $2, $3, \
+         coalesce($4, (SELECT id FROM agent_sessions WHERE id = $7)), \
+         coalesce($5, (SELECT run_id FROM agent_sessions WHERE id = coalesce($4, $7))), $6, $7, $8) RETURNING seq";
 
 /// One snapshot of the store.
 #[derive(Debug)]
@@ -18,7 +28,7 @@ impl<'a> ReadTx<'a> {
         Self { conn: tx }
     }
 
-    /// A file that nobody else has: no snapshot is needed.
+    /// Reads through a connection that needs no snapshot: no other process uses the file, or this one holds the write lock.
     pub(super) const fn from_connection(conn: &'a Connection) -> Self {
         Self { conn }
     }
@@ -28,8 +38,7 @@ impl<'a> ReadTx<'a> {
     }
 }
 
-/// A right to write that is not used, and given back with this value. What it costs counts: it is asked for at every tool
-/// call.
+/// A write transaction that only reads; dropping it rolls back. It must be cheap: every tool call begins one.
 #[derive(Debug)]
 pub(super) struct ScratchTx<'a> {
     conn: &'a Connection,
@@ -48,12 +57,12 @@ impl<'a> ScratchTx<'a> {
 
 impl Drop for ScratchTx<'_> {
     fn drop(&mut self) {
-        // There is nothing to take back that could fail.
+        // Nothing was written, so a failed rollback loses nothing.
         let _ = self.conn.prepare_cached("ROLLBACK").and_then(|mut rollback| rollback.raw_execute());
     }
 }
 
-/// One IMMEDIATE transaction. It comes only from [`super::Store::write`] and is committed there.
+/// One IMMEDIATE transaction. Only [`super::Store::write`] creates and commits it.
 #[derive(Debug)]
 pub struct WriteTx<'a> {
     read: ReadTx<'a>,
@@ -72,7 +81,7 @@ impl<'a> WriteTx<'a> {
         self.now
     }
 
-    /// Who makes this change.
+    /// The actor of this change.
     #[must_use]
     pub const fn actor(&self) -> &str {
         self.actor
@@ -83,7 +92,33 @@ impl<'a> WriteTx<'a> {
     /// # Errors
     /// As the store fails.
     pub fn record(&self, event: &Event) -> Result<i64, StoreError> {
-        events::append(self, event)
+        let mut data = Map::new();
+        for (key, fact) in &event.data {
+            let value = match fact {
+                EventValue::Null => Value::Null,
+                EventValue::Number(number) => Value::from(*number),
+                EventValue::Bool(flag) => Value::from(*flag),
+                EventValue::Text(text) => Value::from(text.as_str()),
+                EventValue::Texts(texts) => Value::from(texts.clone()),
+            };
+            data.insert((*key).to_owned(), value);
+        }
+        let seq = sql::first(
+            self.conn(),
+            APPEND,
+            &[
+                &self.now().millis(),
+                &event.kind.as_str(),
+                &event.task.as_ref().map(TaskId::as_str),
+                &event.session.as_ref().map(SessionId::as_str),
+                &event.run_id,
+                &event.lane.as_ref().map(LaneName::as_str),
+                &self.actor(),
+                &Value::Object(data).to_string(),
+            ],
+            |row| Ok(row.get(0)?),
+        )?;
+        Ok(seq.unwrap_or_default())
     }
 }
 

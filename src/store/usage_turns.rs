@@ -1,4 +1,4 @@
-//! What turns used, as rows: only added. The role, lane and task are those that the session had when it was reported.
+//! Token usage of turns as rows, append-only. Role, lane and task are the session's at the time of the report.
 
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
@@ -13,21 +13,21 @@ use crate::{
 /// A sum over turns.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TurnTotals {
-    /// What they have in common; `None` for those without one.
+    /// The group's key; `None` for rows without one.
     pub key: Option<String>,
-    /// How many turns.
+    /// The number of turns.
     pub turns: i64,
-    /// Tokens that were read anew.
+    /// Input tokens.
     pub input_tokens: i64,
-    /// Tokens that were written.
+    /// Output tokens.
     pub output_tokens: i64,
-    /// Tokens that came from the provider's cache.
+    /// Tokens read from the provider's cache.
     pub cache_read_tokens: i64,
-    /// Tokens that went into it.
+    /// Tokens written to the provider's cache.
     pub cache_creation_tokens: i64,
-    /// What those cost that say it, in US dollars; `None` when none does.
+    /// The sum of the known costs in US dollars; `None` if no cost is known.
     pub cost_usd: Option<f64>,
-    /// How many turns do not say it.
+    /// The number of turns without a cost.
     pub turns_without_cost: i64,
 }
 
@@ -71,7 +71,7 @@ const fn statements(by: UsageBy) -> [&'static str; 2] {
     }
 }
 
-/// Adds a turn of a session, unless its run has one of this digest. Says whether it was new.
+/// Adds a turn of a session, unless its run has one of this digest. Returns whether it was new.
 ///
 /// # Errors
 /// As the store fails.
@@ -104,7 +104,7 @@ pub fn insert(
     Ok(added == 1)
 }
 
-/// Takes over what is told of a turn that is known, when more was written in it by then.
+/// Updates a stored turn from a newer report of the same turn.
 ///
 /// # Errors
 /// As the store fails.
@@ -133,12 +133,12 @@ pub fn update(
     Ok(())
 }
 
-/// A number of tokens as the store keeps it; those that no turn uses were refused before.
+/// A number of tokens as a column value. Implausible numbers were refused before.
 fn count(tokens: u64) -> i64 {
     i64::try_from(tokens).unwrap_or(i64::MAX)
 }
 
-/// The sums of the turns since a moment, of one session or of all. A day is told by its number since 1970.
+/// The sums of the turns since a time, of one session or of all. A day is the number of days since 1970.
 ///
 /// # Errors
 /// As the store fails.

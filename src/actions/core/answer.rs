@@ -1,18 +1,19 @@
-//! What a command that changed something says.
+//! The answer of a command that changes something.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::errors;
 
-/// The answer to a change: made inside its transaction, so that a repeat of the same `--request-id` gets the same one.
+/// The answer to a change. It is made inside the change's transaction and stored under the `--request-id`, so that a repeat
+/// gets the same answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// The JSON document.
     pub document: Value,
-    /// What changed, in one line.
+    /// The change in one line.
     pub line: String,
-    /// What `--quiet` prints.
+    /// The ids that `--quiet` prints.
     pub ids: Vec<String>,
     /// Notes for stderr. Stored answers of earlier versions call the key `remarks`.
     #[serde(rename = "remarks")]
@@ -20,7 +21,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// An answer about one thing.
+    /// An answer about one object: its document, its id and the line.
     ///
     /// # Errors
     /// When the document cannot be written as JSON.
@@ -29,10 +30,10 @@ impl Answer {
         Ok(Self { document, line: line.into(), ids: vec![id.to_string()], notes: Vec::new() })
     }
 
-    /// The same with a note.
+    /// Adds a note.
     #[must_use]
-    pub fn note(mut self, remark: impl Into<String>) -> Self {
-        self.notes.push(remark.into());
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
         self
     }
 }

@@ -1,49 +1,41 @@
-//! What every use case works with: the surroundings, the project, its settings, the store, and who acts.
+//! The context of a use case: environment, project, settings, store and actor.
 
 use std::{cell::OnceCell, rc::Rc};
 
 use anyhow::Result;
 
-use super::{errors, fingerprint, lookup};
-use crate::actions::{Answer, core::keepalive};
+pub use super::idempotency::IdempotencyKey;
+
+use super::{answer::Answer, errors, keepalive, lookup};
 use crate::{
     config::{Layers, Project, Settings},
-    domain::{Actor, Refusal},
+    domain::Actor,
     env::Env,
     os::notify::ChangeWaiter,
-    store::{ReadTx, Store, WriteTx, requests, tasks},
+    store::{ReadTx, Store, WriteTx, tasks},
 };
 
-/// A `--request-id` and what it stands for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IdempotencyKey {
-    /// The id that the caller made up.
-    pub id: String,
-    /// A digest of the command's words and of who acts.
-    pub fingerprint: String,
-}
-
-/// One command's house.
+/// Everything a use case needs. It opens the store at first use; clones by the `with_…` methods share the open store.
 #[derive(Debug)]
 pub struct App {
-    /// The surroundings.
+    /// The process environment: variables, clock, random ids.
     pub env: Rc<Env>,
-    /// The project's places.
+    /// The project's paths.
     pub project: Rc<Project>,
-    /// The layers that the settings come from.
+    /// The configuration layers behind `settings`.
     pub layers: Rc<Layers>,
-    /// The settings in force.
+    /// The effective settings.
     pub settings: Rc<Settings>,
-    /// Who acts.
+    /// The actor.
     pub actor: Actor,
-    /// The `--request-id`, when there is one.
+    /// The idempotency key of a `--request-id`, if given.
     pub idempotency_key: Option<IdempotencyKey>,
     writer: Rc<OnceCell<Store>>,
     reader: Rc<OnceCell<Store>>,
 }
 
 impl App {
-    /// A house for one command. Opens nothing yet.
+    /// The context of one command. Opens nothing yet.
     #[must_use]
     pub fn new(
         env: Rc<Env>,
@@ -65,8 +57,7 @@ impl App {
         }
     }
 
-    /// The same house with somebody else in it: for one who acts for several, one after another. The store that is open
-    /// stays open.
+    /// The same context with another actor, for callers that act for several. Shares the open store.
     #[must_use]
     pub fn with_actor(&self, actor: Actor, request: Option<IdempotencyKey>) -> Self {
         Self {
@@ -81,29 +72,40 @@ impl App {
         }
     }
 
-    /// The same house after its settings were read again. The store that is open stays open.
+    /// The same context with newly read settings. Shares the open store.
     #[must_use]
     pub fn with_settings(&self, layers: Layers, settings: Settings) -> Self {
         let (layers, settings) = (Rc::new(layers), Rc::new(settings));
         Self { layers, settings, ..self.with_actor(self.actor.clone(), self.idempotency_key.clone()) }
     }
 
-    /// The same house with nothing open yet: another file lies at the store's path by now.
+    /// The same context with nothing open yet, for use after the store file was replaced.
     #[must_use]
     pub fn with_fresh_store(&self) -> Self {
         let (writer, reader) = (Rc::default(), Rc::default());
         Self { writer, reader, ..self.with_actor(self.actor.clone(), self.idempotency_key.clone()) }
     }
 
-    /// Runs `look` on one snapshot; a store that is not there yet answers as an empty one.
+    /// Runs `query` on one snapshot. A missing store answers as an empty one.
     ///
     /// # Errors
-    /// As `look` or the store fails.
-    pub fn read<T>(&self, look: impl FnOnce(&ReadTx<'_>) -> Result<T>) -> Result<T> {
-        self.store_for_reading()?.read(look)
+    /// As `query` or the store fails.
+    pub fn read<T>(&self, query: impl FnOnce(&ReadTx<'_>) -> Result<T>) -> Result<T> {
+        self.store_for_reading()?.read(query)
     }
 
-    /// The store, for reading. One that was made meanwhile by [`App::change`] is used again.
+    /// The stored answer of a repeated `--request-id`.
+    ///
+    /// # Errors
+    /// `request_reused`; as the store fails.
+    pub fn stored_response(&self) -> Result<Option<Answer>> {
+        match &self.idempotency_key {
+            Some(key) => self.read(|tx| key.stored_response(tx)),
+            None => Ok(None),
+        }
+    }
+
+    /// The store for reading. A store that [`App::mutate`] has opened meanwhile is reused.
     ///
     /// # Errors
     /// As the store fails.
@@ -118,7 +120,7 @@ impl App {
         self.reader.get().ok_or_else(|| errors::internal("the store was not kept"))
     }
 
-    /// The store, for writing; it is made where there is none. One that was opened for reading is used again.
+    /// The store for writing; created if it is missing. A store that was opened for reading is reused.
     ///
     /// # Errors
     /// As the store fails.
@@ -133,23 +135,23 @@ impl App {
         self.writer.get().ok_or_else(|| errors::internal("the store was not kept"))
     }
 
-    /// One who is woken by every change, under a name of its own. Bind it before the first look, so that nothing falls
-    /// between look and wait.
+    /// A waiter that every change of the store wakes. Bind it before the first query: a change between query and wait then
+    /// wakes it at once.
     ///
     /// # Errors
     /// As the store fails; when the socket cannot be bound.
     pub fn waiter(&self, noun: &str) -> Result<ChangeWaiter> {
         let dir = self.store_for_writing()?.wake_dir();
-        // A pid alone may be another's in another container, or one that was killed.
+        // Another container, or a killed process, may have used the same pid.
         let name = format!("{noun}-{}-{}", std::process::id(), self.env.ids.random_suffix());
         Ok(ChangeWaiter::bind(dir, &name)?)
     }
 
-    /// One change by whoever acts: an IMMEDIATE transaction, remembered under the `--request-id`. The acting session
-    /// must be known; acting renews its leases and is a sign of life, which lifts a suspicion.
+    /// Runs `change` as one IMMEDIATE transaction and stores its answer under the `--request-id`. An acting session must be
+    /// registered. The change counts as its heartbeat: its leases are renewed, and a stale session is revived.
     ///
     /// # Errors
-    /// As `change` or the store fails; nothing is then written.
+    /// As `change` or the store fails; nothing is written then.
     pub fn mutate(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
         self.mutate_unattributed(|tx| {
             if let Some(session) = &self.actor.session {
@@ -160,57 +162,44 @@ impl App {
         })
     }
 
-    /// The same without a look at the acting session: for what makes sessions known.
+    /// As [`App::mutate`], but without the acting session's heartbeat: for changes that register sessions.
     ///
     /// # Errors
-    /// As `change` or the store fails; nothing is then written.
+    /// As `change` or the store fails; nothing is written then.
     pub fn mutate_unattributed(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
         self.transaction(|tx| {
-            let Some(request) = &self.idempotency_key else { return change(tx) };
-            if let Some(answer) = stored_response(tx, request)? {
+            let Some(key) = &self.idempotency_key else { return change(tx) };
+            if let Some(answer) = key.stored_response(tx)? {
                 return Ok(answer);
             }
             let answer = change(tx)?;
-            let text = serde_json::to_string(&answer).map_err(errors::internal)?;
-            requests::upsert(tx, &request.id, &request.fingerprint, Some(&text))?;
+            key.store_response(tx, &answer)?;
             Ok(answer)
         })
     }
 
-    /// One transaction that no `--request-id` covers: a step of a command that acts outside.
+    /// Runs `change` as one IMMEDIATE transaction that no `--request-id` covers: one step of a command with effects outside
+    /// the store.
     ///
     /// # Errors
-    /// As `change` or the store fails; nothing is then written.
+    /// As `change` or the store fails; nothing is written then.
     pub fn transaction<T>(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
         self.store_for_writing()?.write(self.env.now(), &self.actor.name, change)
     }
 }
 
-/// The answer that a request was given before.
+/// As [`IdempotencyKey::stored_response`].
 ///
 /// # Errors
-/// [`Refusal::RequestReused`] when the id was used for other words.
-pub(crate) fn stored_response(tx: &ReadTx<'_>, request: &IdempotencyKey) -> Result<Option<Answer>> {
-    let Some(known) = requests::find(tx, &request.id)? else { return Ok(None) };
-    if !fingerprint::is_same(&known.fingerprint, &request.fingerprint, known.answer.as_deref()) {
-        return Err(Refusal::RequestReused { id: request.id.clone() }.into());
-    }
-    known.answer.map(|text| serde_json::from_str(&text).map_err(errors::internal)).transpose()
+/// As there.
+pub(crate) fn stored_response(tx: &ReadTx<'_>, key: &IdempotencyKey) -> Result<Option<Answer>> {
+    key.stored_response(tx)
 }
 
-/// Writes what is about to be done outside, under a request. `Some` is what the request was answered with meanwhile;
-/// `became` says what is known of one that was cut off.
+/// As [`IdempotencyKey::record_intent`], for a command whose progress is unknown. `became` describes an earlier intent.
 ///
 /// # Errors
-/// [`Refusal::RequestOpen`] when it was begun before and has no answer; as [`remembered`] fails.
-pub(crate) fn record_intent(tx: &WriteTx<'_>, request: &IdempotencyKey, became: &str) -> Result<Option<Answer>> {
-    if let Some(answer) = stored_response(tx, request)? {
-        return Ok(Some(answer));
-    }
-    if requests::find(tx, &request.id)?.is_some() {
-        let (id, became) = (request.id.clone(), became.to_owned());
-        return Err(Refusal::RequestPending { id, became, running: false }.into());
-    }
-    requests::upsert(tx, &request.id, &request.fingerprint, None)?;
-    Ok(None)
+/// As there.
+pub(crate) fn record_intent(tx: &WriteTx<'_>, key: &IdempotencyKey, became: &str) -> Result<Option<Answer>> {
+    key.record_intent(tx, || Ok((became.to_owned(), false)))
 }

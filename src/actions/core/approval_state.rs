@@ -1,15 +1,18 @@
-//! A provider went on without an answer from here.
+//! Approval requests as store rows: the pending requests that expire, and the events about a request.
 
 use anyhow::Result;
 
-use crate::actions::boundary::approval::event;
 use crate::{
-    domain::{EventKind, approval::ApprovalStatus, session::Session},
+    domain::{
+        Event, EventKind,
+        approval::{Approval, ApprovalStatus},
+        session::Session,
+    },
     store::{WriteTx, approvals},
 };
 
-/// Lapses what this session still asks: all of it, or what it asks for one tool. To be called when the tool has run, and when
-/// the turn or the session is over.
+/// Expires the pending approval requests of a session, all of them or those for one tool. To be called when the tool has
+/// run, and when the turn or the session ends: the provider no longer waits for an answer then.
 ///
 /// # Errors
 /// As the store fails.
@@ -27,4 +30,13 @@ pub fn expire_pending(tx: &WriteTx<'_>, session: &Session, tool: Option<&str>) -
         tx.record(&event(EventKind::ApprovalLapsed, &approval).with("reason", why))?;
     }
     Ok(())
+}
+
+/// An event about an approval request.
+pub(in crate::actions) fn event(kind: EventKind, approval: &Approval) -> Event {
+    Event::new(kind)
+        .session(&approval.session, &approval.run_id)
+        .with("id", approval.id)
+        .with("provider", approval.provider.as_str())
+        .with("tool", approval.tool.as_str())
 }

@@ -1,4 +1,4 @@
-//! The one place that turns a typed error into kind, sentence, hint and particulars.
+//! Classification of errors: code, kind, message, hint and details. No other module makes them.
 
 use std::{fmt::Display, path::Path};
 
@@ -19,18 +19,18 @@ use crate::{
     wire::{Failure, FailureKind, GateReportView, WaitingView},
 };
 
-/// Something that cannot happen, and did.
+/// A bug in Fairway: a state that the code excludes.
 #[derive(Debug, Error)]
-#[error("an error inside fairway: {0}")]
+#[error("internal error: {0} (please report this)")]
 pub struct InternalError(String);
 
-/// An error of our own making.
+/// An [`InternalError`] with its reason.
 #[must_use]
 pub fn internal(why: impl Display) -> anyhow::Error {
     InternalError(why.to_string()).into()
 }
 
-/// Classifies any error that a use case or door returns.
+/// Classifies any error that a use case or entry point returns.
 #[must_use]
 pub fn classify(error: &anyhow::Error) -> Failure {
     for cause in error.chain() {
@@ -148,7 +148,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             (Refused, Some(format!("wait for {other}, or set [claims] path_conflicts = \"warn\"")))
         }
         Refusal::GateBlocked(report) => {
-            // One line each: they are commands to type.
+            // One command per line.
             let mut fixes: Vec<&str> = report.blockers.iter().map(|blocker| blocker.fix.as_str()).collect();
             fixes.dedup();
             (Refused, Some(fixes.join("\n")))
@@ -232,16 +232,15 @@ fn details(refusal: &Refusal) -> Value {
         Refusal::NothingReady { skipped } => json!({
             "skipped": skipped
                 .iter()
-                .map(|one| json!({ "task_id": one.task.as_str(), "code": one.code }))
+                .map(|task| json!({ "task_id": task.task.as_str(), "code": task.code }))
                 .collect::<Vec<_>>(),
         }),
         _ => Value::Null,
     }
 }
 
-/// What to do about the file that holds no state.
-const OUTPUT_FILE_HINT: &str =
-    "move runs.db away, with its -wal and -shm: what runs have printed is lost, and nothing else";
+/// The hint for a damaged output store.
+const OUTPUT_FILE_HINT: &str = "move runs.db, runs.db-wal and runs.db-shm away: only the output of jobs is lost";
 
 fn is_output_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == OUTPUT_FILE)
@@ -272,7 +271,7 @@ fn store(error: &StoreError) -> Failure {
             ("store_failed", Fault, Some("fairway doctor"))
         }
     };
-    // What SQLite quotes from a damaged file may hold anything: it is one line all the same.
+    // SQLite may quote arbitrary bytes of a damaged file; the message must stay one line.
     let message = escape_line(&error.to_string());
     Failure { hint: hint.map(str::to_owned), ..plain(code, kind, message) }
 }
@@ -292,7 +291,7 @@ fn adapter(error: &AdapterError) -> Failure {
     Failure { hint, details, retryable: error.is_retryable(), ..failure }
 }
 
-/// What does nearly the same without the script.
+/// A similar operation that works without the backend script's support.
 fn alternative_hint(operation: &str) -> Option<&'static str> {
     match operation {
         "attach" => Some("to look at it: fairway session peek ID"),

@@ -54,7 +54,7 @@ fn is_bare_digest(stored: &str) -> bool {
     stored.len() == 64 && stored.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Words that begin the answers of the version before, and the commands that answer so.
+/// First tokens of the answers of the previous version, and the commands that gave them.
 const FIRST_WORDS: &[(&str, &[&str])] = &[
     ("added", &["task add", "lane add"]),
     ("edited", &["task edit", "lane edit"]),
@@ -81,7 +81,7 @@ const FIRST_WORDS: &[(&str, &[&str])] = &[
     ("launched", &["session launch"]),
 ];
 
-/// Members by which the document of a noun is known, and the first words of the commands that answer with it.
+/// Keys that identify the document of a noun, and the top-level commands that answer with it.
 const DOCUMENTS: &[(&str, &[&str])] = &[
     ("depends_on", &["task"]),
     ("wip_limit", &["lane"]),
@@ -93,7 +93,7 @@ const DOCUMENTS: &[(&str, &[&str])] = &[
     ("session_name", &["session"]),
 ];
 
-/// Whether a command may have been answered so. What the tables do not know is believed.
+/// Whether an answer may belong to a command. Unlisted answers and commands match.
 fn may_answer(path: &str, answer: &Answer) -> bool {
     let first = answer.line.split_whitespace().next().unwrap_or_default();
     let fits_line = FIRST_WORDS.iter().find(|(word, _)| *word == first).is_none_or(|(_, paths)| paths.contains(&path));

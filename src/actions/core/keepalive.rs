@@ -1,18 +1,18 @@
-//! Signs of life: what a session does itself, or somebody says of it, lifts a suspicion.
+//! Heartbeats: any act or report of a session sets it running and renews its leases.
 
 use anyhow::Result;
 
 use crate::{
-    actions::{core::errors, sessions::prompt},
+    actions::core::{errors, message_state},
     domain::{
         Event, EventKind,
         session::{Session, SessionStatus},
     },
-    store::{StoreError, WriteTx, sessions},
+    store::{StoreError, WriteTx, sessions, tasks},
 };
 
-/// Notes that a session acts. One that was starting or stale runs, with an event; a final one stays final, and another
-/// run's sign is none.
+/// Records an act of a session as its heartbeat. A starting or stale session is set running, with an event. A final session
+/// and another session run are left alone.
 ///
 /// # Errors
 /// As the store fails.
@@ -20,11 +20,39 @@ pub fn touch(tx: &WriteTx<'_>, session: &Session, run_id: Option<&str>) -> Resul
     if session.status.is_final() || session.check_run_id(run_id).is_err() {
         return Ok(());
     }
-    prompt::confirm_typed(tx, session)?;
+    message_state::confirm_typed(tx, session)?;
     mark_running(tx, session)
 }
 
-/// The same of one that is not final and may only begin: it has heard nothing yet of what was typed into it.
+/// Notes a report of a session: a stale session is revived, and the leases of its claims are renewed. A final session stays
+/// as it is.
+///
+/// # Errors
+/// As the store fails.
+pub fn touch_and_renew_leases(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+    if session.status.is_final() {
+        return Ok(());
+    }
+    message_state::confirm_typed(tx, session)?;
+    touch_started(tx, session)
+}
+
+/// Notes the start of a session: as [`touch_and_renew_leases`], but a start does not prove that text typed into the session
+/// arrived.
+///
+/// # Errors
+/// As the store fails.
+pub fn touch_started(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+    if session.status.is_final() {
+        return Ok(());
+    }
+    mark_running(tx, session)?;
+    tasks::renew_leases(tx, session.id.as_str(), None)?;
+    Ok(())
+}
+
+/// Sets a session running that is not final. Unlike [`touch`], it does not confirm typed prompts: a session that just starts
+/// has not read them.
 ///
 /// # Errors
 /// As the store fails.
@@ -37,19 +65,19 @@ pub(in crate::actions) fn mark_running(tx: &WriteTx<'_>, session: &Session) -> R
     record_running(tx, session, "it acts")
 }
 
-/// Writes a session that was read in this very transaction.
+/// Writes a session that was read in this transaction.
 ///
 /// # Errors
 /// As the store fails.
 pub(in crate::actions) fn update_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
-    // Nobody else writes while this transaction is open, so the version cannot have moved.
+    // No other process writes while this transaction is open, so the version cannot have changed.
     if sessions::update(tx, session)? {
         return Ok(());
     }
     Err(errors::internal(format!("the session {} changed under an open transaction", session.id)))
 }
 
-/// Records that a session runs that was starting or stale.
+/// Records the event that a starting or stale session runs.
 ///
 /// # Errors
 /// As the store fails.
@@ -62,7 +90,7 @@ pub(in crate::actions) fn record_running(tx: &WriteTx<'_>, before: &Session, why
     Ok(())
 }
 
-/// Records that a session is suspected to be gone.
+/// Records the event that a session became stale.
 ///
 /// # Errors
 /// As the store fails.

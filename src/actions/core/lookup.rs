@@ -1,4 +1,4 @@
-//! Finding what was named, or saying what is near.
+//! Lookups by id, with similar ids in the error; permission to write to a task.
 
 use anyhow::Result;
 
@@ -17,7 +17,7 @@ use crate::{
 /// The task of this id.
 ///
 /// # Errors
-/// `not_found`, with near ids.
+/// `not_found`, with similar ids.
 pub fn task(tx: &ReadTx<'_>, id: &TaskId) -> Result<Task> {
     match tasks::find(tx, id)? {
         Some(task) => Ok(task),
@@ -28,7 +28,7 @@ pub fn task(tx: &ReadTx<'_>, id: &TaskId) -> Result<Task> {
 /// The lane of this name.
 ///
 /// # Errors
-/// `not_found`, with near names.
+/// `not_found`, with similar names.
 pub fn lane(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
     match lanes::find(tx, name)? {
         Some(lane) => Ok(lane),
@@ -42,7 +42,7 @@ pub fn lane(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
 /// The session of this id.
 ///
 /// # Errors
-/// `not_found`, with near ids.
+/// `not_found`, with similar ids.
 pub fn session(tx: &ReadTx<'_>, id: &SessionId) -> Result<Session> {
     match sessions::find(tx, id)? {
         Some(session) => Ok(session),
@@ -50,7 +50,31 @@ pub fn session(tx: &ReadTx<'_>, id: &SessionId) -> Result<Session> {
     }
 }
 
-/// The role and lane that `actor` acts in: those they named, else those of their session.
+/// A session run's id in its canonical spelling. An id that is not a UUID stays as it is; no session has it.
+#[must_use]
+pub fn normalize_run_id(run_id: &str) -> String {
+    uuid::Uuid::parse_str(run_id).map_or_else(|_| run_id.to_owned(), |run| run.to_string())
+}
+
+/// The session of a session run, final or not.
+///
+/// # Errors
+/// `not_found`; as the store fails.
+pub fn session_of_run(tx: &ReadTx<'_>, run_id: &str) -> Result<Session> {
+    match sessions::by_run_id(tx, &normalize_run_id(run_id))? {
+        Some(session) => Ok(session),
+        None => Err(unknown_run(run_id)),
+    }
+}
+
+/// The error for a session run that no session has.
+pub(in crate::actions) fn unknown_run(run_id: &str) -> anyhow::Error {
+    // The caller's text may have any length.
+    let id: String = run_id.chars().take(64).collect();
+    Refusal::not_found("session with the run", id).into()
+}
+
+/// The role and lane of `actor`: the given ones, else those of the actor's session.
 ///
 /// # Errors
 /// `not_found` for an unknown session.
@@ -60,7 +84,7 @@ pub fn effective_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<(Option<Role>, 
     Ok((actor.role.clone().or(role), actor.lane.clone().or(lane)))
 }
 
-/// Whether this names no session that Fairway knows, but one that messages wait for, or that asked for background runs.
+/// Whether a session is unregistered but in use: it has messages, or it has started jobs.
 ///
 /// # Errors
 /// As the store fails.
@@ -78,7 +102,7 @@ pub fn check_authority(tx: &ReadTx<'_>, task: &Task, actor: &Actor, intent: Task
     Ok(fencing::check(task, actor, latest, intent)?)
 }
 
-/// What a task waits for; asks the store only when something is open.
+/// The open dependencies of a task. Queries the store only if there are any.
 ///
 /// # Errors
 /// As the store fails.
@@ -89,7 +113,7 @@ pub fn not_ready_reasons(tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyRea
     Ok(tasks::waiting_on(tx, &task.id)?)
 }
 
-/// A task as a document, as it stands in the store now.
+/// A task's current state as a document.
 ///
 /// # Errors
 /// As the store fails.

@@ -1,14 +1,99 @@
-//! The proof that typed text arrived: its session goes on.
+//! The states of messages as store rows: offered, acknowledged and expired, each with its event.
 
 use anyhow::Result;
 
-use crate::actions::sessions::prompt::deliver_inline::acknowledge;
 use crate::{
-    domain::session::Session,
+    domain::{
+        Event, EventKind,
+        message::{Channel, Message, MessageStatus, Recipient},
+        session::Session,
+    },
+    env::Timestamp,
     store::{WriteTx, messages},
 };
 
-/// Something happened in this session, or it was reported to: what was typed into it before is acknowledged.
+/// An event about a message. The message's text is not part of the event log.
+pub(in crate::actions) fn event(kind: EventKind, message: &Message) -> Event {
+    let (noun, name) = noun_and_name(&message.to);
+    let lane = match &message.to {
+        Recipient::Lane(lane) => Some(lane),
+        _ => None,
+    };
+    Event::new(kind)
+        .lane(lane)
+        .with("id", message.id)
+        .with("to", format!("{noun} {name}"))
+        .with("priority", message.priority.as_str())
+        .with("source", message.source.as_str())
+}
+
+/// A recipient's kind and name: `("lane", "web")`.
+pub(in crate::actions) fn noun_and_name(to: &Recipient) -> (&'static str, &str) {
+    match to {
+        Recipient::Session(session) => ("session", session.as_str()),
+        Recipient::Lane(lane) => ("lane", lane.as_str()),
+        Recipient::Role(role) => ("role", role.as_str()),
+    }
+}
+
+/// Expires the messages whose time to live is over.
+///
+/// # Errors
+/// As the store fails.
+pub fn expire(tx: &WriteTx<'_>) -> Result<()> {
+    for message in messages::expired(tx, tx.now())? {
+        messages::resolve(tx, message.id, MessageStatus::Expired, message.offered_to.as_deref())?;
+        tx.record(&event(EventKind::MessageExpired, &message))?;
+    }
+    Ok(())
+}
+
+/// Expires the unacknowledged messages to a session that has ended. A message to its lane or role that was only offered to
+/// it stays: another session gets it when the offer expires.
+///
+/// # Errors
+/// As the store fails.
+pub fn expire_for_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
+    for message in messages::open_for(tx, &Recipient::Session(session.id.clone()))? {
+        messages::resolve(tx, message.id, MessageStatus::Expired, message.offered_to.as_deref())?;
+        let expired = event(EventKind::MessageExpired, &message).session(&session.id, &session.run_id);
+        tx.record(&expired.with("reason", "its session is over"))?;
+    }
+    Ok(())
+}
+
+/// Offers messages to a session over `channel`, until a time.
+///
+/// # Errors
+/// As the store fails.
+pub(in crate::actions) fn offer(
+    tx: &WriteTx<'_>,
+    session: &Session,
+    all: &[Message],
+    channel: Channel,
+    until: Timestamp,
+) -> Result<()> {
+    for message in all {
+        messages::offer(tx, message.id, session.id.as_str(), until, channel)?;
+        let offered = event(EventKind::MessageOffered, message).session(&session.id, &session.run_id);
+        tx.record(&offered.with("reader", session.id.as_str()).with("way", channel.as_str()))?;
+    }
+    Ok(())
+}
+
+/// Acknowledges a message that was offered to a session.
+///
+/// # Errors
+/// As the store fails.
+pub(in crate::actions) fn acknowledge(tx: &WriteTx<'_>, message: &Message, session: &Session) -> Result<()> {
+    messages::resolve(tx, message.id, MessageStatus::Acknowledged, Some(session.id.as_str()))?;
+    let acknowledged = event(EventKind::MessageAcknowledged, message).session(&session.id, &session.run_id);
+    tx.record(&acknowledged.with("reader", session.id.as_str()).with("way", message.channel.map(Channel::as_str)))?;
+    Ok(())
+}
+
+/// Acknowledges the prompts that were typed into a session. To be called on any report of the session: the report proves
+/// that the typed text arrived.
 ///
 /// # Errors
 /// As the store fails.

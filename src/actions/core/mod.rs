@@ -1,11 +1,13 @@
-//! TODO-DOC actions::core
+//! The base of all use cases: the context of a command, its answer and its errors, lookups, trust, and the changes of
+//! messages, approval requests and sessions that several groups share. Core imports no other group.
 
 pub(crate) mod answer;
 pub(crate) mod app;
 pub(crate) mod approval_state;
 pub mod errors;
-pub(crate) mod expire_for_session;
 pub mod fingerprint;
+pub(crate) mod force_reason;
+pub(crate) mod idempotency;
 pub mod keepalive;
 pub mod lookup;
 pub(crate) mod message_state;

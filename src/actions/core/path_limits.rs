@@ -1,10 +1,10 @@
-//! Paths that a caller gives, as far as they can be judged without opening anything.
+//! Checks of a caller's path that open no file.
 
 use std::path::Path;
 
 use crate::{domain::Refusal, os::files};
 
-/// Refuses a path that no file can have: it, or a name in it, is too long.
+/// Refuses a path that is too long, or has a component that is too long, for any file.
 ///
 /// # Errors
 /// `invalid_value` naming `what`.

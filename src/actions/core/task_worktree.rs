@@ -1,4 +1,4 @@
-//! Where the work on a task lies, and how commits are named there.
+//! The directory in which a task is worked on, and commit names in it.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::{
     store::{ReadTx, lanes},
 };
 
-/// The directory of a task's work: its lane's worktree when it has one, else the working directory.
+/// The directory of a task's work: its lane's worktree if it has one, else the working directory.
 ///
 /// # Errors
 /// As the store fails.
@@ -27,12 +27,12 @@ pub(crate) fn dir(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<PathBuf> {
     })
 }
 
-/// A commit in full, so that two spellings are one; as it was given where git does not know it.
+/// The full hash of a commit, so that two spellings compare equal; unchanged if git does not know it.
 pub(crate) fn resolve_commit(git: &Git<'_>, commit: Option<&str>) -> Option<String> {
     commit.map(|commit| git.commit(commit).unwrap_or_else(|| commit.to_owned()))
 }
 
-/// A commit that somebody names for a task, in full where git knows it in the place of the work.
+/// The full hash of a commit in the task's worktree; unchanged if git does not know it there.
 ///
 /// # Errors
 /// `not_found`; as the store fails.

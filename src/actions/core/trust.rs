@@ -1,4 +1,4 @@
-//! Trusting what a project's files name, and refusing what was not trusted.
+//! Trust in a project's configuration: permission for it to run programs.
 
 use std::{
     ffi::OsString,
@@ -21,10 +21,10 @@ use crate::{
     os::git::{Git, GitError},
 };
 
-/// Trusts what the project's files name now.
+/// Trusts the project's current configuration.
 ///
 /// # Errors
-/// `untrusted` when the store or a local file is tracked by git; what cannot be read or written.
+/// `untrusted` if git tracks the store or a local file; when a file cannot be read or written.
 pub fn trust(app: &App) -> Result<Answer> {
     refuse_tracked_store(app)?;
     let content = trust::content(&app.project, &app.layers, &app.settings)?;
@@ -43,16 +43,16 @@ pub fn trust(app: &App) -> Result<Answer> {
     Answer::new(&document(app, &Trust::Trusted, &content), root, line)
 }
 
-/// What the project's files name, and whether it is trusted. Changes nothing.
+/// The programs that the project's configuration names, and whether it is trusted.
 #[derive(Debug, Clone)]
 pub struct TrustReport {
     /// The document.
     pub document: serde_json::Value,
-    /// In words.
+    /// The report as text.
     pub text: String,
 }
 
-/// Shows what would be trusted.
+/// Reports what [`trust`] would trust. Changes nothing.
 ///
 /// # Errors
 /// When a script cannot be read.
@@ -60,14 +60,14 @@ pub fn show(app: &App) -> Result<TrustReport> {
     let content = trust::content(&app.project, &app.layers, &app.settings)?;
     let state = trust::check(&app.env, &app.project, &app.layers, &app.settings);
     let mut lines = vec![match &state {
-        Trust::NotNeeded => format!("{} names no programs; nothing is to be trusted", app.project.root.display()),
+        Trust::NotNeeded => format!("{} names no programs; no trust is needed", app.project.root.display()),
         Trust::Trusted => format!("{} is trusted", app.project.root.display()),
         Trust::Untrusted(why) => format!("not trusted: {why}"),
     }];
     lines.extend(program_settings(&app.settings).into_iter().map(|(what, value)| format!("{what:<32}{value}")));
     lines.extend(content.scripts.iter().map(|(path, digest)| format!("{:<32}{digest}", display_path(app, path))));
-    let words = lines.iter().map(|line| format!("{line}\n")).collect();
-    Ok(TrustReport { document: document(app, &state, &content), text: words })
+    let text = lines.iter().map(|line| format!("{line}\n")).collect();
+    Ok(TrustReport { document: document(app, &state, &content), text })
 }
 
 fn document(app: &App, state: &Trust, content: &TrustContent) -> serde_json::Value {
@@ -83,7 +83,7 @@ fn document(app: &App, state: &Trust, content: &TrustContent) -> serde_json::Val
     })
 }
 
-/// Every setting that names a program or an environment, as it may be shown.
+/// Every setting that names a program or an environment variable, with secrets masked.
 fn program_settings(settings: &Settings) -> Vec<(String, String)> {
     let mut named = Vec::new();
     if settings.default_backend.starts_with("exec:") {
@@ -127,7 +127,7 @@ fn display_path(app: &App, path: &Path) -> String {
     path.strip_prefix(&app.project.root).unwrap_or(path).display().to_string()
 }
 
-/// Refuses to run what the project's files name while it is not trusted.
+/// Refuses an untrusted configuration.
 ///
 /// # Errors
 /// `untrusted`.
@@ -138,10 +138,10 @@ pub fn require(app: &App) -> Result<()> {
     }
 }
 
-/// Trusts a configuration that this command has just written itself.
+/// Trusts a configuration that this command has just written.
 ///
 /// # Errors
-/// When it cannot be read back or remembered.
+/// When the configuration cannot be read back or the record cannot be written.
 pub fn remember_own(env: &Env, project: &Project) -> Result<()> {
     let layers = Layers::load(project, env)?;
     let settings = Settings::from_layers(&layers, project)?;
@@ -149,10 +149,10 @@ pub fn remember_own(env: &Env, project: &Project) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a store or local file that came with the repository: whoever wrote it would speak with this user's voice.
+/// Refuses a store or local file that git tracks: its author could act with this user's permissions.
 ///
 /// # Errors
-/// `untrusted`, also when git cannot tell.
+/// `untrusted`, also if git fails.
 pub fn refuse_tracked_store(app: &App) -> Result<()> {
     let mut suspects: Vec<PathBuf> = ["", "-wal", "-journal"]
         .iter()
@@ -166,7 +166,7 @@ pub fn refuse_tracked_store(app: &App) -> Result<()> {
     let mut asked: Vec<(&Path, Vec<OsString>)> = Vec::new();
     for path in &suspects {
         let Some(dir) = path.parent().filter(|dir| dir.exists()) else { continue };
-        // Without a repository around it nothing is tracked.
+        // Outside of a repository no file is tracked.
         if !dir.ancestors().any(|above| above.join(".git").symlink_metadata().is_ok()) {
             continue;
         }
@@ -187,5 +187,5 @@ pub fn refuse_tracked_store(app: &App) -> Result<()> {
 }
 
 fn tracking_unknown(dir: &Path, why: &GitError) -> Refusal {
-    Refusal::Untrusted { why: format!("git does not tell whether {} is tracked: {why}", dir.display()) }
+    Refusal::Untrusted { why: format!("cannot check whether git tracks {}: {why}", dir.display()) }
 }

@@ -1,14 +1,17 @@
-//! Reading messages.
+//! The inbox: read messages, wait for them, acknowledge them.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::send::event;
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, lookup},
+        core::{
+            errors, lookup,
+            message_state::{event, expire},
+        },
+        mail::format::format_messages,
     },
     config::show_duration,
     domain::{
@@ -21,42 +24,42 @@ use crate::{
     wire::MessageView,
 };
 
-/// Whoever reads, and under which addresses.
+/// The reader of an inbox and its addresses: session, lane and role.
 #[derive(Debug, Clone)]
 pub struct InboxReader {
     name: String,
     addresses: Vec<Recipient>,
-    /// Its session is not one that Fairway knows.
+    /// Whether the session is unregistered.
     is_unregistered: bool,
-    /// Since when it waits.
+    /// The start of the wait.
     since: Timestamp,
 }
 
-/// What a reading took.
+/// The messages of one read.
 #[derive(Debug, Clone, Default)]
 pub struct InboxBatch {
-    /// The messages, as they stand now.
+    /// The messages in their current state.
     pub messages: Vec<MessageView>,
     remaining: usize,
 }
 
 impl InboxBatch {
-    /// The answer, with a word on what still waits.
+    /// Adds a note about the number of waiting messages to an answer.
     #[must_use]
     pub fn with_notes(&self, answer: Answer) -> Answer {
         match self.remaining {
             0 => answer,
-            more => answer.note(format!("{more} more message(s) wait: fairway inbox")),
+            more => answer.note(format!("{more} more message(s) waiting: fairway inbox")),
         }
     }
 }
 
-/// The reader that `actor` is since `asked`: their session, and the lane and role they act in. A session that Fairway does
-/// not know is one too when something was sent to it, or when background runs were asked for under its name.
+/// The inbox reader of `actor`, with its session, lane and role; `since` is the start of the wait. An unregistered session
+/// can read if messages were sent to it or if it has started jobs.
 ///
 /// # Errors
-/// `not_found` for an unknown session, `usage` when there is no address at all.
-pub fn reader_for(tx: &ReadTx<'_>, actor: &Actor, asked: Timestamp) -> Result<InboxReader> {
+/// `not_found` for an unknown session, `usage` without any address.
+pub fn reader_for(tx: &ReadTx<'_>, actor: &Actor, since: Timestamp) -> Result<InboxReader> {
     let is_foreign = match &actor.session {
         Some(session) => lookup::is_unregistered(tx, session)?,
         None => false,
@@ -67,58 +70,47 @@ pub fn reader_for(tx: &ReadTx<'_>, actor: &Actor, asked: Timestamp) -> Result<In
     let addresses: Vec<Recipient> =
         session.into_iter().chain(lane.map(Recipient::Lane)).chain(role.map(Recipient::Role)).collect();
     if addresses.is_empty() {
-        let why = "nobody to read for: name a --session ID or act --as ROLE".into();
+        let why = "an inbox needs a reader: give --session ID or --as ROLE".into();
         return Err(Refusal::Usage { why }.into());
     }
-    Ok(InboxReader { name: actor.name.clone(), addresses, is_unregistered: is_foreign, since: asked })
+    Ok(InboxReader { name: actor.name.clone(), addresses, is_unregistered: is_foreign, since })
 }
 
 fn plan(tx: &ReadTx<'_>, reader: &InboxReader, now: Timestamp) -> Result<ReadPlan> {
-    let mut unsettled = Vec::new();
+    let mut open = Vec::new();
     for address in &reader.addresses {
-        unsettled.extend(messages::open_for(tx, address)?);
+        open.extend(messages::open_for(tx, address)?);
     }
-    Ok(delivery::plan_read(unsettled, &reader.name, reader.since, now))
+    Ok(delivery::plan_read(open, &reader.name, reader.since, now))
 }
 
-/// Settles what came too late.
+/// Acknowledges the messages of the previous read and offers the waiting ones; with `acknowledge` these are acknowledged
+/// at once.
 ///
 /// # Errors
 /// As the store fails.
-pub fn expire(tx: &WriteTx<'_>) -> Result<()> {
-    for message in messages::expired(tx, tx.now())? {
-        messages::resolve(tx, message.id, MessageStatus::Expired, message.offered_to.as_deref())?;
-        tx.record(&event(EventKind::MessageExpired, &message))?;
-    }
-    Ok(())
-}
-
-/// Acknowledges what the last reading printed, and offers what waits, or acknowledges that too.
-///
-/// # Errors
-/// As the store fails.
-pub fn read_batch(tx: &WriteTx<'_>, reader: &InboxReader, way: Channel, acknowledge: bool) -> Result<InboxBatch> {
+pub fn read_batch(tx: &WriteTx<'_>, reader: &InboxReader, channel: Channel, acknowledge: bool) -> Result<InboxBatch> {
     expire(tx)?;
     let reading = plan(tx, reader, tx.now())?;
     acknowledge_read(tx, &reading, reader)?;
     let until = tx.now().plus(Duration::from_secs(OFFER_TIMEOUT_SECS));
     let mut taken = Vec::new();
     for message in reading.offered {
-        messages::offer(tx, message.id, &reader.name, until, way)?;
+        messages::offer(tx, message.id, &reader.name, until, channel)?;
         let offered = event(EventKind::MessageOffered, &message).with("reader", reader.name.as_str());
-        tx.record(&offered.with("way", way.as_str()))?;
+        tx.record(&offered.with("way", channel.as_str()))?;
         let status = if acknowledge {
             acknowledge_message(tx, message.id, reader)?;
             MessageStatus::Acknowledged
         } else {
             MessageStatus::Offered
         };
-        taken.push(MessageView::from(&Message { status, channel: Some(way), ..message }));
+        taken.push(MessageView::from(&Message { status, channel: Some(channel), ..message }));
     }
     Ok(InboxBatch { messages: taken, remaining: reading.remaining })
 }
 
-/// Acknowledges what the last reading printed, and nothing more: what has come since is not offered by this.
+/// Acknowledges the messages of the previous read. Offers none.
 fn acknowledge_read(tx: &WriteTx<'_>, reading: &ReadPlan, reader: &InboxReader) -> Result<()> {
     for id in &reading.acknowledged {
         acknowledge_message(tx, *id, reader)?;
@@ -134,31 +126,29 @@ fn acknowledge_message(tx: &WriteTx<'_>, id: i64, reader: &InboxReader) -> Resul
     Ok(())
 }
 
-/// Reads the messages of whoever acts; with `wait` until there is one. Asks only when something has changed.
+/// Reads the actor's messages; with `wait` blocks until there is one. Queries the store only after a change.
 ///
 /// # Errors
-/// `nothing_arrived` when the wait is over, `usage`, `not_found`.
+/// `nothing_arrived` after the wait, `usage`, `not_found`.
 pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Answer> {
-    if let Some(request) = &app.idempotency_key
-        && let Some(answer) = app.read(|tx| crate::actions::core::app::stored_response(tx, request))?
-    {
+    if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
     let waiter = match wait {
         Some(limit) => Some((app.waiter("inbox")?, Instant::now() + limit, limit)),
         None => None,
     };
-    let asked = app.env.now();
+    let since = app.env.now();
     loop {
         let (reader, seen) = app.read(|tx| {
-            let reader = reader_for(tx, &app.actor, asked)?;
+            let reader = reader_for(tx, &app.actor, since)?;
             let seen = plan(tx, &reader, app.env.now())?;
             Ok((reader, seen))
         })?;
         if !seen.offered.is_empty() {
             let take = |tx: &WriteTx<'_>| read_answer(tx, &reader, acknowledge);
             match if reader.is_unregistered { app.mutate_unattributed(take) } else { app.mutate(take) } {
-                // Somebody else of this lane or role was faster.
+                // Another reader of this lane or role took the messages first.
                 Err(error) if matches!(error.downcast_ref(), Some(Refusal::WaitTimedOut { .. })) => {}
                 done => return done,
             }
@@ -169,9 +159,11 @@ pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Ans
             return Answer::new(&Vec::<MessageView>::new(), "", "no messages").map(without_ids);
         };
         let left = deadline.saturating_duration_since(Instant::now());
-        // An offer to a reader that went away lapses without a sound.
-        let lapse = seen.next_offer_expiry.map(|at| at.since(app.env.now()).max(Duration::from_millis(1)));
-        let woken = waiter.wait(Some(lapse.map_or(left, |lapse| lapse.min(left)))).map_err(errors::internal)?;
+        // An expiring offer is no change, so it wakes no waiter.
+        let until_expiry = seen.next_offer_expiry.map(|at| at.since(app.env.now()).max(Duration::from_millis(1)));
+        let woken = waiter
+            .wait(Some(until_expiry.map_or(left, |until_expiry| until_expiry.min(left))))
+            .map_err(errors::internal)?;
         if !woken && Instant::now() >= *deadline {
             return Err(Refusal::WaitTimedOut { within: show_duration(*limit) }.into());
         }
@@ -184,7 +176,7 @@ fn read_answer(tx: &WriteTx<'_>, reader: &InboxReader, acknowledge: bool) -> Res
         return Err(Refusal::WaitTimedOut { within: String::new() }.into());
     }
     let ids: Vec<String> = taken.messages.iter().map(|message| message.id.to_string()).collect();
-    let line = super::format_messages(&taken.messages);
+    let line = format_messages(&taken.messages);
     Ok(taken.with_notes(Answer { ids, ..Answer::new(&taken.messages, "", line.trim_end())? }))
 }
 

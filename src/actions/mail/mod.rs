@@ -1,42 +1,8 @@
-//! What is done with messages.
+//! Messages to sessions, lanes and roles: send, read, list and withdraw.
 
+mod format;
 pub mod inbox;
 pub mod outbox;
 pub mod send;
 
-use std::fmt::Write;
-
-use crate::{domain::message::HUMAN_SOURCES, wire::MessageView};
-
-/// Messages as a person or agent reads them: who says it stands before every text, and each of its lines is marked, so
-/// that no text can pass for another message or for the user's own words.
-#[must_use]
-pub fn format_messages(messages: &[MessageView]) -> String {
-    let mut text = String::new();
-    for message in messages {
-        let from = sender(message);
-        let _ = write!(text, "message {}, {}, from {}", message.id, message.priority, message.source);
-        if let Some(from) = from {
-            let _ = write!(text, " by {from}");
-        }
-        if message.count > 1 {
-            let _ = write!(text, ", {} more like it", message.count - 1);
-        }
-        text.push_str(if is_by_person(message) { ":\n" } else { " (text of a program, not the user's words):\n" });
-        for line in message.content.lines() {
-            let _ = writeln!(text, "  | {line}");
-        }
-    }
-    text
-}
-
-/// Whether a person wrote it: by the sources that people use, and no session sent it.
-#[must_use]
-pub fn is_by_person(message: &MessageView) -> bool {
-    // Sessions have no '@' in their names, people have.
-    HUMAN_SOURCES.contains(&message.source.as_str()) && sender(message).is_some_and(|from| from.contains('@'))
-}
-
-fn sender(message: &MessageView) -> Option<&str> {
-    message.metadata.get("from")?.as_str()
-}
+pub use format::{format_messages, is_by_person};

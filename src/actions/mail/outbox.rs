@@ -1,9 +1,12 @@
-//! What was sent: a look at it, and taking it back.
+//! The outbox: list sent messages and withdraw them.
 
 use anyhow::Result;
 
 use crate::{
-    actions::{Answer, App, mail::send::event, queue::task::ForceReason},
+    actions::{
+        Answer, App,
+        core::{force_reason::ForceReason, message_state::event},
+    },
     domain::{
         EventKind, Refusal, SessionId,
         message::{Message, MessageStatus},
@@ -13,18 +16,18 @@ use crate::{
     wire::OutboxView,
 };
 
-/// Which messages are looked at.
+/// The filter of a listing.
 #[derive(Debug, Clone)]
 pub struct OutboxFilter {
-    /// Only those to this session.
+    /// Only messages to this session.
     pub to: Option<SessionId>,
-    /// Also those that are settled.
+    /// Also acknowledged, expired and withdrawn messages.
     pub all: bool,
-    /// At most so many; the newest.
+    /// Maximum number of results; the newest are kept.
     pub limit: usize,
 }
 
-/// The messages that were sent and are not settled, or all that are kept: oldest first.
+/// The open messages, or all that the store keeps, oldest first.
 ///
 /// # Errors
 /// As the store fails.
@@ -35,8 +38,8 @@ pub fn list(app: &App, filter: &OutboxFilter) -> Result<Vec<OutboxView>> {
     })
 }
 
-/// queued, offered → withdrawn, by whoever sent it or by a person, or with `force` in their stead. One that is being shown
-/// to somebody may have been read all the same.
+/// Withdraws a message (queued, offered → withdrawn). The sender and any person may do so, another session only with
+/// `force`. A reader may have read an offered message already.
 ///
 /// # Errors
 /// `not_found`, `already_answered`, `not_creator`.
@@ -49,9 +52,9 @@ pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answe
             MessageStatus::Withdrawn => {
                 return Answer::new(&OutboxView::from(&message), id, format!("unchanged: message {id} is withdrawn"));
             }
-            settled => return Err(Refusal::AlreadyAnswered { noun: "message", id, status: settled.as_str() }.into()),
+            status => return Err(Refusal::AlreadyAnswered { noun: "message", id, status: status.as_str() }.into()),
         }
-        // People look after what their agents send each other; one agent does not silence another.
+        // A person may withdraw any message; a session only its own.
         let by = sender(&message);
         if app.actor.session.is_some() && by != app.actor.name && force.is_none() {
             return Err(Refusal::NotCreator { noun: "message", id, by, you: app.actor.name.clone() }.into());
@@ -62,14 +65,14 @@ pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answe
         let answer = Answer::new(&OutboxView::from(&withdrawn), id, format!("withdrew message {id}"))?;
         Ok(match &message.offered_to {
             Some(reader) if message.is_offered(tx.now()) => {
-                answer.note(format!("it was being shown to {reader}, who may have read it"))
+                answer.note(format!("it was offered to {reader}, who may have read it"))
             }
             _ => answer,
         })
     })
 }
 
-/// Who sent it, as the store knows it.
+/// The sender: the stored `from`, else the source.
 fn sender(message: &Message) -> String {
     let metadata = message.metadata.as_deref().and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
     let from = metadata.as_ref().and_then(|metadata| metadata.get("from")?.as_str());

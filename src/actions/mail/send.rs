@@ -6,9 +6,15 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::{
-    actions::{Answer, App, core::lookup},
+    actions::{
+        Answer, App,
+        core::{
+            lookup,
+            message_state::{event, expire, noun_and_name},
+        },
+    },
     domain::{
-        Event, EventKind, Refusal, SessionId,
+        EventKind, Refusal, SessionId,
         id::Label,
         message::{Message, MessageStatus, Priority, Recipient},
         text_limits,
@@ -17,20 +23,20 @@ use crate::{
     wire::MessageView,
 };
 
-/// What is to be sent.
+/// A message to send.
 #[derive(Debug, Clone)]
 pub struct NewMessage {
-    /// To whom.
+    /// The recipient.
     pub to: Recipient,
-    /// How much it may interrupt.
+    /// The priority: how much the message may interrupt.
     pub priority: Priority,
-    /// Where it comes from.
+    /// The source: mail, nudge, …
     pub source: Label,
     /// The text.
     pub content: String,
-    /// What makes repeats one message.
+    /// The deduplication key: repeats under it are counted, not sent.
     pub dedup: Option<String>,
-    /// After how long it is too late.
+    /// The time to live.
     pub ttl: Option<Duration>,
 }
 
@@ -38,26 +44,26 @@ pub struct NewMessage {
 ///
 /// # Errors
 /// `not_found`, `session_final`, `invalid_value`.
-pub fn send(app: &App, letter: &NewMessage) -> Result<Answer> {
-    let content = text_limits::check_body("message", &letter.content)?;
+pub fn send(app: &App, new: &NewMessage) -> Result<Answer> {
+    let content = text_limits::check_body("message", &new.content)?;
     if content.trim().is_empty() {
         return Err(Refusal::invalid("message", "must not be empty").into());
     }
-    let dedup = letter.dedup.as_deref().map(|key| text_limits::check_line("dedup key", key)).transpose()?;
+    let dedup = new.dedup.as_deref().map(|key| text_limits::check_line("dedup key", key)).transpose()?;
     app.mutate(|tx| {
-        super::inbox::expire(tx)?;
-        check_recipient(tx, &letter.to)?;
-        let expires_at = letter.ttl.map(|ttl| tx.now().plus(ttl));
-        if let Some(waiting) = find_duplicate(tx, &letter.to, dedup.as_deref())? {
-            return count_repeat(tx, waiting, letter, expires_at);
+        expire(tx)?;
+        check_recipient(tx, &new.to)?;
+        let expires_at = new.ttl.map(|ttl| tx.now().plus(ttl));
+        if let Some(waiting) = find_duplicate(tx, &new.to, dedup.as_deref())? {
+            return count_repeat(tx, waiting, new, expires_at);
         }
         let message = messages::insert(
             tx,
             Message {
                 id: 0,
-                to: letter.to.clone(),
-                priority: letter.priority,
-                source: letter.source.to_string(),
+                to: new.to.clone(),
+                priority: new.priority,
+                source: new.source.to_string(),
                 content: content.clone(),
                 metadata: Some(json!({ "from": app.actor.name }).to_string()),
                 status: MessageStatus::Queued,
@@ -77,8 +83,8 @@ pub fn send(app: &App, letter: &NewMessage) -> Result<Answer> {
     })
 }
 
-/// Queues what a program, or Fairway itself, has to say to a session, under a key that no message has had. `false` when the
-/// session has ended: it will never read it.
+/// Queues a message of a program or of Fairway itself to a session, under an unused deduplication key. Returns `false` if the
+/// session has ended.
 ///
 /// # Errors
 /// As the store fails.
@@ -119,7 +125,7 @@ fn check_recipient(tx: &ReadTx<'_>, to: &Recipient) -> Result<()> {
         Recipient::Lane(lane) => {
             lookup::lane(tx, lane)?;
         }
-        // A session may be told something before it is known; one that has ended will never read it.
+        // An unregistered session may get messages; an ended one never reads them.
         Recipient::Session(id) => {
             if let Some(session) = sessions::find(tx, id)?.filter(|session| session.status.is_final()) {
                 return Err(Refusal::SessionFinal { session: session.id, status: session.status }.into());
@@ -130,26 +136,26 @@ fn check_recipient(tx: &ReadTx<'_>, to: &Recipient) -> Result<()> {
     Ok(())
 }
 
-/// A message under this key that nobody has been shown, or that will be shown again.
+/// A waiting message with this key: never offered, or its offer has expired.
 fn find_duplicate(tx: &WriteTx<'_>, to: &Recipient, dedup: Option<&str>) -> Result<Option<Message>> {
     let Some(dedup) = dedup else { return Ok(None) };
-    let waits = |message: &Message| {
+    let is_waiting = |message: &Message| {
         message.dedup.as_deref() == Some(dedup) && message.offered_until.is_none_or(|until| until <= tx.now())
     };
-    Ok(messages::open_for(tx, to)?.into_iter().find(waits))
+    Ok(messages::open_for(tx, to)?.into_iter().find(is_waiting))
 }
 
 fn count_repeat(
     tx: &WriteTx<'_>,
     waiting: Message,
-    letter: &NewMessage,
+    new: &NewMessage,
     expires_at: Option<crate::env::Timestamp>,
 ) -> Result<Answer> {
-    let urgent = |message: &Message| message.priority.rank() <= letter.priority.rank();
+    let urgent = |message: &Message| message.priority.rank() <= new.priority.rank();
     let message = Message {
         count: waiting.count.saturating_add(1),
-        priority: if urgent(&waiting) { waiting.priority } else { letter.priority },
-        // It is worth reading for as long as the later of the two.
+        priority: if urgent(&waiting) { waiting.priority } else { new.priority },
+        // The later expiry of the two counts.
         expires_at: waiting.expires_at.zip(expires_at).map(|(first, second)| first.max(second)),
         ..waiting
     };
@@ -157,27 +163,4 @@ fn count_repeat(
     tx.record(&event(EventKind::MessageQueued, &message).with("count", message.count))?;
     let line = format!("message {} waits already; counted {} times", message.id, message.count);
     Answer::new(&MessageView::from(&message), message.id, line)
-}
-
-fn noun_and_name(to: &Recipient) -> (&'static str, &str) {
-    match to {
-        Recipient::Session(session) => ("session", session.as_str()),
-        Recipient::Lane(lane) => ("lane", lane.as_str()),
-        Recipient::Role(role) => ("role", role.as_str()),
-    }
-}
-
-/// An event about a message. Its text is not a part of the history.
-pub(in crate::actions) fn event(kind: EventKind, message: &Message) -> Event {
-    let (noun, name) = noun_and_name(&message.to);
-    let lane = match &message.to {
-        Recipient::Lane(lane) => Some(lane),
-        _ => None,
-    };
-    Event::new(kind)
-        .lane(lane)
-        .with("id", message.id)
-        .with("to", format!("{noun} {name}"))
-        .with("priority", message.priority.as_str())
-        .with("source", message.source.as_str())
 }

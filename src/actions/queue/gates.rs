@@ -1,4 +1,4 @@
-//! The gates before `done` and before a merge: gathering the facts, for one rule and one report.
+//! The gates before `done` and before a merge: collect the facts from git and the store, then evaluate the rule.
 
 use std::path::PathBuf;
 
@@ -24,26 +24,26 @@ use crate::{
     wire::GateReportView,
 };
 
-/// What was seen outside the store, before the look into it that counts.
+/// The facts from git. They are collected before the transaction that evaluates the gates.
 #[derive(Debug)]
 pub(crate) struct GitFacts {
     dir: PathBuf,
-    /// The commit that the caller named, in full.
+    /// The full hash of the caller's commit.
     pub(crate) given: Option<String>,
     head: Option<String>,
-    /// The commit that `work` speaks of.
+    /// The commit that `work` is about.
     evaluated_commit: Option<String>,
     work: WorkFacts,
 }
 
-/// Asks git what the gates will want to know.
+/// Collects the facts from git that the gates need.
 ///
 /// # Errors
 /// `not_found`; as the store fails.
 pub(crate) fn collect_facts(
     app: &App,
     id: &TaskId,
-    wanted: &[Gate],
+    gates: &[Gate],
     commit: Option<&str>,
     base: Option<&str>,
 ) -> Result<GitFacts> {
@@ -54,19 +54,19 @@ pub(crate) fn collect_facts(
     })?;
     let git = Git::new(app.env.vars(), &directory);
     let given = task_worktree::resolve_commit(&git, commit);
-    let wants_commit = wanted.iter().any(|gate| matches!(gate, Gate::Checks | Gate::Reviews | Gate::BasedOn));
-    let head = if wants_commit && given.is_none() && own.is_none() { git.head() } else { None };
+    let needs_commit = gates.iter().any(|gate| matches!(gate, Gate::Checks | Gate::Reviews | Gate::BasedOn));
+    let head = if needs_commit && given.is_none() && own.is_none() { git.head() } else { None };
     let judged = given.clone().or(own).or_else(|| head.clone());
     let base = base.map(str::to_owned).or(lane_base).unwrap_or_else(|| app.settings.base_branch.clone());
-    let clean = if wanted.contains(&Gate::CleanWorktree) { git.is_clean() } else { None };
+    let clean = if gates.contains(&Gate::CleanWorktree) { git.is_clean() } else { None };
     let based = match &judged {
-        Some(commit) if wanted.contains(&Gate::BasedOn) => git.is_ancestor(&base, commit),
+        Some(commit) if gates.contains(&Gate::BasedOn) => git.is_ancestor(&base, commit),
         _ => None,
     };
     Ok(GitFacts { dir: directory, given, head, evaluated_commit: judged, work: WorkFacts { clean, based, base } })
 }
 
-/// Judges a task as it stands in this transaction. What git said of another directory or commit counts as not said.
+/// Evaluates the gates of a task in this transaction. A git fact about another directory or commit counts as unknown.
 ///
 /// # Errors
 /// As the store fails.
@@ -74,18 +74,18 @@ pub(crate) fn evaluate(
     app: &App,
     tx: &ReadTx<'_>,
     task: &Task,
-    wanted: &[Gate],
-    seen: &GitFacts,
+    gates: &[Gate],
+    git_facts: &GitFacts,
 ) -> Result<GateReport> {
-    let same_dir = task_worktree::dir(app, tx, task)? == seen.dir;
-    let head = seen.head.clone().filter(|_| same_dir);
-    let commit = seen.given.clone().or_else(|| task.commit.clone()).or(head);
+    let same_dir = task_worktree::dir(app, tx, task)? == git_facts.dir;
+    let head = git_facts.head.clone().filter(|_| same_dir);
+    let commit = git_facts.given.clone().or_else(|| task.commit.clone()).or(head);
     let work = WorkFacts {
-        clean: seen.work.clean.filter(|_| same_dir),
-        based: seen.work.based.filter(|_| same_dir && commit == seen.evaluated_commit),
-        base: seen.work.base.clone(),
+        clean: git_facts.work.clean.filter(|_| same_dir),
+        based: git_facts.work.based.filter(|_| same_dir && commit == git_facts.evaluated_commit),
+        base: git_facts.work.base.clone(),
     };
-    let holders = if wanted.contains(&Gate::Reviews) { claimants(tx, &task.id)? } else { Vec::new() };
+    let holders = if gates.contains(&Gate::Reviews) { claimants(tx, &task.id)? } else { Vec::new() };
     let open_handoffs: Vec<i64> = handoffs::of_task(tx, &task.id)?
         .iter()
         .filter(|handoff| handoff.answered_at.is_none())
@@ -108,17 +108,17 @@ pub(crate) fn evaluate(
         checkpoint: checkpoints::newest(tx, &task.id)?.map(|checkpoint| checkpoint.state),
         work: &work,
     };
-    Ok(gate::evaluate(wanted, &facts))
+    Ok(gate::evaluate(gates, &facts))
 }
 
-/// Who has held a task since it was last reopened.
+/// The claimants of a task since it was last reopened.
 fn claimants(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<String>> {
     let reopened = events::newest_of(tx, id, |kind| kind == EventKind::TaskReopened)?;
     let since = reopened.and_then(|event| event.data.get("epoch")?.as_i64()).unwrap_or_default();
     Ok(claims::claimants_since(tx, id, since)?)
 }
 
-/// The domains that must approve a task: its own, and those its paths are routed to.
+/// The review domains that must approve a task: its own, and those that its paths are routed to.
 pub(crate) fn required_domains(app: &App, task: &Task) -> Vec<Label> {
     let routed =
         app.settings.review_routes.iter().filter_map(|route| {
@@ -130,13 +130,13 @@ pub(crate) fn required_domains(app: &App, task: &Task) -> Vec<Label> {
     domains
 }
 
-/// Whether a task may be merged into `base` (its lane's, else the project's), and what stands in the way.
+/// Whether a task may be merged into `base` (default: its lane's base, else the project's), with the blockers.
 ///
 /// # Errors
 /// `not_found`; as the store fails.
 pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateReportView> {
-    let wanted = &app.settings.merge_gates;
-    let seen = collect_facts(app, id, wanted, None, base)?;
-    let report = app.read(|tx| evaluate(app, tx, &lookup::task(tx, id)?, wanted, &seen))?;
+    let gates = &app.settings.merge_gates;
+    let git_facts = collect_facts(app, id, gates, None, base)?;
+    let report = app.read(|tx| evaluate(app, tx, &lookup::task(tx, id)?, gates, &git_facts))?;
     Ok(GateReportView::from(&report))
 }

@@ -1,4 +1,5 @@
-//! TODO-DOC actions::queue
+//! The task queue: tasks and lanes, with the checkpoints, evidence, handoffs and reviews of a task, and the gates that a task
+//! must pass before `done` and merge.
 
 pub mod checkpoint;
 pub mod evidence;

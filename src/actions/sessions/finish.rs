@@ -2,9 +2,8 @@
 
 use anyhow::Result;
 
-use crate::actions::core::keepalive;
 use crate::{
-    actions::{boundary::approval, sessions::prompt},
+    actions::core::{approval_state, keepalive, message_state},
     domain::{
         Event, EventKind,
         session::{Session, SessionStatus},
@@ -27,7 +26,7 @@ pub fn finish(
     let finished = session.to_finished(status, exit_code, reason, tx.now())?;
     let kind = if status == SessionStatus::Failed { EventKind::SessionFailed } else { EventKind::SessionEnded };
     keepalive::update_session(tx, &finished)?;
-    prompt::expire_for_session(tx, session)?;
+    message_state::expire_for_session(tx, session)?;
     tx.record(
         &Event::new(kind)
             .session(&session.id, &session.run_id)
@@ -37,6 +36,6 @@ pub fn finish(
             .with("exit_code", exit_code)
             .with("reason", reason),
     )?;
-    approval::expire_pending(tx, &finished, None)?;
+    approval_state::expire_pending(tx, &finished, None)?;
     Ok(finished)
 }

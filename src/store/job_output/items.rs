@@ -1,8 +1,9 @@
-//! Reading what a run printed. Everything is found by the run and a place in it, however many others there are.
+//! Reading the output items of a job. Each query is a range of an index over job and sequence number, so its cost does not
+//! depend on other jobs.
 
 use rusqlite::{Row, ToSql};
 
-use super::{OutputStore, parse_item_type};
+use super::output_store::{OutputStore, parse_item_type};
 use crate::{
     domain::{
         job::{ItemType, JobId},
@@ -52,7 +53,7 @@ impl OutputStore {
         sql::rows(&self.conn, statement, values, read).map_err(|error| error.with_path(&self.path))
     }
 
-    /// At most `limit` items after `since_seq`, in order, of one type when it is named; and whether there are more.
+    /// At most `limit` items after `since_seq`, in order, of one type if given; and whether there are more.
     ///
     /// # Errors
     /// As the store fails.
@@ -74,7 +75,7 @@ impl OutputStore {
         Ok((found, has_more))
     }
 
-    /// At most `limit` items of output before the place `before`, the newest first.
+    /// At most `limit` output items before the sequence number `before`, newest first.
     ///
     /// # Errors
     /// As the store fails.
@@ -82,7 +83,7 @@ impl OutputStore {
         self.query(NEWEST_BEFORE, &[run.bytes(), &before, &limit])
     }
 
-    /// The items of a stream right before a place, the newest first.
+    /// The items of a stream directly before a sequence number, newest first.
     ///
     /// # Errors
     /// As the store fails.
@@ -96,7 +97,7 @@ impl OutputStore {
         self.query(BEFORE_IN_STREAM, &[run.bytes(), &seq, &limit, &stream.as_str()])
     }
 
-    /// The place of the newest event, or of the newest output, after `since_seq`.
+    /// The sequence number of the newest event, or of the newest output, after `since_seq`.
     ///
     /// # Errors
     /// As the store fails.

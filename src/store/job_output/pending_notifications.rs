@@ -1,8 +1,8 @@
-//! Events whose messages have not been handed over yet.
+//! Events whose notification is pending: its message has not been queued yet.
 
 use rusqlite::Row;
 
-use super::OutputStore;
+use super::output_store::OutputStore;
 use crate::{
     domain::{job::JobId, job_output::PendingNotification},
     store::{StoreError, sql},
@@ -26,7 +26,7 @@ fn read(row: &Row<'_>) -> Result<PendingNotification, StoreError> {
 }
 
 impl OutputStore {
-    /// At most `limit` events of all runs that owe a message.
+    /// At most `limit` events of all jobs with a pending notification.
     ///
     /// # Errors
     /// As the store fails.
@@ -34,7 +34,7 @@ impl OutputStore {
         sql::rows(&self.conn, ALL, &[&limit], read).map_err(|error| error.with_path(&self.path))
     }
 
-    /// Every event of a run that owes a message, in order.
+    /// Every event of a job with a pending notification, in order.
     ///
     /// # Errors
     /// As the store fails.
@@ -42,7 +42,7 @@ impl OutputStore {
         sql::rows(&self.conn, OF_RUN, &[run.bytes()], read).map_err(|error| error.with_path(&self.path))
     }
 
-    /// Marks an event as paid.
+    /// Marks the notification of an event as sent.
     ///
     /// # Errors
     /// As the store fails.

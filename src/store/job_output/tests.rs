@@ -1,8 +1,13 @@
-use super::*;
-use crate::domain::{
-    id::Label,
-    job_output::Content,
-    watcher::{WatchScope, Watcher},
+use super::OutputStore;
+use crate::{
+    domain::{
+        id::Label,
+        job::{ItemType, JobId},
+        job_output::{Batch, Content, Gap, NewItem, Totals, WatcherHit},
+        watcher::{WatchScope, Watcher},
+    },
+    env::Timestamp,
+    store::StoreError,
 };
 
 const NOW: Timestamp = Timestamp::from_millis(7);

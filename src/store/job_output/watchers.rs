@@ -1,8 +1,8 @@
-//! What is looked for in a run's output, and how often it was found.
+//! The watchers of a job's output and their match counts.
 
-use rusqlite::{Connection, Row};
+use rusqlite::Row;
 
-use super::OutputStore;
+use super::output_store::OutputStore;
 use crate::{
     domain::{
         id::Label,
@@ -16,7 +16,6 @@ use crate::{
 const INSERT: &str = "INSERT INTO exec_watchers (run, place, regex, event, once, scope) VALUES ($1, $2, $3, $4, $5, $6) \
      ON CONFLICT (run, place) DO NOTHING";
 const ALL: &str = "SELECT regex, event, once, scope, hits FROM exec_watchers WHERE run = $1 ORDER BY place";
-const SET_MATCH_COUNT: &str = "UPDATE exec_watchers SET hits = max(hits, $3) WHERE run = $1 AND place = $2";
 
 fn read(row: &Row<'_>) -> Result<WatcherState, StoreError> {
     let watcher = Watcher {
@@ -28,24 +27,19 @@ fn read(row: &Row<'_>) -> Result<WatcherState, StoreError> {
     Ok(WatcherState { watcher, match_count: row.get(4)? })
 }
 
-/// Says how often a watcher has matched by now.
-pub(super) fn set_match_count(conn: &Connection, run: &JobId, place: usize, hits: i64) -> Result<(), StoreError> {
-    sql::execute(conn, SET_MATCH_COUNT, &[run.bytes(), &i64::try_from(place).unwrap_or(i64::MAX), &hits]).map(drop)
-}
-
 impl OutputStore {
-    /// Adds the watchers of a run that is being made.
+    /// Adds the watchers of a new job.
     ///
     /// # Errors
     /// As the store fails.
-    pub fn add_watchers(&self, run: &JobId, watchers: &[Watcher]) -> Result<(), StoreError> {
+    pub fn add_watchers(&self, job: &JobId, watchers: &[Watcher]) -> Result<(), StoreError> {
         if watchers.is_empty() {
             return Ok(());
         }
         self.write(|conn| {
             for (place, watcher) in (0_i64..).zip(watchers) {
                 let values: &[&dyn rusqlite::ToSql] = &[
-                    run.bytes(),
+                    job.bytes(),
                     &place,
                     &watcher.regex,
                     &watcher.event.as_str(),
@@ -58,11 +52,11 @@ impl OutputStore {
         })
     }
 
-    /// The watchers of a run, by their place, and how often each has matched.
+    /// The watchers of a job, in their order, with their match counts.
     ///
     /// # Errors
     /// As the store fails.
-    pub fn watchers(&self, run: &JobId) -> Result<Vec<WatcherState>, StoreError> {
-        sql::rows(&self.conn, ALL, &[run.bytes()], read).map_err(|error| error.with_path(&self.path))
+    pub fn watchers(&self, job: &JobId) -> Result<Vec<WatcherState>, StoreError> {
+        sql::rows(&self.conn, ALL, &[job.bytes()], read).map_err(|error| error.with_path(&self.path))
     }
 }

@@ -33,7 +33,7 @@ fn it_is_guarded_and_told(agent: Agent) {
         (&normal, "the normal word", "turn_end"),
     ] {
         scene.arrives(message, text);
-        assert_eq!(scene.column("way", message), way, "{text}");
+        assert_eq!(scene.column("channel", message), way, "{text}");
     }
     let urgent_at = heard.iter().position(|heard| heard.has_new("the urgent word")).unwrap();
     let normal_at = heard.iter().position(|heard| heard.has_new("the normal word")).unwrap();

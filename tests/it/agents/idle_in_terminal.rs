@@ -43,7 +43,7 @@ fn idle_claude_code_wakes_and_its_exit_is_noticed() {
         waits();
         let message = scene.prompt(id, "normal", word);
         scene.arrives(&message, word);
-        assert_eq!(scene.column("way", &message), "wake");
+        assert_eq!(scene.column("channel", &message), "wake");
         eventually("it is idle again", || (world.session(id)["activity"] == "idle").then_some(()));
         assert_eq!(scene.models.answered(), number, "{:#?}", scene.models.requests());
     }
@@ -70,7 +70,7 @@ fn it_is_typed_to(agent: Agent) {
     eventually("it is idle", || (world.session("s")["activity"] == "idle").then_some(()));
     let second = scene.prompt("s", "normal", "the second word");
     scene.arrives(&second, "the second word");
-    assert_eq!(scene.column("way", &second), "nudge");
+    assert_eq!(scene.column("channel", &second), "nudge");
     eventually("it is idle again", || (world.session("s")["activity"] == "idle").then_some(()));
     scene.usage_is_the_models("s");
     world.run(["session", "stop", "s"]).exits(0);

@@ -29,7 +29,7 @@ fn ask(world: &TestProject, tool: &str) -> (u16, Value) {
 fn recorded(world: &TestProject, tool: &str) -> (i64, i64) {
     let conn = Connection::open(world.store()).unwrap();
     let count = "SELECT count(*) FILTER (WHERE allowed), count(*) FILTER (WHERE NOT allowed) FROM guard_decisions \
-                 WHERE tool = ?1 AND door = 'api'";
+                 WHERE tool = ?1 AND entry_point = 'api'";
     conn.query_row(count, [tool], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
 }
 

@@ -40,14 +40,14 @@ fn program_run_records_its_result() {
     $ fairway evidence run T-1 -- printf 'hello\n'
     hello
     recorded evidence 1 on T-1: test pass, exit 0
-    the record names no commit: there is none, or the tree is not clean
+    no commit recorded: there is none, or the worktree has changes
     $ fairway evidence run T-1 --kind lint -- false
     recorded evidence 2 on T-1: lint fail, exit 1
-    the record names no commit: there is none, or the tree is not clean
+    no commit recorded: there is none, or the worktree has changes
     [exit 7]
     $ fairway evidence run T-1 --check unit
     recorded evidence 3 on T-1: test pass, exit 0
-    the record names no commit: there is none, or the tree is not clean
+    no commit recorded: there is none, or the worktree has changes
     $ fairway evidence run T-1 --check linf
     error: there is no check 'linf'
     hint: did you mean unit?

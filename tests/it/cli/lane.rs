@@ -72,15 +72,15 @@ fn lane_is_added_edited_and_removed() {
     $ fairway lane edit platform --wip 2 --title '' --backend shell
     edited lane platform: title, wip_limit, backend
     $ fairway lane edit platform --wip 2
-    unchanged: the lane platform says so already
+    unchanged: lane platform has these values already
     $ fairway lane edit platform
     error: say what to change, such as --wip 2
     [exit 2]
     $ fairway lane pause platform
     lane platform: open → paused
-    1 task(s) in it stay held
+    1 task(s) in it stay claimed
     $ fairway lane pause platform
-    unchanged: the lane platform is paused already
+    unchanged: lane platform is paused already
     $ fairway claim T-2 --session s1
     error: the lane platform is paused
     hint: fairway lane open platform
@@ -101,12 +101,12 @@ fn lane_is_added_edited_and_removed() {
     T-1  2  in_progress  -     platform  s1       one
     T-2  2  in_progress  -     platform  s1       two
     $ fairway lane rm platform
-    error: lane 'platform' is in use: 2 held task(s)
+    error: lane 'platform' is in use: 2 claimed task(s)
     hint: to end it: fairway lane close platform
     [exit 4]
     $ fairway lane close platform
     lane platform: open → closed
-    2 task(s) in it stay held
+    2 task(s) in it stay claimed
     $ fairway lane show nowhere
     error: there is no lane 'nowhere'
     hint: fairway lane list

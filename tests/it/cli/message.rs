@@ -43,7 +43,7 @@ fn every_message_shows_its_source() {
     error: nothing arrived within 10ms
     [exit 6]
     $ fairway inbox
-    error: nobody to read for: name a --session ID or act --as ROLE
+    error: an inbox needs a reader: give --session ID or --as ROLE
     [exit 2]
     $ fairway --session nobody inbox
     error: there is no session 'nobody'

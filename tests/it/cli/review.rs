@@ -38,7 +38,7 @@ fn a_review_is_asked_for_and_given_in_a_domain() {
     recorded review 2 of T-1: approve in the domain 'security'
     $ fairway --session s1 review record T-1 --verdict approve --domain data
     recorded review 3 of T-1: approve in the domain 'data'
-    an approval by s1, who has held T-1, may not count
+    an approval by s1, who has claimed T-1 before, may not count
     $ fairway review list T-1
     ID  DOMAIN    STATUS    VERDICT  COMMIT            REVIEWER  AT
     1   security  recorded  changes  -                 s2        2026-01-01T00:00:07.000Z

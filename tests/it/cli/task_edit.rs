@@ -27,7 +27,7 @@ fn lists_replace_and_an_empty_text_clears() {
     $ fairway task edit T-1 --title 'the first' --priority 0 --label c --parent T-2 --depends-on T-2
     edited T-1: title, parent, priority, labels, depends_on
     $ fairway task edit T-1 --title 'the first'
-    unchanged: T-1 says so already
+    unchanged: T-1 has these values already
     $ fairway task edit T-1 --role '' --label '' --path '' --check '' --parent ''
     edited T-1: role, parent, labels, paths, checks
     $ fairway task show T-1

@@ -33,10 +33,10 @@ fn repeated_import_changes_nothing() {
     ]), @r#"
     $ fairway task import tasks.yaml
     imported 2 tasks
-    A-2 waits for gone, which is not here
-    A-2: colour is left out: red
+    A-2 depends on the unknown task gone
+    A-2: colour is ignored: red
     $ fairway task import tasks.yaml
-    imported 0 tasks; 2 tasks here already, left as they were
+    imported 0 tasks; 2 tasks exist already, unchanged
     $ fairway task import tasks.yaml --quiet
     $ fairway task list
     ID   P  STATUS  ROLE  LANE  HELD BY  TITLE
@@ -330,7 +330,7 @@ fn a_broken_line_imports_nothing() {
     line 3: title contains the control character U+001B; only newline and tab are allowed
     line 3: title contains the control character U+0000; only newline and tab are allowed
     line 3: title is 1048576 bytes long; the limit is 4096
-    line 3: a stands on line 1 already
+    line 3: a is on line 1 already
     line 3: priority 9 is not from 0 to 4
     line 3: invalid type: string "high", expected i64 (column 39)
     line 3: status 'maybe' is none of todo, in_progress, blocked, review, done, cancelled

@@ -18,7 +18,7 @@ fn trust_says_what_it_covers() {
     ]));
     insta::assert_snapshot!(shown, @r#"
     $ fairway trust --show
-    [world]/project names no programs; nothing is to be trusted
+    [world]/project names no programs; no trust is needed
     $ fairway trust --show
     not trusted: [world]/project/.fairway.toml has changed since it was trusted
     providers.p.command             p --fast

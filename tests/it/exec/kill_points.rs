@@ -180,7 +180,7 @@ fn taken(place: &JobProject<'_>, policy: &str) -> (String, File) {
     let own = i64::from(std::process::id());
     conn.execute_batch(&format!(
         "BEGIN IMMEDIATE;
-         UPDATE exec_runs SET status = 'starting', keeper_pid = {own}, keeper_started = 1, pid = NULL, pid_started = NULL,
+         UPDATE exec_runs SET status = 'starting', supervisor_pid = {own}, supervisor_started = 1, pid = NULL, pid_started = NULL,
              exit_code = NULL, started_at = NULL, finished_at = NULL, output_bytes = 0 WHERE id = '{run}';
          DELETE FROM events WHERE kind IN ('exec.started', 'exec.finished');
          COMMIT;"

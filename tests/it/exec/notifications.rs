@@ -103,7 +103,8 @@ fn output_in_a_notification_is_marked_as_data() {
 /// Kills whoever looks after a run that is running.
 fn kill_supervisor(world: &TestProject, run: &str) {
     let conn = Connection::open(world.store()).unwrap();
-    let query = "SELECT keeper_pid, keeper_started, boot_id FROM exec_runs WHERE id = ?1 AND status = 'running'";
+    let query =
+        "SELECT supervisor_pid, supervisor_started, boot_id FROM exec_runs WHERE id = ?1 AND status = 'running'";
     let (pid, started, boot): (i64, i64, String) =
         conn.query_row(query, [run], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
     let keeper = ProcessKey::from_record(Some(pid), Some(started), Some(&boot)).unwrap();

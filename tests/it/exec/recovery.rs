@@ -209,7 +209,7 @@ fn wait_notices_a_supervisor_that_died_unregistered() {
     let run = left(&place, &["--recovery", "lost"]);
     // As it stands from its being taken, by us, until its supervisor has written itself down: that one has the lock.
     let own = ProcessKey::of(i32::try_from(std::process::id()).unwrap()).unwrap();
-    let set = "UPDATE exec_runs SET status = 'starting', keeper_pid = ?2, keeper_started = ?3 WHERE id = ?1";
+    let set = "UPDATE exec_runs SET status = 'starting', supervisor_pid = ?2, supervisor_started = ?3 WHERE id = ?1";
     let folder = place.dir.join(".fairway/runs").join(&run);
     let hold = InheritableLock::try_acquire(&folder.join("lock")).unwrap().unwrap();
     let started = i64::try_from(own.started).unwrap();

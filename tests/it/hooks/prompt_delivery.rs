@@ -25,7 +25,7 @@ fn begun(world: &TestProject, vendor: &str) -> String {
 #[track_caller]
 fn status(world: &TestProject, id: i64) -> (String, String) {
     let conn = rusqlite::Connection::open(world.store()).unwrap();
-    let row = conn.query_row("SELECT status, way FROM messages WHERE id = ?1", [id], |row| {
+    let row = conn.query_row("SELECT status, channel FROM messages WHERE id = ?1", [id], |row| {
         Ok((row.get(0)?, row.get::<_, Option<String>>(1)?.unwrap_or_default()))
     });
     row.unwrap()

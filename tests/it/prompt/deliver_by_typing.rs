@@ -63,7 +63,7 @@ fn user_prompt_is_typed_verbatim_and_confirmed() {
     let sent = typist.prompt(&["/compact \"now\"; $(touch canary)", "--json"]).json();
     assert_eq!(sent["queued"], true);
     typist.gets("/compact \"now\"; $(touch canary)\n");
-    assert_eq!((status(world, 1).as_str(), column(world, "way", 1).as_str()), ("offered", "nudge"));
+    assert_eq!((status(world, 1).as_str(), column(world, "channel", 1).as_str()), ("offered", "nudge"));
     // A look is no event of the session, and neither is what others do.
     world.run(["session", "status", "s1"]).exits(0);
     world.run(["session", "heartbeat", "s1"]).exits(0);
@@ -206,7 +206,7 @@ fn session_start_does_not_confirm_a_prompt() {
         world.hook_inside("s1", "claude", &crate::hooks::event(event, "e", more)).exits(0);
     };
     says("SessionStart", serde_json::json!({ "source": "startup" }));
-    assert_eq!((status(world, 1).as_str(), column(world, "way", 1).as_str()), ("offered", "nudge"));
+    assert_eq!((status(world, 1).as_str(), column(world, "channel", 1).as_str()), ("offered", "nudge"));
     says("UserPromptSubmit", serde_json::json!({ "prompt": "hello" }));
     assert_eq!(status(world, 1), "acknowledged");
 }

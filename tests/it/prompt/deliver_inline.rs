@@ -31,14 +31,14 @@ fn urgent_prompt_arrives_within_a_turn() {
         within.text.starts_with("message 2, urgent, from nudge by ") && within.text.ends_with(":\n  | stop that\n")
     );
     assert_eq!(take_deliverable(&app, Channel::Tool), None);
-    assert_eq!((status(&world, 2).as_str(), column(&world, "way", 2).as_str()), ("offered", "tool"));
+    assert_eq!((status(&world, 2).as_str(), column(&world, "channel", 2).as_str()), ("offered", "tool"));
     prompt::confirm_delivered(&app, &session_of(&app), &within).unwrap();
     assert_eq!(status(&world, 2), "acknowledged");
 
     let boundary = take_deliverable(&app, Channel::TurnEnd).unwrap();
     assert_eq!(boundary.ids, [3, 1]);
     prompt::confirm_delivered(&app, &session_of(&app), &boundary).unwrap();
-    assert_eq!((status(&world, 1).as_str(), column(&world, "way", 1).as_str()), ("acknowledged", "turn_end"));
+    assert_eq!((status(&world, 1).as_str(), column(&world, "channel", 1).as_str()), ("acknowledged", "turn_end"));
     assert_eq!(take_deliverable(&app, Channel::TurnStart), None);
 }
 
@@ -82,7 +82,7 @@ fn withdrawn_message_stays_withdrawn() {
     let app = hook(&world, "s1");
     let carried = take_deliverable(&app, Channel::TurnEnd).unwrap();
     let withdrawn = world.run(["outbox", "withdraw", "1"]).exits(0);
-    assert!(withdrawn.stderr.contains("it was being shown to s1"), "{}", withdrawn.stderr);
+    assert!(withdrawn.stderr.contains("it was offered to s1"), "{}", withdrawn.stderr);
     prompt::confirm_delivered(&app, &session_of(&app), &carried).unwrap();
     assert_eq!(status(&world, 1), "withdrawn");
 }

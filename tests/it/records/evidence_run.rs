@@ -232,7 +232,7 @@ fn a_timeout_is_a_failure_on_record_and_ends_the_whole_tree() {
         world.run(["evidence", "run", "T-1", "--json", "--timeout", "400ms", "--", "sh", "-c", STUBBORN]).exits(7);
     let record = run.json();
     assert_eq!((record["result"].as_str(), record["exit_code"].as_i64()), (Some("fail"), None));
-    assert_eq!(record["summary"], "ended after its time of 400ms");
+    assert_eq!(record["summary"], "timed out after 400ms");
     assert_eq!(keys(&world.root().join("pids")), []);
 }
 

@@ -61,9 +61,35 @@ fn a_store_of_the_third_schema_keeps_its_messages_and_runs() {
     assert_newest(&world);
 }
 
+#[test]
+fn a_store_of_the_fourth_schema_keeps_what_its_renamed_columns_hold() {
+    let world = world_of(4);
+    assert_eq!(world.json(["guard", "log"])[0]["door"], "hook");
+    assert_eq!(world.json(["outbox", "list"])[0]["way"], "inbox");
+    world.run(["session", "heartbeat", "s1"]).exits(0);
+    let conn = Connection::open(world.store()).unwrap();
+    let read = |query: &str| conn.query_row(query, [], |row| row.get::<_, String>(0)).unwrap();
+    assert_eq!(read("SELECT channel FROM messages"), "inbox");
+    assert_eq!(read("SELECT entry_point FROM guard_decisions"), "hook");
+    assert_eq!(
+        read("SELECT status FROM exec_runs WHERE supervisor_pid IS NULL AND supervisor_started IS NULL"),
+        "succeeded"
+    );
+    // The constraints follow the new names.
+    for invalid in [
+        "UPDATE exec_runs SET supervisor_pid = 1",
+        "UPDATE guard_decisions SET entry_point = 'window'",
+        "UPDATE messages SET channel = 'window'",
+    ] {
+        let refused = conn.execute(invalid, []).unwrap_err().to_string();
+        assert!(refused.contains("CHECK constraint failed"), "{invalid}: {refused}");
+    }
+    assert_newest(&world);
+}
+
 fn assert_newest(world: &TestProject) {
     let version: i64 =
         Connection::open(world.store()).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 4);
+    assert_eq!(version, 5);
     world.run(["doctor"]).exits(0);
 }

@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 
-use super::{common::find, event};
+use super::common::find;
 use crate::{
-    actions::{Answer, App},
+    actions::{Answer, App, core::approval_state::event},
     domain::{EventKind, approval::Decision, text_limits},
     store::approvals,
     wire::ApprovalView,

@@ -13,12 +13,4 @@ pub use list::list;
 pub use request::request;
 pub use wait::{ApprovalDecision, wait};
 
-use crate::domain::{Event, EventKind, approval::Approval};
 
-pub(crate) fn event(kind: EventKind, approval: &Approval) -> Event {
-    Event::new(kind)
-        .session(&approval.session, &approval.run_id)
-        .with("id", approval.id)
-        .with("provider", approval.provider.as_str())
-        .with("tool", approval.tool.as_str())
-}

@@ -3,12 +3,13 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{
-    common::{SOURCE, describe},
-    event,
-};
+use super::common::{SOURCE, describe};
 use crate::{
-    actions::{App, core::lookup, sessions::report::activity},
+    actions::{
+        App,
+        core::{approval_state::event, lookup},
+        sessions::report::activity,
+    },
     domain::{
         EventKind, Refusal,
         approval::{Approval, ApprovalStatus},

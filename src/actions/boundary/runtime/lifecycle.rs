@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{normalize_run_id, report_activity, unknown_run};
+use super::{normalize_run_id, report_activity};
 use crate::{
     actions::{
         Answer, App,
@@ -151,7 +151,7 @@ fn create_session(
         other.check_run_id(Some(run_id))?;
     }
     if report.event != LifecycleEvent::Started || details.patch.role.is_none() {
-        return Err(unknown_run(run_id));
+        return Err(lookup::unknown_run(run_id));
     }
     if uuid::Uuid::parse_str(run_id).map_or(true, |run| run.is_nil()) {
         return Err(Refusal::invalid("run_id", "of a new session must be a UUID").into());

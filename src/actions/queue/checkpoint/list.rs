@@ -1,4 +1,4 @@
-//! Looking at checkpoints.
+//! List checkpoints.
 
 use anyhow::Result;
 
@@ -20,10 +20,10 @@ pub fn list(app: &App, task: &TaskId) -> Result<Vec<CheckpointView>> {
     })
 }
 
-/// A task's present.
+/// The newest checkpoint of a task.
 ///
 /// # Errors
-/// `not_found`, also when it has none.
+/// `not_found`, also if the task has none.
 pub fn latest(app: &App, task: &TaskId) -> Result<CheckpointView> {
     app.read(|tx| {
         lookup::task(tx, task)?;
@@ -35,7 +35,7 @@ pub fn latest(app: &App, task: &TaskId) -> Result<CheckpointView> {
     })
 }
 
-/// The newest checkpoints of open tasks after which another was due by now, longest due first.
+/// The newest checkpoints of open tasks whose next checkpoint is overdue, longest overdue first.
 ///
 /// # Errors
 /// As the store fails.

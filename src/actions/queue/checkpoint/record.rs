@@ -1,9 +1,10 @@
-//! Recording a checkpoint: the turn at which an agent is steered.
+//! Record a checkpoint. Its answer delivers the session's waiting messages.
 
 use std::time::Duration;
 
 use anyhow::Result;
 
+use super::insert::insert;
 use crate::{
     actions::{Answer, App, core::lookup, mail},
     domain::{TaskId, checkpoint::CheckpointState, message::Channel, rules::fencing::TaskWrite, text_limits},
@@ -11,43 +12,43 @@ use crate::{
     wire::{CheckpointResultView, CheckpointView},
 };
 
-/// What is to be recorded.
+/// A checkpoint to record.
 #[derive(Debug, Clone)]
 pub struct NewCheckpoint {
-    /// What the words amount to.
+    /// The state of the work.
     pub state: CheckpointState,
-    /// The words.
+    /// The summary.
     pub summary: String,
-    /// Who owns the next step.
+    /// The owner of the next step.
     pub owner: Option<String>,
-    /// A file that belongs to it.
+    /// The path of a related file.
     pub artifact: Option<String>,
-    /// After how long the next one is due.
+    /// The time until the next checkpoint is due.
     pub due: Option<Duration>,
 }
 
-/// Records a checkpoint; moves nothing. Answers also with the session's waiting messages, which are offered by it.
+/// Records a checkpoint, without a state transition. The answer also offers the session's waiting messages.
 ///
 /// # Errors
 /// `not_found`, `stale_claim`, `invalid_value`.
-pub fn record(app: &App, id: &TaskId, words: NewCheckpoint) -> Result<Answer> {
+pub fn record(app: &App, id: &TaskId, new: NewCheckpoint) -> Result<Answer> {
     let line = |what, given: Option<&String>| given.map(|given| text_limits::check_line(what, given)).transpose();
-    let summary = text_limits::check_line("summary", &words.summary)?;
-    let owner = line("owner", words.owner.as_ref())?;
-    let artifact = line("artifact", words.artifact.as_ref())?;
+    let summary = text_limits::check_line("summary", &new.summary)?;
+    let owner = line("owner", new.owner.as_ref())?;
+    let artifact = line("artifact", new.artifact.as_ref())?;
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
         lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
         let draft = CheckpointFields {
             task: id.clone(),
             session: app.actor.session.clone(),
-            state: words.state,
+            state: new.state,
             owner: owner.clone(),
             summary: summary.clone(),
             artifact: artifact.clone(),
-            due_at: words.due.map(|due| tx.now().plus(due)),
+            due_at: new.due.map(|due| tx.now().plus(due)),
         };
-        let checkpoint = super::insert(tx, &task, &draft, None)?;
+        let checkpoint = insert(tx, &task, &draft, None)?;
         let turn = match &app.actor.session {
             Some(_) => {
                 let reader = mail::inbox::reader_for(tx, &app.actor, tx.now())?;

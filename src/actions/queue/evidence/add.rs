@@ -1,10 +1,11 @@
-//! Evidence that somebody claims; nobody has seen it happen.
+//! Add claimed evidence: a result that Fairway has not observed.
 
 use std::{fs::File, io::Read, path::Path};
 
 use anyhow::Result;
 use sha2::{Digest, Sha256};
 
+use super::insert::insert;
 use crate::{
     actions::{
         Answer, App,
@@ -21,20 +22,20 @@ use crate::{
     wire::EvidenceView,
 };
 
-/// What is claimed.
+/// Evidence to add.
 #[derive(Debug, Clone)]
 pub struct NewEvidence {
-    /// What it shows.
+    /// The result.
     pub result: EvidenceResult,
-    /// What sort of evidence it is.
+    /// The kind of evidence.
     pub kind: Option<Label>,
-    /// The command that was run.
+    /// The command that produced it.
     pub command: Option<String>,
-    /// A file that belongs to it.
+    /// The path of a related file.
     pub artifact: Option<String>,
-    /// A sentence.
+    /// The summary, one line.
     pub summary: Option<String>,
-    /// The commit it speaks of.
+    /// The commit it is about.
     pub commit: Option<String>,
 }
 
@@ -42,25 +43,25 @@ pub struct NewEvidence {
 ///
 /// # Errors
 /// `not_found`, `stale_claim`, `invalid_value`.
-pub fn add(app: &App, id: &TaskId, words: &NewEvidence) -> Result<Answer> {
+pub fn add(app: &App, id: &TaskId, new: &NewEvidence) -> Result<Answer> {
     let line =
         |what, given: &Option<String>| given.as_deref().map(|given| text_limits::check_line(what, given)).transpose();
-    let (artifact, summary) = (line("artifact", &words.artifact)?, line("summary", &words.summary)?);
-    let command = words.command.as_deref().map(|command| text_limits::check_body("command", command)).transpose()?;
+    let (artifact, summary) = (line("artifact", &new.artifact)?, line("summary", &new.summary)?);
+    let command = new.command.as_deref().map(|command| text_limits::check_body("command", command)).transpose()?;
     let sha256 = artifact.as_deref().and_then(|path| digest(&app.env.cwd.join(path)));
-    let commit = task_worktree::resolve_commit_for(app, id, words.commit.as_deref())?;
+    let commit = task_worktree::resolve_commit_for(app, id, new.commit.as_deref())?;
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
         lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
-        let record = super::insert(
+        let record = insert(
             tx,
             &task,
             Evidence {
                 id: 0,
                 task: id.clone(),
                 session: app.actor.session.clone(),
-                kind: words.kind.as_ref().map_or(DEFAULT_KIND, Label::as_str).to_owned(),
-                result: words.result,
+                kind: new.kind.as_ref().map_or(DEFAULT_KIND, Label::as_str).to_owned(),
+                result: new.result,
                 command: command.clone(),
                 check: None,
                 exit_code: None,
@@ -78,7 +79,7 @@ pub fn add(app: &App, id: &TaskId, words: &NewEvidence) -> Result<Answer> {
         let answer = Answer::new(&EvidenceView::from(&record), record.id, line)?;
         let answer = match &record.artifact {
             Some(path) if record.sha256.is_none() => {
-                answer.note(format!("{path} is no file that can be read from here; its digest is not recorded"))
+                answer.note(format!("{path} is not a readable file; its digest is not recorded"))
             }
             _ => answer,
         };
@@ -90,7 +91,7 @@ pub fn add(app: &App, id: &TaskId, words: &NewEvidence) -> Result<Answer> {
     })
 }
 
-/// The SHA-256 of a file's bytes. What is no plain file is left alone: reading it might wait for ever.
+/// The SHA-256 of a file's bytes; `None` unless it is a regular file. Reading another kind of file might block.
 pub(in crate::actions) fn digest(path: &Path) -> Option<String> {
     if !path.metadata().ok()?.is_file() {
         return None;

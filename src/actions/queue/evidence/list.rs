@@ -1,4 +1,4 @@
-//! Looking at evidence.
+//! List evidence.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! Evidence that was seen: a program is run, and what became of it is recorded.
+//! Observed evidence: run a program and record its result.
 
 use std::{
     ffi::OsString,
@@ -11,10 +11,11 @@ use std::{
 use anyhow::{Context as _, Result};
 use sha2::{Digest, Sha256};
 
+use super::insert::insert;
 use crate::{
     actions::{
         Answer, App, IdempotencyKey,
-        core::{app::stored_response, lookup, task_worktree},
+        core::{lookup, task_worktree},
     },
     domain::{
         Actor, Event, EventKind, Refusal, TaskId,
@@ -33,93 +34,93 @@ use crate::{
         run_streaming::{self, Program, ProgramExit, Stream, StreamError, StreamResult},
     },
     render::escape_controls,
-    store::{ReadTx, WriteTx, events, requests, sessions, tasks},
+    store::{ReadTx, WriteTx, events, sessions, tasks},
     wire::EvidenceView,
 };
 
-/// How much of a program's output is kept.
+/// The maximum size of the stored output; the middle of a longer output is dropped.
 const CAPTURE_LIMIT_BYTES: usize = 1024 * 1024;
 
-/// What is to be run.
+/// The command to run.
 #[derive(Debug, Clone)]
 pub enum CommandSpec {
     /// The task's own command for this check, which a person wrote as shell text.
     Check(Label),
-    /// This program with these arguments; no shell reads them.
+    /// A program with its arguments, run without a shell.
     Command(Vec<OsString>),
 }
 
-/// One run.
+/// A request to run a program for a task's evidence.
 #[derive(Debug, Clone)]
 pub struct EvidenceRun {
     /// The task it is evidence for.
     pub task: TaskId,
-    /// What sort of evidence it is.
+    /// The kind of evidence.
     pub kind: Option<Label>,
-    /// What is to be run.
+    /// The command.
     pub command: CommandSpec,
-    /// A sentence.
+    /// The summary, one line.
     pub summary: Option<String>,
-    /// How long it may run.
+    /// The maximum run time.
     pub timeout: Option<Duration>,
 }
 
-/// Gets the program's output as it comes.
+/// Receives the program's output while it runs.
 pub type Relay = Arc<dyn Fn(Stream, &[u8]) + Send + Sync>;
 
-/// What the store said before the program ran.
+/// The facts from the store before the program starts.
 struct TaskContext {
     dir: PathBuf,
     argv: Vec<OsString>,
     command: String,
     check: Option<String>,
-    /// The epoch that must still be in force afterwards.
+    /// The epoch that must still be current afterwards.
     epoch: Option<i64>,
 }
 
-/// Runs a program in the place of the task's work and records what became of it. With a `--request-id` the intention is
-/// written before, so that a repeat never runs it twice. Who may record is asked before and again after.
+/// Runs a program in the task's worktree and records its result. With a `--request-id` an intent is written before, so that
+/// a repeat never runs the program twice. The actor's authority is checked before the run and again after it.
 ///
 /// # Errors
-/// `invalid_value`, `not_found`, `stale_claim`, `request_open`, `program_not_found`, `interrupted`; nothing is then recorded.
-pub fn run(app: &App, order: &EvidenceRun, relay: Relay) -> Result<Answer> {
-    let summary = order.summary.as_deref().map(|summary| text_limits::check_line("summary", summary)).transpose()?;
-    if order.timeout == Some(Duration::ZERO) {
-        return Err(Refusal::invalid("timeout", "must be longer than nothing").into());
+/// `invalid_value`, `not_found`, `stale_claim`, `request_open`, `program_not_found`, `interrupted`; nothing is recorded then.
+pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
+    let summary = request.summary.as_deref().map(|summary| text_limits::check_line("summary", summary)).transpose()?;
+    if request.timeout == Some(Duration::ZERO) {
+        return Err(Refusal::invalid("timeout", "must be greater than zero").into());
     }
-    let scene = match start(app, order)? {
+    let context = match start(app, request)? {
         Started::AlreadyAnswered(answer) => return Ok(answer),
-        Started::Ready(scene) => scene,
+        Started::Ready(context) => context,
     };
-    let git = Git::new(app.env.vars(), &scene.dir);
+    let git = Git::new(app.env.vars(), &context.dir);
     let commit = git.clean_head();
     let kept = Arc::new(Mutex::new(HeadTailBuffer::new(CAPTURE_LIMIT_BYTES)));
     let seen = Arc::clone(&kept);
-    let program = Program { argv: &scene.argv, dir: &scene.dir, timeout: order.timeout, merge_output: false };
+    let program = Program { argv: &context.argv, dir: &context.dir, timeout: request.timeout, merge_output: false };
     let ran = run_streaming::run(&program, move |stream, bytes| {
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
         relay(stream, bytes);
     })
     .inspect_err(|error| discard_intent(app, error))?;
-    // A tree that changed meanwhile is not the one that was tested.
+    // If the tree changed meanwhile, no commit names the tested tree.
     let commit = commit.filter(|before| git.clean_head().as_ref() == Some(before));
     let output = kept.lock().unwrap_or_else(PoisonError::into_inner).to_bytes();
     let artifact = store_output(app, &output)?;
     let written = app.mutate(|tx| {
-        let task = lookup::task(tx, &order.task)?;
-        let actor = Actor { epoch: scene.epoch, ..app.actor.clone() };
+        let task = lookup::task(tx, &request.task)?;
+        let actor = Actor { epoch: context.epoch, ..app.actor.clone() };
         lookup::check_authority(tx, &task, &actor, TaskWrite::AddRecord)?;
-        let record = super::insert(
+        let record = insert(
             tx,
             &task,
             Evidence {
                 id: 0,
                 task: task.id.clone(),
                 session: app.actor.session.clone(),
-                kind: order.kind.as_ref().map_or(DEFAULT_KIND, Label::as_str).to_owned(),
+                kind: request.kind.as_ref().map_or(DEFAULT_KIND, Label::as_str).to_owned(),
                 result: if ran.exit == ProgramExit::Exited(0) { EvidenceResult::Pass } else { EvidenceResult::Fail },
-                command: Some(scene.command.clone()),
-                check: scene.check.clone(),
+                command: Some(context.command.clone()),
+                check: context.check.clone(),
                 exit_code: match ran.exit {
                     ProgramExit::Exited(code) => Some(i64::from(code)),
                     ProgramExit::Signaled(_) | ProgramExit::TimedOut => None,
@@ -128,7 +129,7 @@ pub fn run(app: &App, order: &EvidenceRun, relay: Relay) -> Result<Answer> {
                 artifact: Some(artifact.to_string_lossy().into_owned()),
                 sha256: Some(Sha256::digest(&output).iter().map(|byte| format!("{byte:02x}")).collect()),
                 commit: commit.clone(),
-                summary: summary.clone().or_else(|| default_summary(&ran, order.timeout)),
+                summary: summary.clone().or_else(|| default_summary(&ran, request.timeout)),
                 observed: true,
                 created_at: Timestamp::from_millis(0),
             },
@@ -147,31 +148,29 @@ enum Started {
     Ready(TaskContext),
 }
 
-fn start(app: &App, order: &EvidenceRun) -> Result<Started> {
-    let Some(request) = &app.idempotency_key else {
-        // A session gives a sign of life before it is busy for long; nobody else has anything to write yet.
+fn start(app: &App, request: &EvidenceRun) -> Result<Started> {
+    let Some(key) = &app.idempotency_key else {
+        // A session's heartbeat is written before the program runs for long. Another actor has nothing to write yet.
         return match &app.actor.session {
             Some(_) => app.transaction(|tx| {
-                touch_session(app, tx).and_then(|()| task_context(app, tx, order).map(Started::Ready))
+                touch_session(app, tx).and_then(|()| task_context(app, tx, request).map(Started::Ready))
             }),
-            None => app.read(|tx| task_context(app, tx, order).map(Started::Ready)),
+            None => app.read(|tx| task_context(app, tx, request).map(Started::Ready)),
         };
     };
     app.transaction(|tx| {
         touch_session(app, tx)?;
-        if let Some(answer) = stored_response(tx, request)? {
+        let previous = || intent_state_of(tx, &request.task, &key.id);
+        if let Some(answer) = key.record_intent(tx, previous)? {
             return Ok(Started::AlreadyAnswered(answer));
         }
-        if requests::find(tx, &request.id)?.is_some() {
-            return Err(request_open(tx, order, request)?.into());
-        }
-        let scene = task_context(app, tx, order)?;
-        record_intent(tx, order, request, &scene)?;
-        Ok(Started::Ready(scene))
+        let context = task_context(app, tx, request)?;
+        record_start(tx, request, key, &context)?;
+        Ok(Started::Ready(context))
     })
 }
 
-/// The sign of life that every change by a session is.
+/// Records the acting session's heartbeat and renews its leases.
 fn touch_session(app: &App, tx: &WriteTx<'_>) -> Result<()> {
     if let Some(session) = &app.actor.session {
         lookup::session(tx, session)?;
@@ -181,23 +180,23 @@ fn touch_session(app: &App, tx: &WriteTx<'_>) -> Result<()> {
     Ok(())
 }
 
-fn task_context(app: &App, tx: &ReadTx<'_>, order: &EvidenceRun) -> Result<TaskContext> {
-    let task = lookup::task(tx, &order.task)?;
+fn task_context(app: &App, tx: &ReadTx<'_>, request: &EvidenceRun) -> Result<TaskContext> {
+    let task = lookup::task(tx, &request.task)?;
     lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
-    let (argv, command, check) = match &order.command {
+    let (argv, command, check) = match &request.command {
         CommandSpec::Check(name) => {
             let command = find_check(&task, name)?;
             (vec!["/bin/sh".into(), "-c".into(), command.clone().into()], command, Some(name.to_string()))
         }
         CommandSpec::Command(argv) => {
             let words: Vec<_> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-            // As a person would type it; what a terminal would obey is shown.
+            // Quoted for a shell, with terminal controls escaped.
             let typed = escape_controls(&shell_words::join(&words));
             (argv.clone(), text_limits::check_body("command", &typed)?, None)
         }
     };
     let holds = task.state.claim().is_some_and(|claim| claim.claimant == app.actor.name);
-    // Whoever holds the task now tests their own state of it: it must be theirs still when the program has ended.
+    // A claimant tests their own work: the claim must still be theirs when the program has ended.
     let epoch = app.actor.epoch.or(holds.then_some(task.epoch));
     Ok(TaskContext { dir: task_worktree::dir(app, tx, &task)?, argv, command, check, epoch })
 }
@@ -211,16 +210,15 @@ fn find_check(task: &Task, name: &Label) -> Result<String, Refusal> {
     })
 }
 
-/// Writes down that a program will be run for this request, and by which process.
-fn record_intent(tx: &WriteTx<'_>, order: &EvidenceRun, request: &IdempotencyKey, scene: &TaskContext) -> Result<()> {
-    requests::upsert(tx, &request.id, &request.fingerprint, None)?;
+/// Records the start of the program, with this process: it shows later whether the program still runs.
+fn record_start(tx: &WriteTx<'_>, request: &EvidenceRun, key: &IdempotencyKey, context: &TaskContext) -> Result<()> {
     let own = i32::try_from(std::process::id()).ok().and_then(ProcessKey::of);
     let started = own.as_ref().and_then(|own| i64::try_from(own.started).ok());
     tx.record(
         &Event::new(EventKind::EvidenceStarted)
-            .task(&order.task)
-            .with("request", request.id.as_str())
-            .with("command", scene.command.as_str())
+            .task(&request.task)
+            .with("request", key.id.as_str())
+            .with("command", context.command.as_str())
             .with("pid", own.as_ref().map(|own| i64::from(own.pid)))
             .with("pid_started", started)
             .with("boot", own.map(|own| own.boot)),
@@ -228,12 +226,12 @@ fn record_intent(tx: &WriteTx<'_>, order: &EvidenceRun, request: &IdempotencyKey
     Ok(())
 }
 
-/// Whether this event is the beginning of what `request` asked for.
+/// Whether this event is the start of the run for `request`.
 pub(in crate::actions) fn is_start_of(event: &events::LoggedEvent, request: &str) -> bool {
     event.data.get("request").and_then(|id| id.as_str()) == Some(request)
 }
 
-/// What became of an intention that has no answer, told from the event of its beginning; and whether it goes on.
+/// The state of an intent without an answer, as text, and whether its program still runs; from its start event.
 pub(in crate::actions) fn intent_state(begun: Option<&events::LoggedEvent>) -> (String, bool) {
     let key = begun.and_then(|event| {
         let number = |name: &str| event.data.get(name)?.as_i64();
@@ -242,31 +240,31 @@ pub(in crate::actions) fn intent_state(begun: Option<&events::LoggedEvent>) -> (
     let at = |how: &str| begun.map(|event| format!(" {how} {}", event.at)).unwrap_or_default();
     match key.as_ref().map(ProcessKey::status) {
         Some(ProcessStatus::Alive) => (format!("it is running{}", at("since")), true),
-        Some(ProcessStatus::Gone(_)) => (format!("it was begun{} and ended without a record", at("at")), false),
-        Some(ProcessStatus::Unknown(_)) | None => ("whether it is running cannot be told".to_owned(), false),
+        Some(ProcessStatus::Gone(_)) => (format!("it started{} and ended without a record", at("at")), false),
+        Some(ProcessStatus::Unknown(_)) | None => ("it is unknown whether it is running".to_owned(), false),
     }
 }
 
-fn request_open(tx: &ReadTx<'_>, order: &EvidenceRun, request: &IdempotencyKey) -> Result<Refusal> {
-    let begun = events::newest_matching(
+/// The state of the intent of a request, from its start event.
+fn intent_state_of(tx: &ReadTx<'_>, task: &TaskId, request: &str) -> Result<(String, bool)> {
+    let started = events::newest_matching(
         tx,
-        &order.task,
+        task,
         |kind| kind == EventKind::EvidenceStarted,
-        |event| is_start_of(event, &request.id),
+        |event| is_start_of(event, request),
     )?;
-    let (became, running) = intent_state(begun.as_ref());
-    Ok(Refusal::RequestPending { id: request.id.clone(), became, running })
+    Ok(intent_state(started.as_ref()))
 }
 
-/// A program that was never started leaves no intention behind.
+/// Deletes the intent if the program was never started.
 fn discard_intent(app: &App, error: &StreamError) {
-    if let Some(request) = app.idempotency_key.as_ref().filter(|_| error.is_not_started()) {
-        // When this fails, a repeat is told that the request is open: a nuisance, no harm.
-        let _ = app.transaction(|tx| Ok(requests::delete_open(tx, &request.id)?));
+    if let Some(key) = app.idempotency_key.as_ref().filter(|_| error.is_not_started()) {
+        // If this fails, a repeat gets `request_open`, which is safe.
+        let _ = app.transaction(|tx| key.discard_intent(tx));
     }
 }
 
-/// Keeps the output where only its owner reads it.
+/// Writes the output to a private file.
 fn store_output(app: &App, output: &[u8]) -> Result<PathBuf> {
     let directory = app.project.state.join("evidence");
     let name = format!("{}.log", app.env.ids.uuid(app.env.now()));
@@ -276,16 +274,16 @@ fn store_output(app: &App, output: &[u8]) -> Result<PathBuf> {
         files::private_dir(directory)?;
         files::write_atomic(&path, output, 0o600)
     };
-    write(&directory).with_context(|| format!("cannot keep the output in {}", directory.display()))?;
+    write(&directory).with_context(|| format!("cannot write the output to {}", directory.display()))?;
     Ok(path)
 }
 
 fn default_summary(ran: &StreamResult, timeout: Option<Duration>) -> Option<String> {
     match ran.exit {
         ProgramExit::Exited(_) => None,
-        ProgramExit::Signaled(signal) => Some(format!("ended by signal {signal}")),
+        ProgramExit::Signaled(signal) => Some(format!("killed by signal {signal}")),
         ProgramExit::TimedOut => {
-            Some(format!("ended after its time of {}", timeout.map(crate::config::show_duration).unwrap_or_default()))
+            Some(format!("timed out after {}", timeout.map(crate::config::show_duration).unwrap_or_default()))
         }
     }
 }
@@ -307,15 +305,15 @@ fn answer(record: &Evidence, ran: &StreamResult) -> Result<Answer> {
     );
     let mut answer = Answer::new(&EvidenceView::from(record), record.id, line)?;
     if record.commit.is_none() {
-        answer = answer.note("the record names no commit: there is none, or the tree is not clean");
+        answer = answer.note("no commit recorded: there is none, or the worktree has changes");
     }
     if ran.left_processes {
-        answer = answer.note("the program left processes behind; they were ended");
+        answer = answer.note("the program left processes behind; they were killed");
     }
     Ok(answer)
 }
 
-/// Whether an answer of [`run`] says that the program passed.
+/// Whether an answer of [`run`] has the result `pass`.
 #[must_use]
 pub fn passed(answer: &Answer) -> bool {
     answer.document.get("result").and_then(|result| result.as_str()) == Some(EvidenceResult::Pass.as_str())

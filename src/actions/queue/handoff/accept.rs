@@ -1,8 +1,8 @@
-//! Saying yes to a handoff, with or without the claim.
+//! Accept a handoff, with or without the claim.
 
 use anyhow::Result;
 
-use super::{load_for, record_answer};
+use super::state::{load_for, record_answer};
 use crate::{
     actions::{Answer, App, core::lookup, queue::task::claim},
     domain::{
@@ -16,12 +16,12 @@ use crate::{
     wire::HandoffView,
 };
 
-/// open → accepted, by one whom it is for. With `take` the claim moves to them in the same transaction and the task is
-/// in progress.
+/// open → accepted, by an actor of its role or lane. With `take` the actor also gets the claim in the same transaction, and
+/// the task is in progress.
 ///
 /// # Errors
 /// `not_found`, `already_answered`, `role_mismatch`, `lane_mismatch`; with `take` also `stale_claim`, `wrong_state`,
-/// `already_yours`, `already_claimed`, `deps_open`, `session_final` and those of the lane.
+/// `already_yours`, `already_claimed`, `deps_open`, `session_final` and the errors of the lane.
 pub fn accept(app: &App, id: i64, take: bool) -> Result<Answer> {
     app.mutate(|tx| {
         let asked = load_for(app, tx, id, HandoffStatus::Accepted)?;
@@ -29,7 +29,7 @@ pub fn accept(app: &App, id: i64, take: bool) -> Result<Answer> {
             return Ok(answer);
         }
         let task = lookup::task(tx, &asked.handoff.task)?;
-        // The answer first: a handoff is history before the claim that it brings.
+        // The answer first: in the event log the handoff comes before its claim.
         let handoff = record_answer(tx, asked.handoff.clone(), HandoffStatus::Accepted, None)?;
         let mut line = format!("accepted handoff {id} of {}", task.id);
         if take {
@@ -59,7 +59,7 @@ fn move_claim(app: &App, tx: &WriteTx<'_>, handoff: &Handoff, task: &Task, role:
     Ok(claim)
 }
 
-/// The task's lane and the one it is handed to must take one more.
+/// Checks the WIP limits of the task's lane and of the handoff's lane.
 fn check_lane_capacity(tx: &ReadTx<'_>, handoff: &Handoff, task: &Task) -> Result<()> {
     let mut lanes: Vec<_> = task.fields.lane.iter().chain(&handoff.to_lane).collect();
     lanes.dedup();

@@ -1,15 +1,15 @@
-//! Saying no to a handoff.
+//! Decline a handoff.
 
 use anyhow::Result;
 
-use super::{load_for, record_answer};
+use super::state::{load_for, record_answer};
 use crate::{
     actions::{Answer, App},
     domain::{handoff::HandoffStatus, text_limits},
     wire::HandoffView,
 };
 
-/// open → declined, by one whom it is for, with a reason.
+/// open → declined, by an actor of its role or lane, with a reason.
 ///
 /// # Errors
 /// `not_found`, `already_answered`, `role_mismatch`, `lane_mismatch`.

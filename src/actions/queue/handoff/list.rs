@@ -1,4 +1,4 @@
-//! Looking at handoffs.
+//! List handoffs.
 
 use anyhow::Result;
 
@@ -9,18 +9,18 @@ use crate::{
     wire::HandoffView,
 };
 
-/// What a listing shows.
+/// The filter of a listing.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// Only those to this role.
+    /// Only handoffs to this role.
     pub to_role: Option<Role>,
-    /// Only this task's.
+    /// Only handoffs of this task.
     pub task: Option<TaskId>,
-    /// Only those that nobody has answered.
+    /// Only open handoffs.
     pub open: bool,
 }
 
-/// The handoffs that a filter keeps, oldest first.
+/// The matching handoffs, oldest first.
 ///
 /// # Errors
 /// `not_found` for an unknown task.

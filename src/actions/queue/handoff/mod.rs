@@ -1,103 +1,10 @@
-//! What is done with handoffs.
+//! Handoffs: offer a task to another role or lane, and accept, decline, withdraw and list the offers.
 
 pub mod accept;
 pub mod create;
 pub mod decline;
 pub mod list;
+mod state;
 pub mod withdraw;
 
-use anyhow::Result;
-
-use crate::actions::{Answer, App, core::lookup};
-use crate::{
-    domain::{
-        Event, EventKind, LaneName, Refusal, Role,
-        handoff::{Handoff, HandoffStatus},
-        rules::handoff as rule,
-        session::Session,
-        task::Task,
-    },
-    store::{ReadTx, StoreError, WriteTx, handoffs},
-    wire::HandoffView,
-};
-
-/// A handoff, and the role and lane of whoever would answer it.
-struct HandoffForActor {
-    handoff: Handoff,
-    role: Option<Role>,
-    /// The answer of one who said the same before.
-    repeat_answer: Option<Answer>,
-}
-
-fn find(tx: &ReadTx<'_>, id: i64) -> Result<Handoff> {
-    handoffs::find(tx, id)?.ok_or_else(|| Refusal::not_found("handoff", id.to_string()).into())
-}
-
-/// Finds a handoff for whoever answers it with `status`.
-fn load_for(app: &App, tx: &ReadTx<'_>, id: i64, status: HandoffStatus) -> Result<HandoffForActor> {
-    let handoff = find(tx, id)?;
-    let (role, lane): (Option<Role>, Option<LaneName>) = lookup::effective_scope(tx, &app.actor)?;
-    let repeated = repeat_answer(app, &handoff, status)?;
-    if repeated.is_none() {
-        rule::check_answerable(&handoff, role.as_ref(), lane.as_ref())?;
-    }
-    Ok(HandoffForActor { handoff, role, repeat_answer: repeated })
-}
-
-/// Repeating what the same actor already answered changes nothing and is no failure.
-fn repeat_answer(app: &App, handoff: &Handoff, status: HandoffStatus) -> Result<Option<Answer>> {
-    if handoff.status != status || handoff.answered_by.as_deref() != Some(&app.actor.name) {
-        return Ok(None);
-    }
-    let line = format!("unchanged: handoff {} is {status} already", handoff.id);
-    Answer::new(&HandoffView::from(handoff), handoff.id, line).map(Some)
-}
-
-/// Adds a handoff, with its event. `of` is the session that makes it, when that is not the acting one.
-///
-/// # Errors
-/// As the store fails.
-pub(crate) fn insert(tx: &WriteTx<'_>, handoff: Handoff, of: Option<&Session>) -> Result<Handoff, StoreError> {
-    let handoff = handoffs::insert(tx, handoff)?;
-    let event = event(EventKind::HandoffCreated, &handoff)
-        .with("epoch", handoff.epoch)
-        .with("summary", handoff.summary.as_str());
-    tx.record(&match of {
-        Some(session) => event.session(&session.id, &session.run_id),
-        None => event,
-    })?;
-    Ok(handoff)
-}
-
-/// Whether a task can be handed over.
-///
-/// # Errors
-/// `wrong_state` when it is closed.
-pub(crate) fn require_open(task: &Task) -> Result<(), Refusal> {
-    let status = task.state.status();
-    if status.is_closed() {
-        return Err(Refusal::WrongState { task: task.id.clone(), status, verb: "handed over" });
-    }
-    Ok(())
-}
-
-/// Writes an answer and its event.
-fn record_answer(tx: &WriteTx<'_>, handoff: Handoff, status: HandoffStatus, reason: Option<&str>) -> Result<Handoff> {
-    let kind = match status {
-        HandoffStatus::Declined => EventKind::HandoffDeclined,
-        HandoffStatus::Withdrawn => EventKind::HandoffWithdrawn,
-        HandoffStatus::Open | HandoffStatus::Accepted => EventKind::HandoffAccepted,
-    };
-    let handoff = handoffs::answer(tx, handoff, status, reason)?;
-    tx.record(&event(kind, &handoff).with("reason", reason))?;
-    Ok(handoff)
-}
-
-fn event(kind: EventKind, handoff: &Handoff) -> Event {
-    Event::new(kind)
-        .task(&handoff.task)
-        .lane(handoff.to_lane.as_ref())
-        .with("id", handoff.id)
-        .with("to_role", handoff.to_role.as_ref().map(ToString::to_string))
-        .with("to_lane", handoff.to_lane.as_ref().map(ToString::to_string))
-}
+pub(crate) use state::{insert, require_open};

@@ -1,15 +1,15 @@
-//! Taking a handoff back.
+//! Withdraw a handoff.
 
 use anyhow::Result;
 
-use super::{find, record_answer, repeat_answer};
+use super::state::{find, record_answer, repeat_answer};
 use crate::{
-    actions::{Answer, App, queue::task::ForceReason},
+    actions::{Answer, App, core::force_reason::ForceReason},
     domain::{Refusal, handoff::HandoffStatus, text_limits},
     wire::HandoffView,
 };
 
-/// open → withdrawn, by whoever made it, or with `force` in their stead.
+/// open → withdrawn, by its creator or with `force`.
 ///
 /// # Errors
 /// `not_found`, `already_answered`, `not_creator`.

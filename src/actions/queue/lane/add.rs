@@ -1,9 +1,9 @@
-//! A new lane, with or without a worktree of its own.
+//! Add a lane, with or without its own worktree.
 
 use anyhow::Result;
 
 use super::{
-    LanePatch,
+    patch::{self, LanePatch},
     worktree::{self, WorktreePlan},
 };
 use crate::{
@@ -26,11 +26,10 @@ pub fn add(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     app.mutate(|tx| insert(tx, &new_lane(name, fields, tx.now()), None))
 }
 
-/// Adds a lane with a branch and a worktree that git makes. When anything fails, there is neither branch nor worktree nor
-/// lane.
+/// Adds a lane and creates its branch and worktree. If a step fails, branch, worktree and lane are all undone.
 ///
 /// # Errors
-/// `exists`, also for the branch or the directory; `not_found` for a base that git does not know; what git says.
+/// `exists`, also for the branch or the directory; `not_found` for a base that git does not know; `git_failed`.
 pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;
     let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
@@ -104,5 +103,5 @@ fn insert(tx: &WriteTx<'_>, lane: &Lane, commit: Option<&str>) -> Result<Answer>
         (Some(worktree), true) => format!(" with a worktree at {worktree}"),
         _ => String::new(),
     };
-    super::answer(tx, &lane.name, format!("added lane {}{place}", lane.name))
+    patch::answer(tx, &lane.name, format!("added lane {}{place}", lane.name))
 }

@@ -1,15 +1,15 @@
-//! Changing what is said about a lane.
+//! Edit a lane's fields.
 
 use anyhow::Result;
 
-use super::LanePatch;
+use super::patch::{self, LanePatch};
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{Event, EventKind, LaneName, lane::Lane},
     store::lanes,
 };
 
-/// Puts `fields` over a lane. A branch or worktree that somebody names is theirs: `lane rm` will leave it.
+/// Applies `fields` to a lane. A branch or worktree given here belongs to the user: `lane rm` leaves it.
 ///
 /// # Errors
 /// `not_found`, `invalid_value`.
@@ -36,12 +36,12 @@ pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
         .map(|(field, _)| field.to_owned())
         .collect();
         if changed.is_empty() {
-            return super::answer(tx, name, format!("unchanged: the lane {name} says so already"));
+            return patch::answer(tx, name, format!("unchanged: lane {name} has these values already"));
         }
         lanes::upsert(tx, &lane)?;
         let line = format!("edited lane {name}: {}", changed.join(", "));
         tx.record(&Event::new(EventKind::LaneEdited).lane(Some(name)).with("fields", changed))?;
-        super::answer(tx, name, line)
+        patch::answer(tx, name, line)
     })
 }
 

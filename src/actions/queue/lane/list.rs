@@ -1,4 +1,4 @@
-//! Looking at lanes.
+//! List and show lanes.
 
 use anyhow::Result;
 
@@ -24,7 +24,7 @@ fn with_counts(tx: &ReadTx<'_>, lane: &Lane) -> Result<LaneView> {
     Ok(LaneView::new(lane, tasks::held_in_lane(tx, &lane.name, None)?))
 }
 
-/// A lane's whole present: who is attached, what is held, and what waits for an answer.
+/// A lane with its sessions, claimed tasks, newest checkpoints and open handoffs.
 ///
 /// # Errors
 /// `not_found`.

@@ -1,4 +1,4 @@
-//! Taking a lane away, with the branch and worktree that Fairway made for it.
+//! Remove a lane, with the branch and worktree that Fairway created for it.
 
 use std::path::Path;
 
@@ -6,10 +6,7 @@ use anyhow::Result;
 
 use super::{status, worktree};
 use crate::{
-    actions::{
-        Answer, App,
-        core::{app::stored_response, lookup},
-    },
+    actions::{Answer, App, core::lookup},
     domain::{
         Event, EventKind, LaneName, Refusal,
         lane::{Lane, LaneStatus},
@@ -19,17 +16,13 @@ use crate::{
     wire::LaneView,
 };
 
-/// Removes a lane that nothing points at. A worktree that Fairway made goes too, unless it holds what exists nowhere else;
-/// one that somebody else made stays.
+/// Removes an unused lane. A worktree that Fairway created is removed too, unless it holds unsaved work. Any other worktree
+/// stays.
 ///
 /// # Errors
-/// `in_use`, `unsaved_work`; what git says.
+/// `in_use`, `unsaved_work`, `git_failed`.
 pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
-    let known = app.read(|tx| match &app.idempotency_key {
-        Some(request) => stored_response(tx, request),
-        None => Ok(None),
-    })?;
-    if let Some(answer) = known {
+    if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
     let lane = app.read(|tx| check_unused(tx, name))?;
@@ -41,7 +34,7 @@ pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
     let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
     let dir = Path::new(&dir);
     check_merged(app, &git, &lane, &branch, dir)?;
-    // Closed first: nobody claims or launches in it while its worktree goes.
+    // Closed first: no claim and no launch may use the worktree while it is removed.
     app.transaction(|tx| match check_unused(tx, name)? {
         lane if lane.status == LaneStatus::Closed => Ok(()),
         lane => status::write(tx, lane, LaneStatus::Closed),
@@ -56,12 +49,12 @@ pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
     app.mutate(|tx| delete(tx, &check_unused(tx, name)?, Some(&branch)))
 }
 
-/// The lane, when nothing points at it.
+/// The lane, if it is unused.
 fn check_unused(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
     let lane = lookup::lane(tx, name)?;
     let uses = lanes::usage(tx, name)?;
     let by = [
-        (uses.claimed_tasks, "held task(s)"),
+        (uses.claimed_tasks, "claimed task(s)"),
         (uses.live_sessions, "live session(s)"),
         (uses.tasks, "task(s)"),
         (uses.sessions, "ended session(s)"),
@@ -76,12 +69,14 @@ fn check_unused(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
     }
 }
 
-/// Whether everything in branch and worktree is in the base too. What cannot be told is a no.
+/// Refuses unless everything in branch and worktree is in the base too. An unknown base is refused.
 fn check_merged(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, dir: &Path) -> Result<()> {
     let unsaved = |why: String| Refusal::UnsavedWork { lane: lane.name.clone(), why };
     let base = lane.base.as_ref().unwrap_or(&app.settings.base_branch);
     let Some(base_commit) = git.commit(base)? else {
-        return Err(unsaved(format!("its base {base} is not there, so nobody can tell what is merged")).into());
+        return Err(
+            unsaved(format!("its base {base} is unknown to git, so merged commits cannot be determined")).into()
+        );
     };
     let mut tips = Vec::new();
     if dir.exists() {
@@ -108,7 +103,7 @@ fn remove_worktree_and_branch(app: &App, git: &Repository<'_>, lane: &Lane, bran
         git.remove_worktree(dir, false)?;
     }
     if let Some(tip) = git.branch_commit(branch)? {
-        // Looked at again: a commit may have come since, and the deletion itself insists on this one.
+        // Checked again: a commit may have been added since. The deletion itself requires this tip.
         check_merged(app, git, lane, branch, dir)?;
         git.delete_branch(branch, &tip)?;
     }

@@ -1,7 +1,8 @@
-//! Whether tasks may be claimed in a lane.
+//! Open, pause and close a lane.
 
 use anyhow::Result;
 
+use super::patch;
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{
@@ -11,7 +12,7 @@ use crate::{
     store::{WriteTx, lanes, tasks},
 };
 
-/// Opens, pauses or closes a lane. What is held in it stays held.
+/// Opens, pauses or closes a lane. Existing claims stay.
 ///
 /// # Errors
 /// `not_found`.
@@ -19,14 +20,14 @@ pub fn set(app: &App, name: &LaneName, status: LaneStatus) -> Result<Answer> {
     app.mutate(|tx| {
         let lane = lookup::lane(tx, name)?;
         if lane.status == status {
-            return super::answer(tx, name, format!("unchanged: the lane {name} is {status} already"));
+            return patch::answer(tx, name, format!("unchanged: lane {name} is {status} already"));
         }
         let before = lane.status;
         write(tx, lane, status)?;
-        let answer = super::answer(tx, name, format!("lane {name}: {before} → {status}"))?;
+        let answer = patch::answer(tx, name, format!("lane {name}: {before} → {status}"))?;
         let held = tasks::held_in_lane(tx, name, None)?;
         Ok(if status != LaneStatus::Open && held > 0 {
-            answer.note(format!("{held} task(s) in it stay held"))
+            answer.note(format!("{held} task(s) in it stay claimed"))
         } else {
             answer
         })

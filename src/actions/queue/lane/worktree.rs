@@ -1,5 +1,5 @@
-//! A lane's branch and worktree: intended in the store, made by git, then recorded. A crash in between leaves the intention,
-//! and the next attempt takes away what it left.
+//! A lane's branch and worktree. The intent is written to the store, git creates both, then the lane is recorded. After a
+//! crash the intent remains, and the next attempt removes the leftovers.
 
 use std::{path::Path, time::Duration};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     actions::{
         Answer, App,
-        core::{app::stored_response, errors, lookup},
+        core::{errors, lookup},
     },
     domain::{LaneName, Refusal},
     os::{
@@ -20,21 +20,21 @@ use crate::{
     store::{ReadTx, StoreError, WriteTx, requests},
 };
 
-/// How long to wait for another command that makes or removes the same lane's worktree.
+/// How long to wait for another command that creates or removes the same lane's worktree.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What is to be made.
+/// The branch and worktree to create. Stored as JSON in the intent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorktreePlan {
     /// The branch.
     pub branch: String,
-    /// Where it begins.
+    /// The commit it starts at.
     pub commit: String,
     /// The directory.
     pub worktree: String,
 }
 
-/// The directory of a worktree that nobody named one for: in the state directory, which git does not look into.
+/// The default directory of a worktree: in the state directory, which git ignores.
 pub fn default_path(app: &App, name: &LaneName) -> Result<String> {
     let dir = app.project.state.join("worktrees").join(name.as_str());
     let text =
@@ -42,48 +42,48 @@ pub fn default_path(app: &App, name: &LaneName) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// Keeps other commands away from this lane's worktree until it is dropped.
+/// Locks this lane's worktree against other commands until the lock is dropped.
 pub fn lock(app: &App, name: &LaneName) -> Result<FileLock> {
     let runtime = app.project.runtime_dir();
     files::private_dir(&app.project.state).and_then(|()| files::private_dir(&runtime)).map_err(StoreError::from)?;
     let held =
         FileLock::acquire_within(&runtime.join(format!("lane-{name}.lock")), LOCK_TIMEOUT).map_err(StoreError::from)?;
     held.ok_or_else(|| {
-        let by = "another command makes or removes its worktree".to_owned();
+        let by = "another command creates or removes its worktree".to_owned();
         Refusal::InUse { noun: "lane", id: name.to_string(), by }.into()
     })
 }
 
-/// Keeps other commands from making or removing worktrees of this project at the same time: git reads the others' while it
-/// makes one, and falls over one that is half made.
+/// Locks all worktrees of this project against creation and removal: while git creates a worktree it reads the others, and
+/// fails at an incomplete one.
 pub fn lock_git(app: &App) -> Result<FileLock> {
     let held = FileLock::acquire_within(&app.project.runtime_dir().join("worktrees.lock"), LOCK_TIMEOUT)
         .map_err(StoreError::from)?;
     held.ok_or_else(|| {
-        let by = "other commands make or remove worktrees; try again".to_owned();
+        let by = "other commands create or remove worktrees; try again".to_owned();
         Refusal::InUse { noun: "repository", id: app.project.root.display().to_string(), by }.into()
     })
 }
 
-/// How an intention's id begins: no `--request-id` has a space in it.
+/// The prefix of an intent's id. The space keeps it apart from every `--request-id`.
 const INTENT_PREFIX: &str = "lane ";
 
 fn intent_key(name: &LaneName) -> String {
     format!("{INTENT_PREFIX}{name}")
 }
 
-/// The lane whose worktree an open request intends, when it is such a request.
+/// The lane of a worktree intent; `None` for other requests.
 pub fn lane_of_intent(id: &str) -> Option<LaneName> {
     id.strip_prefix(INTENT_PREFIX).and_then(|name| LaneName::parse(name).ok())
 }
 
-/// What an intention's words plan.
-pub fn parse_plan(words: &str) -> Result<WorktreePlan> {
-    serde_json::from_str(words).map_err(errors::internal)
+/// Parses the plan that an intent stores as its fingerprint.
+pub fn parse_plan(fingerprint: &str) -> Result<WorktreePlan> {
+    serde_json::from_str(fingerprint).map_err(errors::internal)
 }
 
-/// Looks whether the same request was answered before, whether `check` passes, and whether an earlier attempt was cut off;
-/// what that one left is taken away.
+/// Returns the stored answer of a repeated request. Otherwise runs `check` and removes the leftovers of an interrupted
+/// earlier attempt.
 pub fn prepare(
     app: &App,
     git: &Repository<'_>,
@@ -91,8 +91,8 @@ pub fn prepare(
     check: impl FnOnce(&ReadTx<'_>) -> Result<()>,
 ) -> Result<Option<Answer>> {
     let (answer, left) = app.read(|tx| {
-        if let Some(request) = &app.idempotency_key
-            && let Some(answer) = stored_response(tx, request)?
+        if let Some(key) = &app.idempotency_key
+            && let Some(answer) = key.stored_response(tx)?
         {
             return Ok((Some(answer), None));
         }
@@ -104,24 +104,24 @@ pub fn prepare(
     })?;
     if let Some(left) = left.filter(|left| left.answer.is_none()) {
         let plan = parse_plan(&left.fingerprint)?;
-        // Nobody was ever told of it, but somebody may have found it: git refuses to remove what holds changes.
+        // The leftover worktree may be in use: without `force` git refuses to remove one with changes.
         let dir = Path::new(&plan.worktree);
-        let half = dir.exists()
+        let is_partial = dir.exists()
             && Repository::around(Git::new(app.env.vars(), dir))
                 .and_then(|inside| inside.is_partial_checkout())
                 .unwrap_or(false);
-        undo(app, git, &plan, CreatedWorktree { branch: true, worktree: true, force: half })?;
+        undo(app, git, &plan, CreatedWorktree { branch: true, worktree: true, force: is_partial })?;
         app.transaction(|tx| clear_intent(tx, name))?;
     }
     Ok(answer)
 }
 
-/// Notes that an intention has come to its end; in the transaction that records what came of it.
+/// Deletes the intent, in the transaction that records its result.
 pub fn clear_intent(tx: &WriteTx<'_>, name: &LaneName) -> Result<()> {
     Ok(requests::delete_open(tx, &intent_key(name))?)
 }
 
-/// Writes the intention, makes branch and worktree, and has them recorded; takes back what it made when a step fails.
+/// Writes the intent, creates branch and worktree, and calls `record`. Undoes all of it if a step fails.
 pub fn create(
     app: &App,
     git: &Repository<'_>,
@@ -135,58 +135,55 @@ pub fn create(
     if Path::new(&plan.worktree).symlink_metadata().is_ok() {
         return Err(Refusal::AlreadyExists { noun: "directory", id: plan.worktree.clone() }.into());
     }
-    let words = serde_json::to_string(plan).map_err(errors::internal)?;
+    let text = serde_json::to_string(plan).map_err(errors::internal)?;
     app.transaction(|tx| {
-        requests::upsert(tx, &intent_key(name), &words, None)?;
+        requests::upsert(tx, &intent_key(name), &text, None)?;
         if let Some(request) = &app.idempotency_key {
             requests::upsert(tx, &request.id, &request.fingerprint, None)?;
         }
         Ok::<_, anyhow::Error>(())
     })?;
-    // Nobody has been told of the directory, so what is in it while this command runs is this command's.
-    let mut made = CreatedWorktree { branch: false, worktree: false, force: true };
+    // No other command knows the directory yet, so all of its content is from this command.
+    let mut created = CreatedWorktree { branch: false, worktree: false, force: true };
     let steps = || -> Result<Answer> {
         let dir = Path::new(&plan.worktree);
         let alone = lock_git(app)?;
         git.create_branch(&plan.branch, &plan.commit)?;
-        made.branch = true;
+        created.branch = true;
         git.add_worktree(dir, &plan.branch)?;
-        made.worktree = true;
+        created.worktree = true;
         drop(alone);
         Repository::around(Git::new(app.env.vars(), dir))?.checkout()?;
         record()
     };
     steps().inspect_err(|_| {
-        // The first failure is what the caller needs to know; an intention that stays behind is settled next time.
-        if undo(app, git, plan, made).is_ok() {
+        // The first failure is the one to report. An intent that remains is handled by the next attempt.
+        if undo(app, git, plan, created).is_ok() {
             let _ = app.transaction(|tx| {
                 clear_intent(tx, name)?;
-                if let Some(request) = &app.idempotency_key {
-                    requests::delete_open(tx, &request.id)?;
-                }
-                Ok::<_, anyhow::Error>(())
+                app.idempotency_key.as_ref().map_or(Ok(()), |key| key.discard_intent(tx))
             });
         }
     })
 }
 
-/// What has been made.
+/// The parts that exist already.
 #[derive(Debug, Clone, Copy)]
 struct CreatedWorktree {
     branch: bool,
     worktree: bool,
-    /// Whether what the worktree holds is known to be nobody's work.
+    /// Whether the worktree is known to hold no user's changes.
     force: bool,
 }
 
-/// Takes away what was made: the branch only while it is where it began.
-fn undo(app: &App, git: &Repository<'_>, plan: &WorktreePlan, made: CreatedWorktree) -> Result<()> {
+/// Removes the created parts; the branch only if it is still at its first commit.
+fn undo(app: &App, git: &Repository<'_>, plan: &WorktreePlan, created: CreatedWorktree) -> Result<()> {
     let dir = Path::new(&plan.worktree);
     let _alone = lock_git(app)?;
-    if made.worktree && dir.exists() && git.has_worktree(dir)? {
-        git.remove_worktree(dir, made.force)?;
+    if created.worktree && dir.exists() && git.has_worktree(dir)? {
+        git.remove_worktree(dir, created.force)?;
     }
-    if made.branch && git.branch_commit(&plan.branch)?.as_ref() == Some(&plan.commit) {
+    if created.branch && git.branch_commit(&plan.branch)?.as_ref() == Some(&plan.commit) {
         git.delete_branch(&plan.branch, &plan.commit)?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Looking at reviews.
+//! List reviews.
 
 use anyhow::Result;
 
@@ -9,7 +9,7 @@ use crate::{
     wire::ReviewView,
 };
 
-/// A task's reviews, asked for and given, oldest first.
+/// A task's reviews, requested and recorded, oldest first.
 ///
 /// # Errors
 /// `not_found`.

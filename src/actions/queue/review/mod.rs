@@ -1,21 +1,6 @@
-//! What is done with reviews.
+//! Reviews: request, record and list them.
 
 pub mod list;
 pub mod record;
 pub mod request;
-
-use crate::domain::{Event, EventKind, id::Label, review::Review, task::Task};
-
-/// The review that was asked for in a domain and not given yet.
-fn find_open<'a>(reviews: &'a [Review], domain: &Label) -> Option<&'a Review> {
-    reviews.iter().find(|review| review.domain == *domain && review.verdict.is_none())
-}
-
-fn event(kind: EventKind, task: &Task, review: &Review) -> Event {
-    Event::new(kind)
-        .task(&task.id)
-        .lane(task.fields.lane.as_ref())
-        .with("id", review.id)
-        .with("domain", review.domain.as_str())
-        .with("reviewer", review.reviewer.as_deref())
-}
+mod state;

@@ -1,7 +1,8 @@
-//! Giving a review.
+//! Record a review.
 
 use anyhow::Result;
 
+use super::state;
 use crate::{
     actions::{
         Answer, App,
@@ -22,52 +23,51 @@ use crate::{
     wire::ReviewView,
 };
 
-/// What is said.
+/// A review to record.
 #[derive(Debug, Clone)]
 pub struct NewReview {
     /// The verdict.
     pub verdict: Verdict,
-    /// The domain it is given for; by default the one that is asked for or required.
+    /// The domain; by default the requested or required one.
     pub domain: Option<Label>,
-    /// Who says it; by default whoever acts.
+    /// The reviewer; by default the actor.
     pub reviewer: Option<String>,
-    /// The commit it speaks of; by default the task's, else the one that is checked out.
+    /// The reviewed commit; by default the task's, else the checked-out one.
     pub commit: Option<String>,
-    /// The particulars.
+    /// Details.
     pub notes: Option<String>,
 }
 
-/// Records a verdict; moves nothing. It answers the request in its domain, if there is one.
+/// Records a verdict, without a state transition. It answers the open request of its domain.
 ///
 /// # Errors
-/// `not_found`, `stale_claim`, `usage` when the domain cannot be told, `invalid_value`.
-pub fn record(app: &App, id: &TaskId, words: &NewReview) -> Result<Answer> {
-    let reviewer =
-        words.reviewer.as_deref().map(|reviewer| text_limits::check_line("reviewer", reviewer)).transpose()?;
-    let notes = words.notes.as_deref().map(|notes| text_limits::check_body("notes", notes)).transpose()?;
+/// `not_found`, `stale_claim`, `usage` if the domain is ambiguous, `invalid_value`.
+pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
+    let reviewer = new.reviewer.as_deref().map(|reviewer| text_limits::check_line("reviewer", reviewer)).transpose()?;
+    let notes = new.notes.as_deref().map(|notes| text_limits::check_body("notes", notes)).transpose()?;
     let directory = app.read(|tx| task_worktree::dir(app, tx, &lookup::task(tx, id)?))?;
     let git = Git::new(app.env.vars(), &directory);
-    let given = task_worktree::resolve_commit(&git, words.commit.as_deref());
+    let given = task_worktree::resolve_commit(&git, new.commit.as_deref());
     let head = if given.is_none() { git.head() } else { None };
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
         lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
         let all = reviews::of_task(tx, id)?;
-        let domain = match &words.domain {
+        let domain = match &new.domain {
             Some(domain) => domain.clone(),
             None => default_domain(app, &task, &all)?,
         };
-        // What git said of another directory does not speak of this work.
+        // The task's directory may have changed since git was asked.
         let same_dir = task_worktree::dir(app, tx, &task)? == directory;
         let head = head.clone().filter(|_| same_dir);
         let review = reviews::upsert(
             tx,
-            super::find_open(&all, &domain).map(|open| open.id),
+            state::find_open(&all, &domain).map(|open| open.id),
             Review {
                 id: 0,
                 task: id.clone(),
                 domain,
-                verdict: Some(words.verdict),
+                verdict: Some(new.verdict),
                 commit: given.clone().or_else(|| task.commit.clone()).or(head),
                 reviewer: Some(reviewer.clone().unwrap_or_else(|| app.actor.name.clone())),
                 actor: app.actor.name.clone(),
@@ -76,18 +76,17 @@ pub fn record(app: &App, id: &TaskId, words: &NewReview) -> Result<Answer> {
             },
         )?;
         tx.record(
-            &super::event(EventKind::ReviewRecorded, &task, &review)
-                .with("verdict", words.verdict.as_str())
+            &state::event(EventKind::ReviewRecorded, &task, &review)
+                .with("verdict", new.verdict.as_str())
                 .with("commit", review.commit.as_deref()),
         )?;
-        let line =
-            format!("recorded review {} of {id}: {} in the domain '{}'", review.id, words.verdict, review.domain);
+        let line = format!("recorded review {} of {id}: {} in the domain '{}'", review.id, new.verdict, review.domain);
         let answer = Answer::new(&ReviewView::from(&review), review.id, line)?;
-        if words.verdict != Verdict::Approve {
+        if new.verdict != Verdict::Approve {
             return Ok(answer);
         }
         Ok(if claims::latest_epoch(tx, id, &app.actor.name)?.is_some() {
-            answer.note(format!("an approval by {}, who has held {id}, may not count", app.actor.name))
+            answer.note(format!("an approval by {}, who has claimed {id} before, may not count", app.actor.name))
         } else if review.commit.is_none() {
             answer.note("the approval names no commit, so it cannot count: --commit SHA")
         } else {
@@ -96,7 +95,7 @@ pub fn record(app: &App, id: &TaskId, words: &NewReview) -> Result<Answer> {
     })
 }
 
-/// The one domain that is asked for, else the one that is required.
+/// The only requested domain, else the only required one.
 fn default_domain(app: &App, task: &Task, all: &[Review]) -> Result<Label, Refusal> {
     let mut open: Vec<Label> =
         all.iter().filter(|review| review.verdict.is_none()).map(|review| review.domain.clone()).collect();

@@ -1,7 +1,8 @@
-//! Asking for a review.
+//! Request a review.
 
 use anyhow::Result;
 
+use super::state;
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{EventKind, TaskId, id::Label, review::Review, rules::fencing::TaskWrite, text_limits},
@@ -10,7 +11,7 @@ use crate::{
     wire::ReviewView,
 };
 
-/// Asks for a review in a domain. One that is asked for already stays the same, with the reviewer that was named last.
+/// Requests a review in a domain. An open request of the domain stays, with the newly given reviewer.
 ///
 /// # Errors
 /// `not_found`, `stale_claim`, `invalid_value`.
@@ -20,7 +21,7 @@ pub fn request(app: &App, id: &TaskId, domain: &Label, reviewer: Option<&str>) -
         let task = lookup::task(tx, id)?;
         lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
         let all = reviews::of_task(tx, id)?;
-        let open = super::find_open(&all, domain);
+        let open = state::find_open(&all, domain);
         if let Some(open) = open.filter(|open| reviewer.is_none() || open.reviewer == reviewer) {
             let line = format!("unchanged: review {} in the domain '{domain}' is requested already", open.id);
             return Answer::new(&ReviewView::from(open), open.id, line);
@@ -40,7 +41,7 @@ pub fn request(app: &App, id: &TaskId, domain: &Label, reviewer: Option<&str>) -
                 created_at: Timestamp::from_millis(0),
             },
         )?;
-        tx.record(&super::event(EventKind::ReviewRequested, &task, &review))?;
+        tx.record(&state::event(EventKind::ReviewRequested, &task, &review))?;
         let line = format!("requested review {} of {id} in the domain '{domain}'", review.id);
         Answer::new(&ReviewView::from(&review), review.id, line)
     })

@@ -12,12 +12,12 @@ use crate::{
     store::tasks,
 };
 
-/// Adds a task under this id, or under the next made one.
+/// Adds a task under this id, or under the next generated id.
 ///
 /// # Errors
 /// `exists`, `not_found`, `cycle`, `invalid_value`.
-pub fn add(app: &App, id: Option<&TaskId>, words: TaskFields) -> Result<Answer> {
-    let words = validate::normalize(words)?;
+pub fn add(app: &App, id: Option<&TaskId>, fields: TaskFields) -> Result<Answer> {
+    let fields = validate::normalize(fields)?;
     app.mutate(|tx| {
         let id = match id {
             Some(id) => id.clone(),
@@ -29,11 +29,11 @@ pub fn add(app: &App, id: Option<&TaskId>, words: TaskFields) -> Result<Answer> 
         if tasks::find(tx, &id)?.is_some() {
             return Err(Refusal::AlreadyExists { noun: "task", id: id.to_string() }.into());
         }
-        validate::check_links(tx, &id, &words, None)?;
+        validate::check_links(tx, &id, &fields, None)?;
         let now = tx.now();
         let task = Task {
             id: id.clone(),
-            fields: words,
+            fields,
             state: TaskState::Todo,
             epoch: 0,
             open_deps: 0,

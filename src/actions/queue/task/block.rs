@@ -1,14 +1,14 @@
-//! A task whose holder waits for something, and the end of that.
+//! Block and unblock a task.
 
 use anyhow::Result;
 
-use super::transition::{self, ForceReason, Transition};
+use super::transition::{self, Transition};
 use crate::{
-    actions::{Answer, App},
+    actions::{Answer, App, core::force_reason::ForceReason},
     domain::{EventKind, TaskId, rules::fencing::TaskWrite},
 };
 
-/// in_progress → blocked, by the claimant, who stays.
+/// in_progress → blocked, by the claimant. The claim stays.
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.

@@ -1,14 +1,14 @@
-//! Giving a task up.
+//! Cancel a task.
 
 use anyhow::Result;
 
-use super::transition::{self, ForceReason, Transition};
+use super::transition::{self, Transition};
 use crate::{
-    actions::{Answer, App},
+    actions::{Answer, App, core::force_reason::ForceReason},
     domain::{EventKind, TaskId, rules::fencing::TaskWrite},
 };
 
-/// Any open state → cancelled: by anybody while nobody holds it, else by the claimant.
+/// Any open state → cancelled. A claimed task only by its claimant, an unclaimed one by any actor.
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.

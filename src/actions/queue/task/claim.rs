@@ -1,4 +1,4 @@
-//! Taking a task.
+//! Claim a task, or renew its lease.
 
 use std::{cell::OnceCell, time::Duration};
 
@@ -22,36 +22,36 @@ use crate::{
     store::{ReadTx, WriteTx, claims, lanes, tasks},
 };
 
-/// What is to be claimed, and how.
+/// A claim request.
 #[derive(Debug, Clone, Default)]
 pub struct ClaimRequest {
-    /// This task; `None` takes the first that fits.
+    /// The task; `None` for the next ready task that fits.
     pub id: Option<TaskId>,
-    /// In this role.
+    /// The claimant's role.
     pub role: Option<Role>,
-    /// In this lane.
+    /// The claimant's lane.
     pub lane: Option<LaneName>,
-    /// Tasks of every role.
+    /// Whether tasks of any role fit.
     pub any_role: bool,
-    /// For so long without a sign of life; `None` takes the setting.
+    /// The lease: another actor may take over after this time without a heartbeat. `None` for the setting.
     pub lease: Option<Duration>,
-    /// From its holder, with this reason.
+    /// The reason for a takeover from the claimant.
     pub steal: Option<String>,
 }
 
 /// Claims a task.
 ///
 /// # Errors
-/// The code of the rule that bars it; `nothing_ready` when nothing can be taken.
-pub fn claim(app: &App, wish: &ClaimRequest) -> Result<Answer> {
-    if let Some(reason) = &wish.steal {
+/// The code of the rule that excludes the task; `nothing_ready` if no task can be claimed.
+pub fn claim(app: &App, request: &ClaimRequest) -> Result<Answer> {
+    if let Some(reason) = &request.steal {
         text_limits::check_line("reason", reason)?;
     }
-    if wish.lease.is_some_and(|lease| lease.is_zero()) {
-        return Err(Refusal::invalid("lease", "must be longer than nothing: it would have expired at once").into());
+    if request.lease.is_some_and(|lease| lease.is_zero()) {
+        return Err(Refusal::invalid("lease", "must be greater than zero").into());
     }
     app.mutate(|tx| {
-        if let Some(lane) = &wish.lane {
+        if let Some(lane) = &request.lane {
             lookup::lane(tx, lane)?;
         }
         if let Some(session) = &app.actor.session {
@@ -60,31 +60,31 @@ pub fn claim(app: &App, wish: &ClaimRequest) -> Result<Answer> {
                 return Err(Refusal::SessionFinal { session: session.id, status: session.status }.into());
             }
         }
-        match &wish.id {
-            Some(id) => claim_by_id(app, tx, wish, id),
-            None => claim_next_ready(app, tx, wish),
+        match &request.id {
+            Some(id) => claim_by_id(app, tx, request, id),
+            None => claim_next_ready(app, tx, request),
         }
     })
 }
 
-fn claim_by_id(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest, id: &TaskId) -> Result<Answer> {
+fn claim_by_id(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest, id: &TaskId) -> Result<Answer> {
     let task = lookup::task(tx, id)?;
     if let Some(epoch) = app.actor.epoch {
-        // Whoever names an epoch wants this claim and no later one, also when they mean to take it over.
+        // An epoch names one claim. A later claim refuses it, even for a takeover.
         if epoch != task.epoch {
             lookup::check_authority(tx, &task, &app.actor, TaskWrite::Transition)?;
         }
         if let Some(claim) = task.state.claim().filter(|claim| claim.claimant == app.actor.name) {
-            return renew(app, tx, wish, &task, claim);
+            return renew(app, tx, request, &task, claim);
         }
     }
-    let granted = decide(app, tx, wish, &task, &OnceCell::new())?;
-    grant(app, tx, wish, &task, &granted)
+    let granted = decide(app, tx, request, &task, &OnceCell::new())?;
+    grant(app, tx, request, &task, &granted)
 }
 
-/// `claim ID --epoch N` by the holder renews the lease.
-fn renew(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest, task: &Task, claim: &Claim) -> Result<Answer> {
-    let lease = wish.lease.or(claim.lease).or(app.settings.lease);
+/// Renews the lease: `claim ID --epoch N` by the claimant.
+fn renew(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest, task: &Task, claim: &Claim) -> Result<Answer> {
+    let lease = request.lease.or(claim.lease).or(app.settings.lease);
     let (TaskState::InProgress(_), Some(lease)) = (&task.state, lease) else {
         let line = format!("unchanged: {} is yours under epoch {}, without a lease", task.id, claim.epoch);
         return answer(tx, task, line);
@@ -102,13 +102,13 @@ fn renew(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest, task: &Task, claim: &
     answer(tx, task, format!("renewed {} until {until}", task.id))
 }
 
-/// The first ready task that passes every rule, else the first whose lease has expired.
-fn claim_next_ready(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest) -> Result<Answer> {
+/// Claims the first ready task that passes every rule, else the first one with an expired lease.
+fn claim_next_ready(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest) -> Result<Answer> {
     let held = OnceCell::new();
-    let (mut skipped, mut taken, mut failed) = (Vec::new(), None, None);
+    let (mut skipped, mut found, mut failed) = (Vec::new(), None, None);
     let mut consider = |task: Task| -> bool {
-        match decide(app, tx, wish, &task, &held) {
-            Ok(granted) => taken = Some((task, granted)),
+        match decide(app, tx, request, &task, &held) {
+            Ok(granted) => found = Some((task, granted)),
             Err(error) => match error.downcast_ref::<Refusal>() {
                 Some(refusal) => {
                     skipped.push(SkippedTask { task: task.id.clone(), code: refusal.code() });
@@ -119,39 +119,45 @@ fn claim_next_ready(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest) -> Result<
         }
         false
     };
-    let mut go_on = true;
+    let mut continues = true;
     tasks::for_each_ready(tx, None, None, |task| {
-        go_on = consider(task);
-        Ok(go_on)
+        continues = consider(task);
+        Ok(continues)
     })?;
-    if go_on {
+    if continues {
         for task in tasks::expired(tx, tx.now())? {
             if !consider(task) {
                 break;
             }
         }
     }
-    match (taken, failed) {
-        (Some((task, granted)), _) => grant(app, tx, wish, &task, &granted),
+    match (found, failed) {
+        (Some((task, granted)), _) => grant(app, tx, request, &task, &granted),
         (None, Some(error)) => Err(error),
         (None, None) => Err(Refusal::NothingReady { skipped }.into()),
     }
 }
 
-/// The paths of all tasks that others hold: asked for once, by the first task that has paths of its own.
+/// The paths of all tasks that others have claimed. Loaded once, by the first task with paths.
 type HeldPathsCache = OnceCell<Vec<rule::HeldPaths>>;
 
-fn decide(app: &App, tx: &ReadTx<'_>, wish: &ClaimRequest, task: &Task, held: &HeldPathsCache) -> Result<ClaimGrant> {
-    let claimer = ClaimantFacts {
+fn decide(
+    app: &App,
+    tx: &ReadTx<'_>,
+    request: &ClaimRequest,
+    task: &Task,
+    held: &HeldPathsCache,
+) -> Result<ClaimGrant> {
+    let claimant = ClaimantFacts {
         actor: &app.actor,
-        role: wish.role.as_ref(),
-        lane: wish.lane.as_ref(),
-        any_role: wish.any_role,
-        steal: wish.steal.as_deref(),
+        role: request.role.as_ref(),
+        lane: request.lane.as_ref(),
+        any_role: request.any_role,
+        steal: request.steal.as_deref(),
     };
-    // The cheap rule first: a store with a million tasks of other roles is passed quickly.
-    if wish.id.is_none() {
-        rule::check_role_and_lane(task, &claimer)?;
+    // The cheap rule first: it skips tasks of other roles without a query.
+    if request.id.is_none() {
+        rule::check_role_and_lane(task, &claimant)?;
     }
     let lane = match &task.fields.lane {
         Some(name) => lanes::find(tx, name)?,
@@ -172,24 +178,24 @@ fn decide(app: &App, tx: &ReadTx<'_>, wish: &ClaimRequest, task: &Task, held: &H
         held_paths: held.get().map(Vec::as_slice).unwrap_or_default(),
         path_policy: policy,
     };
-    Ok(rule::decide(task, &claimer, &facts, app.env.now())?)
+    Ok(rule::decide(task, &claimant, &facts, app.env.now())?)
 }
 
-/// The rule that bars a claim by anybody on a ready task, whatever its role: lane or paths.
+/// The rule that keeps every actor from claiming a ready task: its lane or its paths.
 ///
 /// # Errors
 /// As the store fails.
 pub fn blocking_rule(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<Refusal>> {
-    let anybody = ClaimRequest { id: Some(task.id.clone()), any_role: true, ..ClaimRequest::default() };
-    match decide(app, tx, &anybody, task, &OnceCell::new()) {
+    let any_actor = ClaimRequest { id: Some(task.id.clone()), any_role: true, ..ClaimRequest::default() };
+    match decide(app, tx, &any_actor, task, &OnceCell::new()) {
         Ok(_) => Ok(None),
         Err(error) => error.downcast().map(Some),
     }
 }
 
-fn grant(app: &App, tx: &WriteTx<'_>, wish: &ClaimRequest, task: &Task, granted: &ClaimGrant) -> Result<Answer> {
-    let actor = crate::domain::Actor { role: wish.role.clone(), ..app.actor.clone() };
-    let claim = task.new_claim(&actor, tx.now(), wish.lease.or(app.settings.lease));
+fn grant(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest, task: &Task, granted: &ClaimGrant) -> Result<Answer> {
+    let actor = crate::domain::Actor { role: request.role.clone(), ..app.actor.clone() };
+    let claim = task.new_claim(&actor, tx.now(), request.lease.or(app.settings.lease));
     install(tx, task, &claim, &granted.takeover)?;
     let how = match &granted.takeover {
         Takeover::Fresh => String::new(),
@@ -209,7 +215,7 @@ fn answer(tx: &ReadTx<'_>, task: &Task, line: String) -> Result<Answer> {
     Answer::new(&json!({ "task": lookup::task_view(tx, &task.id)? }), &task.id, line)
 }
 
-/// Puts a claim in force, ends the one before it, and records both.
+/// Installs a claim and ends the previous one, with the event.
 ///
 /// # Errors
 /// As the store fails.

@@ -1,4 +1,4 @@
-//! What must be done before a task.
+//! Dependencies of a task: add, remove, show as a tree.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ use crate::{
     wire::{DepNodeView, DepTreeView},
 };
 
-/// Makes a task wait for another.
+/// Adds a dependency.
 ///
 /// # Errors
-/// `not_found`, `cycle` naming the circle, `stale_claim`.
+/// `not_found`, `cycle` with its path, `stale_claim`.
 pub fn add(app: &App, id: &TaskId, on: &TaskId) -> Result<Answer> {
     app.mutate(|tx| {
         let task = load_editable(app, tx, id)?;
@@ -27,14 +27,14 @@ pub fn add(app: &App, id: &TaskId, on: &TaskId) -> Result<Answer> {
             return answer(tx, id, format!("unchanged: {id} waits for {on} already"));
         }
         validate::check_dependency(tx, id, on)?;
-        let mut words = task.fields.clone();
-        words.depends_on.push(on.clone());
-        write(tx, &task, &words, EventKind::TaskDepAdded, on)?;
+        let mut fields = task.fields.clone();
+        fields.depends_on.push(on.clone());
+        write(tx, &task, &fields, EventKind::TaskDepAdded, on)?;
         answer(tx, id, format!("{id} waits for {on} now"))
     })
 }
 
-/// Lets a task wait for another no longer, also for one that is not here.
+/// Removes a dependency, also on an unknown task.
 ///
 /// # Errors
 /// `not_found`, `stale_claim`.
@@ -44,9 +44,9 @@ pub fn rm(app: &App, id: &TaskId, on: &TaskId) -> Result<Answer> {
         if !task.fields.depends_on.contains(on) {
             return answer(tx, id, format!("unchanged: {id} does not wait for {on}"));
         }
-        let mut words = task.fields.clone();
-        words.depends_on.retain(|one| one != on);
-        write(tx, &task, &words, EventKind::TaskDepRemoved, on)?;
+        let mut fields = task.fields.clone();
+        fields.depends_on.retain(|dependency| dependency != on);
+        write(tx, &task, &fields, EventKind::TaskDepRemoved, on)?;
         answer(tx, id, format!("{id} waits for {on} no longer"))
     })
 }
@@ -57,9 +57,9 @@ fn load_editable(app: &App, tx: &WriteTx<'_>, id: &TaskId) -> Result<Task> {
     Ok(task)
 }
 
-fn write(tx: &WriteTx<'_>, task: &Task, words: &TaskFields, kind: EventKind, on: &TaskId) -> Result<()> {
-    tasks::set_fields(tx, &task.id, words)?;
-    tx.record(&Event::new(kind).task(&task.id).lane(words.lane.as_ref()).with("depends_on", on.as_str()))?;
+fn write(tx: &WriteTx<'_>, task: &Task, fields: &TaskFields, kind: EventKind, on: &TaskId) -> Result<()> {
+    tasks::set_fields(tx, &task.id, fields)?;
+    tx.record(&Event::new(kind).task(&task.id).lane(fields.lane.as_ref()).with("depends_on", on.as_str()))?;
     Ok(())
 }
 
@@ -67,7 +67,7 @@ fn answer(tx: &WriteTx<'_>, id: &TaskId, line: String) -> Result<Answer> {
     Answer::new(&lookup::task_view(tx, id)?, id, line)
 }
 
-/// Everything that a task waits for, in the order of a walk; what is met again is not entered again.
+/// All dependencies of a task, depth first. A repeated task is listed without its dependencies.
 ///
 /// # Errors
 /// `not_found`.
@@ -75,7 +75,7 @@ pub fn tree(app: &App, id: &TaskId) -> Result<DepTreeView> {
     app.read(|tx| {
         lookup::task(tx, id)?;
         let (mut nodes, mut seen) = (Vec::new(), BTreeSet::new());
-        // A list, not recursion, so that a long chain does not end the stack.
+        // Iterative: a long chain would overflow the stack.
         let mut open = vec![(id.clone(), 0)];
         while let Some((id, depth)) = open.pop() {
             let task = tasks::find(tx, &id)?;
@@ -90,7 +90,7 @@ pub fn tree(app: &App, id: &TaskId) -> Result<DepTreeView> {
                 depth,
                 status: task.as_ref().map(|task| task.state.status().as_str()),
                 title: task.map(|task| task.fields.title),
-                // A leaf that is met again hides nothing.
+                // A repeated leaf has no dependencies to leave out.
                 repeated: repeated && !tasks::dependencies(tx, &id)?.is_empty(),
             });
         }

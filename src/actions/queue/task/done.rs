@@ -1,16 +1,16 @@
-//! Finishing a task, through its gates.
+//! Finish a task after its gates.
 
 use anyhow::Result;
 
-use super::transition::{self, ForceReason, Transition};
+use super::transition::{self, Transition};
 use crate::{
-    actions::{Answer, App, queue::gates},
+    actions::{Answer, App, core::force_reason::ForceReason, queue::gates},
     domain::{EventKind, Refusal, TaskId, rules::fencing::TaskWrite},
     store::tasks,
 };
 
-/// in_progress, review → done, by the claimant, when the gates of `[gates.done]` let it through. `force` stands in for
-/// the claimant, not for the gates.
+/// in_progress, review → done, by the claimant, if all gates of `[gates.done]` pass. `force` overrides the claimant, not
+/// the gates.
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`, `gate_blocked`.

@@ -1,4 +1,4 @@
-//! Changing what is said about a task.
+//! Edit a task's fields.
 
 use anyhow::Result;
 
@@ -17,10 +17,10 @@ use crate::{
     store::{ReadTx, lanes, tasks},
 };
 
-/// Puts `over` over the words of a task. Whoever may record something on it may edit it; a claim that was lost fences.
+/// Applies `over` to the fields of a task. The permission is that of adding a record; a lost claim is refused.
 ///
 /// # Errors
-/// `not_found`, `cycle`, `invalid_value`, `stale_claim`; for a held task also the rules of its lane and its paths.
+/// `not_found`, `cycle`, `invalid_value`, `stale_claim`; for a claimed task also the rules of its lane and its paths.
 pub fn edit(app: &App, id: &TaskId, over: impl FnOnce(&mut TaskFields) -> Result<()>) -> Result<Answer> {
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
@@ -31,7 +31,7 @@ pub fn edit(app: &App, id: &TaskId, over: impl FnOnce(&mut TaskFields) -> Result
         let before = validate::normalize(task.fields.clone())?;
         let fields = changed_fields(&before, &words);
         if fields.is_empty() {
-            return Answer::new(&lookup::task_view(tx, id)?, id, format!("unchanged: {id} says so already"));
+            return Answer::new(&lookup::task_view(tx, id)?, id, format!("unchanged: {id} has these values already"));
         }
         validate::check_links(tx, id, &words, Some(&before))?;
         let edited = Task { fields: words, ..task };
@@ -69,8 +69,8 @@ fn changed_fields(before: &TaskFields, after: &TaskFields) -> Vec<&'static str> 
     fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
 
-/// An edit must not bring a held task to where its claim would have been refused: into a lane that takes no more, or onto
-/// paths that somebody else holds. Answers with the overlap that the settings let pass.
+/// Refuses an edit of a claimed task that its claim would have been refused for: a full lane, or another claim's paths.
+/// Returns the path conflict that the settings permit, as a warning.
 fn check_claim_rules(app: &App, tx: &ReadTx<'_>, task: &Task, before: &TaskFields) -> Result<Option<String>> {
     let Some(claim) = task.state.claim() else { return Ok(None) };
     if let Some(lane) = task.fields.lane.as_ref().filter(|lane| before.lane.as_ref() != Some(lane))

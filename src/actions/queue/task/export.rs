@@ -1,4 +1,4 @@
-//! Handing out every task as a document.
+//! Export all tasks as documents.
 
 use anyhow::Result;
 
@@ -8,7 +8,7 @@ use crate::{
     wire::TaskView,
 };
 
-/// Hands over every task by id, from one snapshot.
+/// Passes every task to `see`, ordered by id, from one snapshot.
 ///
 /// # Errors
 /// As the store fails, or `see`.

@@ -1,4 +1,4 @@
-//! Bringing in tasks from a file: all of them or none.
+//! Import tasks from a file, all or none.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,13 +15,13 @@ use crate::{
     wire::import::{IgnoredFieldView, ImportFormat, ImportReport, MissingDependencyView, parse},
 };
 
-/// How many particulars are told in words; the document has them all.
+/// The maximum number of notes; the JSON document has all details.
 const MAX_NOTES: usize = 10;
 
-/// Imports the tasks of a file; those that are here already stay as they are.
+/// Imports the tasks of a file. Existing tasks stay unchanged.
 ///
 /// # Errors
-/// `invalid_line` naming the line; `not_found` for lanes that are not here; `cycle`.
+/// `invalid_line` naming the line; `not_found` for unknown lanes; `cycle`.
 pub fn import(app: &App, text: &str, form: Option<ImportFormat>) -> Result<Answer> {
     let placed = parse(text, form).map_err(|broken| Refusal::Line { line: broken.line, why: broken.why })?;
     let mut deleted = Vec::new();
@@ -31,7 +31,7 @@ pub fn import(app: &App, text: &str, form: Option<ImportFormat>) -> Result<Answe
         let Some(one) = import_record::read(one.line, one.record, app.env.now(), &mut deleted)? else { continue };
         let id = one.task.id.clone();
         if let Some(earlier) = incoming.get(&id) {
-            let why = format!("{id} stands on line {} already", earlier.line);
+            let why = format!("{id} is on line {} already", earlier.line);
             return Err(Refusal::Line { line: one.line, why }.into());
         }
         order.push(id.clone());
@@ -86,7 +86,7 @@ fn check_lanes<'a>(tx: &ReadTx<'_>, incoming: impl Iterator<Item = &'a ImportedT
     Err(Refusal::NoneFound { noun: "lane", ids: missing.iter().map(ToString::to_string).collect() }.into())
 }
 
-/// A circle may lead through tasks that were here before: they may have waited for one that comes only now.
+/// A cycle may include existing tasks: they may depend on a task that this import adds.
 fn check_cycles(tx: &ReadTx<'_>, fresh: &[TaskId], incoming: &BTreeMap<TaskId, ImportedTask>) -> Result<()> {
     let on = |task: &TaskId| -> Result<Vec<TaskId>> {
         match incoming.get(task) {
@@ -129,22 +129,22 @@ fn absent_links(
 fn answer(report: &ImportReport, fresh: &[TaskId]) -> Result<Answer> {
     let mut line = format!("imported {}", task_count_text(report.imported));
     if report.unchanged > 0 {
-        let _ = write!(line, "; {} here already, left as they were", task_count_text(report.unchanged));
+        let _ = write!(line, "; {} exist already, unchanged", task_count_text(report.unchanged));
     }
     let mut answer = Answer::new(report, "", line)?;
     answer.ids = fresh.iter().map(ToString::to_string).collect();
     let absent = report.absent.iter().map(|MissingDependencyView { task_id, depends_on, kind }| match *kind {
-        PARENT => format!("{task_id} is a part of {depends_on}, which is not here"),
-        _ => format!("{task_id} waits for {depends_on}, which is not here"),
+        PARENT => format!("{task_id} has the unknown parent {depends_on}"),
+        _ => format!("{task_id} depends on the unknown task {depends_on}"),
     });
     let ignored = report
         .ignored
         .iter()
-        .map(|IgnoredFieldView { task_id, what, value }| format!("{task_id}: {what} is left out: {value}"));
+        .map(|IgnoredFieldView { task_id, what, value }| format!("{task_id}: {what} is ignored: {value}"));
     for told in [absent.collect::<Vec<_>>(), ignored.collect()] {
         answer.notes.extend(told.iter().take(MAX_NOTES).cloned());
         if told.len() > MAX_NOTES {
-            answer.notes.push(format!("… and {} more; --json names them all", told.len() - MAX_NOTES));
+            answer.notes.push(format!("… and {} more; --json lists all", told.len() - MAX_NOTES));
         }
     }
     Ok(answer)

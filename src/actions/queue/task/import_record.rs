@@ -1,4 +1,4 @@
-//! A record of a file becomes a task: our own document, or a beads issue.
+//! Parsing of one import record: Fairway's own task document, or a beads issue.
 
 use std::fmt::Write;
 
@@ -16,36 +16,36 @@ use crate::{
     wire::import::{IgnoredFieldView, LinkRecord, Record},
 };
 
-/// Where a task's link leads, in the words of beads.
+/// The beads name of a dependency link.
 pub const BLOCKS: &str = "blocks";
-/// The child is the one that has the link.
+/// The beads name of a link from a child to its parent.
 pub const PARENT: &str = "parent-child";
 
-/// What is derived, here or there: to leave it out is no loss.
+/// Derived fields: the store computes them anew.
 const DERIVED_FIELDS: [&str; 5] = ["ready", "waiting_on", "dependency_count", "dependent_count", "comment_count"];
 
-/// The longest value that a report of what was ignored repeats, in letters.
+/// The longest ignored value that is displayed, in characters.
 const MAX_DISPLAYED_CHARS: usize = 120;
 
-/// A task that is about to come in.
+/// A parsed task of an import.
 #[derive(Debug, Clone)]
 pub struct ImportedTask {
-    /// The line on which it begins.
+    /// The line on which the record begins.
     pub line: usize,
-    /// The task as it will stand in the store.
+    /// The task to insert.
     pub task: Task,
-    /// The status that the file gave it.
+    /// The status in the file.
     pub original_status: String,
-    /// Why it was closed.
+    /// The reason of its closing.
     pub close_reason: Option<String>,
-    /// What of it has no place here.
+    /// Fields that Fairway cannot store.
     pub ignored: Vec<IgnoredFieldView>,
 }
 
-/// Reads one record; `None` for one that stands for a deleted issue, which is then in `ignored`.
+/// Parses one record. `None` for a deleted beads issue, which is then in `ignored`.
 ///
 /// # Errors
-/// [`Refusal::Line`] naming the line and what is wrong there.
+/// [`Refusal::Line`] with the line and the reason.
 pub fn read(
     line: usize,
     record: Record,
@@ -113,7 +113,7 @@ fn convert(line: usize, record: Record, now: Timestamp) -> Result<ImportedTask, 
             Some(TaskStatus::Done) => TaskState::Done(closed_at),
             Some(TaskStatus::Cancelled) => TaskState::Cancelled(closed_at),
             Some(TaskStatus::Todo) => TaskState::Todo,
-            // An import never claims: what was held waits to be claimed again.
+            // An import never claims: a claimed task becomes ready.
             Some(status) => {
                 ignore("status", status.to_string());
                 TaskState::Todo
@@ -179,9 +179,10 @@ fn compose_body(record: &Record) -> String {
     body
 }
 
-/// Puts a link into the words; answers with its name and target when it has no place there.
+/// Adds a link to the fields; returns its name and target if Fairway has no such link.
 fn apply_link(id: &TaskId, link: &LinkRecord, words: &mut TaskFields) -> Result<Option<(String, String)>, Refusal> {
-    let on = link.depends_on_id.as_deref().ok_or_else(|| Refusal::invalid("dependencies", "a link leads nowhere"))?;
+    let on =
+        link.depends_on_id.as_deref().ok_or_else(|| Refusal::invalid("dependencies", "has a link without a target"))?;
     let kind = link.kind.as_deref().unwrap_or(BLOCKS);
     let is_own = link.issue_id.as_deref().is_none_or(|from| from == id.as_str());
     if !is_own {

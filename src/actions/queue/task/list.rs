@@ -1,4 +1,4 @@
-//! Looking at tasks.
+//! List and show tasks.
 
 use anyhow::Result;
 
@@ -12,20 +12,20 @@ use crate::{
     wire::TaskView,
 };
 
-/// What a listing shows.
+/// The filter of a listing.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// Only these; empty shows what is open.
+    /// Only these statuses; empty for all open tasks.
     pub statuses: Vec<TaskStatus>,
-    /// Only this role's.
+    /// Only tasks of this role.
     pub role: Option<Role>,
-    /// Only this lane's.
+    /// Only tasks of this lane.
     pub lane: Option<LaneName>,
-    /// Only those with this label.
+    /// Only tasks with this label.
     pub label: Option<String>,
-    /// Only those that somebody holds.
+    /// Only claimed tasks.
     pub held: bool,
-    /// At most so many.
+    /// Maximum number of results.
     pub limit: Option<usize>,
 }
 
@@ -49,7 +49,7 @@ impl Filter {
     }
 }
 
-/// The tasks that a filter keeps, by priority, age and id.
+/// The matching tasks, by priority, age and id.
 ///
 /// # Errors
 /// As the store fails.

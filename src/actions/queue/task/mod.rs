@@ -1,4 +1,4 @@
-//! What is done with tasks.
+//! Tasks: add, edit, order, claim and finish them.
 
 pub mod add;
 pub mod block;
@@ -19,4 +19,4 @@ pub mod submit;
 mod transition;
 mod validate;
 
-pub use transition::ForceReason;
+pub use crate::actions::core::force_reason::ForceReason;

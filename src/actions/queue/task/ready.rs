@@ -1,4 +1,4 @@
-//! What could be claimed, and why the rest could not.
+//! Ready tasks, and the reasons why other open tasks are not ready.
 
 use anyhow::Result;
 
@@ -9,8 +9,7 @@ use crate::{
     wire::{TaskView, WaitingView},
 };
 
-/// The ready tasks for a role and lane (`None`: for all), first to take first; at most `limit`, and whether there are
-/// more.
+/// At most `limit` ready tasks for a role and lane (`None` for all) in claim order, and whether there are more.
 ///
 /// # Errors
 /// `not_found` for an unknown lane.
@@ -36,7 +35,7 @@ pub fn ready(
     })
 }
 
-/// Every open task that is not ready, with what stands in its way: open dependencies, or whoever holds it.
+/// Every open task that is not ready, with the reason: open dependencies or its claim.
 ///
 /// # Errors
 /// `not_found` for an unknown lane.

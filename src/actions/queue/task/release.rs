@@ -1,10 +1,10 @@
-//! Giving a task back.
+//! Release a claim.
 
 use anyhow::Result;
 
-use super::transition::{self, ForceReason, Transition};
+use super::transition::{self, Transition};
 use crate::{
-    actions::{Answer, App},
+    actions::{Answer, App, core::force_reason::ForceReason},
     domain::{EventKind, TaskId, rules::fencing::TaskWrite},
 };
 

@@ -1,4 +1,4 @@
-//! Taking a closed task up again.
+//! Reopen a closed task.
 
 use anyhow::Result;
 
@@ -8,7 +8,7 @@ use crate::{
     domain::{EventKind, TaskId, rules::fencing::TaskWrite},
 };
 
-/// done, cancelled → todo, by anybody, with a reason.
+/// done, cancelled → todo, by any actor, with a reason.
 ///
 /// # Errors
 /// `wrong_state`.

@@ -1,20 +1,20 @@
-//! Going on after a review.
+//! Resume a task after a review.
 
 use anyhow::Result;
 
-use super::transition::{self, ForceReason, Transition};
+use super::transition::{self, Transition};
 use crate::{
-    actions::{Answer, App},
+    actions::{Answer, App, core::force_reason::ForceReason},
     domain::{EventKind, Refusal, TaskId, review::Verdict, rules::fencing::TaskWrite},
     store::reviews,
 };
 
-/// review → in_progress, by the claimant or by whoever last asked for changes. The claimant stays.
+/// review → in_progress, by the claimant or by the last reviewer who asked for changes. The claim stays.
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.
 pub fn resume(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Answer> {
-    // Fenced like a record; who may is decided here.
+    // Fenced like a new record; the closure decides about the permission.
     let verb = Transition {
         kind: EventKind::TaskResumed,
         intent: TaskWrite::AddRecord,

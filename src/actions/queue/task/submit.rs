@@ -1,10 +1,13 @@
-//! Submitting a task for review.
+//! Submit a task for review.
 
 use anyhow::Result;
 
-use super::transition::{self, ForceReason, Transition};
+use super::transition::{self, Transition};
 use crate::{
-    actions::{Answer, App, core::task_worktree},
+    actions::{
+        Answer, App,
+        core::{force_reason::ForceReason, task_worktree},
+    },
     domain::{EventKind, TaskId, rules::fencing::TaskWrite},
     store::tasks,
 };

@@ -1,9 +1,12 @@
-//! Moving a task from one state to another: one way for all verbs but `claim`.
+//! State transitions of tasks, for all verbs except `claim`.
 
 use anyhow::Result;
 
 use crate::{
-    actions::{Answer, App, core::lookup},
+    actions::{
+        Answer, App,
+        core::{force_reason::ForceReason, lookup},
+    },
     domain::{
         Event, EventKind, TaskId,
         claim::ClaimEnd,
@@ -15,31 +18,24 @@ use crate::{
     store::{WriteTx, claims, events, tasks},
 };
 
-/// `--force --reason`: stands in for the claimant, and says so in the history.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ForceReason {
-    /// Why.
-    pub reason: String,
-}
-
-/// One verb that moves tasks.
+/// One state transition.
 pub struct Transition<'a> {
-    /// What it records.
+    /// The event.
     pub kind: EventKind,
-    /// Who may.
+    /// The permission it needs.
     pub intent: TaskWrite,
-    /// What the answer calls it: "released".
+    /// The verb in the answer: "released".
     pub past_tense: &'static str,
-    /// The reason that the verb itself takes.
+    /// The verb's own reason.
     pub reason: Option<&'a str>,
-    /// Stands in for the claimant.
+    /// Overrides the claimant.
     pub force: Option<&'a ForceReason>,
 }
 
-/// Runs a move as a change of its own.
+/// Performs a transition as one change.
 ///
 /// # Errors
-/// `wrong_state`, `stale_claim`, `not_claimant`, and what `next` refuses.
+/// `wrong_state`, `stale_claim`, `not_claimant`, and the errors of `next`.
 pub fn perform(
     app: &App,
     id: &TaskId,
@@ -54,7 +50,7 @@ pub fn perform(
         if let Some(answer) = repeat_answer(app, tx, &task, verb)? {
             return Ok(answer);
         }
-        // Force stands in for the claimant, not for the epoch that the caller names.
+        // Force overrides the claimant, not an epoch that the caller gives.
         let intent = if verb.force.is_some() { TaskWrite::Override } else { verb.intent };
         lookup::check_authority(tx, &task, &app.actor, intent)?;
         let state = next(tx, &task, tx.now())?;
@@ -67,7 +63,7 @@ pub fn perform(
     })
 }
 
-/// Repeating what the same actor already brought about changes nothing and is no failure.
+/// The answer to a repeat: the same actor has made this transition already. Nothing changes.
 fn repeat_answer(app: &App, tx: &WriteTx<'_>, task: &Task, verb: &Transition<'_>) -> Result<Option<Answer>> {
     let fenced = app.actor.epoch.is_some_and(|epoch| epoch != task.epoch);
     let newest = events::newest_transition(tx, &task.id)?;
@@ -79,7 +75,7 @@ fn repeat_answer(app: &App, tx: &WriteTx<'_>, task: &Task, verb: &Transition<'_>
     Answer::new(&lookup::task_view(tx, &task.id)?, &task.id, line).map(Some)
 }
 
-/// Writes the new state, ends the claim when the task is not held any more, and records the event.
+/// Writes the new state, ends the claim of a task that is no longer claimed, and records the event.
 ///
 /// # Errors
 /// As the store fails.

@@ -1,4 +1,4 @@
-//! Words about a task on their way into the store: checked against the alphabets, the other tasks and the lanes.
+//! Validation of task fields: character sets and lengths, then links to lanes and other tasks.
 
 use anyhow::Result;
 
@@ -16,57 +16,57 @@ use crate::{
 /// The longest label, in bytes.
 const MAX_LABEL_BYTES: usize = 128;
 
-/// Checks what can be checked without the store, sorts the lists and drops repeats.
+/// Checks everything that needs no store, sorts the lists and removes duplicates.
 ///
 /// # Errors
 /// `invalid_value`, naming the field.
-pub fn normalize(mut words: TaskFields) -> Result<TaskFields, Refusal> {
-    words.title = text_limits::check_line("title", &words.title)?;
-    words.body = text_limits::check_body("body", &words.body)?;
-    if words.priority > crate::domain::task::LOWEST_PRIORITY {
-        return Err(Refusal::invalid("priority", format!("{} is not from 0 to 4", words.priority)));
+pub fn normalize(mut fields: TaskFields) -> Result<TaskFields, Refusal> {
+    fields.title = text_limits::check_line("title", &fields.title)?;
+    fields.body = text_limits::check_body("body", &fields.body)?;
+    if fields.priority > crate::domain::task::LOWEST_PRIORITY {
+        return Err(Refusal::invalid("priority", format!("{} is not from 0 to 4", fields.priority)));
     }
-    for label in &words.labels {
+    for label in &fields.labels {
         if text_limits::check_line("label", label)?.len() > MAX_LABEL_BYTES || label.contains(['\n', '\t']) {
             return Err(Refusal::invalid("label", format!("must be one line of at most {MAX_LABEL_BYTES} bytes")));
         }
     }
-    for glob in &words.paths {
+    for glob in &fields.paths {
         globs::check(glob)?;
     }
-    for check in &words.checks {
+    for check in &fields.checks {
         text_limits::check_line("check", &check.command)?;
     }
-    words.labels.sort();
-    words.labels.dedup();
-    words.paths.sort();
-    words.paths.dedup();
-    words.depends_on.sort();
-    words.depends_on.dedup();
-    words.checks.sort_by(|a, b| a.name.cmp(&b.name));
-    if let Some(pair) = words.checks.windows(2).find_map(|pair| match pair {
+    fields.labels.sort();
+    fields.labels.dedup();
+    fields.paths.sort();
+    fields.paths.dedup();
+    fields.depends_on.sort();
+    fields.depends_on.dedup();
+    fields.checks.sort_by(|a, b| a.name.cmp(&b.name));
+    if let Some(pair) = fields.checks.windows(2).find_map(|pair| match pair {
         [a, b] if a.name == b.name => Some(a.name.clone()),
         _ => None,
     }) {
         return Err(Refusal::invalid("check", format!("'{pair}' is given twice")));
     }
-    words.review_domains.sort();
-    words.review_domains.dedup();
-    Ok(words)
+    fields.review_domains.sort();
+    fields.review_domains.dedup();
+    Ok(fields)
 }
 
-/// Checks what the words point at and `before` did not: the lane, the parent and the dependencies are there, and no circle
-/// arises. What stood there before may well be absent: an import brings a part of a backlog.
+/// Checks the links that `before` does not have: the lane, the parent and the dependencies exist and close no cycle. Links
+/// of `before` may be dangling, because an import may bring a part of a backlog.
 ///
 /// # Errors
 /// `not_found`, `cycle`.
-pub fn check_links(tx: &ReadTx<'_>, id: &TaskId, words: &TaskFields, before: Option<&TaskFields>) -> Result<()> {
-    if let Some(lane) = &words.lane
+pub fn check_links(tx: &ReadTx<'_>, id: &TaskId, fields: &TaskFields, before: Option<&TaskFields>) -> Result<()> {
+    if let Some(lane) = &fields.lane
         && before.is_none_or(|before| before.lane.as_ref() != Some(lane))
     {
         lookup::lane(tx, lane)?;
     }
-    if let Some(parent) = &words.parent
+    if let Some(parent) = &fields.parent
         && before.is_none_or(|before| before.parent.as_ref() != Some(parent))
     {
         if parent != id {
@@ -78,7 +78,7 @@ pub fn check_links(tx: &ReadTx<'_>, id: &TaskId, words: &TaskFields, before: Opt
         }
     }
     let is_new = |on: &TaskId| before.is_none_or(|before| !before.depends_on.contains(on));
-    for on in words.depends_on.iter().filter(|on| is_new(on)) {
+    for on in fields.depends_on.iter().filter(|on| is_new(on)) {
         check_dependency(tx, id, on)?;
     }
     Ok(())

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{
-    deliver_inline::{BatchBuilder, acknowledge, offer},
-    listener,
-};
+use super::{deliver_inline::BatchBuilder, listener};
 use crate::{
     actions::{
         Answer, App,
-        core::errors,
-        mail::{self, inbox::expire},
+        core::{
+            errors,
+            message_state::{acknowledge, expire, offer},
+        },
+        mail,
         sessions::control::running_session::RunningSession,
     },
     domain::{

@@ -7,17 +7,18 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        mail::{self, inbox::expire, send::event},
+        core::message_state::{acknowledge, expire, offer},
+        mail,
     },
     domain::{
-        EventKind, SessionId,
+        SessionId,
         message::{Channel, Message, MessageStatus, OFFER_TIMEOUT_SECS, Recipient},
         rules::delivery::{self, MAX_READ},
         session::Session,
     },
     env::Timestamp,
     render,
-    store::{ReadTx, WriteTx, messages, sessions},
+    store::{ReadTx, messages, sessions},
     wire::MessageView,
 };
 
@@ -91,36 +92,6 @@ pub(super) fn for_session(tx: &ReadTx<'_>, session: &Session) -> Result<Vec<Mess
     }
     all.extend(messages::open_for(tx, &Recipient::Role(session.role.clone()))?);
     Ok(all)
-}
-
-/// Offers messages to a session.
-///
-/// # Errors
-/// As the store fails.
-pub(super) fn offer(
-    tx: &WriteTx<'_>,
-    session: &Session,
-    all: &[Message],
-    way: Channel,
-    until: Timestamp,
-) -> Result<()> {
-    for message in all {
-        messages::offer(tx, message.id, session.id.as_str(), until, way)?;
-        let offered = event(EventKind::MessageOffered, message).session(&session.id, &session.run_id);
-        tx.record(&offered.with("reader", session.id.as_str()).with("way", way.as_str()))?;
-    }
-    Ok(())
-}
-
-/// Acknowledges a message that was offered to a session.
-///
-/// # Errors
-/// As the store fails.
-pub(crate) fn acknowledge(tx: &WriteTx<'_>, message: &Message, session: &Session) -> Result<()> {
-    messages::resolve(tx, message.id, MessageStatus::Acknowledged, Some(session.id.as_str()))?;
-    let settled = event(EventKind::MessageAcknowledged, message).session(&session.id, &session.run_id);
-    tx.record(&settled.with("reader", session.id.as_str()).with("way", message.channel.map(Channel::as_str)))?;
-    Ok(())
 }
 
 /// What fits into one text.

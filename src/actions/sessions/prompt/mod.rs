@@ -8,8 +8,7 @@ mod send;
 pub mod stream;
 mod wait_acknowledged;
 
-pub use crate::actions::core::expire_for_session::expire_for_session;
-pub use crate::actions::core::message_state::confirm_typed;
+pub use crate::actions::core::message_state::{confirm_typed, expire_for_session};
 pub(in crate::actions) use deliver_by_typing::deliver_when_idle;
 pub use deliver_by_typing::{deliver, try_deliver, type_pending};
 pub use deliver_inline::{DeliveryBatch, confirm_delivered, take_deliverable};

@@ -8,8 +8,10 @@ use serde_json::{Map, Value};
 use crate::{
     actions::{
         Answer, App,
-        core::lookup,
-        mail::{inbox::expire, send::event},
+        core::{
+            lookup,
+            message_state::{event, expire},
+        },
     },
     domain::{
         EventKind, Refusal, SessionId,

@@ -6,7 +6,10 @@ use anyhow::Result;
 
 use super::send::view;
 use crate::{
-    actions::{Answer, App, core::errors, mail::inbox},
+    actions::{
+        Answer, App,
+        core::{errors, message_state},
+    },
     config::show_duration,
     domain::{
         Refusal,
@@ -54,7 +57,7 @@ pub fn wait_acknowledged(app: &App, awaited: &AckWaiter, id: i64) -> Result<Answ
         let left = awaited.deadline.saturating_duration_since(Instant::now());
         let is_settled = matches!(message.status, MessageStatus::Expired | MessageStatus::Withdrawn);
         if !is_settled && message.is_expired(app.env.now()) {
-            app.transaction(inbox::expire)?;
+            app.transaction(message_state::expire)?;
             continue;
         }
         if is_settled || left.is_zero() {

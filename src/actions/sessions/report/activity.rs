@@ -3,7 +3,10 @@
 use anyhow::Result;
 
 use super::heartbeat;
-use crate::actions::{core::keepalive, sessions::control::stop};
+use crate::actions::{
+    core::{keepalive, lookup, message_state},
+    sessions::control::stop,
+};
 use crate::{
     domain::session::{Activity, Session, SessionStatus},
     store::{WriteTx, tasks},
@@ -36,4 +39,21 @@ pub fn set_activity(
     heartbeat::record_activity_change(tx, session, &after)?;
     tasks::renew_leases(tx, session.id.as_str(), None)?;
     Ok(Session { version: after.version + 1, ..after })
+}
+
+/// Records an activity that `source` reports of a session: as [`set_activity`], and the report proves that text typed into
+/// the session arrived.
+///
+/// # Errors
+/// `session_final`; as the store fails.
+pub fn report_activity(
+    tx: &WriteTx<'_>,
+    session: &Session,
+    activity: Activity,
+    waiting_for: Option<&str>,
+    source: &str,
+) -> Result<Session> {
+    message_state::confirm_typed(tx, session)?;
+    // This transaction may have written the session since the caller read it.
+    set_activity(tx, &lookup::session(tx, &session.id)?, activity, waiting_for, source)
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use crate::actions::boundary::runtime::{session_of_run, touch};
+use crate::actions::core::{keepalive::touch_and_renew_leases, lookup::session_of_run};
 use crate::{
     actions::{Answer, App},
     adapters::builtin_scripts::sha256_hex,
@@ -27,7 +27,7 @@ pub fn report(app: &App, run_id: &str, turns: &[Turn]) -> Result<Answer> {
     }
     app.mutate_unattributed(|tx| {
         let session = session_of_run(tx, run_id)?;
-        touch(tx, &session)?;
+        touch_and_renew_leases(tx, &session)?;
         let counts = store_turns(tx, &session, turns)?;
         let known = match counts.turns_known + counts.tools_known {
             0 => String::new(),

@@ -1,0 +1,81 @@
+//! Idempotency: a repeated `--request-id` has one effect and gets the first answer.
+//!
+//! A change inside the store writes its answer in its own transaction. A command with effects outside the store writes an
+//! intent before, and the answer after; an intent without an answer shows that the command is running or was interrupted.
+
+use anyhow::Result;
+
+use super::{answer::Answer, errors, fingerprint};
+use crate::{
+    domain::Refusal,
+    store::{ReadTx, WriteTx, requests},
+};
+
+/// A `--request-id` and the fingerprint of its command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdempotencyKey {
+    /// The caller's id.
+    pub id: String,
+    /// A digest of the command and the actor, as [`fingerprint`] makes it.
+    pub fingerprint: String,
+}
+
+impl IdempotencyKey {
+    /// The stored answer; `None` for a new request and for an intent without an answer.
+    ///
+    /// # Errors
+    /// [`Refusal::RequestReused`] if the id was used for another command.
+    pub(crate) fn stored_response(&self, tx: &ReadTx<'_>) -> Result<Option<Answer>> {
+        Ok(self.find(tx)?.flatten())
+    }
+
+    /// Writes the intent of a new request; `Some` is the stored answer of a repeat. `state` describes an earlier intent
+    /// without an answer, and whether its command still runs.
+    ///
+    /// # Errors
+    /// [`Refusal::RequestPending`] if there is an intent already; as [`Self::stored_response`] and `state` fail.
+    pub(crate) fn record_intent(
+        &self,
+        tx: &WriteTx<'_>,
+        state: impl FnOnce() -> Result<(String, bool)>,
+    ) -> Result<Option<Answer>> {
+        match self.find(tx)? {
+            Some(Some(answer)) => Ok(Some(answer)),
+            Some(None) => {
+                let (became, running) = state()?;
+                Err(Refusal::RequestPending { id: self.id.clone(), became, running }.into())
+            }
+            None => {
+                requests::upsert(tx, &self.id, &self.fingerprint, None)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Stores the answer, of a new request or in place of its intent.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub(crate) fn store_response(&self, tx: &WriteTx<'_>, answer: &Answer) -> Result<()> {
+        let text = serde_json::to_string(answer).map_err(errors::internal)?;
+        Ok(requests::upsert(tx, &self.id, &self.fingerprint, Some(&text))?)
+    }
+
+    /// Deletes an intent without an answer: nothing was done, so a repeat may try again.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub(crate) fn discard_intent(&self, tx: &WriteTx<'_>) -> Result<()> {
+        Ok(requests::delete_open(tx, &self.id)?)
+    }
+
+    /// The request: `None` if new, `Some(None)` while it has no answer.
+    fn find(&self, tx: &ReadTx<'_>) -> Result<Option<Option<Answer>>> {
+        let Some(known) = requests::find(tx, &self.id)? else { return Ok(None) };
+        if !fingerprint::is_same(&known.fingerprint, &self.fingerprint, known.answer.as_deref()) {
+            return Err(Refusal::RequestReused { id: self.id.clone() }.into());
+        }
+        let answer = known.answer.map(|text| serde_json::from_str(&text).map_err(errors::internal)).transpose()?;
+        Ok(Some(answer))
+    }
+}

@@ -1,0 +1,177 @@
+//! The store: one connection to its SQLite file.
+
+use std::{
+    cell::Cell,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::{
+    error::StoreError,
+    open, schema,
+    transaction::{ReadTx, ScratchTx, WriteTx},
+    write_queue,
+};
+use crate::{env::Timestamp, os::notify};
+
+/// An open store: one connection, used by one thread.
+#[derive(Debug)]
+pub struct Store {
+    pub(super) conn: Connection,
+    /// `None` for the empty store in memory that stands for a missing file.
+    path: Option<PathBuf>,
+    wake: PathBuf,
+    /// Whether a WAL file existed before this process opened the store.
+    wal_was_there: bool,
+    /// The opened file, by device and inode number.
+    file: Option<(u64, u64)>,
+    /// How long to wait in the write queue.
+    lock_timeout: Cell<Duration>,
+}
+
+impl Store {
+    /// Opens the store for reading. If the file is missing, an empty store in memory answers.
+    ///
+    /// # Errors
+    /// When the file cannot be used: newer, damaged, foreign, another user's, or on a network file system.
+    pub fn open_for_reading(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
+        if open::is_absent(path)? {
+            return Ok(Self {
+                conn: open::in_memory()?,
+                path: None,
+                wake: runtime.join("wake"),
+                wal_was_there: false,
+                file: None,
+                lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
+            });
+        }
+        Self::open(path, runtime)
+    }
+
+    /// Opens the store for reading and writing, and creates it if it is missing. Any number of processes may do so at
+    /// once.
+    ///
+    /// # Errors
+    /// As for [`Store::open_for_reading`], and when it cannot be created.
+    pub fn open_for_writing(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
+        if open::is_absent(path)? {
+            open::create(path, &schema::STATE)?;
+        }
+        Self::open(path, runtime)
+    }
+
+    pub(super) fn open(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
+        let wal_was_there = open::wal_size(path).is_some();
+        let file = open::file_identity(path);
+        let conn = open::open_existing(path, &schema::STATE)?;
+        Ok(Self {
+            conn,
+            path: Some(path.to_path_buf()),
+            wake: runtime.join("wake"),
+            wal_was_there,
+            file,
+            lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
+        })
+    }
+
+    /// Sets how long later calls wait for other processes, approximately; `None` restores the default. For callers that
+    /// have other work and retry.
+    ///
+    /// # Errors
+    /// As SQLite fails.
+    pub fn set_busy_timeout(&self, timeout: Option<Duration>) -> Result<(), StoreError> {
+        self.lock_timeout.set(timeout.unwrap_or(write_queue::DEFAULT_TIMEOUT));
+        Ok(self.conn.busy_timeout(timeout.unwrap_or(open::BUSY_TIMEOUT))?)
+    }
+
+    /// The store's file; `None` for the empty store in memory.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The directory where waiters bind their sockets.
+    #[must_use]
+    pub fn wake_dir(&self) -> &Path {
+        &self.wake
+    }
+
+    /// Refuses if another file is at the store's path now: a write to the opened file would be lost, and a read would be
+    /// out of date.
+    pub(super) fn check_path_unchanged(&self) -> Result<(), StoreError> {
+        match &self.path {
+            Some(path) if open::file_identity(path) != self.file => Err(StoreError::Replaced),
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs `query` on one snapshot.
+    ///
+    /// # Errors
+    /// As `query` or the store fails.
+    pub fn read<T, E: From<StoreError>>(&self, query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>) -> Result<T, E> {
+        self.check_path_unchanged()?;
+        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred).map_err(StoreError::from)?;
+        let result = query(&ReadTx::new(&tx));
+        // Nothing was written. Commit and rollback both free the snapshot.
+        tx.finish().map_err(StoreError::from)?;
+        result
+    }
+
+    /// Runs `query` while this connection holds the write lock; `None` if another process holds it now. Writes nothing and
+    /// does not wait.
+    ///
+    /// # Errors
+    /// As `query` or the store fails, also when it cannot be written.
+    pub fn read_if_writable<T, E: From<StoreError>>(
+        &self,
+        query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>,
+    ) -> Result<Option<T>, E> {
+        self.check_path_unchanged()?;
+        self.set_busy_timeout(Some(Duration::ZERO))?;
+        let scratch = ScratchTx::begin(&self.conn);
+        self.set_busy_timeout(None)?;
+        match scratch {
+            Ok(tx) => query(&tx.read()).map(Some),
+            Err(StoreError::Busy) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Runs `change` as one IMMEDIATE transaction and commits it if `change` returns `Ok`. Then wakes all waiting
+    /// processes.
+    ///
+    /// # Errors
+    /// As `change` or the store fails; nothing is written then.
+    pub fn write<T, E: From<StoreError>>(
+        &self,
+        now: Timestamp,
+        actor: &str,
+        change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let turn = match &self.path {
+            Some(path) => write_queue::acquire(path, self.lock_timeout.get()).map_err(StoreError::from)?,
+            None => None,
+        };
+        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate).map_err(StoreError::from)?;
+        self.check_path_unchanged()?;
+        let done = change(&WriteTx::new(&tx, now, actor))?;
+        if let Some(turn) = &turn {
+            turn.release_next();
+        }
+        tx.commit().map_err(StoreError::from)?;
+        drop(turn);
+        notify::notify_all(&self.wake);
+        Ok(done)
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            open::prepare_close(&self.conn, path, self.wal_was_there);
+        }
+    }
+}
