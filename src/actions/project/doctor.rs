@@ -10,7 +10,10 @@ use std::{
 
 use anyhow::Result;
 
-use super::{doctor_intents, doctor_jobs};
+use super::{
+    doctor_intents, doctor_jobs,
+    findings::{FIX_COMMAND, display_path, io_error},
+};
 use crate::{
     actions::{App, core::errors},
     domain::{
@@ -19,10 +22,8 @@ use crate::{
         rules::cycle,
     },
     os::{disk, git::Git, lock::FileLock, process},
-    store::{ReadTx, StoreError, integrity, sibling_path, tasks},
+    store::{ReadTx, integrity, sibling_path, tasks},
 };
-
-pub(super) const FIX_COMMAND: &str = "fairway doctor --fix";
 
 /// Less room than this is worth a word, in bytes: a log and its shared memory want some of it.
 const LOW_DISK_BYTES: u64 = 64 << 20;
@@ -128,10 +129,6 @@ fn check_files(app: &App, findings: &mut Vec<Finding>) {
     }
 }
 
-pub(super) fn display_path(app: &App, path: &Path) -> String {
-    path.strip_prefix(&app.project.root).unwrap_or(path).display().to_string()
-}
-
 /// The state directory and the files in it, and the store's own: those that others may look into, with mode and due mode.
 fn insecure_modes(app: &App) -> Vec<(PathBuf, u32, u32)> {
     let (state, store) = (&app.project.state, &app.project.store);
@@ -209,10 +206,6 @@ fn fix_files(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
         mended(format!("removed {}, left by a process that is gone", display_path(app, &path)));
     }
     Ok(())
-}
-
-pub(super) fn io_error(path: &Path, error: io::Error) -> anyhow::Error {
-    StoreError::io(path.display().to_string(), error).into()
 }
 
 fn fix_store(app: &App, findings: &mut Vec<Finding>) -> Result<()> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::doctor::{FIX_COMMAND, display_path, io_error};
+use super::findings::{FIX_COMMAND, display_path, io_error};
 use crate::{
     actions::{
         App,

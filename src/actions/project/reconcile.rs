@@ -5,10 +5,6 @@ use std::{collections::BTreeMap, fmt::Write as _, sync::mpsc, thread};
 
 use anyhow::Result;
 
-use crate::actions::{
-    core::keepalive,
-    sessions::liveness::{backend_probe::BackendProber, facts},
-};
 use crate::{
     actions::{
         Answer, App,
@@ -16,21 +12,22 @@ use crate::{
             gc, notify,
             recover::{self, Recovered},
         },
+        sessions::liveness::{
+            apply::{apply, should_revive},
+            backend_probe::BackendProber,
+            facts,
+        },
     },
     domain::{
-        Event, EventKind, SessionId, TaskId,
-        checkpoint::CheckpointState,
-        rules::liveness::{self, Liveness, ProcessObservation, StaleCause},
+        SessionId, TaskId,
+        rules::liveness::{self, Liveness, ProcessObservation},
         session::{Session, SessionStatus},
         task::Task,
-        text_limits::MAX_LINE_BYTES,
     },
     env::Timestamp,
     os::{files, lock::FileLock},
     store::{
-        ReadTx, StoreError, WriteTx,
-        checkpoints::{self, CheckpointFields},
-        sessions,
+        ReadTx, StoreError, sessions,
         tasks::{self, ListScope},
     },
     wire::{ReconcileEntryView, ReconcileView, RecoveredJobView},
@@ -108,76 +105,6 @@ fn acquire_lock(app: &App) -> Result<ReconcileLock> {
     };
     let lock = lock().map_err(|error| StoreError::io(path.display().to_string(), error))?;
     Ok(lock.map_or(ReconcileLock::Busy, ReconcileLock::Acquired))
-}
-
-const fn should_revive(session: &Session, verdict: &Liveness) -> bool {
-    matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Stale, Liveness::Live(_)))
-}
-
-/// Whether the session is to be marked because it was seen to be gone; silence alone says too little of one.
-pub(crate) fn is_exit_observed(session: &Session, verdict: &Liveness) -> bool {
-    matches!(verdict, Liveness::Stale(StaleCause::Exited, _)) && liveness::should_mark_stale(session, verdict)
-}
-
-/// Writes a verdict, unless the session has moved since it was looked at. Says whether it was written.
-pub(crate) fn apply(tx: &WriteTx<'_>, session: &Session, verdict: &Liveness) -> Result<bool> {
-    match verdict {
-        Liveness::Stale(_, why) if liveness::should_mark_stale(session, verdict) => {
-            if !sessions::update(tx, &session.to_stale(Some(why))?)? {
-                return Ok(false);
-            }
-            keepalive::record_stale(tx, session, why)?;
-            add_stale_checkpoint(tx, session, why)?;
-            Ok(true)
-        }
-        Liveness::Live(why) if should_revive(session, verdict) => {
-            if !sessions::update(tx, &session.to_running()?)? {
-                return Ok(false);
-            }
-            keepalive::record_running(tx, session, why)?;
-            Ok(true)
-        }
-        _ => Ok(false),
-    }
-}
-
-/// Leaves a checkpoint on the task of a session that was marked, for whoever takes it up.
-fn add_stale_checkpoint(tx: &WriteTx<'_>, session: &Session, why: &str) -> Result<()> {
-    let Some(id) = &session.task else { return Ok(()) };
-    let Some(task) = tasks::find(tx, id)? else { return Ok(()) };
-    let others = task.state.claim().is_some_and(|claim| claim.claimant != session.id.as_str());
-    if task.state.status().is_closed() || others {
-        return Ok(());
-    }
-    let said = checkpoints::newest(tx, id)?.is_some_and(|newest| {
-        newest.state == CheckpointState::AwaitingInput && newest.session.as_ref() == Some(&session.id)
-    });
-    if said {
-        return Ok(());
-    }
-    let summary: String =
-        format!("the session {} is stale: {why}", session.id).chars().take(MAX_LINE_BYTES / 4).collect();
-    let checkpoint = checkpoints::insert(
-        tx,
-        &CheckpointFields {
-            task: id.clone(),
-            session: Some(session.id.clone()),
-            state: CheckpointState::AwaitingInput,
-            owner: None,
-            summary,
-            artifact: None,
-            due_at: None,
-        },
-    )?;
-    tx.record(
-        &Event::new(EventKind::CheckpointRecorded)
-            .task(id)
-            .session(&session.id, &session.run_id)
-            .lane(task.fields.lane.as_ref())
-            .with("id", checkpoint.id)
-            .with("state", checkpoint.state.as_str()),
-    )?;
-    Ok(())
 }
 
 fn held_tasks(tx: &ReadTx<'_>) -> Result<Vec<Task>, StoreError> {

@@ -2,9 +2,11 @@
 
 use anyhow::Result;
 
-use crate::actions::core::keepalive;
 use crate::{
-    actions::{boundary::approval, sessions::prompt},
+    actions::{
+        core::{approval_state, keepalive},
+        sessions::prompt,
+    },
     domain::{
         Event, EventKind,
         session::{Session, SessionStatus},
@@ -37,6 +39,6 @@ pub fn finish(
             .with("exit_code", exit_code)
             .with("reason", reason),
     )?;
-    approval::expire_pending(tx, &finished, None)?;
+    approval_state::expire_pending(tx, &finished, None)?;
     Ok(finished)
 }

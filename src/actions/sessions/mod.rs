@@ -1,7 +1,8 @@
-//! What is done with sessions.
+//! Sessions: launch, control, liveness, reports, prompts and the sidecar.
 
 mod adapter_endpoint;
 pub mod control;
+pub mod find_by_run;
 mod finish;
 pub mod launch;
 pub mod list;

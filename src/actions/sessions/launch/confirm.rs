@@ -4,8 +4,8 @@ use anyhow::Result;
 
 use super::{
     intent::{store_response, with_task},
+    outcome::{LaunchOutcome, launch_answer},
     plan::LaunchPlan,
-    start::{LaunchOutcome, launch_answer},
 };
 use crate::{
     actions::{

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{plan::LaunchPlan, start::launch_answer};
+use super::{outcome::launch_answer, plan::LaunchPlan};
 use crate::{
     actions::{
         Answer, App,

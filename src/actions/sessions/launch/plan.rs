@@ -10,7 +10,9 @@ use std::{
 
 use anyhow::Result;
 
-use super::program::{self, CommandSpec, SHELL};
+pub use super::request::LaunchRequest;
+
+use super::program::{self, SHELL};
 use crate::{
     actions::{
         App,
@@ -23,7 +25,7 @@ use crate::{
         project::{STATE_DIR, STORE_FILE, normalize},
     },
     domain::{
-        LaneName, Refusal, Role, SessionId, TaskId,
+        Refusal, SessionId, TaskId,
         id::Label,
         lane::Lane,
         rules::initial_prompt::{PROMPT_VAR, PromptDelivery},
@@ -37,35 +39,6 @@ use crate::{
 
 /// The person's own server of a multiplexer.
 const DEFAULT_SOCKET: &str = "default";
-
-/// What was asked for.
-#[derive(Debug, Clone)]
-pub struct LaunchRequest {
-    /// The role.
-    pub role: Role,
-    /// The lane.
-    pub lane: Option<LaneName>,
-    /// The backend.
-    pub backend: Option<String>,
-    /// The provider.
-    pub provider: Option<Label>,
-    /// The task.
-    pub task: Option<TaskId>,
-    /// The session's id.
-    pub id: Option<SessionId>,
-    /// The worktree's directory.
-    pub worktree: Option<PathBuf>,
-    /// The branch.
-    pub branch: Option<String>,
-    /// The transcript's file.
-    pub transcript: Option<PathBuf>,
-    /// More environment; an empty value unsets.
-    pub env: BTreeMap<String, String>,
-    /// The program.
-    pub command: Option<CommandSpec>,
-    /// Its first prompt.
-    pub prompt: Option<String>,
-}
 
 /// A launch, ready to be done.
 #[derive(Debug, Clone)]

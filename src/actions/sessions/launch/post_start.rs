@@ -3,7 +3,7 @@
 
 use std::{cell::OnceCell, path::Path, time::Duration};
 
-use super::{plan::LaunchPlan, start::LaunchOutcome};
+use super::{outcome::LaunchOutcome, plan::LaunchPlan};
 use crate::{
     actions::App,
     adapters::{

@@ -8,6 +8,7 @@ use super::{
     confirm::confirm,
     intent::{record_intent, resolve_previous, store_response},
     last_output,
+    outcome::{LaunchOutcome, launch_answer},
     plan::LaunchPlan,
     post_start::PostStart,
     rollback::roll_back,
@@ -21,7 +22,6 @@ use crate::{
     adapters::{Adapter, AdapterError, StartReport, Tristate, readiness::Readiness},
     domain::session::{Session, SessionStatus},
     os::{poll_until, process::ProcessKey},
-    wire::SessionView,
 };
 
 pub use super::intent::previous_result;
@@ -31,16 +31,6 @@ const EXIT_RECORD_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How the sentence about a program's end begins, which the plumbing of the scripts says and the supervisor records.
 const EXIT_CODE_PREFIX: &str = "its program ended with exit code ";
-
-/// How a start turned out.
-pub(crate) enum LaunchOutcome {
-    /// It runs; the process where the script told one.
-    Running(Box<StartReport>, Option<ProcessKey>),
-    /// It was started, and whether it runs cannot be told.
-    Unknown(Box<StartReport>, String),
-    /// It has ended again.
-    Ended,
-}
 
 /// Does what was planned. The first prompt is typed once, by the script where it can, else by this call once the program is
 /// ready; when it cannot be typed, a note says so.
@@ -159,18 +149,4 @@ fn finish_ended(app: &App, plan: &LaunchPlan, adapter: &Adapter, remarks: Vec<St
             Err(roll_back(app, plan, adapter, AdapterError::ProgramEnded { session, why, screen }))
         }
     }
-}
-
-pub(crate) fn launch_answer(session: &Session, remarks: Vec<String>) -> Result<Answer> {
-    let id = &session.id;
-    let line = match session.status {
-        SessionStatus::Ended => format!("launched {id}; its program has ended already, with exit code 0"),
-        _ => format!(
-            "launched {id}; sit down: fairway session attach {id}; look: fairway session peek {id}; \
-             end: fairway session stop {id}"
-        ),
-    };
-    let mut answer = Answer::new(&SessionView::from(session), id, line)?;
-    answer.notes = remarks;
-    Ok(answer)
 }

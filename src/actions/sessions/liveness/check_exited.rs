@@ -4,8 +4,11 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{backend_probe::BackendProber, facts};
-use crate::actions::project::reconcile;
+use super::{
+    apply::{apply, is_exit_observed},
+    backend_probe::BackendProber,
+    facts,
+};
 use crate::{
     actions::{App, core::lookup},
     domain::{SessionId, session::SessionStatus},
@@ -39,8 +42,8 @@ fn check_once(app: &App, id: &SessionId) -> Result<bool> {
     let process = facts::process_state(&session);
     let backend = BackendProber::new().probe(app, &session, &process, now);
     let verdict = facts::assess(app, &session, &process, &backend, now);
-    if !reconcile::is_exit_observed(&session, &verdict) {
+    if !is_exit_observed(&session, &verdict) {
         return Ok(false);
     }
-    app.transaction(|tx| reconcile::apply(tx, &session, &verdict))
+    app.transaction(|tx| apply(tx, &session, &verdict))
 }

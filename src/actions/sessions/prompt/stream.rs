@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::deliver_inline::{acknowledge, for_session, offer};
 use crate::{
-    actions::{Answer, App, boundary::runtime, mail::inbox::expire},
+    actions::{Answer, App, mail::inbox::expire, sessions::find_by_run::session_of_run},
     domain::{
         message::{Channel, Message, MessageStatus, OFFER_TIMEOUT_SECS},
         rules::delivery::{self, MAX_READ},
@@ -96,7 +96,7 @@ pub fn offer_expires_at(app: &App, session: &Session) -> Result<Option<Timestamp
 /// `not_found` for an unknown run.
 pub fn ack(app: &App, run_id: &str, ids: &[i64]) -> Result<Answer> {
     app.mutate_unattributed(|tx| {
-        let session = runtime::session_of_run(tx, run_id)?;
+        let session = session_of_run(tx, run_id)?;
         let (mut acknowledged, mut unknown) = (Vec::new(), Vec::new());
         for id in ids {
             let found =

@@ -2,10 +2,15 @@
 
 use anyhow::Result;
 
-use super::heartbeat;
-use crate::actions::{core::keepalive, sessions::control::stop};
 use crate::{
-    domain::session::{Activity, Session, SessionStatus},
+    actions::{
+        core::{keepalive, lookup},
+        sessions::{control::stop, prompt},
+    },
+    domain::{
+        Event, EventKind,
+        session::{Activity, Session, SessionStatus},
+    },
     store::{WriteTx, tasks},
 };
 
@@ -33,7 +38,48 @@ pub fn set_activity(
     if session.status != SessionStatus::Running {
         keepalive::record_running(tx, session, source)?;
     }
-    heartbeat::record_activity_change(tx, session, &after)?;
+    record_activity_change(tx, session, &after)?;
     tasks::renew_leases(tx, session.id.as_str(), None)?;
     Ok(Session { version: after.version + 1, ..after })
+}
+
+/// What a session does, as `source` reports it of it: a sign of life, and an event when something is new. It also shows that
+/// what was typed into it arrived. Answers with the session as it stands then. The same activity without words keeps the
+/// words that are known; one that is being stopped stays so.
+///
+/// # Errors
+/// `session_final`; as the store fails.
+pub fn report_activity(
+    tx: &WriteTx<'_>,
+    session: &Session,
+    activity: Activity,
+    waiting_for: Option<&str>,
+    source: &str,
+) -> Result<Session> {
+    prompt::confirm_typed(tx, session)?;
+    // Something else may have been written about it in this very transaction.
+    set_activity(tx, &lookup::session(tx, &session.id)?, activity, waiting_for, source)
+}
+
+/// Records what is new besides the sign itself; says whether there was something.
+///
+/// # Errors
+/// As the store fails.
+pub(in crate::actions) fn record_activity_change(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<bool> {
+    let same = before.activity == after.activity
+        && before.waiting_for == after.waiting_for
+        && before.context_usage.map(f64::to_bits) == after.context_usage.map(f64::to_bits);
+    if same {
+        return Ok(false);
+    }
+    tx.record(
+        &Event::new(EventKind::SessionActivity)
+            .session(&before.id, &before.run_id)
+            .lane(before.lane.as_ref())
+            .with("from", before.activity.as_str())
+            .with("to", after.activity.as_str())
+            .with("waiting_for", after.waiting_for.as_deref())
+            .with("context_usage", after.context_usage.map(|share| share.to_string())),
+    )?;
+    Ok(true)
 }

@@ -3,8 +3,13 @@
 use anyhow::Result;
 use serde_json::json;
 
+use super::activity::record_activity_change;
 use crate::{
-    actions::{App, mail::send},
+    actions::{
+        App,
+        core::{keepalive, lookup},
+        mail::send,
+    },
     domain::{
         TaskId,
         message::{Priority, Recipient},
@@ -15,6 +20,22 @@ use crate::{
 
 /// Where these prompts say they come from.
 pub const SOURCE: &str = "context";
+
+/// Notes how full a session's context is. Once it is nearly full, one system prompt asks it to record where it stands and to
+/// hand over; the next one comes only after it has been emptier. Says whether it was asked now.
+///
+/// # Errors
+/// `session_final`; as the store fails.
+pub fn report_context_usage(app: &App, tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
+    session.check_open()?;
+    let now = lookup::session(tx, &session.id)?;
+    let after = Session { context_usage: Some(share), ..now.clone() };
+    if now.context_usage.map(f64::to_bits) != Some(share.to_bits()) {
+        keepalive::update_session(tx, &after)?;
+        record_activity_change(tx, &now, &after)?;
+    }
+    check(app, tx, &after, share)
+}
 
 /// Queues one system prompt when the context has become nearly full, and forgets about it when it is not any more. Says
 /// whether one was queued.

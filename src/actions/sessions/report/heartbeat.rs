@@ -2,15 +2,15 @@
 
 use anyhow::Result;
 
-use crate::actions::core::keepalive;
+use super::{activity::record_activity_change, context_threshold};
 use crate::{
     actions::{
         Answer, App,
-        core::lookup,
-        sessions::{prompt, report::context_threshold},
+        core::{keepalive, lookup},
+        sessions::prompt,
     },
     domain::{
-        Event, EventKind, Refusal, SessionId,
+        Refusal, SessionId,
         session::{Activity, Session, SessionStatus},
         text_limits,
     },
@@ -96,29 +96,6 @@ fn apply_heartbeat(session: &Session, beat: &Heartbeat, now: Timestamp) -> Resul
     }
     after.context_usage = beat.context_usage.or(session.context_usage);
     Ok(after)
-}
-
-/// Records what is new besides the sign itself; says whether there was something.
-///
-/// # Errors
-/// As the store fails.
-pub(in crate::actions) fn record_activity_change(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<bool> {
-    let same = before.activity == after.activity
-        && before.waiting_for == after.waiting_for
-        && before.context_usage.map(f64::to_bits) == after.context_usage.map(f64::to_bits);
-    if same {
-        return Ok(false);
-    }
-    tx.record(
-        &Event::new(EventKind::SessionActivity)
-            .session(&before.id, &before.run_id)
-            .lane(before.lane.as_ref())
-            .with("from", before.activity.as_str())
-            .with("to", after.activity.as_str())
-            .with("waiting_for", after.waiting_for.as_deref())
-            .with("context_usage", after.context_usage.map(|share| share.to_string())),
-    )?;
-    Ok(true)
 }
 
 fn describe_activity(session: &Session) -> String {

@@ -4,7 +4,7 @@
 use anyhow::Result;
 
 use super::{
-    heartbeat,
+    activity::record_activity_change,
     resolve_session::resolve,
     upsert::{self, LocalHost, SessionPatch},
 };
@@ -335,7 +335,7 @@ fn write_session(tx: &WriteTx<'_>, reported: &ProviderReport, plan: &EventPlan) 
             if before.status != SessionStatus::Running {
                 keepalive::record_running(tx, before, &format!("reported {}", reported.state))?;
             }
-            heartbeat::record_activity_change(tx, before, &alive)?;
+            record_activity_change(tx, before, &alive)?;
             tasks::renew_leases(tx, before.id.as_str(), None)?;
         }
         SessionEffect::Stale => {

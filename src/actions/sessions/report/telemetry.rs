@@ -4,9 +4,8 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use crate::actions::boundary::runtime::{session_of_run, touch};
 use crate::{
-    actions::{Answer, App},
+    actions::{Answer, App, core::keepalive, sessions::find_by_run::session_of_run},
     adapters::builtin_scripts::sha256_hex,
     domain::{Event, EventKind, Refusal, session::Session, usage::MAX_REPORTED_ITEMS},
     store::{WriteTx, tasks, tool_calls, usage_turns},
@@ -27,7 +26,10 @@ pub fn report(app: &App, run_id: &str, turns: &[Turn]) -> Result<Answer> {
     }
     app.mutate_unattributed(|tx| {
         let session = session_of_run(tx, run_id)?;
-        touch(tx, &session)?;
+        if !session.status.is_final() {
+            keepalive::touch(tx, &session, None)?;
+            tasks::renew_leases(tx, session.id.as_str(), None)?;
+        }
         let counts = store_turns(tx, &session, turns)?;
         let known = match counts.turns_known + counts.tools_known {
             0 => String::new(),

@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::SidecarOptions;
+use super::options::SidecarOptions;
 use crate::{
-    actions::{App, boundary::runtime, sessions::report::telemetry},
+    actions::{
+        App,
+        sessions::report::{activity, context_threshold, telemetry},
+    },
     domain::{
         Refusal,
         session::{Activity, Session},
@@ -96,10 +99,10 @@ impl TranscriptTail {
         let tells_itself = reports.last_hook_at.is_some() || reports.lifecycle_at.is_some();
         if let Some(is_busy) = reading.is_busy.filter(|_| !tells_itself) {
             let activity = if is_busy { Activity::Busy } else { Activity::Idle };
-            runtime::report_activity(tx, session, activity, None, SOURCE)?;
+            activity::report_activity(tx, session, activity, None, SOURCE)?;
         }
         if let Some(share) = reading.context_share() {
-            runtime::report_context_usage(app, tx, session, share)?;
+            context_threshold::report_context_usage(app, tx, session, share)?;
         }
         Ok(counts.turns)
     }
