@@ -18,7 +18,7 @@ use crate::{
 pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
     let target = app.env.cwd.join(file);
     if target.file_name().is_none() || target.is_dir() {
-        return Err(Refusal::Usage { why: format!("{} is a directory: name a file", file.display()) }.into());
+        return Err(Refusal::Usage { why: format!("{} is a directory, not a file", file.display()) }.into());
     }
     path_limits::check_path("the file", &target)?;
     if let Some(dir) = target.parent().filter(|dir| !dir.is_dir()) {
@@ -34,7 +34,7 @@ pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
         return Err(Refusal::AlreadyExists { noun: "file", id: target.display().to_string() }.into());
     }
     if sibling_path(&target, "-wal").exists() {
-        let by = "a log (-wal) lies beside it".into();
+        let by = "its log (-wal) exists".into();
         return Err(Refusal::InUse { noun: "file", id: target.display().to_string(), by }.into());
     }
     let done = backup::back_up(store, &target, force)?;
@@ -59,7 +59,7 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
         "file": source, "store": project.store, "kept": done.kept, "tasks": done.tasks, "epoch": done.epoch,
     });
     let kept = match &done.kept {
-        Some(kept) => format!("; what was there is kept as {}", kept.display()),
+        Some(kept) => format!("; the previous store is kept as {}", kept.display()),
         None => String::new(),
     };
     let line = format!("restored {} task(s) from {}{kept}", done.tasks, file.display());
@@ -67,14 +67,14 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
     // What the backup knows of may have run on since: nothing of it is begun again. What is still looked after goes on.
     match recover::mark_all_lost(app, "the store was restored from a backup while it ran") {
         Ok(0) => {}
-        Ok(settled) => {
+        Ok(lost) => {
             let told =
-                format!("{settled} background run(s) that went on in the backup are settled; none is begun again");
+                format!("{lost} job(s) that were active in the backup are marked lost; none is started again");
             answer = answer.note(told);
         }
-        Err(error) => answer = answer.note(format!("warning: background runs were not settled: {error:#}")),
+        Err(error) => answer = answer.note(format!("warning: jobs that were active in the backup were not marked lost: {error:#}")),
     }
-    Ok(answer.note(format!("every claim is under epoch {} now: older ones are not valid any more", done.epoch)))
+    Ok(answer.note(format!("claims now have epoch {}; older epochs are invalid", done.epoch)))
 }
 
 /// The store is no backup of itself, nor is anything that belongs to it.

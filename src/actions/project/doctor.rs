@@ -52,8 +52,8 @@ pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
     findings.push(Finding::new(
         "same_user",
         Severity::Note,
-        "agents that run as this user can read the store and everything beside it; another user or a container \
-         keeps them apart"
+        "agents that run as this user can read the store and the files beside it; to isolate them, run them as another \
+         user or in a container"
             .into(),
     ));
     findings.sort_by_key(|finding| Severity::ALL.iter().position(|severity| *severity == finding.severity));
@@ -74,11 +74,11 @@ fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Resul
         ("parents", integrity::parents(tx)?, "fairway task edit --parent ''"),
     ] {
         if let Some(circle) = find_cycle(&edges) {
-            findings.push(error("cycle", format!("{what} go in a circle: {}", circle.join(" → "))).with_fix(fix));
+            findings.push(error("cycle", format!("{what} form a cycle: {}", circle.join(" → "))).with_fix(fix));
         }
     }
     for task in integrity::without_origin(tx)? {
-        findings.push(error("event_missing", format!("the log does not say where {task} came from")));
+        findings.push(error("event_missing", format!("the event log has no `task.added` event for {task}")));
     }
     // Reading every row finds what no CHECK can: ids and words that this binary does not know.
     let read = tasks::for_each(tx, tasks::ListScope::ById, |_| Ok(true));
@@ -107,23 +107,23 @@ fn find_cycle(edges: &[(String, String)]) -> Option<Vec<String>> {
 fn check_files(app: &App, findings: &mut Vec<Finding>) {
     for (path, mode, due) in insecure_modes(app) {
         let message =
-            format!("{} has mode {mode:04o}, {due:04o} is due: others can look into it", display_path(app, &path));
+            format!("{} has mode {mode:04o}; expected {due:04o} (accessible to other users)", display_path(app, &path));
         findings.push(Finding::new("mode_open", Severity::Error, message).with_fix(FIX_COMMAND));
     }
     for path in stray_files(app, false) {
-        let message = format!("{} was left by a process that is gone", display_path(app, &path));
+        let message = format!("{} was left behind by a process that no longer runs", display_path(app, &path));
         findings.push(Finding::new("leftover", Severity::Warning, message).with_fix(FIX_COMMAND));
     }
     for path in tracked_files(app) {
-        let message = format!("git tracks {path}: whoever clones the repository gets it, and brings it");
+        let message = format!("{path} is tracked by git; it must not be committed");
         let fix = format!("git rm --cached {path}");
         findings.push(Finding::new("store_tracked", Severity::Error, message).with_fix(fix));
     }
     let dir = app.project.store.parent().unwrap_or_else(|| Path::new("/"));
     match disk::free(dir) {
         Ok(free) if free < LOW_DISK_BYTES => {
-            let message = format!("{} MiB are free where the store is", free >> 20);
-            findings.push(Finding::new("disk_low", Severity::Warning, message).with_fix("make room on the disk"));
+            let message = format!("only {} MiB are free on the store's file system", free >> 20);
+            findings.push(Finding::new("disk_low", Severity::Warning, message).with_fix("free disk space"));
         }
         _ => {}
     }
@@ -203,7 +203,7 @@ fn fix_files(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
                 _ => {}
             }
         }
-        mended(format!("removed {}, left by a process that is gone", display_path(app, &path)));
+        mended(format!("removed {}, left behind by a process that no longer runs", display_path(app, &path)));
     }
     Ok(())
 }

@@ -43,7 +43,7 @@ fn intent_finding(message: String, fix: String) -> Finding {
 fn lane_finding(tx: &ReadTx<'_>, lane: &LaneName, open: &requests::OpenIntent) -> Result<Finding> {
     let since = open.since;
     let begun = format!(
-        "a branch and a worktree of the lane {lane} were begun at {since}, and nothing says that they came about"
+        "the creation of a branch and a worktree for lane {lane} started at {since} and was never completed"
     );
     Ok(match (lanes::find(tx, lane)?, worktree::parse_plan(&open.fingerprint)) {
         // Somebody has added the lane without them meanwhile.
@@ -66,11 +66,11 @@ fn request_finding(tx: &ReadTx<'_>, open: &requests::OpenIntent) -> Result<Optio
         Ok(true)
     })?;
     let Some(event) = begun else {
-        let message = format!("the request '{id}' of {since} has no answer: its command was cut off");
-        return Ok(Some(intent_finding(message, format!("the same command again with --request-id {id}"))));
+        let message = format!("request '{id}' of {since} has no response: its command was interrupted");
+        return Ok(Some(intent_finding(message, format!("repeat the command with --request-id {id}"))));
     };
-    let (became, running) = run::intent_state(Some(&event));
+    let (outcome, running) = run::intent_state(Some(&event));
     let task = event.task.unwrap_or_default();
-    let message = format!("evidence of {task} under the request '{id}': {became}; that request never runs it again");
+    let message = format!("evidence for {task} under request '{id}': {outcome}; this request does not run it again");
     Ok((!running).then(|| intent_finding(message, format!("fairway evidence run {task} -- COMMAND"))))
 }

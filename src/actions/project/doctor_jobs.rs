@@ -33,17 +33,17 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     for run in jobs::active(tx)?.iter().take(MAX_PER_KIND) {
         if run.host != host {
             let message =
-                format!("the run {} is {} on {}: it cannot be looked at from here", run.id, run.status, run.host);
+                format!("job {} is {} on host {}; it cannot be checked from this host", run.id, run.status, run.host);
             found.push(Finding::new("run_elsewhere", Severity::Note, message));
         } else if !view::is_supervised(app, run) {
-            let message = format!("the run {} is {}, and nobody looks after it", run.id, run.status);
+            let message = format!("job {} is {} and has no supervisor", run.id, run.status);
             let finding = Finding::new("run_unsupervised", Severity::Warning, message);
             found.push(finding.with_fix("fairway session reconcile"));
         }
     }
     let missing = known.keys().filter(|id| !JobDir::of(&app.project.jobs_dir(), id).path().is_dir());
     for id in missing.take(MAX_PER_KIND) {
-        let message = format!("the directory of the run {id} is gone, and what it printed with it");
+        let message = format!("the directory of job {id} is missing; its output is lost");
         let fix = match known.get(id) {
             Some(status) if status.is_final() => format!("fairway exec rm {id}"),
             _ => format!("fairway exec kill {id}"),
@@ -51,7 +51,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
         found.push(Finding::new("run_folder_missing", Severity::Warning, message).with_fix(fix));
     }
     for (_, path) in cleanup::orphan_dirs(app, &known).into_iter().take(MAX_PER_KIND) {
-        let message = format!("{} belongs to no run", display_path(app, &path));
+        let message = format!("{} belongs to no job", display_path(app, &path));
         found.push(Finding::new("run_folder_left", Severity::Warning, message).with_fix(FIX_COMMAND));
     }
     check_output(app, &mut found);
@@ -59,7 +59,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
         let finished = known.values().filter(|status| status.is_final()).count();
         let bytes: u64 = known.keys().map(|id| rm::dir_size(&JobDir::of(&app.project.jobs_dir(), id))).sum();
         let message = format!(
-            "{} background run(s), {finished} of them finished; they take {} KiB",
+            "{} job(s), {finished} of them finished; they use {} KiB",
             known.len(),
             bytes.div_ceil(1024)
         );
@@ -76,9 +76,9 @@ fn check_output(app: &App, found: &mut Vec<Finding>) {
         Err(error) => vec![error.to_string()],
     };
     for fault in faults {
-        let message = format!("what runs printed cannot be read: {fault}");
+        let message = format!("job output cannot be read: {fault}");
         let path = display_path(app, &app.project.output_file());
-        let fix = format!("end all runs, then move {path} away: a new one is made");
+        let fix = format!("end all jobs, then move {path} away; a new one is created");
         found.push(Finding::new("output_damaged", Severity::Error, message).with_fix(fix));
     }
 }
@@ -97,7 +97,7 @@ pub(super) fn fix(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
             continue;
         }
         rm::delete_files(app, &[id])?;
-        let message = format!("removed {}, which belonged to no run", display_path(app, &path));
+        let message = format!("removed {}, which belonged to no job", display_path(app, &path));
         findings.push(Finding::new("repaired", Severity::Note, message));
     }
     Ok(())

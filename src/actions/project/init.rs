@@ -39,7 +39,7 @@ pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
     if !config.exists() {
         write(&config, &first_config(&root), 0o644, &mut made)?;
     }
-    files::private_dir(&project.state).with_context(|| format!("cannot make {}", project.state.display()))?;
+    files::private_dir(&project.state).with_context(|| format!("cannot create {}", project.state.display()))?;
     for (name, content) in [(".gitignore", "*\n"), ("AGENTS.md", AGENTS_TEXT)] {
         let path = project.state.join(name);
         if !path.exists() {
@@ -57,7 +57,7 @@ pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
     let shown = |path: &Path| path.strip_prefix(&root).unwrap_or(path).display().to_string();
     let names: Vec<String> = made.iter().map(|path| shown(path)).collect();
     let line = if names.is_empty() {
-        format!("unchanged: {} is a Fairway project already", root.display())
+        format!("unchanged: {} is already a Fairway project", root.display())
     } else {
         format!("initialised {}: {}", root.display(), names.join(", "))
     };
@@ -70,7 +70,7 @@ pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
     };
     let answer = match around {
         Some(around) => answer.note(format!(
-            "it lies inside the project {}, whose tasks are not seen from here any more",
+            "this project is inside the project {}; its tasks are not visible from here",
             around.display()
         )),
         None => answer,

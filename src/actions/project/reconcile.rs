@@ -141,7 +141,7 @@ fn build_report(
                     runs = false;
                     report.stale.push(finding(why));
                 } else {
-                    report.unknown.push(finding("it changed while it was looked at"));
+                    report.unknown.push(finding("it changed during the check"));
                 }
             }
             Liveness::Live(why) if should_revive(session, verdict) => {
@@ -180,9 +180,9 @@ fn find_unattended(
         }
         let why = match holder.map(|id| sessions::find(tx, id)).transpose()?.flatten() {
             // A dry run has marked nothing: whoever is not live here would be stale.
-            Some(session) if !session.status.is_final() => format!("held by {}, which is stale", claim.claimant),
-            Some(session) => format!("held by {}, which is {}", claim.claimant, session.status),
-            None => format!("held by {}, who has no session", claim.claimant),
+            Some(session) if !session.status.is_final() => format!("claimed by {}, which is stale", claim.claimant),
+            Some(session) => format!("claimed by {}, which is {}", claim.claimant, session.status),
+            None => format!("claimed by {}, which has no session", claim.claimant),
         };
         found.push(ReconcileEntryView::new(holder, Some(&task.id), why));
     }
@@ -191,7 +191,7 @@ fn find_unattended(
         if let Some(task) = task.map(|id| tasks::find(tx, id)).transpose()?.flatten()
             && task.state.status().is_closed()
         {
-            let why = format!("{} is {}, and its session still runs", task.id, task.state.status());
+            let why = format!("{} is {}, but its session is still running", task.id, task.state.status());
             found.push(ReconcileEntryView::new(Some(&session.id), Some(&task.id), why));
         }
     }
@@ -210,31 +210,31 @@ fn recover_jobs(app: &App, dry_run: bool) -> JobRecovery {
     let mut runs = JobRecovery::default();
     match recover::recover(app, dry_run) {
         Ok(settled) => runs.recovered = settled,
-        Err(error) => runs.warnings.push(format!("warning: background runs were not all settled: {error:#}")),
+        Err(error) => runs.warnings.push(format!("warning: not all jobs were recovered: {error:#}")),
     }
     if dry_run {
         return runs;
     }
     // What cannot be told now is told by the next one.
     if let Err(error) = notify::send_all_pending(app) {
-        runs.warnings.push(format!("warning: what background runs owe their sessions is not told yet: {error:#}"));
+        runs.warnings.push(format!("warning: pending job notifications were not sent: {error:#}"));
     }
     if let Err(error) = gc::collect(app) {
-        runs.warnings.push(format!("warning: old background runs were not all removed: {error:#}"));
+        runs.warnings.push(format!("warning: not all old jobs were removed: {error:#}"));
     }
     runs
 }
 
 fn warnings(braked: bool, failed: &[String]) -> Vec<String> {
     let braked = braked.then(|| {
-        "warning: most sessions are silent at once; the clock is suspect, and none is marked for its silence".to_owned()
+        "warning: most sessions have no recent heartbeat; the clock may be wrong, so none is marked stale for that reason".to_owned()
     });
     braked.into_iter().chain(failed.iter().cloned()).collect()
 }
 
 fn answer(report: &ReconcileView, notes: &[String], wrote: bool) -> Result<Answer> {
     let line =
-        if report.busy { "unchanged: another reconcile is at work".to_owned() } else { format_report(report, wrote) };
+        if report.busy { "unchanged: another reconcile is running".to_owned() } else { format_report(report, wrote) };
     let ids = report.stale.iter().chain(&report.revived).filter_map(|finding| finding.session_id.clone()).collect();
     let mut answer = Answer::new(report, "", line)?;
     answer.ids = ids;
@@ -245,10 +245,10 @@ fn answer(report: &ReconcileView, notes: &[String], wrote: bool) -> Result<Answe
 fn format_report(report: &ReconcileView, wrote: bool) -> String {
     let mut text = match (report.dry_run, wrote || !report.runs_recovered.is_empty()) {
         (true, _) => {
-            format!("would settle {} of {} sessions", report.stale.len() + report.revived.len(), report.checked)
+            format!("would change {} of {} sessions", report.stale.len() + report.revived.len(), report.checked)
         }
         (false, true) => {
-            format!("settled {} of {} sessions", report.stale.len() + report.revived.len(), report.checked)
+            format!("changed {} of {} sessions", report.stale.len() + report.revived.len(), report.checked)
         }
         (false, false) => format!("unchanged: {} sessions", report.checked),
     };
@@ -266,7 +266,7 @@ fn format_report(report: &ReconcileView, wrote: bool) -> String {
         }
     }
     for run in &report.runs_recovered {
-        let _ = write!(text, "\n  {:<12}{}: {}", "run", run.run_id, run.reason);
+        let _ = write!(text, "\n  {:<12}{}: {}", "job", run.run_id, run.reason);
     }
     text
 }

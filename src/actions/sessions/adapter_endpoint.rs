@@ -20,11 +20,11 @@ use crate::{
 /// `session_mismatch` for one of another host or without an adapter; `untrusted`.
 pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
     if session.host != host::identity() {
-        let why = format!("{} runs on {}, not here", session.id, session.host);
+        let why = format!("session {} runs on host {}, not on this host", session.id, session.host);
         return Err(Refusal::SessionMismatch { why }.into());
     }
     let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {
-        let why = format!("{} was not launched by fairway: there is no adapter to call for it", session.id);
+        let why = format!("session {} was not launched by fairway and has no backend to call", session.id);
         return Err(Refusal::SessionMismatch { why }.into());
     };
     let script = Path::new(script);

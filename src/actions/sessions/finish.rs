@@ -42,3 +42,11 @@ pub fn finish(
     approval_state::expire_pending(tx, &finished, None)?;
     Ok(finished)
 }
+
+/// The verb of a final status after `has`: `failed` or `ended`.
+pub(super) const fn status_verb(status: SessionStatus) -> &'static str {
+    match status {
+        SessionStatus::Failed => "failed",
+        _ => "ended",
+    }
+}

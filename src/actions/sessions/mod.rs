@@ -1,5 +1,6 @@
 //! Sessions: launch, control, liveness, reports, prompts and the sidecar.
 
+pub mod actor;
 mod adapter_endpoint;
 pub mod control;
 pub mod find_by_run;
@@ -7,6 +8,7 @@ mod finish;
 pub mod launch;
 pub mod list;
 pub mod liveness;
+mod new_id;
 pub mod prompt;
 pub mod report;
 pub mod sidecar;

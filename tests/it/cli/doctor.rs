@@ -218,7 +218,7 @@ fn intentions_that_were_cut_off_are_noted() {
     let fixes = [
         "git worktree remove /w/late; git branch -d lane/late",
         "fairway lane add ui --create-worktree",
-        "the same command again with --request-id r1",
+        "repeat the command with --request-id r1",
     ];
     assert_eq!(unsettled(), fixes.map(|fix| (fix.to_owned(), "note".to_owned())));
     assert_eq!(wrong(&world), Vec::<String>::new());

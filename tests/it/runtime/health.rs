@@ -104,7 +104,7 @@ fn a_full_context_is_told_once_until_it_was_emptier() {
     assert!(run.stderr.contains("s2 was asked to hand over"), "{run:?}");
     assert_eq!(asked(&world).len(), 2);
     let facts = world.json(["explain", "session", "s2"]);
-    assert!(facts.to_string().contains("its context is 90 % full, and it was asked to hand over"), "{facts}");
+    assert!(facts.to_string().contains("context 90 % full, handoff requested"), "{facts}");
 }
 
 #[test]

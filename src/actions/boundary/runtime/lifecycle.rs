@@ -23,7 +23,7 @@ use crate::{
         text_limits,
     },
     env::Timestamp,
-    os::{host, process::ProcessKey},
+    os::process::ProcessKey,
     store::{ReadTx, WriteTx, session_reports, sessions},
     wire::LifecycleView,
 };
@@ -58,11 +58,8 @@ pub fn report(app: &App, report: &LifecycleReport) -> Result<Answer> {
     let particulars = Details::parse(&report.metadata)?;
     let run_id = normalize_run_id(&report.run_id);
     // Looked at before the transaction, like everything outside.
-    let (here, boot) = (host::identity(), host::boot_id());
     let pid = particulars.patch.pid.and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 0);
-    let process = pid.and_then(ProcessKey::of);
-    let boot = (!boot.is_empty()).then_some(boot.as_str());
-    let local = LocalHost { host: &here, boot_id: boot, process: process.as_ref(), server: None };
+    let local = LocalHost::read(pid.and_then(ProcessKey::of));
     app.mutate_unattributed(|tx| {
         let at = event_time(report.at, tx.now());
         match sessions::by_run_id(tx, &run_id)? {
@@ -78,7 +75,7 @@ fn apply_to_known(
     report: &LifecycleReport,
     particulars: &Details,
     session: &Session,
-    local: &LocalHost<'_>,
+    local: &LocalHost,
     at: Timestamp,
 ) -> Result<Answer> {
     if let Some(id) = report.session_id.as_ref().filter(|id| **id != session.id) {
@@ -113,7 +110,7 @@ fn merge(
     tx: &WriteTx<'_>,
     session: &Session,
     particulars: &Details,
-    local: &LocalHost<'_>,
+    local: &LocalHost,
 ) -> Result<Session> {
     if let Some(role) = particulars.patch.role.as_ref().filter(|role| **role != session.role) {
         let why = format!("the session {} is of the role {}, not of {role}", session.id, session.role);
@@ -150,7 +147,7 @@ fn create_session(
     report: &LifecycleReport,
     particulars: &Details,
     run_id: &str,
-    local: &LocalHost<'_>,
+    local: &LocalHost,
     at: Timestamp,
 ) -> Result<Answer> {
     if let Some(other) = report.session_id.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten() {

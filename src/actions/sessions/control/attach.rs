@@ -41,6 +41,6 @@ pub fn attach(app: &App, id: &SessionId) -> Result<Attachable> {
 /// What is said where there is no terminal to attach.
 #[must_use]
 pub fn no_terminal(id: &SessionId) -> anyhow::Error {
-    let why = format!("there is no terminal to attach; to look at it: fairway session peek {id}");
+    let why = format!("no terminal to attach to; to read the session's screen: fairway session peek {id}");
     Refusal::Usage { why }.into()
 }

@@ -18,7 +18,7 @@ pub fn nudge(app: &App, id: &SessionId, text: &[u8]) -> Result<Answer> {
         return Err(Refusal::invalid("text", "must not be empty").into());
     }
     if text.len() > MAX_BODY_BYTES {
-        let why = format!("is longer than {MAX_BODY_BYTES} bytes; put it into a file and name that");
+        let why = format!("is longer than {MAX_BODY_BYTES} bytes; write it to a file and send the path");
         return Err(Refusal::invalid("text", why).into());
     }
     let size = i64::try_from(text.len()).unwrap_or(i64::MAX);

@@ -39,7 +39,7 @@ impl RunningSession {
         let adapter = adapter_endpoint::adapter(app, &session)?;
         if adapter_endpoint::belongs_to_other(&adapter, &session) {
             let why =
-                format!("what the backend calls {} is another run's by now", adapter_endpoint::backend_name(&session));
+                format!("the backend's session {} belongs to another session run", adapter_endpoint::backend_name(&session));
             return Err(Refusal::SessionMismatch { why }.into());
         }
         if adapter.is_running(adapter_endpoint::backend_name(&session)) == Tristate::No {
@@ -79,7 +79,7 @@ pub(in crate::actions) fn run_idempotent(
     let live = RunningSession::find(app, id)?;
     if let Some(request) = &app.idempotency_key
         && let Some(answer) =
-            app.transaction(|tx| record_intent(tx, request, "whether the session got it is not known"))?
+            app.transaction(|tx| record_intent(tx, request, "it is unknown whether the session received it"))?
     {
         return Ok(answer);
     }

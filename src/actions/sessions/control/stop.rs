@@ -3,19 +3,25 @@
 use anyhow::Result;
 
 use super::stop_from_inside;
-use crate::actions::sessions::{adapter_endpoint, finish};
 use crate::{
     actions::{
         Answer, App,
         core::{app::stored_response, lookup},
+        sessions::{
+            adapter_endpoint,
+            finish::{finish, status_verb},
+        },
     },
     adapters::{Adapter, Tristate},
     domain::{
-        Event, EventKind, SessionId,
+        Event, EventKind, SessionId, TaskId,
         session::{Activity, Session, SessionStatus},
     },
     os::child,
-    store::{WriteTx, sessions},
+    store::{
+        ReadTx, WriteTx, sessions,
+        tasks::{self, ListScope},
+    },
     wire::SessionView,
 };
 
@@ -60,8 +66,8 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
         if session.status.is_final() {
             let past = status_verb(session.status);
             let line = match &left {
-                Some(_) => format!("stopped what {id} had left running; it has {past} already"),
-                None => format!("unchanged: {id} has {past} already"),
+                Some(_) => format!("stopped the remaining program of {id}; the session has already {past}"),
+                None => format!("unchanged: {id} has already {past}"),
             };
             return Answer::new(&SessionView::from(&now), id, line);
         }
@@ -71,8 +77,24 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
             let reason = format!("stopped by {}", app.actor.name);
             finish(tx, &now, SessionStatus::Ended, None, Some(&reason))?
         };
-        Answer::new(&SessionView::from(&ended), id, format!("stopped {id}"))
+        let answer = Answer::new(&SessionView::from(&ended), id, format!("stopped {id}"))?;
+        Ok(claimed_tasks(tx, id)?.iter().fold(answer, |answer, task| {
+            let release = format!("fairway release {task} --force --reason TEXT");
+            answer.note(format!("{task} is still claimed by {id}; to release it: {release}"))
+        }))
     })
+}
+
+/// The tasks that a session has claimed.
+fn claimed_tasks(tx: &ReadTx<'_>, id: &SessionId) -> Result<Vec<TaskId>> {
+    let mut claimed = Vec::new();
+    tasks::for_each(tx, ListScope::Claimed, |task| {
+        if task.state.claim().is_some_and(|claim| claim.session.as_ref() == Some(id)) {
+            claimed.push(task.id);
+        }
+        Ok(true)
+    })?;
+    Ok(claimed)
 }
 
 /// The adapter of a final session whose program still runs, and certainly as this very run.
@@ -82,13 +104,6 @@ fn adapter_if_running(app: &App, session: &Session) -> Option<Adapter> {
     let runs =
         adapter.matches_session_run(name, &session.run_id) == Some(true) && adapter.is_running(name) == Tristate::Yes;
     runs.then_some(adapter)
-}
-
-const fn status_verb(status: SessionStatus) -> &'static str {
-    match status {
-        SessionStatus::Failed => "failed",
-        _ => "ended",
-    }
 }
 
 /// Sets what a session does; answers with what it did before.

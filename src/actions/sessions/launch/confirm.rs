@@ -11,17 +11,14 @@ use crate::{
     actions::{
         App,
         core::{errors, lookup},
+        queue::checkpoint,
     },
     domain::{
         Event, EventKind,
         checkpoint::CheckpointState,
         session::{Session, SessionStatus},
     },
-    store::{
-        WriteTx,
-        checkpoints::{self, CheckpointFields},
-        sessions,
-    },
+    store::{WriteTx, checkpoints::CheckpointFields, sessions},
 };
 
 /// Records what came back. A session that its own supervisor has ended meanwhile stays as it is.
@@ -84,15 +81,6 @@ fn record_active_checkpoint(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
         artifact: session.transcript.clone(),
         due_at: None,
     };
-    let checkpoint = checkpoints::insert(tx, &draft)?;
-    tx.record(
-        &Event::new(EventKind::CheckpointRecorded)
-            .task(task)
-            .session(&session.id, &session.run_id)
-            .lane(session.lane.as_ref())
-            .with("id", checkpoint.id)
-            .with("state", checkpoint.state.as_str())
-            .with("summary", draft.summary.as_str()),
-    )?;
+    checkpoint::insert(tx, &lookup::task(tx, task)?, &draft, Some(session))?;
     Ok(())
 }

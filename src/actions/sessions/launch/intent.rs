@@ -45,16 +45,16 @@ pub(crate) fn resolve_previous(app: &App, answer: Answer) -> Result<Answer> {
     match session.status {
         SessionStatus::Stale if !ran => {
             let why =
-                format!("the launch of {id} was cut off and never confirmed; launch anew, without this request id");
+                format!("the launch of {id} was interrupted and never confirmed; launch again without this --request-id");
             Err(AdapterError::PreviousFailed { why, retryable: false }.into())
         }
         SessionStatus::Running | SessionStatus::Stale | SessionStatus::Ended => launch_answer(&session, Vec::new()),
         SessionStatus::Starting => {
-            let why = format!("the launch of {id} is going on or was cut off; fairway session reconcile settles it");
+            let why = format!("the launch of {id} is in progress or was interrupted; to resolve it: fairway session reconcile");
             Err(AdapterError::PreviousFailed { why, retryable: true }.into())
         }
         SessionStatus::Failed => {
-            let reason = session.reason.unwrap_or_else(|| "for no known reason".into());
+            let reason = session.reason.unwrap_or_else(|| "unknown reason".into());
             Err(AdapterError::PreviousFailed { why: format!("{id} has failed: {reason}"), retryable: false }.into())
         }
     }

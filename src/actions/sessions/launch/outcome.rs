@@ -27,10 +27,10 @@ pub(crate) enum LaunchOutcome {
 pub(crate) fn launch_answer(session: &Session, remarks: Vec<String>) -> Result<Answer> {
     let id = &session.id;
     let line = match session.status {
-        SessionStatus::Ended => format!("launched {id}; its program has ended already, with exit code 0"),
+        SessionStatus::Ended => format!("launched {id}; its program has already ended with exit code 0"),
         _ => format!(
-            "launched {id}; sit down: fairway session attach {id}; look: fairway session peek {id}; \
-             end: fairway session stop {id}"
+            "launched {id}\n  attach: fairway session attach {id}\n  peek: fairway session peek {id}\n  \
+             stop: fairway session stop {id}"
         ),
     };
     let mut answer = Answer::new(&SessionView::from(session), id, line)?;

@@ -17,6 +17,7 @@ use crate::{
     actions::{
         App,
         core::{errors, lookup, trust},
+        sessions::new_id::new_id,
     },
     adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, is_session_var},
     api_client::socket_path,
@@ -82,7 +83,7 @@ pub fn plan(app: &App, wish: &LaunchRequest) -> Result<LaunchPlan> {
         let lane = wish.lane.clone().or_else(|| role.lane.clone()).or(of_task);
         let lane = lane.map(|name| lookup::lane(tx, &name)).transpose()?;
         let provider = provider(wish, &role, lane.as_ref())?;
-        Ok((task, lane, unused_id(app, tx, wish, &provider)?))
+        Ok((task, lane, session_id(app, tx, wish, &provider)?))
     })?;
     let provider = provider(wish, &role, lane.as_ref())?;
     let entry = app.settings.providers.get(provider.as_str()).cloned().unwrap_or_default();
@@ -112,9 +113,9 @@ pub fn plan(app: &App, wish: &LaunchRequest) -> Result<LaunchPlan> {
     let prompt = wish.prompt.as_deref().map(program::validate_prompt).transpose()?;
     let prompted = program::with_prompt(chosen.clone(), settings.prompt.unwrap_or(PromptDelivery::Nudge), prompt)?;
     if task.is_some_and(|task| task.state.status().is_closed()) {
-        remarks.push(format!("the task {} is closed", wish.task.as_ref().map_or("", TaskId::as_str)));
+        remarks.push(format!("task {} is closed", wish.task.as_ref().map_or("", TaskId::as_str)));
     }
-    let home = || Refusal::invalid("the environment", "names no home directory; set HOME or XDG_STATE_HOME");
+    let home = || Refusal::invalid("the environment", "has no home directory; set HOME or XDG_STATE_HOME");
     let state = adapters::state_dir(&app.env).ok_or_else(home)?;
     let session = Session { adapter_state: Some(path_text("the adapters' state directory", &state)?), ..session };
     let all = session_env(app, &session, given)?;
@@ -200,9 +201,9 @@ fn socket_path(app: &App, stated: &str) -> Result<String, Refusal> {
 }
 
 fn path_text(what: &'static str, path: &Path) -> Result<String, Refusal> {
-    let text = path.to_str().ok_or_else(|| Refusal::invalid(what, "is no path in UTF-8"))?;
+    let text = path.to_str().ok_or_else(|| Refusal::invalid(what, "is not valid UTF-8"))?;
     if text.chars().any(char::is_control) {
-        return Err(Refusal::invalid(what, "holds control characters"));
+        return Err(Refusal::invalid(what, "contains control characters"));
     }
     Ok(text.to_owned())
 }
@@ -213,13 +214,13 @@ fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
         name.starts_with(is_first) && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
     let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
     if !is_name {
-        return Err(Refusal::Usage { why: format!("'{shown}' is no name of a variable") });
+        return Err(Refusal::Usage { why: format!("'{shown}' is not a valid variable name") });
     }
     if is_session_var(name) {
-        return Err(Refusal::Usage { why: format!("{name} is set by fairway; it cannot be given") });
+        return Err(Refusal::Usage { why: format!("{name} is reserved; fairway sets it") });
     }
     if value.contains('\0') {
-        return Err(Refusal::Usage { why: format!("the value of {name} holds a NUL") });
+        return Err(Refusal::Usage { why: format!("the value of {name} contains a NUL byte") });
     }
     Ok(())
 }
@@ -229,25 +230,13 @@ fn provider(wish: &LaunchRequest, role: &LaunchSettings, lane: Option<&Lane>) ->
     said.map_or_else(|| Label::parse(SHELL), Ok)
 }
 
-/// The id that was given, or a new one; no session ever had it.
-fn unused_id(app: &App, tx: &ReadTx<'_>, wish: &LaunchRequest, provider: &Label) -> Result<SessionId> {
-    const PART: usize = 28;
-    const TRIES: usize = 100;
-    if let Some(name) = &wish.id {
-        return match sessions::find(tx, name)? {
-            Some(_) => Err(Refusal::AlreadyExists { noun: "session", id: name.to_string() }.into()),
-            None => Ok(name.clone()),
-        };
+/// The requested id, which no session may have, or a new one.
+fn session_id(app: &App, tx: &ReadTx<'_>, request: &LaunchRequest, provider: &Label) -> Result<SessionId> {
+    let Some(id) = &request.id else { return new_id(app, tx, &request.role, Some(provider)) };
+    match sessions::find(tx, id)? {
+        Some(_) => Err(Refusal::AlreadyExists { noun: "session", id: id.to_string() }.into()),
+        None => Ok(id.clone()),
     }
-    let cut = |text: &str| text.get(..text.len().min(PART)).unwrap_or_default().to_owned();
-    let (role, provider) = (cut(wish.role.as_str()), cut(provider.as_str()));
-    for _ in 0..TRIES {
-        let id = SessionId::parse(&format!("{role}-{provider}-{}", app.env.ids.random_letters()))?;
-        if sessions::find(tx, &id)?.is_none() {
-            return Ok(id);
-        }
-    }
-    Err(errors::internal("no free session id was found"))
 }
 
 fn backend(
@@ -291,7 +280,7 @@ fn transcript(app: &App, wish: &LaunchRequest, id: &SessionId) -> Result<PathBuf
     let no = |why: String| Refusal::Invalid { what: "transcript", why };
     match fs::symlink_metadata(&path) {
         Ok(found) if !found.is_file() => return Err(no(format!("{} is not a file", path.display()))),
-        Ok(found) if found.uid() != user::uid() => return Err(no(format!("{} is another user's", path.display()))),
+        Ok(found) if found.uid() != user::uid() => return Err(no(format!("{} belongs to another user", path.display()))),
         Ok(_) if files::is_writable(&path) => return Ok(path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let dir = path.ancestors().skip(1).find(|dir| dir.exists());
@@ -301,7 +290,7 @@ fn transcript(app: &App, wish: &LaunchRequest, id: &SessionId) -> Result<PathBuf
         }
         Ok(_) | Err(_) => {}
     }
-    Err(no(format!("{} cannot be written", path.display())))
+    Err(no(format!("{} is not writable", path.display())))
 }
 
 fn requested_env(

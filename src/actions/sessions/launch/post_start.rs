@@ -73,11 +73,11 @@ impl<'a> PostStart<'a> {
         if let Some(names) = &start.process_names
             && cannot(self.adapter.process_alive(name, names).err())
         {
-            notes.push("this backend cannot tell whether the program runs: that was not waited for".to_owned());
+            notes.push("this backend cannot report whether the program runs; did not wait for it".to_owned());
             start.process_names = None;
         }
         if start.ready_prompt_prefix.is_some() && cannot(self.adapter.peek(name, 0).err()) {
-            notes.push("this backend shows nothing: the program's prompt was not waited for".to_owned());
+            notes.push("this backend does not support peek; did not wait for the program's prompt".to_owned());
             start.ready_prompt_prefix = None;
         }
         if !has_readiness_check(&start) {
@@ -85,7 +85,7 @@ impl<'a> PostStart<'a> {
         }
         let readiness = readiness::wait(&start, &mut ScriptProbe { adapter: self.adapter, name, root });
         if let Readiness::TimedOut(why) = &readiness {
-            notes.push(format!("{name} is not known to be ready: {why}"));
+            notes.push(format!("{name} may not be ready: {why}"));
         }
         readiness
     }

@@ -73,14 +73,14 @@ pub(crate) fn check(
         (None, LeadingWord::Program(word)) => word,
         (None, LeadingWord::Unresolved) => {
             if text.trim().is_empty() || text.contains('\0') {
-                return Err(Refusal::invalid("command", "must not be empty or hold a NUL"));
+                return Err(Refusal::invalid("command", "must not be empty or contain a NUL byte"));
             }
-            notes.push("the command is the shell's to read: whether its program exists was not checked".to_owned());
+            notes.push("the command is shell text; whether its program exists was not checked".to_owned());
             return Ok(());
         }
     };
     if argv.iter().flatten().any(|word| word.contains('\0')) {
-        return Err(Refusal::invalid("command", "must not hold a NUL"));
+        return Err(Refusal::invalid("command", "must not contain a NUL byte"));
     }
     let own = given.get(vars::PATH).map(OsString::from);
     let path = own.as_deref().or_else(|| app.env.var_os(vars::PATH).map(OsString::as_os_str));

@@ -33,7 +33,7 @@ pub(crate) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: 
         && adapter.matches_session_run(id.as_str(), run) != Some(false)
         && let Err(AdapterError::Failed { why: more, .. }) = adapter.stop(id.as_str())
     {
-        why = format!("{why}; and it could not be stopped: {more}");
+        why = format!("{why}; stopping it failed: {more}");
     }
     let marks = [vars::FAIRWAY_RUN_ID, vars::FAIRWAY_LAUNCH].map(|name| format!("{name}={run}"));
     let marked = || marks.iter().map(|mark| process_tree::with_env_entry(mark)).collect::<std::io::Result<Vec<_>>>();
@@ -41,9 +41,9 @@ pub(crate) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: 
         Ok(left) if left.is_empty() => {}
         Ok(left) => {
             let pids: Vec<String> = left.iter().map(|key| key.pid.to_string()).collect();
-            why = format!("{why}; still there: {}", pids.join(" "));
+            why = format!("{why}; still running: {}", pids.join(" "));
         }
-        Err(error) => why = format!("{why}; what is left cannot be told: {error}"),
+        Err(error) => why = format!("{why}; cannot list its remaining processes: {error}"),
     }
     let recorded = app.transaction(|tx| {
         let session = lookup::session(tx, id)?;

@@ -61,14 +61,14 @@ pub fn launch(app: &App, plan: LaunchPlan) -> Result<Answer> {
         return finish_ended(app, &plan, &adapter, remarks);
     }
     // What a repeat is told when this call does not get to its end.
-    let cut_off = steps.remaining().map(|left| format!("whether {left} is not known: the launch was cut off"));
+    let cut_off = steps.remaining().map(|left| format!("unknown whether {left}: the launch was interrupted"));
     let kept: Vec<String> = remarks.iter().cloned().chain(cut_off).collect();
     let session = app.transaction(|tx| confirm(app, tx, &plan, &outcome, &kept))?;
     if session.status.is_final() {
         return finish_ended(app, &plan, &adapter, remarks);
     }
     if let LaunchOutcome::Unknown(_, why) = outcome {
-        remarks.push(format!("whether {id} runs cannot be told: {why}"));
+        remarks.push(format!("unknown whether {id} is running: {why}"));
     }
     steps.run(app, &mut remarks);
     // What was sent to it while it started.
@@ -145,7 +145,7 @@ fn finish_ended(app: &App, plan: &LaunchPlan, adapter: &Adapter, remarks: Vec<St
         }
         None => {
             let (session, why, screen) =
-                (id.to_string(), "it does not run".to_owned(), last_output::read(adapter, plan));
+                (id.to_string(), "it is not running".to_owned(), last_output::read(adapter, plan));
             Err(roll_back(app, plan, adapter, AdapterError::ProgramEnded { session, why, screen }))
         }
     }

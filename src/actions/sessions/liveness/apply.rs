@@ -3,9 +3,8 @@
 use anyhow::Result;
 
 use crate::{
-    actions::core::keepalive,
+    actions::{core::keepalive, queue::checkpoint},
     domain::{
-        Event, EventKind,
         checkpoint::CheckpointState,
         rules::liveness::{self, Liveness, StaleCause},
         session::{Session, SessionStatus},
@@ -65,26 +64,16 @@ fn add_stale_checkpoint(tx: &WriteTx<'_>, session: &Session, why: &str) -> Resul
         return Ok(());
     }
     let summary: String =
-        format!("the session {} is stale: {why}", session.id).chars().take(MAX_LINE_BYTES / 4).collect();
-    let checkpoint = checkpoints::insert(
-        tx,
-        &CheckpointFields {
-            task: id.clone(),
-            session: Some(session.id.clone()),
-            state: CheckpointState::AwaitingInput,
-            owner: None,
-            summary,
-            artifact: None,
-            due_at: None,
-        },
-    )?;
-    tx.record(
-        &Event::new(EventKind::CheckpointRecorded)
-            .task(id)
-            .session(&session.id, &session.run_id)
-            .lane(task.fields.lane.as_ref())
-            .with("id", checkpoint.id)
-            .with("state", checkpoint.state.as_str()),
-    )?;
+        format!("session {} is stale: {why}", session.id).chars().take(MAX_LINE_BYTES / 4).collect();
+    let draft = CheckpointFields {
+        task: id.clone(),
+        session: Some(session.id.clone()),
+        state: CheckpointState::AwaitingInput,
+        owner: None,
+        summary,
+        artifact: None,
+        due_at: None,
+    };
+    checkpoint::insert(tx, &task, &draft, Some(session))?;
     Ok(())
 }

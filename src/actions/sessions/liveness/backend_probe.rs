@@ -74,7 +74,7 @@ impl BackendProber {
         };
         // Before it has come up, its script truly says that it does not run.
         if session.status == SessionStatus::Starting && now.since(session.started_at) <= app.settings.launch_timeout {
-            return BackendObservation::Unknown("its launch may be under way".to_owned());
+            return BackendObservation::Unknown("its launch may still be in progress".to_owned());
         }
         let place = (session.backend.clone(), script.clone(), state.clone(), session.socket.clone());
         let endpoint = match self.endpoints.entry(place).or_insert_with(|| Endpoint::open(app, session, script, state))
@@ -105,13 +105,13 @@ impl BackendProber {
         match (panes, recorded) {
             (Err(why), _) => BackendObservation::Unknown(why.clone()),
             (Ok(panes), Some(server)) if panes.server != server => {
-                BackendObservation::Unknown("another tmux server answers in place of its own".to_owned())
+                BackendObservation::Unknown("a different tmux server answers".to_owned())
             }
             (Ok(panes), known) => match panes.check_alive(pane) {
                 Err(why) => BackendObservation::Gone(why),
                 Ok(()) if known.is_some() => BackendObservation::Alive,
                 Ok(()) => BackendObservation::Unknown(format!(
-                    "there is a pane {pane}, but of which server ours was is not known"
+                    "pane {pane} exists, but the session's tmux server is not recorded"
                 )),
             },
         }
@@ -123,10 +123,10 @@ impl Endpoint {
     fn open(app: &App, session: &Session, script: &str, state: &str) -> Result<Self, String> {
         // The call would make them anew.
         if let Some(gone) = [script, state].into_iter().find(|path| !Path::new(path).exists()) {
-            return Err(format!("{gone} is not there"));
+            return Err(format!("{gone} does not exist"));
         }
         let adapter =
-            adapter_endpoint::adapter(app, session).map_err(|error| format!("{script} may not be asked: {error:#}"))?;
+            adapter_endpoint::adapter(app, session).map_err(|error| format!("cannot query {script}: {error:#}"))?;
         let listed = match adapter.list_running("") {
             Ok(names) => RunningList::Names(names),
             Err(AdapterError::Unsupported { .. }) => RunningList::Unsupported,
@@ -144,11 +144,11 @@ impl Endpoint {
             RunningList::Names(_) | RunningList::Unsupported => {}
         }
         match self.adapter.query_running(name) {
-            Ok(false) => BackendObservation::Gone(format!("its backend says that {name} does not run")),
+            Ok(false) => BackendObservation::Gone(format!("its backend reports that {name} is not running")),
             Ok(true) => verify_run(&self.adapter, session, process),
             Err(error) => {
                 if matches!(error, AdapterError::TimedOut { .. }) {
-                    let why = format!("{} did not answer for another session", self.adapter.script().display());
+                    let why = format!("{} timed out for another session", self.adapter.script().display());
                     self.listed = RunningList::Unknown(why);
                 }
                 BackendObservation::Unknown(error.to_string())
@@ -165,8 +165,8 @@ fn verify_run(adapter: &Adapter, session: &Session, process: &ProcessObservation
     }
     match adapter.matches_session_run(name, &session.run_id) {
         Some(true) => BackendObservation::Alive,
-        Some(false) => BackendObservation::Gone(format!("{name} is another run's in its backend")),
-        None => BackendObservation::Unknown(format!("its backend says that {name} runs, but not of which run")),
+        Some(false) => BackendObservation::Gone(format!("{name} in its backend belongs to another session run")),
+        None => BackendObservation::Unknown(format!("its backend reports that {name} is running, but not for which session run")),
     }
 }
 

@@ -62,7 +62,7 @@ pub fn process_state(session: &Session) -> ProcessObservation {
         && !now.is_empty()
         && *then != now
     {
-        return ProcessObservation::Gone("the machine was booted again".into());
+        return ProcessObservation::Gone("the machine was rebooted".into());
     }
     let Some(number) = session.pid else { return ProcessObservation::NotRecorded };
     let gone = || ProcessObservation::Gone(format!("process {number} is gone"));
@@ -78,7 +78,7 @@ pub fn process_state(session: &Session) -> ProcessObservation {
     match process::stat(pid) {
         Ok(None) => gone(),
         Ok(Some(_)) => {
-            ProcessObservation::Unknown(format!("process {pid} is there, but when ours started is not known"))
+            ProcessObservation::Unknown(format!("process {pid} exists, but the start time of the session's process is not recorded"))
         }
         Err(error) => ProcessObservation::Unknown(error.to_string()),
     }
@@ -92,5 +92,5 @@ pub fn unprobed_backend(session: &Session) -> BackendObservation {
         return BackendObservation::NotRecorded;
     }
     let name = session.backend.as_deref().unwrap_or("the backend");
-    BackendObservation::Unknown(format!("{name} was not asked"))
+    BackendObservation::Unknown(format!("{name} was not queried"))
 }

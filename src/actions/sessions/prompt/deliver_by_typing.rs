@@ -76,7 +76,7 @@ pub fn type_pending(app: &App, session: &SessionId) -> Result<Option<Channel>> {
 #[must_use]
 pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
     let error = deliver(app, session).err()?;
-    Some(format!("what was sent to {session} waits; it could not be typed: {}", errors::classify(&error).message))
+    Some(format!("messages for {session} stay queued; typing them failed: {}", errors::classify(&error).message))
 }
 
 /// The same for a session that the answer is about, once it was reported to be idle.

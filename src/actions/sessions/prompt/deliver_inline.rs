@@ -149,7 +149,7 @@ impl BatchBuilder {
                 let mut line = String::new();
                 let _ = writeln!(
                     line,
-                    "message {}, {}, from {}: its {} bytes are too many to show here; read it: fairway inbox --ack",
+                    "message {}, {}, from {}: too long to show here ({} bytes); to read it: fairway inbox --ack",
                     message.id,
                     message.priority,
                     message.source,

@@ -53,7 +53,7 @@ impl AsFd for Listener {
 /// When nothing can be bound in the project's directory.
 pub fn listen(app: &App, session: &SessionId, kind: ListenerKind) -> Result<Listener> {
     let presence = NamedListener::bind_replacing(&socket_dir(app), &socket_name(session, kind))
-        .context("to listen for messages")?;
+        .context("cannot listen for messages")?;
     Ok(Listener { presence })
 }
 

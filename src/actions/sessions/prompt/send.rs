@@ -61,7 +61,7 @@ pub fn send(app: &App, prompt: &NewPrompt) -> Result<Answer> {
         let expires_at = prompt.ttl.map(|ttl| tx.now().plus(ttl));
         if let Some(key) = &dedup {
             if let Some(known) = messages::find_acknowledged(tx, &session.id, key)? {
-                let line = format!("prompt {} was acknowledged under this key; nothing is sent", known.id);
+                let line = format!("unchanged: prompt {} with this dedup key is already acknowledged", known.id);
                 return answer(tx, &known, true, line);
             }
             let unsettled = messages::open_for(tx, &Recipient::Session(session.id.clone()))?;
@@ -142,7 +142,7 @@ fn repeat_pending(
     tx.record(
         &event(EventKind::MessageQueued, &message).session(&session.id, &session.run_id).with("count", message.count),
     )?;
-    let line = format!("prompt {} waits already; counted {} times", message.id, message.count);
+    let line = format!("prompt {} is already queued; sent {} times", message.id, message.count);
     answer(tx, &message, false, line)
 }
 

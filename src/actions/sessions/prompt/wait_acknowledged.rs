@@ -48,8 +48,8 @@ pub fn wait_acknowledged(app: &App, awaited: &AckWaiter, id: i64) -> Result<Answ
         })?;
         let way = message.channel.map(Channel::as_str);
         if message.status == MessageStatus::Acknowledged {
-            let by = way.map(|way| format!(" by way of {way}")).unwrap_or_default();
-            return Answer::new(&view, id, format!("prompt {id} is acknowledged{by}"));
+            let by = way.map(|way| format!(" (via {way})")).unwrap_or_default();
+            return Answer::new(&view, id, format!("prompt {id} acknowledged{by}"));
         }
         let left = awaited.deadline.saturating_duration_since(Instant::now());
         let is_settled = matches!(message.status, MessageStatus::Expired | MessageStatus::Withdrawn);

@@ -29,11 +29,8 @@ pub fn set_activity(
     let alive = session.with_heartbeat(tx.now())?;
     let is_being_stopped =
         session.activity == Activity::Stopping && session.activity_source.as_deref() == Some(stop::SOURCE);
-    let words = match waiting_for {
-        None if session.activity == activity => session.waiting_for.as_deref(),
-        words => words,
-    };
-    let after = if is_being_stopped { alive } else { alive.with_activity(activity, words, source, tx.now()) };
+    let waiting_for = kept_waiting_for(session, activity, waiting_for);
+    let after = if is_being_stopped { alive } else { alive.with_activity(activity, waiting_for, source, tx.now()) };
     keepalive::update_session(tx, &after)?;
     if session.status != SessionStatus::Running {
         keepalive::record_running(tx, session, source)?;
@@ -82,4 +79,14 @@ pub(in crate::actions) fn record_activity_change(tx: &WriteTx<'_>, before: &Sess
             .with("context_usage", after.context_usage.map(|share| share.to_string())),
     )?;
     Ok(true)
+}
+
+/// The `waiting_for` text after a report of `activity`: the reported text, or the recorded one while the activity stays
+/// the same.
+pub(super) fn kept_waiting_for<'a>(
+    session: &'a Session,
+    activity: Activity,
+    reported: Option<&'a str>,
+) -> Option<&'a str> {
+    reported.or_else(|| session.waiting_for.as_deref().filter(|_| session.activity == activity))
 }

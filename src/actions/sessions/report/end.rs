@@ -2,9 +2,12 @@
 
 use anyhow::Result;
 
-use crate::actions::sessions::finish;
 use crate::{
-    actions::{Answer, App, core::lookup},
+    actions::{
+        Answer, App,
+        core::lookup,
+        sessions::finish::{finish, status_verb},
+    },
     domain::{
         SessionId,
         session::{Session, SessionStatus},
@@ -35,7 +38,7 @@ pub fn end(app: &App, id: &SessionId, end: &EndRequest) -> Result<Answer> {
     app.mutate(|tx| {
         let session = lookup::session(tx, id)?;
         if session.status.is_final() && end.status.is_none_or(|status| status == session.status) {
-            return answer(&session, format!("unchanged: {id} has {} already", status_verb(session.status)));
+            return answer(&session, format!("unchanged: {id} has already {}", status_verb(session.status)));
         }
         let by_code = match end.exit_code {
             None | Some(0) => SessionStatus::Ended,
@@ -46,10 +49,6 @@ pub fn end(app: &App, id: &SessionId, end: &EndRequest) -> Result<Answer> {
         let code = end.exit_code.map(|code| format!(" with exit code {code}")).unwrap_or_default();
         answer(&finished, format!("{id} has {}{code}", status_verb(status)))
     })
-}
-
-fn status_verb(status: SessionStatus) -> &'static str {
-    if status == SessionStatus::Failed { "failed" } else { "ended" }
 }
 
 fn answer(session: &Session, line: String) -> Result<Answer> {

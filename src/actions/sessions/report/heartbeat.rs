@@ -2,7 +2,10 @@
 
 use anyhow::Result;
 
-use super::{activity::record_activity_change, context_threshold};
+use super::{
+    activity::{kept_waiting_for, record_activity_change},
+    context_threshold,
+};
 use crate::{
     actions::{
         Answer, App,
@@ -56,21 +59,21 @@ pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> 
         if session.status != SessionStatus::Running {
             keepalive::record_running(tx, &session, "a heartbeat")?;
         }
-        let lifted = match session.status {
-            SessionStatus::Stale => ", which was stale, runs",
-            SessionStatus::Starting => ", which was starting, runs",
+        let revived = match session.status {
+            SessionStatus::Stale => " is running again (was stale)",
+            SessionStatus::Starting => " is running (was starting)",
             _ => "",
         };
         let changed = record_activity_change(tx, &session, &after)?;
-        let pressed = match beat.context_usage {
+        let is_handoff_requested = match beat.context_usage {
             Some(share) => context_threshold::check(app, tx, &after, share)?,
             None => false,
         };
-        let now = if changed { format!(": {}", describe_activity(&after)) } else { String::new() };
+        let now = if changed { format!(", {}", describe_activity(&after)) } else { String::new() };
         let after = lookup::session(tx, id)?;
-        let answer = Answer::new(&SessionView::from(&after), id, format!("heard {id}{lifted}{now}"))?;
-        Ok(if pressed {
-            answer.note(format!("{id} was asked to hand over: its context is nearly full"))
+        let answer = Answer::new(&SessionView::from(&after), id, format!("heartbeat: {id}{revived}{now}"))?;
+        Ok(if is_handoff_requested {
+            answer.note(format!("context of {id} is nearly full; a handoff was requested"))
         } else {
             answer
         })
@@ -84,22 +87,18 @@ fn apply_heartbeat(session: &Session, beat: &Heartbeat, now: Timestamp) -> Resul
     let mut after = session.with_heartbeat(now)?;
     let activity = beat.activity.unwrap_or(session.activity);
     if beat.waiting_for.is_some() && activity != Activity::RequiresAction {
-        return Err(Refusal::Usage { why: "--waiting-for goes with --activity requires_action".into() }.into());
+        return Err(Refusal::Usage { why: "--waiting-for requires --activity requires_action".into() }.into());
     }
     if beat.activity.is_some() || beat.waiting_for.is_some() {
-        // The same activity without words keeps the words that are known.
-        let words = match &beat.waiting_for {
-            None if session.activity == activity => session.waiting_for.as_deref(),
-            words => words.as_deref(),
-        };
-        after = after.with_activity(activity, words, "heartbeat", now);
+        let waiting_for = kept_waiting_for(session, activity, beat.waiting_for.as_deref());
+        after = after.with_activity(activity, waiting_for, "heartbeat", now);
     }
     after.context_usage = beat.context_usage.or(session.context_usage);
     Ok(after)
 }
 
 fn describe_activity(session: &Session) -> String {
-    let waits = session.waiting_for.as_ref().map(|words| format!(", waits for: {words}")).unwrap_or_default();
+    let waiting_for = session.waiting_for.as_ref().map(|text| format!(", waiting for: {text}")).unwrap_or_default();
     let usage = session.context_usage.map(|share| format!(", context {:.0} % full", share * 100.0)).unwrap_or_default();
-    format!("{}{waits}{usage}", session.activity)
+    format!("{}{waiting_for}{usage}", session.activity)
 }

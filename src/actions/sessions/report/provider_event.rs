@@ -8,13 +8,12 @@ use super::{
     resolve_session::resolve,
     upsert::{self, LocalHost, SessionPatch},
 };
-use crate::actions::{core::keepalive, sessions::finish};
 use crate::{
     actions::{
         Answer, App, IdempotencyKey,
-        core::{app, errors, fingerprint, lookup},
+        core::{app, errors, fingerprint, keepalive, lookup},
         queue::{checkpoint, evidence, handoff},
-        sessions::prompt,
+        sessions::{actor, finish, prompt},
     },
     adapters::builtin_scripts,
     domain::{
@@ -29,7 +28,6 @@ use crate::{
         text_limits,
     },
     env::Timestamp,
-    os::host,
     store::{ReadTx, WriteTx, checkpoints::CheckpointFields, requests, tasks},
     wire::{CheckpointView, EvidenceView, HandoffView, ProviderEventView, SessionView},
 };
@@ -66,9 +64,7 @@ pub fn record(app: &App, reported: &ProviderReport, dry_run: bool) -> Result<Ans
     let reported = &ProviderReport { summary: reported.summary.as_deref().map(secrets::mask), ..reported.clone() };
     check(reported)?;
     // Looked at before the transaction, like everything outside.
-    let (here, boot) = (host::identity(), host::boot_id());
-    let local =
-        LocalHost { host: &here, boot_id: (!boot.is_empty()).then_some(boot.as_str()), process: None, server: None };
+    let local = LocalHost::read(None);
     let sha256 = match &reported.artifact {
         Some(path) if reported.state == ProviderState::Completed && reported.handoff_to.is_none() => {
             evidence::add::digest(&app.env.cwd.join(path))
@@ -79,7 +75,7 @@ pub fn record(app: &App, reported: &ProviderReport, dry_run: bool) -> Result<Ans
     if dry_run {
         return app.read(|tx| {
             if let Some(answer) = previous_answer(tx, reported, known.as_ref())? {
-                return Ok(answer.note("this event is recorded already; a repeat writes nothing"));
+                return Ok(answer.note("this event is already recorded; a repeat writes nothing"));
             }
             let plan = plan(app, tx, reported, &local, app.env.now())?;
             answer(reported, &plan, WrittenRecords::default(), &plan.after, true)
@@ -110,7 +106,7 @@ fn check(reported: &ProviderReport) -> Result<(), Refusal> {
         }
     }
     if reported.handoff_to.is_some() && reported.state != ProviderState::Completed {
-        return Err(Refusal::Usage { why: "--handoff-to goes with --state completed".into() });
+        return Err(Refusal::Usage { why: "--handoff-to requires --state completed".into() });
     }
     Ok(())
 }
@@ -189,7 +185,7 @@ fn plan(
     app: &App,
     tx: &ReadTx<'_>,
     reported: &ProviderReport,
-    local: &LocalHost<'_>,
+    local: &LocalHost,
     now: Timestamp,
 ) -> Result<EventPlan> {
     let told = &reported.patch;
@@ -222,7 +218,7 @@ fn plan(
             }
         }
         None if reported.handoff_to.is_some() => {
-            return Err(Refusal::Usage { why: "there is no task to hand over; --task-id names one".into() }.into());
+            return Err(Refusal::Usage { why: "no task to hand over: --task-id is missing".into() }.into());
         }
         None => {}
     }
@@ -232,14 +228,7 @@ fn plan(
 
 /// The session as the one who writes: it is fenced by its own claims, whoever brings the news.
 fn session_actor(app: &App, session: &Session) -> Actor {
-    Actor {
-        name: session.id.to_string(),
-        session: Some(session.id.clone()),
-        run_id: Some(session.run_id.clone()),
-        role: Some(session.role.clone()),
-        lane: session.lane.clone(),
-        epoch: app.actor.epoch,
-    }
+    Actor { epoch: app.actor.epoch, ..actor::of_session(session) }
 }
 
 /// The words of the records. The first ones also say which conversation began, and where it is written down.
@@ -413,7 +402,7 @@ fn answer(
     let id = &session.id;
     let becomes = match (plan.effect.session, plan.effect.waiting_for) {
         (SessionEffect::Running, None) => "running".to_owned(),
-        (SessionEffect::Running, Some(what)) => format!("running, waits for {what}"),
+        (SessionEffect::Running, Some(what)) => format!("running, waiting for {what}"),
         (SessionEffect::Stale, _) => SessionStatus::Stale.to_string(),
         (SessionEffect::Finished(status), _) => status.to_string(),
     };
@@ -442,8 +431,8 @@ fn answer(
     let answer = Answer::new(&view, id, line)?;
     let keeps = reported.summary.is_some() || reported.artifact.is_some();
     Ok(match (plan.effect.checkpoint, &plan.task) {
-        (None, _) if keeps => answer.note("running leaves no checkpoint: summary and artifact are not kept"),
-        (Some(_), None) => answer.note("no task is known: only the session is written"),
+        (None, _) if keeps => answer.note("state running records no checkpoint; summary and artifact are discarded"),
+        (Some(_), None) => answer.note("the session has no task; only the session is updated"),
         _ => answer,
     })
 }

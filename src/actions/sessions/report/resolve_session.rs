@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::upsert::SessionPatch;
+use super::upsert::{SessionPatch, agrees};
 use crate::{
     actions::{App, core::lookup},
     domain::{Refusal, provider_event::ProviderState, session::Session},
@@ -44,9 +44,6 @@ pub(crate) fn resolve(
 
 /// Whether a session can be the one that is told of: it is known under no other id, and nothing says otherwise.
 fn matches_patch(session: &Session, told: &SessionPatch) -> bool {
-    fn agrees<T: PartialEq>(has: Option<&T>, told: Option<&T>) -> bool {
-        has.is_none() || told.is_none() || has == told
-    }
     session.external_session_id.is_none()
         && session.provider.is_some()
         && agrees(session.provider.as_ref(), told.provider.as_ref())
@@ -61,10 +58,10 @@ fn check_belongs(session: &Session, told: &SessionPatch) -> Result<(), Refusal> 
     session.check_open()?;
     let why = match (&session.task, &told.task, &told.role) {
         (Some(has), Some(told), _) if has != told => {
-            format!("the session {} works on {has}, not on {told}", session.id)
+            format!("session {} works on {has}, not on {told}", session.id)
         }
         (_, _, Some(role)) if *role != session.role => {
-            format!("the session {} works as {}, not as {role}", session.id, session.role)
+            format!("session {} has role {}, not {role}", session.id, session.role)
         }
         _ => return Ok(()),
     };

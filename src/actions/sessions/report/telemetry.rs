@@ -21,7 +21,7 @@ pub use crate::domain::usage::{ToolUse, Turn, Usage};
 /// `not_found`, `invalid_value` naming the field.
 pub fn report(app: &App, run_id: &str, turns: &[Turn]) -> Result<Answer> {
     if turns.len() > MAX_REPORTED_ITEMS {
-        let why = format!("holds {} turns; at most {MAX_REPORTED_ITEMS} go into one report", turns.len());
+        let why = format!("has {} turns; the maximum per report is {MAX_REPORTED_ITEMS}", turns.len());
         return Err(Refusal::invalid("events", why).into());
     }
     app.mutate_unattributed(|tx| {
@@ -33,7 +33,7 @@ pub fn report(app: &App, run_id: &str, turns: &[Turn]) -> Result<Answer> {
         let counts = store_turns(tx, &session, turns)?;
         let known = match counts.turns_known + counts.tools_known {
             0 => String::new(),
-            known => format!(", {known} known already"),
+            known => format!(", {known} already known"),
         };
         let line = format!("{}: {} turn(s), {} tool call(s){known}", session.id, counts.turns, counts.tools);
         Answer::new(&counts, &session.id, line)

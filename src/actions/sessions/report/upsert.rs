@@ -4,12 +4,14 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::actions::core::keepalive;
+pub(in crate::actions) use super::local_host::LocalHost;
+
+use super::activity::kept_waiting_for;
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, lookup},
-        sessions::prompt,
+        core::{keepalive, lookup},
+        sessions::{new_id::new_id, prompt},
     },
     adapters::tmux_panes,
     config::project::normalize,
@@ -21,7 +23,7 @@ use crate::{
         text_limits,
     },
     env::Timestamp,
-    os::{host, process::ProcessKey},
+    os::process::ProcessKey,
     store::{
         ReadTx, WriteTx,
         sessions::{self, Endpoint},
@@ -81,18 +83,10 @@ pub fn upsert(app: &App, told: &SessionPatch) -> Result<Answer> {
     validate(told)?;
     // Looked at before the transaction, like everything outside.
     let process = told.pid.map(process_key).transpose()?;
-    let server = pane_server(app, told)?;
-    let here = host::identity();
-    let boot = host::boot_id();
-    let local = LocalHost {
-        host: &here,
-        boot_id: (!boot.is_empty()).then_some(boot.as_str()),
-        process: process.as_ref(),
-        server: server.as_ref(),
-    };
+    let local = LocalHost { server: pane_server(app, told)?, ..LocalHost::read(process) };
     let answer = app.mutate_unattributed(|tx| {
         let own = app.actor.session.is_none() || told.id.is_none() || told.id == app.actor.session;
-        let found = find_target(app, tx, told, &here)?;
+        let found = find_target(app, tx, told, &local.host)?;
         if let Some(actor) = &app.actor.session
             && !own
         {
@@ -108,18 +102,6 @@ pub fn upsert(app: &App, told: &SessionPatch) -> Result<Answer> {
         }
     })?;
     Ok(prompt::deliver_when_idle(app, told.activity, answer))
-}
-
-/// What this host knows.
-pub(in crate::actions) struct LocalHost<'a> {
-    /// Host and pid namespace.
-    pub(in crate::actions) host: &'a str,
-    /// The boot, when it is known.
-    pub(in crate::actions) boot_id: Option<&'a str>,
-    /// The session's root process, when one is told.
-    pub(in crate::actions) process: Option<&'a ProcessKey>,
-    /// The server of its pane, when one is told.
-    pub(in crate::actions) server: Option<&'a ProcessKey>,
 }
 
 /// The server of the pane that is told: by it a pane is known from one of the same id in a server that was started later.
@@ -142,7 +124,7 @@ fn pane_server(app: &App, told: &SessionPatch) -> Result<Option<ProcessKey>> {
 
 fn process_key(pid: i64) -> Result<ProcessKey, Refusal> {
     let key = i32::try_from(pid).ok().filter(|pid| *pid > 0).and_then(ProcessKey::of);
-    key.ok_or_else(|| Refusal::invalid("pid", format!("{pid} is no process that runs here")))
+    key.ok_or_else(|| Refusal::invalid("pid", format!("{pid} is not a running process on this host")))
 }
 
 pub(in crate::actions) fn validate(told: &SessionPatch) -> Result<(), Refusal> {
@@ -163,7 +145,7 @@ pub(in crate::actions) fn validate(told: &SessionPatch) -> Result<(), Refusal> {
         }
     }
     if told.status.is_some_and(SessionStatus::is_final) {
-        return Err(Refusal::invalid("status", "is none of starting, running, stale; session end ends one"));
+        return Err(Refusal::invalid("status", "must be starting, running or stale; to end a session: fairway session end"));
     }
     Ok(())
 }
@@ -206,15 +188,17 @@ fn find_target(app: &App, tx: &ReadTx<'_>, told: &SessionPatch, here: &str) -> R
 }
 
 fn is_same_conversation(session: &Session, told: &SessionPatch) -> bool {
-    fn agrees<T: PartialEq>(has: Option<&T>, told: Option<&T>) -> bool {
-        has.is_none() || told.is_none() || has == told
-    }
     agrees(session.provider.as_ref(), told.provider.as_ref())
         && agrees(session.external_session_id.as_ref(), told.external_session_id.as_ref())
         && agrees(Some(&session.run_id), told.run_id.as_ref())
 }
 
-fn create(app: &App, tx: &WriteTx<'_>, told: &SessionPatch, own: bool, local: &LocalHost<'_>) -> Result<Answer> {
+/// Whether a recorded value and a reported one may belong to one session: a missing value agrees with any.
+pub(super) fn agrees<T: PartialEq>(recorded: Option<&T>, reported: Option<&T>) -> bool {
+    recorded.is_none() || reported.is_none() || recorded == reported
+}
+
+fn create(app: &App, tx: &WriteTx<'_>, told: &SessionPatch, own: bool, local: &LocalHost) -> Result<Answer> {
     let given = told.id.as_ref().or(app.actor.session.as_ref());
     let session = new_session(app, tx, told, given, own, local, tx.now())?;
     insert(tx, &session)?;
@@ -233,17 +217,17 @@ pub(in crate::actions) fn new_session(
     told: &SessionPatch,
     given: Option<&SessionId>,
     own: bool,
-    local: &LocalHost<'_>,
+    local: &LocalHost,
     now: Timestamp,
 ) -> Result<Session> {
     // The surroundings speak of the acting session, not of another one.
     let Some(role) = told.role.clone().or_else(|| app.actor.role.clone().filter(|_| own)) else {
-        let missing = given.map(|id| format!("there is no session {id} yet; ")).unwrap_or_default();
-        return Err(Refusal::Usage { why: format!("{missing}a new session needs --role") }.into());
+        let missing = given.map(|id| format!("session {id} does not exist; ")).unwrap_or_default();
+        return Err(Refusal::Usage { why: format!("{missing}a new session requires --role") }.into());
     };
     let id = match given {
         Some(id) => id.clone(),
-        None => unused_id(app, tx, &role, told.provider.as_ref())?,
+        None => new_id(app, tx, &role, told.provider.as_ref())?,
     };
     let own_run = app.actor.run_id.as_deref().filter(|_| own && app.actor.session.is_some());
     let own_run = own_run.map(|run_id| match uuid::Uuid::parse_str(run_id) {
@@ -255,11 +239,11 @@ pub(in crate::actions) fn new_session(
         None => app.env.ids.uuid(now).to_string(),
     };
     if let Some(other) = sessions::by_run_id(tx, &run_id)? {
-        let why = format!("the run {run_id} is the session {}'s", other.id);
+        let why = format!("session run {run_id} belongs to session {}", other.id);
         return Err(Refusal::SessionMismatch { why }.into());
     }
     let blank = Session {
-        host: local.host.to_owned(),
+        host: local.host.clone(),
         last_heartbeat_at: Some(now),
         ..Session::new(id, run_id, role, told.status.unwrap_or(SessionStatus::Running), now)
     };
@@ -288,28 +272,12 @@ pub(in crate::actions) fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<
     Ok(())
 }
 
-/// `<role>-<provider>-<5 letters>`.
-fn unused_id(app: &App, tx: &ReadTx<'_>, role: &Role, provider: Option<&Label>) -> Result<SessionId> {
-    const LETTERS: usize = 5;
-    const MAX_PREFIX_CHARS: usize = 64 - LETTERS - 1;
-    const TRIES: usize = 100;
-    let provider = provider.map(|provider| format!("-{provider}")).unwrap_or_default();
-    let beginning: String = format!("{role}{provider}").chars().take(MAX_PREFIX_CHARS).collect();
-    for _ in 0..TRIES {
-        let id = SessionId::parse(&format!("{beginning}-{}", app.env.ids.random_letters()))?;
-        if sessions::find(tx, &id)?.is_none() {
-            return Ok(id);
-        }
-    }
-    Err(errors::internal("no free session id was found"))
-}
-
 fn update(
     app: &App,
     tx: &WriteTx<'_>,
     told: &SessionPatch,
     session: &Session,
-    local: &LocalHost<'_>,
+    local: &LocalHost,
 ) -> Result<Answer> {
     let id = &session.id;
     session.check_open()?;
@@ -348,7 +316,7 @@ fn update(
         ([], true) => format!("unchanged: {id} is {}", after.status),
         ([], false) => format!("{id} is {}", after.status),
         (fields, true) => format!("updated {id}: {}", fields.join(", ")),
-        (fields, false) => format!("updated {id}: {}; it is {}", fields.join(", "), after.status),
+        (fields, false) => format!("updated {id}: {}; status {}", fields.join(", "), after.status),
     };
     let after = lookup::session(tx, id)?;
     Answer::new(&SessionView::from(&after), id, line)
@@ -376,7 +344,7 @@ pub(in crate::actions) fn apply_patch(
     app: &App,
     told: &SessionPatch,
     session: &Session,
-    local: &LocalHost<'_>,
+    local: &LocalHost,
     now: Timestamp,
 ) -> Session {
     fn or_existing<T: Clone>(told: Option<&T>, has: Option<&T>) -> Option<T> {
@@ -401,25 +369,24 @@ pub(in crate::actions) fn apply_patch(
         started_at: told.started_at.unwrap_or(session.started_at),
         ..session.clone()
     };
-    if let Some(process) = local.process {
+    if let Some(process) = &local.process {
         after.pid = Some(i64::from(process.pid));
         after.pid_started = i64::try_from(process.started).ok();
     }
     if told.pane.is_some() || told.socket.is_some() {
-        after.server_pid = local.server.map(|server| i64::from(server.pid));
-        after.server_started = local.server.and_then(|server| i64::try_from(server.started).ok());
+        after.server_pid = local.server.as_ref().map(|server| i64::from(server.pid));
+        after.server_started = local.server.as_ref().and_then(|server| i64::try_from(server.started).ok());
     }
     if local.process.is_some() || told.pane.is_some() || told.socket.is_some() {
         // What is told of a process or a pane is told of this host and this boot.
-        local.host.clone_into(&mut after.host);
-        after.boot_id = local.boot_id.map(str::to_owned);
+        after.host.clone_from(&local.host);
+        after.boot_id = local.boot_id.clone();
         if local.process.is_none() && (&session.host, &session.boot_id) != (&after.host, &after.boot_id) {
             (after.pid, after.pid_started) = (None, None);
         }
     }
     if let Some(activity) = told.activity {
-        let words = session.waiting_for.as_deref().filter(|_| session.activity == activity);
-        after = after.with_activity(activity, words, "upsert", now);
+        after = after.with_activity(activity, kept_waiting_for(session, activity, None), "upsert", now);
     }
     after
 }
@@ -429,7 +396,7 @@ pub(in crate::actions) fn check_external_id_unused(tx: &ReadTx<'_>, session: &Se
     let (Some(provider), Some(external)) = (&session.provider, &session.external_session_id) else { return Ok(()) };
     match sessions::by_external(tx, provider, external)? {
         Some(other) if other.id != session.id => {
-            let why = format!("{provider}'s session '{external}' is known as {}, which is {}", other.id, other.status);
+            let why = format!("{provider} session '{external}' is registered as {}, which is {}", other.id, other.status);
             Err(Refusal::SessionMismatch { why }.into())
         }
         _ => Ok(()),

@@ -43,8 +43,8 @@ impl EndReason {
     fn reason(self) -> String {
         match self {
             Self::SessionInactive(status) => format!("the session is {status}"),
-            Self::AgentExited => "the agent is gone".to_owned(),
-            Self::Superseded => "another sidecar has taken its place".to_owned(),
+            Self::AgentExited => "the agent has exited".to_owned(),
+            Self::Superseded => "superseded by another sidecar".to_owned(),
         }
     }
 }
@@ -103,7 +103,7 @@ impl Sidecar<'_> {
                 }
                 Err(error) if is_permanent(&error) => return Err(error),
                 Err(error) => {
-                    let words = format!("{error:#}; it is tried again");
+                    let words = format!("{error:#}; retrying");
                     if words != said {
                         tell(&words);
                         said = words;

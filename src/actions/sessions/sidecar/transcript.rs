@@ -45,7 +45,7 @@ impl TranscriptTail {
         let provider = provider.filter(|provider| wish.providers.contains(&provider.as_str()));
         let wished = wish.transcript.is_some() || wish.provider.is_some();
         let Some(provider) = provider else {
-            let why = format!("whose record it is must be said: --provider, one of {}", wish.providers.join(", "));
+            let why = format!("--provider is missing: must be one of {}", wish.providers.join(", "));
             return if wished { Err(Refusal::Usage { why }.into()) } else { Ok(None) };
         };
         let reported = app.read(|tx| Ok(session_reports::find(tx, &session.id)?))?.usage_path;
@@ -83,7 +83,7 @@ impl TranscriptTail {
         let is_known = known.usage_path.as_deref() == Some(self.stored_path.as_str());
         let offset = if is_known { u64::try_from(known.usage_offset).unwrap_or(0) } else { 0 };
         let reading = (wish.read_transcript)(&self.provider, &self.path, offset)
-            .with_context(|| format!("the record {} cannot be read", self.stored_path))?;
+            .with_context(|| format!("cannot read transcript {}", self.stored_path))?;
         if is_known && reading.offset == offset {
             return Ok(0);
         }
