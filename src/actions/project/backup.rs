@@ -1,4 +1,4 @@
-//! Copies of the store: out, and back.
+//! Backup of the store, and its restore.
 
 use std::{fs, path::Path};
 
@@ -11,7 +11,7 @@ use crate::{
     store::{backup, sibling_path},
 };
 
-/// Writes the store to a file, whole and checked. `force` replaces one that is there.
+/// Writes a checked backup of the store to a file. `force` replaces an existing file.
 ///
 /// # Errors
 /// `exists`; `not_found` while there is no store, or no directory for the file; `invalid_value`; `usage` for the store itself.
@@ -29,7 +29,7 @@ pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
     if store.path().is_none() {
         return Err(Refusal::not_found("store", app.project.store.display().to_string()).into());
     }
-    // A link counts as something that is there, wherever it leads.
+    // A symbolic link counts as an existing file, wherever it points.
     if !force && fs::symlink_metadata(&target).is_ok() {
         return Err(Refusal::AlreadyExists { noun: "file", id: target.display().to_string() }.into());
     }
@@ -43,10 +43,10 @@ pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
     Answer::new(&document, target.display(), line)
 }
 
-/// Puts a backup in the place of the store; what was there is kept beside.
+/// Replaces the store with a backup; the previous store is kept beside it.
 ///
 /// # Errors
-/// `not_found`; what is wrong with the backup.
+/// `not_found`; the errors of a damaged backup.
 pub fn restore(app: &App, file: &Path) -> Result<Answer> {
     let source = app.env.cwd.join(file);
     if !source.exists() {
@@ -64,20 +64,20 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
     };
     let line = format!("restored {} task(s) from {}{kept}", done.tasks, file.display());
     let mut answer = Answer::new(&document, project.store.display(), line)?;
-    // What the backup knows of may have run on since: nothing of it is begun again. What is still looked after goes on.
+    // Active jobs of the backup may have ended since, so none is started again. Jobs with a live supervisor continue.
     match recover::mark_all_lost(app, "the store was restored from a backup while it ran") {
         Ok(0) => {}
         Ok(lost) => {
-            let told =
+            let note =
                 format!("{lost} job(s) that were active in the backup are marked lost; none is started again");
-            answer = answer.note(told);
+            answer = answer.note(note);
         }
         Err(error) => answer = answer.note(format!("warning: jobs that were active in the backup were not marked lost: {error:#}")),
     }
     Ok(answer.note(format!("claims now have epoch {}; older epochs are invalid", done.epoch)))
 }
 
-/// The store is no backup of itself, nor is anything that belongs to it.
+/// Refuses the store and its side files as a backup.
 fn check_not_store_file(app: &App, file: &Path) -> Result<()> {
     let store = &app.project.store;
     let Ok(real) = file.canonicalize() else { return Ok(()) };

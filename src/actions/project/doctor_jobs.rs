@@ -1,4 +1,4 @@
-//! What `doctor` looks at in background runs.
+//! Findings of `doctor` about jobs.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ use crate::{
     supervisor::JobDir,
 };
 
-/// How many of a kind are told one by one.
+/// Findings of one kind that are listed.
 const MAX_PER_KIND: usize = 20;
 
-/// What is wrong with background runs, and how many there are.
+/// Findings about jobs, and their number.
 ///
 /// # Errors
 /// As the store fails.
@@ -30,13 +30,13 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let known: BTreeMap<JobId, JobStatus> = jobs::all(tx)?.into_iter().collect();
     let host = host::identity();
-    for run in jobs::active(tx)?.iter().take(MAX_PER_KIND) {
-        if run.host != host {
+    for job in jobs::active(tx)?.iter().take(MAX_PER_KIND) {
+        if job.host != host {
             let message =
-                format!("job {} is {} on host {}; it cannot be checked from this host", run.id, run.status, run.host);
+                format!("job {} is {} on host {}; it cannot be checked from this host", job.id, job.status, job.host);
             found.push(Finding::new("run_elsewhere", Severity::Note, message));
-        } else if !view::is_supervised(app, run) {
-            let message = format!("job {} is {} and has no supervisor", run.id, run.status);
+        } else if !view::is_supervised(app, job) {
+            let message = format!("job {} is {} and has no supervisor", job.id, job.status);
             let finding = Finding::new("run_unsupervised", Severity::Warning, message);
             found.push(finding.with_fix("fairway session reconcile"));
         }
@@ -68,7 +68,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     Ok(found)
 }
 
-/// Whether the file that says where output lies is whole.
+/// Checks the integrity of the job output file.
 fn check_output(app: &App, found: &mut Vec<Finding>) {
     let faults = match OutputStore::open_for_reading(&app.project.output_file()) {
         Ok(None) => return,
@@ -83,17 +83,17 @@ fn check_output(app: &App, found: &mut Vec<Finding>) {
     }
 }
 
-/// Removes the directories that belong to no run, with what is noted about them elsewhere.
+/// Removes directories that belong to no job, with their rows in the output store.
 ///
 /// # Errors
-/// When one cannot be removed.
+/// When a directory cannot be removed.
 pub(super) fn fix(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
     let Ok(known) = app.read(|tx| Ok(jobs::all(tx)?)) else { return Ok(()) };
     let known = known.into_iter().collect();
     for (id, path) in cleanup::orphan_dirs(app, &known) {
         let dir = JobDir::of(&app.project.jobs_dir(), &id);
-        let held = dir.try_lock().map_err(|error| io_error(&path, error))?;
-        if held.is_none() || app.read(|tx| Ok(jobs::find(tx, &id)?))?.is_some() {
+        let lock = dir.try_lock().map_err(|error| io_error(&path, error))?;
+        if lock.is_none() || app.read(|tx| Ok(jobs::find(tx, &id)?))?.is_some() {
             continue;
         }
         rm::delete_files(app, &[id])?;

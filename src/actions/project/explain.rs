@@ -1,4 +1,4 @@
-//! Why a task or session is as it is: the facts, each with its source and age. Changes nothing.
+//! Explains the state of a task or session: facts, each with its source and age. Changes nothing.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -30,10 +30,10 @@ use crate::{
     wire::ExplainView,
 };
 
-/// How many former holders are told.
+/// Former claimants in an explanation.
 const MAX_FORMER_CLAIMANTS: usize = 10;
 
-/// Why a task is in its state, why it is not ready, and who took the claim.
+/// Explains a task's status, why it is not ready, and its claims.
 ///
 /// # Errors
 /// `not_found`.
@@ -61,7 +61,7 @@ fn source(event: &LoggedEvent) -> String {
     format!("event {}", event.seq)
 }
 
-/// What an event that moved a task says.
+/// The text of a transition event.
 fn describe_transition(event: &LoggedEvent) -> String {
     let text = |key: &str| event.data.get(key).and_then(Value::as_str).map(str::to_owned);
     let verb = event.kind.trim_start_matches("task.");
@@ -100,12 +100,12 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
             view.fact("holder", message, format!("session {}", session.id), Some(session.last_seen()));
         }
     }
-    for held in
-        claims::history(tx, &task.id)?.into_iter().filter(|held| held.ended.is_some()).take(MAX_FORMER_CLAIMANTS)
+    for past_claim in
+        claims::history(tx, &task.id)?.into_iter().filter(|past_claim| past_claim.ended.is_some()).take(MAX_FORMER_CLAIMANTS)
     {
-        if let Some((until, how)) = held.ended {
-            let message = format!("was claimed by {}, epoch {}, until {until}: {how}", held.claimant, held.epoch);
-            view.fact("was_held", message, format!("claim {}", held.epoch), Some(held.claimed_at));
+        if let Some((until, how)) = past_claim.ended {
+            let message = format!("was claimed by {}, epoch {}, until {until}: {how}", past_claim.claimant, past_claim.epoch);
+            view.fact("was_held", message, format!("claim {}", past_claim.epoch), Some(past_claim.claimed_at));
         }
     }
     Ok(())
@@ -113,9 +113,9 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
 
 fn blockers(app: &App, tx: &ReadTx<'_>, task: &Task, view: &mut ExplainView) -> Result<()> {
     let waiting = lookup::not_ready_reasons(tx, task)?;
-    for one in &waiting {
-        let since = tasks::find(tx, &one.id)?.map(|on| on.updated_at);
-        view.fact(one.code, &one.message, format!("task {}", one.id), since);
+    for reason in &waiting {
+        let since = tasks::find(tx, &reason.id)?.map(|on| on.updated_at);
+        view.fact(reason.code, &reason.message, format!("task {}", reason.id), since);
     }
     if task.is_ready() {
         match claim::blocking_rule(app, tx, task)? {
@@ -126,7 +126,7 @@ fn blockers(app: &App, tx: &ReadTx<'_>, task: &Task, view: &mut ExplainView) -> 
     Ok(())
 }
 
-/// Why a session stands as it does, and what reconcile would make of it.
+/// Explains a session's status, and what reconcile would do with it.
 ///
 /// # Errors
 /// `not_found`.
@@ -156,14 +156,14 @@ pub fn session(app: &App, id: &SessionId) -> Result<ExplainView> {
         location(&session, &mut view);
         Ok((session, view))
     })?;
-    // What is outside is asked while nothing is open.
+    // Probes run while no transaction is open.
     if !session.status.is_final() {
         probes(app, &session, now, &mut view);
     }
     Ok(view)
 }
 
-/// What its runtime has told beside what it does.
+/// The last reports of the session's runtime and hooks.
 fn reported_state(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<()> {
     let reports = session_reports::find(tx, &session.id)?;
     if let Some(at) = reports.lifecycle_at {

@@ -8,7 +8,7 @@ use crate::{
     domain::{EventKind, Refusal, SessionId, text_limits::MAX_BODY_BYTES},
 };
 
-/// Types a text, exactly as it is, and submits it. Only its size is kept, never the text.
+/// Types a text verbatim and submits it. The log records its size, never the text.
 ///
 /// # Errors
 /// `invalid_value` for an empty or too long text; `session_final`, `session_gone`, `session_mismatch`; `adapter_failed` and

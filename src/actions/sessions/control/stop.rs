@@ -1,4 +1,4 @@
-//! Stopping a session: its whole tree of processes is gone before it is recorded as ended.
+//! Stopping a session: its whole process tree has ended before the session is recorded as ended.
 
 use anyhow::Result;
 
@@ -25,13 +25,13 @@ use crate::{
     wire::SessionView,
 };
 
-/// Where the activity of a session comes from that is being stopped.
+/// The `activity_source` of a session that is being stopped.
 pub const SOURCE: &str = "fairway session stop";
 
-/// Stops a session, also from inside. Its task stays as it is.
+/// Stops a session, also from inside it. Its claims stay; a note names them.
 ///
 /// # Errors
-/// `not_found`, `session_mismatch`; `adapter_failed` and its like, after which it counts as running.
+/// `not_found`, `session_mismatch`; `adapter_failed` and its like, after which the session counts as running.
 pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
     if let Some(request) = &app.idempotency_key
         && let Some(answer) = app.read(|tx| stored_response(tx, request))?
@@ -40,14 +40,14 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
     }
     let session = app.read(|tx| lookup::session(tx, id))?;
     if stop_from_inside::is_outside_helper(&app.env) {
-        // Away from whatever this call stands in: it is about to end.
+        // Leave the process group and terminal of the caller: they are about to end.
         child::setsid();
     } else if stop_from_inside::is_inside(&app.env, &session) {
         return stop_from_inside::stop_through_helper(app, &session);
     }
     if !session.status.is_final() {
         let adapter = adapter_endpoint::adapter(app, &session)?;
-        // Its supervisor, which sees the program end first, shall not call that a failure.
+        // The supervisor sees the program end first, and must not record that as a failure.
         let before = app.transaction(|tx| set_activity(tx, id, Activity::Stopping))?;
         if !adapter_endpoint::belongs_to_other(&adapter, &session)
             && let Err(error) = adapter.stop(adapter_endpoint::backend_name(&session))
@@ -56,7 +56,7 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
             return Err(error.into());
         }
     }
-    // One that is recorded as ended may have left its program running, when somebody recorded the end by hand.
+    // A final session may have a running program, when its end was recorded by hand.
     let left = if session.status.is_final() { adapter_if_running(app, &session) } else { None };
     if let Some(adapter) = &left {
         adapter.stop(adapter_endpoint::backend_name(&session))?;
@@ -97,7 +97,7 @@ fn claimed_tasks(tx: &ReadTx<'_>, id: &SessionId) -> Result<Vec<TaskId>> {
     Ok(claimed)
 }
 
-/// The adapter of a final session whose program still runs, and certainly as this very run.
+/// The adapter of a final session whose program still runs, certainly as the same session run.
 fn adapter_if_running(app: &App, session: &Session) -> Option<Adapter> {
     let adapter = adapter_endpoint::adapter(app, session).ok()?;
     let name = adapter_endpoint::backend_name(session);
@@ -106,7 +106,7 @@ fn adapter_if_running(app: &App, session: &Session) -> Option<Adapter> {
     runs.then_some(adapter)
 }
 
-/// Sets what a session does; answers with what it did before.
+/// Sets a session's activity. Returns the previous one.
 fn set_activity(tx: &WriteTx<'_>, id: &SessionId, activity: Activity) -> Result<Activity> {
     let session = lookup::session(tx, id)?;
     let before = session.activity;

@@ -1,4 +1,4 @@
-//! Recording that a launch came about.
+//! The confirmation of a launch in the store.
 
 use anyhow::Result;
 
@@ -21,7 +21,7 @@ use crate::{
     store::{WriteTx, checkpoints::CheckpointFields, sessions},
 };
 
-/// Records what came back. A session that its own supervisor has ended meanwhile stays as it is.
+/// Records the outcome of the start. A session that its supervisor has ended meanwhile stays unchanged.
 pub(crate) fn confirm(
     app: &App,
     tx: &WriteTx<'_>,
@@ -69,7 +69,7 @@ pub(crate) fn confirm(
     Ok(session)
 }
 
-/// The checkpoint of a session that was launched for a task.
+/// Records a checkpoint for a session that was launched for a task.
 fn record_active_checkpoint(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     let Some(task) = &session.task else { return Ok(()) };
     let draft = CheckpointFields {

@@ -10,13 +10,13 @@ use crate::{
     wire::SessionView,
 };
 
-/// How a start turned out.
+/// The outcome of a start.
 pub(crate) enum LaunchOutcome {
-    /// It runs; the process where the script told one.
+    /// The program runs; with its process, where the script reported one.
     Running(Box<StartReport>, Option<ProcessKey>),
-    /// It was started, and whether it runs cannot be told.
+    /// The program was started; whether it runs is unknown, for this reason.
     Unknown(Box<StartReport>, String),
-    /// It has ended again.
+    /// The program has already ended.
     Ended,
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum LaunchOutcome {
 ///
 /// # Errors
 /// When the answer cannot be serialized.
-pub(crate) fn launch_answer(session: &Session, remarks: Vec<String>) -> Result<Answer> {
+pub(crate) fn launch_answer(session: &Session, notes: Vec<String>) -> Result<Answer> {
     let id = &session.id;
     let line = match session.status {
         SessionStatus::Ended => format!("launched {id}; its program has already ended with exit code 0"),
@@ -34,6 +34,6 @@ pub(crate) fn launch_answer(session: &Session, remarks: Vec<String>) -> Result<A
         ),
     };
     let mut answer = Answer::new(&SessionView::from(session), id, line)?;
-    answer.notes = remarks;
+    answer.notes = notes;
     Ok(answer)
 }

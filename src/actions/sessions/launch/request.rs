@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use super::program::CommandSpec;
 use crate::domain::{LaneName, Role, SessionId, TaskId, id::Label};
 
-/// What was asked for.
+/// A request to launch a session.
 #[derive(Debug, Clone)]
 pub struct LaunchRequest {
     /// The role.
@@ -26,10 +26,10 @@ pub struct LaunchRequest {
     pub branch: Option<String>,
     /// The transcript's file.
     pub transcript: Option<PathBuf>,
-    /// More environment; an empty value unsets.
+    /// Additional environment variables; an empty value unsets.
     pub env: BTreeMap<String, String>,
     /// The program.
     pub command: Option<CommandSpec>,
-    /// Its first prompt.
+    /// The program's first prompt.
     pub prompt: Option<String>,
 }

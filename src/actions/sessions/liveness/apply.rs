@@ -22,12 +22,12 @@ pub(in crate::actions) const fn should_revive(session: &Session, verdict: &Liven
     matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Stale, Liveness::Live(_)))
 }
 
-/// Whether the session is to be marked because it was seen to be gone; silence alone says too little of one.
+/// Whether the session is to be marked because its exit was observed. A missing heartbeat alone does not count.
 pub(in crate::actions) fn is_exit_observed(session: &Session, verdict: &Liveness) -> bool {
     matches!(verdict, Liveness::Stale(StaleCause::Exited, _)) && liveness::should_mark_stale(session, verdict)
 }
 
-/// Writes a verdict, unless the session has moved since it was looked at. Says whether it was written.
+/// Writes a judgement, unless the session has changed since it was read. Returns whether it was written.
 pub(in crate::actions) fn apply(tx: &WriteTx<'_>, session: &Session, verdict: &Liveness) -> Result<bool> {
     match verdict {
         Liveness::Stale(_, why) if liveness::should_mark_stale(session, verdict) => {
@@ -49,18 +49,18 @@ pub(in crate::actions) fn apply(tx: &WriteTx<'_>, session: &Session, verdict: &L
     }
 }
 
-/// Leaves a checkpoint on the task of a session that was marked, for whoever takes it up.
+/// Records a checkpoint on the task of a session that became stale, for the next claimant.
 fn add_stale_checkpoint(tx: &WriteTx<'_>, session: &Session, why: &str) -> Result<()> {
     let Some(id) = &session.task else { return Ok(()) };
     let Some(task) = tasks::find(tx, id)? else { return Ok(()) };
-    let others = task.state.claim().is_some_and(|claim| claim.claimant != session.id.as_str());
-    if task.state.status().is_closed() || others {
+    let is_claimed_by_other = task.state.claim().is_some_and(|claim| claim.claimant != session.id.as_str());
+    if task.state.status().is_closed() || is_claimed_by_other {
         return Ok(());
     }
-    let said = checkpoints::newest(tx, id)?.is_some_and(|newest| {
+    let is_recorded = checkpoints::newest(tx, id)?.is_some_and(|newest| {
         newest.state == CheckpointState::AwaitingInput && newest.session.as_ref() == Some(&session.id)
     });
-    if said {
+    if is_recorded {
         return Ok(());
     }
     let summary: String =

@@ -1,4 +1,4 @@
-//! Asking backends whether their sessions run: one call for all sessions of a script or of a server.
+//! Querying backends for running sessions: one call for all sessions of a script or of a tmux server.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, btree_map::Entry},
@@ -21,10 +21,10 @@ use crate::{
     },
 };
 
-/// What makes two sessions one call: backend, script, state directory and socket, as recorded.
+/// Sessions with the same key share one call: backend, script, state directory and socket, as recorded.
 type EndpointKey = (Option<String>, String, String, Option<String>);
 
-/// A script that may be called, and what it listed.
+/// A script and the names that it listed.
 struct Endpoint {
     adapter: Adapter,
     listed: RunningList,
@@ -32,15 +32,15 @@ struct Endpoint {
 
 /// The names that run behind an endpoint.
 enum RunningList {
-    /// These. Whoever is not among them may be gone.
+    /// These names. A session that is not listed may have exited.
     Names(BTreeSet<String>),
-    /// The script lists nothing: each session is asked for by itself.
+    /// The script cannot list: each session is queried separately.
     Unsupported,
-    /// There was no answer, and none is waited for again.
+    /// The call failed for this reason, and is not repeated.
     Unknown(String),
 }
 
-/// Asks the backends of sessions whether they run. Each endpoint is listed once, however many sessions it has.
+/// Queries backends for their running sessions. Each endpoint is listed once, whatever the number of its sessions.
 #[derive(Default)]
 pub struct BackendProber {
     endpoints: BTreeMap<EndpointKey, Result<Endpoint, String>>,
@@ -50,14 +50,14 @@ pub struct BackendProber {
 }
 
 impl BackendProber {
-    /// Nothing was asked yet.
+    /// A prober that has queried nothing yet.
     #[must_use]
     pub fn new() -> Self {
         Self { local_host: host::identity(), ..Self::default() }
     }
 
-    /// Its backend's answer. Whoever is of another host, or has nothing that could be asked, is not asked for. Nothing is
-    /// written.
+    /// The backend's answer for a session. Sessions of other hosts and sessions without a backend are not queried. Writes
+    /// nothing.
     pub fn probe(
         &mut self,
         app: &App,
@@ -65,19 +65,19 @@ impl BackendProber {
         process: &ProcessObservation,
         now: Timestamp,
     ) -> BackendObservation {
-        // Another host's is not ours to ask for, and what is certain without an answer needs none.
+        // A session of another host cannot be queried from here; an exited process needs no query.
         if session.host != self.local_host || matches!(process, ProcessObservation::Gone(_)) {
             return facts::unprobed_backend(session);
         }
         let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {
             return self.probe_tmux_pane(app, session);
         };
-        // Before it has come up, its script truly says that it does not run.
+        // Until the program has started, its script correctly reports that it is not running.
         if session.status == SessionStatus::Starting && now.since(session.started_at) <= app.settings.launch_timeout {
             return BackendObservation::Unknown("its launch may still be in progress".to_owned());
         }
-        let place = (session.backend.clone(), script.clone(), state.clone(), session.socket.clone());
-        let endpoint = match self.endpoints.entry(place).or_insert_with(|| Endpoint::open(app, session, script, state))
+        let key = (session.backend.clone(), script.clone(), state.clone(), session.socket.clone());
+        let endpoint = match self.endpoints.entry(key).or_insert_with(|| Endpoint::open(app, session, script, state))
         {
             Ok(endpoint) => endpoint,
             Err(why) => return BackendObservation::Unknown(why.clone()),
@@ -85,7 +85,7 @@ impl BackendProber {
         endpoint.probe(session, process)
     }
 
-    /// The answer of a tmux server for a pane that no script of ours made.
+    /// The answer of a tmux server for a pane that was not started by a script.
     fn probe_tmux_pane(&mut self, app: &App, session: &Session) -> BackendObservation {
         let (Some(pane), Some(tmux_panes::BACKEND)) = (&session.pane, session.backend.as_deref()) else {
             return facts::unprobed_backend(session);
@@ -119,9 +119,9 @@ impl BackendProber {
 }
 
 impl Endpoint {
-    /// Lists what runs, once. `Err` says why nobody may be asked.
+    /// Lists the running sessions, once. `Err` is the reason why the script cannot be called.
     fn open(app: &App, session: &Session, script: &str, state: &str) -> Result<Self, String> {
-        // The call would make them anew.
+        // The call would create them again.
         if let Some(gone) = [script, state].into_iter().find(|path| !Path::new(path).exists()) {
             return Err(format!("{gone} does not exist"));
         }
@@ -140,7 +140,7 @@ impl Endpoint {
         match &self.listed {
             RunningList::Unknown(why) => return BackendObservation::Unknown(why.clone()),
             RunningList::Names(names) if names.contains(name) => return verify_run(&self.adapter, session, process),
-            // Absence from a list is no proof: the next call is.
+            // A missing name is no proof that the session has exited; the next call is.
             RunningList::Names(_) | RunningList::Unsupported => {}
         }
         match self.adapter.query_running(name) {
@@ -157,7 +157,7 @@ impl Endpoint {
     }
 }
 
-/// What it means that the name runs: a process of ours that is there proves whose it is.
+/// Checks that a running name belongs to the session run. A live recorded process proves it.
 fn verify_run(adapter: &Adapter, session: &Session, process: &ProcessObservation) -> BackendObservation {
     let name = adapter_endpoint::backend_name(session);
     if *process == ProcessObservation::Alive {
@@ -170,7 +170,7 @@ fn verify_run(adapter: &Adapter, session: &Session, process: &ProcessObservation
     }
 }
 
-/// The server that a session's pane was recorded with.
+/// The tmux server that was recorded with the session's pane.
 fn recorded_server(session: &Session) -> Option<ProcessKey> {
     ProcessKey::from_record(session.server_pid, session.server_started, session.boot_id.as_deref())
 }

@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Judges a session of this or another host by what was seen of its process and what its backend says.
+/// Judges the liveness of a session by the state of its process and the answer of its backend.
 #[must_use]
 pub fn assess(
     app: &App,
@@ -43,7 +43,7 @@ pub fn assess(
     liveness::assess(&facts, now)
 }
 
-/// How long it may be silent: its backend's limit goes before the general one.
+/// The time without a heartbeat after which a session is stale. Its backend's setting takes precedence.
 #[must_use]
 pub fn stale_after(app: &App, session: &Session) -> Option<Duration> {
     let own = session.backend.as_ref().and_then(|name| app.settings.backends.get(name)?.stale_after);
@@ -53,10 +53,10 @@ pub fn stale_after(app: &App, session: &Session) -> Option<Duration> {
     }
 }
 
-/// Its process, on this host.
+/// The state of a session's process on this host.
 #[must_use]
 pub fn process_state(session: &Session) -> ProcessObservation {
-    // Whatever was local did not outlive the boot, a pane as little as a process.
+    // Neither a process nor a pane survives a reboot.
     let now = host::boot_id();
     if let Some(then) = &session.boot_id
         && !now.is_empty()
@@ -66,7 +66,7 @@ pub fn process_state(session: &Session) -> ProcessObservation {
     }
     let Some(number) = session.pid else { return ProcessObservation::NotRecorded };
     let gone = || ProcessObservation::Gone(format!("process {number} is gone"));
-    // A number that no process can have is nobody's.
+    // A number that is no valid pid belongs to no process.
     let Some(pid) = i32::try_from(number).ok().filter(|pid| *pid > 0) else { return gone() };
     if let Some(key) = ProcessKey::from_record(session.pid, session.pid_started, session.boot_id.as_deref()) {
         return match key.status() {
@@ -84,7 +84,7 @@ pub fn process_state(session: &Session) -> ProcessObservation {
     }
 }
 
-/// Its backend, when nobody asks it. A pane of which nobody here knows how to ask is nothing to look at.
+/// The backend's state when it was not queried. A pane that this host cannot query counts as not recorded.
 #[must_use]
 pub fn unprobed_backend(session: &Session) -> BackendObservation {
     let is_tmux_pane = session.pane.is_some() && session.backend.as_deref() == Some(tmux_panes::BACKEND);

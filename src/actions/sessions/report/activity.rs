@@ -1,4 +1,4 @@
-//! What a session does, as somebody reports it, inside a change.
+//! The activity of a session, written within a transaction.
 
 use anyhow::Result;
 
@@ -14,8 +14,8 @@ use crate::{
     store::{WriteTx, tasks},
 };
 
-/// Notes a sign of life of a session, and what it does: what was starting or stale runs, its leases are renewed. The same
-/// activity without words keeps the words that are known; one that is being stopped stays so.
+/// Records a heartbeat with an activity: a starting or stale session becomes running, and its leases are renewed. The same
+/// activity without a text keeps the recorded text. A session that is being stopped keeps its activity.
 ///
 /// # Errors
 /// `session_final`; as the store fails.
@@ -40,9 +40,8 @@ pub fn set_activity(
     Ok(Session { version: after.version + 1, ..after })
 }
 
-/// What a session does, as `source` reports it of it: a sign of life, and an event when something is new. It also shows that
-/// what was typed into it arrived. Answers with the session as it stands then. The same activity without words keeps the
-/// words that are known; one that is being stopped stays so.
+/// Records an activity that `source` reports, as [`set_activity`] does, with an event when something is new. The report also
+/// proves that text typed into the session arrived. Returns the session as it is then.
 ///
 /// # Errors
 /// `session_final`; as the store fails.
@@ -54,11 +53,11 @@ pub fn report_activity(
     source: &str,
 ) -> Result<Session> {
     prompt::confirm_typed(tx, session)?;
-    // Something else may have been written about it in this very transaction.
+    // The session may have been written earlier in this transaction.
     set_activity(tx, &lookup::session(tx, &session.id)?, activity, waiting_for, source)
 }
 
-/// Records what is new besides the sign itself; says whether there was something.
+/// Records an event when activity, its text or the context usage has changed. Returns whether one was recorded.
 ///
 /// # Errors
 /// As the store fails.

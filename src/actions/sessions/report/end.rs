@@ -16,10 +16,10 @@ use crate::{
     wire::SessionView,
 };
 
-/// How it ended, as far as the caller knows.
+/// The end of a session, as far as the caller knows it.
 #[derive(Debug, Clone, Default)]
 pub struct EndRequest {
-    /// ended or failed; by default what the exit code says.
+    /// ended or failed; by default the exit code decides.
     pub status: Option<SessionStatus>,
     /// The program's exit code.
     pub exit_code: Option<i64>,
@@ -27,10 +27,10 @@ pub struct EndRequest {
     pub reason: Option<String>,
 }
 
-/// starting, running, stale → ended, failed. One that has come to that end already stays as it is.
+/// Moves a starting, running or stale session to ended or failed. A session with that status already stays unchanged.
 ///
 /// # Errors
-/// `not_found`; `session_final` when it came to the other end.
+/// `not_found`; `session_final` when it has the other final status.
 pub fn end(app: &App, id: &SessionId, end: &EndRequest) -> Result<Answer> {
     if let Some(reason) = &end.reason {
         text_limits::check_line("reason", reason)?;

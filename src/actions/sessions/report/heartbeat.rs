@@ -1,4 +1,4 @@
-//! A sign of life, with what else is known.
+//! Heartbeats of a session.
 
 use anyhow::Result;
 
@@ -22,27 +22,27 @@ use crate::{
     wire::SessionView,
 };
 
-/// What a heartbeat tells.
+/// The content of a heartbeat.
 #[derive(Debug, Clone, Default)]
 pub struct Heartbeat {
-    /// What the session does.
+    /// The session's activity.
     pub activity: Option<Activity>,
-    /// What it waits for, when it requires action.
+    /// The text of the pending question, when the session requires action.
     pub waiting_for: Option<String>,
     /// How full its context is, 0 to 1.
     pub context_usage: Option<f64>,
-    /// The run that it is of.
+    /// The session run that sends it.
     pub run_id: Option<String>,
 }
 
-/// Notes a sign of life: a session that was starting or stale runs; the leases of the tasks it holds are renewed. One
-/// that changes nothing else is no event.
+/// Records a heartbeat: a starting or stale session becomes running, and the leases of its claims are renewed. A heartbeat
+/// that changes nothing else records no event.
 ///
 /// # Errors
-/// `not_found`, `session_final`, `session_mismatch` for another run's, `usage`.
+/// `not_found`, `session_final`, `session_mismatch` for another session run, `usage`.
 pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> {
-    if let Some(words) = &beat.waiting_for {
-        text_limits::check_line("waiting-for", words)?;
+    if let Some(text) = &beat.waiting_for {
+        text_limits::check_line("waiting-for", text)?;
     }
     let own = app.actor.session.as_ref() == Some(id);
     let change = |tx: &WriteTx<'_>| {
@@ -78,7 +78,7 @@ pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> 
             answer
         })
     };
-    // Its own heartbeat is the sign; another's is one more.
+    // A session's own heartbeat touches the acting session already.
     let answer = if own { app.mutate_unattributed(change)? } else { app.mutate(change)? };
     Ok(prompt::deliver_when_idle(app, beat.activity, answer))
 }

@@ -27,13 +27,13 @@ use crate::{
     wire::SidecarView,
 };
 
-/// How long until something that failed is tried again, when nothing changes before.
+/// The delay before a retry, when no change wakes the sidecar earlier.
 const RETRY_DELAY: Duration = Duration::from_secs(15);
 
 /// Why a sidecar ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EndReason {
-    /// It is final, or nobody sees it any more.
+    /// The session is final, or stale without a live process.
     SessionInactive(SessionStatus),
     AgentExited,
     Superseded,
@@ -59,26 +59,26 @@ struct Sidecar<'a> {
     turns: usize,
 }
 
-/// Runs beside a session until it ends. `tell` hears what goes wrong on the way; it is tried again.
+/// Runs beside a session until it ends. `warn` receives errors that are retried.
 ///
 /// # Errors
-/// `not_found`, `session_final`, `usage` for a record that cannot be read; `untrusted`; as the store fails.
-pub fn run(app: &App, wish: &SidecarOptions, tell: &mut dyn FnMut(&str)) -> Result<Answer> {
-    // What it does is not the session's doing.
-    let own = Actor { name: format!("sidecar:{}", wish.session), session: None, run_id: None, ..app.actor.clone() };
+/// `not_found`, `session_final`, `usage` for an unreadable transcript; `untrusted`; as the store fails.
+pub fn run(app: &App, options: &SidecarOptions, warn: &mut dyn FnMut(&str)) -> Result<Answer> {
+    // The sidecar acts under its own name: its writes are no heartbeat of the session.
+    let own = Actor { name: format!("sidecar:{}", options.session), session: None, run_id: None, ..app.actor.clone() };
     let app = &app.with_actor(own, None);
-    let session = app.read(|tx| lookup::session(tx, &wish.session))?;
+    let session = app.read(|tx| lookup::session(tx, &options.session))?;
     if session.status.is_final() {
         return Err(Refusal::SessionFinal { session: session.id, status: session.status }.into());
     }
-    let record = TranscriptTail::find(app, wish, &session)?;
-    // Before the first look, so that nothing falls between look and wait; and before it listens, because from then on all
-    // others leave the session to it.
+    let record = TranscriptTail::find(app, options, &session)?;
+    // Bound before the first poll, so that no change is missed between poll and wait; and before the listener, because from
+    // then on the other delivery channels leave the session to this sidecar.
     let waiter = app.waiter("sidecar")?;
     let listener = listener::listen(app, &session.id, ListenerKind::Sidecar)?;
     let mut sidecar =
-        Sidecar { app, options: wish, waiter, listener, agent: AgentProcess::default(), transcript: record, turns: 0 };
-    let end = sidecar.run_loop(tell)?;
+        Sidecar { app, options, waiter, listener, agent: AgentProcess::default(), transcript: record, turns: 0 };
+    let end = sidecar.run_loop(warn)?;
     let Sidecar { listener, turns, .. } = sidecar;
     drop(listener);
     let view = SidecarView { session_id: session.id.to_string(), reason: end.reason(), turns };
@@ -86,11 +86,11 @@ pub fn run(app: &App, wish: &SidecarOptions, tell: &mut dyn FnMut(&str)) -> Resu
 }
 
 impl Sidecar<'_> {
-    fn run_loop(&mut self, tell: &mut dyn FnMut(&str)) -> Result<EndReason> {
+    fn run_loop(&mut self, warn: &mut dyn FnMut(&str)) -> Result<EndReason> {
         let mut watch = FileWatch::new();
-        let mut said = String::new();
+        let mut last_warning = String::new();
         loop {
-            // What comes from here on wakes again.
+            // Changes from here on wake the next wait.
             self.waiter.drain().map_err(errors::internal)?;
             if let Some(record) = &self.transcript {
                 record.watch(&mut watch);
@@ -98,15 +98,15 @@ impl Sidecar<'_> {
             let limit = match self.poll() {
                 Ok(Some(end)) => return Ok(end),
                 Ok(None) => {
-                    said.clear();
+                    last_warning.clear();
                     self.next_offer_expiry()?
                 }
                 Err(error) if is_permanent(&error) => return Err(error),
                 Err(error) => {
-                    let words = format!("{error:#}; retrying");
-                    if words != said {
-                        tell(&words);
-                        said = words;
+                    let message = format!("{error:#}; retrying");
+                    if message != last_warning {
+                        warn(&message);
+                        last_warning = message;
                     }
                     Some(RETRY_DELAY)
                 }
@@ -117,7 +117,7 @@ impl Sidecar<'_> {
         }
     }
 
-    /// One look at everything, and what follows from it.
+    /// Checks session, agent and transcript once, and types queued messages.
     fn poll(&mut self) -> Result<Option<EndReason>> {
         if self.listener.is_superseded() {
             return Ok(Some(EndReason::Superseded));
@@ -141,7 +141,7 @@ impl Sidecar<'_> {
         if let Some(record) = &mut self.transcript {
             self.turns += record.read_new(self.app, self.options, &session)?;
         }
-        // What the record says of it is known now.
+        // The transcript may have changed the activity.
         if self.session()?.activity != Activity::Unknown || self.options.when_unknown {
             prompt::type_pending(self.app, &self.options.session)?;
         }
@@ -152,18 +152,18 @@ impl Sidecar<'_> {
         self.app.read(|tx| lookup::session(tx, &self.options.session))
     }
 
-    /// How long until something that somebody else holds comes free; nobody is woken by that.
+    /// The time until the next offer of another channel expires. An expiry wakes no waiter.
     fn next_offer_expiry(&self) -> Result<Option<Duration>> {
         let now = self.app.env.now();
         let to = Recipient::Session(self.options.session.clone());
-        let unsettled = self.app.read(|tx| Ok(messages::open_for(tx, &to)?))?;
-        let held = unsettled.iter().filter(|message| message.is_offered(now) && !message.is_typed());
-        let first = held.filter_map(|message| message.offered_until).min();
+        let open = self.app.read(|tx| Ok(messages::open_for(tx, &to)?))?;
+        let offered = open.iter().filter(|message| message.is_offered(now) && !message.is_typed());
+        let first = offered.filter_map(|message| message.offered_until).min();
         Ok(first.map(|until| until.since(now) + Duration::from_millis(1)))
     }
 }
 
-/// Whether trying again would only say the same.
+/// Whether a retry would fail the same way.
 fn is_permanent(error: &anyhow::Error) -> bool {
     matches!(
         error.downcast_ref(),

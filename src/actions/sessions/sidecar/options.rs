@@ -7,22 +7,22 @@ use std::{
 
 use crate::domain::{SessionId, id::Label, usage::TranscriptSlice};
 
-/// Reads a provider's own record of a session from an offset on. Only the door knows one provider from another.
+/// Reads a provider's transcript from an offset on. The entry point passes it in, because only that knows the providers.
 pub type ReadTranscript = fn(provider: &str, record: &Path, offset: u64) -> io::Result<TranscriptSlice>;
 
-/// What a sidecar is to do.
+/// The options of a sidecar.
 #[derive(Debug)]
 pub struct SidecarOptions {
-    /// The session whose companion it is.
+    /// The sidecar's session.
     pub session: SessionId,
-    /// The provider's own record; `None`: what the session's reports or its row name.
+    /// The provider's transcript; `None`: the path in the session's reports or its row.
     pub transcript: Option<PathBuf>,
-    /// Whose record it is; `None`: the session's provider's.
+    /// The transcript's provider; `None`: the session's provider.
     pub provider: Option<Label>,
-    /// Type also while nobody says what the agent does. Unknown is not idle: it may be in the middle of a question.
+    /// Type also while the activity is unknown. Unknown is not idle: the agent may be asking a question.
     pub when_unknown: bool,
-    /// The providers whose records can be read.
+    /// The providers whose transcripts can be read.
     pub providers: &'static [&'static str],
-    /// How they are read.
+    /// The function that reads transcripts.
     pub read_transcript: ReadTranscript,
 }
