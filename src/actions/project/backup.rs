@@ -68,11 +68,13 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
     match recover::mark_all_lost(app, "the store was restored from a backup while it ran") {
         Ok(0) => {}
         Ok(lost) => {
-            let note =
-                format!("{lost} job(s) that were active in the backup are marked lost; none is started again");
+            let note = format!("{lost} job(s) that were active in the backup are marked lost; none is started again");
             answer = answer.note(note);
         }
-        Err(error) => answer = answer.note(format!("warning: jobs that were active in the backup were not marked lost: {error:#}")),
+        Err(error) => {
+            answer =
+                answer.note(format!("warning: jobs that were active in the backup were not marked lost: {error:#}"))
+        }
     }
     Ok(answer.note(format!("claims now have epoch {}; older epochs are invalid", done.epoch)))
 }

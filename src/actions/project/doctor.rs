@@ -106,8 +106,10 @@ fn find_cycle(edges: &[(String, String)]) -> Option<Vec<String>> {
 /// Findings of the files around the store.
 fn check_files(app: &App, findings: &mut Vec<Finding>) {
     for (path, mode, expected) in insecure_modes(app) {
-        let message =
-            format!("{} has mode {mode:04o}; expected {expected:04o} (accessible to other users)", display_path(app, &path));
+        let message = format!(
+            "{} has mode {mode:04o}; expected {expected:04o} (accessible to other users)",
+            display_path(app, &path)
+        );
         findings.push(Finding::new("mode_open", Severity::Error, message).with_fix(FIX_COMMAND));
     }
     for path in stray_files(app, false) {
@@ -143,7 +145,8 @@ fn insecure_modes(app: &App) -> Vec<(PathBuf, u32, u32)> {
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
         let expected = if metadata.is_dir() { 0o700 } else { 0o600 };
         // A directory inside the state directory is protected by the mode of that.
-        let is_checked = metadata.is_file() || (metadata.is_dir() && (path == *state || path == app.project.runtime_dir()));
+        let is_checked =
+            metadata.is_file() || (metadata.is_dir() && (path == *state || path == app.project.runtime_dir()));
         if is_checked && metadata.mode() & 0o077 != 0 {
             found.push((path, metadata.mode() & 0o7777, expected));
         }
@@ -227,6 +230,8 @@ fn fix_store(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
         }
         Ok(found)
     })?;
-    findings.extend(repaired.into_iter().map(|inconsistency| Finding::new("repaired", Severity::Note, inconsistency.message)));
+    findings.extend(
+        repaired.into_iter().map(|inconsistency| Finding::new("repaired", Severity::Note, inconsistency.message)),
+    );
     Ok(())
 }

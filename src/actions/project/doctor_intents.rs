@@ -42,9 +42,8 @@ fn intent_finding(message: String, fix: String) -> Finding {
 
 fn lane_finding(tx: &ReadTx<'_>, lane: &LaneName, open: &requests::OpenIntent) -> Result<Finding> {
     let since = open.since;
-    let message = format!(
-        "the creation of a branch and a worktree for lane {lane} started at {since} and was never completed"
-    );
+    let message =
+        format!("the creation of a branch and a worktree for lane {lane} started at {since} and was never completed");
     Ok(match (lanes::find(tx, lane)?, worktree::parse_plan(&open.fingerprint)) {
         // The lane was added without them meanwhile.
         (Some(_), Ok(plan)) => {

@@ -100,11 +100,14 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
             view.fact("holder", message, format!("session {}", session.id), Some(session.last_seen()));
         }
     }
-    for past_claim in
-        claims::history(tx, &task.id)?.into_iter().filter(|past_claim| past_claim.ended.is_some()).take(MAX_FORMER_CLAIMANTS)
+    for past_claim in claims::history(tx, &task.id)?
+        .into_iter()
+        .filter(|past_claim| past_claim.ended.is_some())
+        .take(MAX_FORMER_CLAIMANTS)
     {
         if let Some((until, how)) = past_claim.ended {
-            let message = format!("was claimed by {}, epoch {}, until {until}: {how}", past_claim.claimant, past_claim.epoch);
+            let message =
+                format!("was claimed by {}, epoch {}, until {until}: {how}", past_claim.claimant, past_claim.epoch);
             view.fact("was_held", message, format!("claim {}", past_claim.epoch), Some(past_claim.claimed_at));
         }
     }
@@ -146,7 +149,8 @@ pub fn session(app: &App, id: &SessionId) -> Result<ExplainView> {
         }
         view.fact("last_sign", "last heartbeat", "session", Some(session.last_seen()));
         if session.activity != Activity::Unknown {
-            let waiting_for = session.waiting_for.as_ref().map(|text| format!(", waiting for: {text}")).unwrap_or_default();
+            let waiting_for =
+                session.waiting_for.as_ref().map(|text| format!(", waiting for: {text}")).unwrap_or_default();
             let last = if session.status == SessionStatus::Running { "" } else { " (last report)" };
             let from = session.activity_source.clone().unwrap_or_else(|| "session".into());
             view.fact("activity", format!("{}{waiting_for}{last}", session.activity), from, session.activity_at);
@@ -194,7 +198,8 @@ fn location(session: &Session, view: &mut ExplainView) {
         let pane = session.pane.as_ref().map(|pane| format!(", pane {pane}")).unwrap_or_default();
         view.fact("place", format!("backend {backend}{socket}{pane}"), "session", None);
     }
-    let is_gone = session.host == host::identity() && matches!(facts::process_state(session), ProcessObservation::Gone(_));
+    let is_gone =
+        session.host == host::identity() && matches!(facts::process_state(session), ProcessObservation::Gone(_));
     for (verb, command) in suggestions::commands(session) {
         if verb != "attach" || !is_gone {
             view.fact("next", format!("{verb}: {command}"), "session", None);

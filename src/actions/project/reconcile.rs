@@ -53,7 +53,8 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     let found = app.read(|tx| Ok(sessions::live(tx)?))?;
     let verdicts = assess_all(app, &found, now);
     let mut assessed: Vec<Assessment> = found.into_iter().zip(verdicts).collect();
-    let is_suppressed = liveness::suppress_mass_stale(assessed.iter_mut().map(|(session, verdict)| (&*session, verdict)));
+    let is_suppressed =
+        liveness::suppress_mass_stale(assessed.iter_mut().map(|(session, verdict)| (&*session, verdict)));
     let changes = |(session, verdict): &Assessment| {
         liveness::should_mark_stale(session, verdict) || should_revive(session, verdict)
     };

@@ -38,8 +38,10 @@ impl RunningSession {
         }
         let adapter = adapter_endpoint::adapter(app, &session)?;
         if adapter_endpoint::belongs_to_other(&adapter, &session) {
-            let why =
-                format!("the backend's session {} belongs to another session run", adapter_endpoint::backend_name(&session));
+            let why = format!(
+                "the backend's session {} belongs to another session run",
+                adapter_endpoint::backend_name(&session)
+            );
             return Err(Refusal::SessionMismatch { why }.into());
         }
         if adapter.is_running(adapter_endpoint::backend_name(&session)) == Tristate::No {

@@ -44,13 +44,16 @@ pub(crate) fn resolve_previous(app: &App, answer: Answer) -> Result<Answer> {
     })?;
     match session.status {
         SessionStatus::Stale if !ran => {
-            let why =
-                format!("the launch of {id} was interrupted and never confirmed; launch again without this --request-id");
+            let why = format!(
+                "the launch of {id} was interrupted and never confirmed; launch again without this --request-id"
+            );
             Err(AdapterError::PreviousFailed { why, retryable: false }.into())
         }
         SessionStatus::Running | SessionStatus::Stale | SessionStatus::Ended => launch_answer(&session, Vec::new()),
         SessionStatus::Starting => {
-            let why = format!("the launch of {id} is in progress or was interrupted; to resolve it: fairway session reconcile");
+            let why = format!(
+                "the launch of {id} is in progress or was interrupted; to resolve it: fairway session reconcile"
+            );
             Err(AdapterError::PreviousFailed { why, retryable: true }.into())
         }
         SessionStatus::Failed => {

@@ -208,8 +208,8 @@ fn path_text(what: &'static str, path: &Path) -> Result<String, Refusal> {
 
 fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
     let is_first = |character: char| character.is_ascii_alphabetic() || character == '_';
-    let is_name =
-        name.starts_with(is_first) && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
+    let is_name = name.starts_with(is_first)
+        && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
     let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
     if !is_name {
         return Err(Refusal::Usage { why: format!("'{shown}' is not a valid variable name") });
@@ -278,7 +278,9 @@ fn transcript(app: &App, request: &LaunchRequest, id: &SessionId) -> Result<Path
     let invalid = |why: String| Refusal::Invalid { what: "transcript", why };
     match fs::symlink_metadata(&path) {
         Ok(found) if !found.is_file() => return Err(invalid(format!("{} is not a file", path.display()))),
-        Ok(found) if found.uid() != user::uid() => return Err(invalid(format!("{} belongs to another user", path.display()))),
+        Ok(found) if found.uid() != user::uid() => {
+            return Err(invalid(format!("{} belongs to another user", path.display())));
+        }
         Ok(_) if files::is_writable(&path) => return Ok(path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let dir = path.ancestors().skip(1).find(|dir| dir.exists());

@@ -43,7 +43,12 @@ pub struct PreparedProgram {
 }
 
 /// The requested program, else the configured one, else the program named like the provider.
-pub(crate) fn choose(app: &App, requested: Option<&CommandSpec>, configured: Option<&str>, provider: &Label) -> Program {
+pub(crate) fn choose(
+    app: &App,
+    requested: Option<&CommandSpec>,
+    configured: Option<&str>,
+    provider: &Label,
+) -> Program {
     let exact = |argv: Vec<String>| Program { shell_text: shell_words::join(&argv), argv: Some(argv) };
     match (requested, configured) {
         (Some(CommandSpec::Argv(argv)), _) => exact(argv.clone()),

@@ -63,8 +63,7 @@ fn add_stale_checkpoint(tx: &WriteTx<'_>, session: &Session, why: &str) -> Resul
     if is_recorded {
         return Ok(());
     }
-    let summary: String =
-        format!("session {} is stale: {why}", session.id).chars().take(MAX_LINE_BYTES / 4).collect();
+    let summary: String = format!("session {} is stale: {why}", session.id).chars().take(MAX_LINE_BYTES / 4).collect();
     let draft = CheckpointFields {
         task: id.clone(),
         session: Some(session.id.clone()),

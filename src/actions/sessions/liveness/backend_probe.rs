@@ -77,8 +77,7 @@ impl BackendProber {
             return BackendObservation::Unknown("its launch may still be in progress".to_owned());
         }
         let key = (session.backend.clone(), script.clone(), state.clone(), session.socket.clone());
-        let endpoint = match self.endpoints.entry(key).or_insert_with(|| Endpoint::open(app, session, script, state))
-        {
+        let endpoint = match self.endpoints.entry(key).or_insert_with(|| Endpoint::open(app, session, script, state)) {
             Ok(endpoint) => endpoint,
             Err(why) => return BackendObservation::Unknown(why.clone()),
         };
@@ -166,7 +165,9 @@ fn verify_run(adapter: &Adapter, session: &Session, process: &ProcessObservation
     match adapter.matches_session_run(name, &session.run_id) {
         Some(true) => BackendObservation::Alive,
         Some(false) => BackendObservation::Gone(format!("{name} in its backend belongs to another session run")),
-        None => BackendObservation::Unknown(format!("its backend reports that {name} is running, but not for which session run")),
+        None => BackendObservation::Unknown(format!(
+            "its backend reports that {name} is running, but not for which session run"
+        )),
     }
 }
 

@@ -77,9 +77,9 @@ pub fn process_state(session: &Session) -> ProcessObservation {
     }
     match process::stat(pid) {
         Ok(None) => gone(),
-        Ok(Some(_)) => {
-            ProcessObservation::Unknown(format!("process {pid} exists, but the start time of the session's process is not recorded"))
-        }
+        Ok(Some(_)) => ProcessObservation::Unknown(format!(
+            "process {pid} exists, but the start time of the session's process is not recorded"
+        )),
         Err(error) => ProcessObservation::Unknown(error.to_string()),
     }
 }

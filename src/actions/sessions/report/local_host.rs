@@ -18,6 +18,11 @@ pub(in crate::actions) struct LocalHost {
 impl LocalHost {
     /// Reads host and boot id. `process` is the session's root process.
     pub(in crate::actions) fn read(process: Option<ProcessKey>) -> Self {
-        Self { host: host::identity(), boot_id: Some(host::boot_id()).filter(|id| !id.is_empty()), process, server: None }
+        Self {
+            host: host::identity(),
+            boot_id: Some(host::boot_id()).filter(|id| !id.is_empty()),
+            process,
+            server: None,
+        }
     }
 }

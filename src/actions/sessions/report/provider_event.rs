@@ -181,13 +181,7 @@ struct EventPlan {
     summary: String,
 }
 
-fn plan(
-    app: &App,
-    tx: &ReadTx<'_>,
-    reported: &ProviderReport,
-    local: &LocalHost,
-    now: Timestamp,
-) -> Result<EventPlan> {
+fn plan(app: &App, tx: &ReadTx<'_>, reported: &ProviderReport, local: &LocalHost, now: Timestamp) -> Result<EventPlan> {
     let patch = &reported.patch;
     upsert::check_references(tx, patch)?;
     let found = resolve(app, tx, patch, reported.state)?;

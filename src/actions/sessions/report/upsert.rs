@@ -145,7 +145,10 @@ pub(in crate::actions) fn validate(patch: &SessionPatch) -> Result<(), Refusal> 
         }
     }
     if patch.status.is_some_and(SessionStatus::is_final) {
-        return Err(Refusal::invalid("status", "must be starting, running or stale; to end a session: fairway session end"));
+        return Err(Refusal::invalid(
+            "status",
+            "must be starting, running or stale; to end a session: fairway session end",
+        ));
     }
     Ok(())
 }
@@ -272,13 +275,7 @@ pub(in crate::actions) fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<
     Ok(())
 }
 
-fn update(
-    app: &App,
-    tx: &WriteTx<'_>,
-    patch: &SessionPatch,
-    session: &Session,
-    local: &LocalHost,
-) -> Result<Answer> {
+fn update(app: &App, tx: &WriteTx<'_>, patch: &SessionPatch, session: &Session, local: &LocalHost) -> Result<Answer> {
     let id = &session.id;
     session.check_open()?;
     let is_own = app.actor.session.as_ref() == Some(id);
@@ -396,7 +393,8 @@ pub(in crate::actions) fn check_external_id_unused(tx: &ReadTx<'_>, session: &Se
     let (Some(provider), Some(external)) = (&session.provider, &session.external_session_id) else { return Ok(()) };
     match sessions::by_external(tx, provider, external)? {
         Some(other) if other.id != session.id => {
-            let why = format!("{provider} session '{external}' is registered as {}, which is {}", other.id, other.status);
+            let why =
+                format!("{provider} session '{external}' is registered as {}, which is {}", other.id, other.status);
             Err(Refusal::SessionMismatch { why }.into())
         }
         _ => Ok(()),
