@@ -72,8 +72,8 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
             answer = answer.note(note);
         }
         Err(error) => {
-            answer =
-                answer.note(format!("warning: jobs that were active in the backup were not marked lost: {error:#}"))
+            let note = format!("warning: jobs that were active in the backup were not marked lost: {error:#}");
+            answer = answer.note(note);
         }
     }
     Ok(answer.note(format!("claims now have epoch {}; older epochs are invalid", done.epoch)))

@@ -8,7 +8,7 @@ use crate::{
     store::{ReadTx, sessions},
 };
 
-/// A new id, `<role>-<provider>-<5 letters>`, that no session has or had. Role and provider are cut where they are too
+/// A new id, `<role>-<provider>-<5 random characters>`, that no session has or had. Role and provider are cut where they are too
 /// long.
 ///
 /// # Errors

@@ -182,7 +182,7 @@ fn complete_fields(
         after.pid = Some(i64::from(process.pid));
         after.pid_started = i64::try_from(process.started).ok();
         after.host.clone_from(&local.host);
-        after.boot_id = local.boot_id.clone();
+        after.boot_id.clone_from(&local.boot_id);
     }
     let fields = upsert::changed_fields(&session, &after);
     if fields.is_empty() {

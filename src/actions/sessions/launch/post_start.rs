@@ -63,13 +63,13 @@ impl<'a> PostStart<'a> {
             }
             LaunchOutcome::Running(..) if self.capabilities().waits_until_ready() => return Readiness::Ready,
             LaunchOutcome::Running(_, root) => root.as_ref(),
-            // Nobody could tell whether it is ready either.
+            // A backend that does not know whether the program runs cannot report its readiness.
             LaunchOutcome::Unknown(..) => return Readiness::Ready,
             LaunchOutcome::Ended => return Readiness::Exited,
         };
         let name = self.plan.session.id.as_str();
         let mut start = self.plan.start.clone();
-        let cannot = |asked: Option<AdapterError>| matches!(asked, Some(AdapterError::Unsupported { .. }));
+        let cannot = |error: Option<AdapterError>| matches!(error, Some(AdapterError::Unsupported { .. }));
         if let Some(names) = &start.process_names
             && cannot(self.adapter.process_alive(name, names).err())
         {

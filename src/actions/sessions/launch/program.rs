@@ -73,9 +73,9 @@ pub(crate) fn check(
     notes: &mut Vec<String>,
 ) -> Result<(), Refusal> {
     let Program { shell_text: text, argv } = chosen;
-    let word = match (argv, leading_word(text)) {
+    let name = match (argv, leading_word(text)) {
         (Some(argv), _) => argv.first().cloned().unwrap_or_default(),
-        (None, LeadingWord::Program(word)) => word,
+        (None, LeadingWord::Program(name)) => name,
         (None, LeadingWord::Unresolved) => {
             if text.trim().is_empty() || text.contains('\0') {
                 return Err(Refusal::invalid("command", "must not be empty or contain a NUL byte"));
@@ -84,14 +84,14 @@ pub(crate) fn check(
             return Ok(());
         }
     };
-    if argv.iter().flatten().any(|word| word.contains('\0')) {
+    if argv.iter().flatten().any(|name| name.contains('\0')) {
         return Err(Refusal::invalid("command", "must not contain a NUL byte"));
     }
     let own = env.get(vars::PATH).map(OsString::from);
     let path = own.as_deref().or_else(|| app.env.var_os(vars::PATH).map(OsString::as_os_str));
-    match executable::find(&word, path, worktree) {
+    match executable::find(&name, path, worktree) {
         Some(_) => Ok(()),
-        None => Err(Refusal::not_found("program", word)),
+        None => Err(Refusal::not_found("program", name)),
     }
 }
 

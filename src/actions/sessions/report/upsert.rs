@@ -377,7 +377,7 @@ pub(in crate::actions) fn apply_patch(
     if local.process.is_some() || patch.pane.is_some() || patch.socket.is_some() {
         // A reported process or pane belongs to this host and this boot.
         after.host.clone_from(&local.host);
-        after.boot_id = local.boot_id.clone();
+        after.boot_id.clone_from(&local.boot_id);
         if local.process.is_none() && (&session.host, &session.boot_id) != (&after.host, &after.boot_id) {
             (after.pid, after.pid_started) = (None, None);
         }
