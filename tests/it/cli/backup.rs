@@ -42,7 +42,7 @@ fn a_store_is_backed_up_and_restored() {
     error: [world]/project/.fairway/fairway.db belongs to the store itself
     [exit 2]
     $ fairway backup ..
-    error: .. is a folder: name a file
+    error: .. is a directory, not a file
     [exit 2]
     $ fairway task add 'after the backup'
     added T-2

@@ -27,7 +27,7 @@ fn a_project_is_made_once() {
     $ fairway task list
     no tasks
     $ fairway init --root nowhere
-    error: root [world]/project/nowhere is not a folder
+    error: root [world]/project/nowhere is not a directory
     [exit 2]
     ");
     insta::assert_snapshot!(fs::read_to_string(world.root().join(".fairway.toml")).unwrap(), @r#"
