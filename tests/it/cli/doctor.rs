@@ -46,7 +46,7 @@ fn a_healthy_project_is_told_so_and_nothing_is_touched() {
     $ fairway doctor
     SEVERITY  CODE       FIX  MESSAGE
     note      store      -    2 task(s), schema 4, SQLite [version]
-    note      same_user  -    agents that run as this user can read the store and everything beside it; another user or a container keeps them apart
+    note      same_user  -    agents that run as this user can read the store and the files beside it; to isolate them, run them as another user or in a container
     $ fairway doctor --quiet
     store
     same_user
@@ -77,7 +77,7 @@ fn what_follows_from_the_rest_is_found_and_mended() {
     error     claim_left       fairway doctor --fix  the history of T-1 has a claim of [user] under epoch 1 that goes on, but nobody holds it so
     error     claim_left       fairway doctor --fix  the history of T-2 has a claim of nobody under epoch 3 that goes on, but nobody holds it so
     note      store            -                     2 task(s), schema 4, SQLite [version]
-    note      same_user        -                     agents that run as this user can read the store and everything beside it; another user or a container keeps them apart
+    note      same_user        -                     agents that run as this user can read the store and the files beside it; to isolate them, run them as another user or in a container
     [exit 1]
     $ fairway doctor --fix
     SEVERITY  CODE       FIX  MESSAGE
@@ -87,11 +87,11 @@ fn what_follows_from_the_rest_is_found_and_mended() {
     note      repaired   -    the history of T-1 has a claim of [user] under epoch 1 that goes on, but nobody holds it so
     note      repaired   -    the history of T-2 has a claim of nobody under epoch 3 that goes on, but nobody holds it so
     note      store      -    2 task(s), schema 4, SQLite [version]
-    note      same_user  -    agents that run as this user can read the store and everything beside it; another user or a container keeps them apart
+    note      same_user  -    agents that run as this user can read the store and the files beside it; to isolate them, run them as another user or in a container
     $ fairway doctor
     SEVERITY  CODE       FIX  MESSAGE
     note      store      -    2 task(s), schema 4, SQLite [version]
-    note      same_user  -    agents that run as this user can read the store and everything beside it; another user or a container keeps them apart
+    note      same_user  -    agents that run as this user can read the store and the files beside it; to isolate them, run them as another user or in a container
     ");
     // The repair is in the log, and the tasks go on: no old epoch is valid.
     let events = world.run(["events"]).exits(0).stdout;
