@@ -1,4 +1,4 @@
-//! Copies of the store: out, and back.
+//! Backup of the store, and its restore.
 
 use std::{fs, path::Path};
 
@@ -11,14 +11,14 @@ use crate::{
     store::{backup, sibling_path},
 };
 
-/// Writes the store to a file, whole and checked. `force` replaces one that is there.
+/// Writes a checked backup of the store to a file. `force` replaces an existing file.
 ///
 /// # Errors
 /// `exists`; `not_found` while there is no store, or no directory for the file; `invalid_value`; `usage` for the store itself.
 pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
     let target = app.env.cwd.join(file);
     if target.file_name().is_none() || target.is_dir() {
-        return Err(Refusal::Usage { why: format!("{} is a directory: name a file", file.display()) }.into());
+        return Err(Refusal::Usage { why: format!("{} is a directory, not a file", file.display()) }.into());
     }
     path_limits::check_path("the file", &target)?;
     if let Some(dir) = target.parent().filter(|dir| !dir.is_dir()) {
@@ -29,12 +29,12 @@ pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
     if store.path().is_none() {
         return Err(Refusal::not_found("store", app.project.store.display().to_string()).into());
     }
-    // A link counts as something that is there, wherever it leads.
+    // A symbolic link counts as an existing file, wherever it points.
     if !force && fs::symlink_metadata(&target).is_ok() {
         return Err(Refusal::AlreadyExists { noun: "file", id: target.display().to_string() }.into());
     }
     if sibling_path(&target, "-wal").exists() {
-        let by = "a log (-wal) lies beside it".into();
+        let by = "its log (-wal) exists".into();
         return Err(Refusal::InUse { noun: "file", id: target.display().to_string(), by }.into());
     }
     let done = backup::back_up(store, &target, force)?;
@@ -43,10 +43,10 @@ pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
     Answer::new(&document, target.display(), line)
 }
 
-/// Puts a backup in the place of the store; what was there is kept beside.
+/// Replaces the store with a backup; the previous store is kept beside it.
 ///
 /// # Errors
-/// `not_found`; what is wrong with the backup.
+/// `not_found`; the errors of a damaged backup.
 pub fn restore(app: &App, file: &Path) -> Result<Answer> {
     let source = app.env.cwd.join(file);
     if !source.exists() {
@@ -59,25 +59,27 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
         "file": source, "store": project.store, "kept": done.kept, "tasks": done.tasks, "epoch": done.epoch,
     });
     let kept = match &done.kept {
-        Some(kept) => format!("; what was there is kept as {}", kept.display()),
+        Some(kept) => format!("; the previous store is kept as {}", kept.display()),
         None => String::new(),
     };
     let line = format!("restored {} task(s) from {}{kept}", done.tasks, file.display());
     let mut answer = Answer::new(&document, project.store.display(), line)?;
-    // What the backup knows of may have run on since: nothing of it is begun again. What is still looked after goes on.
+    // Active jobs of the backup may have ended since, so none is started again. Jobs with a live supervisor continue.
     match recover::mark_all_lost(app, "the store was restored from a backup while it ran") {
         Ok(0) => {}
-        Ok(settled) => {
-            let told =
-                format!("{settled} background run(s) that went on in the backup are settled; none is begun again");
-            answer = answer.note(told);
+        Ok(lost) => {
+            let note = format!("{lost} job(s) that were active in the backup are marked lost; none is started again");
+            answer = answer.note(note);
         }
-        Err(error) => answer = answer.note(format!("warning: background runs were not settled: {error:#}")),
+        Err(error) => {
+            let note = format!("warning: jobs that were active in the backup were not marked lost: {error:#}");
+            answer = answer.note(note);
+        }
     }
-    Ok(answer.note(format!("every claim is under epoch {} now: older ones are not valid any more", done.epoch)))
+    Ok(answer.note(format!("claims now have epoch {}; older epochs are invalid", done.epoch)))
 }
 
-/// The store is no backup of itself, nor is anything that belongs to it.
+/// Refuses the store and its side files as a backup.
 fn check_not_store_file(app: &App, file: &Path) -> Result<()> {
     let store = &app.project.store;
     let Ok(real) = file.canonicalize() else { return Ok(()) };

@@ -1,25 +1,25 @@
-//! Looking at the configuration.
+//! Showing and checking the configuration.
 
 use toml::{Table, Value};
 
 use crate::actions::App;
 use crate::wire::{ConfigCheckView, SettingView};
 
-/// Every setting in force, in the order of the example file.
+/// Every effective setting, in the order of the example file.
 #[must_use]
 pub fn show(app: &App) -> Vec<SettingView> {
     let shown = app.layers.values_with_source().into_iter();
     shown
-        .map(|one| SettingView {
-            value: json(&one.value),
-            key: one.key,
-            written: one.value,
-            source: one.source.to_string(),
+        .map(|setting| SettingView {
+            value: json(&setting.value),
+            key: setting.key,
+            written: setting.value,
+            source: setting.source.to_string(),
         })
         .collect()
 }
 
-/// The files that an accepted configuration was read from.
+/// The files of a valid configuration.
 #[must_use]
 pub fn check(app: &App) -> ConfigCheckView {
     ConfigCheckView {

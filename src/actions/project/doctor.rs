@@ -1,4 +1,4 @@
-//! Looking a project over, and mending what follows from the rest.
+//! Checks of the store and its files, and their repair.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,10 @@ use std::{
 
 use anyhow::Result;
 
-use super::{doctor_intents, doctor_jobs};
+use super::{
+    doctor_intents, doctor_jobs,
+    findings::{FIX_COMMAND, display_path, io_error},
+};
 use crate::{
     actions::{App, core::errors},
     domain::{
@@ -19,18 +22,16 @@ use crate::{
         rules::cycle,
     },
     os::{disk, git::Git, lock::FileLock, process},
-    store::{ReadTx, StoreError, integrity, sibling_path, tasks},
+    store::{ReadTx, integrity, sibling_path, tasks},
 };
 
-pub(super) const FIX_COMMAND: &str = "fairway doctor --fix";
-
-/// Less room than this is worth a word, in bytes: a log and its shared memory want some of it.
+/// Free space below this gets a finding, in bytes. The write-ahead log and its shared memory need some of it.
 const LOW_DISK_BYTES: u64 = 64 << 20;
 
-/// Looks over the store and the files around it; with `fix` first mends what can be told from the rest.
+/// Checks the store and the files around it. With `fix`, first repairs what can be derived from the other data.
 ///
 /// # Errors
-/// Only when mending fails; what is wrong is a finding.
+/// Only when a repair fails; problems are findings.
 pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     if fix {
@@ -39,8 +40,8 @@ pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
         doctor_jobs::fix(app, &mut findings)?;
     }
     check_files(app, &mut findings);
-    let looked = app.read(|tx| check_store(app, tx, &mut findings));
-    if let Err(error) = looked {
+    let checked = app.read(|tx| check_store(app, tx, &mut findings));
+    if let Err(error) = checked {
         let failure = errors::classify(&error);
         let finding = Finding::new(failure.code, Severity::Error, failure.message);
         findings.push(match failure.hint.filter(|hint| !hint.starts_with("fairway doctor")) {
@@ -51,35 +52,35 @@ pub fn doctor(app: &App, fix: bool) -> Result<Vec<Finding>> {
     findings.push(Finding::new(
         "same_user",
         Severity::Note,
-        "agents that run as this user can read the store and everything beside it; another user or a container \
-         keeps them apart"
+        "agents that run as this user can read the store and the files beside it; to isolate them, run them as another \
+         user or in a container"
             .into(),
     ));
     findings.sort_by_key(|finding| Severity::ALL.iter().position(|severity| *severity == finding.severity));
     Ok(findings)
 }
 
-/// What the store itself tells.
+/// Findings of the store.
 fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Result<()> {
     let error = |code, message| Finding::new(code, Severity::Error, message);
     for fault in integrity::integrity_errors(tx)? {
         findings.push(error("store_damaged", fault).with_fix("fairway restore FILE"));
     }
-    for one in integrity::inconsistencies(tx)? {
-        findings.push(error(one.code, one.message).with_fix(FIX_COMMAND));
+    for inconsistency in integrity::inconsistencies(tx)? {
+        findings.push(error(inconsistency.code, inconsistency.message).with_fix(FIX_COMMAND));
     }
-    for (what, edges, fix) in [
+    for (label, edges, fix) in [
         ("dependencies", integrity::dependencies(tx)?, "fairway task dep rm"),
         ("parents", integrity::parents(tx)?, "fairway task edit --parent ''"),
     ] {
-        if let Some(circle) = find_cycle(&edges) {
-            findings.push(error("cycle", format!("{what} go in a circle: {}", circle.join(" → "))).with_fix(fix));
+        if let Some(cycle_ids) = find_cycle(&edges) {
+            findings.push(error("cycle", format!("{label} form a cycle: {}", cycle_ids.join(" → "))).with_fix(fix));
         }
     }
     for task in integrity::without_origin(tx)? {
-        findings.push(error("event_missing", format!("the log does not say where {task} came from")));
+        findings.push(error("event_missing", format!("the event log has no `task.added` event for {task}")));
     }
-    // Reading every row finds what no CHECK can: ids and words that this binary does not know.
+    // Reading every row finds ids and values that this binary does not know, which no CHECK finds.
     let read = tasks::for_each(tx, tasks::ListScope::ById, |_| Ok(true));
     if let Err(unreadable) = read {
         findings.push(error("store_unreadable", unreadable.to_string()));
@@ -92,7 +93,7 @@ fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Resul
     Ok(())
 }
 
-/// A circle among edges that are there already. Ids are texts here: a damaged store may hold any.
+/// A cycle among existing edges. Ids are plain text here, because a damaged store may contain any.
 fn find_cycle(edges: &[(String, String)]) -> Option<Vec<String>> {
     let mut next: BTreeMap<&String, Vec<String>> = BTreeMap::new();
     for (from, to) in edges {
@@ -102,37 +103,35 @@ fn find_cycle(edges: &[(String, String)]) -> Option<Vec<String>> {
     cycle::find(next.keys().copied(), branches).unwrap_or_default()
 }
 
-/// What the files around the store tell.
+/// Findings of the files around the store.
 fn check_files(app: &App, findings: &mut Vec<Finding>) {
-    for (path, mode, due) in insecure_modes(app) {
-        let message =
-            format!("{} has mode {mode:04o}, {due:04o} is due: others can look into it", display_path(app, &path));
+    for (path, mode, expected) in insecure_modes(app) {
+        let message = format!(
+            "{} has mode {mode:04o}; expected {expected:04o} (accessible to other users)",
+            display_path(app, &path)
+        );
         findings.push(Finding::new("mode_open", Severity::Error, message).with_fix(FIX_COMMAND));
     }
     for path in stray_files(app, false) {
-        let message = format!("{} was left by a process that is gone", display_path(app, &path));
+        let message = format!("{} was left behind by a process that no longer runs", display_path(app, &path));
         findings.push(Finding::new("leftover", Severity::Warning, message).with_fix(FIX_COMMAND));
     }
     for path in tracked_files(app) {
-        let message = format!("git tracks {path}: whoever clones the repository gets it, and brings it");
+        let message = format!("{path} is tracked by git; it must not be committed");
         let fix = format!("git rm --cached {path}");
         findings.push(Finding::new("store_tracked", Severity::Error, message).with_fix(fix));
     }
     let dir = app.project.store.parent().unwrap_or_else(|| Path::new("/"));
     match disk::free(dir) {
         Ok(free) if free < LOW_DISK_BYTES => {
-            let message = format!("{} MiB are free where the store is", free >> 20);
-            findings.push(Finding::new("disk_low", Severity::Warning, message).with_fix("make room on the disk"));
+            let message = format!("only {} MiB are free on the store's file system", free >> 20);
+            findings.push(Finding::new("disk_low", Severity::Warning, message).with_fix("free disk space"));
         }
         _ => {}
     }
 }
 
-pub(super) fn display_path(app: &App, path: &Path) -> String {
-    path.strip_prefix(&app.project.root).unwrap_or(path).display().to_string()
-}
-
-/// The state directory and the files in it, and the store's own: those that others may look into, with mode and due mode.
+/// The files of the state directory and of the store that other users can access, with their mode and the expected one.
 fn insecure_modes(app: &App) -> Vec<(PathBuf, u32, u32)> {
     let (state, store) = (&app.project.state, &app.project.store);
     let mut paths = vec![state.clone(), app.project.runtime_dir()];
@@ -143,22 +142,24 @@ fn insecure_modes(app: &App) -> Vec<(PathBuf, u32, u32)> {
     paths.dedup();
     let mut found = Vec::new();
     for path in paths {
-        let Ok(there) = fs::symlink_metadata(&path) else { continue };
-        let due = if there.is_dir() { 0o700 } else { 0o600 };
-        // A directory inside the state directory is behind its door already.
-        let counts = there.is_file() || (there.is_dir() && (path == *state || path == app.project.runtime_dir()));
-        if counts && there.mode() & 0o077 != 0 {
-            found.push((path, there.mode() & 0o7777, due));
+        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+        let expected = if metadata.is_dir() { 0o700 } else { 0o600 };
+        // A directory inside the state directory is protected by the mode of that.
+        let is_checked =
+            metadata.is_file() || (metadata.is_dir() && (path == *state || path == app.project.runtime_dir()));
+        if is_checked && metadata.mode() & 0o077 != 0 {
+            found.push((path, metadata.mode() & 0o7777, expected));
         }
     }
     found
 }
 
-/// Drafts of files, whose writer is gone. Whoever makes a store holds its lock; `ours` says that it is us.
-fn stray_files(app: &App, ours: bool) -> Vec<PathBuf> {
+/// Draft files whose writer no longer runs. The creator of a store holds the create lock; `is_locked` says that this process
+/// has it.
+fn stray_files(app: &App, is_locked: bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let draft = sibling_path(&app.project.store, "-draft");
-    if draft.exists() && (ours || matches!(try_create_lock(app), Ok(Some(_)))) {
+    if draft.exists() && (is_locked || matches!(try_create_lock(app), Ok(Some(_)))) {
         found.push(draft);
     }
     let dirs = [Some(app.project.state.as_path()), app.project.store.parent()];
@@ -174,12 +175,12 @@ fn stray_files(app: &App, ours: bool) -> Vec<PathBuf> {
     found
 }
 
-/// The lock of whoever makes a store, when nobody has it.
+/// The lock that the creator of a store holds; `None` while another process has it.
 fn try_create_lock(app: &App) -> io::Result<Option<FileLock>> {
     FileLock::try_acquire(&sibling_path(&app.project.store, "-init"))
 }
 
-/// Which of the files that are nobody else's git tracks, as paths from the root.
+/// Private files that git tracks, as paths relative to the root.
 fn tracked_files(app: &App) -> Vec<String> {
     let ours =
         [app.project.store.clone(), sibling_path(&app.project.store, "-wal"), app.project.state.join("local.toml")];
@@ -192,47 +193,45 @@ fn tracked_files(app: &App) -> Vec<String> {
 }
 
 fn fix_files(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
-    let mut mended = |message: String| findings.push(Finding::new("repaired", Severity::Note, message));
-    for (path, mode, due) in insecure_modes(app) {
-        fs::set_permissions(&path, fs::Permissions::from_mode(due)).map_err(|error| io_error(&path, error))?;
-        mended(format!("{} had mode {mode:04o}, now {due:04o}", display_path(app, &path)));
+    let mut repaired = |message: String| findings.push(Finding::new("repaired", Severity::Note, message));
+    for (path, mode, expected) in insecure_modes(app) {
+        fs::set_permissions(&path, fs::Permissions::from_mode(expected)).map_err(|error| io_error(&path, error))?;
+        repaired(format!("{} had mode {mode:04o}, now {expected:04o}", display_path(app, &path)));
     }
-    // Nobody begins a draft while this one is taken away.
-    let making = try_create_lock(app).ok().flatten();
-    for path in stray_files(app, making.is_some()) {
+    // The lock keeps other processes from creating a store meanwhile.
+    let create_lock = try_create_lock(app).ok().flatten();
+    for path in stray_files(app, create_lock.is_some()) {
         for suffix in ["", "-journal", "-wal", "-shm"] {
             match fs::remove_file(sibling_path(&path, suffix)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io_error(&path, error)),
                 _ => {}
             }
         }
-        mended(format!("removed {}, left by a process that is gone", display_path(app, &path)));
+        repaired(format!("removed {}, left behind by a process that no longer runs", display_path(app, &path)));
     }
     Ok(())
 }
 
-pub(super) fn io_error(path: &Path, error: io::Error) -> anyhow::Error {
-    StoreError::io(path.display().to_string(), error).into()
-}
-
 fn fix_store(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
-    // A store that cannot be read is not written either; the look that follows says why. One that is absent is well.
+    // An unreadable store is not written; the check that follows reports it. A missing store is no problem.
     let differs =
         app.read(|tx| Ok(integrity::integrity_errors(tx)?.is_empty() && !integrity::inconsistencies(tx)?.is_empty()));
     if !differs.unwrap_or(false) {
         return Ok(());
     }
-    let mended = app.transaction(|tx| {
+    let repaired = app.transaction(|tx| {
         let found = integrity::inconsistencies(tx)?;
         let changed = integrity::repair(tx)?;
         if changed > 0 {
-            let mut tasks: Vec<String> = found.iter().map(|one| one.task.clone()).collect();
+            let mut tasks: Vec<String> = found.iter().map(|inconsistency| inconsistency.task.clone()).collect();
             tasks.dedup();
             let rows = i64::try_from(changed).unwrap_or(i64::MAX);
             tx.record(&Event::new(EventKind::StoreRepaired).with("rows", rows).with("tasks", tasks))?;
         }
         Ok(found)
     })?;
-    findings.extend(mended.into_iter().map(|one| Finding::new("repaired", Severity::Note, one.message)));
+    findings.extend(
+        repaired.into_iter().map(|inconsistency| Finding::new("repaired", Severity::Note, inconsistency.message)),
+    );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Intentions that were cut off: written before a step outside the store, and never answered.
+//! Interrupted intents: rows written before an effect outside of the store that were never completed.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ use crate::{
     store::{ReadTx, events, lanes, requests},
 };
 
-/// A younger intention is most likely one that a command is busy with.
+/// A younger intent most likely belongs to a running command.
 const MIN_AGE: Duration = Duration::from_secs(5 * 60);
 
-/// A note for each intention that nobody seems to be busy with, with the command that settles it.
+/// A note for each old intent, with the command that resolves it.
 ///
 /// # Errors
 /// As the store fails.
@@ -27,11 +27,11 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let now = app.env.now();
     for open in requests::open_intents(tx)?.into_iter().filter(|open| now.since(open.since) >= MIN_AGE) {
-        let told = match worktree::lane_of_intent(&open.id) {
+        let finding = match worktree::lane_of_intent(&open.id) {
             Some(lane) => Some(lane_finding(tx, &lane, &open)?),
             None => request_finding(tx, &open)?,
         };
-        found.extend(told);
+        found.extend(finding);
     }
     Ok(found)
 }
@@ -42,35 +42,34 @@ fn intent_finding(message: String, fix: String) -> Finding {
 
 fn lane_finding(tx: &ReadTx<'_>, lane: &LaneName, open: &requests::OpenIntent) -> Result<Finding> {
     let since = open.since;
-    let begun = format!(
-        "a branch and a worktree of the lane {lane} were begun at {since}, and nothing says that they came about"
-    );
+    let message =
+        format!("the creation of a branch and a worktree for lane {lane} started at {since} and was never completed");
     Ok(match (lanes::find(tx, lane)?, worktree::parse_plan(&open.fingerprint)) {
-        // Somebody has added the lane without them meanwhile.
+        // The lane was added without them meanwhile.
         (Some(_), Ok(plan)) => {
-            intent_finding(begun, format!("git worktree remove {}; git branch -d {}", plan.worktree, plan.branch))
+            intent_finding(message, format!("git worktree remove {}; git branch -d {}", plan.worktree, plan.branch))
         }
-        _ => intent_finding(begun, format!("fairway lane add {lane} --create-worktree")),
+        _ => intent_finding(message, format!("fairway lane add {lane} --create-worktree")),
     })
 }
 
-/// `None` while its program runs.
+/// The finding for an intent of a request; `None` while its program runs.
 fn request_finding(tx: &ReadTx<'_>, open: &requests::OpenIntent) -> Result<Option<Finding>> {
     let (id, since) = (&open.id, open.since);
-    let mut begun = None;
-    // The whole log, but only when there is such a request, and whoever asks for a doctor has time.
+    let mut start = None;
+    // This reads the whole log, but only when there is such a request.
     events::for_each_since(tx, 0, |event| {
         if EventKind::parse(&event.kind) == Some(EventKind::EvidenceStarted) && run::is_start_of(&event, id) {
-            begun = Some(event);
+            start = Some(event);
         }
         Ok(true)
     })?;
-    let Some(event) = begun else {
-        let message = format!("the request '{id}' of {since} has no answer: its command was cut off");
-        return Ok(Some(intent_finding(message, format!("the same command again with --request-id {id}"))));
+    let Some(event) = start else {
+        let message = format!("request '{id}' of {since} has no response: its command was interrupted");
+        return Ok(Some(intent_finding(message, format!("repeat the command with --request-id {id}"))));
     };
-    let (became, running) = run::intent_state(Some(&event));
+    let (outcome, running) = run::intent_state(Some(&event));
     let task = event.task.unwrap_or_default();
-    let message = format!("evidence of {task} under the request '{id}': {became}; that request never runs it again");
+    let message = format!("evidence for {task} under request '{id}': {outcome}; this request does not run it again");
     Ok((!running).then(|| intent_finding(message, format!("fairway evidence run {task} -- COMMAND"))))
 }

@@ -1,10 +1,10 @@
-//! What `doctor` looks at in background runs.
+//! Findings of `doctor` about jobs.
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::doctor::{FIX_COMMAND, display_path, io_error};
+use super::findings::{FIX_COMMAND, display_path, io_error};
 use crate::{
     actions::{
         App,
@@ -19,10 +19,10 @@ use crate::{
     supervisor::JobDir,
 };
 
-/// How many of a kind are told one by one.
+/// Findings of one kind that are listed.
 const MAX_PER_KIND: usize = 20;
 
-/// What is wrong with background runs, and how many there are.
+/// Findings about jobs, and their number.
 ///
 /// # Errors
 /// As the store fails.
@@ -30,20 +30,20 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let known: BTreeMap<JobId, JobStatus> = jobs::all(tx)?.into_iter().collect();
     let host = host::identity();
-    for run in jobs::active(tx)?.iter().take(MAX_PER_KIND) {
-        if run.host != host {
+    for job in jobs::active(tx)?.iter().take(MAX_PER_KIND) {
+        if job.host != host {
             let message =
-                format!("the run {} is {} on {}: it cannot be looked at from here", run.id, run.status, run.host);
+                format!("job {} is {} on host {}; it cannot be checked from this host", job.id, job.status, job.host);
             found.push(Finding::new("run_elsewhere", Severity::Note, message));
-        } else if !supervision::is_supervised(app, run) {
-            let message = format!("the run {} is {}, and nobody looks after it", run.id, run.status);
+        } else if !supervision::is_supervised(app, job) {
+            let message = format!("job {} is {} and has no supervisor", job.id, job.status);
             let finding = Finding::new("run_unsupervised", Severity::Warning, message);
             found.push(finding.with_fix("fairway session reconcile"));
         }
     }
     let missing = known.keys().filter(|id| !JobDir::of(&app.project.jobs_dir(), id).path().is_dir());
     for id in missing.take(MAX_PER_KIND) {
-        let message = format!("the directory of the run {id} is gone, and what it printed with it");
+        let message = format!("the directory of job {id} is missing; its output is lost");
         let fix = match known.get(id) {
             Some(status) if status.is_final() => format!("fairway exec rm {id}"),
             _ => format!("fairway exec kill {id}"),
@@ -51,24 +51,21 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
         found.push(Finding::new("run_folder_missing", Severity::Warning, message).with_fix(fix));
     }
     for (_, path) in cleanup::orphan_dirs(app, &known).into_iter().take(MAX_PER_KIND) {
-        let message = format!("{} belongs to no run", display_path(app, &path));
+        let message = format!("{} belongs to no job", display_path(app, &path));
         found.push(Finding::new("run_folder_left", Severity::Warning, message).with_fix(FIX_COMMAND));
     }
     check_output(app, &mut found);
     if !known.is_empty() {
         let finished = known.values().filter(|status| status.is_final()).count();
         let bytes: u64 = known.keys().map(|id| rm::dir_size(&JobDir::of(&app.project.jobs_dir(), id))).sum();
-        let message = format!(
-            "{} background run(s), {finished} of them finished; they take {} KiB",
-            known.len(),
-            bytes.div_ceil(1024)
-        );
+        let message =
+            format!("{} job(s), {finished} of them finished; they use {} KiB", known.len(), bytes.div_ceil(1024));
         found.push(Finding::new("runs", Severity::Note, message));
     }
     Ok(found)
 }
 
-/// Whether the file that says where output lies is whole.
+/// Checks the integrity of the job output file.
 fn check_output(app: &App, found: &mut Vec<Finding>) {
     let faults = match OutputStore::open_for_reading(&app.project.output_file()) {
         Ok(None) => return,
@@ -76,28 +73,28 @@ fn check_output(app: &App, found: &mut Vec<Finding>) {
         Err(error) => vec![error.to_string()],
     };
     for fault in faults {
-        let message = format!("what runs printed cannot be read: {fault}");
+        let message = format!("job output cannot be read: {fault}");
         let path = display_path(app, &app.project.output_file());
-        let fix = format!("end all runs, then move {path} away: a new one is made");
+        let fix = format!("end all jobs, then move {path} away; a new one is created");
         found.push(Finding::new("output_damaged", Severity::Error, message).with_fix(fix));
     }
 }
 
-/// Removes the directories that belong to no run, with what is noted about them elsewhere.
+/// Removes directories that belong to no job, with their rows in the output store.
 ///
 /// # Errors
-/// When one cannot be removed.
+/// When a directory cannot be removed.
 pub(super) fn fix(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
     let Ok(known) = app.read(|tx| Ok(jobs::all(tx)?)) else { return Ok(()) };
     let known = known.into_iter().collect();
     for (id, path) in cleanup::orphan_dirs(app, &known) {
         let dir = JobDir::of(&app.project.jobs_dir(), &id);
-        let held = dir.try_lock().map_err(|error| io_error(&path, error))?;
-        if held.is_none() || app.read(|tx| Ok(jobs::find(tx, &id)?))?.is_some() {
+        let lock = dir.try_lock().map_err(|error| io_error(&path, error))?;
+        if lock.is_none() || app.read(|tx| Ok(jobs::find(tx, &id)?))?.is_some() {
             continue;
         }
         rm::delete_files(app, &[id])?;
-        let message = format!("removed {}, which belonged to no run", display_path(app, &path));
+        let message = format!("removed {}, which belonged to no job", display_path(app, &path));
         findings.push(Finding::new("repaired", Severity::Note, message));
     }
     Ok(())

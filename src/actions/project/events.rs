@@ -7,15 +7,15 @@ use anyhow::Result;
 use crate::actions::{App, core::errors};
 use crate::{store::events, wire::EventView};
 
-/// Hands over every event above `since`, and with `follow` those that come, until `see` breaks.
+/// Calls `visit` with every event after sequence number `since`, and with `follow` with new ones, until `visit` breaks.
 ///
 /// # Errors
-/// As the store fails, or `see`.
+/// As the store or `visit` fails.
 pub fn each(
     app: &App,
     since: i64,
     follow: bool,
-    mut see: impl FnMut(EventView) -> Result<ControlFlow<()>>,
+    mut visit: impl FnMut(EventView) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     let waiter = if follow { Some(app.waiter("events")?) } else { None };
     let mut seen = since;
@@ -28,15 +28,15 @@ pub fn each(
             })?;
             Ok(batch)
         })?;
-        let whole = batch.len() < 1_000;
+        let is_last = batch.len() < 1_000;
         for event in batch {
             seen = event.seq;
-            if see(view(event))?.is_break() {
+            if visit(view(event))?.is_break() {
                 return Ok(());
             }
         }
         match &waiter {
-            _ if !whole => {}
+            _ if !is_last => {}
             Some(waiter) => {
                 waiter.wait(None).map_err(errors::internal)?;
             }

@@ -1,4 +1,4 @@
-//! Why a task or session is as it is: the facts, each with its source and age. Changes nothing.
+//! Explains the state of a task or session: facts, each with its source and age. Changes nothing.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -16,7 +16,7 @@ use crate::{
     domain::{
         EventKind, SessionId, TaskId,
         rules::liveness::{BackendObservation, Liveness, ProcessObservation},
-        session::{Activity, Session},
+        session::{Activity, Session, SessionStatus},
         task::Task,
     },
     env::Timestamp,
@@ -30,10 +30,10 @@ use crate::{
     wire::ExplainView,
 };
 
-/// How many former holders are told.
+/// Former claimants in an explanation.
 const MAX_FORMER_CLAIMANTS: usize = 10;
 
-/// Why a task is in its state, why it is not ready, and who took the claim.
+/// Explains a task's status, why it is not ready, and its claims.
 ///
 /// # Errors
 /// `not_found`.
@@ -44,7 +44,7 @@ pub fn task(app: &App, id: &TaskId) -> Result<ExplainView> {
         let mut view = ExplainView::new("task", id, task.state.status().as_str(), now);
         match events::newest_transition(tx, id)? {
             Some(event) => view.fact("status", describe_transition(&event), source(&event), Some(event.at)),
-            None => view.fact("status", "it was added and never moved", "task", Some(task.created_at)),
+            None => view.fact("status", "added, no transition yet", "task", Some(task.created_at)),
         }
         claimants(tx, &task, now, &mut view)?;
         blockers(app, tx, &task, &mut view)?;
@@ -61,7 +61,7 @@ fn source(event: &LoggedEvent) -> String {
     format!("event {}", event.seq)
 }
 
-/// What an event that moved a task says.
+/// The text of a transition event.
 fn describe_transition(event: &LoggedEvent) -> String {
     let text = |key: &str| event.data.get(key).and_then(Value::as_str).map(str::to_owned);
     let verb = event.kind.trim_start_matches("task.");
@@ -70,8 +70,8 @@ fn describe_transition(event: &LoggedEvent) -> String {
         _ => String::new(),
     };
     let taken = match (text("takeover").as_deref(), text("from")) {
-        (Some("stolen"), Some(from)) => format!(", taken from {from}"),
-        (Some("expired"), Some(from)) => format!(", after the lease of {from} had expired"),
+        (Some("stolen"), Some(from)) => format!(", stolen from {from}"),
+        (Some("expired"), Some(from)) => format!(", after the lease of {from} expired"),
         (Some("handed_over"), Some(from)) => format!(", handed over by {from}"),
         _ => String::new(),
     };
@@ -84,28 +84,31 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
     if let Some(claim) = task.state.claim() {
         let from = format!("claim {}", claim.epoch);
         let role = claim.role.as_ref().map(|role| format!(" as {role}")).unwrap_or_default();
-        let message = format!("held by {}{role} under epoch {}", claim.claimant, claim.epoch);
+        let message = format!("claimed by {}{role}, epoch {}", claim.claimant, claim.epoch);
         view.fact("held", message, &from, Some(claim.claimed_at));
         match claim.lease_until {
             Some(until) if claim.is_expired(now) => {
-                let message = format!("its lease ended at {until}: another claim may take over");
+                let message = format!("lease expired at {until}; another claim may take the task over");
                 view.fact("lease_expired", message, &from, Some(until));
             }
-            Some(until) => view.fact("lease", format!("its lease lasts until {until}"), &from, None),
+            Some(until) => view.fact("lease", format!("lease until {until}"), &from, None),
             None => {}
         }
         if let Some(session) = claim.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten() {
             let why = session.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-            let message = format!("the holder's session is {}{why}", session.status);
+            let message = format!("the claimant's session is {}{why}", session.status);
             view.fact("holder", message, format!("session {}", session.id), Some(session.last_seen()));
         }
     }
-    for held in
-        claims::history(tx, &task.id)?.into_iter().filter(|held| held.ended.is_some()).take(MAX_FORMER_CLAIMANTS)
+    for past_claim in claims::history(tx, &task.id)?
+        .into_iter()
+        .filter(|past_claim| past_claim.ended.is_some())
+        .take(MAX_FORMER_CLAIMANTS)
     {
-        if let Some((until, how)) = held.ended {
-            let message = format!("was held by {} under epoch {} until {until}: {how}", held.claimant, held.epoch);
-            view.fact("was_held", message, format!("claim {}", held.epoch), Some(held.claimed_at));
+        if let Some((until, how)) = past_claim.ended {
+            let message =
+                format!("was claimed by {}, epoch {}, until {until}: {how}", past_claim.claimant, past_claim.epoch);
+            view.fact("was_held", message, format!("claim {}", past_claim.epoch), Some(past_claim.claimed_at));
         }
     }
     Ok(())
@@ -113,20 +116,20 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
 
 fn blockers(app: &App, tx: &ReadTx<'_>, task: &Task, view: &mut ExplainView) -> Result<()> {
     let waiting = lookup::not_ready_reasons(tx, task)?;
-    for one in &waiting {
-        let since = tasks::find(tx, &one.id)?.map(|on| on.updated_at);
-        view.fact(one.code, &one.message, format!("task {}", one.id), since);
+    for reason in &waiting {
+        let since = tasks::find(tx, &reason.id)?.map(|on| on.updated_at);
+        view.fact(reason.code, &reason.message, format!("task {}", reason.id), since);
     }
     if task.is_ready() {
         match claim::blocking_rule(app, tx, task)? {
             Some(refusal) => view.fact(refusal.code(), refusal.to_string(), "rules", None),
-            None => view.fact("ready", "nothing stands in the way of a claim", "rules", None),
+            None => view.fact("ready", "no rule prevents a claim", "rules", None),
         }
     }
     Ok(())
 }
 
-/// Why a session stands as it does, and what reconcile would make of it.
+/// Explains a session's status, and what reconcile would do with it.
 ///
 /// # Errors
 /// `not_found`.
@@ -144,41 +147,43 @@ pub fn session(app: &App, id: &SessionId) -> Result<ExplainView> {
         if let Some(code) = session.exit_code {
             view.fact("exit_code", format!("its program ended with exit code {code}"), "session", session.ended_at);
         }
-        view.fact("last_sign", "its last sign of life", "session", Some(session.last_seen()));
+        view.fact("last_sign", "last heartbeat", "session", Some(session.last_seen()));
         if session.activity != Activity::Unknown {
-            let words = session.waiting_for.as_ref().map(|words| format!(", waits for: {words}")).unwrap_or_default();
+            let waiting_for =
+                session.waiting_for.as_ref().map(|text| format!(", waiting for: {text}")).unwrap_or_default();
+            let last = if session.status == SessionStatus::Running { "" } else { " (last report)" };
             let from = session.activity_source.clone().unwrap_or_else(|| "session".into());
-            view.fact("activity", format!("{}{words}", session.activity), from, session.activity_at);
+            view.fact("activity", format!("{}{waiting_for}{last}", session.activity), from, session.activity_at);
         }
         reported_state(tx, &session, &mut view)?;
         session_tasks(tx, &session, &mut view)?;
         location(&session, &mut view);
         Ok((session, view))
     })?;
-    // What is outside is asked while nothing is open.
+    // Probes run while no transaction is open.
     if !session.status.is_final() {
         probes(app, &session, now, &mut view);
     }
     Ok(view)
 }
 
-/// What its runtime has told beside what it does.
+/// The last reports of the session's runtime and hooks.
 fn reported_state(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<()> {
     let reports = session_reports::find(tx, &session.id)?;
     if let Some(at) = reports.lifecycle_at {
-        view.fact("reported", "its runtime last told how it lives", "lifecycle", Some(at));
+        view.fact("reported", "last lifecycle report of its runtime", "lifecycle", Some(at));
     }
     if let Some(at) = reports.last_hook_at {
-        view.fact("hooked", "a hook of its provider last called", "hooks", Some(at));
+        view.fact("hooked", "last call of a provider hook", "hooks", Some(at));
     }
     if let Some(error) = &reports.error {
-        view.fact("error", format!("it says that something is wrong: {error}"), "heartbeat", None);
+        view.fact("error", format!("it reports an error: {error}"), "heartbeat", None);
     }
     if let Some(share) = session.context_usage {
-        let told = if reports.context_full_since.is_some() { ", and it was asked to hand over" } else { "" };
+        let requested = if reports.context_full_since.is_some() { ", handoff requested" } else { "" };
         view.fact(
             "context",
-            format!("its context is {:.0} % full{told}", share * 100.0),
+            format!("context {:.0} % full{requested}", share * 100.0),
             "session",
             reports.context_full_since,
         );
@@ -186,26 +191,30 @@ fn reported_state(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) ->
     Ok(())
 }
 
-/// Where it runs, and what to type to get there.
+/// The session's backend, and commands to suggest for it. `attach` is left out when the session's process is gone.
 fn location(session: &Session, view: &mut ExplainView) {
     if let Some(backend) = &session.backend {
         let socket = session.socket.as_ref().map(|socket| format!(", socket {socket}")).unwrap_or_default();
         let pane = session.pane.as_ref().map(|pane| format!(", pane {pane}")).unwrap_or_default();
-        view.fact("place", format!("its backend is {backend}{socket}{pane}"), "session", None);
+        view.fact("place", format!("backend {backend}{socket}{pane}"), "session", None);
     }
-    for (what, command) in suggestions::commands(session) {
-        view.fact("next", format!("{what}: {command}"), "session", None);
+    let is_gone =
+        session.host == host::identity() && matches!(facts::process_state(session), ProcessObservation::Gone(_));
+    for (verb, command) in suggestions::commands(session) {
+        if verb != "attach" || !is_gone {
+            view.fact("next", format!("{verb}: {command}"), "session", None);
+        }
     }
 }
 
 fn session_tasks(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<()> {
     if let Some(task) = session.task.as_ref().map(|id| tasks::find(tx, id)).transpose()?.flatten() {
-        let holder = match task.state.claim() {
-            Some(claim) if claim.session.as_ref() == Some(&session.id) => ", held by it".to_owned(),
-            Some(claim) => format!(", held by {}", claim.claimant),
+        let claimant = match task.state.claim() {
+            Some(claim) if claim.session.as_ref() == Some(&session.id) => ", claimed by it".to_owned(),
+            Some(claim) => format!(", claimed by {}", claim.claimant),
             None => String::new(),
         };
-        let message = format!("its task {} is {}{holder}", task.id, task.state.status());
+        let message = format!("task {} is {}{claimant}", task.id, task.state.status());
         view.fact("task", message, format!("task {}", task.id), Some(task.updated_at));
     }
     tasks::for_each(tx, ListScope::Claimed, |task| {
@@ -213,7 +222,7 @@ fn session_tasks(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> 
             && claim.session.as_ref() == Some(&session.id)
             && session.task.as_ref() != Some(&task.id)
         {
-            let message = format!("it holds {} under epoch {}", task.id, claim.epoch);
+            let message = format!("it claims {}, epoch {}", task.id, claim.epoch);
             view.fact("holds", message, format!("task {}", task.id), Some(claim.claimed_at));
         }
         Ok(true)
@@ -226,29 +235,32 @@ fn probes(app: &App, session: &Session, now: Timestamp, view: &mut ExplainView) 
     let backend = BackendProber::new().probe(app, session, &process, now);
     if session.host == host::identity() {
         let message = match &process {
-            ProcessObservation::NotRecorded => "no process is known".to_owned(),
-            ProcessObservation::Alive => format!("process {} is there", session.pid.unwrap_or_default()),
+            ProcessObservation::NotRecorded => "no process is recorded".to_owned(),
+            ProcessObservation::Alive => format!("process {} is running", session.pid.unwrap_or_default()),
             ProcessObservation::Gone(why) => why.clone(),
-            ProcessObservation::Unknown(why) => format!("it cannot be told: {why}"),
+            ProcessObservation::Unknown(why) => format!("unknown: {why}"),
         };
         view.fact("process", message, "the kernel", Some(now));
         let message = match &backend {
             BackendObservation::NotRecorded => None,
-            BackendObservation::Alive => Some("it says that the session runs".to_owned()),
+            BackendObservation::Alive => Some("it reports that the session is running".to_owned()),
             BackendObservation::Gone(why) => Some(why.clone()),
-            BackendObservation::Unknown(why) => Some(format!("it cannot be told: {why}")),
+            BackendObservation::Unknown(why) if matches!(process, ProcessObservation::Gone(_)) => {
+                Some(format!("{why}, because the process is gone"))
+            }
+            BackendObservation::Unknown(why) => Some(format!("unknown: {why}")),
         };
         if let Some(message) = message {
             view.fact("backend", message, "the backend", Some(now));
         }
     }
     let message = match facts::assess(app, session, &process, &backend, now) {
-        Liveness::Live(why) => format!("reconcile would find it live: {why}"),
+        Liveness::Live(why) => format!("reconcile would find it alive: {why}"),
         Liveness::Stale(_, why) => format!("reconcile would find it stale: {why}"),
-        Liveness::Unknown(why) => format!("reconcile would leave it alone, since it cannot tell: {why}"),
+        Liveness::Unknown(why) => format!("reconcile would not change it, liveness is unknown: {why}"),
         Liveness::OtherHost(why) => format!("reconcile would skip it: {why}"),
         Liveness::Unobservable => {
-            "reconcile would leave it alone: there is nothing to look at, and it was heard of".into()
+            "reconcile would not change it: there is nothing to probe, and its last heartbeat is recent".into()
         }
     };
     view.fact("verdict", message, "rules", Some(now));

@@ -1,4 +1,4 @@
-//! Making a project.
+//! Creating a project.
 
 use std::{
     fs,
@@ -17,70 +17,70 @@ use crate::{
     store::Store,
 };
 
-/// The contract that agents read.
+/// The instructions for agents.
 const AGENTS_TEXT: &str = include_str!("agents.md");
 
-/// What to paste into AGENTS.md or CLAUDE.md.
+/// The text to paste into AGENTS.md or CLAUDE.md.
 const PASTE_TEXT: &str =
     "This project uses Fairway. Read .fairway/AGENTS.md before you start; claim work with `fairway claim`.";
 
-/// Makes configuration, store, ignore file and agent contract where they are missing.
+/// Creates configuration, store, ignore file and agent instructions where they are missing.
 ///
 /// # Errors
-/// When something cannot be written, or a store is there that cannot be used.
+/// When a file cannot be written, or an existing store cannot be used.
 pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
     let root = Project::init_root(env, root);
     if !root.is_dir() {
         return Err(Refusal::invalid("root", format!("{} is not a directory", root.display())).into());
     }
     let project = Project::at(root.clone(), env);
-    let mut made = Vec::new();
+    let mut created = Vec::new();
     let config = root.join(CONFIG_FILE);
     if !config.exists() {
-        write(&config, &first_config(&root), 0o644, &mut made)?;
+        write(&config, &first_config(&root), 0o644, &mut created)?;
     }
-    files::private_dir(&project.state).with_context(|| format!("cannot make {}", project.state.display()))?;
+    files::private_dir(&project.state).with_context(|| format!("cannot create {}", project.state.display()))?;
     for (name, content) in [(".gitignore", "*\n"), ("AGENTS.md", AGENTS_TEXT)] {
         let path = project.state.join(name);
         if !path.exists() {
-            write(&path, content, 0o600, &mut made)?;
+            write(&path, content, 0o600, &mut created)?;
         }
     }
-    // What this command wrote itself needs no second look; without a home it is asked for when it is needed.
-    let trusted =
-        if made.contains(&config) { crate::actions::core::trust::remember_own(env, &project) } else { Ok(()) };
-    let fresh = !project.store.exists();
+    // A configuration that this command wrote is trusted. Without a home directory, trust is required later.
+    let trust_result =
+        if created.contains(&config) { crate::actions::core::trust::remember_own(env, &project) } else { Ok(()) };
+    let is_new = !project.store.exists();
     drop(Store::open_for_writing(&project.store, &project.runtime_dir())?);
-    if fresh {
-        made.push(project.store.clone());
+    if is_new {
+        created.push(project.store.clone());
     }
     let shown = |path: &Path| path.strip_prefix(&root).unwrap_or(path).display().to_string();
-    let names: Vec<String> = made.iter().map(|path| shown(path)).collect();
+    let names: Vec<String> = created.iter().map(|path| shown(path)).collect();
     let line = if names.is_empty() {
-        format!("unchanged: {} is a Fairway project already", root.display())
+        format!("unchanged: {} is already a Fairway project", root.display())
     } else {
         format!("initialised {}: {}", root.display(), names.join(", "))
     };
-    let around = project.enclosing().filter(|_| made.contains(&config));
+    let enclosing = project.enclosing().filter(|_| created.contains(&config));
     let document = json!({ "root": root, "store": project.store, "created": names, "paste": PASTE_TEXT });
     let answer = Answer::new(&document, root.display(), line)?;
-    let answer = match trusted {
+    let answer = match trust_result {
         Ok(()) => answer,
         Err(error) => answer.note(format!("the configuration is not trusted yet: {error:#}")),
     };
-    let answer = match around {
-        Some(around) => answer.note(format!(
-            "it lies inside the project {}, whose tasks are not seen from here any more",
-            around.display()
+    let answer = match enclosing {
+        Some(enclosing) => answer.note(format!(
+            "this project is inside the project {}; its tasks are not visible from here",
+            enclosing.display()
         )),
         None => answer,
     };
     Ok(answer.note(format!("for AGENTS.md or CLAUDE.md: {PASTE_TEXT}")))
 }
 
-fn write(path: &Path, content: &str, mode: u32, made: &mut Vec<PathBuf>) -> Result<()> {
+fn write(path: &Path, content: &str, mode: u32, created: &mut Vec<PathBuf>) -> Result<()> {
     files::write_atomic(path, content.as_bytes(), mode).with_context(|| format!("cannot write {}", path.display()))?;
-    made.push(path.to_path_buf());
+    created.push(path.to_path_buf());
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! What is done with a project as a whole.
+//! Commands on a whole project: create it, check it, back it up, reconcile it, read its log and configuration.
 
 pub mod backup;
 pub mod config;
@@ -7,5 +7,6 @@ mod doctor_intents;
 mod doctor_jobs;
 pub mod events;
 pub mod explain;
+mod findings;
 pub mod init;
 pub mod reconcile;

@@ -1,14 +1,10 @@
-//! Settling what sessions left behind: the dead are marked, the living revived, and what is left alone is reported.
+//! Reconciling the store with reality: exited sessions become stale, live ones are revived, everything else is reported.
 //! Tasks keep status, claimant and epoch.
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::mpsc, thread};
 
 use anyhow::Result;
 
-use crate::actions::{
-    core::keepalive,
-    sessions::liveness::{backend_probe::BackendProber, facts},
-};
 use crate::{
     actions::{
         Answer, App,
@@ -16,79 +12,81 @@ use crate::{
             gc, notify,
             recover::{self, Recovered},
         },
+        sessions::liveness::{
+            apply::{apply, should_revive},
+            backend_probe::BackendProber,
+            facts,
+        },
     },
     domain::{
-        Event, EventKind, SessionId, TaskId,
-        checkpoint::CheckpointState,
-        rules::liveness::{self, Liveness, ProcessObservation, StaleCause},
+        SessionId, TaskId,
+        rules::liveness::{self, Liveness, ProcessObservation},
         session::{Session, SessionStatus},
         task::Task,
-        text_limits::MAX_LINE_BYTES,
     },
     env::Timestamp,
     os::{files, lock::FileLock},
     store::{
-        ReadTx, StoreError, WriteTx,
-        checkpoints::{self, CheckpointFields},
-        sessions,
+        ReadTx, StoreError, sessions,
         tasks::{self, ListScope},
     },
     wire::{ReconcileEntryView, ReconcileView, RecoveredJobView},
 };
 
-/// A session and what is made of it.
+/// A session and its liveness.
 type Assessment = (Session, Liveness);
 
-/// Looks at every session that is not final, and marks it. With `dry_run` the verdicts are the same and nothing is
-/// written. While another one is at work it only says so.
+/// Checks every session that is not final and writes the result. With `dry_run` the judgement is the same and nothing is
+/// written. While another reconcile is running, the answer says only that.
 ///
 /// # Errors
 /// As the store fails.
 pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
-    // A look does not get into anybody's way, and makes no lock file either.
+    // A dry run takes no lock, and a missing store is not created for one.
     let lock = if dry_run || !app.project.store.exists() { ReconcileLock::NotNeeded } else { acquire_lock(app)? };
     if matches!(lock, ReconcileLock::Busy) {
         return answer(&ReconcileView { busy: true, ..ReconcileView::default() }, &[], false);
     }
-    let runs = recover_jobs(app, dry_run);
-    let notes = |braked| warnings(braked, &runs.warnings);
+    let jobs = recover_jobs(app, dry_run);
+    let notes = |is_suppressed| warnings(is_suppressed, &jobs.warnings);
     let now = app.env.now();
     let found = app.read(|tx| Ok(sessions::live(tx)?))?;
     let verdicts = assess_all(app, &found, now);
-    let mut judged: Vec<Assessment> = found.into_iter().zip(verdicts).collect();
-    let braked = liveness::suppress_mass_stale(judged.iter_mut().map(|(session, verdict)| (&*session, verdict)));
-    let settles = |(session, verdict): &Assessment| {
+    let mut assessed: Vec<Assessment> = found.into_iter().zip(verdicts).collect();
+    let is_suppressed =
+        liveness::suppress_mass_stale(assessed.iter_mut().map(|(session, verdict)| (&*session, verdict)));
+    let changes = |(session, verdict): &Assessment| {
         liveness::should_mark_stale(session, verdict) || should_revive(session, verdict)
     };
-    if dry_run || (app.idempotency_key.is_none() && !judged.iter().any(settles)) {
+    if dry_run || (app.idempotency_key.is_none() && !assessed.iter().any(changes)) {
         return app.read(|tx| {
-            let held = held_tasks(tx)?;
-            let marked: Vec<bool> = judged.iter().map(settles).collect();
-            let report = build_report(dry_run, &judged, &marked, &held, &runs, tx)?;
-            answer(&report, &notes(braked), false)
+            let claimed = claimed_tasks(tx)?;
+            let marked: Vec<bool> = assessed.iter().map(changes).collect();
+            let report = build_report(dry_run, &assessed, &marked, &claimed, &jobs, tx)?;
+            answer(&report, &notes(is_suppressed), false)
         });
     }
     app.mutate(|tx| {
-        let held = held_tasks(tx)?;
-        let mut marked = Vec::with_capacity(judged.len());
-        for (session, verdict) in &judged {
+        let claimed = claimed_tasks(tx)?;
+        let mut marked = Vec::with_capacity(assessed.len());
+        for (session, verdict) in &assessed {
             marked.push(apply(tx, session, verdict)?);
         }
-        answer(&build_report(false, &judged, &marked, &held, &runs, tx)?, &notes(braked), true)
+        answer(&build_report(false, &assessed, &marked, &claimed, &jobs, tx)?, &notes(is_suppressed), true)
     })
 }
 
-/// Judges every session. Processes are looked at on the side, while the first answer of a backend is waited for.
+/// Judges every session. A second thread reads the process states while the backends are queried.
 fn assess_all(app: &App, sessions: &[Session], now: Timestamp) -> Vec<Liveness> {
-    let mut asking = BackendProber::new();
+    let mut prober = BackendProber::new();
     thread::scope(|scope| {
-        let (tell, told) = mpsc::channel();
-        scope.spawn(move || sessions.iter().map(facts::process_state).try_for_each(|process| tell.send(process)));
+        let (send, observed) = mpsc::channel();
+        scope.spawn(move || sessions.iter().map(facts::process_state).try_for_each(|process| send.send(process)));
         let judge = |(session, process): (&Session, ProcessObservation)| {
-            let backend = asking.probe(app, session, &process, now);
+            let backend = prober.probe(app, session, &process, now);
             facts::assess(app, session, &process, &backend, now)
         };
-        sessions.iter().zip(told).map(judge).collect()
+        sessions.iter().zip(observed).map(judge).collect()
     })
 }
 
@@ -110,116 +108,46 @@ fn acquire_lock(app: &App) -> Result<ReconcileLock> {
     Ok(lock.map_or(ReconcileLock::Busy, ReconcileLock::Acquired))
 }
 
-const fn should_revive(session: &Session, verdict: &Liveness) -> bool {
-    matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Stale, Liveness::Live(_)))
-}
-
-/// Whether the session is to be marked because it was seen to be gone; silence alone says too little of one.
-pub(crate) fn is_exit_observed(session: &Session, verdict: &Liveness) -> bool {
-    matches!(verdict, Liveness::Stale(StaleCause::Exited, _)) && liveness::should_mark_stale(session, verdict)
-}
-
-/// Writes a verdict, unless the session has moved since it was looked at. Says whether it was written.
-pub(crate) fn apply(tx: &WriteTx<'_>, session: &Session, verdict: &Liveness) -> Result<bool> {
-    match verdict {
-        Liveness::Stale(_, why) if liveness::should_mark_stale(session, verdict) => {
-            if !sessions::update(tx, &session.to_stale(Some(why))?)? {
-                return Ok(false);
-            }
-            keepalive::record_stale(tx, session, why)?;
-            add_stale_checkpoint(tx, session, why)?;
-            Ok(true)
-        }
-        Liveness::Live(why) if should_revive(session, verdict) => {
-            if !sessions::update(tx, &session.to_running()?)? {
-                return Ok(false);
-            }
-            keepalive::record_running(tx, session, why)?;
-            Ok(true)
-        }
-        _ => Ok(false),
-    }
-}
-
-/// Leaves a checkpoint on the task of a session that was marked, for whoever takes it up.
-fn add_stale_checkpoint(tx: &WriteTx<'_>, session: &Session, why: &str) -> Result<()> {
-    let Some(id) = &session.task else { return Ok(()) };
-    let Some(task) = tasks::find(tx, id)? else { return Ok(()) };
-    let others = task.state.claim().is_some_and(|claim| claim.claimant != session.id.as_str());
-    if task.state.status().is_closed() || others {
-        return Ok(());
-    }
-    let said = checkpoints::newest(tx, id)?.is_some_and(|newest| {
-        newest.state == CheckpointState::AwaitingInput && newest.session.as_ref() == Some(&session.id)
-    });
-    if said {
-        return Ok(());
-    }
-    let summary: String =
-        format!("the session {} is stale: {why}", session.id).chars().take(MAX_LINE_BYTES / 4).collect();
-    let checkpoint = checkpoints::insert(
-        tx,
-        &CheckpointFields {
-            task: id.clone(),
-            session: Some(session.id.clone()),
-            state: CheckpointState::AwaitingInput,
-            owner: None,
-            summary,
-            artifact: None,
-            due_at: None,
-        },
-    )?;
-    tx.record(
-        &Event::new(EventKind::CheckpointRecorded)
-            .task(id)
-            .session(&session.id, &session.run_id)
-            .lane(task.fields.lane.as_ref())
-            .with("id", checkpoint.id)
-            .with("state", checkpoint.state.as_str()),
-    )?;
-    Ok(())
-}
-
-fn held_tasks(tx: &ReadTx<'_>) -> Result<Vec<Task>, StoreError> {
-    let mut held = Vec::new();
+fn claimed_tasks(tx: &ReadTx<'_>) -> Result<Vec<Task>, StoreError> {
+    let mut claimed = Vec::new();
     tasks::for_each(tx, ListScope::Claimed, |task| {
-        held.push(task);
+        claimed.push(task);
         Ok(true)
     })?;
-    Ok(held)
+    Ok(claimed)
 }
 
-/// `settled[n]` says whether the verdict on `judged[n]` took effect, or would.
+/// `changed[n]` says whether the judgement of `assessed[n]` was written, or would be.
 fn build_report(
     dry_run: bool,
-    judged: &[Assessment],
-    settled: &[bool],
-    held: &[Task],
-    runs: &JobRecovery,
+    assessed: &[Assessment],
+    changed: &[bool],
+    claimed: &[Task],
+    jobs: &JobRecovery,
     tx: &ReadTx<'_>,
 ) -> Result<ReconcileView> {
-    let runs_recovered = runs
+    let runs_recovered = jobs
         .recovered
         .iter()
         .map(|run| RecoveredJobView::new(&run.job, run.session.as_ref(), run.status, run.reason.clone()));
     let runs_recovered = runs_recovered.collect();
-    let mut report = ReconcileView { dry_run, checked: judged.len(), runs_recovered, ..ReconcileView::default() };
+    let mut report = ReconcileView { dry_run, checked: assessed.len(), runs_recovered, ..ReconcileView::default() };
     let mut live = BTreeMap::new();
-    for ((session, verdict), settled) in judged.iter().zip(settled) {
+    for ((session, verdict), changed) in assessed.iter().zip(changed) {
         let finding = |why: &str| ReconcileEntryView::new(Some(&session.id), session.task.as_ref(), why);
-        let mut runs = session.status != SessionStatus::Stale;
+        let mut is_live = session.status != SessionStatus::Stale;
         match verdict {
             Liveness::Stale(_, why) if liveness::should_mark_stale(session, verdict) => {
-                if *settled {
-                    runs = false;
+                if *changed {
+                    is_live = false;
                     report.stale.push(finding(why));
                 } else {
-                    report.unknown.push(finding("it changed while it was looked at"));
+                    report.unknown.push(finding("it changed during the check"));
                 }
             }
             Liveness::Live(why) if should_revive(session, verdict) => {
-                runs = runs || *settled;
-                if *settled {
+                is_live = is_live || *changed;
+                if *changed {
                     report.revived.push(finding(why));
                 }
             }
@@ -227,87 +155,87 @@ fn build_report(
             Liveness::OtherHost(why) => report.skipped.push(finding(why)),
             Liveness::Live(_) | Liveness::Stale(..) | Liveness::Unobservable => {}
         }
-        if runs {
+        if is_live {
             live.insert(&session.id, session);
         }
     }
-    report.unattended = find_unattended(tx, held, &live)?;
+    report.unattended = find_unattended(tx, claimed, &live)?;
     Ok(report)
 }
 
-/// Held tasks that no live session works on, and live sessions that work on a closed task.
+/// Claimed tasks that no live session works on, and live sessions that work on a closed task.
 fn find_unattended(
     tx: &ReadTx<'_>,
-    held: &[Task],
+    claimed: &[Task],
     live: &BTreeMap<&SessionId, &Session>,
 ) -> Result<Vec<ReconcileEntryView>, StoreError> {
     let mut found = Vec::new();
-    for task in held {
+    for task in claimed {
         let Some(claim) = task.state.claim() else { continue };
-        let holder = claim.session.as_ref();
-        // Its holder, or one that was launched for it meanwhile.
-        let attended = holder.is_some_and(|id| live.contains_key(id))
+        let claimant = claim.session.as_ref();
+        // Its claimant, or a session that was launched for the task meanwhile.
+        let attended = claimant.is_some_and(|id| live.contains_key(id))
             || live.values().any(|session| session.task.as_ref() == Some(&task.id));
         if attended {
             continue;
         }
-        let why = match holder.map(|id| sessions::find(tx, id)).transpose()?.flatten() {
-            // A dry run has marked nothing: whoever is not live here would be stale.
-            Some(session) if !session.status.is_final() => format!("held by {}, which is stale", claim.claimant),
-            Some(session) => format!("held by {}, which is {}", claim.claimant, session.status),
-            None => format!("held by {}, who has no session", claim.claimant),
+        let why = match claimant.map(|id| sessions::find(tx, id)).transpose()?.flatten() {
+            // A dry run has marked nothing: a session that is not live here would be stale.
+            Some(session) if !session.status.is_final() => format!("claimed by {}, which is stale", claim.claimant),
+            Some(session) => format!("claimed by {}, which is {}", claim.claimant, session.status),
+            None => format!("claimed by {}, which has no session", claim.claimant),
         };
-        found.push(ReconcileEntryView::new(holder, Some(&task.id), why));
+        found.push(ReconcileEntryView::new(claimant, Some(&task.id), why));
     }
     for session in live.values() {
         let task: Option<&TaskId> = session.task.as_ref();
         if let Some(task) = task.map(|id| tasks::find(tx, id)).transpose()?.flatten()
             && task.state.status().is_closed()
         {
-            let why = format!("{} is {}, and its session still runs", task.id, task.state.status());
+            let why = format!("{} is {}, but its session is still running", task.id, task.state.status());
             found.push(ReconcileEntryView::new(Some(&session.id), Some(&task.id), why));
         }
     }
     Ok(found)
 }
 
-/// What was done about background runs, and what of it failed: sessions are settled all the same.
+/// The recovered jobs, and the warnings of failed steps: sessions are reconciled all the same.
 #[derive(Debug, Default)]
 struct JobRecovery {
     recovered: Vec<Recovered>,
     warnings: Vec<String>,
 }
 
-/// Settles the runs that nobody looks after, tells sessions what they are owed, and forgets what is not kept any longer.
+/// Recovers jobs without a supervisor, sends pending notifications, and removes jobs whose retention has ended.
 fn recover_jobs(app: &App, dry_run: bool) -> JobRecovery {
-    let mut runs = JobRecovery::default();
+    let mut jobs = JobRecovery::default();
     match recover::recover(app, dry_run) {
-        Ok(settled) => runs.recovered = settled,
-        Err(error) => runs.warnings.push(format!("warning: background runs were not all settled: {error:#}")),
+        Ok(recovered) => jobs.recovered = recovered,
+        Err(error) => jobs.warnings.push(format!("warning: not all jobs were recovered: {error:#}")),
     }
     if dry_run {
-        return runs;
+        return jobs;
     }
-    // What cannot be told now is told by the next one.
+    // The next reconcile sends what cannot be sent now.
     if let Err(error) = notify::send_all_pending(app) {
-        runs.warnings.push(format!("warning: what background runs owe their sessions is not told yet: {error:#}"));
+        jobs.warnings.push(format!("warning: pending job notifications were not sent: {error:#}"));
     }
     if let Err(error) = gc::collect(app) {
-        runs.warnings.push(format!("warning: old background runs were not all removed: {error:#}"));
+        jobs.warnings.push(format!("warning: not all old jobs were removed: {error:#}"));
     }
-    runs
+    jobs
 }
 
-fn warnings(braked: bool, failed: &[String]) -> Vec<String> {
-    let braked = braked.then(|| {
-        "warning: most sessions are silent at once; the clock is suspect, and none is marked for its silence".to_owned()
+fn warnings(is_suppressed: bool, failed: &[String]) -> Vec<String> {
+    let is_suppressed = is_suppressed.then(|| {
+        "warning: most sessions have no recent heartbeat; the clock may be wrong, so none is marked stale for that reason".to_owned()
     });
-    braked.into_iter().chain(failed.iter().cloned()).collect()
+    is_suppressed.into_iter().chain(failed.iter().cloned()).collect()
 }
 
 fn answer(report: &ReconcileView, notes: &[String], wrote: bool) -> Result<Answer> {
     let line =
-        if report.busy { "unchanged: another reconcile is at work".to_owned() } else { format_report(report, wrote) };
+        if report.busy { "unchanged: another reconcile is running".to_owned() } else { format_report(report, wrote) };
     let ids = report.stale.iter().chain(&report.revived).filter_map(|finding| finding.session_id.clone()).collect();
     let mut answer = Answer::new(report, "", line)?;
     answer.ids = ids;
@@ -318,10 +246,10 @@ fn answer(report: &ReconcileView, notes: &[String], wrote: bool) -> Result<Answe
 fn format_report(report: &ReconcileView, wrote: bool) -> String {
     let mut text = match (report.dry_run, wrote || !report.runs_recovered.is_empty()) {
         (true, _) => {
-            format!("would settle {} of {} sessions", report.stale.len() + report.revived.len(), report.checked)
+            format!("would change {} of {} sessions", report.stale.len() + report.revived.len(), report.checked)
         }
         (false, true) => {
-            format!("settled {} of {} sessions", report.stale.len() + report.revived.len(), report.checked)
+            format!("changed {} of {} sessions", report.stale.len() + report.revived.len(), report.checked)
         }
         (false, false) => format!("unchanged: {} sessions", report.checked),
     };
@@ -339,7 +267,7 @@ fn format_report(report: &ReconcileView, wrote: bool) -> String {
         }
     }
     for run in &report.runs_recovered {
-        let _ = write!(text, "\n  {:<12}{}: {}", "run", run.run_id, run.reason);
+        let _ = write!(text, "\n  {:<12}{}: {}", "job", run.run_id, run.reason);
     }
     text
 }

@@ -1,4 +1,4 @@
-//! The script, state directory and socket that a session was started with: every later call gets exactly these.
+//! The script, state directory and socket of a session. Every call after the start uses the recorded ones.
 
 use std::path::Path;
 
@@ -17,24 +17,24 @@ use crate::{
 /// The adapter of a session, ready to be called.
 ///
 /// # Errors
-/// `session_mismatch` for one of another host or without an adapter; `untrusted`.
+/// `session_mismatch` for a session of another host or without an adapter; `untrusted`.
 pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
     if session.host != host::identity() {
-        let why = format!("{} runs on {}, not here", session.id, session.host);
+        let why = format!("session {} runs on host {}, not on this host", session.id, session.host);
         return Err(Refusal::SessionMismatch { why }.into());
     }
     let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {
-        let why = format!("{} was not launched by fairway: there is no adapter to call for it", session.id);
+        let why = format!("session {} was not launched by fairway and has no backend to call", session.id);
         return Err(Refusal::SessionMismatch { why }.into());
     };
     let script = Path::new(script);
     match builtin_scripts::at_path(script, &app.env) {
         Some(built_in) => drop(built_in.unpack(&app.env)?),
         None => {
-            // A store that came with the repository would name any program.
+            // A store that is committed to the repository could name any program.
             trust::refuse_tracked_store(app)?;
             adapters::check_permissions(script)?;
-            // What would not be launched is not called either.
+            // An untrusted project must not launch a script, so it must not call one either.
             trust::require(app)?;
         }
     }
@@ -42,13 +42,14 @@ pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
     Ok(adapter.with_socket(session.socket.as_deref()))
 }
 
-/// Whether the backend's session of that name is another run's by now: ours is gone, and nothing of theirs is ours to touch.
+/// Whether the backend's session of this name belongs to another session run. The recorded one has then exited, and the other
+/// must not be touched.
 #[must_use]
 pub fn belongs_to_other(adapter: &Adapter, session: &Session) -> bool {
     adapter.matches_session_run(backend_name(session), &session.run_id) == Some(false)
 }
 
-/// What the backend calls the session.
+/// The session's name in the backend.
 #[must_use]
 pub fn backend_name(session: &Session) -> &str {
     session.session_name.as_deref().unwrap_or(session.id.as_str())

@@ -1,4 +1,4 @@
-//! The end of a session, however it comes.
+//! The end of a session.
 
 use anyhow::Result;
 
@@ -11,11 +11,11 @@ use crate::{
     store::WriteTx,
 };
 
-/// Ends a session for good: final status, time, exit code and reason, with their event. What it asked
-/// permission for lapses; tasks that it holds stay as they are.
+/// Ends a session: final status, time, exit code and reason, with their event. Its pending approval requests and messages
+/// expire. Its claims stay.
 ///
 /// # Errors
-/// `session_final` when it is final already.
+/// `session_final` when it is already final.
 pub fn finish(
     tx: &WriteTx<'_>,
     session: &Session,
@@ -38,4 +38,12 @@ pub fn finish(
     )?;
     approval_state::expire_pending(tx, &finished, None)?;
     Ok(finished)
+}
+
+/// The verb of a final status after `has`: `failed` or `ended`.
+pub(super) const fn status_verb(status: SessionStatus) -> &'static str {
+    match status {
+        SessionStatus::Failed => "failed",
+        _ => "ended",
+    }
 }

@@ -1,4 +1,4 @@
-//! Looking at sessions.
+//! Listing and showing sessions.
 
 use anyhow::Result;
 
@@ -9,7 +9,7 @@ use crate::{
     wire::SessionView,
 };
 
-/// The sessions that are not final, or with `all` every one; oldest first.
+/// The sessions that are not final, or with `all` every session; oldest first.
 ///
 /// # Errors
 /// As the store fails.

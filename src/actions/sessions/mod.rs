@@ -1,11 +1,13 @@
-//! What is done with sessions.
+//! Sessions: launch, control, liveness, reports, prompts and the sidecar.
 
+pub mod actor;
 mod adapter_endpoint;
 pub mod control;
 mod finish;
 pub mod launch;
 pub mod list;
 pub mod liveness;
+mod new_id;
 pub mod prompt;
 pub mod report;
 pub mod sidecar;

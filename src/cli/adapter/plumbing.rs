@@ -354,7 +354,7 @@ impl Plumbing {
                     (_, true) => IoMode::PtyProxy,
                     _ => IoMode::Inherit,
                 };
-                let code = start::run(env, &name, how, record_exit::record, warn)?;
+                let code = start::run(env, &name, how, crate::actions::sessions::liveness::record_exit::record, warn)?;
                 return Ok(Exit::try_from(code).unwrap_or(1));
             }
             Self::FinishStart { name, script, pane, socket } => {

@@ -109,11 +109,7 @@ fn cleared<T, E>(text: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<Opt
     if text.is_empty() { Ok(None) } else { parse(text).map(Some) }
 }
 
-fn replace<T, E>(
-    list: &mut Vec<T>,
-    texts: Vec<String>,
-    parse: impl Fn(&str) -> Result<T, E>,
-) -> Result<(), E> {
+fn replace<T, E>(list: &mut Vec<T>, texts: Vec<String>, parse: impl Fn(&str) -> Result<T, E>) -> Result<(), E> {
     if !texts.is_empty() {
         *list = texts.iter().filter(|text| !text.is_empty()).map(|text| parse(text)).collect::<Result<_, _>>()?;
     }

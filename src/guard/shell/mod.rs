@@ -14,5 +14,5 @@ mod text_checks;
 mod word_parser;
 mod wrappers;
 
-pub(super) use analysis::{FoundCommand, ShellAnalysis};
 use analysis::Stdin;
+pub(super) use analysis::{FoundCommand, ShellAnalysis};

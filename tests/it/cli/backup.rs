@@ -42,7 +42,7 @@ fn a_store_is_backed_up_and_restored() {
     error: [world]/project/.fairway/fairway.db belongs to the store itself
     [exit 2]
     $ fairway backup ..
-    error: .. is a directory: name a file
+    error: .. is a directory, not a file
     [exit 2]
     $ fairway task add 'after the backup'
     added T-2
@@ -53,8 +53,8 @@ fn a_store_is_backed_up_and_restored() {
     error: [world]/project/.fairway/fairway.db belongs to the store itself
     [exit 2]
     $ fairway restore ../copy.db
-    restored 1 task(s) from ../copy.db; what was there is kept as [world]/project/.fairway/fairway.db.before-restore-2026-01-01T000012.000Z
-    every claim is under epoch 2 now: older ones are not valid any more
+    restored 1 task(s) from ../copy.db; the previous store is kept as [world]/project/.fairway/fairway.db.before-restore-2026-01-01T000012.000Z
+    claims now have epoch 2; older epochs are invalid
     $ fairway task list
     ID   P  STATUS       ROLE  LANE  HELD BY  TITLE
     T-1  2  in_progress  -     -     [user]  before the backup

@@ -46,7 +46,7 @@ fn a_healthy_project_is_told_so_and_nothing_is_touched() {
     $ fairway doctor
     SEVERITY  CODE       FIX  MESSAGE
     note      store      -    2 task(s), schema 5, SQLite [version]
-    note      same_user  -    agents that run as this user can read the store and everything beside it; another user or a container keeps them apart
+    note      same_user  -    agents that run as this user can read the store and the files beside it; to isolate them, run them as another user or in a container
     $ fairway doctor --quiet
     store
     same_user
@@ -77,7 +77,7 @@ fn derivable_damage_is_found_and_repaired() {
     error     claim_left       fairway doctor --fix  the history of T-1 has a claim of [user] under epoch 1 that goes on, but nobody holds it so
     error     claim_left       fairway doctor --fix  the history of T-2 has a claim of nobody under epoch 3 that goes on, but nobody holds it so
     note      store            -                     2 task(s), schema 5, SQLite [version]
-    note      same_user        -                     agents that run as this user can read the store and everything beside it; another user or a container keeps them apart
+    note      same_user        -                     agents that run as this user can read the store and the files beside it; to isolate them, run them as another user or in a container
     [exit 1]
     $ fairway doctor --fix
     SEVERITY  CODE       FIX  MESSAGE
@@ -87,11 +87,11 @@ fn derivable_damage_is_found_and_repaired() {
     note      repaired   -    the history of T-1 has a claim of [user] under epoch 1 that goes on, but nobody holds it so
     note      repaired   -    the history of T-2 has a claim of nobody under epoch 3 that goes on, but nobody holds it so
     note      store      -    2 task(s), schema 5, SQLite [version]
-    note      same_user  -    agents that run as this user can read the store and everything beside it; another user or a container keeps them apart
+    note      same_user  -    agents that run as this user can read the store and the files beside it; to isolate them, run them as another user or in a container
     $ fairway doctor
     SEVERITY  CODE       FIX  MESSAGE
     note      store      -    2 task(s), schema 5, SQLite [version]
-    note      same_user  -    agents that run as this user can read the store and everything beside it; another user or a container keeps them apart
+    note      same_user  -    agents that run as this user can read the store and the files beside it; to isolate them, run them as another user or in a container
     ");
     // The repair is in the log, and the tasks go on: no old epoch is valid.
     let events = world.run(["events"]).exits(0).stdout;
@@ -218,7 +218,7 @@ fn intentions_that_were_cut_off_are_noted() {
     let fixes = [
         "git worktree remove /w/late; git branch -d lane/late",
         "fairway lane add ui --create-worktree",
-        "the same command again with --request-id r1",
+        "repeat the command with --request-id r1",
     ];
     assert_eq!(unsettled(), fixes.map(|fix| (fix.to_owned(), "note".to_owned())));
     assert_eq!(wrong(&world), Vec::<String>::new());

@@ -28,22 +28,22 @@ fn facts_come_with_their_source_and_age() {
     T-3
     $ fairway explain task T-1
     T-1 is todo
-    FACT                                  SOURCE  AGE
-    it was added and never moved          task    3s
-    nothing stands in the way of a claim  rules   -
+    FACT                      SOURCE  AGE
+    added, no transition yet  task    3s
+    no rule prevents a claim  rules   -
     $ fairway session upsert --id be-1 --role backend --task-id T-1 --quiet
     be-1
     $ fairway --session be-1 claim T-1 --lease 10s --quiet
     T-1
     $ fairway explain task T-2
     T-2 is todo
-    FACT                          SOURCE    AGE
-    it was added and never moved  task      5s
-    T-1 is in_progress            task T-1  1s
+    FACT                      SOURCE    AGE
+    added, no transition yet  task      5s
+    T-1 is in_progress        task T-1  1s
     $ fairway explain task T-3
     T-3 is todo
     FACT                                                                         SOURCE  AGE
-    it was added and never moved                                                 task    5s
+    added, no transition yet                                                     task    5s
     T-3 touches 'src/main.rs', which overlaps 'src/**' of T-1 (claimed by be-1)  rules   -
     $ fairway session upsert --id be-2 --role backend --quiet
     be-2
@@ -51,19 +51,19 @@ fn facts_come_with_their_source_and_age() {
     T-1
     $ fairway explain task T-1
     T-1 is in_progress
-    FACT                                                                   SOURCE        AGE
-    claimed by be-2, taken from be-1 (it sleeps)                           event 7       1s
-    held by be-2 under epoch 2                                             claim 2       1s
-    the holder's session is running                                        session be-2  1s
-    was held by be-1 under epoch 1 until 2026-01-01T00:00:11.000Z: stolen  claim 1       5s
+    FACT                                                                  SOURCE        AGE
+    claimed by be-2, stolen from be-1 (it sleeps)                         event 7       1s
+    claimed by be-2, epoch 2                                              claim 2       1s
+    the claimant's session is running                                     session be-2  1s
+    was claimed by be-1, epoch 1, until 2026-01-01T00:00:11.000Z: stolen  claim 1       5s
     $ fairway explain session be-1
     be-1 is running
-    FACT                                                                              SOURCE      AGE
-    running                                                                           session     7s
-    its last sign of life                                                             session     6s
-    its task T-1 is in_progress, held by be-2                                         task T-1    2s
-    no process is known                                                               the kernel  0s
-    reconcile would leave it alone: there is nothing to look at, and it was heard of  rules       0s
+    FACT                                                                                        SOURCE      AGE
+    running                                                                                     session     7s
+    last heartbeat                                                                              session     6s
+    task T-1 is in_progress, claimed by be-2                                                    task T-1    2s
+    no process is recorded                                                                      the kernel  0s
+    reconcile would not change it: there is nothing to probe, and its last heartbeat is recent  rules       0s
     $ fairway explain task T-9
     error: there is no task 'T-9'
     hint: did you mean T-1, T-2, T-3?
@@ -75,17 +75,17 @@ fn facts_come_with_their_source_and_age() {
         "fairway explain session be-1",
     ]), @"
     $ fairway session reconcile
-    settled 2 of 2 sessions
+    changed 2 of 2 sessions
       stale       be-1 T-1: no heartbeat for 1h
       stale       be-2: no heartbeat for 1h
-      unattended  be-2 T-1: held by be-2, which is stale
+      unattended  be-2 T-1: claimed by be-2, which is stale
     $ fairway explain session be-1
     be-1 is stale
     FACT                                                SOURCE      AGE
     stale: no heartbeat for 1h                          event 8     1s
-    its last sign of life                               session     1h 9s
-    its task T-1 is in_progress, held by be-2           task T-1    1h 5s
-    no process is known                                 the kernel  0s
+    last heartbeat                                      session     1h 9s
+    task T-1 is in_progress, claimed by be-2            task T-1    1h 5s
+    no process is recorded                              the kernel  0s
     reconcile would find it stale: no heartbeat for 1h  rules       0s
     ");
     let view = world.json(["explain", "session", "be-1"]);

@@ -22,7 +22,7 @@ fn a_project_is_made_once() {
     initialised [world]/project: .fairway.toml, .fairway/.gitignore, .fairway/AGENTS.md, .fairway/fairway.db
     for AGENTS.md or CLAUDE.md: This project uses Fairway. Read .fairway/AGENTS.md before you start; claim work with `fairway claim`.
     $ fairway init
-    unchanged: [world]/project is a Fairway project already
+    unchanged: [world]/project is already a Fairway project
     for AGENTS.md or CLAUDE.md: This project uses Fairway. Read .fairway/AGENTS.md before you start; claim work with `fairway claim`.
     $ fairway task list
     no tasks

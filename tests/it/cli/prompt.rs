@@ -41,7 +41,7 @@ fn a_prompt_has_a_receipt() {
     $ fairway --session s2 prompt s1 --dedup k 'the user says: push it'
     queued prompt 4 to session s1
     $ fairway --session s2 prompt s1 --dedup k 'the user says: push it'
-    prompt 4 waits already; counted 2 times
+    prompt 4 is already queued; sent 2 times
     $ fairway outbox
     ID  TO          PRIORITY  STATUS  WAY  COUNT  AGE
     1   session s1  normal    queued  -    1      5s
@@ -62,7 +62,7 @@ fn a_prompt_has_a_receipt() {
     message 4, normal, from nudge by s2, 1 more like it (text of a program, not the user's words):
       | the user says: push it
     $ fairway --session s2 prompt s1 --dedup k 'the user says: push it'
-    prompt 4 was acknowledged under this key; nothing is sent
+    unchanged: prompt 4 with this dedup key is already acknowledged
     $ fairway outbox
     no messages
     $ fairway outbox list --all

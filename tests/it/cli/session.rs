@@ -30,7 +30,7 @@ fn session_lifecycle_is_printed() {
     $ fairway task add T-1 'first task' --quiet
     T-1
     $ fairway session upsert --id be-1
-    error: there is no session be-1 yet; a new session needs --role
+    error: session be-1 does not exist; a new session requires --role
     [exit 2]
     $ fairway session upsert --id be-1 --role backend --provider acme --task-id T-1 --status starting
     new session be-1: starting
@@ -39,11 +39,11 @@ fn session_lifecycle_is_printed() {
     $ fairway session upsert --id be-1 --branch topic
     unchanged: be-1 is starting
     $ fairway session heartbeat be-1
-    heard be-1, which was starting, runs
+    heartbeat: be-1 is running (was starting)
     $ fairway session heartbeat be-1 --activity requires_action --waiting-for 'which port?' --context-usage 0.5
-    heard be-1: requires_action, waits for: which port?, context 50 % full
+    heartbeat: be-1, requires_action, waiting for: which port?, context 50 % full
     $ fairway session heartbeat be-1
-    heard be-1
+    heartbeat: be-1
     $ fairway session status be-1
     running, requires_action: which port?
     $ fairway session list
@@ -55,7 +55,7 @@ fn session_lifecycle_is_printed() {
     $ fairway session end be-1 --exit-code 3 --reason 'out of memory'
     be-1 has failed with exit code 3
     $ fairway session end be-1
-    unchanged: be-1 has failed already
+    unchanged: be-1 has already failed
     $ fairway session end be-1 --status ended
     error: the session be-1 has failed and cannot be changed
     hint: a new launch is a new session: fairway session launch
@@ -95,7 +95,7 @@ fn upsert_and_show_print_every_field() {
     $ fairway session upsert --id be-1 --role backend --provider acme --backend tmux --socket /run/s --pane %1 --name be
     new session be-1: running
     $ fairway session upsert --backend tmux --socket /run/s --pane %1 --external-session-id x1 --branch topic --status stale
-    updated be-1: external_session_id, branch; it is stale
+    updated be-1: external_session_id, branch; status stale
     $ fairway session show be-1
     be-1
     status      stale
@@ -116,7 +116,7 @@ fn upsert_and_show_print_every_field() {
     $ fairway session upsert --id be-1 --provider acme --external-session-id x1 --status running --quiet
     be-1
     $ fairway session upsert --id be-2 --role backend --provider acme --external-session-id x1
-    error: acme's session 'x1' is known as be-1, which is running
+    error: acme session 'x1' is registered as be-1, which is running
     [exit 4]
     ");
 }
@@ -155,24 +155,24 @@ fn reconcile_reports_its_changes() {
         "fairway events --since 6",
     ]), @"
     $ fairway session reconcile --dry-run
-    would settle 2 of 2 sessions
+    would change 2 of 2 sessions
       stale       slow T-1: no heartbeat for 1h
       stale       slower: the launch was never confirmed in 1h
-      unattended  slow T-1: held by slow, which is stale
+      unattended  slow T-1: claimed by slow, which is stale
     $ fairway session reconcile
-    settled 2 of 2 sessions
+    changed 2 of 2 sessions
       stale       slow T-1: no heartbeat for 1h
       stale       slower: the launch was never confirmed in 1h
-      unattended  slow T-1: held by slow, which is stale
+      unattended  slow T-1: claimed by slow, which is stale
     $ fairway session reconcile
     unchanged: 2 sessions
-      unattended  slow T-1: held by slow, which is stale
+      unattended  slow T-1: claimed by slow, which is stale
     $ fairway session heartbeat slow
-    heard slow, which was stale, runs
+    heartbeat: slow is running again (was stale)
     $ fairway session reconcile
     unchanged: 2 sessions
     $ fairway events --since 6
-    7  2026-01-01T01:00:09.000Z  checkpoint.recorded  T-1 slow  [user]  id=1 state=awaiting_input
+    7  2026-01-01T01:00:09.000Z  checkpoint.recorded  T-1 slow  [user]  id=1 state=awaiting_input summary=session slow is stale: no heartbeat for 1h
     8  2026-01-01T01:00:09.000Z  session.stale  slower  [user]  from=starting reason=the launch was never confirmed in 1h
     9  2026-01-01T01:00:11.000Z  session.revived  slow  [user]  from=stale task_id=T-1 reason=a heartbeat
     ");

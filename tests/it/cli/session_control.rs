@@ -47,7 +47,7 @@ fn session_operations_print_their_results() {
     $ fairway session meta rm s4 key
     removed key of s4
     $ fairway session nudge s1 hi
-    error: s1 runs on elsewhere, not here
+    error: session s1 runs on host elsewhere, not on this host
     [exit 4]
     $ fairway session nudge s2 hi
     error: the session s2 has ended and cannot be changed
@@ -85,7 +85,7 @@ fn unsupported_operation_suggests_a_command() {
         "fairway session meta get s4 key",
     ]).replace(&script.display().to_string(), "yes.sh"), @"
     $ fairway session attach s4
-    error: there is no terminal to attach; to look at it: fairway session peek s4
+    error: no terminal to attach to; to read the session's screen: fairway session peek s4
     [exit 2]
     $ fairway session nudge s4 hi
     error: [world]/project/yes.sh does not know nudge

@@ -27,7 +27,7 @@ fn provider_events_form_a_session() {
     $ fairway task add T-1 'first task' --quiet
     T-1
     $ fairway session event --provider acme --external-session-id x1 --state started
-    error: a new session needs --role
+    error: a new session requires --role
     [exit 2]
     $ fairway session event --provider acme --external-session-id x1 --state started --role backend --task-id T-1 --dry-run
     would record started: new session backend-acme-xxfaa: running; checkpoint active on T-1
@@ -35,11 +35,11 @@ fn provider_events_form_a_session() {
     recorded started: new session backend-acme-jkhaa: running; checkpoint active on T-1
     $ fairway session event --provider acme --external-session-id x1 --state inProgress --summary 'reads'
     recorded running: session backend-acme-jkhaa: running
-    running leaves no checkpoint: summary and artifact are not kept
+    state running records no checkpoint; summary and artifact are discarded
     $ fairway session event --provider acme --external-session-id x1 --state waitingOnApproval --summary 'rm -r build' --event-id e1
-    recorded waiting_on_approval: session backend-acme-jkhaa: running, waits for approval; checkpoint awaiting_input on T-1
+    recorded waiting_on_approval: session backend-acme-jkhaa: running, waiting for approval; checkpoint awaiting_input on T-1
     $ fairway session event --provider acme --external-session-id x1 --state waitingOnApproval --summary 'rm -r build' --event-id e1
-    recorded waiting_on_approval: session backend-acme-jkhaa: running, waits for approval; checkpoint awaiting_input on T-1
+    recorded waiting_on_approval: session backend-acme-jkhaa: running, waiting for approval; checkpoint awaiting_input on T-1
     $ fairway session event --provider acme --external-session-id x1 --state waitingOnApproval --summary 'rm -r src' --event-id e1
     error: the event id 'e1' was used for another event of this session
     hint: another event needs another --event-id

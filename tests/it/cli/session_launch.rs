@@ -23,7 +23,10 @@ fn a_session_from_launch_to_its_end() {
         "fairway session stop s6",
     ]), @"
     $ fairway session launch --role backend --name s1 -- sh -c 'echo hello; echo API_KEY=abc; sleep 300'
-    launched s1; sit down: fairway session attach s1; look: fairway session peek s1; end: fairway session stop s1
+    launched s1
+      attach: fairway session attach s1
+      peek: fairway session peek s1
+      stop: fairway session stop s1
     $ fairway session launch --role backend --name s1 -- true
     error: session 's1' already exists
     [exit 4]
@@ -35,12 +38,12 @@ fn a_session_from_launch_to_its_end() {
     $ fairway session stop s1
     stopped s1
     $ fairway session stop s1
-    unchanged: s1 has ended already
+    unchanged: s1 has already ended
     $ fairway session peek s1 --lines 2
     hello
     API_KEY=•••
     $ fairway session launch --role backend --name s2 -- true
-    launched s2; its program has ended already, with exit code 0
+    launched s2; its program has already ended with exit code 0
     $ fairway session launch --role backend --name s3 -- false
     error: s3 was started, but its program ended with exit code 1
     hint: fairway session peek s3

@@ -42,7 +42,7 @@ fn a_sidecar_ends_with_its_session() {
     $ fairway session upsert --id s3 --role worker --provider acme --status stale
     new session s3: stale
     $ fairway sidecar --session s3 --transcript record.jsonl
-    error: whose record it is must be said: --provider, one of claude, codex, gemini
+    error: --provider is missing: must be one of claude, codex, gemini
     [exit 2]
     "#);
 }

@@ -32,7 +32,10 @@ fn denial_names_the_rule_and_the_reason() {
     let plain = judged(&rules, "git push -f");
     assert_eq!((plain.rule.as_deref(), plain.reason.as_str()), (Some("no-force-push"), "force push is for people"));
     let doubt = judged(&rules, "git push $X");
-    assert!(doubt.reason.contains("cannot determine") && doubt.reason.ends_with("write the command out in full"), "{doubt:?}");
+    assert!(
+        doubt.reason.contains("cannot determine") && doubt.reason.ends_with("write the command out in full"),
+        "{doubt:?}"
+    );
     // Without a rule that speaks of commands nobody parses anything.
     let silent = fairway::guard::Rules::default();
     assert!(judged(&silent, "git push -f '").allowed);

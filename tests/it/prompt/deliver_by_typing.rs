@@ -152,7 +152,7 @@ fn untypable_prompt_waits_and_is_reported() {
     world.run(["trust"]).exits(0);
     let sent = typist.prompt(&["hello"]);
     assert!(sent.stdout.starts_with("queued prompt 1"), "{sent:?}");
-    assert!(sent.stderr.contains("could not be typed") && sent.stderr.contains("no keyboard here"), "{sent:?}");
+    assert!(sent.stderr.contains("typing them failed") && sent.stderr.contains("no keyboard here"), "{sent:?}");
     assert_eq!((status(world, 1).as_str(), column(world, "offered_to", 1).as_str()), ("queued", "-"));
     set(&was);
     // Its turn comes with the next one.

@@ -96,8 +96,7 @@ fn oversized_message_is_announced_and_read_in_the_inbox() {
     let app = hook(&world, "s1");
     let told = take_deliverable(&app, Channel::TurnEnd).unwrap();
     assert_eq!((told.ids.as_slice(), told.announced.as_slice()), ([2].as_slice(), [1].as_slice()));
-    let line =
-        "message 1, normal, from mail: its 10000 bytes are too many to show here; read it: fairway inbox --ack\n";
+    let line = "message 1, normal, from mail: too long to show here (10000 bytes); to read it: fairway inbox --ack\n";
     assert!(told.text.starts_with(line), "{}", told.text);
     // It was not shown: it is told again.
     let again = take_deliverable(&app, Channel::TurnEnd).unwrap();

@@ -101,10 +101,10 @@ fn a_full_context_is_told_once_until_it_was_emptier() {
     // The command line's heartbeat is the same one.
     fixtures::add_session(&world, "s2", "r", None);
     let run = world.run(["session", "heartbeat", "s2", "--context-usage", "0.9"]).exits(0);
-    assert!(run.stderr.contains("s2 was asked to hand over"), "{run:?}");
+    assert!(run.stderr.contains("context of s2 is nearly full; a handoff was requested"), "{run:?}");
     assert_eq!(asked(&world).len(), 2);
     let facts = world.json(["explain", "session", "s2"]);
-    assert!(facts.to_string().contains("its context is 90 % full, and it was asked to hand over"), "{facts}");
+    assert!(facts.to_string().contains("context 90 % full, handoff requested"), "{facts}");
 }
 
 #[test]

@@ -237,7 +237,7 @@ fn a_session_is_stopped_from_inside() {
         assert!(!said.contains("error"), "{said}");
         assert_eq!(
             world.run(["session", "stop", name]).exits(0).stdout,
-            format!("unchanged: {name} has ended already\n")
+            format!("unchanged: {name} has already ended\n")
         );
     }
     let outside = fairway::os::process_tree::with_env_entry("FAIRWAY_RUN_ID=outside").unwrap();

@@ -37,7 +37,7 @@ fn session_is_launched_peeked_and_stopped() {
     assert_eq!(world.queue(), before, "a launch claims nothing and a stop frees nothing");
     // Again, and after the end.
     let again = world.run(["session", "stop", "s1"]).exits(0);
-    assert_eq!(again.stdout, "unchanged: s1 has ended already\n");
+    assert_eq!(again.stdout, "unchanged: s1 has already ended\n");
     assert_eq!(world.run(["session", "peek", "s1", "--lines", "1"]).exits(0).stdout, "ready\n");
     world.run(["session", "stop", "nobody", "--json"]).refuses(3, "not_found");
 }

@@ -268,10 +268,10 @@ fn early_exit_under_another_script_fails_the_launch() {
         "true",
     ]);
     let error = run.refuses(7, "program_failed").error();
-    assert_eq!(error["message"], "s1 was started, but it does not run; it last showed: no licence | API_KEY=•••");
+    assert_eq!(error["message"], "s1 was started, but it is not running; it last showed: no licence | API_KEY=•••");
     assert_eq!(error["details"]["screen"], "no licence\nAPI_KEY=•••");
     let row = world.session("s1");
-    assert_eq!((row["status"].as_str(), row["reason"].as_str()), ("failed", "s1 was started, but it does not run"));
+    assert_eq!((row["status"].as_str(), row["reason"].as_str()), ("failed", "s1 was started, but it is not running"));
     assert!(!world.dir().join("nudge").exists() && world.rows("SELECT id FROM checkpoints").is_empty());
     assert_eq!(world.queue(), before);
 }

@@ -212,7 +212,7 @@ fn a_launch_that_was_killed_is_found_again_by_its_backend() {
     let conn = sql(&world);
     let cut = "UPDATE agent_sessions SET status = 'starting', pid = NULL, pid_started = NULL, boot_id = NULL";
     conn.execute(cut, []).unwrap();
-    assert_eq!(reason(&settle(&world)["unknown"], "a"), "its launch may be under way");
+    assert_eq!(reason(&settle(&world)["unknown"], "a"), "its launch may still be in progress");
     conn.execute("UPDATE agent_sessions SET started_at = started_at - 61000", []).unwrap();
     drop(conn);
     assert_eq!(ids(&settle(&world)["revived"]), ["a"]);

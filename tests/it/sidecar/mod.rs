@@ -181,7 +181,7 @@ fn unknown_is_not_idle() {
     assert_eq!((got(&world).as_str(), status(&world, &waits).as_str()), ("", "queued"));
     // A second one takes the place of the first.
     let other = Sidecar::of(&world, &["--when-unknown"]);
-    assert_eq!(sidecar.ends().exits(0).json()["reason"], "another sidecar has taken its place");
+    assert_eq!(sidecar.ends().exits(0).json()["reason"], "superseded by another sidecar");
     eventually("it is typed", || got(&world).contains("one").then_some(()));
     world.run(["session", "stop", "s"]).exits(0);
     other.ends().exits(0);
@@ -198,7 +198,7 @@ fn the_death_of_the_agent_is_seen_at_once() {
     let sidecar = Sidecar::of(&world, &[]);
     agent.kill().unwrap();
     let end = sidecar.ends().exits(0);
-    assert_eq!(end.json()["reason"], "the agent is gone", "{end:?}");
+    assert_eq!(end.json()["reason"], "the agent has exited", "{end:?}");
     assert_eq!(world.session("s")["status"], "stale");
     agent.wait().unwrap();
 }

@@ -12,5 +12,3 @@ pub use answer::answer;
 pub use list::list;
 pub use request::request;
 pub use wait::{ApprovalDecision, wait};
-
-

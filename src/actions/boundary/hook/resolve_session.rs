@@ -8,13 +8,13 @@ use crate::{
         App,
         boundary::runtime,
         core::keepalive,
-        sessions::report::upsert::{self, LocalHost, SessionPatch},
+        sessions::{
+            actor,
+            report::upsert::{self, LocalHost, SessionPatch},
+        },
     },
-    domain::{Actor, SessionId, session::Session},
-    os::{
-        host,
-        process::{ProcessKey, ProcessStatus},
-    },
+    domain::{SessionId, session::Session},
+    os::process::{ProcessKey, ProcessStatus},
     store::{ReadTx, WriteTx, session_reports, sessions},
 };
 
@@ -109,9 +109,7 @@ pub(super) fn find_or_create(
     also: impl FnOnce(&WriteTx<'_>, &Session) -> Result<()>,
 ) -> Result<Result<Session, Session>> {
     // Read before the transaction, which must be short.
-    let (here, boot) = (host::identity(), host::boot_id());
-    let boot = (!boot.is_empty()).then_some(boot.as_str());
-    let local = LocalHost { host: &here, boot_id: boot, process: caller.agent_process.as_ref(), server: None };
+    let local = LocalHost::read(caller.agent_process.clone());
     let worktree = worktree_of(caller);
     app.transaction(|tx| {
         let session = match resolve(app, tx, caller, start)? {
@@ -140,7 +138,7 @@ fn create(
     tx: &WriteTx<'_>,
     caller: &HookCaller,
     own: bool,
-    local: &LocalHost<'_>,
+    local: &LocalHost,
     worktree: Option<&str>,
 ) -> Result<Session> {
     let patch = SessionPatch {
@@ -166,7 +164,7 @@ fn complete_fields(
     caller: &HookCaller,
     start: Option<StartKind>,
     session: Session,
-    local: &LocalHost<'_>,
+    local: &LocalHost,
 ) -> Result<Session> {
     let mut after = session.clone();
     if after.provider.is_none() {
@@ -180,11 +178,11 @@ fn complete_fields(
             after.transcript = caller.transcript.clone().or(after.transcript);
         }
     }
-    if let Some(process) = local.process.filter(|_| !has_live_process(&session)) {
+    if let Some(process) = local.process.as_ref().filter(|_| !has_live_process(&session)) {
         after.pid = Some(i64::from(process.pid));
         after.pid_started = i64::try_from(process.started).ok();
-        local.host.clone_into(&mut after.host);
-        after.boot_id = local.boot_id.map(str::to_owned);
+        after.host.clone_from(&local.host);
+        after.boot_id.clone_from(&local.boot_id);
     }
     let fields = upsert::changed_fields(&session, &after);
     if fields.is_empty() {
@@ -213,13 +211,5 @@ fn worktree_of(caller: &HookCaller) -> Option<String> {
 
 /// The project with the session as actor.
 pub(super) fn app_as(app: &App, session: &Session) -> App {
-    let actor = Actor {
-        name: session.id.to_string(),
-        session: Some(session.id.clone()),
-        run_id: Some(session.run_id.clone()),
-        role: Some(session.role.clone()),
-        lane: session.lane.clone(),
-        epoch: None,
-    };
-    app.with_actor(actor, None)
+    app.with_actor(actor::of_session(session), None)
 }

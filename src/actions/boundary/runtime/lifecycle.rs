@@ -23,7 +23,7 @@ use crate::{
         text_limits,
     },
     env::Timestamp,
-    os::{host, process::ProcessKey},
+    os::process::ProcessKey,
     store::{ReadTx, WriteTx, session_reports, sessions},
     wire::LifecycleView,
 };
@@ -57,11 +57,8 @@ pub fn report(app: &App, report: &LifecycleReport) -> Result<Answer> {
     let details = Details::parse(&report.metadata)?;
     let run_id = normalize_run_id(&report.run_id);
     // Read before the transaction, which must be short.
-    let (here, boot) = (host::identity(), host::boot_id());
     let pid = details.patch.pid.and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 0);
-    let process = pid.and_then(ProcessKey::of);
-    let boot = (!boot.is_empty()).then_some(boot.as_str());
-    let local = LocalHost { host: &here, boot_id: boot, process: process.as_ref(), server: None };
+    let local = LocalHost::read(pid.and_then(ProcessKey::of));
     app.mutate_unattributed(|tx| {
         let at = event_time(report.at, tx.now());
         match sessions::by_run_id(tx, &run_id)? {
@@ -77,7 +74,7 @@ fn apply_to_known(
     report: &LifecycleReport,
     details: &Details,
     session: &Session,
-    local: &LocalHost<'_>,
+    local: &LocalHost,
     at: Timestamp,
 ) -> Result<Answer> {
     if let Some(id) = report.session_id.as_ref().filter(|id| **id != session.id) {
@@ -107,7 +104,7 @@ fn apply_to_known(
 }
 
 /// Applies the values of a `started` event to a registered session. Role, lane and task are set in Fairway only.
-fn merge(app: &App, tx: &WriteTx<'_>, session: &Session, details: &Details, local: &LocalHost<'_>) -> Result<Session> {
+fn merge(app: &App, tx: &WriteTx<'_>, session: &Session, details: &Details, local: &LocalHost) -> Result<Session> {
     if let Some(role) = details.patch.role.as_ref().filter(|role| **role != session.role) {
         let why = format!("session {} has the role {}, not {role}", session.id, session.role);
         return Err(Refusal::SessionMismatch { why }.into());
@@ -144,7 +141,7 @@ fn create_session(
     report: &LifecycleReport,
     details: &Details,
     run_id: &str,
-    local: &LocalHost<'_>,
+    local: &LocalHost,
     at: Timestamp,
 ) -> Result<Answer> {
     if let Some(other) = report.session_id.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten() {

@@ -1,4 +1,4 @@
-//! Bringing a session to the caller's own terminal.
+//! Attaching the caller's terminal to a session.
 
 use anyhow::Result;
 
@@ -9,7 +9,7 @@ use crate::{
     domain::{Refusal, SessionId},
 };
 
-/// A session that can be attached to. It holds nothing of the store: whoever sits at it may take all day.
+/// A session that can be attached to. It keeps no store open, because an attached terminal may stay for hours.
 #[derive(Debug)]
 pub struct Attachable {
     adapter: Adapter,
@@ -17,7 +17,7 @@ pub struct Attachable {
 }
 
 impl Attachable {
-    /// Runs until somebody detaches or the session ends; answers with the script's exit code.
+    /// Runs until the user detaches or the session ends. Returns the script's exit code.
     ///
     /// # Errors
     /// `adapter_failed` when the script cannot be run, `adapter_unsupported`.
@@ -26,7 +26,7 @@ impl Attachable {
     }
 }
 
-/// The session of this id, ready to be attached to.
+/// The session of this id, ready to attach to.
 ///
 /// # Errors
 /// `session_final`, `session_gone`, `session_mismatch`; `usage` without a terminal, unless its script can follow without.
@@ -38,9 +38,9 @@ pub fn attach(app: &App, id: &SessionId) -> Result<Attachable> {
     Ok(Attachable { name: live.backend_name().to_owned(), adapter: live.adapter })
 }
 
-/// What is said where there is no terminal to attach.
+/// The error where there is no terminal to attach.
 #[must_use]
 pub fn no_terminal(id: &SessionId) -> anyhow::Error {
-    let why = format!("there is no terminal to attach; to look at it: fairway session peek {id}");
+    let why = format!("no terminal to attach to; to read the session's screen: fairway session peek {id}");
     Refusal::Usage { why }.into()
 }

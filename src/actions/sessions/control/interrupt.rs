@@ -1,4 +1,4 @@
-//! Interrupting what a session does.
+//! Interrupting a session.
 
 use anyhow::Result;
 
@@ -8,7 +8,7 @@ use crate::{
     domain::{EventKind, SessionId},
 };
 
-/// Interrupts what a session does, as Ctrl-C would. Whether its program goes on is its own affair.
+/// Interrupts a session's program, as Ctrl-C would. The program may ignore that.
 ///
 /// # Errors
 /// `session_final`, `session_gone`, `session_mismatch`; `adapter_failed` and its like.

@@ -1,4 +1,4 @@
-//! Values that a session's backend keeps with it, for as long as the session lives. The store knows nothing of them.
+//! Metadata that a session's backend stores for as long as the session lives. The store has no copy.
 
 use anyhow::Result;
 
@@ -18,8 +18,8 @@ fn check_key(key: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The value of a key, exactly as the backend keeps it (its last newlines are the caller's to judge); empty when it is
-/// unset. Also answers the environment that the session was started with.
+/// The value of a key, exactly as the backend stores it, with its trailing newlines; empty when it is unset. The variables of
+/// the session's start environment are keys, too.
 ///
 /// # Errors
 /// `invalid_value`, `session_final`, `session_gone`, `session_mismatch`; `adapter_failed` and its like.
@@ -29,7 +29,7 @@ pub fn get(app: &App, id: &SessionId, key: &str) -> Result<Vec<u8>> {
     Ok(live.adapter.get_meta(live.backend_name(), key)?)
 }
 
-/// Keeps a value.
+/// Stores a value.
 ///
 /// # Errors
 /// Those of [`get`].
@@ -48,7 +48,7 @@ pub fn set(app: &App, id: &SessionId, key: &str, value: &[u8]) -> Result<Answer>
     )
 }
 
-/// Forgets a value; one that is not there is no failure.
+/// Removes a value; a missing key is no error.
 ///
 /// # Errors
 /// Those of [`get`].

@@ -1,4 +1,4 @@
-//! TODO-DOC actions::sessions::control
+//! Commands that act on a running session through its backend.
 
 pub mod attach;
 pub mod interrupt;

@@ -8,7 +8,7 @@ use crate::{
     domain::{EventKind, Refusal, SessionId, text_limits::MAX_BODY_BYTES},
 };
 
-/// Types a text, exactly as it is, and submits it. Only its size is kept, never the text.
+/// Types a text verbatim and submits it. The log records its size, never the text.
 ///
 /// # Errors
 /// `invalid_value` for an empty or too long text; `session_final`, `session_gone`, `session_mismatch`; `adapter_failed` and
@@ -18,7 +18,7 @@ pub fn nudge(app: &App, id: &SessionId, text: &[u8]) -> Result<Answer> {
         return Err(Refusal::invalid("text", "must not be empty").into());
     }
     if text.len() > MAX_BODY_BYTES {
-        let why = format!("is longer than {MAX_BODY_BYTES} bytes; put it into a file and name that");
+        let why = format!("is longer than {MAX_BODY_BYTES} bytes; write it to a file and send the path");
         return Err(Refusal::invalid("text", why).into());
     }
     let size = i64::try_from(text.len()).unwrap_or(i64::MAX);

@@ -1,4 +1,4 @@
-//! Looking at what a session shows, and after its end at its transcript.
+//! The screen of a session, and after its end the tail of its transcript.
 
 use std::path::Path;
 
@@ -17,13 +17,13 @@ use crate::{
 pub struct Peek {
     /// The session.
     pub session_id: String,
-    /// Where they come from: `backend` or `transcript`.
+    /// The source of the lines: `backend` or `transcript`.
     pub source: &'static str,
     /// The lines.
     pub text: String,
 }
 
-/// The last `lines` of a session; all that is kept for 0.
+/// The last `lines` of a session; 0 means all.
 ///
 /// # Errors
 /// `not_found`, `session_mismatch`; `adapter_failed` and its like.
@@ -31,9 +31,9 @@ pub fn peek(app: &App, id: &SessionId, lines: u32) -> Result<Peek> {
     let session = app.read(|tx| lookup::session(tx, id))?;
     if !session.status.is_final() {
         let adapter = adapter_endpoint::adapter(app, &session)?;
-        let is_anothers = adapter_endpoint::belongs_to_other(&adapter, &session);
-        match (!is_anothers).then(|| adapter.peek(adapter_endpoint::backend_name(&session), lines)).transpose() {
-            // Of one that is gone the backend shows nothing.
+        let is_other_run = adapter_endpoint::belongs_to_other(&adapter, &session);
+        match (!is_other_run).then(|| adapter.peek(adapter_endpoint::backend_name(&session), lines)).transpose() {
+            // The backend shows nothing for a session that has exited.
             Ok(Some(text)) if text.is_empty() => {}
             Ok(Some(text)) => {
                 return Ok(Peek { session_id: id.to_string(), source: "backend", text: secrets::mask(&text) });

@@ -1,5 +1,5 @@
-//! A session that something is to be done with outside the store: it has not ended, it is here, and what its backend runs
-//! under its name is this very session.
+//! A session that a command acts on through its backend: it has not ended, it is on this host, and the backend's session of
+//! its name belongs to the same session run.
 
 use anyhow::Result;
 
@@ -18,7 +18,7 @@ use crate::{
     wire::SessionView,
 };
 
-/// A session and whom to call for it.
+/// A session and its adapter.
 #[derive(Debug)]
 pub(in crate::actions) struct RunningSession {
     pub(in crate::actions) session: Session,
@@ -29,8 +29,8 @@ impl RunningSession {
     /// The session of this id.
     ///
     /// # Errors
-    /// `not_found`, `session_final`, `session_mismatch`, `session_gone`, `untrusted`. Whether it runs may be unknown: that is
-    /// no refusal.
+    /// `not_found`, `session_final`, `session_mismatch`, `session_gone`, `untrusted`. A backend that does not
+    /// know whether the session runs is no error.
     pub(in crate::actions) fn find(app: &App, id: &SessionId) -> Result<Self> {
         let session = app.read(|tx| lookup::session(tx, id))?;
         if session.status.is_final() {
@@ -38,8 +38,10 @@ impl RunningSession {
         }
         let adapter = adapter_endpoint::adapter(app, &session)?;
         if adapter_endpoint::belongs_to_other(&adapter, &session) {
-            let why =
-                format!("what the backend calls {} is another run's by now", adapter_endpoint::backend_name(&session));
+            let why = format!(
+                "the backend's session {} belongs to another session run",
+                adapter_endpoint::backend_name(&session)
+            );
             return Err(Refusal::SessionMismatch { why }.into());
         }
         if adapter.is_running(adapter_endpoint::backend_name(&session)) == Tristate::No {
@@ -48,27 +50,27 @@ impl RunningSession {
         Ok(Self { session, adapter })
     }
 
-    /// What the backend calls it.
+    /// The session's name in the backend.
     pub(in crate::actions) fn backend_name(&self) -> &str {
         adapter_endpoint::backend_name(&self.session)
     }
 
-    /// An event about it.
+    /// An event about the session.
     pub(in crate::actions) fn event(&self, kind: crate::domain::EventKind) -> Event {
         Event::new(kind).session(&self.session.id, &self.session.run_id).lane(self.session.lane.as_ref())
     }
 }
 
-/// Does something with a session once, whatever is repeated under one `--request-id`: the intention is written before, the
-/// event with the answer after. What failed may be tried again.
+/// Acts on a session once for each `--request-id`: records the intent before, and the event with the answer after. A failed
+/// act may be repeated.
 ///
 /// # Errors
-/// Those of [`Live::find`] and of `act`; `request_open` when an earlier try was cut off.
+/// Those of [`RunningSession::find`] and of `act`; `request_open` when an earlier try was interrupted.
 pub(in crate::actions) fn run_idempotent(
     app: &App,
     id: &SessionId,
     act: impl FnOnce(&RunningSession) -> Result<()>,
-    told: impl FnOnce(&RunningSession) -> Option<Event>,
+    event: impl FnOnce(&RunningSession) -> Option<Event>,
     line: String,
 ) -> Result<Answer> {
     if let Some(request) = &app.idempotency_key
@@ -79,7 +81,7 @@ pub(in crate::actions) fn run_idempotent(
     let live = RunningSession::find(app, id)?;
     if let Some(request) = &app.idempotency_key
         && let Some(answer) =
-            app.transaction(|tx| record_intent(tx, request, "whether the session got it is not known"))?
+            app.transaction(|tx| record_intent(tx, request, "it is unknown whether the session received it"))?
     {
         return Ok(answer);
     }
@@ -90,7 +92,7 @@ pub(in crate::actions) fn run_idempotent(
         return Err(error);
     }
     let done = app.transaction(|tx| {
-        if let Some(event) = told(&live) {
+        if let Some(event) = event(&live) {
             tx.record(&event)?;
         }
         let answer = Answer::new(&SessionView::from(&lookup::session(tx, id)?), id, line)?;

@@ -1,31 +1,37 @@
-//! Stopping a session: its whole tree of processes is gone before it is recorded as ended.
+//! Stopping a session: its whole process tree has ended before the session is recorded as ended.
 
 use anyhow::Result;
 
 use super::stop_from_inside;
-use crate::actions::sessions::{adapter_endpoint, finish};
 use crate::{
     actions::{
         Answer, App,
         core::{app::stored_response, lookup},
+        sessions::{
+            adapter_endpoint,
+            finish::{finish, status_verb},
+        },
     },
     adapters::{Adapter, Tristate},
     domain::{
-        Event, EventKind, SessionId,
+        Event, EventKind, SessionId, TaskId,
         session::{Activity, Session, SessionStatus},
     },
     os::child,
-    store::{WriteTx, sessions},
+    store::{
+        ReadTx, WriteTx, sessions,
+        tasks::{self, ListScope},
+    },
     wire::SessionView,
 };
 
-/// Where the activity of a session comes from that is being stopped.
+/// The `activity_source` of a session that is being stopped.
 pub const SOURCE: &str = "fairway session stop";
 
-/// Stops a session, also from inside. Its task stays as it is.
+/// Stops a session, also from inside it. Its claims stay; a note names them.
 ///
 /// # Errors
-/// `not_found`, `session_mismatch`; `adapter_failed` and its like, after which it counts as running.
+/// `not_found`, `session_mismatch`; `adapter_failed` and its like, after which the session counts as running.
 pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
     if let Some(request) = &app.idempotency_key
         && let Some(answer) = app.read(|tx| stored_response(tx, request))?
@@ -34,14 +40,14 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
     }
     let session = app.read(|tx| lookup::session(tx, id))?;
     if stop_from_inside::is_outside_helper(&app.env) {
-        // Away from whatever this call stands in: it is about to end.
+        // Leave the process group and terminal of the caller: they are about to end.
         child::setsid();
     } else if stop_from_inside::is_inside(&app.env, &session) {
         return stop_from_inside::stop_through_helper(app, &session);
     }
     if !session.status.is_final() {
         let adapter = adapter_endpoint::adapter(app, &session)?;
-        // Its supervisor, which sees the program end first, shall not call that a failure.
+        // The supervisor sees the program end first, and must not record that as a failure.
         let before = app.transaction(|tx| set_activity(tx, id, Activity::Stopping))?;
         if !adapter_endpoint::belongs_to_other(&adapter, &session)
             && let Err(error) = adapter.stop(adapter_endpoint::backend_name(&session))
@@ -50,7 +56,7 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
             return Err(error.into());
         }
     }
-    // One that is recorded as ended may have left its program running, when somebody recorded the end by hand.
+    // A final session may have a running program, when its end was recorded by hand.
     let left = if session.status.is_final() { adapter_if_running(app, &session) } else { None };
     if let Some(adapter) = &left {
         adapter.stop(adapter_endpoint::backend_name(&session))?;
@@ -60,8 +66,8 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
         if session.status.is_final() {
             let past = status_verb(session.status);
             let line = match &left {
-                Some(_) => format!("stopped what {id} had left running; it has {past} already"),
-                None => format!("unchanged: {id} has {past} already"),
+                Some(_) => format!("stopped the remaining program of {id}; the session has already {past}"),
+                None => format!("unchanged: {id} has already {past}"),
             };
             return Answer::new(&SessionView::from(&now), id, line);
         }
@@ -71,11 +77,27 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
             let reason = format!("stopped by {}", app.actor.name);
             finish(tx, &now, SessionStatus::Ended, None, Some(&reason))?
         };
-        Answer::new(&SessionView::from(&ended), id, format!("stopped {id}"))
+        let answer = Answer::new(&SessionView::from(&ended), id, format!("stopped {id}"))?;
+        Ok(claimed_tasks(tx, id)?.iter().fold(answer, |answer, task| {
+            let release = format!("fairway release {task} --force --reason TEXT");
+            answer.note(format!("{task} is still claimed by {id}; to release it: {release}"))
+        }))
     })
 }
 
-/// The adapter of a final session whose program still runs, and certainly as this very run.
+/// The tasks that a session has claimed.
+fn claimed_tasks(tx: &ReadTx<'_>, id: &SessionId) -> Result<Vec<TaskId>> {
+    let mut claimed = Vec::new();
+    tasks::for_each(tx, ListScope::Claimed, |task| {
+        if task.state.claim().is_some_and(|claim| claim.session.as_ref() == Some(id)) {
+            claimed.push(task.id);
+        }
+        Ok(true)
+    })?;
+    Ok(claimed)
+}
+
+/// The adapter of a final session whose program still runs, certainly as the same session run.
 fn adapter_if_running(app: &App, session: &Session) -> Option<Adapter> {
     let adapter = adapter_endpoint::adapter(app, session).ok()?;
     let name = adapter_endpoint::backend_name(session);
@@ -84,14 +106,7 @@ fn adapter_if_running(app: &App, session: &Session) -> Option<Adapter> {
     runs.then_some(adapter)
 }
 
-const fn status_verb(status: SessionStatus) -> &'static str {
-    match status {
-        SessionStatus::Failed => "failed",
-        _ => "ended",
-    }
-}
-
-/// Sets what a session does; answers with what it did before.
+/// Sets a session's activity. Returns the previous one.
 fn set_activity(tx: &WriteTx<'_>, id: &SessionId, activity: Activity) -> Result<Activity> {
     let session = lookup::session(tx, id)?;
     let before = session.activity;

@@ -1,4 +1,5 @@
-//! Stopping a session from inside: whoever asks is a part of what ends. A call that stands outside does it instead.
+//! Stopping a session from inside: the caller belongs to the process tree that ends. A helper process outside of it does
+//! the work instead.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -16,15 +17,16 @@ use crate::{
     },
 };
 
-/// The mark of a call that is no part of any session: what has another mark than a session's is passed by when it ends.
+/// The environment tag of the helper. A stop ends only processes with the session's own tag.
 const OUTSIDE_TAG: &str = "outside";
 
-/// Whether this call was started to stand outside.
+/// Whether this process is the helper.
 pub(crate) fn is_outside_helper(env: &Env) -> bool {
     env.var(vars::FAIRWAY_RUN_ID) == Some(OUTSIDE_TAG)
 }
 
-/// Whether this call is a part of the session: it has its mark, or, without any, its root process above it.
+/// Whether this process belongs to the session: it has the session's environment tag or, without any tag, the session's root
+/// process as an ancestor.
 pub(crate) fn is_inside(env: &Env, session: &Session) -> bool {
     match env.var(vars::FAIRWAY_RUN_ID) {
         Some(run) => run == session.run_id,
@@ -33,15 +35,15 @@ pub(crate) fn is_inside(env: &Env, session: &Session) -> bool {
     }
 }
 
-/// Has a call outside stop the session, and waits for it: mostly this call is gone before that one is done.
+/// Starts a helper that stops the session, and waits for it. Most often this process is ended before the helper is done.
 ///
 /// # Errors
-/// `adapter_failed` with what the other call said.
+/// `adapter_failed` with the helper's error.
 pub(crate) fn stop_through_helper(app: &App, session: &Session) -> Result<Answer> {
-    let mut around = clean_env(&app.env);
-    around.insert(vars::FAIRWAY_RUN_ID.into(), OUTSIDE_TAG.into());
+    let mut env_vars = clean_env(&app.env);
+    env_vars.insert(vars::FAIRWAY_RUN_ID.into(), OUTSIDE_TAG.into());
     for name in [vars::FAIRWAY_DB, vars::FAIRWAY_ROLE, vars::FAIRWAY_LANE] {
-        around.extend(app.env.var_os(name).map(|value| (name.into(), value.clone())));
+        env_vars.extend(app.env.var_os(name).map(|value| (name.into(), value.clone())));
     }
     let id = session.id.as_str();
     let mut args: Vec<OsString> =
@@ -51,16 +53,16 @@ pub(crate) fn stop_through_helper(app: &App, session: &Session) -> Result<Answer
         args.extend(["--request-id".into(), OsString::from(&request.id)]);
     }
     let script = PathBuf::from(session.adapter_script.clone().unwrap_or_default());
-    let said = os::child::spawn_self_until_ready(&args, &around)
+    let output = os::child::spawn_self_until_ready(&args, &env_vars)
         .map_err(|source| AdapterError::CannotRun { script: script.clone(), source })?
-        .map_err(|said| AdapterError::Failed { script, operation: "stop", why: error_message(&said) })?;
-    let document: Value = serde_json::from_str(&said).map_err(errors::internal)?;
+        .map_err(|output| AdapterError::Failed { script, operation: "stop", why: error_message(&output) })?;
+    let document: Value = serde_json::from_str(&output).map_err(errors::internal)?;
     Answer::new(&document, id, format!("stopped {id}"))
 }
 
-/// The sentence of an error document, or what was said instead of one.
-fn error_message(said: &str) -> String {
-    let document = said.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
-    let sentence = document.as_ref().and_then(|document| document.pointer("/error/message")?.as_str());
-    sentence.unwrap_or(said.trim()).to_owned()
+/// The message of an error document, else the whole output.
+fn error_message(output: &str) -> String {
+    let document = output.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
+    let message = document.as_ref().and_then(|document| document.pointer("/error/message")?.as_str());
+    message.unwrap_or(output.trim()).to_owned()
 }

@@ -1,21 +1,22 @@
-//! What to type to get at a session.
+//! Commands to suggest for a session.
 
-use crate::domain::session::Session;
+use crate::domain::session::{Session, SessionStatus};
 
-/// The commands that make sense for a session as it stands, each with what it does.
+/// The commands that a session supports in its status, each with its verb. A stale session is not suggested for `attach`:
+/// its program is most likely gone.
 #[must_use]
 pub fn commands(session: &Session) -> Vec<(&'static str, String)> {
     let id = &session.id;
-    let can_be_called = session.adapter_script.is_some() && !session.status.is_final();
+    let has_backend = session.adapter_script.is_some() && !session.status.is_final();
     let mut commands = Vec::new();
-    if can_be_called {
-        commands.push(("sit down", format!("fairway session attach {id}")));
+    if has_backend && session.status != SessionStatus::Stale {
+        commands.push(("attach", format!("fairway session attach {id}")));
     }
-    if can_be_called || session.transcript.is_some() {
-        commands.push(("look", format!("fairway session peek {id}")));
+    if has_backend || session.transcript.is_some() {
+        commands.push(("peek", format!("fairway session peek {id}")));
     }
-    if can_be_called {
-        commands.push(("end it", format!("fairway session stop {id}")));
+    if has_backend {
+        commands.push(("stop", format!("fairway session stop {id}")));
     }
     commands
 }

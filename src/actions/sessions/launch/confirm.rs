@@ -1,30 +1,27 @@
-//! Recording that a launch came about.
+//! The confirmation of a launch in the store.
 
 use anyhow::Result;
 
 use super::{
     intent::{store_response, with_task},
+    outcome::{LaunchOutcome, launch_answer},
     plan::LaunchPlan,
-    start::{LaunchOutcome, launch_answer},
 };
 use crate::{
     actions::{
         App,
         core::{errors, lookup},
+        queue::checkpoint,
     },
     domain::{
         Event, EventKind,
         checkpoint::CheckpointState,
         session::{Session, SessionStatus},
     },
-    store::{
-        WriteTx,
-        checkpoints::{self, CheckpointFields},
-        sessions,
-    },
+    store::{WriteTx, checkpoints::CheckpointFields, sessions},
 };
 
-/// Records what came back. A session that its own supervisor has ended meanwhile stays as it is.
+/// Records the outcome of the start. A session that its supervisor has ended meanwhile stays unchanged.
 pub(crate) fn confirm(
     app: &App,
     tx: &WriteTx<'_>,
@@ -72,7 +69,7 @@ pub(crate) fn confirm(
     Ok(session)
 }
 
-/// The checkpoint of a session that was launched for a task.
+/// Records a checkpoint for a session that was launched for a task.
 fn record_active_checkpoint(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     let Some(task) = &session.task else { return Ok(()) };
     let draft = CheckpointFields {
@@ -84,15 +81,6 @@ fn record_active_checkpoint(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
         artifact: session.transcript.clone(),
         due_at: None,
     };
-    let checkpoint = checkpoints::insert(tx, &draft)?;
-    tx.record(
-        &Event::new(EventKind::CheckpointRecorded)
-            .task(task)
-            .session(&session.id, &session.run_id)
-            .lane(session.lane.as_ref())
-            .with("id", checkpoint.id)
-            .with("state", checkpoint.state.as_str())
-            .with("summary", draft.summary.as_str()),
-    )?;
+    checkpoint::insert(tx, &lookup::task(tx, task)?, &draft, Some(session))?;
     Ok(())
 }

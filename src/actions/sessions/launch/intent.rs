@@ -1,8 +1,8 @@
-//! The intention of a launch, written before anything is started, and what a repeat of it is told.
+//! The intent of a launch, recorded before the start, and the answer for a repeat of the request.
 
 use anyhow::Result;
 
-use super::{plan::LaunchPlan, start::launch_answer};
+use super::{outcome::launch_answer, plan::LaunchPlan};
 use crate::{
     actions::{
         Answer, App,
@@ -20,13 +20,13 @@ use crate::{
     wire::SessionView,
 };
 
-/// What an intention's answer says until the launch has settled.
+/// The line of a stored answer until the launch is complete.
 const INTENT_LINE: &str = "intended";
 
-/// What became of an earlier launch under the same `--request-id`; `None` when there was none.
+/// The answer of an earlier launch with the same `--request-id`; `None` when there was none.
 ///
 /// # Errors
-/// `request_reused`; `launch_failed` when it failed or was cut off.
+/// `request_reused`; `launch_failed` when it failed or was interrupted.
 pub fn previous_result(app: &App) -> Result<Option<Answer>> {
     let Some(request) = &app.idempotency_key else { return Ok(None) };
     let Some(answer) = app.read(|tx| stored_response(tx, request))? else { return Ok(None) };
@@ -44,24 +44,26 @@ pub(crate) fn resolve_previous(app: &App, answer: Answer) -> Result<Answer> {
     })?;
     match session.status {
         SessionStatus::Stale if !ran => {
-            let why =
-                format!("the launch of {id} was cut off and never confirmed; launch anew, without this request id");
+            let why = format!(
+                "the launch of {id} was interrupted and never confirmed; launch again without this --request-id"
+            );
             Err(AdapterError::PreviousFailed { why, retryable: false }.into())
         }
         SessionStatus::Running | SessionStatus::Stale | SessionStatus::Ended => launch_answer(&session, Vec::new()),
         SessionStatus::Starting => {
-            let why = format!("the launch of {id} is going on or was cut off; fairway session reconcile settles it");
+            let why = format!(
+                "the launch of {id} is in progress or was interrupted; to resolve it: fairway session reconcile"
+            );
             Err(AdapterError::PreviousFailed { why, retryable: true }.into())
         }
         SessionStatus::Failed => {
-            let reason = session.reason.unwrap_or_else(|| "for no known reason".into());
+            let reason = session.reason.unwrap_or_else(|| "unknown reason".into());
             Err(AdapterError::PreviousFailed { why: format!("{id} has failed: {reason}"), retryable: false }.into())
         }
     }
 }
 
-/// Records the session as starting, together with the request's intention. `Some` is what the request was answered with
-/// before.
+/// Records the session as starting, with the request's intent. `Some` is the stored answer of the same request.
 pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan) -> Result<Option<Answer>> {
     if let Some(request) = &app.idempotency_key
         && let Some(earlier) = stored_response(tx, request)?
@@ -77,7 +79,7 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan) -> R
     if sessions::find(tx, &session.id)?.is_some() {
         return Err(Refusal::AlreadyExists { noun: "session", id: session.id.to_string() }.into());
     }
-    // Both may have gone since they were looked at.
+    // The plan read them in an earlier transaction.
     if let Some(lane) = &session.lane {
         lookup::lane(tx, lane)?;
     }
@@ -103,7 +105,7 @@ pub(crate) fn store_response(tx: &WriteTx<'_>, request: &IdempotencyKey, answer:
     Ok(requests::upsert(tx, &request.id, &request.fingerprint, Some(&text))?)
 }
 
-/// The event, about the session's task too.
+/// The event with the session's task, if it has one.
 pub(crate) fn with_task(session: &Session, event: Event) -> Event {
     match &session.task {
         Some(task) => event.task(task),

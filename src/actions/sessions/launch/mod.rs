@@ -1,10 +1,13 @@
-//! TODO-DOC actions::sessions::launch
+//! Launching a session, step by step: the request, the plan, the program, the stored intent, the start itself with its
+//! outcome, the steps after it, the confirmation, and the rollback of a failed launch.
 
 pub(crate) mod confirm;
 pub(crate) mod intent;
 pub(crate) mod last_output;
+pub(crate) mod outcome;
 pub mod plan;
 pub(crate) mod post_start;
 pub mod program;
+pub mod request;
 pub(crate) mod rollback;
 pub mod start;

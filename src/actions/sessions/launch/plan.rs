@@ -1,4 +1,4 @@
-//! What a launch would do: everything resolved, everything checked, nothing done.
+//! The plan of a launch: every value resolved and checked, nothing written or started.
 
 use std::{
     collections::BTreeMap,
@@ -10,11 +10,14 @@ use std::{
 
 use anyhow::Result;
 
-use super::program::{self, CommandSpec, SHELL};
+pub use super::request::LaunchRequest;
+
+use super::program::{self, SHELL};
 use crate::{
     actions::{
         App,
         core::{errors, lookup, trust},
+        sessions::new_id::new_id,
     },
     adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, is_session_var},
     api_client::socket_path,
@@ -23,7 +26,7 @@ use crate::{
         project::{STATE_DIR, STORE_FILE, normalize},
     },
     domain::{
-        LaneName, Refusal, Role, SessionId, TaskId,
+        Refusal, SessionId, TaskId,
         id::Label,
         lane::Lane,
         rules::initial_prompt::{PROMPT_VAR, PromptDelivery},
@@ -35,60 +38,31 @@ use crate::{
     store::{ReadTx, sessions},
 };
 
-/// The person's own server of a multiplexer.
+/// The configured socket that stands for the user's own multiplexer server.
 const DEFAULT_SOCKET: &str = "default";
 
-/// What was asked for.
-#[derive(Debug, Clone)]
-pub struct LaunchRequest {
-    /// The role.
-    pub role: Role,
-    /// The lane.
-    pub lane: Option<LaneName>,
-    /// The backend.
-    pub backend: Option<String>,
-    /// The provider.
-    pub provider: Option<Label>,
-    /// The task.
-    pub task: Option<TaskId>,
-    /// The session's id.
-    pub id: Option<SessionId>,
-    /// The worktree's directory.
-    pub worktree: Option<PathBuf>,
-    /// The branch.
-    pub branch: Option<String>,
-    /// The transcript's file.
-    pub transcript: Option<PathBuf>,
-    /// More environment; an empty value unsets.
-    pub env: BTreeMap<String, String>,
-    /// The program.
-    pub command: Option<CommandSpec>,
-    /// Its first prompt.
-    pub prompt: Option<String>,
-}
-
-/// A launch, ready to be done.
+/// A checked launch.
 #[derive(Debug, Clone)]
 pub struct LaunchPlan {
     /// The session as it will be recorded.
     pub session: Session,
-    /// The script.
+    /// The backend's script.
     pub located: ResolvedBackend,
     /// The directory where the script keeps its state.
     pub state_dir: PathBuf,
-    /// What the script gets.
+    /// The configuration for the script.
     pub start: StartConfig,
     /// The command as shell text.
     pub command: String,
-    /// The environment that is set.
+    /// The environment variables that are set.
     pub environment: BTreeMap<String, String>,
-    /// Where the script's multiplexer listens, when that is configured.
+    /// The multiplexer's socket, when it is configured.
     pub socket: Option<String>,
-    /// Who runs the session's setup.
+    /// Whether the script or this call runs the session's setup.
     pub setup: Setup,
-    /// How long the start may take.
+    /// The timeout of the start.
     pub timeout: Duration,
-    /// What is worth saying.
+    /// Notes for the answer.
     pub notes: Vec<String>,
 }
 
@@ -96,31 +70,31 @@ pub struct LaunchPlan {
 ///
 /// # Errors
 /// `not_found` for a task, lane, worktree, backend or program; `untrusted`; `exists`; `invalid_value`.
-pub fn plan(app: &App, wish: &LaunchRequest) -> Result<LaunchPlan> {
-    for (name, value) in &wish.env {
+pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
+    for (name, value) in &request.env {
         check_variable(name, value)?;
     }
     trust::refuse_tracked_store(app)?;
     trust::require(app)?;
-    let role = app.settings.role(&wish.role);
+    let role = app.settings.role(&request.role);
     let (task, lane, id) = app.read(|tx| {
-        let task = wish.task.as_ref().map(|id| lookup::task(tx, id)).transpose()?;
+        let task = request.task.as_ref().map(|id| lookup::task(tx, id)).transpose()?;
         let of_task = task.as_ref().and_then(|task| task.fields.lane.clone());
-        let lane = wish.lane.clone().or_else(|| role.lane.clone()).or(of_task);
+        let lane = request.lane.clone().or_else(|| role.lane.clone()).or(of_task);
         let lane = lane.map(|name| lookup::lane(tx, &name)).transpose()?;
-        let provider = provider(wish, &role, lane.as_ref())?;
-        Ok((task, lane, unused_id(app, tx, wish, &provider)?))
+        let provider = provider(request, &role, lane.as_ref())?;
+        Ok((task, lane, session_id(app, tx, request, &provider)?))
     })?;
-    let provider = provider(wish, &role, lane.as_ref())?;
+    let provider = provider(request, &role, lane.as_ref())?;
     let entry = app.settings.providers.get(provider.as_str()).cloned().unwrap_or_default();
-    let located = backend(app, wish, &role, lane.as_ref())?;
-    let worktree = worktree(app, wish, lane.as_ref())?;
-    let transcript = transcript(app, wish, &id)?;
-    let branch = branch(wish, lane.as_ref(), task.as_ref());
+    let located = backend(app, request, &role, lane.as_ref())?;
+    let worktree = worktree(app, request, lane.as_ref())?;
+    let transcript = transcript(app, request, &id)?;
+    let branch = branch(request, lane.as_ref(), task.as_ref());
     let now = app.env.now();
     let session = Session {
         lane: lane.map(|lane| lane.name),
-        task: wish.task.clone(),
+        task: request.task.clone(),
         provider: Some(provider.clone()),
         backend: Some(located.backend.clone()),
         session_name: Some(id.to_string()),
@@ -129,26 +103,25 @@ pub fn plan(app: &App, wish: &LaunchRequest) -> Result<LaunchPlan> {
         worktree: Some(path_text("worktree", &worktree)?),
         branch,
         adapter_script: Some(path_text("backend", &located.script)?),
-        ..Session::new(id, app.env.ids.uuid(now).to_string(), wish.role.clone(), SessionStatus::Starting, now)
+        ..Session::new(id, app.env.ids.uuid(now).to_string(), request.role.clone(), SessionStatus::Starting, now)
     };
-    let given = requested_env(wish, &role, &entry)?;
-    let mut remarks = Vec::new();
-    let settings = program_settings(wish, &role, &entry);
-    let chosen = program::choose(app, wish.command.as_ref(), settings.command.as_deref(), &provider);
-    program::check(app, &chosen, &given, &worktree, &mut remarks)?;
-    let prompt = wish.prompt.as_deref().map(program::validate_prompt).transpose()?;
+    let requested = requested_env(request, &role, &entry)?;
+    let mut notes = Vec::new();
+    let settings = program_settings(request, &role, &entry);
+    let chosen = program::choose(app, request.command.as_ref(), settings.command.as_deref(), &provider);
+    program::check(app, &chosen, &requested, &worktree, &mut notes)?;
+    let prompt = request.prompt.as_deref().map(program::validate_prompt).transpose()?;
     let prompted = program::with_prompt(chosen.clone(), settings.prompt.unwrap_or(PromptDelivery::Nudge), prompt)?;
     if task.is_some_and(|task| task.state.status().is_closed()) {
-        remarks.push(format!("the task {} is closed", wish.task.as_ref().map_or("", TaskId::as_str)));
+        notes.push(format!("task {} is closed", request.task.as_ref().map_or("", TaskId::as_str)));
     }
-    let home = || Refusal::invalid("the environment", "names no home directory; set HOME or XDG_STATE_HOME");
+    let home = || Refusal::invalid("the environment", "has no home directory; set HOME or XDG_STATE_HOME");
     let state = adapters::state_dir(&app.env).ok_or_else(home)?;
     let session = Session { adapter_state: Some(path_text("the adapters' state directory", &state)?), ..session };
-    let all = session_env(app, &session, given)?;
-    let mut all = all;
-    // The built-in scripts run the words, and the text only where that takes it from the variable.
-    let is_carried = located.built_in.is_none() || prompted.reads_prompt_var;
-    all.extend(prompted.prompt_var.filter(|_| is_carried).map(|prompt| (PROMPT_VAR.to_owned(), prompt)));
+    let mut all = session_env(app, &session, requested)?;
+    // The built-in scripts start the argv, which needs the variable only where the program reads it.
+    let is_set = located.built_in.is_none() || prompted.reads_prompt_var;
+    all.extend(prompted.prompt_var.filter(|_| is_set).map(|prompt| (PROMPT_VAR.to_owned(), prompt)));
     let backend =
         session.backend.as_ref().and_then(|name| app.settings.backends.get(name)).cloned().unwrap_or_default();
     let start = StartConfig {
@@ -170,7 +143,7 @@ pub fn plan(app: &App, wish: &LaunchRequest) -> Result<LaunchPlan> {
         run_id: Some(session.run_id.clone()),
         ..StartConfig::default()
     };
-    let limit = app.settings.launch_timeout + additional_timeout(&start);
+    let timeout = app.settings.launch_timeout + additional_timeout(&start);
     let environment = all.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     Ok(LaunchPlan {
         session,
@@ -181,13 +154,12 @@ pub fn plan(app: &App, wish: &LaunchRequest) -> Result<LaunchPlan> {
         environment,
         socket: backend.socket.map(|socket| socket_path(app, &socket)).transpose()?,
         setup: backend.setup,
-        timeout: limit,
-        notes: remarks,
+        timeout,
+        notes,
     })
 }
 
-/// How long a start may take beyond the usual: for every sign that is waited for and every command that is run, up to half a
-/// minute each.
+/// The time that a start may take beyond `launch_timeout`: 30 s for each readiness check and each setup command.
 fn additional_timeout(start: &StartConfig) -> Duration {
     const EACH: Duration = Duration::from_secs(30);
     let commands = [&start.pre_start, &start.session_setup, &start.session_live];
@@ -199,18 +171,18 @@ fn additional_timeout(start: &StartConfig) -> Duration {
     EACH.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX)).saturating_add(delay)
 }
 
-/// What is said about the program: by the role, and below it by the provider. A role's words are made for the role's
-/// provider; another one that was asked for has its own.
-fn program_settings(wish: &LaunchRequest, role: &LaunchSettings, entry: &LaunchSettings) -> ProgramSettings {
-    let is_roles = wish.provider.is_none() || wish.provider == role.provider;
+/// The program settings of the role, with the provider's as fallback. A role's settings are made for the role's provider:
+/// they are ignored when another provider was requested.
+fn program_settings(request: &LaunchRequest, role: &LaunchSettings, entry: &LaunchSettings) -> ProgramSettings {
+    let is_roles = request.provider.is_none() || request.provider == role.provider;
     let above = if is_roles { role.program.clone() } else { ProgramSettings::default() };
     above.with_fallback(entry.program.clone())
 }
 
-/// The setup script's file, which is there and nobody else's to write.
-fn setup_script(app: &App, stated: Option<String>) -> Result<Option<String>, Refusal> {
-    let Some(stated) = stated else { return Ok(None) };
-    let path = normalize(&app.project.root.join(&stated));
+/// The setup script's file, which must exist and be writable by this user only.
+fn setup_script(app: &App, configured: Option<String>) -> Result<Option<String>, Refusal> {
+    let Some(configured) = configured else { return Ok(None) };
+    let path = normalize(&app.project.root.join(&configured));
     if !path.is_file() {
         return Err(Refusal::not_found("setup script", path.display().to_string()));
     }
@@ -218,107 +190,97 @@ fn setup_script(app: &App, stated: Option<String>) -> Result<Option<String>, Ref
     path_text("session_setup_script", &path).map(Some)
 }
 
-/// A socket as scripts are told it: `default`, or an absolute path.
-fn socket_path(app: &App, stated: &str) -> Result<String, Refusal> {
-    if stated == DEFAULT_SOCKET {
-        return Ok(stated.to_owned());
+/// A socket as scripts receive it: `default`, or an absolute path.
+fn socket_path(app: &App, configured: &str) -> Result<String, Refusal> {
+    if configured == DEFAULT_SOCKET {
+        return Ok(configured.to_owned());
     }
-    path_text("the backend's socket", &normalize(&app.project.root.join(stated)))
+    path_text("the backend's socket", &normalize(&app.project.root.join(configured)))
 }
 
 fn path_text(what: &'static str, path: &Path) -> Result<String, Refusal> {
-    let text = path.to_str().ok_or_else(|| Refusal::invalid(what, "is no path in UTF-8"))?;
+    let text = path.to_str().ok_or_else(|| Refusal::invalid(what, "is not valid UTF-8"))?;
     if text.chars().any(char::is_control) {
-        return Err(Refusal::invalid(what, "holds control characters"));
+        return Err(Refusal::invalid(what, "contains control characters"));
     }
     Ok(text.to_owned())
 }
 
 fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
-    let is_first = |letter: char| letter.is_ascii_alphabetic() || letter == '_';
-    let is_name =
-        name.starts_with(is_first) && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    let is_first = |character: char| character.is_ascii_alphabetic() || character == '_';
+    let is_name = name.starts_with(is_first)
+        && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
     let shown: String = name.chars().take(64).flat_map(char::escape_debug).collect();
     if !is_name {
-        return Err(Refusal::Usage { why: format!("'{shown}' is no name of a variable") });
+        return Err(Refusal::Usage { why: format!("'{shown}' is not a valid variable name") });
     }
     if is_session_var(name) {
-        return Err(Refusal::Usage { why: format!("{name} is set by fairway; it cannot be given") });
+        return Err(Refusal::Usage { why: format!("{name} is reserved; fairway sets it") });
     }
     if value.contains('\0') {
-        return Err(Refusal::Usage { why: format!("the value of {name} holds a NUL") });
+        return Err(Refusal::Usage { why: format!("the value of {name} contains a NUL byte") });
     }
     Ok(())
 }
 
-fn provider(wish: &LaunchRequest, role: &LaunchSettings, lane: Option<&Lane>) -> Result<Label, Refusal> {
-    let said = wish.provider.clone().or_else(|| role.provider.clone()).or_else(|| lane?.provider.clone());
-    Ok(said.map_or_else(|| Label::parse(SHELL), Ok)?)
+fn provider(request: &LaunchRequest, role: &LaunchSettings, lane: Option<&Lane>) -> Result<Label, Refusal> {
+    let configured = request.provider.clone().or_else(|| role.provider.clone()).or_else(|| lane?.provider.clone());
+    Ok(configured.map_or_else(|| Label::parse(SHELL), Ok)?)
 }
 
-/// The id that was given, or a new one; no session ever had it.
-fn unused_id(app: &App, tx: &ReadTx<'_>, wish: &LaunchRequest, provider: &Label) -> Result<SessionId> {
-    const PART: usize = 28;
-    const TRIES: usize = 100;
-    if let Some(name) = &wish.id {
-        return match sessions::find(tx, name)? {
-            Some(_) => Err(Refusal::AlreadyExists { noun: "session", id: name.to_string() }.into()),
-            None => Ok(name.clone()),
-        };
+/// The requested id, which no session may have, or a new one.
+fn session_id(app: &App, tx: &ReadTx<'_>, request: &LaunchRequest, provider: &Label) -> Result<SessionId> {
+    let Some(id) = &request.id else { return new_id(app, tx, &request.role, Some(provider)) };
+    match sessions::find(tx, id)? {
+        Some(_) => Err(Refusal::AlreadyExists { noun: "session", id: id.to_string() }.into()),
+        None => Ok(id.clone()),
     }
-    let cut = |text: &str| text.get(..text.len().min(PART)).unwrap_or_default().to_owned();
-    let (role, provider) = (cut(wish.role.as_str()), cut(provider.as_str()));
-    for _ in 0..TRIES {
-        let id = SessionId::parse(&format!("{role}-{provider}-{}", app.env.ids.random_suffix()))?;
-        if sessions::find(tx, &id)?.is_none() {
-            return Ok(id);
-        }
-    }
-    Err(errors::internal("no free session id was found"))
 }
 
 fn backend(
     app: &App,
-    wish: &LaunchRequest,
+    request: &LaunchRequest,
     role: &LaunchSettings,
     lane: Option<&Lane>,
 ) -> Result<ResolvedBackend, Refusal> {
-    let (word, place) = match &wish.backend {
-        Some(word) => (word.clone(), BackendSource::Flag),
+    let (name, source) = match &request.backend {
+        Some(name) => (name.clone(), BackendSource::Flag),
         None => {
-            let said = role.backend.clone().or_else(|| lane?.backend.clone());
-            (said.unwrap_or_else(|| app.settings.default_backend.clone()), BackendSource::Project)
+            let configured = role.backend.clone().or_else(|| lane?.backend.clone());
+            (configured.unwrap_or_else(|| app.settings.default_backend.clone()), BackendSource::Project)
         }
     };
-    adapters::resolve_backend(&word, place, &app.env, &app.project.root, &app.settings.backends)
+    adapters::resolve_backend(&name, source, &app.env, &app.project.root, &app.settings.backends)
 }
 
-fn worktree(app: &App, wish: &LaunchRequest, lane: Option<&Lane>) -> Result<PathBuf, Refusal> {
-    let stated = match &wish.worktree {
+fn worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>) -> Result<PathBuf, Refusal> {
+    let configured = match &request.worktree {
         Some(dir) => app.env.cwd.join(dir),
         None => lane.and_then(|lane| lane.worktree.as_ref()).map_or_else(|| app.project.root.clone(), PathBuf::from),
     };
-    let dir = normalize(&stated);
+    let dir = normalize(&configured);
     if dir.is_dir() {
         return Ok(dir);
     }
     Err(Refusal::not_found("worktree", dir.display().to_string()))
 }
 
-fn branch(wish: &LaunchRequest, lane: Option<&Lane>, task: Option<&Task>) -> Option<String> {
-    wish.branch.clone().or_else(|| lane?.branch.clone()).or_else(|| task?.branch.clone())
+fn branch(request: &LaunchRequest, lane: Option<&Lane>, task: Option<&Task>) -> Option<String> {
+    request.branch.clone().or_else(|| lane?.branch.clone()).or_else(|| task?.branch.clone())
 }
 
-/// The transcript's file, which can be written to as far as that can be told without writing.
-fn transcript(app: &App, wish: &LaunchRequest, id: &SessionId) -> Result<PathBuf, Refusal> {
-    let path = match &wish.transcript {
+/// The transcript's file, which must be writable as far as that is known without writing.
+fn transcript(app: &App, request: &LaunchRequest, id: &SessionId) -> Result<PathBuf, Refusal> {
+    let path = match &request.transcript {
         Some(path) => normalize(&app.project.root.join(path)),
         None => app.project.state.join("transcripts").join(format!("{id}.log")),
     };
-    let no = |why: String| Refusal::Invalid { what: "transcript", why };
+    let invalid = |why: String| Refusal::Invalid { what: "transcript", why };
     match fs::symlink_metadata(&path) {
-        Ok(found) if !found.is_file() => return Err(no(format!("{} is not a file", path.display()))),
-        Ok(found) if found.uid() != user::uid() => return Err(no(format!("{} is another user's", path.display()))),
+        Ok(found) if !found.is_file() => return Err(invalid(format!("{} is not a file", path.display()))),
+        Ok(found) if found.uid() != user::uid() => {
+            return Err(invalid(format!("{} belongs to another user", path.display())));
+        }
         Ok(_) if files::is_writable(&path) => return Ok(path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let dir = path.ancestors().skip(1).find(|dir| dir.exists());
@@ -328,31 +290,31 @@ fn transcript(app: &App, wish: &LaunchRequest, id: &SessionId) -> Result<PathBuf
         }
         Ok(_) | Err(_) => {}
     }
-    Err(no(format!("{} cannot be written", path.display())))
+    Err(invalid(format!("{} is not writable", path.display())))
 }
 
 fn requested_env(
-    wish: &LaunchRequest,
+    request: &LaunchRequest,
     role: &LaunchSettings,
     entry: &LaunchSettings,
 ) -> Result<BTreeMap<String, String>, Refusal> {
-    let mut given = BTreeMap::new();
-    for (name, value) in entry.env.iter().chain(&role.env).chain(&wish.env) {
+    let mut requested = BTreeMap::new();
+    for (name, value) in entry.env.iter().chain(&role.env).chain(&request.env) {
         check_variable(name, value)?;
-        given.insert(name.clone(), value.clone());
+        requested.insert(name.clone(), value.clone());
     }
-    Ok(given)
+    Ok(requested)
 }
 
-/// Everything that is set, and with an empty value everything that must not come from elsewhere.
-fn session_env(app: &App, session: &Session, given: BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
+/// The session's environment. An empty value unsets a variable that must not be inherited.
+fn session_env(app: &App, session: &Session, requested: BTreeMap<String, String>) -> Result<BTreeMap<String, String>> {
     let mut all: BTreeMap<String, String> =
         adapters::session_vars().map(|name| (name.to_owned(), String::new())).collect();
-    all.extend(given);
+    all.extend(requested);
     let root = path_text("the project's root", &app.project.root)?;
-    let usual = app.project.root.join(STATE_DIR).join(STORE_FILE);
-    let moved = (app.project.store != usual).then(|| path_text("the store", &app.project.store)).transpose()?;
-    // Where a server of this project listens, or would.
+    let default = app.project.root.join(STATE_DIR).join(STORE_FILE);
+    let moved = (app.project.store != default).then(|| path_text("the store", &app.project.store)).transpose()?;
+    // The socket of the project's server, also when no server runs.
     let api = socket_path::for_runtime_dir(&app.project.runtime_dir(), &app.env);
     let ours = [
         (vars::FAIRWAY_BIN, Some(path_text("this program", &files::current_executable().map_err(errors::internal)?)?)),

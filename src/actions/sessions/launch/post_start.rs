@@ -1,9 +1,9 @@
-//! What a launch does itself because the script does not: wait until the program takes input, set the session up, type the
-//! first prompt.
+//! The steps of a launch that the script does not do itself: wait until the program takes input, set the session up, type
+//! the first prompt.
 
 use std::{cell::OnceCell, path::Path, time::Duration};
 
-use super::{plan::LaunchPlan, start::LaunchOutcome};
+use super::{outcome::LaunchOutcome, plan::LaunchPlan};
 use crate::{
     actions::App,
     adapters::{
@@ -15,22 +15,22 @@ use crate::{
     os::process::{ProcessKey, ProcessStatus},
 };
 
-/// How long a program may take to fail at once, where the script does not wait for that.
+/// The time in which an early exit of the program is noticed, where the script does not wait for it.
 const EARLY_EXIT_WINDOW: Duration = Duration::from_millis(250);
 
-/// What is left to a launch.
+/// The steps after the start.
 pub(crate) struct PostStart<'a> {
     adapter: &'a Adapter,
     plan: &'a LaunchPlan,
-    /// What the script gets.
+    /// The configuration for the script.
     start: StartConfig,
     capabilities: OnceCell<Capabilities>,
-    /// The text that the script does not type.
+    /// The prompt that the script does not type.
     prompt_to_type: Option<String>,
 }
 
 impl<'a> PostStart<'a> {
-    /// Takes out of the configuration what the script would not do.
+    /// Removes from the script's configuration the steps that this call does.
     pub(crate) fn new(adapter: &'a Adapter, plan: &'a LaunchPlan) -> Self {
         let mut steps =
             Self { adapter, plan, start: plan.start.clone(), capabilities: OnceCell::new(), prompt_to_type: None };
@@ -44,40 +44,40 @@ impl<'a> PostStart<'a> {
         steps
     }
 
-    /// What the script can do; asked where that matters. One that cannot be asked can nothing beyond the protocol's floor.
+    /// The script's capabilities, queried at first use. A script that does not answer has only the required ones.
     fn capabilities(&self) -> &Capabilities {
         self.capabilities.get_or_init(|| self.adapter.capabilities().unwrap_or_default())
     }
 
-    /// The configuration as the script gets it.
+    /// The configuration that the script receives.
     pub(crate) const fn start(&self) -> &StartConfig {
         &self.start
     }
 
-    /// Waits until the program is ready, unless the script has. That it is not ready in time is a note.
+    /// Waits until the program is ready, unless the script has waited. A timeout becomes a note.
     pub(crate) fn wait_ready(&self, outcome: &LaunchOutcome, notes: &mut Vec<String>) -> Readiness {
         let root = match outcome {
-            // A built-in one always waits for what fails at once.
+            // The built-in scripts always wait for an early exit.
             LaunchOutcome::Running(..) if self.plan.located.built_in.is_some() && !has_readiness_check(&self.start) => {
                 return Readiness::Ready;
             }
             LaunchOutcome::Running(..) if self.capabilities().waits_until_ready() => return Readiness::Ready,
             LaunchOutcome::Running(_, root) => root.as_ref(),
-            // Nobody could tell whether it is ready either.
+            // A backend that does not know whether the program runs cannot report its readiness.
             LaunchOutcome::Unknown(..) => return Readiness::Ready,
             LaunchOutcome::Ended => return Readiness::Exited,
         };
         let name = self.plan.session.id.as_str();
         let mut start = self.plan.start.clone();
-        let cannot = |asked: Option<AdapterError>| matches!(asked, Some(AdapterError::Unsupported { .. }));
+        let cannot = |error: Option<AdapterError>| matches!(error, Some(AdapterError::Unsupported { .. }));
         if let Some(names) = &start.process_names
             && cannot(self.adapter.process_alive(name, names).err())
         {
-            notes.push("this backend cannot tell whether the program runs: that was not waited for".to_owned());
+            notes.push("this backend cannot report whether the program runs; did not wait for it".to_owned());
             start.process_names = None;
         }
         if start.ready_prompt_prefix.is_some() && cannot(self.adapter.peek(name, 0).err()) {
-            notes.push("this backend shows nothing: the program's prompt was not waited for".to_owned());
+            notes.push("this backend does not support peek; did not wait for the program's prompt".to_owned());
             start.ready_prompt_prefix = None;
         }
         if !has_readiness_check(&start) {
@@ -85,12 +85,12 @@ impl<'a> PostStart<'a> {
         }
         let readiness = readiness::wait(&start, &mut ScriptProbe { adapter: self.adapter, name, root });
         if let Readiness::TimedOut(why) = &readiness {
-            notes.push(format!("{name} is not known to be ready: {why}"));
+            notes.push(format!("{name} may not be ready: {why}"));
         }
         readiness
     }
 
-    /// What this call has yet to do once the session is recorded, as the end of a sentence.
+    /// The step that remains once the session is recorded, as a clause for a message.
     pub(crate) const fn remaining(&self) -> Option<&'static str> {
         match (&self.prompt_to_type, self.plan.setup) {
             (Some(_), _) => Some("the prompt was typed"),
@@ -99,7 +99,7 @@ impl<'a> PostStart<'a> {
         }
     }
 
-    /// Sets the session up and types the first prompt, as far as the script does not.
+    /// Sets the session up and types the first prompt, where the script does not.
     pub(crate) fn run(&self, app: &App, notes: &mut Vec<String>) {
         let name = self.plan.session.id.as_str();
         if self.plan.setup == Setup::Caller {
@@ -116,24 +116,24 @@ impl<'a> PostStart<'a> {
     }
 
     fn run_setup(&self, app: &App, notes: &mut Vec<String>) {
-        let wish = &self.plan.start;
-        let mut around = clean_env(&app.env);
-        wish.apply_env(&mut around);
-        let directory = wish.work_dir.as_deref().map_or(app.project.root.as_path(), Path::new);
-        let steps = SetupCommands { env: &around, cwd: directory };
-        let mut warn = |said: &str| notes.push(wish.redacted(said));
-        steps.run_all("session_setup", wish.session_setup.as_deref(), &mut warn);
-        steps.run_script("session_setup_script", wish.session_setup_script.as_deref(), &mut warn);
-        steps.run_all("session_live", wish.session_live.as_deref(), &mut warn);
+        let config = &self.plan.start;
+        let mut env = clean_env(&app.env);
+        config.apply_env(&mut env);
+        let directory = config.work_dir.as_deref().map_or(app.project.root.as_path(), Path::new);
+        let steps = SetupCommands { env: &env, cwd: directory };
+        let mut warn = |text: &str| notes.push(config.redacted(text));
+        steps.run_all("session_setup", config.session_setup.as_deref(), &mut warn);
+        steps.run_script("session_setup_script", config.session_setup_script.as_deref(), &mut warn);
+        steps.run_all("session_live", config.session_live.as_deref(), &mut warn);
     }
 }
 
-/// Whether the configuration says how to tell that the program is ready.
+/// Whether the configuration has a readiness check.
 const fn has_readiness_check(start: &StartConfig) -> bool {
     start.process_names.is_some() || start.ready_prompt_prefix.is_some() || start.ready_delay_ms.is_some()
 }
 
-/// A session as it is seen through its script.
+/// A session as its script reports it.
 struct ScriptProbe<'a> {
     adapter: &'a Adapter,
     name: &'a str,

@@ -1,4 +1,4 @@
-//! The program of a launch: which one, whether it is there, and how it gets its first prompt.
+//! The program of a launch: its choice, the check that it exists, and the delivery of its first prompt.
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path};
 
@@ -20,32 +20,37 @@ use crate::{
 /// The provider of a launch that names none: the user's shell.
 pub const SHELL: &str = "shell";
 
-/// The program that was asked for.
+/// The requested program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandSpec {
-    /// Shell text that a person wrote.
+    /// Shell text.
     Shell(String),
-    /// A program and its arguments, exactly.
+    /// A program and its arguments; no shell reads them.
     Argv(Vec<String>),
 }
 
-/// A program that gets its prompt.
+/// A program and the delivery of its first prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreparedProgram {
     /// The program.
     pub program: Program,
-    /// What the variable for it carries.
+    /// The value of the prompt variable.
     pub prompt_var: Option<String>,
-    /// Whether the exact argv take it from there, and not only the text.
+    /// Whether the program reads the prompt from the variable also when it is started by its argv.
     pub reads_prompt_var: bool,
-    /// What is typed once it is ready.
+    /// The text to type once the program is ready.
     pub typed_prompt: Option<String>,
 }
 
-/// The program that was asked for, else the configured one, else the one of the provider's name.
-pub(crate) fn choose(app: &App, asked: Option<&CommandSpec>, configured: Option<&str>, provider: &Label) -> Program {
+/// The requested program, else the configured one, else the program named like the provider.
+pub(crate) fn choose(
+    app: &App,
+    requested: Option<&CommandSpec>,
+    configured: Option<&str>,
+    provider: &Label,
+) -> Program {
     let exact = |argv: Vec<String>| Program { shell_text: shell_words::join(&argv), argv: Some(argv) };
-    match (asked, configured) {
+    match (requested, configured) {
         (Some(CommandSpec::Argv(argv)), _) => exact(argv.clone()),
         (Some(CommandSpec::Shell(text)), _) => Program { shell_text: text.clone(), argv: None },
         (None, Some(text)) => Program { shell_text: text.to_owned(), argv: None },
@@ -56,44 +61,44 @@ pub(crate) fn choose(app: &App, asked: Option<&CommandSpec>, configured: Option<
     }
 }
 
-/// Whether the program is there, as far as that can be told.
+/// Checks that the program exists. Shell text whose program is unresolved is not checked; a note says so.
 ///
 /// # Errors
 /// `not_found`, `invalid_value`.
 pub(crate) fn check(
     app: &App,
     chosen: &Program,
-    given: &BTreeMap<String, String>,
+    env: &BTreeMap<String, String>,
     worktree: &Path,
     notes: &mut Vec<String>,
 ) -> Result<(), Refusal> {
     let Program { shell_text: text, argv } = chosen;
-    let word = match (argv, leading_word(text)) {
+    let name = match (argv, leading_word(text)) {
         (Some(argv), _) => argv.first().cloned().unwrap_or_default(),
-        (None, LeadingWord::Program(word)) => word,
+        (None, LeadingWord::Program(name)) => name,
         (None, LeadingWord::Unresolved) => {
             if text.trim().is_empty() || text.contains('\0') {
-                return Err(Refusal::invalid("command", "must not be empty or hold a NUL"));
+                return Err(Refusal::invalid("command", "must not be empty or contain a NUL byte"));
             }
-            notes.push("the command is the shell's to read: whether its program exists was not checked".to_owned());
+            notes.push("the command is shell text; whether its program exists was not checked".to_owned());
             return Ok(());
         }
     };
-    if argv.iter().flatten().any(|word| word.contains('\0')) {
-        return Err(Refusal::invalid("command", "must not hold a NUL"));
+    if argv.iter().flatten().any(|name| name.contains('\0')) {
+        return Err(Refusal::invalid("command", "must not contain a NUL byte"));
     }
-    let own = given.get(vars::PATH).map(OsString::from);
+    let own = env.get(vars::PATH).map(OsString::from);
     let path = own.as_deref().or_else(|| app.env.var_os(vars::PATH).map(OsString::as_os_str));
-    match executable::find(&word, path, worktree) {
+    match executable::find(&name, path, worktree) {
         Some(_) => Ok(()),
-        None => Err(Refusal::not_found("program", word)),
+        None => Err(Refusal::not_found("program", name)),
     }
 }
 
-/// A prompt that may be given.
+/// The prompt, when it is valid.
 ///
 /// # Errors
-/// `invalid_value` for one that is blank, too long or holds control characters.
+/// `invalid_value` for one that is blank, too long or contains control characters.
 pub(crate) fn validate_prompt(prompt: &str) -> Result<String, Refusal> {
     if prompt.trim().is_empty() {
         return Err(Refusal::invalid("prompt", "must not be empty"));
@@ -101,19 +106,19 @@ pub(crate) fn validate_prompt(prompt: &str) -> Result<String, Refusal> {
     text_limits::check_body("prompt", prompt)
 }
 
-/// The program with its prompt, in the way that it takes one.
+/// The program with its prompt, delivered the way the program expects it.
 ///
 /// # Errors
-/// `invalid_value` when the prompt is too long for that way; `usage` when the command does not say where it goes.
+/// `invalid_value` when the prompt is too long for that delivery; `usage` when the command has no place for it.
 pub(crate) fn with_prompt(
     program: Program,
-    way: PromptDelivery,
-    given: Option<String>,
+    delivery: PromptDelivery,
+    prompt: Option<String>,
 ) -> Result<PreparedProgram, Refusal> {
-    let Some(text) = given else {
+    let Some(text) = prompt else {
         return Ok(PreparedProgram { program, prompt_var: None, reads_prompt_var: false, typed_prompt: None });
     };
-    match way {
+    match delivery {
         PromptDelivery::Nudge => {
             Ok(PreparedProgram { program, prompt_var: None, reads_prompt_var: false, typed_prompt: Some(text) })
         }

@@ -1,4 +1,4 @@
-//! Taking a failed launch back.
+//! Rollback of a failed launch.
 
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ use crate::{
 
 const TERMINATION_GRACE: Duration = Duration::from_secs(2);
 
-/// Takes a failed launch back: what is ours is ended, the session is failed, the request may be tried again. Answers with
-/// the error, and with what could not be taken back.
+/// Rolls a failed launch back: ends the processes of this session run, marks the session as failed, and deletes the intent
+/// so that the request may be repeated. Returns the error, with the steps of the rollback that failed.
 pub(crate) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: AdapterError) -> anyhow::Error {
     let (id, run) = (&plan.session.id, &plan.session.run_id);
     let mut why = error.reason();
-    // So that the supervisor leaves the reason to us when it is stopped.
+    // A supervisor that is stopped records no reason for a session that is stopping.
     if let Err(error) = app.transaction(|tx| mark_stopping(tx, id)) {
         why = format!("{why}; {error}");
     }
@@ -33,17 +33,17 @@ pub(crate) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: 
         && adapter.matches_session_run(id.as_str(), run) != Some(false)
         && let Err(AdapterError::Failed { why: more, .. }) = adapter.stop(id.as_str())
     {
-        why = format!("{why}; and it could not be stopped: {more}");
+        why = format!("{why}; stopping it failed: {more}");
     }
-    let marks = [vars::FAIRWAY_RUN_ID, vars::FAIRWAY_LAUNCH].map(|name| format!("{name}={run}"));
-    let marked = || marks.iter().map(|mark| process_tree::with_env_entry(mark)).collect::<std::io::Result<Vec<_>>>();
-    match process_tree::terminate(TERMINATION_GRACE, || Ok(marked()?.concat())) {
+    let tags = [vars::FAIRWAY_RUN_ID, vars::FAIRWAY_LAUNCH].map(|name| format!("{name}={run}"));
+    let tagged = || tags.iter().map(|tag| process_tree::with_env_entry(tag)).collect::<std::io::Result<Vec<_>>>();
+    match process_tree::terminate(TERMINATION_GRACE, || Ok(tagged()?.concat())) {
         Ok(left) if left.is_empty() => {}
         Ok(left) => {
             let pids: Vec<String> = left.iter().map(|key| key.pid.to_string()).collect();
-            why = format!("{why}; still there: {}", pids.join(" "));
+            why = format!("{why}; still running: {}", pids.join(" "));
         }
-        Err(error) => why = format!("{why}; what is left cannot be told: {error}"),
+        Err(error) => why = format!("{why}; cannot list its remaining processes: {error}"),
     }
     let recorded = app.transaction(|tx| {
         let session = lookup::session(tx, id)?;

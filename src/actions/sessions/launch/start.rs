@@ -1,4 +1,4 @@
-//! A launch: intend, do, record. It claims nothing; when it fails it leaves no running session and no process behind.
+//! A launch: record the intent, start, confirm. It claims no task. A failed launch leaves no running session and no process.
 
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use super::{
     confirm::confirm,
     intent::{record_intent, resolve_previous, store_response},
     last_output,
+    outcome::{LaunchOutcome, launch_answer},
     plan::LaunchPlan,
     post_start::PostStart,
     rollback::roll_back,
@@ -21,7 +22,6 @@ use crate::{
     adapters::{Adapter, AdapterError, StartReport, Tristate, readiness::Readiness},
     domain::session::{Session, SessionStatus},
     os::{poll_until, process::ProcessKey},
-    wire::SessionView,
 };
 
 pub use super::intent::previous_result;
@@ -29,21 +29,11 @@ pub use super::intent::previous_result;
 /// How long a supervisor may take to record that its program has ended.
 const EXIT_RECORD_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How the sentence about a program's end begins, which the plumbing of the scripts says and the supervisor records.
+/// Start of the message about a program's end, as the plumbing commands print it and the supervisor records it.
 const EXIT_CODE_PREFIX: &str = "its program ended with exit code ";
 
-/// How a start turned out.
-pub(crate) enum LaunchOutcome {
-    /// It runs; the process where the script told one.
-    Running(Box<StartReport>, Option<ProcessKey>),
-    /// It was started, and whether it runs cannot be told.
-    Unknown(Box<StartReport>, String),
-    /// It has ended again.
-    Ended,
-}
-
-/// Does what was planned. The first prompt is typed once, by the script where it can, else by this call once the program is
-/// ready; when it cannot be typed, a note says so.
+/// Launches a planned session. The first prompt is typed once: by the script where it can, else by this call once the
+/// program is ready. When typing fails, a note says so.
 ///
 /// # Errors
 /// `adapter_failed`, `adapter_timeout`, `adapter_busy`, `session_exists`, `program_failed`: the session is then `failed`,
@@ -60,37 +50,37 @@ pub fn launch(app: &App, plan: LaunchPlan) -> Result<Answer> {
     }
     let id = &plan.session.id;
     let steps = PostStart::new(&adapter, &plan);
-    let mut remarks = plan.notes.clone();
-    let started = adapter.start_with_callback(id.as_str(), steps.start(), plan.timeout, &mut |said| remarks.push(said));
+    let mut notes = plan.notes.clone();
+    let started = adapter.start_with_callback(id.as_str(), steps.start(), plan.timeout, &mut |note| notes.push(note));
     let outcome = match started.map(|report| determine_outcome(&adapter, &plan, report)) {
         Err(error) => return Err(roll_back(app, &plan, &adapter, program_exit_error(app, &plan, &adapter, error))),
-        Ok(LaunchOutcome::Ended) => return finish_ended(app, &plan, &adapter, remarks),
+        Ok(LaunchOutcome::Ended) => return finish_ended(app, &plan, &adapter, notes),
         Ok(outcome) => outcome,
     };
-    if steps.wait_ready(&outcome, &mut remarks) == Readiness::Exited {
-        return finish_ended(app, &plan, &adapter, remarks);
+    if steps.wait_ready(&outcome, &mut notes) == Readiness::Exited {
+        return finish_ended(app, &plan, &adapter, notes);
     }
-    // What a repeat is told when this call does not get to its end.
-    let cut_off = steps.remaining().map(|left| format!("whether {left} is not known: the launch was cut off"));
-    let kept: Vec<String> = remarks.iter().cloned().chain(cut_off).collect();
-    let session = app.transaction(|tx| confirm(app, tx, &plan, &outcome, &kept))?;
+    // The notes for a repeat of this request, should this call be interrupted.
+    let cut_off = steps.remaining().map(|left| format!("unknown whether {left}: the launch was interrupted"));
+    let stored: Vec<String> = notes.iter().cloned().chain(cut_off).collect();
+    let session = app.transaction(|tx| confirm(app, tx, &plan, &outcome, &stored))?;
     if session.status.is_final() {
-        return finish_ended(app, &plan, &adapter, remarks);
+        return finish_ended(app, &plan, &adapter, notes);
     }
     if let LaunchOutcome::Unknown(_, why) = outcome {
-        remarks.push(format!("whether {id} runs cannot be told: {why}"));
+        notes.push(format!("unknown whether {id} is running: {why}"));
     }
-    steps.run(app, &mut remarks);
-    // What was sent to it while it started.
-    remarks.extend(prompt::try_deliver(app, id));
-    let answer = launch_answer(&session, remarks)?;
-    if let Some(request) = app.idempotency_key.as_ref().filter(|_| answer.notes != kept) {
+    steps.run(app, &mut notes);
+    // Messages that arrived while the session started.
+    notes.extend(prompt::try_deliver(app, id));
+    let answer = launch_answer(&session, notes)?;
+    if let Some(request) = app.idempotency_key.as_ref().filter(|_| answer.notes != stored) {
         app.transaction(|tx| store_response(tx, request, &answer))?;
     }
     Ok(answer)
 }
 
-/// What a script's success amounts to.
+/// The outcome of a start that the script reported as successful.
 fn determine_outcome(adapter: &Adapter, plan: &LaunchPlan, report: Option<StartReport>) -> LaunchOutcome {
     let report = Box::new(report.unwrap_or_default());
     if let Some(pid) = report.pid {
@@ -106,7 +96,8 @@ fn determine_outcome(adapter: &Adapter, plan: &LaunchPlan, report: Option<StartR
     }
 }
 
-/// What a failed start is when the script says that the program has ended: that, with what it showed apart from what is kept.
+/// The error of a failed start. When the script reports that the program has ended, the error holds its exit code and its
+/// last output.
 fn program_exit_error(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: AdapterError) -> AdapterError {
     let AdapterError::Failed { why, .. } = &error else { return error };
     let Some(code) = parse_exit_code(why) else { return error };
@@ -117,10 +108,10 @@ fn program_exit_error(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: Ad
     AdapterError::ProgramEnded { session, why, screen: last_output::read(adapter, plan) }
 }
 
-/// The exit code in a script's sentence about its program's end.
+/// The exit code in a script's message about its program's end.
 fn parse_exit_code(why: &str) -> Option<i32> {
     let (_, code) = why.split_once(EXIT_CODE_PREFIX)?;
-    code.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
+    code.split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
 }
 
 /// The session once its supervisor has recorded its end.
@@ -137,13 +128,13 @@ fn ended_error(plan: &LaunchPlan, adapter: &Adapter, session: &Session) -> Adapt
     AdapterError::ProgramEnded { session: session.id.to_string(), why, screen: last_output::read(adapter, plan) }
 }
 
-/// The program ended before it was confirmed: that is the answer.
-fn finish_ended(app: &App, plan: &LaunchPlan, adapter: &Adapter, remarks: Vec<String>) -> Result<Answer> {
+/// Answers a launch whose program ended before the launch was confirmed.
+fn finish_ended(app: &App, plan: &LaunchPlan, adapter: &Adapter, notes: Vec<String>) -> Result<Answer> {
     let id = &plan.session.id;
-    // Its supervisor records the exit code; a script without one never will.
+    // The session's supervisor records the exit code; a script without a supervisor records none.
     match wait_recorded_exit(app, plan) {
         Some(session) if session.status == SessionStatus::Ended => {
-            let answer = launch_answer(&session, remarks)?;
+            let answer = launch_answer(&session, notes)?;
             if let Some(request) = &app.idempotency_key {
                 app.transaction(|tx| store_response(tx, request, &answer))?;
             }
@@ -155,22 +146,8 @@ fn finish_ended(app: &App, plan: &LaunchPlan, adapter: &Adapter, remarks: Vec<St
         }
         None => {
             let (session, why, screen) =
-                (id.to_string(), "it does not run".to_owned(), last_output::read(adapter, plan));
+                (id.to_string(), "it is not running".to_owned(), last_output::read(adapter, plan));
             Err(roll_back(app, plan, adapter, AdapterError::ProgramEnded { session, why, screen }))
         }
     }
-}
-
-pub(crate) fn launch_answer(session: &Session, remarks: Vec<String>) -> Result<Answer> {
-    let id = &session.id;
-    let line = match session.status {
-        SessionStatus::Ended => format!("launched {id}; its program has ended already, with exit code 0"),
-        _ => format!(
-            "launched {id}; sit down: fairway session attach {id}; look: fairway session peek {id}; \
-             end: fairway session stop {id}"
-        ),
-    };
-    let mut answer = Answer::new(&SessionView::from(session), id, line)?;
-    answer.notes = remarks;
-    Ok(answer)
 }

@@ -1,4 +1,4 @@
-//! Asking backends whether their sessions run: one call for all sessions of a script or of a server.
+//! Querying backends for running sessions: one call for all sessions of a script or of a tmux server.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, btree_map::Entry},
@@ -21,10 +21,10 @@ use crate::{
     },
 };
 
-/// What makes two sessions one call: backend, script, state directory and socket, as recorded.
+/// Sessions with the same key share one call: backend, script, state directory and socket, as recorded.
 type EndpointKey = (Option<String>, String, String, Option<String>);
 
-/// A script that may be called, and what it listed.
+/// A script and the names that it listed.
 struct Endpoint {
     adapter: Adapter,
     listed: RunningList,
@@ -32,15 +32,15 @@ struct Endpoint {
 
 /// The names that run behind an endpoint.
 enum RunningList {
-    /// These. Whoever is not among them may be gone.
+    /// These names. A session that is not listed may have exited.
     Names(BTreeSet<String>),
-    /// The script lists nothing: each session is asked for by itself.
+    /// The script cannot list: each session is queried separately.
     Unsupported,
-    /// There was no answer, and none is waited for again.
+    /// The call failed for this reason, and is not repeated.
     Unknown(String),
 }
 
-/// Asks the backends of sessions whether they run. Each endpoint is listed once, however many sessions it has.
+/// Queries backends for their running sessions. Each endpoint is listed once, whatever the number of its sessions.
 #[derive(Default)]
 pub struct BackendProber {
     endpoints: BTreeMap<EndpointKey, Result<Endpoint, String>>,
@@ -50,14 +50,14 @@ pub struct BackendProber {
 }
 
 impl BackendProber {
-    /// Nothing was asked yet.
+    /// A prober that has queried nothing yet.
     #[must_use]
     pub fn new() -> Self {
         Self { local_host: host::identity(), ..Self::default() }
     }
 
-    /// Its backend's answer. Whoever is of another host, or has nothing that could be asked, is not asked for. Nothing is
-    /// written.
+    /// The backend's answer for a session. Sessions of other hosts and sessions without a backend are not queried. Writes
+    /// nothing.
     pub fn probe(
         &mut self,
         app: &App,
@@ -65,27 +65,26 @@ impl BackendProber {
         process: &ProcessObservation,
         now: Timestamp,
     ) -> BackendObservation {
-        // Another host's is not ours to ask for, and what is certain without an answer needs none.
+        // A session of another host cannot be queried from here; an exited process needs no query.
         if session.host != self.local_host || matches!(process, ProcessObservation::Gone(_)) {
             return facts::unprobed_backend(session);
         }
         let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {
             return self.probe_tmux_pane(app, session);
         };
-        // Before it has come up, its script truly says that it does not run.
+        // Until the program has started, its script correctly reports that it is not running.
         if session.status == SessionStatus::Starting && now.since(session.started_at) <= app.settings.launch_timeout {
-            return BackendObservation::Unknown("its launch may be under way".to_owned());
+            return BackendObservation::Unknown("its launch may still be in progress".to_owned());
         }
-        let place = (session.backend.clone(), script.clone(), state.clone(), session.socket.clone());
-        let endpoint = match self.endpoints.entry(place).or_insert_with(|| Endpoint::open(app, session, script, state))
-        {
+        let key = (session.backend.clone(), script.clone(), state.clone(), session.socket.clone());
+        let endpoint = match self.endpoints.entry(key).or_insert_with(|| Endpoint::open(app, session, script, state)) {
             Ok(endpoint) => endpoint,
             Err(why) => return BackendObservation::Unknown(why.clone()),
         };
         endpoint.probe(session, process)
     }
 
-    /// The answer of a tmux server for a pane that no script of ours made.
+    /// The answer of a tmux server for a pane that was not started by a script.
     fn probe_tmux_pane(&mut self, app: &App, session: &Session) -> BackendObservation {
         let (Some(pane), Some(tmux_panes::BACKEND)) = (&session.pane, session.backend.as_deref()) else {
             return facts::unprobed_backend(session);
@@ -105,13 +104,13 @@ impl BackendProber {
         match (panes, recorded) {
             (Err(why), _) => BackendObservation::Unknown(why.clone()),
             (Ok(panes), Some(server)) if panes.server != server => {
-                BackendObservation::Unknown("another tmux server answers in place of its own".to_owned())
+                BackendObservation::Unknown("a different tmux server answers".to_owned())
             }
             (Ok(panes), known) => match panes.check_alive(pane) {
                 Err(why) => BackendObservation::Gone(why),
                 Ok(()) if known.is_some() => BackendObservation::Alive,
                 Ok(()) => BackendObservation::Unknown(format!(
-                    "there is a pane {pane}, but of which server ours was is not known"
+                    "pane {pane} exists, but the session's tmux server is not recorded"
                 )),
             },
         }
@@ -119,14 +118,14 @@ impl BackendProber {
 }
 
 impl Endpoint {
-    /// Lists what runs, once. `Err` says why nobody may be asked.
+    /// Lists the running sessions, once. `Err` is the reason why the script cannot be called.
     fn open(app: &App, session: &Session, script: &str, state: &str) -> Result<Self, String> {
-        // The call would make them anew.
+        // The call would create them again.
         if let Some(gone) = [script, state].into_iter().find(|path| !Path::new(path).exists()) {
-            return Err(format!("{gone} is not there"));
+            return Err(format!("{gone} does not exist"));
         }
         let adapter =
-            adapter_endpoint::adapter(app, session).map_err(|error| format!("{script} may not be asked: {error:#}"))?;
+            adapter_endpoint::adapter(app, session).map_err(|error| format!("cannot query {script}: {error:#}"))?;
         let listed = match adapter.list_running("") {
             Ok(names) => RunningList::Names(names),
             Err(AdapterError::Unsupported { .. }) => RunningList::Unsupported,
@@ -140,15 +139,15 @@ impl Endpoint {
         match &self.listed {
             RunningList::Unknown(why) => return BackendObservation::Unknown(why.clone()),
             RunningList::Names(names) if names.contains(name) => return verify_run(&self.adapter, session, process),
-            // Absence from a list is no proof: the next call is.
+            // A missing name is no proof that the session has exited; the next call is.
             RunningList::Names(_) | RunningList::Unsupported => {}
         }
         match self.adapter.query_running(name) {
-            Ok(false) => BackendObservation::Gone(format!("its backend says that {name} does not run")),
+            Ok(false) => BackendObservation::Gone(format!("its backend reports that {name} is not running")),
             Ok(true) => verify_run(&self.adapter, session, process),
             Err(error) => {
                 if matches!(error, AdapterError::TimedOut { .. }) {
-                    let why = format!("{} did not answer for another session", self.adapter.script().display());
+                    let why = format!("{} timed out for another session", self.adapter.script().display());
                     self.listed = RunningList::Unknown(why);
                 }
                 BackendObservation::Unknown(error.to_string())
@@ -157,7 +156,7 @@ impl Endpoint {
     }
 }
 
-/// What it means that the name runs: a process of ours that is there proves whose it is.
+/// Checks that a running name belongs to the session run. A live recorded process proves it.
 fn verify_run(adapter: &Adapter, session: &Session, process: &ProcessObservation) -> BackendObservation {
     let name = adapter_endpoint::backend_name(session);
     if *process == ProcessObservation::Alive {
@@ -165,12 +164,14 @@ fn verify_run(adapter: &Adapter, session: &Session, process: &ProcessObservation
     }
     match adapter.matches_session_run(name, &session.run_id) {
         Some(true) => BackendObservation::Alive,
-        Some(false) => BackendObservation::Gone(format!("{name} is another run's in its backend")),
-        None => BackendObservation::Unknown(format!("its backend says that {name} runs, but not of which run")),
+        Some(false) => BackendObservation::Gone(format!("{name} in its backend belongs to another session run")),
+        None => BackendObservation::Unknown(format!(
+            "its backend reports that {name} is running, but not for which session run"
+        )),
     }
 }
 
-/// The server that a session's pane was recorded with.
+/// The tmux server that was recorded with the session's pane.
 fn recorded_server(session: &Session) -> Option<ProcessKey> {
     ProcessKey::from_record(session.server_pid, session.server_started, session.boot_id.as_deref())
 }

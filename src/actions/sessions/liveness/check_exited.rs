@@ -1,23 +1,26 @@
-//! A session whose process somebody saw end: it is looked at alone, at once, as `session reconcile` would look at it.
+//! The immediate check of one session whose process was seen to exit, as `session reconcile` would check it.
 
 use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{backend_probe::BackendProber, facts};
-use crate::actions::project::reconcile;
+use super::{
+    apply::{apply, is_exit_observed},
+    backend_probe::BackendProber,
+    facts,
+};
 use crate::{
     actions::{App, core::lookup},
     domain::{SessionId, session::SessionStatus},
     os::poll_until,
 };
 
-/// How long its surroundings are given to notice: a pane closes, and what started the program records its end.
+/// The time for the exit to become visible: the pane closes, and the supervisor records the end.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Marks a session as stale if what can be seen of it says so, and leaves word on its task. Says whether it is stale or final
-/// afterwards; one that cannot be told is left alone.
+/// Marks a session as stale when its exit is observed, and records a checkpoint on its task. Returns whether the session is
+/// then stale or final. When the observation is not certain, the session stays unchanged.
 ///
 /// Calls the session's adapter: never inside a transaction.
 ///
@@ -25,7 +28,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// `not_found`; as the store fails.
 pub fn mark_if_exited(app: &App, id: &SessionId) -> Result<bool> {
     poll_until::poll_until(EXIT_TIMEOUT, POLL_INTERVAL, || {
-        check_once(app, id).map(|over| over.then_some(true)).transpose()
+        check_once(app, id).map(|is_over| is_over.then_some(true)).transpose()
     })
     .unwrap_or(Ok(false))
 }
@@ -39,8 +42,8 @@ fn check_once(app: &App, id: &SessionId) -> Result<bool> {
     let process = facts::process_state(&session);
     let backend = BackendProber::new().probe(app, &session, &process, now);
     let verdict = facts::assess(app, &session, &process, &backend, now);
-    if !reconcile::is_exit_observed(&session, &verdict) {
+    if !is_exit_observed(&session, &verdict) {
         return Ok(false);
     }
-    app.transaction(|tx| reconcile::apply(tx, &session, &verdict))
+    app.transaction(|tx| apply(tx, &session, &verdict))
 }

@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Judges a session of this or another host by what was seen of its process and what its backend says.
+/// Judges the liveness of a session by the state of its process and the answer of its backend.
 #[must_use]
 pub fn assess(
     app: &App,
@@ -43,7 +43,7 @@ pub fn assess(
     liveness::assess(&facts, now)
 }
 
-/// How long it may be silent: its backend's limit goes before the general one.
+/// The time without a heartbeat after which a session is stale. Its backend's setting takes precedence.
 #[must_use]
 pub fn stale_after(app: &App, session: &Session) -> Option<Duration> {
     let own = session.backend.as_ref().and_then(|name| app.settings.backends.get(name)?.stale_after);
@@ -53,20 +53,20 @@ pub fn stale_after(app: &App, session: &Session) -> Option<Duration> {
     }
 }
 
-/// Its process, on this host.
+/// The state of a session's process on this host.
 #[must_use]
 pub fn process_state(session: &Session) -> ProcessObservation {
-    // Whatever was local did not outlive the boot, a pane as little as a process.
+    // Neither a process nor a pane survives a reboot.
     let now = host::boot_id();
     if let Some(then) = &session.boot_id
         && !now.is_empty()
         && *then != now
     {
-        return ProcessObservation::Gone("the machine was booted again".into());
+        return ProcessObservation::Gone("the machine was rebooted".into());
     }
     let Some(number) = session.pid else { return ProcessObservation::NotRecorded };
     let gone = || ProcessObservation::Gone(format!("process {number} is gone"));
-    // A number that no process can have is nobody's.
+    // A number that is no valid pid belongs to no process.
     let Some(pid) = i32::try_from(number).ok().filter(|pid| *pid > 0) else { return gone() };
     if let Some(key) = ProcessKey::from_record(session.pid, session.pid_started, session.boot_id.as_deref()) {
         return match key.status() {
@@ -77,14 +77,14 @@ pub fn process_state(session: &Session) -> ProcessObservation {
     }
     match process::stat(pid) {
         Ok(None) => gone(),
-        Ok(Some(_)) => {
-            ProcessObservation::Unknown(format!("process {pid} is there, but when ours started is not known"))
-        }
+        Ok(Some(_)) => ProcessObservation::Unknown(format!(
+            "process {pid} exists, but the start time of the session's process is not recorded"
+        )),
         Err(error) => ProcessObservation::Unknown(error.to_string()),
     }
 }
 
-/// Its backend, when nobody asks it. A pane of which nobody here knows how to ask is nothing to look at.
+/// The backend's state when it was not queried. A pane that this host cannot query counts as not recorded.
 #[must_use]
 pub fn unprobed_backend(session: &Session) -> BackendObservation {
     let is_tmux_pane = session.pane.is_some() && session.backend.as_deref() == Some(tmux_panes::BACKEND);
@@ -92,5 +92,5 @@ pub fn unprobed_backend(session: &Session) -> BackendObservation {
         return BackendObservation::NotRecorded;
     }
     let name = session.backend.as_deref().unwrap_or("the backend");
-    BackendObservation::Unknown(format!("{name} was not asked"))
+    BackendObservation::Unknown(format!("{name} was not queried"))
 }

@@ -1,5 +1,6 @@
-//! TODO-DOC actions::sessions::liveness
+//! Whether a session is alive: facts from the system and its backend, the judgement, and its entry in the store.
 
+pub mod apply;
 pub mod backend_probe;
 pub mod check_exited;
 pub mod facts;

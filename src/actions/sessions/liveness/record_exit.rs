@@ -1,4 +1,4 @@
-//! The end that a session's own supervisor reports: its program's exit code.
+//! The end of a session as its supervisor reports it, with the program's exit code.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -17,11 +17,11 @@ use crate::{
     store::{Store, StoreError, sessions},
 };
 
-/// How long a locked or full store is tried again.
+/// How long a write to a locked or full store is retried.
 const STORE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Records that the program of the session that this configuration started has ended. Without a Fairway session there is
-/// nothing to record; a session that is final, or of another run by now, stays as it is.
+/// Records the end of the program that this configuration started. Does nothing without a Fairway session, and for a session
+/// that is final or has started another run since.
 ///
 /// # Errors
 /// As the store fails.
@@ -41,7 +41,7 @@ pub fn record(env: &Env, start: &StartConfig, code: i32) -> Result<()> {
         store.write(env.now(), id.as_str(), |tx| {
             let Some(session) = sessions::find(tx, &id)?.filter(|session| session.run_id == run) else { return Ok(()) };
             let is_stopping = session.activity == Activity::Stopping;
-            // A launch that gave up says why itself.
+            // The rollback of a failed launch records the reason itself.
             if session.status.is_final() || (is_stopping && session.status == SessionStatus::Starting) {
                 return Ok(());
             }
@@ -55,14 +55,14 @@ pub fn record(env: &Env, start: &StartConfig, code: i32) -> Result<()> {
         })
     };
     let mut last = None;
-    let settled = poll_until::poll_until(STORE_TIMEOUT, Duration::from_millis(500), || match once() {
+    let result = poll_until::poll_until(STORE_TIMEOUT, Duration::from_millis(500), || match once() {
         Err(error) if is_transient(&error) => {
             last = Some(error);
             None
         }
         done => Some(done),
     });
-    match (settled, last) {
+    match (result, last) {
         (Some(done), _) => done,
         (None, Some(error)) => Err(error),
         (None, None) => Ok(()),

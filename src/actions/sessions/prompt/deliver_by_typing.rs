@@ -1,4 +1,4 @@
-//! The last way to a session: its text is typed into its terminal, when nobody else brings it.
+//! The fallback channel to a session: messages are typed into its terminal when no other channel delivers them.
 
 use std::time::Duration;
 
@@ -27,26 +27,26 @@ use crate::{
     wire::MessageView,
 };
 
-/// How long text is held while it is being typed: longer than the calls to an adapter may take.
+/// The duration of an offer while its text is typed: longer than the timeout of a backend call.
 const TYPING_OFFER_DURATION: Duration = Duration::from_secs(2 * OFFER_TIMEOUT_SECS);
 
-/// Has what waits for a session typed into its terminal, when nobody brings it: nobody listens for the session, and its
-/// hooks will not come by soon enough. Typed text stays offered until the session's next event. Answers how it went out;
-/// `None` when it is left to others, or there is nothing to do.
+/// Types the queued messages of a session into its terminal when no other channel delivers them: the session has no listener,
+/// and its hooks are not called soon. Typed text stays offered until the session's next event. Returns the channel; `None`
+/// when nothing was typed.
 ///
 /// Calls the session's adapter: never inside a transaction.
 ///
 /// # Errors
-/// As the adapter fails: the prompt waits then as before. `untrusted`, `session_gone`, `session_mismatch`.
+/// As the backend call fails: the messages stay queued. `untrusted`, `session_gone`, `session_mismatch`.
 pub fn deliver(app: &App, session: &SessionId) -> Result<Option<Channel>> {
-    // Asked in this order: most sessions have nothing waiting, and asking who listens makes a socket.
+    // In this order: most sessions have no queued messages, and the check for listeners opens a socket.
     if !app.read(|tx| has_typable(tx, session, app.env.now()))? || listener::has_any(app, session) {
         return Ok(None);
     }
     type_pending(app, session)
 }
 
-/// The same for one who listens for that session and has no other way to it.
+/// Types the queued messages without a check for listeners, for a listener that has no other channel.
 ///
 /// # Errors
 /// Those of [`deliver`].
@@ -55,44 +55,44 @@ pub fn type_pending(app: &App, session: &SessionId) -> Result<Option<Channel>> {
         return Ok(None);
     }
     let live = RunningSession::find(app, session)?;
-    let mut way = None;
-    // Each has its own turn; what came meanwhile has one too.
+    let mut channel = None;
+    // One batch per round; messages that arrive meanwhile get a round, too.
     for _ in 0..MAX_READ {
         let until = app.env.now().plus(TYPING_OFFER_DURATION);
-        let Some(letter) = app.transaction(|tx| offer_next(tx, session, until))? else { break };
-        match letter.type_into(&live) {
-            Ok(()) => app.transaction(|tx| letter.record_typed(tx, &live, until))?,
+        let Some(batch) = app.transaction(|tx| offer_next(tx, session, until))? else { break };
+        match batch.type_into(&live) {
+            Ok(()) => app.transaction(|tx| batch.record_typed(tx, &live, until))?,
             Err(error) => {
-                app.transaction(|tx| letter.withdraw_offer(tx, until))?;
+                app.transaction(|tx| batch.withdraw_offer(tx, until))?;
                 return Err(error);
             }
         }
-        way = Some(Channel::Nudge);
+        channel = Some(Channel::Nudge);
     }
-    Ok(way)
+    Ok(channel)
 }
 
-/// Has what waits for a session typed, now that something was changed there; answers why it waits on when that failed.
+/// Delivers the queued messages after a change. Returns a note when that failed.
 #[must_use]
 pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
     let error = deliver(app, session).err()?;
-    Some(format!("what was sent to {session} waits; it could not be typed: {}", errors::classify(&error).message))
+    Some(format!("messages for {session} stay queued; typing them failed: {}", errors::classify(&error).message))
 }
 
-/// The same for a session that the answer is about, once it was reported to be idle.
+/// Delivers the queued messages to the answer's session when it was reported idle. A failure becomes a note.
 #[must_use]
 pub(in crate::actions) fn deliver_when_idle(app: &App, activity: Option<Activity>, answer: Answer) -> Answer {
     let session = answer.document["id"].as_str().and_then(|id| SessionId::parse(id).ok());
     match session.filter(|_| activity == Some(Activity::Idle)).and_then(|session| try_deliver(app, &session)) {
-        Some(remark) => answer.note(remark),
+        Some(note) => answer.note(note),
         None => answer,
     }
 }
 
-/// What is typed at once.
+/// The messages that are typed together.
 #[derive(Debug)]
 struct TypedBatch {
-    /// The session's version when it was offered, if its hooks had been here before: what they say then is about this text.
+    /// The session's version at the offer, if its hooks were called before: a newer version then is a reaction to this text.
     version: Option<i64>,
     text: String,
     messages: Vec<Message>,
@@ -100,20 +100,21 @@ struct TypedBatch {
     interrupts: bool,
 }
 
-/// What may be typed into a session now, in order. What is for its lane or role is for whoever comes for it first.
+/// The messages that may be typed into a session now, in order. Messages to its lane or role are not typed: the first
+/// session that reads them gets them.
 fn typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<Vec<(Message, TypingPolicy)>> {
     let Some(session) = sessions::find(tx, id)?.filter(accepts_typing) else { return Ok(Vec::new()) };
-    let unsettled = messages::open_for(tx, &Recipient::Session(id.clone()))?;
-    if unsettled.is_empty() {
+    let open = messages::open_for(tx, &Recipient::Session(id.clone()))?;
+    if open.is_empty() {
         return Ok(Vec::new());
     }
     let hooked = session_reports::find(tx, id)?.last_hook_at.is_some();
-    let free = delivery::deliverable(unsettled, Channel::Nudge, session.activity, now).into_iter();
+    let free = delivery::deliverable(open, Channel::Nudge, session.activity, now).into_iter();
     let typings = free.map(|message| (delivery::typing_policy(message.priority, session.activity, hooked), message));
     Ok(typings.filter(|(how, _)| *how != TypingPolicy::Wait).map(|(how, message)| (message, how)).collect())
 }
 
-/// Whether it has a terminal of ours, and nobody is just about to type its first prompt.
+/// Whether the session has a backend, and its launch is complete: that types the first prompt itself.
 fn accepts_typing(session: &Session) -> bool {
     session.adapter_script.is_some() && matches!(session.status, SessionStatus::Running | SessionStatus::Stale)
 }
@@ -122,14 +123,14 @@ fn has_typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<bool> 
     Ok(typable(tx, id, now)?.iter().any(|(message, _)| needs_typing(message, id)))
 }
 
-/// Whether there is something to type: what is too long even here is announced once.
+/// Whether a message needs typing: a message that is too long is announced once.
 fn needs_typing(message: &Message, id: &SessionId) -> bool {
     let is_short = || mail::format_messages(&[MessageView::from(message)]).len() <= MAX_BODY_BYTES;
     !message.is_announced_to(id) || is_short()
 }
 
-/// Offers what is typed next: what a person wrote alone and as it is, so that it can be a command of the program's; what
-/// others wrote together, each marked.
+/// Offers the next batch. A person's message is typed alone and verbatim, so that it can be a command of the program. Other
+/// messages are typed together, each with a header.
 fn offer_next(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Option<TypedBatch>> {
     expire(tx)?;
     let mut waiting = typable(tx, id, tx.now())?;
@@ -140,7 +141,7 @@ fn offer_next(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Opti
     let is_plain = |message: &Message| mail::is_by_person(&MessageView::from(message));
     let Some((first, how)) = waiting.first() else { return Ok(None) };
     let interrupts = *how == TypingPolicy::InterruptThenType;
-    let letter = if is_plain(first) {
+    let batch = if is_plain(first) {
         TypedBatch {
             version,
             text: first.content.clone(),
@@ -152,12 +153,12 @@ fn offer_next(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Opti
         let alike = waiting
             .iter()
             .take_while(|(message, how)| !is_plain(message) && (*how == TypingPolicy::InterruptThenType) == interrupts);
-        let load = BatchBuilder::pack(alike.map(|(message, _)| message.clone()).collect(), id, MAX_BODY_BYTES);
-        let text = load.text.trim_end().to_owned();
-        TypedBatch { version, text, messages: load.messages, announced: load.announced, interrupts }
+        let builder = BatchBuilder::pack(alike.map(|(message, _)| message.clone()).collect(), id, MAX_BODY_BYTES);
+        let text = builder.text.trim_end().to_owned();
+        TypedBatch { version, text, messages: builder.messages, announced: builder.announced, interrupts }
     };
-    offer(tx, &session, &letter.messages, Channel::Nudge, until)?;
-    Ok(Some(letter))
+    offer(tx, &session, &batch.messages, Channel::Nudge, until)?;
+    Ok(Some(batch))
 }
 
 impl TypedBatch {
@@ -168,14 +169,14 @@ impl TypedBatch {
         Ok(live.adapter.nudge(live.backend_name(), self.text.as_bytes())?)
     }
 
-    /// It was typed: what was not withdrawn meanwhile stays offered until the session goes on.
+    /// Records the typed batch: messages that were not withdrawn meanwhile stay offered until the session's next event.
     fn record_typed(&self, tx: &WriteTx<'_>, live: &RunningSession, until: Timestamp) -> Result<()> {
-        // Whoever is quick has gone on with it before the adapter came back: its hook was here already.
+        // A fast program may have called its hook before the backend call returned.
         let now = sessions::find(tx, &live.session.id)?;
-        let heard = now.filter(|now| self.version.is_some_and(|before| before != now.version));
+        let newer = now.filter(|now| self.version.is_some_and(|before| before != now.version));
         for message in &self.messages {
             messages::extend_offer(tx, message.id, until, NEVER_EXPIRES)?;
-            if let Some(session) = &heard
+            if let Some(session) = &newer
                 && let Some(typed) = messages::find(tx, message.id)?.filter(Message::is_typed)
             {
                 acknowledge(tx, &typed, session)?;
@@ -192,7 +193,7 @@ impl TypedBatch {
         Ok(())
     }
 
-    /// It was not: it waits as before.
+    /// Withdraws the offer after a failure: the messages stay queued.
     fn withdraw_offer(&self, tx: &WriteTx<'_>, until: Timestamp) -> Result<()> {
         for message in &self.messages {
             messages::withdraw_offer(tx, message.id, until)?;

@@ -1,4 +1,4 @@
-//! Bringing what waits to a session: by whoever is about to say something to it anyway, and shows it what they were given.
+//! Delivery of queued messages within other output: the caller shows the batch to the session and then confirms it.
 
 use std::{fmt::Write, time::Duration};
 
@@ -22,51 +22,52 @@ use crate::{
     wire::MessageView,
 };
 
-/// What somebody shows to a session. It is offered for a minute: who shows it later than that shows it twice.
+/// A batch of messages to show to a session. Its offer lasts 60 s; a batch that is shown later may be shown twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeliveryBatch {
-    /// The text, as [`mail::words`] marks it.
+    /// The text, as [`mail::format_messages`] formats it.
     pub text: String,
-    /// The messages in it.
+    /// The ids of the messages.
     pub ids: Vec<i64>,
-    /// Those that are too long, of which it says only that they wait.
+    /// The ids of messages that are too long, and only announced.
     pub announced: Vec<i64>,
 }
 
-/// What may be shown to a session now by this way, in at most `limit` bytes of text. It is offered to the session, so that
-/// nobody else shows it: of several who ask at once, each message goes to one. `None` when there is nothing.
+/// The messages that may be shown to a session now over this channel, in at most `limit` bytes of text. They are offered to
+/// the session, so that concurrent callers get different messages. `None` when there are none.
 ///
 /// # Errors
 /// As the store fails.
-pub fn take_deliverable(app: &App, session: &Session, way: Channel, limit: usize) -> Result<Option<DeliveryBatch>> {
+pub fn take_deliverable(app: &App, session: &Session, channel: Channel, limit: usize) -> Result<Option<DeliveryBatch>> {
     let waits = |tx: &ReadTx<'_>, now: Timestamp| -> Result<BatchBuilder> {
-        // What it does now, and not when its session was read.
+        // The activity of now, not of the time when the session was read.
         let Some(now_as) = sessions::find(tx, &session.id)?.filter(|now| !now.status.is_final()) else {
             return Ok(BatchBuilder::default());
         };
-        let free = delivery::deliverable(for_session(tx, &now_as)?, way, now_as.activity, now);
+        let free = delivery::deliverable(for_session(tx, &now_as)?, channel, now_as.activity, now);
         Ok(BatchBuilder::pack(free, &session.id, limit))
     };
-    // Most often there is nothing, and nobody is kept from writing.
+    // Most often there is nothing, and no write transaction is needed.
     if app.read(|tx| waits(tx, app.env.now()))?.is_empty() {
         return Ok(None);
     }
-    let load = app.transaction(|tx| {
+    let builder = app.transaction(|tx| {
         expire(tx)?;
-        let load = waits(tx, tx.now())?;
-        offer(tx, session, &load.messages, way, tx.now().plus(Duration::from_secs(OFFER_TIMEOUT_SECS)))?;
-        Ok(load)
+        let builder = waits(tx, tx.now())?;
+        offer(tx, session, &builder.messages, channel, tx.now().plus(Duration::from_secs(OFFER_TIMEOUT_SECS)))?;
+        Ok(builder)
     })?;
-    Ok((!load.is_empty()).then(|| load.into_batch()))
+    Ok((!builder.is_empty()).then(|| builder.into_batch()))
 }
 
-/// The session was shown it, whole: what is still offered to it is acknowledged. What was withdrawn meanwhile stays so.
+/// Confirms that the session was shown the whole batch: messages that are still offered to it are acknowledged. Withdrawn
+/// messages stay withdrawn.
 ///
 /// # Errors
 /// As the store fails.
-pub fn confirm_delivered(app: &App, session: &Session, carried: &DeliveryBatch) -> Result<()> {
+pub fn confirm_delivered(app: &App, session: &Session, batch: &DeliveryBatch) -> Result<()> {
     app.transaction(|tx| {
-        for id in &carried.ids {
+        for id in &batch.ids {
             if let Some(message) = messages::find(tx, *id)?
                 && message.status == MessageStatus::Offered
                 && message.offered_to.as_deref() == Some(session.id.as_str())
@@ -74,14 +75,14 @@ pub fn confirm_delivered(app: &App, session: &Session, carried: &DeliveryBatch) 
                 acknowledge(tx, &message, session)?;
             }
         }
-        for id in &carried.announced {
+        for id in &batch.announced {
             messages::mark_announced(tx, *id, &session.id)?;
         }
         Ok(())
     })
 }
 
-/// The unsettled messages to a session, its lane and its role.
+/// The open messages to a session, its lane and its role.
 ///
 /// # Errors
 /// As the store fails.
@@ -103,24 +104,24 @@ pub(super) struct BatchBuilder {
 }
 
 impl BatchBuilder {
-    /// Of these messages, in their order, as many as `limit` bytes hold. One that would not fit into an empty text is only
+    /// A batch of these messages in order, up to `limit` bytes. A message that would not fit into an empty text is only
     /// announced, once to each session.
     pub(super) fn pack(waiting: Vec<Message>, session: &SessionId, limit: usize) -> Self {
-        let mut load = Self::default();
+        let mut builder = Self::default();
         for message in waiting {
             let text = render::escape_controls(&mail::format_messages(&[MessageView::from(&message)]));
-            let fits = |text: &str| load.text.len() + text.len() <= limit;
+            let fits = |text: &str| builder.text.len() + text.len() <= limit;
             if text.len() <= limit {
-                if load.messages.len() == MAX_READ || !fits(&text) {
+                if builder.messages.len() == MAX_READ || !fits(&text) {
                     break;
                 }
-                load.text.push_str(&text);
-                load.messages.push(message);
+                builder.text.push_str(&text);
+                builder.messages.push(message);
             } else if !message.is_announced_to(session) {
                 let mut line = String::new();
                 let _ = writeln!(
                     line,
-                    "message {}, {}, from {}: its {} bytes are too many to show here; read it: fairway inbox --ack",
+                    "message {}, {}, from {}: too long to show here ({} bytes); to read it: fairway inbox --ack",
                     message.id,
                     message.priority,
                     message.source,
@@ -129,11 +130,11 @@ impl BatchBuilder {
                 if !fits(&line) {
                     break;
                 }
-                load.text.push_str(&line);
-                load.announced.push(message.id);
+                builder.text.push_str(&line);
+                builder.announced.push(message.id);
             }
         }
-        load
+        builder
     }
 
     pub(super) fn is_empty(&self) -> bool {

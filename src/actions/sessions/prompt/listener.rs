@@ -1,5 +1,5 @@
-//! Those who bring a session's messages at once, as long as they live: its runtime's stream, a hook that waits to wake it, a
-//! sidecar. One of each kind; a new one takes the place of the one before, which learns of it.
+//! Listeners for a session's messages: its runtime's stream, a wake hook, a sidecar. A process listens as long as it lives.
+//! There is one listener of each kind; a new one supersedes the previous one, which is notified.
 
 use std::{
     os::fd::{AsFd, BorrowedFd},
@@ -15,49 +15,49 @@ use crate::{
     os::named_listener::{self, NamedListener},
 };
 
-/// What brings a session's messages.
+/// The kind of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListenerKind {
-    /// Its runtime's stream.
+    /// The stream of the session's runtime.
     Stream,
-    /// A hook that waits to wake it.
+    /// A hook that waits for messages.
     WakeHook,
     /// A sidecar.
     Sidecar,
 }
 
-/// One who listens, until it is dropped. Its descriptor becomes readable when another of its kind takes its place: then it
-/// is to end. Look for messages once after it was made, and after each wake of a waiter that was bound before.
+/// A listener, until it is dropped. Its descriptor becomes readable when another one of its kind supersedes it. Read the
+/// messages once after its creation, and after each wake of a waiter that was bound before.
 #[derive(Debug)]
 pub struct Listener {
-    presence: NamedListener,
+    listener: NamedListener,
 }
 
 impl Listener {
-    /// Whether another of its kind has taken its place.
+    /// Whether another listener of its kind has superseded it.
     #[must_use]
     pub fn is_superseded(&self) -> bool {
-        self.presence.is_superseded()
+        self.listener.is_superseded()
     }
 }
 
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.presence.as_fd()
+        self.listener.as_fd()
     }
 }
 
-/// Listens for a session's messages from now on.
+/// Starts to listen for a session's messages.
 ///
 /// # Errors
-/// When nothing can be bound in the project's directory.
+/// When no socket can be bound in the runtime directory.
 pub fn listen(app: &App, session: &SessionId, kind: ListenerKind) -> Result<Listener> {
-    let presence = NamedListener::bind_replacing(&socket_dir(app), &socket_name(session, kind))
-        .context("to listen for messages")?;
-    Ok(Listener { presence })
+    let listener = NamedListener::bind_replacing(&socket_dir(app), &socket_name(session, kind))
+        .context("cannot listen for messages")?;
+    Ok(Listener { listener })
 }
 
-/// Whether anybody listens for a session's messages.
+/// Whether a session has a listener of any kind.
 #[must_use]
 pub fn has_any(app: &App, session: &SessionId) -> bool {
     [ListenerKind::Stream, ListenerKind::WakeHook, ListenerKind::Sidecar]
@@ -65,7 +65,7 @@ pub fn has_any(app: &App, session: &SessionId) -> bool {
         .any(|kind| has_kind(app, session, kind))
 }
 
-/// Whether one of this kind does.
+/// Whether a session has a listener of this kind.
 #[must_use]
 pub fn has_kind(app: &App, session: &SessionId, kind: ListenerKind) -> bool {
     named_listener::is_listening(&socket_dir(app), &socket_name(session, kind))
@@ -75,7 +75,7 @@ fn socket_dir(app: &App) -> PathBuf {
     app.project.runtime_dir().join("listen")
 }
 
-/// A session's id may be as long as a socket's whole address.
+/// A digest, because a session's id may be as long as a socket's whole address.
 fn socket_name(session: &SessionId, kind: ListenerKind) -> String {
     let kind = match kind {
         ListenerKind::Stream => "stream",

@@ -1,5 +1,5 @@
-//! Prompts: messages to one session with a receipt. A prompt counts as acknowledged only when something proves that it
-//! arrived; each way there says what its proof is.
+//! Prompts: messages to one session whose delivery is tracked. A prompt is acknowledged only with a proof that it arrived;
+//! each delivery channel defines its proof.
 
 mod deliver_by_typing;
 pub(crate) mod deliver_inline;

@@ -25,27 +25,27 @@ use crate::{
     wire::PromptView,
 };
 
-/// What is to be said to a session.
+/// A new prompt.
 #[derive(Debug, Clone)]
 pub struct NewPrompt {
-    /// To which session; Fairway must know it.
+    /// The recipient, a registered session.
     pub to: SessionId,
     /// The text.
     pub content: String,
-    /// How much it may interrupt.
+    /// Its priority.
     pub priority: Priority,
-    /// Where it comes from: nudge, mail, sling, prime.
+    /// Its source, for example `nudge` or `mail`.
     pub source: Label,
-    /// Particulars: a JSON object. Who sends it is added, and stands there whatever is given.
+    /// Metadata: a JSON object. The sender is added as `from` and cannot be set.
     pub metadata: Option<Value>,
-    /// What makes repeats one prompt.
+    /// The deduplication key: repeats with the same key are one prompt.
     pub dedup: Option<String>,
-    /// After how long it is too late.
+    /// The time to live.
     pub ttl: Option<Duration>,
 }
 
-/// Queues a prompt. One that was acknowledged under its dedup key is not sent again; one that waits under it is counted, and
-/// one that was typed without an answer waits again. To have it delivered at once, call [`super::deliver_by_typing`] afterwards.
+/// Queues a prompt. One that is acknowledged under its dedup key is not sent again; a queued one is counted; one that was
+/// typed without an acknowledgement is queued again. To have it delivered at once, call [`super::deliver_by_typing`] afterwards.
 ///
 /// # Errors
 /// `not_found`, `session_final`, `invalid_value`.
@@ -63,11 +63,11 @@ pub fn send(app: &App, prompt: &NewPrompt) -> Result<Answer> {
         let expires_at = prompt.ttl.map(|ttl| tx.now().plus(ttl));
         if let Some(key) = &dedup {
             if let Some(known) = messages::find_acknowledged(tx, &session.id, key)? {
-                let line = format!("prompt {} was acknowledged under this key; nothing is sent", known.id);
+                let line = format!("unchanged: prompt {} with this dedup key is already acknowledged", known.id);
                 return answer(tx, &known, true, line);
             }
-            let unsettled = messages::open_for(tx, &Recipient::Session(session.id.clone()))?;
-            if let Some(known) = unsettled.into_iter().rfind(|message| message.dedup.as_ref() == Some(key)) {
+            let open = messages::open_for(tx, &Recipient::Session(session.id.clone()))?;
+            if let Some(known) = open.into_iter().rfind(|message| message.dedup.as_ref() == Some(key)) {
                 return repeat_pending(tx, &session, known, prompt.priority, expires_at);
             }
         }
@@ -95,8 +95,7 @@ pub fn send(app: &App, prompt: &NewPrompt) -> Result<Answer> {
     })
 }
 
-/// What a refusal to take a prompt is to one who asked by the API: that it was not accepted, and why. `None` for what is no
-/// such refusal.
+/// The API's answer for a prompt that was not accepted, with the reason. `None` for other errors.
 #[must_use]
 pub fn declined_view(error: &anyhow::Error) -> Option<PromptView> {
     match error.downcast_ref::<Refusal>() {
@@ -105,7 +104,7 @@ pub fn declined_view(error: &anyhow::Error) -> Option<PromptView> {
     }
 }
 
-/// The particulars with who sends it: nobody names that for themselves.
+/// The metadata with the sender, which a caller cannot set.
 fn metadata_with_sender(app: &App, given: Option<&Value>) -> Result<String> {
     let mut all = match given {
         None | Some(Value::Null) => Map::new(),
@@ -116,7 +115,7 @@ fn metadata_with_sender(app: &App, given: Option<&Value>) -> Result<String> {
     Ok(text_limits::check_body("metadata", &Value::Object(all).to_string())?)
 }
 
-/// A prompt under a key that has one already, which nobody has acknowledged.
+/// Repeats a prompt whose dedup key has an unacknowledged one.
 fn repeat_pending(
     tx: &WriteTx<'_>,
     session: &Session,
@@ -127,12 +126,12 @@ fn repeat_pending(
     let mut message = Message {
         count: known.count.saturating_add(1),
         priority: if known.priority.rank() <= priority.rank() { known.priority } else { priority },
-        // It is worth delivering for as long as the later of the two.
+        // The later expiry of the two counts.
         expires_at: known.expires_at.zip(expires_at).map(|(first, second)| first.max(second)),
         ..known
     };
-    // What was typed and not answered may be lost: whoever says it again wants it typed again. What is held under a lease
-    // comes again by itself when that is over.
+    // Typed text without an acknowledgement may be lost, so a repeat has it typed again. An offered message is offered again
+    // when its offer expires.
     if message.is_typed()
         && let Some(until) = message.offered_until
     {
@@ -144,7 +143,7 @@ fn repeat_pending(
     tx.record(
         &event(EventKind::MessageQueued, &message).session(&session.id, &session.run_id).with("count", message.count),
     )?;
-    let line = format!("prompt {} waits already; counted {} times", message.id, message.count);
+    let line = format!("prompt {} is already queued; sent {} times", message.id, message.count);
     answer(tx, &message, false, line)
 }
 
@@ -153,13 +152,13 @@ fn answer(tx: &ReadTx<'_>, message: &Message, deduplicated: bool, line: String) 
     Answer::new(&view, message.id, line)
 }
 
-/// A prompt as it stands, with its place in the queue.
+/// A prompt with its position in the queue.
 ///
 /// # Errors
 /// As the store fails.
 pub(super) fn view(tx: &ReadTx<'_>, message: &Message, deduplicated: bool) -> Result<PromptView> {
-    let waits = matches!(message.status, MessageStatus::Queued | MessageStatus::Offered);
-    let position = if waits {
+    let is_queued = matches!(message.status, MessageStatus::Queued | MessageStatus::Offered);
+    let position = if is_queued {
         Some(delivery::queue_position(&messages::open_for(tx, &message.to)?, message.priority, message.id))
     } else {
         None

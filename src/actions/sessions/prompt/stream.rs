@@ -1,4 +1,4 @@
-//! What a runtime is sent down its stream, and what it says it has got.
+//! Delivery of messages over a runtime's stream, and their acknowledgement.
 
 use std::time::Duration;
 
@@ -24,10 +24,10 @@ use crate::{
     wire::MessageView,
 };
 
-/// What a session's stream gets now: what may go there, and what it was sent before and did not acknowledge in time. One
-/// that has just connected gets at once what was sent to the one before it and not acknowledged, as long as
-/// `since_connected` says what it was sent itself; `after` is the number of what the one before it got last, and what was
-/// sent up to that one is left out, unless that one is acknowledged. It is offered to the session for a minute.
+/// The next messages for a session's stream, each offered to the session for 60 s: deliverable ones, and sent ones whose offer
+/// has expired without an acknowledgement. A new connection passes `since_connected`, the ids that it was sent itself, and
+/// gets at once the unacknowledged messages of the previous connection. `after` is the last id that the previous connection
+/// received: messages sent up to it are left out, unless it is acknowledged.
 ///
 /// # Errors
 /// As the store fails.
@@ -42,7 +42,7 @@ pub fn next_batch(
             return Ok(Vec::new());
         };
         let all = for_session(tx, &now_as)?;
-        // Numbers tell nothing here: what is urgent or was held back goes before or after smaller ones.
+        // Ids do not give the order of sending: urgent messages go first, deferred ones later.
         let last = after.and_then(|after| all.iter().find(|message| message.id == after)).map(offer_order);
         let is_again = |message: &&Message| {
             message.channel == Some(Channel::Stream)
@@ -72,17 +72,17 @@ pub fn next_batch(
     })
 }
 
-/// In which order messages are sent that are sent at once.
+/// The sort key of messages within a batch.
 fn queue_order(message: &Message) -> (u8, i64) {
     (message.priority.rank(), message.id)
 }
 
-/// In which order messages were sent.
+/// The sort key of messages by the time of their offer.
 fn offer_order(message: &Message) -> (Option<Timestamp>, (u8, i64)) {
     (message.offered_until, queue_order(message))
 }
 
-/// When the next offer to this session's stream lapses, and is to be sent again; `None` when there is none.
+/// The time at which the next offer to this session's stream expires and is sent again; `None` without an offer.
 ///
 /// # Errors
 /// As the store fails.
@@ -95,8 +95,8 @@ pub fn offer_expires_at(app: &App, session: &Session) -> Result<Option<Timestamp
     })
 }
 
-/// The runtime of this run has got these messages: those that were offered to its session are acknowledged. Others are named
-/// in the answer, `{acknowledged[], unknown[]}`; a repeat is harmless.
+/// Acknowledges messages that the runtime of a session run has received, as far as they were offered to its session. The
+/// answer is `{acknowledged[], unknown[]}`; a repeat is harmless.
 ///
 /// # Errors
 /// `not_found` for an unknown run.

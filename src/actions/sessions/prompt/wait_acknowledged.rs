@@ -1,4 +1,4 @@
-//! Waiting for a receipt.
+//! Waiting until a prompt is acknowledged.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use crate::{
     store::messages,
 };
 
-/// One who waits for a receipt. Made before the prompt is sent, so that nothing is missed.
+/// A waiter for an acknowledgement. Created before the prompt is sent, so that no change is missed.
 #[derive(Debug)]
 pub struct AckWaiter {
     waiter: ChangeWaiter,
@@ -28,20 +28,19 @@ pub struct AckWaiter {
 }
 
 impl AckWaiter {
-    /// Waits from now on, so long.
+    /// A waiter whose timeout starts now.
     ///
     /// # Errors
-    /// When nothing can be bound in the project's directory.
+    /// When no socket can be bound in the runtime directory.
     pub fn with_timeout(app: &App, limit: Duration) -> Result<Self> {
         Ok(Self { waiter: app.waiter("prompt")?, deadline: Instant::now() + limit, timeout: limit })
     }
 }
 
-/// Waits until a prompt was acknowledged; answers how it then stands. Looks again when something has changed, and never
-/// otherwise.
+/// Waits until a prompt is acknowledged and answers with its state. Reads the store after each change, without polling.
 ///
 /// # Errors
-/// `not_acknowledged` when the time is over, or when the prompt has expired or was withdrawn.
+/// `not_acknowledged` at the timeout, and when the prompt has expired or was withdrawn.
 pub fn wait_acknowledged(app: &App, awaited: &AckWaiter, id: i64) -> Result<Answer> {
     loop {
         let (message, view) = app.read(|tx| {
@@ -49,27 +48,27 @@ pub fn wait_acknowledged(app: &App, awaited: &AckWaiter, id: i64) -> Result<Answ
             let view = view(tx, &message, false)?;
             Ok((message, view))
         })?;
-        let way = message.channel.map(Channel::as_str);
+        let channel = message.channel.map(Channel::as_str);
         if message.status == MessageStatus::Acknowledged {
-            let by = way.map(|way| format!(" by way of {way}")).unwrap_or_default();
-            return Answer::new(&view, id, format!("prompt {id} is acknowledged{by}"));
+            let via = channel.map(|channel| format!(" (via {channel})")).unwrap_or_default();
+            return Answer::new(&view, id, format!("prompt {id} acknowledged{via}"));
         }
         let left = awaited.deadline.saturating_duration_since(Instant::now());
-        let is_settled = matches!(message.status, MessageStatus::Expired | MessageStatus::Withdrawn);
-        if !is_settled && message.is_expired(app.env.now()) {
+        let is_over = matches!(message.status, MessageStatus::Expired | MessageStatus::Withdrawn);
+        if !is_over && message.is_expired(app.env.now()) {
             app.transaction(message_state::expire)?;
             continue;
         }
-        if is_settled || left.is_zero() {
+        if is_over || left.is_zero() {
             return Err(not_acknowledged(&message, awaited.timeout));
         }
-        // Nobody tells when its time is over.
+        // The expiry of a prompt wakes no waiter.
         let rest = message.expires_at.map_or(left, |at| left.min(at.since(app.env.now())));
         awaited.waiter.wait(Some(rest.max(Duration::from_millis(1)))).map_err(errors::internal)?;
     }
 }
 
 fn not_acknowledged(message: &Message, limit: Duration) -> anyhow::Error {
-    let (id, status, way) = (message.id, message.status, message.channel);
-    Refusal::NotAcknowledged { id, status, way, within: show_duration(limit) }.into()
+    let (id, status, channel) = (message.id, message.status, message.channel);
+    Refusal::NotAcknowledged { id, status, way: channel, within: show_duration(limit) }.into()
 }

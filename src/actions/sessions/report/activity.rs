@@ -1,19 +1,21 @@
-//! What a session does, as somebody reports it, inside a change.
+//! The activity of a session, written within a transaction.
 
 use anyhow::Result;
 
-use super::heartbeat;
-use crate::actions::{
-    core::{keepalive, lookup, message_state},
-    sessions::control::stop,
-};
 use crate::{
-    domain::session::{Activity, Session, SessionStatus},
+    actions::{
+        core::{keepalive, lookup, message_state},
+        sessions::control::stop,
+    },
+    domain::{
+        Event, EventKind,
+        session::{Activity, Session, SessionStatus},
+    },
     store::{WriteTx, tasks},
 };
 
-/// Notes a sign of life of a session, and what it does: what was starting or stale runs, its leases are renewed. The same
-/// activity without words keeps the words that are known; one that is being stopped stays so.
+/// Records a heartbeat with an activity: a starting or stale session becomes running, and its leases are renewed. The same
+/// activity without a text keeps the recorded text. A session that is being stopped keeps its activity.
 ///
 /// # Errors
 /// `session_final`; as the store fails.
@@ -27,22 +29,19 @@ pub fn set_activity(
     let alive = session.with_heartbeat(tx.now())?;
     let is_being_stopped =
         session.activity == Activity::Stopping && session.activity_source.as_deref() == Some(stop::SOURCE);
-    let words = match waiting_for {
-        None if session.activity == activity => session.waiting_for.as_deref(),
-        words => words,
-    };
-    let after = if is_being_stopped { alive } else { alive.with_activity(activity, words, source, tx.now()) };
+    let waiting_for = kept_waiting_for(session, activity, waiting_for);
+    let after = if is_being_stopped { alive } else { alive.with_activity(activity, waiting_for, source, tx.now()) };
     keepalive::update_session(tx, &after)?;
     if session.status != SessionStatus::Running {
         keepalive::record_running(tx, session, source)?;
     }
-    heartbeat::record_activity_change(tx, session, &after)?;
+    record_activity_change(tx, session, &after)?;
     tasks::renew_leases(tx, session.id.as_str(), None)?;
     Ok(Session { version: after.version + 1, ..after })
 }
 
-/// Records an activity that `source` reports of a session: as [`set_activity`], and the report proves that text typed into
-/// the session arrived.
+/// Records an activity that `source` reports, as [`set_activity`] does, with an event when something is new. The report also
+/// proves that text typed into the session arrived. Returns the session as it is then.
 ///
 /// # Errors
 /// `session_final`; as the store fails.
@@ -54,6 +53,39 @@ pub fn report_activity(
     source: &str,
 ) -> Result<Session> {
     message_state::confirm_typed(tx, session)?;
-    // This transaction may have written the session since the caller read it.
+    // The session may have been written earlier in this transaction.
     set_activity(tx, &lookup::session(tx, &session.id)?, activity, waiting_for, source)
+}
+
+/// Records an event when activity, its text or the context usage has changed. Returns whether one was recorded.
+///
+/// # Errors
+/// As the store fails.
+pub(in crate::actions) fn record_activity_change(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<bool> {
+    let same = before.activity == after.activity
+        && before.waiting_for == after.waiting_for
+        && before.context_usage.map(f64::to_bits) == after.context_usage.map(f64::to_bits);
+    if same {
+        return Ok(false);
+    }
+    tx.record(
+        &Event::new(EventKind::SessionActivity)
+            .session(&before.id, &before.run_id)
+            .lane(before.lane.as_ref())
+            .with("from", before.activity.as_str())
+            .with("to", after.activity.as_str())
+            .with("waiting_for", after.waiting_for.as_deref())
+            .with("context_usage", after.context_usage.map(|share| share.to_string())),
+    )?;
+    Ok(true)
+}
+
+/// The `waiting_for` text after a report of `activity`: the reported text, or the recorded one while the activity stays
+/// the same.
+pub(super) fn kept_waiting_for<'a>(
+    session: &'a Session,
+    activity: Activity,
+    reported: Option<&'a str>,
+) -> Option<&'a str> {
+    reported.or_else(|| session.waiting_for.as_deref().filter(|_| session.activity == activity))
 }

@@ -1,14 +1,14 @@
-//! A context that is nearly full: its session is asked once to hand over before it is compacted.
+//! The context threshold: a session whose context is nearly full gets one prompt to hand over before it is compacted.
 
 use anyhow::Result;
 use serde_json::json;
 
+use super::activity::record_activity_change;
 use crate::{
     actions::{
         App,
         core::{keepalive, lookup},
         mail::send,
-        sessions::report::heartbeat,
     },
     domain::{
         TaskId,
@@ -18,11 +18,11 @@ use crate::{
     store::{ReadTx, WriteTx, messages, session_reports, tasks},
 };
 
-/// Where these prompts say they come from.
+/// The source of these prompts.
 pub const SOURCE: &str = "context";
 
-/// Records how full a session's context is. When it becomes nearly full, one system prompt asks the session to record a
-/// checkpoint and to hand over; the next prompt comes only after the context was emptier. Returns whether a prompt was queued.
+/// Records a session's context usage. Above the threshold, one system prompt asks the session to record a checkpoint and to
+/// hand over; the next prompt needs a drop below the threshold first. Returns whether a prompt was queued.
 ///
 /// # Errors
 /// `session_final`; as the store fails.
@@ -32,13 +32,13 @@ pub fn report_context_usage(app: &App, tx: &WriteTx<'_>, session: &Session, shar
     let after = Session { context_usage: Some(share), ..now.clone() };
     if now.context_usage.map(f64::to_bits) != Some(share.to_bits()) {
         keepalive::update_session(tx, &after)?;
-        heartbeat::record_activity_change(tx, &now, &after)?;
+        record_activity_change(tx, &now, &after)?;
     }
     check(app, tx, &after, share)
 }
 
-/// Queues one system prompt when the context has become nearly full, and forgets about it when it is not any more. Says
-/// whether one was queued.
+/// Queues one system prompt when the usage crosses the threshold, and resets the state when it drops below. Returns whether a
+/// prompt was queued.
 ///
 /// # Errors
 /// As the store fails.
@@ -47,15 +47,15 @@ pub(in crate::actions) fn check(app: &App, tx: &WriteTx<'_>, session: &Session, 
     match (share >= app.settings.agents.context_threshold, known) {
         (true, None) => {
             session_reports::set_context_full_since(tx, &session.id, Some(tx.now()))?;
-            // One that was not read yet says it still.
+            // An unread prompt of an earlier crossing is enough.
             if has_pending_request(tx, session)? {
                 return Ok(false);
             }
             let key = format!("{SOURCE} {} {}", session.run_id, tx.now().millis());
             let held = tasks::last_claimed_by(tx, session.id.as_str())?.map(|(task, _)| task);
-            let words = request_text(share, held.as_ref().or(session.task.as_ref()));
+            let text = request_text(share, held.as_ref().or(session.task.as_ref()));
             let metadata = json!({ "from": "fairway", "context_usage": share });
-            send::send_system(tx, &session.id, (SOURCE, Priority::System), words, &metadata, &key)
+            send::send_system(tx, &session.id, (SOURCE, Priority::System), text, &metadata, &key)
         }
         (false, Some(_)) => {
             session_reports::set_context_full_since(tx, &session.id, None)?;
@@ -66,14 +66,14 @@ pub(in crate::actions) fn check(app: &App, tx: &WriteTx<'_>, session: &Session, 
 }
 
 fn has_pending_request(tx: &ReadTx<'_>, session: &Session) -> Result<bool> {
-    let unsettled = messages::open_for(tx, &Recipient::Session(session.id.clone()))?;
-    Ok(unsettled.iter().any(|message| message.source == SOURCE && message.priority == Priority::System))
+    let open = messages::open_for(tx, &Recipient::Session(session.id.clone()))?;
+    Ok(open.iter().any(|message| message.source == SOURCE && message.priority == Priority::System))
 }
 
 fn request_text(share: f64, task: Option<&TaskId>) -> String {
     let task = task.map_or("ID", TaskId::as_str);
     format!(
-        "your context is {:.0} % full. Before it is compacted, record where you stand and what comes next:\n\
+        "your context is {:.0} % full. Before it is compacted, record the current state and the next step:\n\
          fairway checkpoint record {task} --state active --summary \"...\"\n\
          Then finish what is nearly done, or hand the rest over:\n\
          fairway handoff create {task} --to ROLE --summary \"...\"",

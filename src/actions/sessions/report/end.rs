@@ -2,9 +2,12 @@
 
 use anyhow::Result;
 
-use crate::actions::sessions::finish;
 use crate::{
-    actions::{Answer, App, core::lookup},
+    actions::{
+        Answer, App,
+        core::lookup,
+        sessions::finish::{finish, status_verb},
+    },
     domain::{
         SessionId,
         session::{Session, SessionStatus},
@@ -13,10 +16,10 @@ use crate::{
     wire::SessionView,
 };
 
-/// How it ended, as far as the caller knows.
+/// The end of a session, as far as the caller knows it.
 #[derive(Debug, Clone, Default)]
 pub struct EndRequest {
-    /// ended or failed; by default what the exit code says.
+    /// ended or failed; by default the exit code decides.
     pub status: Option<SessionStatus>,
     /// The program's exit code.
     pub exit_code: Option<i64>,
@@ -24,10 +27,10 @@ pub struct EndRequest {
     pub reason: Option<String>,
 }
 
-/// starting, running, stale → ended, failed. One that has come to that end already stays as it is.
+/// Moves a starting, running or stale session to ended or failed. A session with that status already stays unchanged.
 ///
 /// # Errors
-/// `not_found`; `session_final` when it came to the other end.
+/// `not_found`; `session_final` when it has the other final status.
 pub fn end(app: &App, id: &SessionId, end: &EndRequest) -> Result<Answer> {
     if let Some(reason) = &end.reason {
         text_limits::check_line("reason", reason)?;
@@ -35,7 +38,7 @@ pub fn end(app: &App, id: &SessionId, end: &EndRequest) -> Result<Answer> {
     app.mutate(|tx| {
         let session = lookup::session(tx, id)?;
         if session.status.is_final() && end.status.is_none_or(|status| status == session.status) {
-            return answer(&session, format!("unchanged: {id} has {} already", status_verb(session.status)));
+            return answer(&session, format!("unchanged: {id} has already {}", status_verb(session.status)));
         }
         let by_code = match end.exit_code {
             None | Some(0) => SessionStatus::Ended,
@@ -46,10 +49,6 @@ pub fn end(app: &App, id: &SessionId, end: &EndRequest) -> Result<Answer> {
         let code = end.exit_code.map(|code| format!(" with exit code {code}")).unwrap_or_default();
         answer(&finished, format!("{id} has {}{code}", status_verb(status)))
     })
-}
-
-fn status_verb(status: SessionStatus) -> &'static str {
-    if status == SessionStatus::Failed { "failed" } else { "ended" }
 }
 
 fn answer(session: &Session, line: String) -> Result<Answer> {

@@ -1,16 +1,19 @@
-//! A sign of life, with what else is known.
+//! Heartbeats of a session.
 
 use anyhow::Result;
 
-use crate::actions::core::keepalive;
+use super::{
+    activity::{kept_waiting_for, record_activity_change},
+    context_threshold,
+};
 use crate::{
     actions::{
         Answer, App,
-        core::lookup,
-        sessions::{prompt, report::context_threshold},
+        core::{keepalive, lookup},
+        sessions::prompt,
     },
     domain::{
-        Event, EventKind, Refusal, SessionId,
+        Refusal, SessionId,
         session::{Activity, Session, SessionStatus},
         text_limits,
     },
@@ -19,27 +22,27 @@ use crate::{
     wire::SessionView,
 };
 
-/// What a heartbeat tells.
+/// The content of a heartbeat.
 #[derive(Debug, Clone, Default)]
 pub struct Heartbeat {
-    /// What the session does.
+    /// The session's activity.
     pub activity: Option<Activity>,
-    /// What it waits for, when it requires action.
+    /// The text of the pending question, when the session requires action.
     pub waiting_for: Option<String>,
     /// How full its context is, 0 to 1.
     pub context_usage: Option<f64>,
-    /// The run that it is of.
+    /// The session run that sends it.
     pub run_id: Option<String>,
 }
 
-/// Notes a sign of life: a session that was starting or stale runs; the leases of the tasks it holds are renewed. One
-/// that changes nothing else is no event.
+/// Records a heartbeat: a starting or stale session becomes running, and the leases of its claims are renewed. A heartbeat
+/// that changes nothing else records no event.
 ///
 /// # Errors
-/// `not_found`, `session_final`, `session_mismatch` for another run's, `usage`.
+/// `not_found`, `session_final`, `session_mismatch` for another session run, `usage`.
 pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> {
-    if let Some(words) = &beat.waiting_for {
-        text_limits::check_line("waiting-for", words)?;
+    if let Some(text) = &beat.waiting_for {
+        text_limits::check_line("waiting-for", text)?;
     }
     let own = app.actor.session.as_ref() == Some(id);
     let change = |tx: &WriteTx<'_>| {
@@ -56,26 +59,26 @@ pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> 
         if session.status != SessionStatus::Running {
             keepalive::record_running(tx, &session, "a heartbeat")?;
         }
-        let lifted = match session.status {
-            SessionStatus::Stale => ", which was stale, runs",
-            SessionStatus::Starting => ", which was starting, runs",
+        let revived = match session.status {
+            SessionStatus::Stale => " is running again (was stale)",
+            SessionStatus::Starting => " is running (was starting)",
             _ => "",
         };
         let changed = record_activity_change(tx, &session, &after)?;
-        let pressed = match beat.context_usage {
+        let is_handoff_requested = match beat.context_usage {
             Some(share) => context_threshold::check(app, tx, &after, share)?,
             None => false,
         };
-        let now = if changed { format!(": {}", describe_activity(&after)) } else { String::new() };
+        let now = if changed { format!(", {}", describe_activity(&after)) } else { String::new() };
         let after = lookup::session(tx, id)?;
-        let answer = Answer::new(&SessionView::from(&after), id, format!("heard {id}{lifted}{now}"))?;
-        Ok(if pressed {
-            answer.note(format!("{id} was asked to hand over: its context is nearly full"))
+        let answer = Answer::new(&SessionView::from(&after), id, format!("heartbeat: {id}{revived}{now}"))?;
+        Ok(if is_handoff_requested {
+            answer.note(format!("context of {id} is nearly full; a handoff was requested"))
         } else {
             answer
         })
     };
-    // Its own heartbeat is the sign; another's is one more.
+    // A session's own heartbeat touches the acting session already.
     let answer = if own { app.mutate_unattributed(change)? } else { app.mutate(change)? };
     Ok(prompt::deliver_when_idle(app, beat.activity, answer))
 }
@@ -84,45 +87,18 @@ fn apply_heartbeat(session: &Session, beat: &Heartbeat, now: Timestamp) -> Resul
     let mut after = session.with_heartbeat(now)?;
     let activity = beat.activity.unwrap_or(session.activity);
     if beat.waiting_for.is_some() && activity != Activity::RequiresAction {
-        return Err(Refusal::Usage { why: "--waiting-for goes with --activity requires_action".into() }.into());
+        return Err(Refusal::Usage { why: "--waiting-for requires --activity requires_action".into() }.into());
     }
     if beat.activity.is_some() || beat.waiting_for.is_some() {
-        // The same activity without words keeps the words that are known.
-        let words = match &beat.waiting_for {
-            None if session.activity == activity => session.waiting_for.as_deref(),
-            words => words.as_deref(),
-        };
-        after = after.with_activity(activity, words, "heartbeat", now);
+        let waiting_for = kept_waiting_for(session, activity, beat.waiting_for.as_deref());
+        after = after.with_activity(activity, waiting_for, "heartbeat", now);
     }
     after.context_usage = beat.context_usage.or(session.context_usage);
     Ok(after)
 }
 
-/// Records what is new besides the sign itself; says whether there was something.
-///
-/// # Errors
-/// As the store fails.
-pub(in crate::actions) fn record_activity_change(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<bool> {
-    let same = before.activity == after.activity
-        && before.waiting_for == after.waiting_for
-        && before.context_usage.map(f64::to_bits) == after.context_usage.map(f64::to_bits);
-    if same {
-        return Ok(false);
-    }
-    tx.record(
-        &Event::new(EventKind::SessionActivity)
-            .session(&before.id, &before.run_id)
-            .lane(before.lane.as_ref())
-            .with("from", before.activity.as_str())
-            .with("to", after.activity.as_str())
-            .with("waiting_for", after.waiting_for.as_deref())
-            .with("context_usage", after.context_usage.map(|share| share.to_string())),
-    )?;
-    Ok(true)
-}
-
 fn describe_activity(session: &Session) -> String {
-    let waits = session.waiting_for.as_ref().map(|words| format!(", waits for: {words}")).unwrap_or_default();
+    let waiting_for = session.waiting_for.as_ref().map(|text| format!(", waiting for: {text}")).unwrap_or_default();
     let usage = session.context_usage.map(|share| format!(", context {:.0} % full", share * 100.0)).unwrap_or_default();
-    format!("{}{waits}{usage}", session.activity)
+    format!("{}{waiting_for}{usage}", session.activity)
 }

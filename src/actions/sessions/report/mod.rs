@@ -1,9 +1,10 @@
-//! TODO-DOC actions::sessions::report
+//! Reports about a session: registration, heartbeat, provider events, telemetry, the end.
 
 pub mod activity;
 pub(crate) mod context_threshold;
 pub mod end;
 pub mod heartbeat;
+mod local_host;
 pub mod provider_event;
 pub(crate) mod resolve_session;
 pub mod telemetry;

@@ -1,20 +1,19 @@
-//! What a provider says about a session of its own: everything that follows from it, in one transaction. It claims
-//! nothing, moves no task, and passes no gate.
+//! Events that a provider reports about its sessions, with all effects in one transaction. An event claims no task, changes
+//! no task status, and passes no gate.
 
 use anyhow::Result;
 
 use super::{
-    heartbeat,
+    activity::record_activity_change,
     resolve_session::resolve,
     upsert::{self, LocalHost, SessionPatch},
 };
-use crate::actions::{core::keepalive, sessions::finish};
 use crate::{
     actions::{
         Answer, App, IdempotencyKey,
-        core::{app, errors, fingerprint, lookup},
+        core::{app, errors, fingerprint, keepalive, lookup},
         queue::{checkpoint, evidence, handoff},
-        sessions::prompt,
+        sessions::{actor, finish, prompt},
     },
     adapters::builtin_scripts,
     domain::{
@@ -29,46 +28,43 @@ use crate::{
         text_limits,
     },
     env::Timestamp,
-    os::host,
     store::{ReadTx, WriteTx, checkpoints::CheckpointFields, requests, tasks},
     wire::{CheckpointView, EvidenceView, HandoffView, ProviderEventView, SessionView},
 };
 
-/// Where activities come from that a provider reports.
+/// The source of activities that a provider reports.
 const SOURCE: &str = "provider";
 
-/// What a provider reports.
+/// An event of a provider.
 #[derive(Debug, Clone)]
 pub struct ProviderReport {
-    /// How the session stands.
+    /// The session's state.
     pub state: ProviderState,
-    /// Which session, and what else is told of it; provider and external id are needed.
+    /// The session and its reported fields; provider and external id are required.
     pub patch: SessionPatch,
-    /// The request, question, reason or result, in words.
+    /// The text of the request, question, reason or result.
     pub summary: Option<String>,
-    /// A file that belongs to it.
+    /// A file that belongs to the event.
     pub artifact: Option<String>,
-    /// The role that takes over what was completed.
+    /// The role that the completed task is handed over to.
     pub handoff_to: Option<Role>,
-    /// The event's own id: a repeat is harmless.
+    /// The event's id, which makes a repeat harmless.
     pub event_id: Option<String>,
 }
 
-/// Takes in one event of a provider: the session is upserted, and its task gets the checkpoint, evidence or handoff that the
-/// state stands for. With `dry_run` everything is checked and nothing written.
+/// Records one event of a provider: upserts the session, and adds the checkpoint, evidence or handoff of the state to its
+/// task. With `dry_run` everything is checked and nothing is written.
 ///
 /// # Errors
-/// `session_final`, also for a session that is known to have ended; `session_mismatch` for a session of another task, role
+/// `session_final`, also for a session that has ended under its external id; `session_mismatch` for a session of another task, role
 /// or run; `stale_claim` when the session has lost the task; `wrong_state` for a handoff of a closed task; `not_found`;
-/// `request_reused` for an event id with other words; `usage` for a new session without a role; `invalid_value`.
+/// `event_reused` for an event id with other content; `usage` for a new session without a role; `invalid_value`.
 pub fn record(app: &App, reported: &ProviderReport, dry_run: bool) -> Result<Answer> {
-    // A program's words may quote what no one should keep.
+    // A program's text may quote secrets.
     let reported = &ProviderReport { summary: reported.summary.as_deref().map(secrets::mask), ..reported.clone() };
     check(reported)?;
-    // Looked at before the transaction, like everything outside.
-    let (here, boot) = (host::identity(), host::boot_id());
-    let local =
-        LocalHost { host: &here, boot_id: (!boot.is_empty()).then_some(boot.as_str()), process: None, server: None };
+    // Read before the transaction, like everything outside of the store.
+    let local = LocalHost::read(None);
     let sha256 = match &reported.artifact {
         Some(path) if reported.state == ProviderState::Completed && reported.handoff_to.is_none() => {
             evidence::add::digest(&app.env.cwd.join(path))
@@ -79,7 +75,7 @@ pub fn record(app: &App, reported: &ProviderReport, dry_run: bool) -> Result<Ans
     if dry_run {
         return app.read(|tx| {
             if let Some(answer) = previous_answer(tx, reported, known.as_ref())? {
-                return Ok(answer.note("this event is recorded already; a repeat writes nothing"));
+                return Ok(answer.note("this event is already recorded; a repeat writes nothing"));
             }
             let plan = plan(app, tx, reported, &local, app.env.now())?;
             answer(reported, &plan, WrittenRecords::default(), &plan.after, true)
@@ -110,13 +106,13 @@ fn check(reported: &ProviderReport) -> Result<(), Refusal> {
         }
     }
     if reported.handoff_to.is_some() && reported.state != ProviderState::Completed {
-        return Err(Refusal::Usage { why: "--handoff-to goes with --state completed".into() });
+        return Err(Refusal::Usage { why: "--handoff-to requires --state completed".into() });
     }
     Ok(())
 }
 
-/// An event id as a request. It stands for what is reported and not for who reports it: a stream that is read again, by
-/// whomever, is the same stream. A caller's own request ids hold no spaces, so the two never meet.
+/// The idempotency key of an event id. It identifies the content and not the reporter: a stream that is read again is the
+/// same stream. Request ids of callers contain no spaces, so the two kinds never collide.
 fn idempotency_key(reported: &ProviderReport, id: &str) -> IdempotencyKey {
     let (provider, external) = (&reported.patch.provider, &reported.patch.external_session_id);
     let provider = provider.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -126,36 +122,36 @@ fn idempotency_key(reported: &ProviderReport, id: &str) -> IdempotencyKey {
     }
 }
 
-/// The fields of an event under names of their own, which stay when Rust names change. The event's id is left out.
+/// The fields of an event under fixed names, which are hashed and must not follow Rust renames. The event's id is left out.
 fn canonical(reported: &ProviderReport) -> serde_json::Value {
-    let ProviderReport { state, patch: told, summary, artifact, handoff_to, event_id: _ } = reported;
+    let ProviderReport { state, patch, summary, artifact, handoff_to, event_id: _ } = reported;
     serde_json::json!({
         "state": state.as_str(),
-        "id": told.id.as_ref().map(ToString::to_string),
-        "role": told.role.as_ref().map(ToString::to_string),
-        "lane": told.lane.as_ref().map(ToString::to_string),
-        "task": told.task.as_ref().map(ToString::to_string),
-        "provider": told.provider.as_ref().map(ToString::to_string),
-        "backend": told.backend,
-        "name": told.backend_name,
-        "external_session_id": told.external_session_id,
-        "pid": told.pid,
-        "pane": told.pane,
-        "socket": told.socket,
-        "transcript": told.transcript,
-        "worktree": told.worktree,
-        "branch": told.branch,
-        "activity": told.activity.map(Activity::as_str),
-        "status": told.status.map(SessionStatus::as_str),
-        "started_at": told.started_at.map(|at| at.to_string()),
-        "run_id": told.run_id,
+        "id": patch.id.as_ref().map(ToString::to_string),
+        "role": patch.role.as_ref().map(ToString::to_string),
+        "lane": patch.lane.as_ref().map(ToString::to_string),
+        "task": patch.task.as_ref().map(ToString::to_string),
+        "provider": patch.provider.as_ref().map(ToString::to_string),
+        "backend": patch.backend,
+        "name": patch.backend_name,
+        "external_session_id": patch.external_session_id,
+        "pid": patch.pid,
+        "pane": patch.pane,
+        "socket": patch.socket,
+        "transcript": patch.transcript,
+        "worktree": patch.worktree,
+        "branch": patch.branch,
+        "activity": patch.activity.map(Activity::as_str),
+        "status": patch.status.map(SessionStatus::as_str),
+        "started_at": patch.started_at.map(|at| at.to_string()),
+        "run_id": patch.run_id,
         "summary": summary,
         "artifact": artifact,
         "handoff_to": handoff_to.as_ref().map(ToString::to_string),
     })
 }
 
-/// The answer that this event was given before.
+/// The stored answer of the same event.
 fn previous_answer(
     tx: &ReadTx<'_>,
     reported: &ProviderReport,
@@ -163,51 +159,45 @@ fn previous_answer(
 ) -> Result<Option<Answer>> {
     let Some(known) = known else { return Ok(None) };
     app::stored_response(tx, known).map_err(|error| match (error.downcast_ref(), &reported.event_id) {
-        // The id as it was given, and not as it is kept.
+        // The error names the caller's event id, not the stored key.
         (Some(Refusal::RequestReused { .. }), Some(id)) => Refusal::EventReused { id: id.clone() }.into(),
         _ => error,
     })
 }
 
-/// What will be written: nothing in it can be refused any more.
+/// The checked effects of an event.
 struct EventPlan {
-    /// The session as it is found, or as it begins.
+    /// The session as it was found, or as it begins.
     before: Session,
-    /// Whether it is a new one.
+    /// Whether the session is new.
     is_new: bool,
-    /// The session with what is told of it; its status and activity are as before.
+    /// The session with the reported fields; status and activity are unchanged.
     after: Session,
-    /// What follows from the state.
+    /// The effects of the state.
     effect: Effect,
-    /// The task that the records go to.
+    /// The task that gets the records.
     task: Option<Task>,
-    /// The words of the records.
+    /// The summary of the records.
     summary: String,
 }
 
-fn plan(
-    app: &App,
-    tx: &ReadTx<'_>,
-    reported: &ProviderReport,
-    local: &LocalHost<'_>,
-    now: Timestamp,
-) -> Result<EventPlan> {
-    let told = &reported.patch;
-    upsert::check_references(tx, told)?;
-    let found = resolve(app, tx, told, reported.state)?;
+fn plan(app: &App, tx: &ReadTx<'_>, reported: &ProviderReport, local: &LocalHost, now: Timestamp) -> Result<EventPlan> {
+    let patch = &reported.patch;
+    upsert::check_references(tx, patch)?;
+    let found = resolve(app, tx, patch, reported.state)?;
     let is_new = found.is_none();
     let (before, after) = match found {
         Some(session) => {
             if app.actor.session.as_ref() == Some(&session.id) {
                 session.check_run_id(app.actor.run_id.as_deref())?;
             }
-            let after = upsert::apply_patch(app, told, &session, local, now);
+            let after = upsert::apply_patch(app, patch, &session, local, now);
             upsert::check_external_id_unused(tx, &after)?;
             (session, after)
         }
         None => {
-            let own = app.actor.session.is_none();
-            let session = upsert::new_session(app, tx, told, told.id.as_ref(), own, local, now)?;
+            let is_own = app.actor.session.is_none();
+            let session = upsert::new_session(app, tx, patch, patch.id.as_ref(), is_own, local, now)?;
             (session.clone(), session)
         }
     };
@@ -222,44 +212,37 @@ fn plan(
             }
         }
         None if reported.handoff_to.is_some() => {
-            return Err(Refusal::Usage { why: "there is no task to hand over; --task-id names one".into() }.into());
+            return Err(Refusal::Usage { why: "no task to hand over: --task-id is missing".into() }.into());
         }
         None => {}
     }
-    let words = summary_text(reported, &effect, &after);
-    Ok(EventPlan { before, is_new, after, effect, task, summary: words })
+    let text = summary_text(reported, &effect, &after);
+    Ok(EventPlan { before, is_new, after, effect, task, summary: text })
 }
 
-/// The session as the one who writes: it is fenced by its own claims, whoever brings the news.
+/// The session as the actor: its own claims fence the write, independent of the reporter.
 fn session_actor(app: &App, session: &Session) -> Actor {
-    Actor {
-        name: session.id.to_string(),
-        session: Some(session.id.clone()),
-        run_id: Some(session.run_id.clone()),
-        role: Some(session.role.clone()),
-        lane: session.lane.clone(),
-        epoch: app.actor.epoch,
-    }
+    Actor { epoch: app.actor.epoch, ..actor::of_session(session) }
 }
 
-/// The words of the records. The first ones also say which conversation began, and where it is written down.
+/// The summary of the records. That of a started session also names its external id and its transcript.
 fn summary_text(reported: &ProviderReport, effect: &Effect, after: &Session) -> String {
-    let words = reported.summary.clone().unwrap_or_else(|| effect.default_summary.to_owned());
+    let text = reported.summary.clone().unwrap_or_else(|| effect.default_summary.to_owned());
     if reported.state != ProviderState::Started {
-        return words;
+        return text;
     }
     let (provider, external) = (after.provider.as_ref(), after.external_session_id.as_deref());
-    let mut long = words.clone();
+    let mut long = text.clone();
     if let (Some(provider), Some(external)) = (provider, external) {
         long = format!("{long}; {provider} session {external}");
     }
     if let Some(transcript) = &after.transcript {
         long = format!("{long}, transcript {transcript}");
     }
-    if long.len() > text_limits::MAX_LINE_BYTES { words } else { long }
+    if long.len() > text_limits::MAX_LINE_BYTES { text } else { long }
 }
 
-/// What the acting session does is a sign of its own life, when it speaks of another one.
+/// A report about another session is a heartbeat of the acting session.
 fn touch_acting_session(app: &App, tx: &WriteTx<'_>, about: &SessionId) -> Result<()> {
     let Some(actor) = app.actor.session.as_ref().filter(|actor| *actor != about) else { return Ok(()) };
     keepalive::touch(tx, &lookup::session(tx, actor)?, app.actor.run_id.as_deref())?;
@@ -267,7 +250,7 @@ fn touch_acting_session(app: &App, tx: &WriteTx<'_>, about: &SessionId) -> Resul
     Ok(())
 }
 
-/// The records that an event left on its task.
+/// The records that an event has added to its task.
 #[derive(Default)]
 struct WrittenRecords {
     checkpoint: Option<CheckpointView>,
@@ -316,7 +299,7 @@ fn write_records(
     Ok(written)
 }
 
-/// Writes how the session stands now, with what is told of it.
+/// Writes the session's new status and its reported fields.
 fn write_session(tx: &WriteTx<'_>, reported: &ProviderReport, plan: &EventPlan) -> Result<()> {
     let (before, after) = (&plan.before, &plan.after);
     match plan.effect.session {
@@ -335,7 +318,7 @@ fn write_session(tx: &WriteTx<'_>, reported: &ProviderReport, plan: &EventPlan) 
             if before.status != SessionStatus::Running {
                 keepalive::record_running(tx, before, &format!("reported {}", reported.state))?;
             }
-            heartbeat::record_activity_change(tx, before, &alive)?;
+            record_activity_change(tx, before, &alive)?;
             tasks::renew_leases(tx, before.id.as_str(), None)?;
         }
         SessionEffect::Stale => {
@@ -352,16 +335,16 @@ fn write_session(tx: &WriteTx<'_>, reported: &ProviderReport, plan: &EventPlan) 
     Ok(())
 }
 
-/// What the session waits for, with its text.
+/// The `waiting_for` text of the session.
 fn waiting_for_text(reported: &ProviderReport, effect: &Effect) -> Option<String> {
     let what = effect.waiting_for?;
-    Some(reported.summary.as_ref().map_or_else(|| what.to_owned(), |words| format!("{what}: {words}")))
+    Some(reported.summary.as_ref().map_or_else(|| what.to_owned(), |text| format!("{what}: {text}")))
 }
 
-/// Why the session is stale or over.
+/// The reason of a stale or final status.
 fn reason_text(reported: &ProviderReport) -> String {
-    let words = reported.summary.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
-    format!("reported {}{words}", reported.state)
+    let text = reported.summary.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+    format!("reported {}{text}", reported.state)
 }
 
 fn new_handoff(plan: &EventPlan, task: &Task, role: &Role) -> Handoff {
@@ -382,7 +365,7 @@ fn new_handoff(plan: &EventPlan, task: &Task, role: &Role) -> Handoff {
     }
 }
 
-/// The provider's own word that the work is done. It is not observed, and no gate counts its kind.
+/// Evidence claimed by the provider. It is not observed, and no gate counts its kind.
 fn claimed_evidence(reported: &ProviderReport, plan: &EventPlan, task: &Task, sha256: Option<&str>) -> Evidence {
     Evidence {
         id: 0,
@@ -413,7 +396,7 @@ fn answer(
     let id = &session.id;
     let becomes = match (plan.effect.session, plan.effect.waiting_for) {
         (SessionEffect::Running, None) => "running".to_owned(),
-        (SessionEffect::Running, Some(what)) => format!("running, waits for {what}"),
+        (SessionEffect::Running, Some(what)) => format!("running, waiting for {what}"),
         (SessionEffect::Stale, _) => SessionStatus::Stale.to_string(),
         (SessionEffect::Finished(status), _) => status.to_string(),
     };
@@ -442,8 +425,8 @@ fn answer(
     let answer = Answer::new(&view, id, line)?;
     let keeps = reported.summary.is_some() || reported.artifact.is_some();
     Ok(match (plan.effect.checkpoint, &plan.task) {
-        (None, _) if keeps => answer.note("running leaves no checkpoint: summary and artifact are not kept"),
-        (Some(_), None) => answer.note("no task is known: only the session is written"),
+        (None, _) if keeps => answer.note("state running records no checkpoint; summary and artifact are discarded"),
+        (Some(_), None) => answer.note("the session has no task; only the session is updated"),
         _ => answer,
     })
 }

@@ -1,30 +1,30 @@
-//! Which session a provider's event is about.
+//! The session of a provider's event.
 
 use anyhow::Result;
 
-use super::upsert::SessionPatch;
+use super::upsert::{SessionPatch, agrees};
 use crate::{
     actions::{App, core::lookup},
     domain::{Refusal, provider_event::ProviderState, session::Session},
     store::{ReadTx, sessions},
 };
 
-/// The session that is meant: by its id, by the provider's own id, else the acting one when everything that is told fits
-/// it. `None`: a new one. What has ended is found too, so that it can be refused; only `started` begins anew.
+/// The session of an event: by its id, by the provider's own id, else the acting session when it matches the whole patch.
+/// `None` means a new session. An ended session is found, too, so that it can be refused; only `started` begins a new one.
 ///
-/// A watcher may run inside another agent's session, hence the acting session comes last here: an event about somebody
-/// else must not end the one who watches.
+/// A watcher may run inside another agent's session. The acting session therefore comes last: an event about another session
+/// must not end the watcher's.
 ///
 /// # Errors
 /// `not_found` when the acting session is unknown; `session_mismatch` for a session of another task or role.
 pub(crate) fn resolve(
     app: &App,
     tx: &ReadTx<'_>,
-    told: &SessionPatch,
+    patch: &SessionPatch,
     state: ProviderState,
 ) -> Result<Option<Session>> {
     let acting = app.actor.session.as_ref().map(|id| lookup::session(tx, id)).transpose()?;
-    let found = match (&told.id, &told.provider, &told.external_session_id) {
+    let found = match (&patch.id, &patch.provider, &patch.external_session_id) {
         (Some(id), ..) => sessions::find(tx, id)?,
         (None, Some(provider), Some(external)) => match sessions::by_external(tx, provider, external)? {
             Some(live) => Some(live),
@@ -33,38 +33,35 @@ pub(crate) fn resolve(
         },
         (None, ..) => None,
     };
-    let begins = told.id.is_none() && state == ProviderState::Started;
-    let found = found.or_else(|| acting.filter(|acting| told.id.is_none() && matches_patch(acting, told)));
+    let begins = patch.id.is_none() && state == ProviderState::Started;
+    let found = found.or_else(|| acting.filter(|acting| patch.id.is_none() && matches_patch(acting, patch)));
     let found = found.filter(|found| !(begins && found.status.is_final()));
     if let Some(session) = &found {
-        check_belongs(session, told)?;
+        check_belongs(session, patch)?;
     }
     Ok(found)
 }
 
-/// Whether a session can be the one that is told of: it is known under no other id, and nothing says otherwise.
-fn matches_patch(session: &Session, told: &SessionPatch) -> bool {
-    fn agrees<T: PartialEq>(has: Option<&T>, told: Option<&T>) -> bool {
-        has.is_none() || told.is_none() || has == told
-    }
+/// Whether a session can be the one of a patch: it has no external id yet, and no field contradicts.
+fn matches_patch(session: &Session, patch: &SessionPatch) -> bool {
     session.external_session_id.is_none()
         && session.provider.is_some()
-        && agrees(session.provider.as_ref(), told.provider.as_ref())
-        && agrees(session.backend.as_ref(), told.backend.as_ref())
-        && agrees(Some(&session.role), told.role.as_ref())
-        && agrees(session.task.as_ref(), told.task.as_ref())
-        && agrees(session.lane.as_ref(), told.lane.as_ref())
+        && agrees(session.provider.as_ref(), patch.provider.as_ref())
+        && agrees(session.backend.as_ref(), patch.backend.as_ref())
+        && agrees(Some(&session.role), patch.role.as_ref())
+        && agrees(session.task.as_ref(), patch.task.as_ref())
+        && agrees(session.lane.as_ref(), patch.lane.as_ref())
 }
 
 /// An event that names another task or role is not this session's.
-fn check_belongs(session: &Session, told: &SessionPatch) -> Result<(), Refusal> {
+fn check_belongs(session: &Session, patch: &SessionPatch) -> Result<(), Refusal> {
     session.check_open()?;
-    let why = match (&session.task, &told.task, &told.role) {
-        (Some(has), Some(told), _) if has != told => {
-            format!("the session {} works on {has}, not on {told}", session.id)
+    let why = match (&session.task, &patch.task, &patch.role) {
+        (Some(has), Some(reported), _) if has != reported => {
+            format!("session {} works on {has}, not on {reported}", session.id)
         }
         (_, _, Some(role)) if *role != session.role => {
-            format!("the session {} works as {}, not as {role}", session.id, session.role)
+            format!("session {} has role {}, not {role}", session.id, session.role)
         }
         _ => return Ok(()),
     };

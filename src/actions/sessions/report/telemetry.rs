@@ -1,12 +1,14 @@
-//! What turns used and which tools they called, as runtimes report it. A report may come twice.
+//! Token usage and tool calls of turns, as runtimes report them. A report may arrive twice.
 
 use std::fmt::Write;
 
 use anyhow::Result;
 
-use crate::actions::core::{keepalive::touch_and_renew_leases, lookup::session_of_run};
 use crate::{
-    actions::{Answer, App},
+    actions::{
+        Answer, App,
+        core::{keepalive::touch_and_renew_leases, lookup::session_of_run},
+    },
     adapters::builtin_scripts::sha256_hex,
     domain::{Event, EventKind, Refusal, session::Session, usage::MAX_REPORTED_ITEMS},
     store::{WriteTx, tasks, tool_calls, usage_turns},
@@ -15,14 +17,14 @@ use crate::{
 
 pub use crate::domain::usage::{ToolUse, Turn, Usage};
 
-/// Takes in what turns used: all of it or, when one number cannot be meant, nothing. What its run has reported already is
-/// not counted again. One that comes after the session's end still counts.
+/// Stores the usage of turns: all of them, or none when a value is invalid. Turns that the session run has already reported
+/// are not counted again. A report after the session's end still counts.
 ///
 /// # Errors
 /// `not_found`, `invalid_value` naming the field.
 pub fn report(app: &App, run_id: &str, turns: &[Turn]) -> Result<Answer> {
     if turns.len() > MAX_REPORTED_ITEMS {
-        let why = format!("holds {} turns; at most {MAX_REPORTED_ITEMS} go into one report", turns.len());
+        let why = format!("has {} turns; the maximum per report is {MAX_REPORTED_ITEMS}", turns.len());
         return Err(Refusal::invalid("events", why).into());
     }
     app.mutate_unattributed(|tx| {
@@ -31,15 +33,15 @@ pub fn report(app: &App, run_id: &str, turns: &[Turn]) -> Result<Answer> {
         let counts = store_turns(tx, &session, turns)?;
         let known = match counts.turns_known + counts.tools_known {
             0 => String::new(),
-            known => format!(", {known} known already"),
+            known => format!(", {known} already known"),
         };
         let line = format!("{}: {} turn(s), {} tool call(s){known}", session.id, counts.turns, counts.tools);
         Answer::new(&counts, &session.id, line)
     })
 }
 
-/// Writes turns of a session inside somebody's transaction, with one event for those that are new. A report of nothing but
-/// tool calls is no event: their rows tell it.
+/// Writes turns of a session within a transaction, with one event for the new ones. A report with tool calls only records no
+/// event, because their rows are the record.
 ///
 /// # Errors
 /// `invalid_value` naming the field; as the store fails.
@@ -86,8 +88,7 @@ pub fn store_turns(tx: &WriteTx<'_>, session: &Session, turns: &[Turn]) -> Resul
     Ok(counts)
 }
 
-/// The session with the task that it works on now, and the lane of that: what it claimed last goes before what it was started
-/// for.
+/// The session with its current task and that task's lane. The last claimed task takes precedence over the task of the launch.
 fn with_current_task(tx: &WriteTx<'_>, session: &Session) -> Result<Session> {
     let Some((task, lane)) = tasks::last_claimed_by(tx, session.id.as_str())? else { return Ok(session.clone()) };
     Ok(Session { task: Some(task), lane: session.lane.clone().or(lane), ..session.clone() })
@@ -97,8 +98,8 @@ fn to_i64(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// What makes two turns of a run the same: the source's id for it, else everything that is told of it. What stands here is
-/// kept as digests for ever: another spelling would count repeats anew.
+/// The identity of a turn within its session run: the source's id, else all of its values. Digests of this text are stored
+/// for ever: another spelling would count repeats again.
 fn turn_key(turn: &Turn) -> String {
     if let Some(own) = &turn.key {
         return format!("turn_complete\0key\0{own}");
@@ -119,7 +120,7 @@ fn turn_key(turn: &Turn) -> String {
     key
 }
 
-/// The same of calls of tools.
+/// The identity of a tool call within its turn; its spelling is as fixed as that of [`turn_key`].
 fn tool_key(turn: &str, place: usize, tool: &ToolUse) -> String {
     match &tool.key {
         Some(own) => format!("tool_call\0key\0{own}"),

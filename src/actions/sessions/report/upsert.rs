@@ -1,15 +1,17 @@
-//! Making a session known, or telling more about one that is.
+//! Registering a session, or updating a registered one.
 
 use std::path::Path;
 
 use anyhow::Result;
 
-use crate::actions::core::keepalive;
+pub(in crate::actions) use super::local_host::LocalHost;
+
+use super::activity::kept_waiting_for;
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, lookup},
-        sessions::prompt,
+        core::{keepalive, lookup},
+        sessions::{new_id::new_id, prompt},
     },
     adapters::tmux_panes,
     config::project::normalize,
@@ -21,7 +23,7 @@ use crate::{
         text_limits,
     },
     env::Timestamp,
-    os::{host, process::ProcessKey},
+    os::process::ProcessKey,
     store::{
         ReadTx, WriteTx,
         sessions::{self, Endpoint},
@@ -30,12 +32,12 @@ use crate::{
     wire::SessionView,
 };
 
-/// What is told about a session; what is `None` stays as it is.
+/// The reported fields of a session; a field that is `None` stays unchanged.
 #[derive(Debug, Clone, Default)]
 pub struct SessionPatch {
     /// Its id.
     pub id: Option<SessionId>,
-    /// Its role; a new one needs it.
+    /// Its role; required for a new session.
     pub role: Option<Role>,
     /// Its lane.
     pub lane: Option<LaneName>,
@@ -61,72 +63,52 @@ pub struct SessionPatch {
     pub worktree: Option<String>,
     /// The branch.
     pub branch: Option<String>,
-    /// What it does.
+    /// Its activity.
     pub activity: Option<Activity>,
-    /// How it stands: starting, running or stale.
+    /// Its status: starting, running or stale.
     pub status: Option<SessionStatus>,
     /// When it was started.
     pub started_at: Option<Timestamp>,
-    /// Its run.
+    /// Its session run.
     pub run_id: Option<String>,
 }
 
-/// Changes the fields that are told, of the session that is meant, or makes a new one.
+/// Updates the reported fields of the matching session, or registers a new one.
 ///
 /// # Errors
-/// `session_final`; `session_mismatch` for another run, an external id that another live session has, or the way back to
-/// starting; `not_found` for lane and task; `ambiguous` when an endpoint has several; `usage` for a new one without a
-/// role; `invalid_value`.
-pub fn upsert(app: &App, told: &SessionPatch) -> Result<Answer> {
-    validate(told)?;
-    // Looked at before the transaction, like everything outside.
-    let process = told.pid.map(process_key).transpose()?;
-    let server = pane_server(app, told)?;
-    let here = host::identity();
-    let boot = host::boot_id();
-    let local = LocalHost {
-        host: &here,
-        boot_id: (!boot.is_empty()).then_some(boot.as_str()),
-        process: process.as_ref(),
-        server: server.as_ref(),
-    };
+/// `session_final`; `session_mismatch` for another session run, an external id of another live session, or a return to
+/// starting; `not_found` for lane and task; `ambiguous` when several sessions share the endpoint; `usage` for a new session
+/// without a role; `invalid_value`.
+pub fn upsert(app: &App, patch: &SessionPatch) -> Result<Answer> {
+    validate(patch)?;
+    // Read before the transaction, like everything outside of the store.
+    let process = patch.pid.map(process_key).transpose()?;
+    let local = LocalHost { server: pane_server(app, patch)?, ..LocalHost::read(process) };
     let answer = app.mutate_unattributed(|tx| {
-        let own = app.actor.session.is_none() || told.id.is_none() || told.id == app.actor.session;
-        let found = find_target(app, tx, told, &here)?;
+        let is_own = app.actor.session.is_none() || patch.id.is_none() || patch.id == app.actor.session;
+        let found = find_target(app, tx, patch, &local.host)?;
         if let Some(actor) = &app.actor.session
-            && !own
+            && !is_own
         {
             keepalive::touch(tx, &lookup::session(tx, actor)?, app.actor.run_id.as_deref())?;
         }
         if app.actor.session.is_some() {
             tasks::renew_leases(tx, &app.actor.name, None)?;
         }
-        check_references(tx, told)?;
+        check_references(tx, patch)?;
         match found {
-            Some(session) => update(app, tx, told, &session, &local),
-            None => create(app, tx, told, own, &local),
+            Some(session) => update(app, tx, patch, &session, &local),
+            None => create(app, tx, patch, is_own, &local),
         }
     })?;
-    Ok(prompt::deliver_when_idle(app, told.activity, answer))
+    Ok(prompt::deliver_when_idle(app, patch.activity, answer))
 }
 
-/// What this host knows.
-pub(in crate::actions) struct LocalHost<'a> {
-    /// Host and pid namespace.
-    pub(in crate::actions) host: &'a str,
-    /// The boot, when it is known.
-    pub(in crate::actions) boot_id: Option<&'a str>,
-    /// The session's root process, when one is told.
-    pub(in crate::actions) process: Option<&'a ProcessKey>,
-    /// The server of its pane, when one is told.
-    pub(in crate::actions) server: Option<&'a ProcessKey>,
-}
-
-/// The server of the pane that is told: by it a pane is known from one of the same id in a server that was started later.
-/// `None` where it does not answer, or nobody here knows how to ask.
-fn pane_server(app: &App, told: &SessionPatch) -> Result<Option<ProcessKey>> {
-    let Some(pane) = &told.pane else { return Ok(None) };
-    let backend = match (&told.backend, told.id.as_ref().or(app.actor.session.as_ref())) {
+/// The tmux server of the reported pane. It distinguishes the pane from one with the same id in a later server. `None` where
+/// the server does not answer, and for other backends.
+fn pane_server(app: &App, patch: &SessionPatch) -> Result<Option<ProcessKey>> {
+    let Some(pane) = &patch.pane else { return Ok(None) };
+    let backend = match (&patch.backend, patch.id.as_ref().or(app.actor.session.as_ref())) {
         (Some(backend), _) => Some(backend.clone()),
         (None, Some(id)) => app.read(|tx| Ok(sessions::find(tx, id)?))?.and_then(|session| session.backend),
         (None, None) => None,
@@ -134,7 +116,7 @@ fn pane_server(app: &App, told: &SessionPatch) -> Result<Option<ProcessKey>> {
     if backend.as_deref() != Some(tmux_panes::BACKEND) {
         return Ok(None);
     }
-    Ok(tmux_panes::list_panes(&app.env, told.socket.as_deref())
+    Ok(tmux_panes::list_panes(&app.env, patch.socket.as_deref())
         .ok()
         .filter(|found| found.has(pane))
         .map(|found| found.server))
@@ -142,19 +124,19 @@ fn pane_server(app: &App, told: &SessionPatch) -> Result<Option<ProcessKey>> {
 
 fn process_key(pid: i64) -> Result<ProcessKey, Refusal> {
     let key = i32::try_from(pid).ok().filter(|pid| *pid > 0).and_then(ProcessKey::of);
-    key.ok_or_else(|| Refusal::invalid("pid", format!("{pid} is no process that runs here")))
+    key.ok_or_else(|| Refusal::invalid("pid", format!("{pid} is not a running process on this host")))
 }
 
-pub(in crate::actions) fn validate(told: &SessionPatch) -> Result<(), Refusal> {
+pub(in crate::actions) fn validate(patch: &SessionPatch) -> Result<(), Refusal> {
     for (what, value) in [
-        ("backend", &told.backend),
-        ("name", &told.backend_name),
-        ("external-session-id", &told.external_session_id),
-        ("pane", &told.pane),
-        ("socket", &told.socket),
-        ("transcript", &told.transcript),
-        ("worktree", &told.worktree),
-        ("branch", &told.branch),
+        ("backend", &patch.backend),
+        ("name", &patch.backend_name),
+        ("external-session-id", &patch.external_session_id),
+        ("pane", &patch.pane),
+        ("socket", &patch.socket),
+        ("transcript", &patch.transcript),
+        ("worktree", &patch.worktree),
+        ("branch", &patch.branch),
     ] {
         if let Some(value) = value
             && text_limits::check_line(what, value)?.contains(['\n', '\t'])
@@ -162,38 +144,41 @@ pub(in crate::actions) fn validate(told: &SessionPatch) -> Result<(), Refusal> {
             return Err(Refusal::invalid(what, "must be one line"));
         }
     }
-    if told.status.is_some_and(SessionStatus::is_final) {
-        return Err(Refusal::invalid("status", "is none of starting, running, stale; session end ends one"));
+    if patch.status.is_some_and(SessionStatus::is_final) {
+        return Err(Refusal::invalid(
+            "status",
+            "must be starting, running or stale; to end a session: fairway session end",
+        ));
     }
     Ok(())
 }
 
-pub(in crate::actions) fn check_references(tx: &ReadTx<'_>, told: &SessionPatch) -> Result<()> {
-    if let Some(lane) = &told.lane {
+pub(in crate::actions) fn check_references(tx: &ReadTx<'_>, patch: &SessionPatch) -> Result<()> {
+    if let Some(lane) = &patch.lane {
         lookup::lane(tx, lane)?;
     }
-    if let Some(task) = &told.task {
+    if let Some(task) = &patch.task {
         lookup::task(tx, task)?;
     }
     Ok(())
 }
 
-/// The session that is meant: by its id, by the acting session, by the provider's id, by its endpoint.
-fn find_target(app: &App, tx: &ReadTx<'_>, told: &SessionPatch, here: &str) -> Result<Option<Session>> {
-    if let Some(id) = told.id.as_ref().or(app.actor.session.as_ref()) {
+/// The session of a patch: by its id, by the acting session, by the provider's id, by its endpoint.
+fn find_target(app: &App, tx: &ReadTx<'_>, patch: &SessionPatch, host: &str) -> Result<Option<Session>> {
+    if let Some(id) = patch.id.as_ref().or(app.actor.session.as_ref()) {
         return Ok(sessions::find(tx, id)?);
     }
-    if let (Some(provider), Some(external)) = (&told.provider, &told.external_session_id)
+    if let (Some(provider), Some(external)) = (&patch.provider, &patch.external_session_id)
         && let Some(session) = sessions::by_external(tx, provider, external)?
     {
         return Ok(Some(session));
     }
-    let Some(backend) = &told.backend else { return Ok(None) };
-    let (socket, pane, name) = (told.socket.as_deref(), told.pane.as_deref(), told.backend_name.as_deref());
-    let at = Endpoint { host: here, backend, socket, pane, name };
+    let Some(backend) = &patch.backend else { return Ok(None) };
+    let (socket, pane, name) = (patch.socket.as_deref(), patch.pane.as_deref(), patch.backend_name.as_deref());
+    let at = Endpoint { host, backend, socket, pane, name };
     let mut found = sessions::by_endpoint(tx, &at)?;
-    // A pane outlives its program: another run, provider or conversation in it is another session.
-    found.retain(|session| is_same_conversation(session, told));
+    // A pane outlives its program: another session run, provider or conversation in it is another session.
+    found.retain(|session| is_same_conversation(session, patch));
     match found.as_slice() {
         [] => Ok(None),
         [one] => Ok(Some(one.clone())),
@@ -205,65 +190,67 @@ fn find_target(app: &App, tx: &ReadTx<'_>, told: &SessionPatch, here: &str) -> R
     }
 }
 
-fn is_same_conversation(session: &Session, told: &SessionPatch) -> bool {
-    fn agrees<T: PartialEq>(has: Option<&T>, told: Option<&T>) -> bool {
-        has.is_none() || told.is_none() || has == told
-    }
-    agrees(session.provider.as_ref(), told.provider.as_ref())
-        && agrees(session.external_session_id.as_ref(), told.external_session_id.as_ref())
-        && agrees(Some(&session.run_id), told.run_id.as_ref())
+fn is_same_conversation(session: &Session, patch: &SessionPatch) -> bool {
+    agrees(session.provider.as_ref(), patch.provider.as_ref())
+        && agrees(session.external_session_id.as_ref(), patch.external_session_id.as_ref())
+        && agrees(Some(&session.run_id), patch.run_id.as_ref())
 }
 
-fn create(app: &App, tx: &WriteTx<'_>, told: &SessionPatch, own: bool, local: &LocalHost<'_>) -> Result<Answer> {
-    let given = told.id.as_ref().or(app.actor.session.as_ref());
-    let session = new_session(app, tx, told, given, own, local, tx.now())?;
+/// Whether a recorded value and a reported one may belong to one session: a missing value agrees with any.
+pub(super) fn agrees<T: PartialEq>(recorded: Option<&T>, reported: Option<&T>) -> bool {
+    recorded.is_none() || reported.is_none() || recorded == reported
+}
+
+fn create(app: &App, tx: &WriteTx<'_>, patch: &SessionPatch, is_own: bool, local: &LocalHost) -> Result<Answer> {
+    let given = patch.id.as_ref().or(app.actor.session.as_ref());
+    let session = new_session(app, tx, patch, given, is_own, local, tx.now())?;
     insert(tx, &session)?;
     let line = format!("new session {}: {}", session.id, session.status);
     Answer::new(&SessionView::from(&session), &session.id, line)
 }
 
-/// A session that is to be made, with what is told of it. `given` is the id that it shall have; `own` says whether it is
-/// the acting one, of which the surroundings speak.
+/// A new session from a patch. `given` is its id, if any. `is_own` says whether it is the acting session, whose role and run
+/// are in the environment.
 ///
 /// # Errors
-/// `usage` without a role; `session_mismatch` when its run or external id is another live session's.
+/// `usage` without a role; `session_mismatch` when its run or external id belongs to another live session.
 pub(in crate::actions) fn new_session(
     app: &App,
     tx: &ReadTx<'_>,
-    told: &SessionPatch,
+    patch: &SessionPatch,
     given: Option<&SessionId>,
-    own: bool,
-    local: &LocalHost<'_>,
+    is_own: bool,
+    local: &LocalHost,
     now: Timestamp,
 ) -> Result<Session> {
-    // The surroundings speak of the acting session, not of another one.
-    let Some(role) = told.role.clone().or_else(|| app.actor.role.clone().filter(|_| own)) else {
-        let missing = given.map(|id| format!("there is no session {id} yet; ")).unwrap_or_default();
-        return Err(Refusal::Usage { why: format!("{missing}a new session needs --role") }.into());
+    // The environment describes the acting session, not another one.
+    let Some(role) = patch.role.clone().or_else(|| app.actor.role.clone().filter(|_| is_own)) else {
+        let missing = given.map(|id| format!("session {id} does not exist; ")).unwrap_or_default();
+        return Err(Refusal::Usage { why: format!("{missing}a new session requires --role") }.into());
     };
     let id = match given {
         Some(id) => id.clone(),
-        None => unused_id(app, tx, &role, told.provider.as_ref())?,
+        None => new_id(app, tx, &role, patch.provider.as_ref())?,
     };
-    let own_run = app.actor.run_id.as_deref().filter(|_| own && app.actor.session.is_some());
+    let own_run = app.actor.run_id.as_deref().filter(|_| is_own && app.actor.session.is_some());
     let own_run = own_run.map(|run_id| match uuid::Uuid::parse_str(run_id) {
         Ok(run_id) => Ok(run_id.to_string()),
         Err(_) => Err(Refusal::invalid("FAIRWAY_RUN_ID", "is not a UUID")),
     });
-    let run_id = match told.run_id.clone().map(Ok).or(own_run).transpose()? {
+    let run_id = match patch.run_id.clone().map(Ok).or(own_run).transpose()? {
         Some(run_id) => run_id,
         None => app.env.ids.uuid(now).to_string(),
     };
     if let Some(other) = sessions::by_run_id(tx, &run_id)? {
-        let why = format!("the run {run_id} is the session {}'s", other.id);
+        let why = format!("session run {run_id} belongs to session {}", other.id);
         return Err(Refusal::SessionMismatch { why }.into());
     }
     let blank = Session {
-        host: local.host.to_owned(),
+        host: local.host.clone(),
         last_heartbeat_at: Some(now),
-        ..Session::new(id, run_id, role, told.status.unwrap_or(SessionStatus::Running), now)
+        ..Session::new(id, run_id, role, patch.status.unwrap_or(SessionStatus::Running), now)
     };
-    let session = apply_patch(app, told, &blank, local, now);
+    let session = apply_patch(app, patch, &blank, local, now);
     check_external_id_unused(tx, &session)?;
     Ok(session)
 }
@@ -288,47 +275,25 @@ pub(in crate::actions) fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<
     Ok(())
 }
 
-/// `<role>-<provider>-<5 letters>`.
-fn unused_id(app: &App, tx: &ReadTx<'_>, role: &Role, provider: Option<&Label>) -> Result<SessionId> {
-    const LETTERS: usize = 5;
-    const MAX_PREFIX_CHARS: usize = 64 - LETTERS - 1;
-    const TRIES: usize = 100;
-    let provider = provider.map(|provider| format!("-{provider}")).unwrap_or_default();
-    let beginning: String = format!("{role}{provider}").chars().take(MAX_PREFIX_CHARS).collect();
-    for _ in 0..TRIES {
-        let id = SessionId::parse(&format!("{beginning}-{}", app.env.ids.random_suffix()))?;
-        if sessions::find(tx, &id)?.is_none() {
-            return Ok(id);
-        }
-    }
-    Err(errors::internal("no free session id was found"))
-}
-
-fn update(
-    app: &App,
-    tx: &WriteTx<'_>,
-    told: &SessionPatch,
-    session: &Session,
-    local: &LocalHost<'_>,
-) -> Result<Answer> {
+fn update(app: &App, tx: &WriteTx<'_>, patch: &SessionPatch, session: &Session, local: &LocalHost) -> Result<Answer> {
     let id = &session.id;
     session.check_open()?;
-    let own = app.actor.session.as_ref() == Some(id);
-    let own_run = app.actor.run_id.as_deref().filter(|_| own);
-    session.check_run_id(told.run_id.as_deref().or(own_run))?;
-    let mut after = apply_patch(app, told, session, local, tx.now());
-    if let Some(status) = told.status {
+    let is_own = app.actor.session.as_ref() == Some(id);
+    let own_run = app.actor.run_id.as_deref().filter(|_| is_own);
+    session.check_run_id(patch.run_id.as_deref().or(own_run))?;
+    let mut after = apply_patch(app, patch, session, local, tx.now());
+    if let Some(status) = patch.status {
         after = after.with_reported_status(status)?;
-    } else if own {
+    } else if is_own {
         after = after.to_running()?;
     }
     check_external_id_unused(tx, &after)?;
     let fields = changed_fields(session, &after);
-    if told.status != Some(SessionStatus::Stale) {
+    if patch.status != Some(SessionStatus::Stale) {
         after.last_heartbeat_at = Some(tx.now());
     }
     keepalive::update_session(tx, &after)?;
-    if own || told.activity.is_some() {
+    if is_own || patch.activity.is_some() {
         prompt::confirm_typed(tx, session)?;
     }
     if after.status != session.status {
@@ -339,7 +304,7 @@ fn update(
             _ => keepalive::record_running(
                 tx,
                 session,
-                if told.status.is_some() { "reported running" } else { "it acts" },
+                if patch.status.is_some() { "reported running" } else { "it acts" },
             )?,
         }
     }
@@ -348,13 +313,13 @@ fn update(
         ([], true) => format!("unchanged: {id} is {}", after.status),
         ([], false) => format!("{id} is {}", after.status),
         (fields, true) => format!("updated {id}: {}", fields.join(", ")),
-        (fields, false) => format!("updated {id}: {}; it is {}", fields.join(", "), after.status),
+        (fields, false) => format!("updated {id}: {}; status {}", fields.join(", "), after.status),
     };
     let after = lookup::session(tx, id)?;
     Answer::new(&SessionView::from(&after), id, line)
 }
 
-/// Records that more is known of a session, when something is.
+/// Records an event with the changed fields, when there are any.
 ///
 /// # Errors
 /// As the store fails.
@@ -371,55 +336,54 @@ pub(in crate::actions) fn record_changes(tx: &WriteTx<'_>, after: &Session, fiel
     Ok(())
 }
 
-/// The session with the fields that are told. Its status is decided elsewhere.
+/// The session with the reported fields. The caller decides on its status.
 pub(in crate::actions) fn apply_patch(
     app: &App,
-    told: &SessionPatch,
+    patch: &SessionPatch,
     session: &Session,
-    local: &LocalHost<'_>,
+    local: &LocalHost,
     now: Timestamp,
 ) -> Session {
-    fn or_existing<T: Clone>(told: Option<&T>, has: Option<&T>) -> Option<T> {
-        told.or(has).cloned()
+    fn or_existing<T: Clone>(reported: Option<&T>, recorded: Option<&T>) -> Option<T> {
+        reported.or(recorded).cloned()
     }
     let under = |base: &Path, path: &String| normalize(&base.join(path)).to_string_lossy().into_owned();
-    let transcript = told.transcript.as_ref().map(|path| under(&app.project.root, path));
-    let worktree = told.worktree.as_ref().map(|path| under(&app.env.cwd, path));
+    let transcript = patch.transcript.as_ref().map(|path| under(&app.project.root, path));
+    let worktree = patch.worktree.as_ref().map(|path| under(&app.env.cwd, path));
     let mut after = Session {
-        role: told.role.clone().unwrap_or_else(|| session.role.clone()),
-        lane: or_existing(told.lane.as_ref(), session.lane.as_ref()),
-        task: or_existing(told.task.as_ref(), session.task.as_ref()),
-        provider: or_existing(told.provider.as_ref(), session.provider.as_ref()),
-        backend: or_existing(told.backend.as_ref(), session.backend.as_ref()),
-        session_name: or_existing(told.backend_name.as_ref(), session.session_name.as_ref()),
-        external_session_id: or_existing(told.external_session_id.as_ref(), session.external_session_id.as_ref()),
-        pane: or_existing(told.pane.as_ref(), session.pane.as_ref()),
-        socket: or_existing(told.socket.as_ref(), session.socket.as_ref()),
+        role: patch.role.clone().unwrap_or_else(|| session.role.clone()),
+        lane: or_existing(patch.lane.as_ref(), session.lane.as_ref()),
+        task: or_existing(patch.task.as_ref(), session.task.as_ref()),
+        provider: or_existing(patch.provider.as_ref(), session.provider.as_ref()),
+        backend: or_existing(patch.backend.as_ref(), session.backend.as_ref()),
+        session_name: or_existing(patch.backend_name.as_ref(), session.session_name.as_ref()),
+        external_session_id: or_existing(patch.external_session_id.as_ref(), session.external_session_id.as_ref()),
+        pane: or_existing(patch.pane.as_ref(), session.pane.as_ref()),
+        socket: or_existing(patch.socket.as_ref(), session.socket.as_ref()),
         transcript: or_existing(transcript.as_ref(), session.transcript.as_ref()),
         worktree: or_existing(worktree.as_ref(), session.worktree.as_ref()),
-        branch: or_existing(told.branch.as_ref(), session.branch.as_ref()),
-        started_at: told.started_at.unwrap_or(session.started_at),
+        branch: or_existing(patch.branch.as_ref(), session.branch.as_ref()),
+        started_at: patch.started_at.unwrap_or(session.started_at),
         ..session.clone()
     };
-    if let Some(process) = local.process {
+    if let Some(process) = &local.process {
         after.pid = Some(i64::from(process.pid));
         after.pid_started = i64::try_from(process.started).ok();
     }
-    if told.pane.is_some() || told.socket.is_some() {
-        after.server_pid = local.server.map(|server| i64::from(server.pid));
-        after.server_started = local.server.and_then(|server| i64::try_from(server.started).ok());
+    if patch.pane.is_some() || patch.socket.is_some() {
+        after.server_pid = local.server.as_ref().map(|server| i64::from(server.pid));
+        after.server_started = local.server.as_ref().and_then(|server| i64::try_from(server.started).ok());
     }
-    if local.process.is_some() || told.pane.is_some() || told.socket.is_some() {
-        // What is told of a process or a pane is told of this host and this boot.
-        local.host.clone_into(&mut after.host);
-        after.boot_id = local.boot_id.map(str::to_owned);
+    if local.process.is_some() || patch.pane.is_some() || patch.socket.is_some() {
+        // A reported process or pane belongs to this host and this boot.
+        after.host.clone_from(&local.host);
+        after.boot_id.clone_from(&local.boot_id);
         if local.process.is_none() && (&session.host, &session.boot_id) != (&after.host, &after.boot_id) {
             (after.pid, after.pid_started) = (None, None);
         }
     }
-    if let Some(activity) = told.activity {
-        let words = session.waiting_for.as_deref().filter(|_| session.activity == activity);
-        after = after.with_activity(activity, words, "upsert", now);
+    if let Some(activity) = patch.activity {
+        after = after.with_activity(activity, kept_waiting_for(session, activity, None), "upsert", now);
     }
     after
 }
@@ -429,14 +393,15 @@ pub(in crate::actions) fn check_external_id_unused(tx: &ReadTx<'_>, session: &Se
     let (Some(provider), Some(external)) = (&session.provider, &session.external_session_id) else { return Ok(()) };
     match sessions::by_external(tx, provider, external)? {
         Some(other) if other.id != session.id => {
-            let why = format!("{provider}'s session '{external}' is known as {}, which is {}", other.id, other.status);
+            let why =
+                format!("{provider} session '{external}' is registered as {}, which is {}", other.id, other.status);
             Err(Refusal::SessionMismatch { why }.into())
         }
         _ => Ok(()),
     }
 }
 
-/// The names of the fields in which two looks at a session differ, times of looking apart.
+/// The names of the fields in which two states of a session differ, except heartbeat times.
 pub(in crate::actions) fn changed_fields(before: &Session, after: &Session) -> Vec<&'static str> {
     let pairs = [
         ("role", before.role != after.role),

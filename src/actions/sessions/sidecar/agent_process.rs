@@ -1,4 +1,4 @@
-//! The agent's process, of which the kernel tells when it ends.
+//! The agent's process, with a pidfd that signals its exit.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -11,14 +11,14 @@ use crate::{
     },
 };
 
-/// The process that a session names, once it was seen.
+/// The process that is recorded for a session, once it was seen alive.
 #[derive(Debug, Default)]
 pub(super) struct AgentProcess {
     known: Option<(ProcessKey, OwnedFd)>,
 }
 
 impl AgentProcess {
-    /// Whether it is certain that the process is gone which the session names on this host. From now on its end wakes.
+    /// Whether the recorded process has certainly exited on this host. From this call on, [`Self::exit_fd`] signals its exit.
     pub(super) fn has_exited(&mut self, session: &Session) -> bool {
         if session.host != host::identity() {
             self.known = None;
@@ -27,7 +27,7 @@ impl AgentProcess {
         let key = ProcessKey::from_record(session.pid, session.pid_started, session.boot_id.as_deref());
         if key.as_ref() != self.known.as_ref().map(|(known, _)| known) {
             self.known = key.and_then(|key| {
-                // Its identity is checked after its descriptor pins it.
+                // Checked after the pidfd pins the process: the kernel may reuse a pid.
                 let end = process::pidfd(key.pid).ok().flatten()?;
                 (key.status() == ProcessStatus::Alive).then_some((key, end))
             });
@@ -35,12 +35,12 @@ impl AgentProcess {
         matches!(facts::process_state(session), ProcessObservation::Gone(_))
     }
 
-    /// Whether it was seen to be there.
+    /// Whether the process is alive.
     pub(super) fn is_alive(&self) -> bool {
         self.known.as_ref().is_some_and(|(key, _)| key.status() == ProcessStatus::Alive)
     }
 
-    /// Readable when it has ended.
+    /// A descriptor that becomes readable when the process has exited.
     pub(super) fn exit_fd(&self) -> Option<BorrowedFd<'_>> {
         self.known.as_ref().map(|(_, end)| end.as_fd())
     }

@@ -1,14 +1,14 @@
-//! The provider's own record of the session: what it says about use, and about what the agent does.
+//! The provider's transcript of the session: token usage and activity.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::SidecarOptions;
+use super::options::SidecarOptions;
 use crate::{
     actions::{
         App,
-        sessions::report::{activity::report_activity, context_threshold::report_context_usage, telemetry},
+        sessions::report::{activity, context_threshold, telemetry},
     },
     domain::{
         Refusal,
@@ -19,40 +19,40 @@ use crate::{
     store::{WriteTx, session_reports},
 };
 
-/// Whose word a report is that comes from here.
+/// The source of activities that a sidecar reports.
 const SOURCE: &str = "sidecar";
 
-/// A record and whose it is.
+/// A transcript and its provider.
 #[derive(Debug)]
 pub(super) struct TranscriptTail {
     path: PathBuf,
-    /// As it is stored.
+    /// The path as it is stored.
     stored_path: String,
     provider: String,
 }
 
 impl TranscriptTail {
-    /// The record that is wished for, or that is known of the session; `None` when there is none to be read.
+    /// The requested transcript, or the one that is recorded for the session; `None` when there is none.
     ///
     /// # Errors
-    /// `usage` for one that is wished for and cannot be read; as the store fails.
-    pub(super) fn find(app: &App, wish: &SidecarOptions, session: &Session) -> Result<Option<Self>> {
-        let provider = wish
+    /// `usage` for a requested transcript without a supported provider; as the store fails.
+    pub(super) fn find(app: &App, options: &SidecarOptions, session: &Session) -> Result<Option<Self>> {
+        let provider = options
             .provider
             .as_ref()
             .map(ToString::to_string)
             .or_else(|| session.provider.as_ref().map(ToString::to_string));
-        let provider = provider.filter(|provider| wish.providers.contains(&provider.as_str()));
-        let wished = wish.transcript.is_some() || wish.provider.is_some();
+        let provider = provider.filter(|provider| options.providers.contains(&provider.as_str()));
+        let requested = options.transcript.is_some() || options.provider.is_some();
         let Some(provider) = provider else {
-            let why = format!("whose record it is must be said: --provider, one of {}", wish.providers.join(", "));
-            return if wished { Err(Refusal::Usage { why }.into()) } else { Ok(None) };
+            let why = format!("--provider is missing: must be one of {}", options.providers.join(", "));
+            return if requested { Err(Refusal::Usage { why }.into()) } else { Ok(None) };
         };
         let reported = app.read(|tx| Ok(session_reports::find(tx, &session.id)?))?.usage_path;
-        // What lies beside the store is the terminal's, which we wrote ourselves.
+        // A transcript in the state directory is the terminal's, written by Fairway itself.
         let own = |path: &String| Path::new(path).starts_with(&app.project.state);
         let recorded = session.transcript.clone().filter(|path| !own(path));
-        let path = wish.transcript.clone().or_else(|| reported.or(recorded).map(PathBuf::from));
+        let path = options.transcript.clone().or_else(|| reported.or(recorded).map(PathBuf::from));
         let Some(path) = path else { return Ok(None) };
         let path = app.env.cwd.join(path);
         let Some(name) = path.to_str().map(str::to_owned) else {
@@ -61,7 +61,7 @@ impl TranscriptTail {
         Ok(Some(Self { path, stored_path: name, provider }))
     }
 
-    /// Wakes when it grows, is replaced, or comes to be.
+    /// Watches for the transcript to grow, to be replaced or to be created.
     pub(super) fn watch(&self, watch: &mut FileWatch) {
         if let Some(dir) = self.path.ancestors().skip(1).find(|dir| dir.is_dir()) {
             watch.watch_dir(dir);
@@ -71,19 +71,19 @@ impl TranscriptTail {
         }
     }
 
-    /// Takes in what is new. Answers how many turns that is.
+    /// Stores the new turns. Returns their number.
     ///
     /// # Errors
-    /// When it cannot be read; as the store fails.
-    pub(super) fn read_new(&self, app: &App, wish: &SidecarOptions, session: &Session) -> Result<usize> {
+    /// When the transcript cannot be read; as the store fails.
+    pub(super) fn read_new(&self, app: &App, options: &SidecarOptions, session: &Session) -> Result<usize> {
         if !self.path.exists() {
             return Ok(0);
         }
         let known = app.read(|tx| Ok(session_reports::find(tx, &session.id)?))?;
         let is_known = known.usage_path.as_deref() == Some(self.stored_path.as_str());
         let offset = if is_known { u64::try_from(known.usage_offset).unwrap_or(0) } else { 0 };
-        let reading = (wish.read_transcript)(&self.provider, &self.path, offset)
-            .with_context(|| format!("the record {} cannot be read", self.stored_path))?;
+        let reading = (options.read_transcript)(&self.provider, &self.path, offset)
+            .with_context(|| format!("cannot read transcript {}", self.stored_path))?;
         if is_known && reading.offset == offset {
             return Ok(0);
         }
@@ -95,14 +95,14 @@ impl TranscriptTail {
         let reports = session_reports::find(tx, &session.id)?;
         let offset = i64::try_from(reading.offset).unwrap_or(i64::MAX);
         session_reports::set_usage_offset(tx, &session.id, &self.stored_path, offset)?;
-        // An agent whose hooks or API tell what it does needs nobody to conclude it.
+        // An agent that reports its activity by hooks or the API needs no inference.
         let tells_itself = reports.last_hook_at.is_some() || reports.lifecycle_at.is_some();
         if let Some(is_busy) = reading.is_busy.filter(|_| !tells_itself) {
             let activity = if is_busy { Activity::Busy } else { Activity::Idle };
-            report_activity(tx, session, activity, None, SOURCE)?;
+            activity::report_activity(tx, session, activity, None, SOURCE)?;
         }
         if let Some(share) = reading.context_share() {
-            report_context_usage(app, tx, session, share)?;
+            context_threshold::report_context_usage(app, tx, session, share)?;
         }
         Ok(counts.turns)
     }

@@ -1,0 +1,16 @@
+//! A session as the actor of a change.
+
+use crate::domain::{Actor, session::Session};
+
+/// The session as an actor, without the epoch of a claim.
+#[must_use]
+pub fn of_session(session: &Session) -> Actor {
+    Actor {
+        name: session.id.to_string(),
+        session: Some(session.id.clone()),
+        run_id: Some(session.run_id.clone()),
+        role: Some(session.role.clone()),
+        lane: session.lane.clone(),
+        epoch: None,
+    }
+}

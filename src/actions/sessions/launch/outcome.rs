@@ -1,0 +1,39 @@
+//! The outcome of a launch and the answer for it.
+
+use anyhow::Result;
+
+use crate::{
+    actions::Answer,
+    adapters::StartReport,
+    domain::session::{Session, SessionStatus},
+    os::process::ProcessKey,
+    wire::SessionView,
+};
+
+/// The outcome of a start.
+pub(crate) enum LaunchOutcome {
+    /// The program runs; with its process, where the script reported one.
+    Running(Box<StartReport>, Option<ProcessKey>),
+    /// The program was started; whether it runs is unknown, for this reason.
+    Unknown(Box<StartReport>, String),
+    /// The program has already ended.
+    Ended,
+}
+
+/// The answer of a launch with the session as it is now.
+///
+/// # Errors
+/// When the answer cannot be serialized.
+pub(crate) fn launch_answer(session: &Session, notes: Vec<String>) -> Result<Answer> {
+    let id = &session.id;
+    let line = match session.status {
+        SessionStatus::Ended => format!("launched {id}; its program has already ended with exit code 0"),
+        _ => format!(
+            "launched {id}\n  attach: fairway session attach {id}\n  peek: fairway session peek {id}\n  \
+             stop: fairway session stop {id}"
+        ),
+    };
+    let mut answer = Answer::new(&SessionView::from(session), id, line)?;
+    answer.notes = notes;
+    Ok(answer)
+}

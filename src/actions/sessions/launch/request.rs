@@ -1,0 +1,35 @@
+//! The input of a launch.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use super::program::CommandSpec;
+use crate::domain::{LaneName, Role, SessionId, TaskId, id::Label};
+
+/// A request to launch a session.
+#[derive(Debug, Clone)]
+pub struct LaunchRequest {
+    /// The role.
+    pub role: Role,
+    /// The lane.
+    pub lane: Option<LaneName>,
+    /// The backend.
+    pub backend: Option<String>,
+    /// The provider.
+    pub provider: Option<Label>,
+    /// The task.
+    pub task: Option<TaskId>,
+    /// The session's id.
+    pub id: Option<SessionId>,
+    /// The worktree's directory.
+    pub worktree: Option<PathBuf>,
+    /// The branch.
+    pub branch: Option<String>,
+    /// The transcript's file.
+    pub transcript: Option<PathBuf>,
+    /// Additional environment variables; an empty value unsets.
+    pub env: BTreeMap<String, String>,
+    /// The program.
+    pub command: Option<CommandSpec>,
+    /// The program's first prompt.
+    pub prompt: Option<String>,
+}

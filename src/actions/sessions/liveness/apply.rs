@@ -1,0 +1,78 @@
+//! Writing a liveness judgement: a session that is gone becomes stale, a stale one that is alive is revived.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{core::keepalive, queue::checkpoint},
+    domain::{
+        checkpoint::CheckpointState,
+        rules::liveness::{self, Liveness, StaleCause},
+        session::{Session, SessionStatus},
+        text_limits::MAX_LINE_BYTES,
+    },
+    store::{
+        WriteTx,
+        checkpoints::{self, CheckpointFields},
+        sessions, tasks,
+    },
+};
+
+/// Whether the session is to be revived, or recorded as running for the first time.
+pub(in crate::actions) const fn should_revive(session: &Session, verdict: &Liveness) -> bool {
+    matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Stale, Liveness::Live(_)))
+}
+
+/// Whether the session is to be marked because its exit was observed. A missing heartbeat alone does not count.
+pub(in crate::actions) fn is_exit_observed(session: &Session, verdict: &Liveness) -> bool {
+    matches!(verdict, Liveness::Stale(StaleCause::Exited, _)) && liveness::should_mark_stale(session, verdict)
+}
+
+/// Writes a judgement, unless the session has changed since it was read. Returns whether it was written.
+pub(in crate::actions) fn apply(tx: &WriteTx<'_>, session: &Session, verdict: &Liveness) -> Result<bool> {
+    match verdict {
+        Liveness::Stale(_, why) if liveness::should_mark_stale(session, verdict) => {
+            if !sessions::update(tx, &session.to_stale(Some(why))?)? {
+                return Ok(false);
+            }
+            keepalive::record_stale(tx, session, why)?;
+            add_stale_checkpoint(tx, session, why)?;
+            Ok(true)
+        }
+        Liveness::Live(why) if should_revive(session, verdict) => {
+            if !sessions::update(tx, &session.to_running()?)? {
+                return Ok(false);
+            }
+            keepalive::record_running(tx, session, why)?;
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Records a checkpoint on the task of a session that became stale, for the next claimant.
+fn add_stale_checkpoint(tx: &WriteTx<'_>, session: &Session, why: &str) -> Result<()> {
+    let Some(id) = &session.task else { return Ok(()) };
+    let Some(task) = tasks::find(tx, id)? else { return Ok(()) };
+    let is_claimed_by_other = task.state.claim().is_some_and(|claim| claim.claimant != session.id.as_str());
+    if task.state.status().is_closed() || is_claimed_by_other {
+        return Ok(());
+    }
+    let is_recorded = checkpoints::newest(tx, id)?.is_some_and(|newest| {
+        newest.state == CheckpointState::AwaitingInput && newest.session.as_ref() == Some(&session.id)
+    });
+    if is_recorded {
+        return Ok(());
+    }
+    let summary: String = format!("session {} is stale: {why}", session.id).chars().take(MAX_LINE_BYTES / 4).collect();
+    let draft = CheckpointFields {
+        task: id.clone(),
+        session: Some(session.id.clone()),
+        state: CheckpointState::AwaitingInput,
+        owner: None,
+        summary,
+        artifact: None,
+        due_at: None,
+    };
+    checkpoint::insert(tx, &task, &draft, Some(session))?;
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! The options of a sidecar.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use crate::domain::{SessionId, id::Label, usage::TranscriptSlice};
+
+/// Reads a provider's transcript from an offset on. The entry point passes it in, because only that knows the providers.
+pub type ReadTranscript = fn(provider: &str, record: &Path, offset: u64) -> io::Result<TranscriptSlice>;
+
+/// The options of a sidecar.
+#[derive(Debug)]
+pub struct SidecarOptions {
+    /// The sidecar's session.
+    pub session: SessionId,
+    /// The provider's transcript; `None`: the path in the session's reports or its row.
+    pub transcript: Option<PathBuf>,
+    /// The transcript's provider; `None`: the session's provider.
+    pub provider: Option<Label>,
+    /// Type also while the activity is unknown. Unknown is not idle: the agent may be asking a question.
+    pub when_unknown: bool,
+    /// The providers whose transcripts can be read.
+    pub providers: &'static [&'static str],
+    /// The function that reads transcripts.
+    pub read_transcript: ReadTranscript,
+}
