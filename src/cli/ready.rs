@@ -67,7 +67,7 @@ impl Args {
                 if tasks.is_empty() {
                     return "nothing is ready; fairway ready --why tells what stands in the way\n".into();
                 }
-                task::table(&tasks).render(ctx.out.width)
+                task::table::table(&tasks).render(ctx.out.width)
             },
         )
     }

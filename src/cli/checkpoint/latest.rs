@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::words;
+use super::format::details;
 use crate::{
     actions::queue::checkpoint::list,
     cli::{context::Context, exit::Exit, values},
@@ -20,6 +20,6 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let latest = list::latest(&ctx.app()?, &self.task)?;
-        ctx.show(&latest, || vec![latest.id.to_string()], || words(&latest))
+        ctx.show(&latest, || vec![latest.id.to_string()], || details(&latest))
     }
 }

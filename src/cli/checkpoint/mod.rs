@@ -1,20 +1,15 @@
 //! `fairway checkpoint …`
 
+mod format;
 mod latest;
 mod list;
 mod overdue;
 mod record;
 
-use std::fmt::Write;
-
 use anyhow::Result;
 use clap::Subcommand;
 
 use super::{context::Context, exit::Exit};
-use crate::{
-    render::{Table, escape_line},
-    wire::CheckpointView,
-};
 
 /// Record and list task checkpoints
 #[derive(Debug, Subcommand)]
@@ -35,40 +30,4 @@ impl Verb {
             Self::Overdue(args) => args.run(ctx),
         }
     }
-}
-
-fn table(checkpoints: &[CheckpointView]) -> Table {
-    let mut table = Table::new(&["id", "task", "state", "at", "by", "owner", "due", "summary"]);
-    for one in checkpoints {
-        let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
-        table.row([
-            one.id.to_string(),
-            one.task_id.clone(),
-            one.state.to_owned(),
-            one.created_at.clone(),
-            dash(&one.session_id),
-            dash(&one.owner),
-            dash(&one.due_at),
-            one.summary.clone(),
-        ]);
-    }
-    table
-}
-
-fn words(one: &CheckpointView) -> String {
-    let mut text = format!("{}  checkpoint {}  {}\n", one.task_id, one.id, one.state);
-    let fields = [
-        ("summary", Some(&one.summary)),
-        ("at", Some(&one.created_at)),
-        ("by", one.session_id.as_ref()),
-        ("owner", one.owner.as_ref()),
-        ("artifact", one.artifact.as_ref()),
-        ("due", one.due_at.as_ref()),
-    ];
-    for (name, value) in fields {
-        if let Some(value) = value {
-            let _ = writeln!(text, "{name:<12}{}", escape_line(value));
-        }
-    }
-    text
 }

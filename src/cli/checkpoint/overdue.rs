@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::table;
+use super::format::table;
 use crate::{
     actions::queue::checkpoint::list,
     cli::{context::Context, exit::Exit},

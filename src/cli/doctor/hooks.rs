@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::shown;
+use super::findings::print;
 use crate::{
     cli::{context::Context, exit::Exit, values},
     config::ConfigError,
@@ -37,6 +37,6 @@ impl Args {
             root: app.as_ref().map(|app| app.project.root.as_path()),
             approval_wait: app.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait),
         };
-        shown(ctx, &doctor::doctor(&place, self.provider)?)
+        print(ctx, &doctor::doctor(&place, self.provider)?)
     }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::words;
+use super::format::facts;
 use crate::{
     actions::project::explain,
     cli::{context::Context, exit::Exit, values},
@@ -20,6 +20,6 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let view = explain::session(&ctx.app()?, &self.id)?;
-        ctx.show(&view, || vec![view.id.clone()], || words(&view, ctx.out.width))
+        ctx.show(&view, || vec![view.id.clone()], || facts(&view, ctx.out.width))
     }
 }

@@ -11,7 +11,7 @@ use anyhow::Result;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::object;
+use super::input::object;
 use crate::{
     actions::{
         boundary::guard::{self, EntryPoint, GuardDecision, ToolCall},

@@ -1,15 +1,14 @@
 //! `fairway guard …`
 
 mod check;
+mod input;
 mod log;
 mod test;
 
 use anyhow::Result;
 use clap::Subcommand;
-use serde_json::Value;
 
 use super::{context::Context, exit::Exit};
-use crate::domain::Refusal;
 
 /// Check tool calls against the guard rules
 #[derive(Debug, Subcommand)]
@@ -27,15 +26,5 @@ impl Verb {
             Self::Test(args) => args.run(ctx),
             Self::Log(args) => args.run(ctx),
         }
-    }
-}
-
-/// The input of a call as JSON.
-fn object(text: &str) -> Result<Value, Refusal> {
-    let wrong = |why: String| Refusal::invalid("input", why);
-    match serde_json::from_str(text) {
-        Ok(value @ Value::Object(_)) => Ok(value),
-        Ok(_) => Err(wrong("is no JSON object".to_owned())),
-        Err(error) => Err(wrong(format!("is no JSON: {error}"))),
     }
 }

@@ -5,7 +5,7 @@ use std::{fmt::Write, path::PathBuf};
 use anyhow::Result;
 use serde_json::json;
 
-use super::object;
+use super::input::object;
 use crate::{
     actions::{
         boundary::guard::{self, LoadedRules, ToolCall},

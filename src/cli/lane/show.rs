@@ -61,7 +61,7 @@ fn words(present: &LaneDetailView, width: Option<usize>) -> String {
         let from = handoff.from_role.as_deref().unwrap_or("-");
         handoffs.row([handoff.id.to_string().as_str(), &handoff.task_id, from, &handoff.summary]);
     }
-    for table in [sessions, task::table(&present.tasks), checkpoints, handoffs] {
+    for table in [sessions, task::table::table(&present.tasks), checkpoints, handoffs] {
         if !table.is_empty() {
             let _ = write!(text, "\n{}", table.render(width));
         }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::table;
+use super::table::table;
 use crate::{
     actions::queue::task::list::{self, Filter},
     cli::{context::Context, exit::Exit, values},

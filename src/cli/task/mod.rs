@@ -10,13 +10,13 @@ mod list;
 mod reopen;
 mod show;
 mod submit;
+pub(super) mod table;
 mod transition;
 
 use anyhow::Result;
 use clap::Subcommand;
 
 use super::{claim, context::Context, exit::Exit, merge_ready, release};
-use crate::{render::Table, wire::TaskView};
 
 /// Add, show, edit and move tasks
 #[derive(Debug, Subcommand)]
@@ -70,23 +70,4 @@ impl Verb {
             Self::Export(args) => args.run(ctx),
         }
     }
-}
-
-/// Tasks as a table.
-pub(super) fn table(tasks: &[TaskView]) -> Table {
-    let mut table = Table::new(&["id", "p", "status", "role", "lane", "held by", "title"]);
-    for task in tasks {
-        let holder = task.claim.as_ref().map(|claim| claim.claimant.as_str());
-        let dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
-        table.row([
-            task.id.clone(),
-            task.priority.to_string(),
-            task.status.to_owned(),
-            dash(task.role.as_deref()),
-            dash(task.lane.as_deref()),
-            dash(holder),
-            task.title.clone(),
-        ]);
-    }
-    table
 }

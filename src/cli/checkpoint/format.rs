@@ -1,0 +1,46 @@
+//! Checkpoints as text.
+
+use std::fmt::Write;
+
+use crate::{
+    render::{Table, escape_line},
+    wire::CheckpointView,
+};
+
+/// A table of checkpoints, one row each.
+pub(super) fn table(checkpoints: &[CheckpointView]) -> Table {
+    let mut table = Table::new(&["id", "task", "state", "at", "by", "owner", "due", "summary"]);
+    for one in checkpoints {
+        let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
+        table.row([
+            one.id.to_string(),
+            one.task_id.clone(),
+            one.state.to_owned(),
+            one.created_at.clone(),
+            dash(&one.session_id),
+            dash(&one.owner),
+            dash(&one.due_at),
+            one.summary.clone(),
+        ]);
+    }
+    table
+}
+
+/// One checkpoint, a line for each field.
+pub(super) fn details(one: &CheckpointView) -> String {
+    let mut text = format!("{}  checkpoint {}  {}\n", one.task_id, one.id, one.state);
+    let fields = [
+        ("summary", Some(&one.summary)),
+        ("at", Some(&one.created_at)),
+        ("by", one.session_id.as_ref()),
+        ("owner", one.owner.as_ref()),
+        ("artifact", one.artifact.as_ref()),
+        ("due", one.due_at.as_ref()),
+    ];
+    for (name, value) in fields {
+        if let Some(value) = value {
+            let _ = writeln!(text, "{name:<12}{}", escape_line(value));
+        }
+    }
+    text
+}
