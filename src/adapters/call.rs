@@ -42,7 +42,7 @@ impl Adapter {
     /// A script that is called from `cwd`. Runs nothing and writes nothing yet.
     ///
     /// # Errors
-    /// When this program's own file cannot be told.
+    /// When this program's own file cannot be determined.
     pub fn new(script: &Path, state: &Path, cwd: &Path, env: &Env) -> io::Result<Self> {
         let mut around = clean_env(env);
         around.insert(vars::FAIRWAY_BIN.into(), executable::current_executable()?.into());

@@ -9,7 +9,7 @@ use std::{
 
 use crate::env::{Env, vars};
 
-/// The names that a session's environment holds besides those of [`vars::IDENTITY`], and that nobody else sets.
+/// The names that a session's environment holds besides those of [`vars::IDENTITY`], and that no other program sets.
 const ADDITIONAL: &[&str] = &[
     vars::FAIRWAY_BIN,
     vars::FAIRWAY_ROOT,
@@ -19,7 +19,7 @@ const ADDITIONAL: &[&str] = &[
     vars::GC_EXEC_STATE_DIR,
 ];
 
-/// The names that a session's environment holds and that nobody else sets.
+/// The names that a session's environment holds and that no other program sets.
 pub fn session_vars() -> impl Iterator<Item = &'static str> {
     vars::SESSION_IDENTITY.iter().chain(ADDITIONAL).copied()
 }

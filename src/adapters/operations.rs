@@ -101,7 +101,7 @@ impl Adapter {
         self.run_operation("nudge", &[name], text)
     }
 
-    /// Brings a session to this process's own terminal until somebody detaches or it ends; answers with the script's exit
+    /// Brings a session to this process's own terminal until the user detaches or it ends; answers with the script's exit
     /// code.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl Adapter {
     /// Asks whether a session runs.
     ///
     /// # Errors
-    /// When it cannot be told: not dead and not alive.
+    /// When it cannot be determined: not dead and not alive.
     pub fn query_running(&self, name: &str) -> Result<bool, AdapterError> {
         self.query_bool("is-running", name, b"")
     }
@@ -136,15 +136,15 @@ impl Adapter {
     /// Asks whether one of these programs, by exact base name, runs in a session; with no names, whether it lives.
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When it cannot be determined.
     pub fn process_alive(&self, name: &str, programs: &[String]) -> Result<bool, AdapterError> {
         self.query_bool("process-alive", name, programs.join("\n").as_bytes())
     }
 
-    /// Asks whether somebody's terminal is attached to a session.
+    /// Asks whether a terminal is attached to a session.
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When it cannot be determined.
     pub fn is_attached(&self, name: &str) -> Result<bool, AdapterError> {
         self.query_bool("is-attached", name, b"")
     }
@@ -152,7 +152,7 @@ impl Adapter {
     /// The sessions that this script started and that run, by the beginning of their names.
     ///
     /// # Errors
-    /// When it cannot be told: no name may then be taken for absent.
+    /// When it cannot be determined: no name may then be taken for absent.
     pub fn list_running(&self, prefix: &str) -> Result<BTreeSet<String>, AdapterError> {
         let said = self.query("list-running", &[prefix])?;
         Ok(String::from_utf8_lossy(&said).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())

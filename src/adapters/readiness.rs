@@ -1,4 +1,4 @@
-//! Waiting until a program takes input: by the programs that run, by its prompt, or by a delay. Whoever waits says how to
+//! Waiting until a program takes input: by the programs that run, by its prompt, or by a delay. The caller says how to
 //! look: the scripts' plumbing into `/proc`, a launch through the script.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ const READY_TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest pause between two looks.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How a session is looked at. `None` is "cannot be told": it is asked again.
+/// How a session is looked at. `None` is "cannot be determined": it is asked again.
 pub trait ReadinessProbe {
     /// Whether one of these programs runs in it, by exact base name.
     fn has_program(&mut self, names: &[String]) -> Option<bool>;

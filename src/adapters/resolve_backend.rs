@@ -78,7 +78,7 @@ fn resolve_built_in(word: &str, env: &Env, backends: &Backends) -> Result<Resolv
     Ok(ResolvedBackend { backend: word.to_owned(), script, built_in: Some(found) })
 }
 
-/// Whether a script is this user's (or the system's) and nobody else can write to it.
+/// Whether a script is this user's (or the system's) and writable by no other user.
 ///
 /// # Errors
 /// `untrusted`; `not_found` when it is gone.

@@ -28,7 +28,7 @@ pub struct StartConfig {
     /// Exact base names of programs; the session is up once one of them runs in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process_names: Option<Vec<String>>,
-    /// Typed once the session is ready, and by nobody else.
+    /// Typed once the session is ready, by no other part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nudge: Option<String>,
     /// What a line of the screen begins with once the program takes input.

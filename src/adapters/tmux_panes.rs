@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_that_nobody_understands_spoils_the_answer() {
+    fn malformed_line_makes_the_answer_unknown() {
         let own = std::process::id();
         let panes = Panes::parse(&format!("{own} %0 0\n{own} %12 1\n")).unwrap();
         assert_eq!(panes.check_alive("%0"), Ok(()));

@@ -28,7 +28,7 @@ fn serve_responses(answers: &'static [&'static [u8]]) -> (tempfile::TempDir, thr
 }
 
 #[test]
-fn nobody_serves_where_nothing_listens() {
+fn connect_without_listener_finds_no_server() {
     let home = tempfile::tempdir().unwrap();
     assert!(ApiClient::connect(home.path(), Duration::from_secs(1)).is_none());
     drop(UnixListener::bind(home.path().join(socket_path::SOCKET_FILE)).unwrap());

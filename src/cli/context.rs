@@ -76,7 +76,7 @@ impl Context {
     /// Who acts, by flags and variables.
     ///
     /// # Errors
-    /// A variable that cannot be meant.
+    /// A variable with an invalid value.
     pub fn actor(&self) -> Result<Actor> {
         let env = &self.env;
         let session = match &self.globals.session {
@@ -99,7 +99,7 @@ impl Context {
     /// The task that the surroundings name.
     ///
     /// # Errors
-    /// A variable that cannot be meant.
+    /// A variable with an invalid value.
     pub fn task(&self) -> Result<Option<TaskId>, Refusal> {
         Ok(self.env.var(vars::FAIRWAY_TASK_ID).map(TaskId::parse).transpose()?)
     }

@@ -48,7 +48,7 @@ pub(super) struct RawIdentity {
 /// The settings; what is not set has its default.
 ///
 /// # Errors
-/// The key, and why its value cannot be meant.
+/// The key, and why its value is invalid.
 pub(super) fn read(
     hooks: RawHooks,
     context: RawContext,

@@ -46,7 +46,7 @@ impl Raw {
     /// The rules.
     ///
     /// # Errors
-    /// The key, and why its value cannot be meant.
+    /// The key, and why its value is invalid.
     pub(super) fn into_rules(self) -> Result<Rules, InvalidKey> {
         let usual = match self.default.as_deref() {
             None | Some("allow") => DefaultAction::Allow,

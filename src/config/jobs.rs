@@ -40,7 +40,7 @@ impl Raw {
     /// The settings; what is not set has its default.
     ///
     /// # Errors
-    /// The key below `exec`, and why its value cannot be meant.
+    /// The key below `exec`, and why its value is invalid.
     pub(super) fn into_settings(self) -> Result<JobSettings, (&'static str, String)> {
         let usual = JobSettings::default();
         let at_least_one = |key, number: i64| {

@@ -23,7 +23,7 @@ pub struct Env {
     pub ids: IdSource,
     /// Which of the standard streams are terminals, and how wide.
     pub terminal: Terminal,
-    /// The working directory, as the caller sees it; `/` when it cannot be told.
+    /// The working directory, as the caller sees it; `/` when it cannot be determined.
     pub cwd: PathBuf,
     /// The user's home: `HOME`, else the passwd entry (cron gives none).
     pub home: Option<PathBuf>,

@@ -48,7 +48,7 @@ pub enum PathLocation {
     Inside(String),
     /// Out of it: so.
     Outside(String),
-    /// It cannot be told, and why.
+    /// It cannot be determined, and why.
     Unknown(String),
 }
 
@@ -76,7 +76,7 @@ pub struct Evaluation {
     pub reason: String,
     /// Each simple command that was found.
     pub commands: Vec<String>,
-    /// What cannot be told about the text.
+    /// What cannot be determined about the text.
     pub unresolved: Vec<String>,
     /// Each rule that looked.
     pub traces: Vec<RuleTrace>,
@@ -316,7 +316,7 @@ impl<'a> CallAnalysis<'a> {
     }
 
     /// The directories that a relative path may be relative to, each a way from where the call is made; and whether one of them
-    /// cannot be told.
+    /// cannot be determined.
     fn base_dirs(&self, scan: &ShellAnalysis) -> (Vec<Vec<String>>, bool) {
         let mut ways: Vec<Vec<String>> = vec![Vec::new()];
         let mut is_lost = false;

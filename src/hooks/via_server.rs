@@ -30,7 +30,8 @@ struct AuthorizeRequest<'a> {
 
 #[derive(Serialize)]
 struct Context<'a> {
-    door: &'static str,
+    #[serde(rename = "door")]
+    entry_point: &'static str,
     provider: &'static str,
     external_session_id: &'a str,
     cwd: Option<&'a str>,
@@ -64,7 +65,7 @@ pub(super) fn authorize(
         tool: &call.tool,
         input: &call.input,
         context: Context {
-            door: "hook",
+            entry_point: "hook",
             provider: provider.label(),
             external_session_id: external,
             cwd: Some(cwd),

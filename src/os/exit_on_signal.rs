@@ -58,7 +58,7 @@ extern "C" fn exit_handler(signal: libc::c_int) {
     let (code, words) = ending.map_or((2, ""), |ending| {
         (ending.code, if signal == libc::SIGALRM { ending.on_timeout } else { ending.on_signal })
     });
-    // SAFETY: the bytes live for ever; a closed descriptor is an error that nobody looks at; `_exit` runs nothing of ours.
+    // SAFETY: the bytes live for ever; a closed descriptor is an error without a reader; `_exit` runs nothing of ours.
     unsafe {
         libc::write(2, words.as_ptr().cast(), words.len());
         libc::_exit(code);

@@ -171,7 +171,7 @@ fn inherited_socket(number: RawFd) -> Option<File> {
     if number <= libc::STDERR_FILENO {
         return None;
     }
-    // SAFETY: nothing was opened before; whoever started us as a gate left this one open for us alone.
+    // SAFETY: nothing was opened before; the parent left this descriptor open for this process alone.
     let line = unsafe { File::from_raw_fd(number) };
     match fcntl(&line, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)) {
         Ok(_) => Some(line),

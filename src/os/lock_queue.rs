@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn patience_ends_and_a_queue_of_nonsense_still_gives_a_turn() {
+    fn lock_timeout_expires_and_a_malformed_queue_is_passed() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("queue");
         std::fs::write(&path, i64::MAX.to_le_bytes()).unwrap();

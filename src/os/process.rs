@@ -235,7 +235,7 @@ pub fn pidfd(pid: i32) -> io::Result<Option<OwnedFd>> {
     // SAFETY: the call takes two numbers and returns a new descriptor or -1.
     let number = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
     match Errno::result(number) {
-        // SAFETY: the kernel has just made this descriptor and nobody else has it.
+        // SAFETY: the kernel has just made this descriptor and no other owner has it.
         Ok(number) => Ok(Some(unsafe { OwnedFd::from_raw_fd(i32::try_from(number).map_err(io::Error::other)?) })),
         Err(Errno::ESRCH | Errno::EINVAL) => Ok(None),
         Err(error) => Err(error.into()),

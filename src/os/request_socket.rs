@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_nothing_keeps_nobody_out() {
+    fn silent_client_blocks_no_other_client() {
         let (home, mut callers) = callers(Framing::Line);
         let silent: Vec<_> = (0..MAX_CONNECTIONS).map(|_| call(&home, b"")).collect();
         assert_eq!(callers.accept_and_read(), []);

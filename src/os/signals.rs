@@ -32,7 +32,7 @@ pub struct SignalPipe {
 extern "C" fn write_signal(signal: libc::c_int) {
     let kept = Errno::last_raw();
     let number = u8::try_from(signal).unwrap_or_default();
-    // SAFETY: one byte that is there for the whole call; a closed descriptor is an error that nobody looks at.
+    // SAFETY: one byte that is there for the whole call; a closed descriptor is an error without a reader.
     let _ = unsafe { libc::write(WRITE_FD.load(Relaxed), (&raw const number).cast(), 1) };
     Errno::set_raw(kept);
 }

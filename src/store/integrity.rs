@@ -145,7 +145,7 @@ pub fn inconsistencies(tx: &ReadTx<'_>) -> Result<Vec<Inconsistency>, StoreError
     look("claim_left", LEFTOVER_CLAIM_ROWS, |row| {
         let (task, holder, epoch): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         Ok(format!(
-            "the history of {task} has a claim of {holder} under epoch {epoch} that goes on, but nobody holds it so"
+            "the history of {task} has a claim of {holder} under epoch {epoch} that is active, but the task has no such claim"
         ))
     })?;
     Ok(found)

@@ -73,10 +73,10 @@ fn read(row: &Row<'_>) -> Result<Message, StoreError> {
     let session = sql::parse_optional_id("a session id", row.get(1)?, SessionId::parse)?.map(Recipient::Session);
     let lane = sql::parse_optional_id("a lane", row.get(2)?, LaneName::parse)?.map(Recipient::Lane);
     let role = sql::parse_optional_id("a role", row.get(3)?, Role::parse)?.map(Recipient::Role);
-    let nobody = || StoreError::Unreadable { what: "a message's recipient", value: "nothing".into() };
+    let missing = || StoreError::Unreadable { what: "a message's recipient", value: "nothing".into() };
     Ok(Message {
         id: row.get(0)?,
-        to: session.or(lane).or(role).ok_or_else(nobody)?,
+        to: session.or(lane).or(role).ok_or_else(missing)?,
         priority: sql::parse_value("a priority", &row.get::<_, String>(4)?, Priority::parse)?,
         source: row.get(5)?,
         content: row.get(6)?,

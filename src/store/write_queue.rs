@@ -12,8 +12,8 @@ pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// When the queue's file cannot be opened.
-pub(super) fn acquire(store: &Path, patience: Duration) -> io::Result<Option<QueuedLock>> {
-    lock_queue::acquire(&sibling_path(store, "-turn"), patience)
+pub(super) fn acquire(store: &Path, timeout: Duration) -> io::Result<Option<QueuedLock>> {
+    lock_queue::acquire(&sibling_path(store, "-turn"), timeout)
 }
 
 /// A file beside the store: its name plus a suffix.

@@ -457,7 +457,7 @@ impl OutputRecorder {
     /// Whether the disk takes what waits, and a little more.
     fn check_free_space(&self) -> io::Result<()> {
         let path = self.job_dir.path();
-        // What cannot be told shows when it is written.
+        // An unknown size shows when it is written.
         let reserve = disk::size(path).map_or(0, |size| DISK_RESERVE_BYTES.min(size / DISK_RESERVE_DIVISOR));
         let is_short = disk::free(path).is_ok_and(|free| free < reserve.saturating_add(self.pending_bytes));
         if is_short { Err(Errno::ENOSPC.into()) } else { Ok(()) }

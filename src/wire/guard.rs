@@ -22,7 +22,8 @@ pub struct GuardResultView {
 pub struct LoggedDecisionView {
     pub id: i64,
     pub at: Option<String>,
-    pub door: String,
+    #[serde(rename = "door")]
+    pub entry_point: String,
     pub session_id: Option<String>,
     pub run_id: Option<String>,
     pub role: Option<String>,

@@ -68,7 +68,7 @@ pub struct ReconcileView {
     pub checked: usize,
     /// Marked stale, by this run.
     pub stale: Vec<ReconcileEntryView>,
-    /// What cannot be told; left alone.
+    /// What cannot be determined; left alone.
     pub unknown: Vec<ReconcileEntryView>,
     /// Other hosts'.
     pub skipped: Vec<ReconcileEntryView>,

@@ -15,7 +15,7 @@ pub struct Answer {
     pub line: String,
     /// The ids that `--quiet` prints.
     pub ids: Vec<String>,
-    /// Notes for stderr. Stored answers of earlier versions call the key `remarks`.
+    /// Notes for stderr. The stored key is older than the name.
     #[serde(rename = "remarks")]
     pub notes: Vec<String>,
 }

@@ -124,7 +124,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::SelfApproval { .. } => (Refused, None),
         Refusal::NotForYou { wants, is_role: true, .. } => (Refused, Some(format!("--as {wants}"))),
         Refusal::NotForYou { .. } => (Refused, Some("fairway handoff list --open".into())),
-        Refusal::NotCreator { .. } => (Conflict, Some("to stand in for whoever made it: --force --reason TEXT".into())),
+        Refusal::NotCreator { .. } => (Conflict, Some("override as its creator: --force --reason TEXT".into())),
         Refusal::RequestPending { running: true, .. } => (Conflict, Some("wait for it, then repeat".into())),
         Refusal::RequestPending { .. } => {
             (Conflict, Some("look at what it did; a new --request-id runs it again".into()))

@@ -63,7 +63,7 @@ impl SessionDir {
     /// Whether any process follows the session.
     ///
     /// # Errors
-    /// When that cannot be told.
+    /// When that cannot be determined.
     pub fn is_followed(&self) -> io::Result<bool> {
         Ok(self.is_alive()? && SharedLock::is_locked(&self.file(FOLLOW_LOCK))?)
     }

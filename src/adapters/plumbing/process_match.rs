@@ -10,7 +10,7 @@ impl SessionDir {
     /// lives.
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When it cannot be determined.
     pub fn has_program(&self, names: &[String]) -> io::Result<bool> {
         if !self.is_alive()? {
             return Ok(false);

@@ -52,7 +52,7 @@ pub fn run_program(env: &Env, dir: &SessionDir, how: IoMode, ended: impl FnOnce(
     child::become_subreaper()?;
     child::ignore_termination()?;
     let own = i32::try_from(std::process::id()).ok().and_then(ProcessKey::of);
-    let own = own.ok_or_else(|| io::Error::other("this process cannot be told from others"))?;
+    let own = own.ok_or_else(|| io::Error::other("cannot identify this process"))?;
     dir.become_root(&own)?;
     run_as_root(env, dir, &start, &own, how, ended).inspect_err(|error| dir.record_start_failure(&error.to_string()))
 }

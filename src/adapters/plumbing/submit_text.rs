@@ -11,7 +11,7 @@ pub trait Terminal {
     /// Screen and cursor, in any form: two equal answers mean that nothing has changed.
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When it cannot be determined.
     fn snapshot(&mut self) -> io::Result<Vec<u8>>;
 
     /// Pastes a text as it is, without submitting it.

@@ -51,7 +51,8 @@ struct Context {
     #[serde(default)]
     also: Vec<String>,
     /// The entry point. With `hook` the provider asks a person when no guard is configured.
-    door: Option<String>,
+    #[serde(rename = "door")]
+    entry_point: Option<String>,
     provider: Option<String>,
     external_session_id: Option<String>,
 }
@@ -88,7 +89,7 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
     let length = request_body.bytes().len();
     let body: Body = request_body.decode()?;
     let context = body.context.unwrap_or_default();
-    let entry_point = if context.door.as_deref() == Some("hook") { EntryPoint::Hook } else { EntryPoint::Api };
+    let entry_point = if context.entry_point.as_deref() == Some("hook") { EntryPoint::Hook } else { EntryPoint::Api };
     let external = match (context.provider, context.external_session_id) {
         (Some(provider), Some(external)) => Some((Label::parse(&provider).map_err(anyhow::Error::from)?, external)),
         _ => None,

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lapsed_offer_comes_again_to_whoever_reads() {
+    fn expired_offer_is_delivered_to_the_next_reader() {
         for reader in ["a", "b"] {
             let again = plan_read(vec![message(1, Priority::Normal, Some(("a", 100)))], reader, NOW, NOW);
             assert_eq!((again.acknowledged.len(), ids(&again.offered)), (0, vec![1]), "{reader}");
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_carried_is_held_by_nobody_and_not_too_late() {
+    fn inline_delivery_takes_open_and_unexpired_messages() {
         let all = || {
             vec![
                 message(1, Priority::Normal, None),

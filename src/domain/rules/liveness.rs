@@ -1,4 +1,4 @@
-//! Whether a session lives, from what was seen of it. What cannot be told is neither dead nor idle.
+//! Whether a session lives, from what was seen of it. Unknown is neither dead nor idle.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub enum ProcessObservation {
     Alive,
     /// It is certain that it is not: gone, a zombie, another one of its pid, another boot.
     Gone(String),
-    /// It cannot be told.
+    /// It cannot be determined.
     Unknown(String),
 }
 
@@ -68,7 +68,7 @@ pub enum Liveness {
     Live(String),
     /// It is suspected to be gone.
     Stale(StaleCause, String),
-    /// It cannot be told; nothing changes.
+    /// It cannot be determined; nothing changes.
     Unknown(String),
     /// It is another host's to tell.
     OtherHost(String),
@@ -222,7 +222,7 @@ mod tests {
                     assert!(matches!(look(&session, &process, &backend, late), Liveness::Live(_)));
                 }
             }
-            // What cannot be told is unknown however old it is.
+            // Unknown is unknown however old it is.
             for (process, backend) in
                 [(dim(), BackendObservation::NotRecorded), (ProcessObservation::NotRecorded, deaf()), (dim(), deaf())]
             {

@@ -41,7 +41,7 @@ pub(super) enum Stdin {
     Inherited,
     /// This text.
     Text(String),
-    /// Something that cannot be told: a pipe, a file, a text with expansions.
+    /// Something that cannot be determined: a pipe, a file, a text with expansions.
     Other,
 }
 
@@ -52,9 +52,9 @@ pub(super) struct Files {
     pub(super) written: BTreeSet<String>,
     /// Those that it runs, by their last name.
     pub(super) executed: BTreeSet<String>,
-    /// Whether it writes one whose name cannot be told.
+    /// Whether it writes one whose name cannot be determined.
     pub(super) writes_unknown: bool,
-    /// Whether it runs one whose name cannot be told.
+    /// Whether it runs one whose name cannot be determined.
     pub(super) runs_unknown: bool,
     /// Whether it writes one out of which git takes what it runs.
     pub(super) writes_git: bool,
@@ -74,11 +74,11 @@ pub(super) struct TrustedExpansions {
 pub(in crate::guard) struct ShellAnalysis {
     /// The commands.
     pub commands: Vec<FoundCommand>,
-    /// What cannot be told.
+    /// What cannot be determined.
     pub unresolved: Vec<String>,
     /// What redirections write to.
     pub writes: Vec<Arg>,
-    /// The directories that are changed to; `None`: one that cannot be told.
+    /// The directories that are changed to; `None`: one that cannot be determined.
     pub dirs: Vec<Option<String>>,
     pub(super) files: Files,
     /// Whether it sets a variable.
@@ -139,7 +139,7 @@ impl ShellAnalysis {
         self
     }
 
-    /// Notes what cannot be told.
+    /// Notes what cannot be determined.
     pub(super) fn note_unresolved(&mut self, why: &str) {
         if !self.is_tentative && self.unresolved.len() < 64 && !self.unresolved.iter().any(|known| known == why) {
             self.unresolved.push(why.to_owned());

@@ -79,7 +79,7 @@ impl Arg {
         }
     }
 
-    /// The name of the program that it starts as the first word of a command; `None` when it cannot be told.
+    /// The name of the program that it starts as the first word of a command; `None` when it cannot be determined.
     pub fn program(&self) -> Option<String> {
         let word = match self {
             // `=git` is where one shell finds git.

@@ -180,7 +180,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// A file is run whose name cannot be told.
+    /// A file is run whose name cannot be determined.
     pub(super) fn note_run_unknown(&mut self) {
         self.files.runs_unknown = true;
     }

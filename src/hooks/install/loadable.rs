@@ -65,7 +65,7 @@ mod tests {
 
     /// As tried with Claude Code 2.1.329, Codex 0.169.0 and Gemini CLI 0.61.0.
     #[test]
-    fn a_file_is_loaded_as_the_vendors_do() {
+    fn settings_file_is_loaded_as_the_provider_does() {
         for (text, by) in [
             ("{}", vec![Claude, Codex, Gemini]),
             ("{\"hooks\": {}} // c", vec![Gemini]),

@@ -26,12 +26,12 @@ fn printed(seq: i64, segment: i64) -> NewItem {
     NewItem::Output { seq, stream: ItemType::Stdout, segment, start: 0, length: 10, origin: seq * 10 }
 }
 
-fn noticed(seq: i64, owes: Option<&str>) -> NewItem {
+fn noticed(seq: i64, key: Option<&str>) -> NewItem {
     NewItem::Event {
         seq,
         payload: "p".into(),
         meta: "{\"event\":\"e\"}".into(),
-        notification_key: owes.map(str::to_owned),
+        notification_key: key.map(str::to_owned),
     }
 }
 

@@ -1,5 +1,5 @@
 //! What `exec call` is asked: one JSON document, an action and its fields. It is read strictly: an unknown field, a wrong type
-//! or a value that cannot be meant is refused with its place.
+//! or an invalid value is refused with its place.
 
 use std::time::Duration;
 
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_said_has_its_default() {
+    fn omitted_fields_have_defaults() {
         let ExecRequest::Spawn(spawn) = parse(r#"{"action":"spawn","argv":["a"],"pty":null}"#).unwrap() else {
             panic!()
         };

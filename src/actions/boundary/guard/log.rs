@@ -25,7 +25,7 @@ fn view(decision: LoggedDecision) -> LoggedDecisionView {
     LoggedDecisionView {
         id: decision.id,
         at: LoggedDecisionView::time(decision.at),
-        door: decision.entry_point,
+        entry_point: decision.entry_point,
         session_id: decision.session_id,
         run_id: decision.run_id,
         role: decision.role,

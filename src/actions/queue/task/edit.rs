@@ -35,7 +35,7 @@ pub fn edit(app: &App, id: &TaskId, over: impl FnOnce(&mut TaskFields) -> Result
         }
         validate::check_links(tx, id, &words, Some(&before))?;
         let edited = Task { fields: words, ..task };
-        let remark = check_claim_rules(app, tx, &edited, &before)?;
+        let note = check_claim_rules(app, tx, &edited, &before)?;
         tasks::set_fields(tx, id, &edited.fields)?;
         tx.record(
             &Event::new(EventKind::TaskEdited)
@@ -45,8 +45,8 @@ pub fn edit(app: &App, id: &TaskId, over: impl FnOnce(&mut TaskFields) -> Result
                 .with("title", fields.contains(&"title").then(|| edited.fields.title.clone())),
         )?;
         let answer = Answer::new(&lookup::task_view(tx, id)?, id, format!("edited {id}: {}", fields.join(", ")))?;
-        Ok(match remark {
-            Some(remark) => answer.note(remark),
+        Ok(match note {
+            Some(note) => answer.note(note),
             None => answer,
         })
     })

@@ -24,7 +24,7 @@ const MAX_LIST_BYTES: u64 = 1 << 20;
 /// Whether a session's root process lives.
 ///
 /// # Errors
-/// When that cannot be told.
+/// When that cannot be determined.
 pub fn is_alive(env: &Env, name: &str) -> Result<bool> {
     Ok(session_dir(env, name)?.is_alive()?)
 }
@@ -32,7 +32,7 @@ pub fn is_alive(env: &Env, name: &str) -> Result<bool> {
 /// Whether one of the programs whose names are read, one a line, runs in a session; with no name, whether it lives.
 ///
 /// # Errors
-/// When that cannot be told.
+/// When that cannot be determined.
 pub fn runs_one_of(env: &Env, name: &str, from: impl Read) -> Result<bool> {
     let text = read_limited("the list of names", from, MAX_LIST_BYTES)?;
     let names = String::from_utf8_lossy(&text);
@@ -43,7 +43,7 @@ pub fn runs_one_of(env: &Env, name: &str, from: impl Read) -> Result<bool> {
 /// The live sessions whose names begin so, sorted; with a file's name only those whose directory holds one.
 ///
 /// # Errors
-/// When it cannot be told of one of them.
+/// When it cannot be determined of one of them.
 pub fn list_running(env: &Env, prefix: &str, with: Option<&str>) -> Result<Vec<String>> {
     Ok(SessionDir::list_running(&state_dir(env)?, prefix, with)?)
 }
@@ -73,7 +73,7 @@ pub fn clear_scrollback(env: &Env, name: &str) -> Result<()> {
     Ok(session_dir(env, name)?.clear_scrollback()?)
 }
 
-/// When a live session last printed something; `None` when that cannot be told.
+/// When a live session last printed something; `None` when that cannot be determined.
 ///
 /// # Errors
 /// When the session cannot be looked at.
@@ -97,7 +97,7 @@ pub fn follow(env: &Env, name: &str, stream: BorrowedFd<'_>, see: impl FnMut(&[u
 /// Whether any process follows the session.
 ///
 /// # Errors
-/// When that cannot be told.
+/// When that cannot be determined.
 pub fn is_followed(env: &Env, name: &str) -> Result<bool> {
     Ok(session_dir(env, name)?.is_followed()?)
 }

@@ -106,7 +106,7 @@ impl SessionDir {
     /// Whether the session lives.
     ///
     /// # Errors
-    /// When that cannot be told.
+    /// When that cannot be determined.
     pub fn is_alive(&self) -> io::Result<bool> {
         match self.root().map(|root| root.status()) {
             None | Some(ProcessStatus::Gone(_)) => Ok(false),
@@ -118,7 +118,7 @@ impl SessionDir {
     /// Whether the program has ended, so that input is pointless. The session may still be ending leftover processes.
     ///
     /// # Errors
-    /// When that cannot be told.
+    /// When that cannot be determined.
     pub fn has_exited(&self) -> io::Result<bool> {
         let is_gone = |key: ProcessKey| matches!(key.status(), ProcessStatus::Gone(_));
         Ok(!self.is_alive()? || self.file(EXIT_CODE_FILE).exists() || self.program().is_some_and(is_gone))
