@@ -58,7 +58,7 @@ impl ScriptTerminal<'_> {
 
 impl Terminal for ScriptTerminal<'_> {
     fn snapshot(&mut self) -> io::Result<Vec<u8>> {
-        self.call("snapshot", b"")
+        self.call("look", b"")
     }
 
     fn paste(&mut self, text: &[u8]) -> io::Result<()> {
@@ -66,7 +66,7 @@ impl Terminal for ScriptTerminal<'_> {
     }
 
     fn press_enter(&mut self) -> io::Result<()> {
-        self.call("press_enter", b"").map(drop)
+        self.call("press", b"").map(drop)
     }
 }
 
