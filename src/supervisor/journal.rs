@@ -53,7 +53,7 @@ impl<'a> StartJournal<'a> {
     /// Opens the output; from here on it is recorded.
     pub(super) fn into_journal(self, key: &'a dyn Fn(&str) -> String) -> Journal<'a> {
         let (recorder, watching) = self.sink.open_output();
-        Journal { start_journal: self, recorder, watchers: watching, notification_key: key, notify_at: None }
+        Journal { start: self, recorder, watchers: watching, notification_key: key, notify_at: None }
     }
 
     fn now(&self) -> Duration {
@@ -97,7 +97,7 @@ impl<'a> StartJournal<'a> {
 /// Records the output and the result of a job.
 pub(super) struct Journal<'a> {
     /// The journal that recorded the start.
-    pub start_journal: StartJournal<'a>,
+    pub start: StartJournal<'a>,
     /// The recorder of the output.
     pub recorder: OutputRecorder,
     watchers: Watchers,
@@ -109,7 +109,7 @@ pub(super) struct Journal<'a> {
 impl Journal<'_> {
     /// The time since the supervisor was started.
     pub(super) fn now(&self) -> Duration {
-        self.start_journal.now()
+        self.start.now()
     }
 
     /// Records bytes that the program printed.
@@ -144,13 +144,13 @@ impl Journal<'_> {
             self.record_matches(matches);
         }
         if self.recorder.due().is_some_and(|due| due <= now) {
-            self.recorder.flush(now, self.start_journal.sink);
+            self.recorder.flush(now, self.start.sink);
         }
         if self.notify_at.is_some_and(|at| at <= now) {
-            self.start_journal.sink.flush_notifications();
+            self.start.sink.flush_notifications();
             self.notify_at = None;
         }
-        if self.start_journal.sink.has_pending_notifications() {
+        if self.start.sink.has_pending_notifications() {
             self.notify_at.get_or_insert(self.now() + NOTIFY_RETRY_DELAY);
         }
     }
@@ -158,7 +158,7 @@ impl Journal<'_> {
     /// Records the result of a job whose program was not started.
     pub(super) fn record_unstarted(&mut self, ending: &JobResult) -> Result<(), SuperviseError> {
         // The store gets the result as well; a full disk here is no reason to skip that.
-        let _ = self.start_journal.job_dir.write_result(ending);
+        let _ = self.start.job_dir.write_result(ending);
         self.record_finished(ending)
     }
 
@@ -168,10 +168,10 @@ impl Journal<'_> {
         self.record_matches(matches);
         let (since, mut pause) = (Instant::now(), Duration::from_millis(20));
         loop {
-            self.recorder.flush(self.now(), self.start_journal.sink);
+            self.recorder.flush(self.now(), self.start.sink);
             if self.recorder.due().is_none()
                 || since.elapsed() >= FINAL_FLUSH_TIMEOUT
-                || !self.start_journal.wait_to_retry(&mut pause)?
+                || !self.start.wait_to_retry(&mut pause)?
             {
                 break;
             }
@@ -183,18 +183,14 @@ impl Journal<'_> {
             ending.error_message = Some(said.map_or_else(|| lost.clone(), |said| format!("{said}; {lost}")));
         }
         loop {
-            match self.start_journal.sink.record_finished(
-                &ending,
-                self.recorder.output_bytes(),
-                self.recorder.is_truncated(),
-            ) {
+            match self.start.sink.record_finished(&ending, self.recorder.output_bytes(), self.recorder.is_truncated()) {
                 Ok(()) => return Ok(()),
                 Err(SinkError::Store(why)) => {
                     // Without a stored result, recovery would treat the job as interrupted and might start it again.
-                    let is_noted = self.start_journal.job_dir.read_result().is_some()
-                        || self.start_journal.job_dir.write_result(&ending).is_ok();
+                    let is_noted =
+                        self.start.job_dir.read_result().is_some() || self.start.job_dir.write_result(&ending).is_ok();
                     let is_over = is_noted && since.elapsed() >= RESULT_WRITE_TIMEOUT;
-                    if is_over || !self.start_journal.wait_to_retry(&mut pause)? {
+                    if is_over || !self.start.wait_to_retry(&mut pause)? {
                         return Err(SinkError::Store(why).into());
                     }
                 }

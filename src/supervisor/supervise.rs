@@ -76,35 +76,35 @@ pub fn supervise<'a>(order: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<()
     signals::ignore_sigxfsz();
     let signals = SignalPipe::install(&[Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGCHLD])?;
     let JobSpec { job_dir: dir, argv, env, cwd, stdin, pty, .. } = order;
-    let mut start_journal = StartJournal::new(dir, signals, sink);
+    let mut start = StartJournal::new(dir, signals, sink);
     let unstarted = |journal: StartJournal<'a>, result: JobResult| {
         journal.into_journal(order.notification_key).record_unstarted(&result)
     };
     let control = match child::become_subreaper().and_then(|()| ControlSocket::open(dir)) {
         Ok(control) => control,
-        Err(error) => return unstarted(start_journal, failed_result(format!("it cannot be supervised: {error}"))),
+        Err(error) => return unstarted(start, failed_result(format!("it cannot be supervised: {error}"))),
     };
     let mut child = match Child::start(ChildSpec { argv, env, cwd, stdin, pty }) {
         Ok(child) => child,
         Err(_) if !cwd.is_dir() => {
-            return unstarted(start_journal, failed_result(format!("the directory {} does not exist", cwd.display())));
+            return unstarted(start, failed_result(format!("the directory {} does not exist", cwd.display())));
         }
-        Err(error) => return unstarted(start_journal, failed_result(format!("it cannot be started: {error}"))),
+        Err(error) => return unstarted(start, failed_result(format!("it cannot be started: {error}"))),
     };
     // A held process that is dropped before its release exits without running the program.
     let key = child.held.key().clone();
-    start_journal.record_started(&key)?;
-    if let Some(signal) = start_journal.termination_signal()? {
+    start.record_started(&key)?;
+    if let Some(signal) = start.termination_signal()? {
         drop(child);
         let why = format!("its supervisor was ended by {signal} before the program was started");
-        return unstarted(start_journal, JobResult { status: JobStatus::Canceled, ..failed_result(why) });
+        return unstarted(start, JobResult { status: JobStatus::Canceled, ..failed_result(why) });
     }
     if let Err(error) = dir.mark_started().and_then(|()| child.held.release()) {
         drop(child);
-        return unstarted(start_journal, failed_result(format!("it could not be started: {error}")));
+        return unstarted(start, failed_result(format!("it could not be started: {error}")));
     }
     let begun = Instant::now();
-    let book = start_journal.into_journal(order.notification_key);
+    let book = start.into_journal(order.notification_key);
     let mut at_work = SupervisorLoop {
         root: key.pid,
         env_tag: order.env_tag,
@@ -193,7 +193,7 @@ impl SupervisorLoop<'_> {
         let book = self.journal.due().map(|due| due.saturating_sub(self.journal.now()));
         let own = [self.machine.due(), self.input_queue.due()].into_iter().flatten().min();
         let left = own.map(|due| due.saturating_sub(self.now())).into_iter().chain(book).min();
-        let mut watched = vec![PollFd::new(self.journal.start_journal.signals.as_fd(), PollFlags::POLLIN)];
+        let mut watched = vec![PollFd::new(self.journal.start.signals.as_fd(), PollFlags::POLLIN)];
         if !self.is_exec_decided {
             watched.push(PollFd::new(self.child.held.as_fd(), PollFlags::POLLIN));
         }
@@ -212,7 +212,7 @@ impl SupervisorLoop<'_> {
 
     fn process_ready(&mut self) -> io::Result<()> {
         let mut has_died = false;
-        while let Some(signal) = self.journal.start_journal.signals.next()? {
+        while let Some(signal) = self.journal.start.signals.next()? {
             if signal == Signal::SIGCHLD {
                 has_died = true;
             } else {
@@ -286,7 +286,7 @@ impl SupervisorLoop<'_> {
                 match effect {
                     Effect::WriteResult(ending) => {
                         // For recovery, in case this supervisor dies before the store has the result.
-                        let _ = self.journal.start_journal.job_dir.write_result(&ending);
+                        let _ = self.journal.start.job_dir.write_result(&ending);
                     }
                     Effect::ScanTree => {
                         let is_left = self.reap() && !self.live_processes().is_empty();
@@ -294,7 +294,7 @@ impl SupervisorLoop<'_> {
                         events.push_back(Event::TreeScanned { is_left });
                     }
                     Effect::ReportLeftovers => {
-                        self.report_processes("leftovers", "left behind by the program, and ended")
+                        self.report_processes("leftovers", "left behind by the program, and ended");
                     }
                     Effect::ReportSurvivors => self.report_processes("survivors", "could not be ended"),
                     Effect::Signal(signal) => self.signal_all(signal),

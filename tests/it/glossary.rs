@@ -94,7 +94,9 @@ fn violations(line: &str) -> Vec<&'static str> {
 
 fn list_files(path: &Path, found: &mut Vec<PathBuf>) {
     if path.is_dir() {
-        fs::read_dir(path).unwrap().for_each(|entry| list_files(&entry.unwrap().path(), found));
+        for entry in fs::read_dir(path).unwrap() {
+            list_files(&entry.unwrap().path(), found);
+        }
     } else {
         found.push(path.to_owned());
     }

@@ -20,13 +20,24 @@ pub struct IdempotencyKey {
     pub fingerprint: String,
 }
 
+/// A request that the store knows.
+enum StoredRequest {
+    /// Its intent is written, its answer is not.
+    Open,
+    /// It has its answer.
+    Answered(Answer),
+}
+
 impl IdempotencyKey {
     /// The stored answer; `None` for a new request and for an intent without an answer.
     ///
     /// # Errors
     /// [`Refusal::RequestReused`] if the id was used for another command.
     pub(crate) fn stored_response(&self, tx: &ReadTx<'_>) -> Result<Option<Answer>> {
-        Ok(self.find(tx)?.flatten())
+        match self.find(tx)? {
+            Some(StoredRequest::Answered(answer)) => Ok(Some(answer)),
+            Some(StoredRequest::Open) | None => Ok(None),
+        }
     }
 
     /// Writes the intent of a new request; `Some` is the stored answer of a repeat. `state` describes an earlier intent
@@ -40,8 +51,8 @@ impl IdempotencyKey {
         state: impl FnOnce() -> Result<(String, bool)>,
     ) -> Result<Option<Answer>> {
         match self.find(tx)? {
-            Some(Some(answer)) => Ok(Some(answer)),
-            Some(None) => {
+            Some(StoredRequest::Answered(answer)) => Ok(Some(answer)),
+            Some(StoredRequest::Open) => {
                 let (became, running) = state()?;
                 Err(Refusal::RequestPending { id: self.id.clone(), became, running }.into())
             }
@@ -69,13 +80,13 @@ impl IdempotencyKey {
         Ok(requests::delete_open(tx, &self.id)?)
     }
 
-    /// The request: `None` if new, `Some(None)` while it has no answer.
-    fn find(&self, tx: &ReadTx<'_>) -> Result<Option<Option<Answer>>> {
+    /// The stored request with this id; `None` if it is new.
+    fn find(&self, tx: &ReadTx<'_>) -> Result<Option<StoredRequest>> {
         let Some(known) = requests::find(tx, &self.id)? else { return Ok(None) };
         if !fingerprint::is_same(&known.fingerprint, &self.fingerprint, known.answer.as_deref()) {
             return Err(Refusal::RequestReused { id: self.id.clone() }.into());
         }
-        let answer = known.answer.map(|text| serde_json::from_str(&text).map_err(errors::internal)).transpose()?;
-        Ok(Some(answer))
+        let Some(text) = known.answer else { return Ok(Some(StoredRequest::Open)) };
+        Ok(Some(StoredRequest::Answered(serde_json::from_str(&text).map_err(errors::internal)?)))
     }
 }

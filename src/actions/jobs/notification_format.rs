@@ -222,7 +222,7 @@ mod tests {
 
     fn pending_item(seq: i64, key: &str, payload: &str, meta: Value) -> PendingNotification {
         let job = job("x").id;
-        PendingNotification { job: job, seq, key: key.into(), payload: payload.into(), meta: meta.to_string() }
+        PendingNotification { job, seq, key: key.into(), payload: payload.into(), meta: meta.to_string() }
     }
 
     fn match_event(seq: i64, key: &str, line: &str) -> PendingNotification {

@@ -120,7 +120,7 @@ pub fn await_result(app: &App, request: &SpawnRequest, answer: &Answer) -> Resul
         Err(error) => return Err(error),
     }
     let job = answer.ids.first().cloned().unwrap_or_default();
-    poll::poll(app, &poll::PollRequest { job: job, since_seq: 0, wait: None, until: None }).map(Some)
+    poll::poll(app, &poll::PollRequest { job, since_seq: 0, wait: None, until: None }).map(Some)
 }
 
 /// The answer without the end of the job: its current state.

@@ -50,7 +50,7 @@ fn supervise_job(app: &App, job: &Job, directory: &JobDir) -> Result<()> {
     let mut sink = StoreSink {
         app,
         reopened: None,
-        job: job,
+        job,
         dir: directory,
         output: None,
         is_end_recorded: false,

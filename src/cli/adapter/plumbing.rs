@@ -385,7 +385,7 @@ impl Plumbing {
                 }
             }
             Self::SocketPath { program } => {
-                ctx.out.text(&format!("{}\n", paths::socket_path(env, &program)?.display()))?
+                ctx.out.text(&format!("{}\n", paths::socket_path(env, &program)?.display()))?;
             }
             Self::StateDir => ctx.out.bytes(&[paths::state_dir(env)?.as_os_str().as_bytes(), b"\n"].concat())?,
             Self::Call { limit_ms, turn, stdin, words } => return call(ctx, limit_ms, turn, stdin, &words),
@@ -401,7 +401,7 @@ impl Plumbing {
             Self::Follow { name, ask: false } => follow(ctx, &name)?,
             Self::Type { name } => control_socket::submit_text(env, &name, io::stdin().lock())?,
             Self::RunOffscreen { rows, cols, words } => {
-                multiplexer_server::run_offscreen(env, Size { rows, cols }, &words)?
+                multiplexer_server::run_offscreen(env, Size { rows, cols }, &words)?;
             }
             Self::PressKeys { name, keys } => control_socket::press_keys(env, &name, keys)?,
             Self::Replay { name, clear: true, .. } => inspect::clear_scrollback(env, &name)?,
@@ -411,7 +411,7 @@ impl Plumbing {
                 ctx.out.line(&format!("{}\n{}\n{}", server.name, server.env_tag, server.dir.display()))?;
             }
             Self::ServerCleanup(args) => {
-                multiplexer_server::end_server(env, &args.program, &args.name, args.neighbours())?
+                multiplexer_server::end_server(env, &args.program, &args.name, args.neighbours())?;
             }
             Self::Meta(Meta::Get(MetaKey { name, key })) => {
                 if let Some(value) = meta::get(env, &name, &key)? {

@@ -153,7 +153,7 @@ mod tests {
                     "{facts:?}"
                 ),
                 RecoveryAction::MarkLost(why) => {
-                    assert!(!why.is_empty() && (!never_ran || !facts.is_startable), "{facts:?}")
+                    assert!(!why.is_empty() && (!never_ran || !facts.is_startable), "{facts:?}");
                 }
             }
         }

@@ -390,7 +390,7 @@ impl ShellAnalysis {
         match stdin {
             Stdin::Text(text) => self.analyze_nested(&text.clone()),
             Stdin::Other => {
-                self.note_unresolved(&format!("a shell that {name} starts reads its program from another source"))
+                self.note_unresolved(&format!("a shell that {name} starts reads its program from another source"));
             }
             Stdin::Inherited => {}
         }
@@ -605,7 +605,7 @@ impl ShellAnalysis {
                     }
                 }
                 None if word.head().starts_with("--shell") => {
-                    self.note_unresolved("the command to run is an expansion")
+                    self.note_unresolved("the command to run is an expansion");
                 }
                 None => {}
             }
@@ -640,7 +640,7 @@ impl ShellAnalysis {
                 }
             }
             "git" if argv.iter().any(|word| word.text() == Some("mv")) => {
-                words().for_each(|word| self.note_written_file(word))
+                words().for_each(|word| self.note_written_file(word));
             }
             "make" | "gmake" => {
                 for file in ["Makefile", "makefile", "GNUmakefile"] {

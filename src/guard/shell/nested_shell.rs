@@ -132,7 +132,7 @@ impl ShellAnalysis {
             _ => match stdin {
                 Stdin::Text(text) => self.analyze_nested(&text.clone()),
                 Stdin::Inherited | Stdin::Other => {
-                    self.note_unresolved("a shell reads its program from another source")
+                    self.note_unresolved("a shell reads its program from another source");
                 }
             },
         }
@@ -357,7 +357,7 @@ impl ShellAnalysis {
             match text {
                 Some(text) => self.analyze_command_prefix(text),
                 None => {
-                    self.note_unresolved(&format!("the variable {name} is an expansion, and its value is executed"))
+                    self.note_unresolved(&format!("the variable {name} is an expansion, and its value is executed"));
                 }
             }
         } else if matches!(name, "PS0" | "PS1" | "PS2" | "PS4" | "PROMPT" | "SHELL") && text.is_none() {

@@ -205,7 +205,7 @@ impl ShellAnalysis {
                     // The words behind it go on with what it says.
                     match split.text() {
                         Some(text) if text.contains('\\') => {
-                            self.note_unresolved("the text that env splits has escapes")
+                            self.note_unresolved("the text that env splits has escapes");
                         }
                         Some(text) => self.analyze_command_prefix(text),
                         None => self.note_unresolved("the text that env splits is an expansion"),

@@ -49,7 +49,7 @@ pub struct WatchEvent {
 /// The watchers of a running job. Times count from the supervisor's start.
 #[derive(Debug, Default)]
 pub struct Watchers {
-    watchers: Vec<ActiveWatcher>,
+    active: Vec<ActiveWatcher>,
     stdout: LineSplitter,
     stderr: LineSplitter,
 }
@@ -83,14 +83,14 @@ impl Watchers {
             hits: one.match_count,
             cooldown: None,
         };
-        let watchers = standing.iter().zip(compiled).map(at_work).collect();
-        Ok(Self { watchers, stdout: LineSplitter::default(), stderr: LineSplitter::default() })
+        let active = standing.iter().zip(compiled).map(at_work).collect();
+        Ok(Self { active, stdout: LineSplitter::default(), stderr: LineSplitter::default() })
     }
 
     /// Looks at what was just printed.
     pub fn feed(&mut self, stream: ItemType, chunk: &[u8], now: Duration) -> Vec<WatchEvent> {
         let mut noticed = Vec::new();
-        let Self { watchers, stdout, stderr } = self;
+        let Self { active: watchers, stdout, stderr } = self;
         let lines = match stream {
             ItemType::Stdout => stdout,
             ItemType::Stderr => stderr,
@@ -107,14 +107,14 @@ impl Watchers {
     /// When it is to be called next without any output.
     #[must_use]
     pub fn due(&self) -> Option<Duration> {
-        let cooldowns = self.watchers.iter().filter_map(|one| one.cooldown.as_ref()?.due());
+        let cooldowns = self.active.iter().filter_map(|one| one.cooldown.as_ref()?.due());
         cooldowns.chain(self.stdout.due()).chain(self.stderr.due()).min()
     }
 
     /// Looks at what came and then stayed without an end for a while, and tells what a storm brought.
     pub fn tick(&mut self, now: Duration) -> Vec<WatchEvent> {
         let mut noticed = Vec::new();
-        let Self { watchers, stdout, stderr } = self;
+        let Self { active: watchers, stdout, stderr } = self;
         for (stream, lines) in [(ItemType::Stdout, stdout), (ItemType::Stderr, stderr)] {
             let Some((line, counted)) = lines.idle_partial(now) else { continue };
             let counted = match_line(watchers, stream, line, counted, now, &mut noticed);
@@ -131,7 +131,7 @@ impl Watchers {
     /// The output is over: looks at what is left of it, and tells everything.
     pub fn finish(&mut self, now: Duration) -> Vec<WatchEvent> {
         let mut noticed = Vec::new();
-        let Self { watchers, stdout, stderr } = self;
+        let Self { active: watchers, stdout, stderr } = self;
         for (stream, lines) in [(ItemType::Stdout, stdout), (ItemType::Stderr, stderr)] {
             lines.finish(|line, counted| {
                 match_line(watchers, stream, line, counted, now, &mut noticed);

@@ -173,10 +173,14 @@ fn collect_strings<'a>(value: &'a Value, depth: usize, found: &mut Vec<&'a str>)
     match value {
         Value::String(text) => found.push(text),
         Value::Array(items) if depth < MAX_DEPTH => {
-            items.iter().for_each(|item| collect_strings(item, depth + 1, found))
+            for item in items {
+                collect_strings(item, depth + 1, found);
+            }
         }
         Value::Object(fields) if depth < MAX_DEPTH => {
-            fields.values().for_each(|item| collect_strings(item, depth + 1, found))
+            for item in fields.values() {
+                collect_strings(item, depth + 1, found);
+            }
         }
         _ => {}
     }

@@ -232,7 +232,7 @@ impl Details {
         };
         upsert::validate(&patch)?;
         Ok(Self {
-            patch: patch,
+            patch,
             exit_code: number("metadata.exit_code", "exit_code")?,
             reason: reason.as_deref().map(secrets::mask),
         })
