@@ -23,7 +23,8 @@ const MAX_REASON_CHARS: usize = 1_000;
 /// Calls `work`; a panic becomes an error, and prints nothing.
 pub(super) fn catch_panic<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     panic::set_hook(Box::new(|_| {}));
-    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err("internal error: the hook panicked".into()))
+    panic::catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err("internal error: the hook stopped unexpectedly".into()))
 }
 
 /// Reads all of stdin: the provider's JSON.

@@ -115,7 +115,7 @@ fn cycle_through_reexports_and_macros_is_found() {
     write("lib.rs", "pub mod a;\npub mod b;\n");
     // A table of contents takes part in no cycle, although its children name each other through it.
     write("a/mod.rs", "mod one;\nmod two;\npub use one::One;\npub use two::Two;\n");
-    write("a/one.rs", "use crate::Two;\npub struct One(pub Two);\n");
+    write("a/one.rs", "use super::Two;\npub struct One(pub Two);\n");
     write("a/two.rs", "pub struct Two;\n#[cfg(test)]\nmod tests { use crate::a::One; fn f() -> One { todo!() } }\n");
     write("b.rs", "use crate::a;\npub fn f() { let _ = a::One(a::Two); }\n");
     assert!(ImportGraph::read(root.path()).cycles().is_empty());

@@ -155,7 +155,7 @@ fn init_creates_the_project_that_commands_find() {
     for warned in [true, false] {
         let mut command = world.fairway(["init"]);
         let run = CommandOutput::from(command.current_dir(&inner).output().unwrap()).exits(0);
-        assert_eq!(run.stderr.contains("it lies inside the project"), warned, "{run:?}");
+        assert_eq!(run.stderr.contains("is inside the project"), warned, "{run:?}");
     }
     assert!(inner.join(".fairway/fairway.db").is_file());
     let other = world.dir().join("other");

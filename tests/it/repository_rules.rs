@@ -98,9 +98,9 @@ fn every_code_is_documented() {
     let in_errors = of(&[
         ("src/domain/refusal.rs", &["=>"]),
         ("src/adapters/error.rs", &["=>"]),
-        ("src/actions/failure.rs", &["=>", "=> (", "{\n            (", "plain("]),
+        ("src/actions/core/errors.rs", &["=>", "=> (", "{\n            (", "plain("]),
         (
-            "src/api/fault.rs",
+            "src/api/error.rs",
             &["REQUEST,", "LARGE,", "TIMEOUT,", "status,", "UNAVAILABLE,", "ERROR,", "FOUND,", "ALLOWED,"],
         ),
         ("src/cli/error.rs", &[" failure(", "(failure(", "&failure("]),
@@ -108,12 +108,12 @@ fn every_code_is_documented() {
     differ_in_nothing(&in_errors, &errors.into_keys().collect());
     let in_documents = of(&[
         ("src/domain/rules/gate.rs", &["code: ", "code:", "=> (", "("]),
-        ("src/domain/task.rs", &["=> ("]),
-        ("src/actions/task/ready.rs", &["code:"]),
+        ("src/domain/not_ready.rs", &["=> ("]),
+        ("src/actions/queue/task/ready.rs", &["code:"]),
         ("src/actions/project/doctor.rs", &["Finding::new(", "error("]),
-        ("src/actions/project/runs.rs", &["Finding::new("]),
-        ("src/hooks/doctor/mod.rs", &["Finding::new("]),
-        ("src/store/check.rs", &["look("]),
+        ("src/actions/project/doctor_jobs.rs", &["Finding::new("]),
+        ("src/hooks/doctor/check.rs", &["Finding::new("]),
+        ("src/store/integrity.rs", &["look("]),
     ]);
     // What doctor finds may also be an error's.
     let inside: BTreeSet<String> = inside.into_iter().collect();

@@ -82,8 +82,8 @@ fn an_answer_wakes_the_hook_that_waits_for_it() {
     }
     let world = world();
     for (answer, expected) in [
-        ("allow", "Some(Answered { allow: true, reason: Some(\"go on\") })"),
-        ("deny", "Some(Answered { allow: false, reason: Some(\"go on\") })"),
+        ("allow", "Some(ApprovalDecision { allow: true, reason: Some(\"go on\") })"),
+        ("deny", "Some(ApprovalDecision { allow: false, reason: Some(\"go on\") })"),
     ] {
         let hook = hook(&world, "approvals::an_answer_wakes_the_hook_that_waits_for_it", 60_000);
         let approval = wait_for_approval(&world);
@@ -158,7 +158,7 @@ fn concurrent_answers_count_once() {
         lines.iter().filter(|line| !line.is_empty() && !line.starts_with("unchanged")).collect();
     assert_eq!(counted.len(), 1, "{lines:?}");
     let allow = counted[0].starts_with("allowed");
-    assert_eq!(decision(hook), format!("Some(Answered {{ allow: {allow}, reason: None }})"));
+    assert_eq!(decision(hook), format!("Some(ApprovalDecision {{ allow: {allow}, reason: None }})"));
 }
 
 /// The invariant would tell.

@@ -30,7 +30,7 @@ fn list_shows_backends_with_their_source() {
     $ fairway adapter install scripts
     unchanged: [world]/project/scripts has every script already
     $ fairway adapter install .fairway.toml
-    error: the directory [world]/project/.fairway.toml is none
+    error: the directory [world]/project/.fairway.toml is not a directory
     [exit 2]
     "#);
 }

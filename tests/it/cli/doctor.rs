@@ -74,8 +74,8 @@ fn derivable_damage_is_found_and_repaired() {
     error     open_deps_wrong  fairway doctor --fix  T-2 counts 7 open dependencies; it has 1
     error     epoch_low        fairway doctor --fix  T-2 is at epoch 0; a claim on it had 3
     error     claim_missing    fairway doctor --fix  T-1 is held by [user] under epoch 9, but its history has no such claim
-    error     claim_left       fairway doctor --fix  the history of T-1 has a claim of [user] under epoch 1 that goes on, but nobody holds it so
-    error     claim_left       fairway doctor --fix  the history of T-2 has a claim of nobody under epoch 3 that goes on, but nobody holds it so
+    error     claim_left       fairway doctor --fix  the history of T-1 has a claim of [user] under epoch 1 that is active, but the task has no such claim
+    error     claim_left       fairway doctor --fix  the history of T-2 has a claim of nobody under epoch 3 that is active, but the task has no such claim
     note      store            -                     2 task(s), schema 5, SQLite [version]
     note      same_user        -                     agents that run as this user can read the store and the files beside it; to isolate them, run them as another user or in a container
     [exit 1]
@@ -84,8 +84,8 @@ fn derivable_damage_is_found_and_repaired() {
     note      repaired   -    T-2 counts 7 open dependencies; it has 1
     note      repaired   -    T-2 is at epoch 0; a claim on it had 3
     note      repaired   -    T-1 is held by [user] under epoch 9, but its history has no such claim
-    note      repaired   -    the history of T-1 has a claim of [user] under epoch 1 that goes on, but nobody holds it so
-    note      repaired   -    the history of T-2 has a claim of nobody under epoch 3 that goes on, but nobody holds it so
+    note      repaired   -    the history of T-1 has a claim of [user] under epoch 1 that is active, but the task has no such claim
+    note      repaired   -    the history of T-2 has a claim of nobody under epoch 3 that is active, but the task has no such claim
     note      store      -    2 task(s), schema 5, SQLite [version]
     note      same_user  -    agents that run as this user can read the store and the files beside it; to isolate them, run them as another user or in a container
     $ fairway doctor

@@ -26,7 +26,7 @@ fn a_call_without_an_action_runs_at_once() {
     assert_eq!(ran(json!({ "command": "kill -9 $$" }))["error"], "ended by signal 9");
     assert!(ran(json!({ "argv": ["no-such"] }))["error"].as_str().unwrap().contains("'no-such' was not found"));
     let late = ran(json!({ "command": "echo begun; sleep 60 & sleep 60", "timeout_secs": 0.3 }));
-    assert_eq!(late, json!({ "success": false, "output": "begun\n", "error": "ended after its time of 300ms" }));
+    assert_eq!(late, json!({ "success": false, "output": "begun\n", "error": "timed out after 300ms" }));
     assert!(!ran(json!({ "command": "echo API_KEY=hunter2" }))["output"].as_str().unwrap().contains("hunter2"));
     // Nothing is recorded.
     assert_eq!(world.run(["events", "--quiet"]).exits(0).stdout, "");
@@ -136,7 +136,7 @@ fn job_is_started_polled_and_removed() {
         "fairway exec worker --until-empty",
     ]), @r#"
     $ fairway exec list
-    no runs
+    no jobs
     $ fairway exec spawn --foreground --shell 'echo out; echo API_KEY=hunter2; sleep 0.2; echo err >&2; exit 3'
     out
     API_KEY=•••
@@ -237,7 +237,7 @@ fn queued_job_waits_and_is_killed() {
     up
     [end] canceled: it was killed on request, by SIGINT (signal 2)
     $ fairway exec poll 00000bb9 --json
-    {"run_id":"019b76da-b3b8-7000-8000-000000000bb9","session_id":null,"queue":"q","status":"canceled","command":"echo 'never run'","cwd":"[world]/project","background":true,"pty":false,"recovery":"requeue","attempt":1,"pid":null,"exit_code":null,"signal":null,"output_bytes":0,"truncated":false,"error_message":"it was killed on request, before it started","queued_at":"2026-01-01T00:00:03.000Z","started_at":null,"finished_at":"2026-01-01T00:00:07.000Z","updated_at":"2026-01-01T00:00:07.000Z","since_seq":0,"next_seq":1,"snippet":"","items":[{"seq":1,"type":"event","payload":"canceled: it was killed on request, before it was begun","meta":{"event":"end","status":"canceled","exit_code":null,"signal":null,"attempt":1},"created_at":"2026-01-01T00:00:07.000Z"}]}
+    {"run_id":"019b76da-b3b8-7000-8000-000000000bb9","session_id":null,"queue":"q","status":"canceled","command":"echo 'never run'","cwd":"[world]/project","background":true,"pty":false,"recovery":"requeue","attempt":1,"pid":null,"exit_code":null,"signal":null,"output_bytes":0,"truncated":false,"error_message":"it was killed on request, before it started","queued_at":"2026-01-01T00:00:03.000Z","started_at":null,"finished_at":"2026-01-01T00:00:07.000Z","updated_at":"2026-01-01T00:00:07.000Z","since_seq":0,"next_seq":1,"snippet":"","items":[{"seq":1,"type":"event","payload":"canceled: it was killed on request, before it started","meta":{"event":"end","status":"canceled","exit_code":null,"signal":null,"attempt":1},"created_at":"2026-01-01T00:00:07.000Z"}]}
     "#);
 }
 
@@ -344,7 +344,7 @@ fn invalid_spawn_starts_nothing() {
     hint: read the help: fairway exec kill --help
     [exit 2]
     $ fairway exec list
-    no runs
+    no jobs
     ");
     let left = std::fs::read_dir(world.root().join(".fairway/runs"));
     assert!(left.is_err() || left.unwrap().next().is_none());

@@ -82,7 +82,7 @@ fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
     [exit 5]
     $ fairway --session s2 handoff withdraw 1
     error: handoff 1 was created by s1, not by you (s2)
-    hint: to stand in for whoever made it: --force --reason TEXT
+    hint: override as its creator: --force --reason TEXT
     [exit 4]
     $ fairway --session s2 handoff accept 1 --claim
     accepted handoff 1 of T-1 and claimed it under epoch 2: one

@@ -52,7 +52,7 @@ fn a_prompt_has_a_receipt() {
     withdrew message 3
     $ fairway --session s2 outbox withdraw 1
     error: message 1 was created by [user], not by you (s2)
-    hint: to stand in for whoever made it: --force --reason TEXT
+    hint: override as its creator: --force --reason TEXT
     [exit 4]
     $ fairway --session s1 inbox --ack
     message 2, system, from prime by [user] (text of a program, not the user's words):

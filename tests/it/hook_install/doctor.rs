@@ -164,7 +164,7 @@ fn hooks_that_the_vendor_skips_in_silence_are_found() {
     answer("modified", 99);
     judged(&world, "codex", "untrusted", "modified");
     answer("trusted", 3);
-    judged(&world, "codex", "not_loaded", "the project is not trusted there");
+    judged(&world, "codex", "not_loaded", "the project is not trusted");
     script(&bin.join("codex"), "exit 1");
     let (findings, is_well) = found(&world, "codex");
     assert!(is_well && findings.iter().any(|(code, _)| code == "trust_unknown"), "{findings:?}");

@@ -152,7 +152,7 @@ fn thousand_prompts_are_delivered_once_each() {
         0..SENDERS => format!("send {number}"),
         4 => format!("before {number}"),
         5 => format!("after {number}"),
-        _ => format!("bring {number}"),
+        _ => format!("deliver {number}"),
     };
     // One moment for all: an offer of this round lapses in the next.
     let command = |number: usize| {

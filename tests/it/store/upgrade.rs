@@ -91,5 +91,9 @@ fn assert_newest(world: &TestProject) {
     let version: i64 =
         Connection::open(world.store()).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     assert_eq!(version, 5);
-    world.run(["doctor"]).exits(0);
+    // The dumps hold the rows of jobs and no directories of theirs.
+    let findings = world.run(["doctor", "--json"]).json();
+    let codes: Vec<&str> =
+        findings["findings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect();
+    assert!(codes.iter().all(|code| *code == "run_folder_missing"), "{findings}");
 }
