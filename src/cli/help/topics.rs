@@ -31,7 +31,7 @@ Settings that have a variable: fairway config show
 
 const EXIT_CODES: &str = "\
 Exit codes. With --json an error is one JSON object on stderr; its `code`
-says more (docs/codes.md).
+says more (docs/reference/codes.md).
 
   0  ok         Done, already done, or the reader closed the pipe
   1  failure    Any other error

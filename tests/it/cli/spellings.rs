@@ -180,7 +180,7 @@ fn unknown_words_have_a_command_as_their_hint() {
     [exit 3]
     $ fairway help exit-codes
     Exit codes. With --json an error is one JSON object on stderr; its `code`
-    says more (docs/codes.md).
+    says more (docs/reference/codes.md).
 
       0  ok         Done, already done, or the reader closed the pipe
       1  failure    Any other error
