@@ -101,7 +101,7 @@ pub fn spawn_held(program: &Program<'_>, streams: Streams) -> io::Result<HeldPro
     let child = signals::with_empty_mask(&mut command).spawn()?;
     drop(theirs);
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
-    let key = ProcessKey::of(pid).ok_or_else(|| io::Error::other("the process that was to wait has ended"))?;
+    let key = ProcessKey::of(pid).ok_or_else(|| io::Error::other("the held process has ended"))?;
     set_nonblocking(line.as_fd())?;
     Ok(HeldProcess { control: line, key })
 }

@@ -96,30 +96,30 @@ fn documents(text: &str) -> Vec<Value> {
     serde_json::Deserializer::from_str(text).into_iter().map(Result::unwrap).collect()
 }
 
-/// The member of a command's documents that is a text for a person or an agent. Such a text is no promise; its presence is.
-fn text_member(line: &str) -> Option<&'static str> {
+/// The members of a command's documents that are texts for a person or an agent. Such a text is no promise; its presence is.
+fn text_members(line: &str) -> &'static [&'static str] {
     match line.split(' ').next() {
-        Some("explain") => Some("message"),
-        Some("prime") => Some("content"),
-        _ => None,
+        Some("explain") => &["message"],
+        Some("prime") => &["content", "text"],
+        _ => &[],
     }
 }
 
 /// The first place where `now` lacks something that `before` has. A later version may add keys to objects, nothing else.
-fn difference(before: &Value, now: &Value, at: &str, text: Option<&str>) -> Option<String> {
+fn difference(before: &Value, now: &Value, at: &str, texts: &[&str]) -> Option<String> {
     match (before, now) {
         (Value::Object(before), Value::Object(now)) => before.iter().find_map(|(key, value)| {
             let at = format!("{at}.{key}");
-            if text == Some(key) {
+            if texts.contains(&key.as_str()) {
                 return (!now.get(key).is_some_and(Value::is_string)).then(|| format!("{at} is missing"));
             }
-            now.get(key).map_or_else(|| Some(format!("{at} is missing")), |now| difference(value, now, &at, text))
+            now.get(key).map_or_else(|| Some(format!("{at} is missing")), |now| difference(value, now, &at, texts))
         }),
         (Value::Array(before), Value::Array(now)) if before.len() == now.len() => before
             .iter()
             .zip(now)
             .enumerate()
-            .find_map(|(index, (before, now))| difference(before, now, &format!("{at}[{index}]"), text)),
+            .find_map(|(index, (before, now))| difference(before, now, &format!("{at}[{index}]"), texts)),
         _ => (before != now).then(|| format!("{at} was {before} and is {now}")),
     }
 }
@@ -137,7 +137,7 @@ fn every_read_of_a_version_0_1_store_answers_as_recorded() {
             continue;
         }
         let (before, now) = (Value::Array(documents(&before)), Value::Array(documents(&run.stdout)));
-        wrong.extend(difference(&before, &now, "", text_member(&line)).map(|why| format!("{line}: {why}")));
+        wrong.extend(difference(&before, &now, "", text_members(&line)).map(|why| format!("{line}: {why}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -156,7 +156,7 @@ fn stored_answers_of_version_0_1_are_repeated() {
         // Another command under the key is refused. Stored rows of version 0.1 name their command by its answer.
         let (_, key) = line.split_once("--request-id ").unwrap();
         let other = if line.starts_with("lane") { "task add other" } else { "lane add other --role backend" };
-        let other = format!("{other} --session lead --request-id {}", key.split(' ').next().unwrap());
+        let other = format!("{other} --json --session lead --request-id {}", key.split(' ').next().unwrap());
         run_at(&world, READ_AT, &other, &[]).refuses(2, "request_reused");
     }
 }

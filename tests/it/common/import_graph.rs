@@ -1,7 +1,7 @@
 //! The import graph of `src`, file by file: which file names an item of which other file.
 //!
 //! A path is followed through `use` declarations and re-exports to the file that defines the item, so a `mod.rs` that only
-//! lists its children takes part in no cycle. Code under `#[cfg(test)]` does not count.
+//! lists its children closes no cycle among them. Code under `#[cfg(test)]` does not count.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

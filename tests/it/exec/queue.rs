@@ -185,7 +185,7 @@ fn queued_job_without_its_start_file_is_lost() {
     fs::write(place.dir.join("go"), "").unwrap();
     let rows = place.wait_all_final("a run without its start");
     assert_eq!((&rows[0].id, &*rows[0].status, &*rows[1].status), (&hold, "succeeded", "lost"), "{rows:#?}");
-    assert!(rows[1].error.as_deref().unwrap().contains("is gone"), "{rows:#?}");
+    assert!(rows[1].error.as_deref().unwrap().contains("start file is missing"), "{rows:#?}");
     let why = rows[2].error.as_deref().unwrap();
     assert!(rows[2].status == "lost" && why.contains("cannot be read: Is a directory"), "{rows:#?}");
     place.wait_no_processes("a run without its start");
@@ -209,7 +209,7 @@ fn job_whose_supervisors_die_is_not_retried_forever() {
     let rows = place.wait_all_final("dying supervisors");
     fs::write(place.dir.join(".fairway.toml"), "").unwrap();
     assert_eq!((&rows[1].id, &*rows[1].status, rows[1].attempt), (&next, "failed", 1), "{rows:#?}");
-    assert!(rows[1].error.as_deref().unwrap().contains("3 times before it had begun"), "{rows:#?}");
+    assert!(rows[1].error.as_deref().unwrap().contains("3 times before the command started"), "{rows:#?}");
     assert_eq!(place.count("ran", "ran"), 0);
     place.wait_no_processes("dying supervisors");
 }

@@ -138,7 +138,7 @@ fn jobs_of_another_boot_or_ended_session_are_lost() {
         assert!(status == "lost" && reason.contains(why), "{reason}");
     };
     lost(&boot, "booted");
-    lost(&session, "session is over");
+    lost(&session, "session has ended");
     assert_eq!(of(&elsewhere), None);
     assert_eq!(of(&unbegun).unwrap().0, "queued");
     seen(&place, || (row(&place, &unbegun).status == "running").then_some(()));
@@ -271,7 +271,7 @@ fn restored_store_starts_no_job_that_may_have_run() {
     place.wait_all_final("before the restore");
     place.wait_no_processes("before the restore");
     let restored = place.run(["restore", "copy.db"]).exits(0);
-    assert!(restored.stderr.contains("1 background run(s)"), "{restored:?}");
+    assert!(restored.stderr.contains("1 job(s) that were active"), "{restored:?}");
     // Its folder still knows how it ended.
     assert_eq!(row(&place, &run).status, "succeeded");
     place.run(["session", "reconcile"]).exits(0);

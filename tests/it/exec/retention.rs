@@ -93,7 +93,7 @@ fn undeletable_directory_does_not_stop_gc() {
     fs::create_dir(start(&runs[1])).unwrap();
     fs::write(start(&runs[2]), "").unwrap();
     let failed = place.run(["exec", "gc", "--json"]);
-    assert!(failed.code == Some(1) && failed.stderr.contains("cannot clear"), "{failed:?}");
+    assert!(failed.code == Some(1) && failed.stderr.contains("cannot clean up"), "{failed:?}");
     assert!(!start(&runs[0]).exists() && start(&runs[1]).exists() && !start(&runs[2]).exists());
     place.run(["exec", "rm", &runs[1]]).exits(0);
     place.run(["exec", "gc"]).exits(0);

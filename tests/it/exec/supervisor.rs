@@ -64,7 +64,7 @@ fn unstartable_command_fails_with_the_reason() {
     let runs = [
         (place.spawn(["--", "no-such-program", "x"]), "'no-such-program' cannot be run: No such file or directory"),
         (place.spawn(["--", "./text"]), "'./text' cannot be run: Permission denied"),
-        (late, "gone is not there"),
+        (late, "gone does not exist"),
     ];
     for (run, why) in runs {
         let seen = ended(&place, &run);
