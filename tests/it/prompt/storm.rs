@@ -182,7 +182,7 @@ fn thousand_prompts_are_delivered_once_each() {
 
     // A minute later the next hook brings what the killed ones held.
     world.advance_clock(60);
-    let (ended, _) = StartBarrier::spawn(&place, 1, |_| reexec(&world, NAME, "bring 99", &place)).release();
+    let (ended, _) = StartBarrier::spawn(&place, 1, |_| reexec(&world, NAME, "deliver 99", &place)).release();
     assert!(ended[0].success(), "{}", errors(&place));
     let all = shown(&place);
     let lost = PROMPTS - all.len();
