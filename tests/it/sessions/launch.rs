@@ -601,7 +601,7 @@ fn process_alive_after_its_recorded_end_can_be_stopped() {
     eventually("it goes on", || (!marked(&run).unwrap().is_empty()).then_some(()));
     assert_eq!(world.session("s1")["status"], "ended");
     let stopped = world.run(["session", "stop", "s1"]).exits(0);
-    assert!(stopped.stdout.contains("left running"), "{stopped:?}");
+    assert!(stopped.stdout.contains("stopped the remaining program"), "{stopped:?}");
     assert!(marked(&run).unwrap().is_empty());
     let again = world.run(["session", "stop", "s1"]).exits(0);
     assert!(again.stdout.starts_with("unchanged"), "{again:?}");
