@@ -252,7 +252,7 @@ fn a_session_without_a_task_is_all_that_is_written() {
     let world = Sessions::new();
     let run = world.run(["session", "event", "--state", "completed", "--role", "r"].iter().chain(&X)).exits(0);
     assert!(run.stdout.contains("new session") && run.stdout.contains("ended"), "{}", run.stdout);
-    assert!(run.stderr.contains("no task is known"), "{}", run.stderr);
+    assert!(run.stderr.contains("the session has no task"), "{}", run.stderr);
     assert_eq!(column(&world, "SELECT count(*) AS it FROM checkpoints"), ["0"]);
 }
 
