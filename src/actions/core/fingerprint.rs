@@ -91,6 +91,7 @@ const DOCUMENTS: &[(&str, &[&str])] = &[
     ("verdict", &["review"]),
     ("to_session", &["message", "prompt", "outbox"]),
     ("session_name", &["session"]),
+    ("queued_at", &["exec"]),
 ];
 
 /// Whether an answer may belong to a command. Unlisted answers and commands match.

@@ -187,7 +187,7 @@ fn queued_job_without_its_start_file_is_lost() {
     assert_eq!((&rows[0].id, &*rows[0].status, &*rows[1].status), (&hold, "succeeded", "lost"), "{rows:#?}");
     assert!(rows[1].error.as_deref().unwrap().contains("start file is missing"), "{rows:#?}");
     let why = rows[2].error.as_deref().unwrap();
-    assert!(rows[2].status == "lost" && why.contains("cannot be read: Is a directory"), "{rows:#?}");
+    assert!(rows[2].status == "lost" && why.contains("cannot read its start file: Is a directory"), "{rows:#?}");
     place.wait_no_processes("a run without its start");
 }
 

@@ -200,7 +200,7 @@ fn only_a_backend_answer_of_false_marks_stale() {
     say("runs", "false\n");
     assert!(look("unknown").contains("can be written by others"));
     fs::remove_file(&script).unwrap();
-    assert!(look("unknown").contains("is not there"));
+    assert!(look("unknown").contains("does not exist"));
     assert_eq!(status(&world, "a"), "running");
 }
 
