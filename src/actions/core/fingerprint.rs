@@ -92,6 +92,7 @@ const DOCUMENTS: &[(&str, &[&str])] = &[
     ("to_session", &["message", "prompt", "outbox"]),
     ("session_name", &["session"]),
     ("queued_at", &["exec"]),
+    ("message_id", &["prompt", "message"]),
 ];
 
 /// Whether an answer may belong to a command. Unlisted answers and commands match.
