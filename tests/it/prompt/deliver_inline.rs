@@ -179,5 +179,5 @@ fn messages_of_an_ended_session_expire() {
     let error = prompt::send(&hook(&world, "s2"), &a_prompt("s1", "late", Priority::Normal)).unwrap_err();
     let declined = serde_json::to_value(prompt::declined_view(&error).unwrap()).unwrap();
     assert_eq!((&declined["accepted"], &declined["message_id"]), (&json!(false), &json!(null)));
-    assert!(declined["reason"].as_str().unwrap().contains("session s1"));
+    assert!(declined["reason"].as_str().unwrap().contains("session s1 has ended"));
 }
