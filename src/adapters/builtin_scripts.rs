@@ -6,8 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use crate::os::digest::sha256_hex;
-use crate::{env::Env, os::files};
+use crate::{
+    env::Env,
+    os::{digest::sha256_hex, files},
+};
 
 /// A script in the binary.
 #[derive(Debug, Clone, Copy)]

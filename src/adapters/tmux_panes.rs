@@ -11,8 +11,9 @@ use super::clean_env;
 use crate::{
     env::{Env, vars},
     os::{
-        capture::{self, Call, ExitReason},
+        capture::{self, Call},
         executable,
+        exit_reason::ExitReason,
         process::ProcessKey,
     },
 };

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::error::ApiError;
-use crate::actions;
+use crate::{actions, os::digest::hex};
 
 /// The longest body, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
@@ -97,8 +97,10 @@ impl RequestBody {
         digest.update(self.parts.uri.path());
         digest.update([0]);
         digest.update(self.bytes());
-        let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Some(actions::IdempotencyKey { id, fingerprint: actions::core::fingerprint::of_api(&digest) }))
+        Ok(Some(actions::IdempotencyKey {
+            id,
+            fingerprint: actions::core::fingerprint::of_api(&hex(&digest.finalize())),
+        }))
     }
 }
 

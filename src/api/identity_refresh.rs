@@ -16,7 +16,10 @@ use crate::{
     actions::{App, core::trust},
     domain::{Event, EventKind, Refusal, session::Session},
     env::{Timestamp, vars},
-    os::capture::{Call, ExitReason, capture},
+    os::{
+        capture::{Call, capture},
+        exit_reason::ExitReason,
+    },
 };
 
 /// How long the refresh command may take.

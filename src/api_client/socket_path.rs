@@ -1,17 +1,14 @@
 //! The path of a project's server socket, and the names of the files beside it.
 
 use std::{
-    fmt::Write as _,
     fs::File,
     io::Read,
     path::{Path, PathBuf},
 };
 
-use sha2::{Digest, Sha256};
-
 use crate::{
     env::{Env, vars},
-    os::socket,
+    os::{digest::sha256_hex, socket},
 };
 
 /// The socket's name in the runtime directory.
@@ -54,9 +51,5 @@ pub(super) fn find_listening(runtime: &Path) -> Option<PathBuf> {
 
 fn short_digest(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt;
-    let digest = Sha256::digest(path.as_os_str().as_bytes());
-    digest.iter().take(8).fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    sha256_hex(path.as_os_str().as_bytes()).chars().take(16).collect()
 }

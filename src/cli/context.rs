@@ -67,7 +67,7 @@ impl Context {
             }
             IdempotencyKey {
                 id: id.clone(),
-                fingerprint: actions::core::fingerprint::of_command(&asked.path, &hex(&digest.finalize())),
+                fingerprint: actions::core::fingerprint::of_command(&asked.path, &os::digest::hex(&digest.finalize())),
             }
         });
         Ok(App::new(Rc::clone(&self.env), project, layers, settings, actor, request))
@@ -238,10 +238,4 @@ pub fn exit_even_if_closed(exit: Exit, shown: Result<Exit>) -> Result<Exit> {
         Err(error) if !matches!(error.downcast_ref(), Some(OutError::Closed)) => Err(error),
         _ => Ok(exit),
     }
-}
-
-/// Bytes as lower-case hexadecimal.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

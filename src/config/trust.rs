@@ -9,13 +9,12 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::{LaunchSettings, Layers, Project, Settings, project::normalize};
 use crate::{
     domain::rules::command_line::{LeadingWord, leading_word},
     env::Env,
-    os::{files, user},
+    os::{digest::sha256_hex, files, user},
 };
 
 /// The sections that name programs or their environment, or say what an agent may do.
@@ -74,11 +73,11 @@ pub fn is_needed(layers: &Layers) -> bool {
 /// When a script cannot be read.
 pub fn content(project: &Project, layers: &Layers, settings: &Settings) -> io::Result<TrustContent> {
     let root = project.root.canonicalize()?;
-    let files = layers.files().iter().map(|(path, text)| (path.clone(), digest(text.as_bytes()))).collect();
+    let files = layers.files().iter().map(|(path, text)| (path.clone(), sha256_hex(text.as_bytes()))).collect();
     let mut scripts = BTreeMap::new();
     for path in scripts_inside(&project.root, settings) {
         let bytes = fs::read(&path)?;
-        scripts.insert(path, digest(&bytes));
+        scripts.insert(path, sha256_hex(&bytes));
     }
     Ok(TrustContent { root, files, scripts, guard: settings.guard.is_some() })
 }
@@ -206,10 +205,6 @@ pub fn save_record(env: &Env, content: &TrustContent) -> io::Result<PathBuf> {
 fn record_path(env: &Env, root: &Path) -> io::Result<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
     let none = || io::Error::other("there is no home directory to remember trust in; set HOME or XDG_STATE_HOME");
-    let name = digest(root.as_os_str().as_bytes());
+    let name = sha256_hex(root.as_os_str().as_bytes());
     Ok(env.state_dir().ok_or_else(none)?.join("trust").join(format!("{name}.json")))
-}
-
-fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -7,10 +7,10 @@ use std::{
     io::{self, Read, Write},
     os::{
         fd::{AsFd, BorrowedFd},
-        unix::process::{CommandExt, ExitStatusExt},
+        unix::process::CommandExt,
     },
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     time::{Duration, Instant},
 };
 
@@ -22,7 +22,7 @@ use nix::{
     unistd::Pid,
 };
 
-use super::{poll_timeout::poll_timeout, poll_until, process};
+use super::{command::command, exit_reason::ExitReason, poll_timeout::poll_timeout, poll_until, process};
 
 /// How much of each stream is kept, in bytes; the rest is read and dropped.
 pub const CAPTURE_LIMIT: usize = 1 << 20;
@@ -49,17 +49,6 @@ pub struct Call<'a> {
     pub ends_group: bool,
 }
 
-/// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExitReason {
-    /// It exited with this code.
-    Code(i32),
-    /// This signal ended it.
-    Signal(i32),
-    /// It was ended at its time limit.
-    TimedOut,
-}
-
 /// The captured output and the exit of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
@@ -84,7 +73,7 @@ pub fn capture(call: &Call<'_>) -> io::Result<Captured> {
 /// # Errors
 /// When it cannot be started.
 pub fn capture_with_limit(call: &Call<'_>, most: usize) -> io::Result<Captured> {
-    let mut child = spawn(call)?;
+    let mut child = call.spawn(Stdio::piped())?;
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
     let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the command cannot be watched"))?;
     let mut pipes = Pipes::of(&mut child, call.stdin, most)?;
@@ -117,26 +106,23 @@ pub fn capture_with_limit(call: &Call<'_>, most: usize) -> io::Result<Captured> 
         end_group(pid)?;
     }
     let status = child.wait()?;
-    let end = match (told, status.code(), status.signal()) {
-        (Some(_), ..) => ExitReason::TimedOut,
-        (None, Some(code), _) => ExitReason::Code(code),
-        (None, None, signal) => ExitReason::Signal(signal.unwrap_or_default()),
-    };
-    Ok(Captured { exit: end, stdout: pipes.stdout.captured, stderr: pipes.stderr.captured })
+    let exit = if told.is_some() { ExitReason::TimedOut } else { status.into() };
+    Ok(Captured { exit, stdout: pipes.stdout.captured, stderr: pipes.stderr.captured })
 }
 
-#[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
-fn spawn(call: &Call<'_>) -> io::Result<Child> {
-    Command::new(call.program)
-        .args(call.args)
-        .env_clear()
-        .envs(call.env)
-        .current_dir(call.cwd)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
+impl Call<'_> {
+    /// Starts it with pipes for stdin and stdout, as the leader of a process group.
+    pub(super) fn spawn(&self, stderr: Stdio) -> io::Result<Child> {
+        command(self.program, self.args)
+            .env_clear()
+            .envs(self.env)
+            .current_dir(self.cwd)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .process_group(0)
+            .spawn()
+    }
 }
 
 /// Signals a process group; a group that is gone is no failure.

@@ -9,8 +9,7 @@ use std::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::process::CommandExt,
     },
-    path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     sync::atomic::{AtomicI32, Ordering},
     time::{Duration, Instant},
 };
@@ -29,6 +28,7 @@ use nix::{
 
 use super::{
     capture::set_nonblocking,
+    command::{Program, command},
     poll_timeout::poll_timeout,
     process::{self, ProcessKey},
 };
@@ -89,17 +89,6 @@ pub fn with_signals_blocked<T>(make: impl FnOnce() -> T) -> T {
     made
 }
 
-/// A program to run to its end.
-#[derive(Debug)]
-pub struct Program<'a> {
-    /// The program and its arguments.
-    pub argv: &'a [OsString],
-    /// The complete environment.
-    pub env: &'a BTreeMap<OsString, OsString>,
-    /// The working directory.
-    pub cwd: &'a Path,
-}
-
 /// A running program.
 #[derive(Debug)]
 pub struct Running {
@@ -113,11 +102,8 @@ pub struct Running {
 ///
 /// # Errors
 /// When it cannot be started.
-#[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
 pub fn spawn(program: &Program<'_>, input: Option<File>) -> io::Result<Running> {
-    let (first, rest) = program.argv.split_first().ok_or_else(|| io::Error::other("there is no program"))?;
-    let mut command = Command::new(first);
-    command.args(rest).env_clear().envs(program.env).current_dir(program.cwd);
+    let mut command = program.command()?;
     let mut output = None;
     if let Some(input) = input {
         let (reader, writer) = io::pipe()?;
@@ -251,7 +237,6 @@ impl AsFd for Running {
 ///
 /// # Errors
 /// When it cannot be started, or ended without that line.
-#[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
 pub fn spawn_self_until_ready(
     args: &[OsString],
     env: &BTreeMap<OsString, OsString>,
@@ -259,8 +244,7 @@ pub fn spawn_self_until_ready(
     use std::io::BufRead;
     // A lock that the caller has would otherwise be kept as long as the session lives.
     super::exec::close_on_exec()?;
-    let mut child: Child = Command::new(super::executable::current_executable()?)
-        .args(args)
+    let mut child: Child = command(super::executable::current_executable()?, args)
         .env_clear()
         .envs(env)
         .stdin(Stdio::null())

@@ -1,20 +1,21 @@
 //! Replacing this process by another program, and closing descriptors for it.
 
-use std::{collections::BTreeMap, ffi::OsString, fs, io, os::unix::process::CommandExt, process::Command};
+use std::{collections::BTreeMap, ffi::OsString, fs, io, os::unix::process::CommandExt};
 
 use nix::{errno::Errno, libc};
 
+use super::command::command_of_argv;
+
 /// Replaces this process by another program with this environment. All descriptors but the three standard streams are closed:
 /// a long-lived server would otherwise keep a lock that this process inherited. Returns only on failure, with the reason.
-#[expect(clippy::disallowed_methods, reason = "one of the places that start programs")]
 #[must_use]
 pub fn replace_process(words: &[OsString], env: &BTreeMap<OsString, OsString>) -> io::Error {
-    let Some((program, args)) = words.split_first() else { return io::Error::other("there is no program") };
-    if let Err(error) = close_on_exec() {
-        return error;
-    }
-    let error = Command::new(program).args(args).env_clear().envs(env).exec();
-    io::Error::new(error.kind(), format!("{} cannot be run: {error}", program.to_string_lossy()))
+    let mut command = match close_on_exec().and_then(|()| command_of_argv(words)) {
+        Ok(command) => command,
+        Err(error) => return error,
+    };
+    let error = command.env_clear().envs(env).exec();
+    io::Error::new(error.kind(), format!("{} cannot be run: {error}", command.get_program().to_string_lossy()))
 }
 
 /// Sets close-on-exec on every descriptor above the three standard streams; it takes effect in children too.

@@ -1,14 +1,7 @@
 //! Running a command in the foreground: it shares this process's streams and process group, and gets the terminal's signals
 //! directly.
 
-use std::{
-    collections::BTreeMap,
-    ffi::OsString,
-    io,
-    os::fd::AsFd,
-    path::Path,
-    process::{Child, Command},
-};
+use std::{collections::BTreeMap, ffi::OsString, io, os::fd::AsFd, path::Path, process::Child};
 
 use nix::{
     errno::Errno,
@@ -20,7 +13,7 @@ use nix::{
     },
 };
 
-use super::{capture::ExitReason, process, signals};
+use super::{command::command, exit_reason::ExitReason, process, signals};
 
 /// Runs a command to its end, without limit. INT and QUIT from the terminal reach it directly and leave this process alone;
 /// a signal that another process sends to this process alone is forwarded.
@@ -50,7 +43,6 @@ fn run_forwarding_signals(
     cwd: &Path,
     kept: &SigSet,
 ) -> io::Result<ExitReason> {
-    use std::os::unix::process::ExitStatusExt;
     let signals = SignalFd::with_flags(kept, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
     let mut child = spawn(program, args, env, cwd)?;
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
@@ -78,15 +70,11 @@ fn run_forwarding_signals(
     // A signal that came with its end was meant for the command; unblocked, it would end this process.
     while signals.read_signal()?.is_some() {}
     let status = child.wait()?;
-    Ok(match status.code() {
-        Some(code) => ExitReason::Code(code),
-        None => ExitReason::Signal(status.signal().unwrap_or_default()),
-    })
+    Ok(status.into())
 }
 
-#[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
 fn spawn(program: &Path, args: &[OsString], env: &BTreeMap<OsString, OsString>, cwd: &Path) -> io::Result<Child> {
-    signals::with_empty_mask(Command::new(program).args(args).env_clear().envs(env).current_dir(cwd)).spawn()
+    signals::with_empty_mask(command(program, args).env_clear().envs(env).current_dir(cwd)).spawn()
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 //! executable under another name, which `main` checks before anything else.
 
 use std::{
-    collections::BTreeMap,
     ffi::{OsStr, OsString},
     fs::File,
     io::{self, Read, Write},
@@ -10,8 +9,7 @@ use std::{
         fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, RawFd},
         unix::{ffi::OsStrExt, net::UnixStream, process::CommandExt},
     },
-    path::Path,
-    process::{Command, Stdio},
+    process::Stdio,
 };
 
 use nix::{
@@ -20,24 +18,19 @@ use nix::{
     libc, unistd,
 };
 
-use super::{capture::set_nonblocking, exec, process::ProcessKey, signals};
+use super::{
+    capture::set_nonblocking,
+    command::{Program, command, command_of_argv},
+    exec,
+    process::ProcessKey,
+    signals,
+};
 
 /// The first argument of a held process.
 const HELD_ARGV0: &str = "fairway-gate";
 /// This executable, also when its file was replaced.
 const SELF_EXE: &str = "/proc/self/exe";
 const RELEASE_BYTE: u8 = b'g';
-
-/// The program that a held process becomes.
-#[derive(Debug)]
-pub struct Program<'a> {
-    /// The program and its arguments.
-    pub argv: &'a [OsString],
-    /// The complete environment.
-    pub env: &'a BTreeMap<OsString, OsString>,
-    /// The working directory.
-    pub cwd: &'a Path,
-}
 
 /// The standard streams of a program.
 #[derive(Debug)]
@@ -74,7 +67,6 @@ pub enum ReleaseState {
 ///
 /// # Errors
 /// When it cannot be started, for example because its working directory is gone.
-#[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
 #[expect(unsafe_code, reason = "a session and its terminal can only be taken between fork and exec")]
 pub fn spawn_held(program: &Program<'_>, streams: Streams) -> io::Result<HeldProcess> {
     if program.argv.is_empty() {
@@ -82,7 +74,7 @@ pub fn spawn_held(program: &Program<'_>, streams: Streams) -> io::Result<HeldPro
     }
     let (line, theirs) = UnixStream::pair()?;
     let number = theirs.as_raw_fd();
-    let mut command = Command::new(SELF_EXE);
+    let mut command = command(SELF_EXE, &[]);
     command.arg0(HELD_ARGV0).arg(number.to_string()).args(program.argv);
     command.env_clear().envs(program.env).current_dir(program.cwd);
     command.stdin(streams.stdin).stdout(streams.stdout).stderr(streams.stderr);
@@ -183,12 +175,12 @@ fn inherited_socket(number: RawFd) -> Option<File> {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "one of the places that start programs")]
 fn exec_argv(argv: &[OsString]) -> io::Error {
-    let Some((program, args)) = argv.split_first() else { return io::Error::from_raw_os_error(libc::EINVAL) };
-    if let Err(error) = exec::close_on_exec() {
-        return error;
+    match exec::close_on_exec().and_then(|()| command_of_argv(argv)) {
+        Ok(mut command) => {
+            signals::reset_all();
+            command.exec()
+        }
+        Err(error) => error,
     }
-    signals::reset_all();
-    Command::new(program).args(args).exec()
 }

@@ -3,8 +3,8 @@
 
 use std::{
     io::{self, Read, Write},
-    os::{fd::AsFd, unix::process::CommandExt},
-    process::{Child, Command, Stdio},
+    os::fd::AsFd,
+    process::{Child, Stdio},
     time::Instant,
 };
 
@@ -29,7 +29,7 @@ const MAX_REPLY_BYTES: usize = 8 << 20;
 /// # Errors
 /// When the program cannot be started, or its output cannot be read.
 pub fn query<T>(call: &Call<'_>, mut wanted: impl FnMut(&str) -> Option<T>) -> io::Result<Option<T>> {
-    let mut child = spawn(call)?;
+    let mut child = call.spawn(Stdio::null())?;
     let heard = read_reply(&mut child, call, &mut wanted);
     // The child is not reaped yet, so its process group id cannot be reused.
     let killed = i32::try_from(child.id()).map(|pid| killpg(Pid::from_raw(pid), Signal::SIGKILL));
@@ -38,20 +38,6 @@ pub fn query<T>(call: &Call<'_>, mut wanted: impl FnMut(&str) -> Option<T>) -> i
         Ok(Ok(()) | Err(Errno::ESRCH | Errno::EPERM)) | Err(_) => heard,
         Ok(Err(error)) => heard.and(Err(error.into())),
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
-fn spawn(call: &Call<'_>) -> io::Result<Child> {
-    Command::new(call.program)
-        .args(call.args)
-        .env_clear()
-        .envs(call.env)
-        .current_dir(call.cwd)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .spawn()
 }
 
 fn read_reply<T>(

@@ -13,7 +13,7 @@ use nix::{
     unistd::Pid,
 };
 
-use super::{child::Program, head_tail_buffer::HeadTailBuffer, poll_timeout::poll_timeout, pty, terminal::Size};
+use super::{command::Program, head_tail_buffer::HeadTailBuffer, poll_timeout::poll_timeout, pty, terminal::Size};
 
 /// How much of the output is kept, in bytes.
 const CAPTURE_LIMIT: usize = 8 * 1024;

@@ -20,7 +20,8 @@ use nix::{
 
 use super::{
     capture::set_nonblocking,
-    child::{Program, Running},
+    child::Running,
+    command::Program,
     terminal::{self, Size},
 };
 

@@ -9,7 +9,7 @@ use std::{
         unix::{net::UnixStream, process::CommandExt},
     },
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, Stdio},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -26,7 +26,9 @@ use nix::{
 };
 use thiserror::Error;
 
-use super::{poll_timeout::poll_timeout, process, process_tree, signals};
+use super::{
+    command::command_of_argv, exit_reason::ExitReason, poll_timeout::poll_timeout, process, process_tree, signals,
+};
 
 /// How long a program may take to end after a signal.
 const GRACE: Duration = Duration::from_secs(2);
@@ -42,9 +44,9 @@ pub enum Stream {
     Err,
 }
 
-/// A program to run.
+/// A program to run, with this process's environment.
 #[derive(Debug, Clone)]
-pub struct Program<'a> {
+pub struct StreamedProgram<'a> {
     /// The program and its arguments.
     pub argv: &'a [OsString],
     /// The working directory.
@@ -55,22 +57,11 @@ pub struct Program<'a> {
     pub merge_output: bool,
 }
 
-/// How a program ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProgramExit {
-    /// It exited with this code.
-    Exited(i32),
-    /// A signal of another process ended it.
-    Signaled(i32),
-    /// It was ended at its time limit.
-    TimedOut,
-}
-
 /// The result of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StreamResult {
     /// How it ended.
-    pub exit: ProgramExit,
+    pub exit: ExitReason,
     /// How long it ran.
     pub elapsed: Duration,
     /// Whether it left processes behind, which were ended.
@@ -115,7 +106,7 @@ fn watch_error(error: impl Into<io::Error>) -> StreamError {
 /// # Errors
 /// When it cannot be started, or this process gets INT, TERM or HUP before its end.
 pub fn run(
-    program: &Program<'_>,
+    program: &StreamedProgram<'_>,
     see: impl Fn(Stream, &[u8]) + Send + Sync + 'static,
 ) -> Result<StreamResult, StreamError> {
     let mut stops = SigSet::empty();
@@ -130,7 +121,7 @@ pub fn run(
 }
 
 fn run_watched(
-    program: &Program<'_>,
+    program: &StreamedProgram<'_>,
     see: Arc<impl Fn(Stream, &[u8]) + Send + Sync + 'static>,
     stops: &SigSet,
 ) -> Result<StreamResult, StreamError> {
@@ -182,8 +173,8 @@ fn run_watched(
     if let Some(signal) = stopped {
         return Err(StreamError::Interrupted { signal });
     }
-    let ending = if event == WaitOutcome::TimedOut { ProgramExit::TimedOut } else { exit_of(status) };
-    Ok(StreamResult { exit: ending, elapsed: took, left_processes: event == WaitOutcome::Ready && !left.is_empty() })
+    let exit = if event == WaitOutcome::TimedOut { ExitReason::TimedOut } else { status.into() };
+    Ok(StreamResult { exit, elapsed: took, left_processes: event == WaitOutcome::Ready && !left.is_empty() })
 }
 
 /// Ends all descendants when it is dropped on an error path.
@@ -201,16 +192,14 @@ fn own_descendants() -> io::Result<Vec<process::ProcessKey>> {
     process_tree::subtree(i32::try_from(std::process::id()).map_err(io::Error::other)?, None)
 }
 
-#[expect(clippy::disallowed_methods, reason = "the place that runs programs whose output streams; argv as data")]
-fn spawn(program: &Program<'_>) -> Result<(Child, Option<PipeReader>), StreamError> {
+fn spawn(program: &StreamedProgram<'_>) -> Result<(Child, Option<PipeReader>), StreamError> {
     let name = program.argv.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if !program.dir.is_dir() {
         return Err(StreamError::NoDir { dir: program.dir.to_path_buf() });
     }
-    let mut words = program.argv.iter();
-    let mut command = Command::new(words.next().cloned().unwrap_or_default());
+    let mut command =
+        command_of_argv(program.argv).map_err(|source| StreamError::Start { program: name.clone(), source })?;
     signals::with_empty_mask(&mut command)
-        .args(words)
         .current_dir(program.dir)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -326,13 +315,5 @@ fn stop(signals: &Signals, root: i32, signal: Signal, ended: Option<BorrowedFd<'
     let _ = killpg(Pid::from_raw(root), signal);
     if let Some(ended) = ended {
         let _ = wait(signals, ended, Some(Instant::now() + GRACE));
-    }
-}
-
-fn exit_of(status: ExitStatus) -> ProgramExit {
-    use std::os::unix::process::ExitStatusExt;
-    match status.code() {
-        Some(code) => ProgramExit::Exited(code),
-        None => ProgramExit::Signaled(status.signal().unwrap_or_default()),
     }
 }

@@ -13,7 +13,8 @@ use std::{
 use crate::{
     domain::job::{ItemType, TerminalSize},
     os::{
-        held_process::{self, HeldProcess, Program, Streams},
+        command::Program,
+        held_process::{self, HeldProcess, Streams},
         pipe,
         pty::{self, Pty},
         terminal::Size,

@@ -14,8 +14,9 @@ use crate::{
     config::show_duration,
     domain::{Refusal, job::DEFAULT_OUTPUT_BYTES, secrets::mask},
     os::{
+        exit_reason::ExitReason,
         head_tail_buffer::HeadTailBuffer,
-        run_streaming::{self, Program, ProgramExit},
+        run_streaming::{self, StreamedProgram},
     },
     wire::ForegroundView,
 };
@@ -45,7 +46,8 @@ pub fn run(app: &App, request: &ForegroundRequest) -> Result<ForegroundView> {
     let buffer = Arc::new(Mutex::new(HeadTailBuffer::new(max_bytes)));
     let shared = Arc::clone(&buffer);
     let dir = request.cwd.as_ref().map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));
-    let program = Program { argv: &request.argv, dir: &dir, timeout: Some(request.timeout), merge_output: true };
+    let program =
+        StreamedProgram { argv: &request.argv, dir: &dir, timeout: Some(request.timeout), merge_output: true };
     let ran = run_streaming::run(&program, move |_, bytes| {
         shared.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
     });
@@ -58,11 +60,11 @@ pub fn run(app: &App, request: &ForegroundRequest) -> Result<ForegroundView> {
     Ok(ForegroundView { success: error.is_none(), output: mask(&String::from_utf8_lossy(&output)), error })
 }
 
-fn failure_message(exit: ProgramExit, timeout: Duration) -> Option<String> {
+fn failure_message(exit: ExitReason, timeout: Duration) -> Option<String> {
     match exit {
-        ProgramExit::Exited(0) => None,
-        ProgramExit::Exited(code) => Some(format!("exit code {code}")),
-        ProgramExit::Signaled(signal) => Some(format!("ended by signal {signal}")),
-        ProgramExit::TimedOut => Some(format!("timed out after {}", show_duration(timeout))),
+        ExitReason::Code(0) => None,
+        ExitReason::Code(code) => Some(format!("exit code {code}")),
+        ExitReason::Signal(signal) => Some(format!("ended by signal {signal}")),
+        ExitReason::TimedOut => Some(format!("timed out after {}", show_duration(timeout))),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{io, time::Duration};
 
-use crate::os::capture::{Captured, ExitReason};
+use crate::os::{capture::Captured, exit_reason::ExitReason};
 
 /// How much of something unexpected is told, in characters.
 const MAX_QUOTED_CHARS: usize = 300;

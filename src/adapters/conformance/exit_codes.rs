@@ -5,7 +5,7 @@ use super::{
     harness::Harness,
     operations::{OPERATIONS, UNKNOWN},
 };
-use crate::os::capture::ExitReason;
+use crate::os::exit_reason::ExitReason;
 
 pub(super) fn run(bench: &Harness) {
     bench.probe(UNKNOWN, "an operation that is none: exit code 2", || unknown_operation(bench));

@@ -17,11 +17,7 @@ use super::call_result::{CallResult, Deviation, ProbeResult};
 use crate::{
     adapters::Adapter,
     env::{Clock, Env, Timestamp, vars},
-    os::{
-        capture::{self, ExitReason},
-        executable, files, poll_until, process_tree,
-        signals::SignalPipe,
-    },
+    os::{capture, executable, exit_reason::ExitReason, files, poll_until, process_tree, signals::SignalPipe},
     wire::{ProbeOutcome, ProbeView},
 };
 

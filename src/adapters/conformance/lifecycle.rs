@@ -9,7 +9,7 @@ use super::{
     harness::Harness,
     probe_session::ProbeSession,
 };
-use crate::{adapters::StartReport, os::capture::ExitReason};
+use crate::{adapters::StartReport, os::exit_reason::ExitReason};
 
 /// How many start at once.
 const PARALLEL_STARTS: usize = 4;

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     adapters::{Capabilities, CopyFile},
-    os::{capture::ExitReason, files},
+    os::{exit_reason::ExitReason, files},
 };
 
 pub(super) fn run(bench: &Harness) {

@@ -85,7 +85,7 @@ fn expect_absent(operation: &str, said: CallResult) -> ProbeResult {
         "is-running" | "process-alive" | "is-attached" => said.expect_text("false"),
         "get-meta" | "peek" | "get-last-activity" | "list-running" => said.expect_text(""),
         "attach" => match said.end {
-            crate::os::capture::ExitReason::Code(1) => Ok(()),
+            crate::os::exit_reason::ExitReason::Code(1) => Ok(()),
             _ => Err(Deviation::differs("exit code 1", said.describe())),
         },
         _ => said.expect_success().map(drop),

@@ -29,7 +29,8 @@ use super::{
 use crate::{
     domain::terminal_modes::TerminalModes,
     os::{
-        child::{Program, Running},
+        child::Running,
+        command::Program,
         poll_timeout::poll_timeout,
         pty::{self, Pty},
         terminal::{self, RawMode, Size},

@@ -19,7 +19,8 @@ use crate::{
     adapters::{StartConfig, clean_env},
     env::{Env, vars},
     os::{
-        child::{self, Program, Running},
+        child::{self, Running},
+        command::Program,
         executable, fifo,
         process::ProcessKey,
         process_tree,

@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, ffi::OsString, path::Path, time::Duration};
 use crate::{
     domain::secrets,
     os::{
-        capture::{self, Call, ExitReason},
+        capture::{self, Call},
         exec, executable,
+        exit_reason::ExitReason,
     },
 };
 

@@ -25,8 +25,9 @@ use crate::{
     },
     env::vars,
     os::{
-        capture::{Call, Captured, ExitReason, capture_with_limit},
+        capture::{Call, Captured, capture_with_limit},
         executable,
+        exit_reason::ExitReason,
     },
 };
 

@@ -22,7 +22,7 @@ use crate::{
         transcript::MAX_TRANSCRIPT_BYTES,
     },
     cli::{context::Context, exit::Exit},
-    os::{capture::ExitReason, terminal::Size},
+    os::{exit_reason::ExitReason, terminal::Size},
     render::{Relay, escape_line},
 };
 

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::{hooks::Provider, os::capture::ExitReason};
+use crate::{hooks::Provider, os::exit_reason::ExitReason};
 
 /// The result of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,8 +11,9 @@ use std::{
 use thiserror::Error;
 
 use crate::os::{
-    capture::{self, Call, Captured, ExitReason},
+    capture::{self, Call, Captured},
     executable,
+    exit_reason::ExitReason,
 };
 
 /// The time limit of a query.

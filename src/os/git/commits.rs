@@ -1,7 +1,7 @@
 //! Facts about commits. A fact that git cannot tell is `None`, also without git or a repository.
 
 use super::command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text};
-use crate::os::capture::ExitReason;
+use crate::os::exit_reason::ExitReason;
 
 impl Git<'_> {
     /// The commit of HEAD.

@@ -19,6 +19,7 @@ use crate::{
         text_limits,
     },
     env::Timestamp,
+    os::digest::hex,
     wire::EvidenceView,
 };
 
@@ -103,5 +104,5 @@ pub(in crate::actions) fn digest(path: &Path) -> Option<String> {
             length => sha.update(piece.get(..length)?),
         }
     }
-    Some(sha.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(hex(&sha.finalize()))
 }

@@ -9,7 +9,6 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use sha2::{Digest, Sha256};
 
 use super::insert::insert;
 use crate::{
@@ -27,11 +26,13 @@ use crate::{
     },
     env::Timestamp,
     os::{
+        digest::sha256_hex,
+        exit_reason::ExitReason,
         files,
         git::Git,
         head_tail_buffer::HeadTailBuffer,
         process::{ProcessKey, ProcessStatus},
-        run_streaming::{self, Program, ProgramExit, Stream, StreamError, StreamResult},
+        run_streaming::{self, Stream, StreamError, StreamResult, StreamedProgram},
     },
     render::escape_controls,
     store::{ReadTx, WriteTx, events, sessions, tasks},
@@ -96,7 +97,8 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     let commit = git.clean_head();
     let kept = Arc::new(Mutex::new(HeadTailBuffer::new(CAPTURE_LIMIT_BYTES)));
     let seen = Arc::clone(&kept);
-    let program = Program { argv: &context.argv, dir: &context.dir, timeout: request.timeout, merge_output: false };
+    let program =
+        StreamedProgram { argv: &context.argv, dir: &context.dir, timeout: request.timeout, merge_output: false };
     let ran = run_streaming::run(&program, move |stream, bytes| {
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
         relay(stream, bytes);
@@ -118,16 +120,16 @@ pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
                 task: task.id.clone(),
                 session: app.actor.session.clone(),
                 kind: request.kind.as_ref().map_or(DEFAULT_KIND, Label::as_str).to_owned(),
-                result: if ran.exit == ProgramExit::Exited(0) { EvidenceResult::Pass } else { EvidenceResult::Fail },
+                result: if ran.exit == ExitReason::Code(0) { EvidenceResult::Pass } else { EvidenceResult::Fail },
                 command: Some(context.command.clone()),
                 check: context.check.clone(),
                 exit_code: match ran.exit {
-                    ProgramExit::Exited(code) => Some(i64::from(code)),
-                    ProgramExit::Signaled(_) | ProgramExit::TimedOut => None,
+                    ExitReason::Code(code) => Some(i64::from(code)),
+                    ExitReason::Signal(_) | ExitReason::TimedOut => None,
                 },
                 duration_ms: Some(i64::try_from(ran.elapsed.as_millis()).unwrap_or(i64::MAX)),
                 artifact: Some(artifact.to_string_lossy().into_owned()),
-                sha256: Some(Sha256::digest(&output).iter().map(|byte| format!("{byte:02x}")).collect()),
+                sha256: Some(sha256_hex(&output)),
                 commit: commit.clone(),
                 summary: summary.clone().or_else(|| default_summary(&ran, request.timeout)),
                 observed: true,
@@ -280,9 +282,9 @@ fn store_output(app: &App, output: &[u8]) -> Result<PathBuf> {
 
 fn default_summary(ran: &StreamResult, timeout: Option<Duration>) -> Option<String> {
     match ran.exit {
-        ProgramExit::Exited(_) => None,
-        ProgramExit::Signaled(signal) => Some(format!("killed by signal {signal}")),
-        ProgramExit::TimedOut => {
+        ExitReason::Code(_) => None,
+        ExitReason::Signal(signal) => Some(format!("killed by signal {signal}")),
+        ExitReason::TimedOut => {
             Some(format!("timed out after {}", timeout.map(crate::config::show_duration).unwrap_or_default()))
         }
     }
@@ -290,9 +292,9 @@ fn default_summary(ran: &StreamResult, timeout: Option<Duration>) -> Option<Stri
 
 fn answer(record: &Evidence, ran: &StreamResult) -> Result<Answer> {
     let how = match ran.exit {
-        ProgramExit::Exited(code) => format!("exit {code}"),
-        ProgramExit::Signaled(signal) => format!("signal {signal}"),
-        ProgramExit::TimedOut => "timed out".to_owned(),
+        ExitReason::Code(code) => format!("exit {code}"),
+        ExitReason::Signal(signal) => format!("signal {signal}"),
+        ExitReason::TimedOut => "timed out".to_owned(),
     };
     let at = record.commit.as_deref().and_then(|commit| commit.get(..12)).map(|commit| format!(" at {commit}"));
     let line = format!(

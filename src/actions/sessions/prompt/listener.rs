@@ -10,9 +10,11 @@ use anyhow::{Context, Result};
 
 use crate::{
     actions::App,
-    adapters::builtin_scripts,
     domain::SessionId,
-    os::named_listener::{self, NamedListener},
+    os::{
+        digest::sha256_hex,
+        named_listener::{self, NamedListener},
+    },
 };
 
 /// The kind of a listener.
@@ -82,6 +84,6 @@ fn socket_name(session: &SessionId, kind: ListenerKind) -> String {
         ListenerKind::WakeHook => "wait",
         ListenerKind::Sidecar => "sidecar",
     };
-    let digest = builtin_scripts::sha256_hex(session.as_str().as_bytes());
+    let digest = sha256_hex(session.as_str().as_bytes());
     format!("{kind}-{}", digest.get(..16).unwrap_or(&digest))
 }

@@ -15,7 +15,6 @@ use crate::{
         queue::{checkpoint, evidence, handoff},
         sessions::{actor, finish, prompt},
     },
-    adapters::builtin_scripts,
     domain::{
         Actor, Refusal, Role, SessionId,
         evidence::{Evidence, EvidenceResult, PROVIDER_KIND},
@@ -28,6 +27,7 @@ use crate::{
         text_limits,
     },
     env::Timestamp,
+    os::digest::sha256_hex,
     store::{ReadTx, WriteTx, checkpoints::CheckpointFields, requests, tasks},
     wire::{CheckpointView, EvidenceView, HandoffView, ProviderEventView, SessionView},
 };
@@ -118,7 +118,7 @@ fn idempotency_key(reported: &ProviderReport, id: &str) -> IdempotencyKey {
     let provider = provider.as_ref().map(ToString::to_string).unwrap_or_default();
     IdempotencyKey {
         id: format!("event {provider} {} {id}", external.as_deref().unwrap_or_default()),
-        fingerprint: fingerprint::of_event(&builtin_scripts::sha256_hex(canonical(reported).to_string().as_bytes())),
+        fingerprint: fingerprint::of_event(&sha256_hex(canonical(reported).to_string().as_bytes())),
     }
 }
 

@@ -9,8 +9,8 @@ use crate::{
         Answer, App,
         core::{keepalive::touch_and_renew_leases, lookup::session_of_run},
     },
-    adapters::builtin_scripts::sha256_hex,
     domain::{Event, EventKind, Refusal, session::Session, usage::MAX_REPORTED_ITEMS},
+    os::digest::sha256_hex,
     store::{WriteTx, tasks, tool_calls, usage_turns},
     wire::TelemetryView,
 };

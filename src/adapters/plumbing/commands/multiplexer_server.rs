@@ -14,7 +14,7 @@ use crate::{
     adapters::plumbing::{ServerAddress, SocketDir},
     domain::Refusal,
     env::{Env, vars},
-    os::{child::Program, executable, offscreen_pty, process::ProcessKey, process_tree, terminal::Size},
+    os::{command::Program, executable, offscreen_pty, process::ProcessKey, process_tree, terminal::Size},
 };
 
 /// How long a server may take to end when it is told to.

@@ -14,7 +14,10 @@ use super::{read_limited, session_dir};
 use crate::{
     adapters::plumbing::submit_text::{self, Terminal, Timeouts},
     env::Env,
-    os::capture::{self, Call, ExitReason},
+    os::{
+        capture::{self, Call},
+        exit_reason::ExitReason,
+    },
 };
 
 /// The longest text, in bytes.

@@ -1,0 +1,23 @@
+//! How a program ended.
+
+use std::{os::unix::process::ExitStatusExt, process::ExitStatus};
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitReason {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+    /// It was ended at its time limit.
+    TimedOut,
+}
+
+impl From<ExitStatus> for ExitReason {
+    fn from(status: ExitStatus) -> Self {
+        match status.code() {
+            Some(code) => Self::Code(code),
+            None => Self::Signal(status.signal().unwrap_or_default()),
+        }
+    }
+}
