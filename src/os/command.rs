@@ -10,7 +10,7 @@ use std::{
     process::Command,
 };
 
-use nix::unistd;
+use nix::{errno::Errno, libc, unistd};
 
 /// A program with all that it gets from its caller, its streams apart.
 #[derive(Debug, Clone, Copy)]
@@ -53,9 +53,17 @@ pub(super) fn command(program: impl AsRef<OsStr>, args: &[OsString]) -> Command 
     command
 }
 
-/// Makes a command start in a session of its own.
-#[expect(unsafe_code, reason = "a session of its own can only be made between fork and exec")]
-pub(super) fn in_new_session(command: &mut Command) -> &mut Command {
-    // SAFETY: the call is async-signal-safe and touches no memory of ours.
-    unsafe { command.pre_exec(|| unistd::setsid().map(drop).map_err(io::Error::from)) }
+/// Makes a command start in a session of its own, with its stdin as the controlling terminal where `stdin_is_terminal`.
+#[expect(unsafe_code, reason = "a session and its terminal can only be taken between fork and exec")]
+pub(super) fn in_new_session(command: &mut Command, stdin_is_terminal: bool) -> &mut Command {
+    // SAFETY: both calls are async-signal-safe and touch no memory of ours.
+    unsafe {
+        command.pre_exec(move || {
+            unistd::setsid()?;
+            if stdin_is_terminal {
+                Errno::result(libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0))?;
+            }
+            Ok(())
+        })
+    }
 }

@@ -15,12 +15,12 @@ use std::{
 use nix::{
     errno::Errno,
     fcntl::{FcntlArg, FdFlag, fcntl},
-    libc, unistd,
+    libc,
 };
 
 use super::{
     capture::set_nonblocking,
-    command::{Program, command, command_of_argv},
+    command::{Program, command, command_of_argv, in_new_session},
     exec,
     process::ProcessKey,
     signals,
@@ -67,7 +67,7 @@ pub enum ReleaseState {
 ///
 /// # Errors
 /// When it cannot be started, for example because its working directory is gone.
-#[expect(unsafe_code, reason = "a session and its terminal can only be taken between fork and exec")]
+#[expect(unsafe_code, reason = "a descriptor can only be handed on between fork and exec")]
 pub fn spawn_held(program: &Program<'_>, streams: Streams) -> io::Result<HeldProcess> {
     if program.argv.is_empty() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no program"));
@@ -78,14 +78,10 @@ pub fn spawn_held(program: &Program<'_>, streams: Streams) -> io::Result<HeldPro
     command.arg0(HELD_ARGV0).arg(number.to_string()).args(program.argv);
     command.env_clear().envs(program.env).current_dir(program.cwd);
     command.stdin(streams.stdin).stdout(streams.stdout).stderr(streams.stderr);
-    let is_terminal = streams.is_terminal;
-    // SAFETY: the calls are async-signal-safe and touch no memory of ours.
+    in_new_session(&mut command, streams.is_terminal);
+    // SAFETY: the call is async-signal-safe and touches no memory of ours.
     unsafe {
         command.pre_exec(move || {
-            unistd::setsid()?;
-            if is_terminal {
-                Errno::result(libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0))?;
-            }
             Errno::result(libc::fcntl(number, libc::F_SETFD, 0))?;
             Ok(())
         });

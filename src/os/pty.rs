@@ -3,25 +3,19 @@
 use std::{
     fs::File,
     io::{self, Read, Write},
-    os::{
-        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
-        unix::process::CommandExt,
-    },
-    process::Command,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
 };
 
 use nix::{
-    errno::Errno,
     libc,
     pty::openpty,
     sys::termios::{self, LocalFlags, SpecialCharacterIndices, Termios},
-    unistd,
 };
 
 use super::{
     capture::set_nonblocking,
     child::Running,
-    command::Program,
+    command::{Program, in_new_session},
     terminal::{self, Size},
 };
 
@@ -35,23 +29,11 @@ pub struct Pty {
 ///
 /// # Errors
 /// When no terminal is available, or the program cannot be started.
-#[expect(clippy::disallowed_methods, reason = "one of the places that start processes")]
-#[expect(unsafe_code, reason = "a controlling terminal can only be taken between fork and exec")]
 pub fn spawn(program: &Program<'_>, size: Size, like: Option<&Termios>) -> io::Result<(Pty, Running)> {
-    let (first, rest) = program.argv.split_first().ok_or_else(|| io::Error::other("there is no program"))?;
+    let mut command = program.command()?;
     let (ours, end) = open_pair(size, like)?;
-    let mut command = Command::new(first);
-    command.args(rest).env_clear().envs(program.env).current_dir(program.cwd);
     command.stdin(end.try_clone()?).stdout(end.try_clone()?).stderr(end);
-    // SAFETY: both calls are async-signal-safe and touch no memory of ours.
-    unsafe {
-        command.pre_exec(|| {
-            unistd::setsid()?;
-            Errno::result(libc::ioctl(libc::STDIN_FILENO, libc::TIOCSCTTY, 0))?;
-            Ok(())
-        });
-    }
-    let running = Running::from_child(&command.spawn()?)?;
+    let running = Running::from_child(&in_new_session(&mut command, true).spawn()?)?;
     // The command holds copies of the program's end; while they are open, the output has no end.
     drop(command);
     Ok((ours, running))

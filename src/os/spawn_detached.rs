@@ -18,5 +18,5 @@ pub fn spawn_self(args: &[OsString], env: &BTreeMap<OsString, OsString>, handed:
     let mut command = command(executable::current_executable()?, args);
     command.env_clear().envs(env).current_dir("/");
     command.stdin(handed.map_or_else(Stdio::null, Stdio::from)).stdout(Stdio::null()).stderr(Stdio::null());
-    signals::with_empty_mask(in_new_session(&mut command)).spawn().map(drop)
+    signals::with_empty_mask(in_new_session(&mut command, false)).spawn().map(drop)
 }

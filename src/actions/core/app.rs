@@ -105,6 +105,18 @@ impl App {
         }
     }
 
+    /// Writes the intent of a command with effects outside of the store; `Some` is the stored answer of a repeated
+    /// `--request-id`. `became` describes an earlier intent without an answer, whose progress is unknown.
+    ///
+    /// # Errors
+    /// `request_reused`, `request_pending`; as the store fails.
+    pub fn record_intent(&self, became: &str) -> Result<Option<Answer>> {
+        match &self.idempotency_key {
+            Some(key) => self.transaction(|tx| key.record_intent(tx, || Ok((became.to_owned(), false)))),
+            None => Ok(None),
+        }
+    }
+
     /// The store for reading. A store that [`App::mutate`] has opened meanwhile is reused.
     ///
     /// # Errors
@@ -186,20 +198,4 @@ impl App {
     pub fn transaction<T>(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
         self.store_for_writing()?.write(self.env.now(), &self.actor.name, change)
     }
-}
-
-/// As [`IdempotencyKey::stored_response`].
-///
-/// # Errors
-/// As there.
-pub(crate) fn stored_response(tx: &ReadTx<'_>, key: &IdempotencyKey) -> Result<Option<Answer>> {
-    key.stored_response(tx)
-}
-
-/// As [`IdempotencyKey::record_intent`], for a command whose progress is unknown. `became` describes an earlier intent.
-///
-/// # Errors
-/// As there.
-pub(crate) fn record_intent(tx: &WriteTx<'_>, key: &IdempotencyKey, became: &str) -> Result<Option<Answer>> {
-    key.record_intent(tx, || Ok((became.to_owned(), false)))
 }

@@ -10,10 +10,7 @@ use nix::sys::signal::Signal;
 
 use super::{find, finish, queue_waiter, recover, scheduler};
 use crate::{
-    actions::{
-        Answer, App,
-        core::{app::stored_response, errors},
-    },
+    actions::{Answer, App, core::errors},
     domain::{
         Refusal,
         job::{Job, JobResult, JobStatus},
@@ -39,9 +36,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// # Errors
 /// `not_found`, `ambiguous`, `run_busy` when its supervisor does not answer; store errors.
 pub fn kill(app: &App, job: &str, signal: Option<Signal>, grace: Option<Duration>) -> Result<Answer> {
-    if let Some(request) = &app.idempotency_key
-        && let Some(answer) = app.read(|tx| stored_response(tx, request))?
-    {
+    if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
     let first = app.read(|tx| find::job(tx, job))?;

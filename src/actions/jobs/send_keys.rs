@@ -6,13 +6,7 @@ use anyhow::Result;
 
 use super::{find, supervision::supervisor_alive};
 use crate::{
-    actions::{
-        Answer, App,
-        core::{
-            app::{record_intent, stored_response},
-            errors,
-        },
-    },
+    actions::{Answer, App, core::errors},
     domain::{
         Refusal,
         job::{Job, JobStatus},
@@ -41,17 +35,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// accepted by then stays), `invalid_value` for a line longer than the terminal's limit, `run_unsupervised`, `run_busy`.
 pub fn send(app: &App, job: &str, inputs: &[TerminalInput]) -> Result<Answer> {
     terminal_input::check(inputs)?;
-    if let Some(request) = &app.idempotency_key
-        && let Some(answer) = app.read(|tx| stored_response(tx, request))?
-    {
+    if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
     let job = app.read(|tx| find::job(tx, job))?;
     check_accepts_input(&job)?;
-    if let Some(request) = &app.idempotency_key
-        && let Some(answer) =
-            app.transaction(|tx| record_intent(tx, request, "it is not known whether the job received the input"))?
-    {
+    if let Some(answer) = app.record_intent("it is not known whether the job received the input")? {
         return Ok(answer);
     }
     let output = OutputStore::open_for_reading(&app.project.output_file())?;

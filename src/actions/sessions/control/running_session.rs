@@ -7,10 +7,7 @@ use crate::actions::sessions::adapter_endpoint;
 use crate::{
     actions::{
         Answer, App,
-        core::{
-            app::{record_intent, stored_response},
-            errors, lookup,
-        },
+        core::{errors, lookup},
     },
     adapters::{Adapter, Tristate},
     domain::{Event, Refusal, SessionId, session::Session},
@@ -73,16 +70,11 @@ pub(in crate::actions) fn run_idempotent(
     event: impl FnOnce(&RunningSession) -> Option<Event>,
     line: String,
 ) -> Result<Answer> {
-    if let Some(request) = &app.idempotency_key
-        && let Some(answer) = app.read(|tx| stored_response(tx, request))?
-    {
+    if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
     let live = RunningSession::find(app, id)?;
-    if let Some(request) = &app.idempotency_key
-        && let Some(answer) =
-            app.transaction(|tx| record_intent(tx, request, "it is unknown whether the session received it"))?
-    {
+    if let Some(answer) = app.record_intent("it is unknown whether the session received it")? {
         return Ok(answer);
     }
     if let Err(error) = act(&live) {

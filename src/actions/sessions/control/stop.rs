@@ -6,7 +6,7 @@ use super::stop_from_inside;
 use crate::{
     actions::{
         Answer, App,
-        core::{app::stored_response, lookup},
+        core::lookup,
         sessions::{
             adapter_endpoint,
             finish::{finish, status_verb},
@@ -33,9 +33,7 @@ pub const SOURCE: &str = "fairway session stop";
 /// # Errors
 /// `not_found`, `session_mismatch`; `adapter_failed` and its like, after which the session counts as running.
 pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
-    if let Some(request) = &app.idempotency_key
-        && let Some(answer) = app.read(|tx| stored_response(tx, request))?
-    {
+    if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
     let session = app.read(|tx| lookup::session(tx, id))?;

@@ -5,11 +5,8 @@ use anyhow::Result;
 use super::{outcome::launch_answer, plan::LaunchPlan};
 use crate::{
     actions::{
-        Answer, App,
-        core::{
-            app::{IdempotencyKey, stored_response},
-            errors, lookup,
-        },
+        Answer, App, IdempotencyKey,
+        core::{errors, lookup},
     },
     adapters::AdapterError,
     domain::{
@@ -28,9 +25,7 @@ const INTENT_LINE: &str = "intended";
 /// # Errors
 /// `request_reused`; `launch_failed` when it failed or was interrupted.
 pub fn previous_result(app: &App) -> Result<Option<Answer>> {
-    let Some(request) = &app.idempotency_key else { return Ok(None) };
-    let Some(answer) = app.read(|tx| stored_response(tx, request))? else { return Ok(None) };
-    resolve_previous(app, answer).map(Some)
+    app.stored_response()?.map(|answer| resolve_previous(app, answer)).transpose()
 }
 
 pub(crate) fn resolve_previous(app: &App, answer: Answer) -> Result<Answer> {
@@ -66,7 +61,7 @@ pub(crate) fn resolve_previous(app: &App, answer: Answer) -> Result<Answer> {
 /// Records the session as starting, with the request's intent. `Some` is the stored answer of the same request.
 pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan) -> Result<Option<Answer>> {
     if let Some(request) = &app.idempotency_key
-        && let Some(earlier) = stored_response(tx, request)?
+        && let Some(earlier) = request.stored_response(tx)?
     {
         return Ok(Some(earlier));
     }

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App, IdempotencyKey,
-        core::{app, errors, fingerprint, keepalive, lookup},
+        core::{errors, fingerprint, keepalive, lookup},
         queue::{checkpoint, evidence, handoff},
         sessions::{actor, finish, prompt},
     },
@@ -158,7 +158,7 @@ fn previous_answer(
     known: Option<&IdempotencyKey>,
 ) -> Result<Option<Answer>> {
     let Some(known) = known else { return Ok(None) };
-    app::stored_response(tx, known).map_err(|error| match (error.downcast_ref(), &reported.event_id) {
+    known.stored_response(tx).map_err(|error| match (error.downcast_ref(), &reported.event_id) {
         // The error names the caller's event id, not the stored key.
         (Some(Refusal::RequestReused { .. }), Some(id)) => Refusal::EventReused { id: id.clone() }.into(),
         _ => error,
