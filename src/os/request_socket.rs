@@ -1,13 +1,15 @@
-//! A server socket in a directory for requests with one reply each. No operation blocks.
+//! A control socket in a directory: each connection carries one request and one reply. The server's side never blocks.
 
 use std::{
     fs,
-    io::{self, Read, Write},
+    io::{self, BufRead, BufReader, Read, Write},
+    net::Shutdown,
     os::{
         fd::AsFd,
         unix::net::{UnixListener, UnixStream},
     },
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -47,11 +49,9 @@ struct Connection {
 
 /// An event; the number identifies the connection.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Incoming {
+pub enum Incoming<T> {
     /// A complete request; the caller waits for the reply.
-    Request(u64, Vec<u8>),
-    /// A request above the size limit; the caller waits for the reply.
-    TooLarge(u64),
+    Request(u64, T),
     /// The caller has closed the connection.
     Closed(u64),
 }
@@ -72,8 +72,9 @@ impl RequestSocket {
         std::iter::once(PollFd::new(self.listener.as_fd(), PollFlags::POLLIN)).chain(callers)
     }
 
-    /// Accepts connections and reads requests.
-    pub fn accept_and_read(&mut self) -> Vec<Incoming> {
+    /// Accepts connections and reads requests. One that `decode` refuses, or that is above the size limit, gets the reply
+    /// `invalid`.
+    pub fn poll<T>(&mut self, decode: impl Fn(&[u8]) -> Option<T>, invalid: &[u8]) -> Vec<Incoming<T>> {
         while let Ok((stream, _)) = self.listener.accept() {
             if self.connections.len() >= MAX_CONNECTIONS
                 && let Some(silent) = self.connections.iter().position(|caller| !caller.is_complete)
@@ -93,10 +94,19 @@ impl RequestSocket {
         }
         let mut came = Vec::new();
         self.connections.retain_mut(|caller| {
-            let Some(heard) = caller.read_request(self.framing, self.max_bytes) else { return true };
-            let stays = !matches!(heard, Incoming::Closed(_));
-            came.push(heard);
-            stays
+            match caller.read_request(self.framing, self.max_bytes) {
+                Received::Nothing => return true,
+                Received::Closed => came.push(Incoming::Closed(caller.id)),
+                Received::TooLarge => caller.send(invalid),
+                Received::Request(bytes) => match decode(&bytes) {
+                    Some(request) => {
+                        came.push(Incoming::Request(caller.id, request));
+                        return true;
+                    }
+                    None => caller.send(invalid),
+                },
+            }
+            false
         });
         came
     }
@@ -130,6 +140,14 @@ impl Drop for RequestSocket {
     }
 }
 
+/// What a connection has brought.
+enum Received {
+    Nothing,
+    Request(Vec<u8>),
+    TooLarge,
+    Closed,
+}
+
 impl Connection {
     /// After a complete request, only the end of the connection matters.
     const fn events(&self) -> PollFlags {
@@ -141,45 +159,72 @@ impl Connection {
         let _ = self.stream.write(text);
     }
 
-    fn read_request(&mut self, framing: Framing, max_bytes: usize) -> Option<Incoming> {
+    fn read_request(&mut self, framing: Framing, max_bytes: usize) -> Received {
         if self.is_complete {
             let mut watched = [PollFd::new(self.stream.as_fd(), PollFlags::empty())];
             let is_gone = poll(&mut watched, PollTimeout::ZERO).is_ok_and(|found| found > 0);
-            return is_gone.then_some(Incoming::Closed(self.id));
+            return if is_gone { Received::Closed } else { Received::Nothing };
         }
         let mut buffer = [0; 16 * 1024];
         loop {
             match self.stream.read(&mut buffer) {
                 Ok(0) if framing == Framing::Eof => break,
-                Ok(0) => return Some(Incoming::Closed(self.id)),
+                Ok(0) => return Received::Closed,
                 Ok(read) => self.received.extend_from_slice(buffer.get(..read).unwrap_or_default()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
-                Err(_) => return Some(Incoming::Closed(self.id)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Received::Nothing,
+                Err(_) => return Received::Closed,
             }
             if framing == Framing::Line && self.received.ends_with(b"\n") {
                 break;
             }
             if self.received.len() > max_bytes {
-                self.is_complete = true;
-                return Some(Incoming::TooLarge(self.id));
+                return Received::TooLarge;
             }
         }
         self.is_complete = true;
-        Some(Incoming::Request(self.id, std::mem::take(&mut self.received)))
+        Received::Request(std::mem::take(&mut self.received))
     }
+}
+
+/// Sends a request to a control socket and reads its reply, which is empty when the server closed the connection.
+///
+/// # Errors
+/// `TimedOut` when sending or the reply takes longer than `timeout`; errors of the socket.
+pub fn request(mut stream: UnixStream, framing: Framing, bytes: &[u8], timeout: Duration) -> io::Result<Vec<u8>> {
+    stream.set_write_timeout(Some(timeout))?;
+    stream.set_read_timeout(Some(timeout))?;
+    let mut exchange = || {
+        stream.write_all(bytes)?;
+        let mut reply = Vec::new();
+        match framing {
+            Framing::Line => BufReader::new(&stream).read_until(b'\n', &mut reply)?,
+            Framing::Eof => {
+                stream.shutdown(Shutdown::Write)?;
+                stream.read_to_end(&mut reply)?
+            }
+        };
+        Ok(reply)
+    };
+    exchange().map_err(|error: io::Error| match error.kind() {
+        io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
+        _ => error,
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use std::net::Shutdown;
-
     use super::*;
 
     fn callers(framing: Framing) -> (tempfile::TempDir, RequestSocket) {
         let home = tempfile::tempdir().unwrap();
         let callers = RequestSocket::listen(home.path(), "c", framing, 8).unwrap();
         (home, callers)
+    }
+
+    /// Refuses only "no".
+    fn poll_all(callers: &mut RequestSocket) -> Vec<Incoming<Vec<u8>>> {
+        callers.poll(|bytes| (bytes != b"no\n").then(|| bytes.to_vec()), b"invalid")
     }
 
     fn call(home: &tempfile::TempDir, text: &[u8]) -> UnixStream {
@@ -191,16 +236,19 @@ mod tests {
     #[test]
     fn each_says_one_thing_and_is_told_one() {
         let (home, mut callers) = callers(Framing::Line);
-        let mut one = call(&home, b"a\n");
+        let one = call(&home, b"a\n");
         let two = call(&home, b"b");
-        let _three = call(&home, b"123456789");
-        assert_eq!(callers.accept_and_read(), [Incoming::Request(0, b"a\n".to_vec()), Incoming::TooLarge(2)]);
+        let three = call(&home, b"123456789");
+        let refused = call(&home, b"no\n");
+        assert_eq!(poll_all(&mut callers), [Incoming::Request(0, b"a\n".to_vec())]);
         drop(two);
-        assert_eq!(callers.accept_and_read(), [Incoming::Closed(1)]);
+        assert_eq!(poll_all(&mut callers), [Incoming::Closed(1)]);
         callers.reply(0, b"yes");
-        let mut told = String::new();
-        one.read_to_string(&mut told).unwrap();
-        assert_eq!(told, "yes");
+        for (mut stream, expected) in [(one, "yes"), (three, "invalid"), (refused, "invalid")] {
+            let mut reply = String::new();
+            stream.read_to_string(&mut reply).unwrap();
+            assert_eq!(reply, expected);
+        }
         drop(callers);
         assert!(socket::connect(home.path(), "c").is_err());
     }
@@ -209,9 +257,9 @@ mod tests {
     fn the_end_of_a_side_is_the_end_of_what_is_said() {
         let (home, mut callers) = callers(Framing::Eof);
         let mut one = call(&home, b"a\nb");
-        assert_eq!(callers.accept_and_read(), []);
+        assert_eq!(poll_all(&mut callers), []);
         one.shutdown(Shutdown::Write).unwrap();
-        assert_eq!(callers.accept_and_read(), [Incoming::Request(0, b"a\nb".to_vec())]);
+        assert_eq!(poll_all(&mut callers), [Incoming::Request(0, b"a\nb".to_vec())]);
         callers.reply_to_all(b"no");
         let mut told = String::new();
         one.read_to_string(&mut told).unwrap();
@@ -222,9 +270,9 @@ mod tests {
     fn silent_client_blocks_no_other_client() {
         let (home, mut callers) = callers(Framing::Line);
         let silent: Vec<_> = (0..MAX_CONNECTIONS).map(|_| call(&home, b"")).collect();
-        assert_eq!(callers.accept_and_read(), []);
+        assert_eq!(poll_all(&mut callers), []);
         let _last = call(&home, b"x\n");
-        assert_eq!(callers.accept_and_read(), [Incoming::Request(64, b"x\n".to_vec())]);
+        assert_eq!(poll_all(&mut callers), [Incoming::Request(64, b"x\n".to_vec())]);
         drop(silent);
     }
 }

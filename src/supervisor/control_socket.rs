@@ -1,11 +1,7 @@
 //! A job's control socket, in the job's directory. Each connection carries one request and one reply, each a line of JSON.
 //! The reply comes when the request is carried out.
 
-use std::{
-    fs,
-    io::{self, BufRead, BufReader, Write},
-    time::Duration,
-};
+use std::{fs, io, time::Duration};
 
 use nix::{poll::PollFd, sys::signal::Signal};
 use serde_json::{Value, json};
@@ -14,7 +10,7 @@ use super::JobDir;
 use crate::{
     domain::terminal_input::TerminalInput,
     os::{
-        request_socket::{self, Framing, RequestSocket},
+        request_socket::{self, Framing, Incoming, RequestSocket},
         socket,
     },
     wire::terminal_input,
@@ -83,6 +79,10 @@ impl Request {
 }
 
 impl Reply {
+    fn to_line(&self) -> Vec<u8> {
+        format!("{}\n", self.to_json()).into_bytes()
+    }
+
     fn to_json(&self) -> Value {
         match self {
             Self::Ended => json!({ "ended": true }),
@@ -118,15 +118,6 @@ pub struct ControlSocket {
     requests: RequestSocket,
 }
 
-/// An event at the control socket. The number identifies the connection.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Incoming {
-    /// A request arrived.
-    Request(u64, Request),
-    /// The caller has closed the connection.
-    Closed(u64),
-}
-
 impl ControlSocket {
     /// Opens the socket and replaces one that a dead supervisor left. The caller must have the job's lock.
     ///
@@ -146,23 +137,8 @@ impl ControlSocket {
     }
 
     /// Accepts connections and reads requests. Does not block.
-    pub fn poll(&mut self) -> Vec<Incoming> {
-        let mut events = Vec::new();
-        for one in self.requests.accept_and_read() {
-            let (id, request) = match one {
-                request_socket::Incoming::Request(id, line) => (id, Request::from_json(&line)),
-                request_socket::Incoming::TooLarge(id) => (id, None),
-                request_socket::Incoming::Closed(id) => {
-                    events.push(Incoming::Closed(id));
-                    continue;
-                }
-            };
-            match request {
-                Some(request) => events.push(Incoming::Request(id, request)),
-                None => self.reply(id, &Reply::InvalidRequest),
-            }
-        }
-        events
+    pub fn poll(&mut self) -> Vec<Incoming<Request>> {
+        self.requests.poll(Request::from_json, &Reply::InvalidRequest.to_line())
     }
 
     /// Accepts no new connections. Open ones can still get a reply.
@@ -172,7 +148,7 @@ impl ControlSocket {
 
     /// Sends a reply and closes the connection.
     pub fn reply(&mut self, id: u64, reply: &Reply) {
-        self.requests.reply(id, format!("{}\n", reply.to_json()).as_bytes());
+        self.requests.reply(id, &reply.to_line());
     }
 }
 
@@ -182,17 +158,12 @@ impl ControlSocket {
 /// # Errors
 /// `TimedOut` when the reply takes longer than `timeout`; errors of the socket.
 pub fn send_request(dir: &JobDir, request: &Request, timeout: Duration) -> io::Result<Option<Reply>> {
-    let Ok(mut stream) = socket::connect(dir.path(), SOCKET_NAME) else { return Ok(None) };
-    stream.set_write_timeout(Some(timeout))?;
-    stream.set_read_timeout(Some(timeout))?;
-    let mut line = Vec::new();
-    let asked = stream
-        .write_all(format!("{}\n", request.to_json()).as_bytes())
-        .and_then(|()| BufReader::new(&stream).read_until(b'\n', &mut line));
-    match asked {
-        Ok(_) => Ok(Some(Reply::from_json(&line).unwrap_or(Reply::EndedMeanwhile(0)))),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-            Err(io::Error::new(io::ErrorKind::TimedOut, "the job's supervisor did not reply in time"))
+    let Ok(stream) = socket::connect(dir.path(), SOCKET_NAME) else { return Ok(None) };
+    let line = format!("{}\n", request.to_json());
+    match request_socket::request(stream, Framing::Line, line.as_bytes(), timeout) {
+        Ok(reply) => Ok(Some(Reply::from_json(&reply).unwrap_or(Reply::EndedMeanwhile(0)))),
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            Err(io::Error::new(error.kind(), "the job's supervisor did not reply in time"))
         }
         // It closed the connection.
         Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {

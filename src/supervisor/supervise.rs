@@ -20,7 +20,7 @@ use serde_json::json;
 use super::{
     JobDir,
     child::{Child, ChildSpec},
-    control_socket::{ControlSocket, Incoming, Reply, Request},
+    control_socket::{ControlSocket, Reply, Request},
     host::{JobHost, SuperviseError},
     input_queue::InputQueue,
     journal::{Journal, StartJournal},
@@ -38,6 +38,7 @@ use crate::{
         process::{self, ProcessKey},
         process_tree,
         reap::{self, ChildExit},
+        request_socket::Incoming,
         signals::{self, SignalPipe},
     },
 };

@@ -23,7 +23,7 @@ use nix::{
 use super::{
     SessionDir,
     paste_submit::{Action, PasteSubmit},
-    session_control::{Incoming, SessionControl},
+    session_control::SessionControl,
     transcript_writer::TranscriptWriter,
 };
 use crate::{
@@ -33,6 +33,7 @@ use crate::{
         command::Program,
         poll_timeout::poll_timeout,
         pty::{self, Pty},
+        request_socket::Incoming,
         terminal::{self, RawMode, Size},
     },
 };
@@ -228,7 +229,7 @@ impl PtyProxy {
         }
         for came in self.control.poll() {
             match came {
-                Incoming::Input(id, job) => self.paste_submit.add(id, job),
+                Incoming::Request(id, job) => self.paste_submit.add(id, job),
                 Incoming::Closed(id) => self.paste_submit.cancel(id),
             }
         }

@@ -1,17 +1,13 @@
 //! A session's control socket, in the session's directory, which takes input to type. A request is a tag byte and a text, up
 //! to the end of the caller's stream. The reply is one line, sent when the input was typed.
 
-use std::{
-    io::{self, Read, Write},
-    net::Shutdown,
-    time::Duration,
-};
+use std::{io, time::Duration};
 
 use nix::poll::PollFd;
 
 use super::{SessionDir, paste_submit::KeyboardInput};
 use crate::os::{
-    request_socket::{self, Framing, RequestSocket},
+    request_socket::{self, Framing, Incoming, RequestSocket},
     socket,
 };
 
@@ -31,15 +27,6 @@ pub(super) struct SessionControl {
     requests: RequestSocket,
 }
 
-/// An event at the control socket. The number identifies the connection.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Incoming {
-    /// Input to type arrived.
-    Input(u64, KeyboardInput),
-    /// The caller has closed the connection.
-    Closed(u64),
-}
-
 impl SessionControl {
     pub(super) fn open(dir: &SessionDir) -> io::Result<Self> {
         Ok(Self { requests: RequestSocket::listen(dir.path(), SOCKET_NAME, Framing::Eof, MAX_REQUEST_BYTES)? })
@@ -51,26 +38,8 @@ impl SessionControl {
     }
 
     /// Accepts connections and reads requests. Does not block.
-    pub(super) fn poll(&mut self) -> Vec<Incoming> {
-        let mut came = Vec::new();
-        for one in self.requests.accept_and_read() {
-            let (id, job) = match one {
-                request_socket::Incoming::Request(id, said) => (id, decode(&said)),
-                request_socket::Incoming::TooLarge(id) => (id, None),
-                request_socket::Incoming::Closed(id) => {
-                    came.push(Incoming::Closed(id));
-                    continue;
-                }
-            };
-            came.push(match job {
-                Some(job) => Incoming::Input(id, job),
-                None => {
-                    self.requests.reply(id, b"");
-                    Incoming::Closed(id)
-                }
-            });
-        }
-        came
+    pub(super) fn poll(&mut self) -> Vec<Incoming<KeyboardInput>> {
+        self.requests.poll(decode, b"")
     }
 
     /// Sends the reply: success, or the reason of the failure.
@@ -109,22 +78,15 @@ fn encode(job: &KeyboardInput) -> Vec<u8> {
 /// # Errors
 /// When the session does not accept the input, or not in time.
 pub fn send_input(dir: &SessionDir, job: &KeyboardInput) -> io::Result<()> {
-    let mut stream = match socket::connect(dir.path(), SOCKET_NAME) {
+    let stream = match socket::connect(dir.path(), SOCKET_NAME) {
         Ok(stream) => stream,
         Err(_) if dir.has_exited()? => return Ok(()),
         Err(error) => return Err(io::Error::new(error.kind(), format!("the session does not accept input: {error}"))),
     };
-    stream.set_write_timeout(Some(REPLY_TIMEOUT))?;
-    stream.set_read_timeout(Some(REPLY_TIMEOUT))?;
-    let mut answer = Vec::new();
-    let asked = stream
-        .write_all(&encode(job))
-        .and_then(|()| stream.shutdown(Shutdown::Write))
-        .and_then(|()| stream.read_to_end(&mut answer));
-    match asked {
-        Ok(_) if answer == DONE_REPLY => Ok(()),
-        Ok(_) if !answer.is_empty() => Err(io::Error::other(String::from_utf8_lossy(&answer).trim_end().to_owned())),
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+    match request_socket::request(stream, Framing::Eof, &encode(job), REPLY_TIMEOUT) {
+        Ok(reply) if reply == DONE_REPLY => Ok(()),
+        Ok(reply) if !reply.is_empty() => Err(io::Error::other(String::from_utf8_lossy(&reply).trim_end().to_owned())),
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
             Err(io::Error::other("the session did not accept the input in time"))
         }
         // The session has ended in the meantime.
