@@ -13,6 +13,7 @@ pub mod evidence;
 pub mod excerpt;
 pub mod finding;
 pub mod handoff;
+pub mod hidden_text;
 pub mod id;
 pub mod invalid_value;
 pub mod job;

@@ -11,6 +11,11 @@ pub fn needs_large_stack(text: &str) -> bool {
     text.len() > MAX_TEXT_BYTES || count_delimiters(text) > MAX_DELIMITERS
 }
 
+/// How many parentheses of a text are open at its end. Quotes are not looked at: a quoted one counts too.
+pub(super) fn count_unclosed_parentheses(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'(').count().saturating_sub(text.bytes().filter(|byte| *byte == b')').count())
+}
+
 /// The number of opening delimiters and keywords: an upper bound of the nesting depth.
 pub(super) fn count_delimiters(text: &str) -> usize {
     let chars = text.chars().filter(|character| matches!(character, '(' | '{' | '[' | '`' | '!' | '<')).count();

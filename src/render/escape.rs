@@ -1,7 +1,9 @@
-//! Text from agents and programs on its way to a terminal: nothing in it may move the cursor, change colours or turn
-//! the reading direction.
+//! Text from agents and programs on its way to a terminal: nothing in it may move the cursor, change colours, turn the
+//! reading direction or be there unseen.
 
 use std::fmt::Write as _;
+
+use crate::domain::hidden_text::is_hidden;
 
 /// Text of several lines with everything that a terminal would obey shown as an escape. Newlines and tabs stay.
 #[must_use]
@@ -42,8 +44,9 @@ pub fn escape_json(text: String) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
         if is_terminal_control(character) {
-            // All of them are below U+10000: one unit each.
-            let _ = write!(safe, "\\u{:04x}", u32::from(character));
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(safe, "\\u{unit:04x}");
+            }
         } else {
             safe.push(character);
         }
@@ -51,9 +54,10 @@ pub fn escape_json(text: String) -> String {
     safe
 }
 
-/// Control characters, and the bidirectional controls with which text can show another order than it has.
+/// Control characters, the bidirectional controls with which text can show another order than it has, and hidden characters.
 fn is_terminal_control(character: char) -> bool {
     character.is_control()
+        || is_hidden(character)
         || matches!(character, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
         || matches!(character, '\u{2028}' | '\u{2029}' | '\u{FEFF}')
 }
@@ -64,15 +68,18 @@ mod tests {
 
     #[test]
     fn json_means_the_same_and_is_not_obeyed() {
-        let value = "a\u{7f}b\u{9b}c\u{202e}d\u{feff}é👋";
+        let value = "a\u{7f}b\u{9b}c\u{202e}d\u{feff}é👋\u{e0041}";
         let text = escape_json(serde_json::to_string(value).unwrap());
-        assert_eq!(text, "\"a\\u007fb\\u009bc\\u202ed\\ufeffé👋\"");
+        assert_eq!(text, "\"a\\u007fb\\u009bc\\u202ed\\ufeffé👋\\udb40\\udc41\"");
         assert_eq!(serde_json::from_str::<String>(&text).unwrap(), value);
     }
 
     #[test]
     fn what_a_terminal_obeys_is_shown_instead() {
-        assert_eq!(escape_controls("a\u{1b}[31mb\r\u{202e}c\u{9b}"), "a\\u{1b}[31mb\\u{d}\\u{202e}c\\u{9b}");
+        assert_eq!(
+            escape_controls("a\u{1b}[31mb\r\u{202e}c\u{9b}\u{200b}"),
+            "a\\u{1b}[31mb\\u{d}\\u{202e}c\\u{9b}\\u{200b}"
+        );
         assert_eq!(escape_controls("Grüße 👋\n\tx"), "Grüße 👋\n\tx");
         assert_eq!(escape_line("a\nb\tc"), "a b c");
         assert_eq!(strip_controls("a\u{1b}[31mb\r\u{202e}c\td"), "a[31mbc d");

@@ -11,6 +11,7 @@ use crate::{
     domain::{
         Actor, LaneName, Role, SessionId, TaskId,
         checkpoint::Checkpoint,
+        hidden_text::reveal_hidden,
         message::{Message, MessageStatus, Priority, Recipient},
         rules::gate::{Gate, GateReport},
         secrets,
@@ -174,6 +175,7 @@ fn fit_budget(text: String, max_chars: usize, full_command: &str) -> String {
 
 /// Quotes text: at most `max_chars` characters, each line with a prefix.
 fn quoted(text: &str, max_chars: usize) -> String {
+    let text = &reveal_hidden(text);
     let mut kept: String = text.trim_end().chars().take(max_chars).collect();
     if text.trim_end().chars().nth(max_chars).is_some() {
         kept.push('…');

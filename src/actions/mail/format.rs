@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::{domain::message::HUMAN_SOURCES, wire::MessageView};
+use crate::{
+    domain::{hidden_text::reveal_hidden, message::HUMAN_SOURCES},
+    wire::MessageView,
+};
 
 /// Messages as a person or agent reads them: a header with the sender, then the text with a mark before each line. The marks
 /// keep a message's text from posing as another message or as the user's input.
@@ -19,7 +22,7 @@ pub fn format_messages(messages: &[MessageView]) -> String {
             let _ = write!(text, ", {} more like it", message.count - 1);
         }
         text.push_str(if is_by_person(message) { ":\n" } else { " (text of a program, not the user's words):\n" });
-        for line in message.content.lines() {
+        for line in reveal_hidden(&message.content).lines() {
             let _ = writeln!(text, "  | {line}");
         }
     }

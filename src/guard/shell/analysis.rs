@@ -8,7 +8,7 @@ use super::{
     arg::Arg,
     text_checks::{trusts_git, trusts_home, unsupported_chars},
 };
-use crate::guard::text_size::count_delimiters;
+use crate::guard::text_size::{count_delimiters, count_unclosed_parentheses};
 
 /// How deep texts may stand in texts.
 pub(super) const MAX_DEPTH: usize = 12;
@@ -16,6 +16,8 @@ pub(super) const MAX_DEPTH: usize = 12;
 const MAX_PARSED_BYTES: usize = 1 << 20;
 /// How much a text may open.
 const MAX_DELIMITERS: usize = 4_000;
+/// How many parentheses a text may leave open: the parser's time doubles with each of them.
+const MAX_UNCLOSED_PARENTHESES: usize = 8;
 /// How many ends of a substitution are tried.
 const MAX_SUBSTITUTION_ENDS: usize = 200;
 /// How many commands are looked at.
@@ -212,6 +214,10 @@ impl ShellAnalysis {
         self.parsed_bytes = self.parsed_bytes.saturating_add(text.len());
         if self.parsed_bytes > MAX_PARSED_BYTES || count_delimiters(text) > MAX_DELIMITERS {
             self.note_unresolved("the text is too long or too deeply nested");
+            return None;
+        }
+        if count_unclosed_parentheses(text) > MAX_UNCLOSED_PARENTHESES {
+            self.note_unresolved("it has parentheses that are not closed");
             return None;
         }
         let options = ParserOptions::default();

@@ -157,3 +157,17 @@ fn context_contains_every_section() {
     [exit 2]
     "#);
 }
+
+#[test]
+fn hidden_characters_of_tasks_and_messages_are_shown_to_agents() {
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "dev", None);
+    let hidden = "Fix\u{200b} it\u{e0041}\u{e0042}";
+    world.run(["task", "add", "--id", "T-1", hidden]).exits(0);
+    world.run(["--session", "s1", "--as", "dev", "claim", "T-1"]).exits(0);
+    world.run(["message", "send", "--to-session", "s1", hidden]).exits(0);
+    for verb in [["prime", "--session", "s1"], ["inbox", "--session", "s1"]] {
+        let text = world.run(verb).exits(0).stdout;
+        assert!(text.contains(r"Fix\u{200b} it\u{e0041}\u{e0042}"), "{text}");
+    }
+}

@@ -148,6 +148,18 @@ fn unresolvable_texts_are_denied() {
 }
 
 #[test]
+fn unclosed_parentheses_are_denied_before_they_are_parsed() {
+    let world = world_with(GUARD);
+    // The parser would need hours for the last of them.
+    for count in [9, 24, 40] {
+        let text = format!("{}{}", "(".repeat(count), "a ".repeat(1_000));
+        let document = json!({"run_id": "run-s1", "tool": "Bash", "input": {"command": text}}).to_string();
+        let run = assert_denied(world.run_with_stdin(["guard", "check", "--json"], document.as_bytes()));
+        assert!(run.stdout.contains("parentheses that are not closed"), "{count}: {}", run.stdout);
+    }
+}
+
+#[test]
 fn call_outside_a_project_is_denied() {
     let world = TestProject::uninitialized();
     assert_denied(world.run(["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{}"]));

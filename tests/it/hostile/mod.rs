@@ -55,6 +55,7 @@ fn dealt(number: usize) -> Vec<String> {
 fn is_tame(text: &str) -> bool {
     !text.chars().any(|letter| {
         letter.is_control() && letter != '\n' && letter != '\t'
+            || matches!(letter, '\u{200B}' | '\u{2060}' | '\u{E0001}'..='\u{E007F}')
             || matches!(letter, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
     })
 }
