@@ -63,7 +63,7 @@ pub enum Takeover {
         /// Why.
         reason: String,
     },
-    /// The next session of the lane went on: the claimant's session is proven to be over.
+    /// The next session of the lane went on: the claimant's session is proven to be dead.
     Continued {
         /// The previous claimant.
         from: String,

@@ -156,7 +156,7 @@ pub fn chain(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<ClaimChain>, Store
 ///
 /// # Errors
 /// As the store fails.
-pub fn holding_sessions(
+pub fn claiming_sessions(
     tx: &ReadTx<'_>,
     lane: Option<&LaneName>,
     task: Option<&TaskId>,

@@ -13,7 +13,7 @@ pub(crate) mod inside;
 pub mod keepalive;
 pub mod lookup;
 pub(crate) mod message_state;
-pub mod over_session;
+pub mod dead_session;
 pub(crate) mod path_limits;
 pub(crate) mod task_worktree;
 pub mod trust;

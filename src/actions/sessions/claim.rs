@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use super::liveness::over;
+use super::liveness::dead;
 use crate::{
     actions::{
         Answer, App,
-        core::over_session::OverSession,
+        core::dead_session::DeadSession,
         queue::task::claim::{self, ClaimRequest},
     },
     domain::Refusal,
@@ -16,16 +16,16 @@ use crate::{
 const MAX_ATTEMPTS: usize = 4;
 
 /// Claims a task. Looks first, outside of a transaction, whether sessions of the acting session's lane that hold tasks are
-/// over.
+/// dead.
 ///
 /// # Errors
 /// As [`claim::claim`].
 pub fn claim(app: &App, request: &ClaimRequest) -> Result<Answer> {
     let mut attempt = 1;
     loop {
-        let over = over::predecessors(app, request.id.as_ref())?;
-        let done = claim::claim(app, request, &over);
-        if attempt == MAX_ATTEMPTS || !done.as_ref().is_err_and(may_be_outdated) || !has_changed(app, &over)? {
+        let dead = dead::predecessors(app, request.id.as_ref())?;
+        let done = claim::claim(app, request, &dead);
+        if attempt == MAX_ATTEMPTS || !done.as_ref().is_err_and(may_be_outdated) || !has_changed(app, &dead)? {
             return done;
         }
         attempt += 1;
@@ -37,9 +37,9 @@ fn may_be_outdated(error: &anyhow::Error) -> bool {
 }
 
 /// Whether the row of one of the sessions has changed since the look.
-fn has_changed(app: &App, over: &[OverSession]) -> Result<bool> {
+fn has_changed(app: &App, dead: &[DeadSession]) -> Result<bool> {
     app.read(|tx| {
-        for one in over {
+        for one in dead {
             if one.confirm(tx)?.is_none() {
                 return Ok(true);
             }

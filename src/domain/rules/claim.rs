@@ -103,7 +103,7 @@ pub fn decide(
     }
 }
 
-/// How a claim would come to its claimant. `continues` says whether the claimant's session is proven to be over, and the
+/// How a claim would come to its claimant. `continues` says whether the claimant's session is proven to be dead, and the
 /// actor's session is of the lane in which that claim was made.
 ///
 /// # Errors

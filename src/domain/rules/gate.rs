@@ -284,7 +284,13 @@ mod tests {
             holders: vec!["worker".into()],
             open_handoffs: Vec::new(),
             checkpoint: Some(CheckpointState::Done),
-            work: WorkFacts { clean: Some(true), based: Some(true), base: "main".into() },
+            work: WorkFacts {
+                worktree: Some("/work/a lane".into()),
+                branch: None,
+                clean: Some(true),
+                based: Some(true),
+                base: "main".into(),
+            },
         }
     }
 

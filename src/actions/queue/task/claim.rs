@@ -9,7 +9,7 @@ use super::claim_place::{self, PlannedPlace};
 use crate::{
     actions::{
         Answer, App,
-        core::{inside, lookup, over_session::OverSession},
+        core::{inside, lookup, dead_session::DeadSession},
     },
     domain::{
         Actor, Event, EventKind, LaneName, Refusal, Role, TaskId,
@@ -72,14 +72,14 @@ struct Claimant<'a> {
     /// The lane of the acting session: its work is done there, whatever lane's tasks it asks for.
     home: Option<LaneName>,
     /// The dead sessions of that lane whose claims this one may continue.
-    over: &'a [OverSession],
+    dead: &'a [DeadSession],
 }
 
-/// Claims a task. `over` are the dead sessions of the acting session's lane, with their proofs: their claims are continued.
+/// Claims a task. `dead` are the dead sessions of the acting session's lane, with their proofs: their claims are continued.
 ///
 /// # Errors
 /// The code of the rule that excludes the task; `nothing_ready` if no task can be claimed.
-pub fn claim(app: &App, request: &ClaimRequest, over: &[OverSession]) -> Result<Answer> {
+pub fn claim(app: &App, request: &ClaimRequest, dead: &[DeadSession]) -> Result<Answer> {
     if let Some(reason) = &request.steal {
         text_limits::check_line("reason", reason)?;
     }
@@ -95,7 +95,7 @@ pub fn claim(app: &App, request: &ClaimRequest, over: &[OverSession]) -> Result<
         if let Some(session) = &session {
             session.check_open()?;
         }
-        let claimant = Claimant { any_role, ..Claimant::new(tx, request, session.as_ref(), over)? };
+        let claimant = Claimant { any_role, ..Claimant::new(tx, request, session.as_ref(), dead)? };
         match claimant.task(tx, session.as_ref())? {
             Some(id) => claim_by_id(app, tx, &claimant, &id),
             None => claim_next(app, tx, &claimant),
@@ -117,11 +117,11 @@ impl<'a> Claimant<'a> {
         tx: &ReadTx<'_>,
         request: &'a ClaimRequest,
         session: Option<&Session>,
-        over: &'a [OverSession],
+        dead: &'a [DeadSession],
     ) -> Result<Self> {
         let home = session.and_then(|session| session.lane.clone());
         // A session that moved itself into the lane has no predecessors there.
-        let moved = match session.filter(|_| !over.is_empty()) {
+        let moved = match session.filter(|_| !dead.is_empty()) {
             Some(session) => has_moved_itself(tx, session)?,
             None => false,
         };
@@ -131,7 +131,7 @@ impl<'a> Claimant<'a> {
             lane: request.lane.clone().or_else(|| home.clone()),
             any_role: request.any_role,
             home,
-            over: if moved { &[] } else { over },
+            dead: if moved { &[] } else { dead },
         })
     }
 
@@ -156,14 +156,14 @@ impl<'a> Claimant<'a> {
     }
 
     /// The dead session that holds the task, if the claimant may continue its claim: made in the claimant's own lane.
-    fn predecessor(&self, tx: &ReadTx<'_>, task: &Task) -> Result<Option<(&'a OverSession, Session)>> {
+    fn predecessor(&self, tx: &ReadTx<'_>, task: &Task) -> Result<Option<(&'a DeadSession, Session)>> {
         let holder = task.state.claim().and_then(|claim| claim.session.as_ref());
-        let Some(over) = self.over.iter().find(|over| Some(&over.id) == holder) else { return Ok(None) };
+        let Some(dead) = self.dead.iter().find(|dead| Some(&dead.id) == holder) else { return Ok(None) };
         let made_in = claims::newest(tx, &task.id)?.and_then(|claim| claim.place.lane);
         if made_in.is_none() || made_in != self.home {
             return Ok(None);
         }
-        Ok(over.confirm(tx)?.map(|session| (over, session)))
+        Ok(dead.confirm(tx)?.map(|session| (dead, session)))
     }
 }
 
@@ -269,7 +269,7 @@ fn claim_next(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>) -> Result<An
 
 /// The tasks that dead sessions of the own lane hold: work in progress first, then blocked tasks, then those in review.
 fn left_by_predecessors(tx: &ReadTx<'_>, claimant: &Claimant<'_>) -> Result<Vec<Task>> {
-    let Some(home) = claimant.home.as_ref().filter(|_| !claimant.over.is_empty()) else { return Ok(Vec::new()) };
+    let Some(home) = claimant.home.as_ref().filter(|_| !claimant.dead.is_empty()) else { return Ok(Vec::new()) };
     let mut left = Vec::new();
     for id in claims::live_in_lane(tx, home)? {
         let task = lookup::task(tx, &id)?;
@@ -370,10 +370,10 @@ fn grant(
     let takeover = &granted.rule.takeover;
     let mut why = String::new();
     if matches!(takeover, Takeover::Continued { .. })
-        && let Some((over, session)) = claimant.predecessor(tx, task)?
+        && let Some((dead, session)) = claimant.predecessor(tx, task)?
     {
-        over.end(tx, &session)?;
-        why.clone_from(&over.why);
+        dead.end(tx, &session)?;
+        why.clone_from(&dead.why);
     }
     install(app, tx, task, &claim, takeover, &granted.place)?;
     let how = match takeover {

@@ -7,9 +7,13 @@ use super::transition::{self, Transition};
 use crate::{
     actions::{
         Answer, App,
-        core::{force_reason::ForceReason, lookup, over_session::OverSession},
+        core::{force_reason::ForceReason, lookup, dead_session::DeadSession},
     },
-    domain::{EventKind, LaneName, TaskId, rules::fencing::TaskWrite, task::Task, task::TaskState, task::TaskStatus},
+    domain::{
+        Event, EventKind, LaneName, TaskId,
+        rules::fencing::TaskWrite,
+        task::{Task, TaskState, TaskStatus},
+    },
     store::{
         ReadTx, StoreError, WriteTx, claims,
         tasks::{self, ListScope},
@@ -78,7 +82,7 @@ pub fn release_held(
 /// `not_found` for an unknown lane.
 pub fn release_dead(
     app: &App,
-    over: &[OverSession],
+    dead: &[DeadSession],
     lane: Option<&LaneName>,
     reason: Option<&str>,
 ) -> Result<Answer> {
@@ -86,7 +90,7 @@ pub fn release_dead(
     app.mutate(|tx| {
         let mut released = Released::default();
         let held = claimed_in(tx, lane)?;
-        for one in over {
+        for one in dead {
             let Some(session) = one.confirm(tx)? else { continue };
             let is_theirs = |task: &&Task| task.state.claim().and_then(|claim| claim.session.as_ref()) == Some(&one.id);
             let mut has_released = false;
@@ -96,11 +100,11 @@ pub fn release_dead(
                     released.notes.push(format!("{note} --force --reason TEXT"));
                     continue;
                 }
-                let why = format!("{} is over: {}", one.id, one.why);
-                let dead = |event: crate::domain::Event| {
+                let why = format!("{} is dead: {}", one.id, one.why);
+                let say = |event: Event| {
                     event.with("dead", true).with("holder", one.id.as_str()).with("proof", one.why.as_str())
                 };
-                transition::apply_with(tx, task, &TaskState::Todo, &verb(reason, None), dead)?;
+                transition::apply_with(tx, task, &TaskState::Todo, &verb(reason, None), say)?;
                 let line = format!("released {}: {} → todo ({why})", task.id, task.state.status());
                 released.add(tx, &task.id, line)?;
                 has_released = true;

@@ -4,5 +4,5 @@ pub mod apply;
 pub mod backend_probe;
 pub mod check_exited;
 pub mod facts;
-pub mod over;
+pub mod dead;
 pub mod record_exit;

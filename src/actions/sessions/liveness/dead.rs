@@ -1,4 +1,4 @@
-//! Whether a session is over: on its own host nothing of its run is alive. Unknown is not over.
+//! Whether a session is dead: on its own host nothing of its run is alive. Unknown is not dead.
 
 use anyhow::Result;
 
@@ -6,7 +6,7 @@ use super::{backend_probe::BackendProber, facts};
 use crate::{
     actions::{
         App,
-        core::{lookup, over_session::OverSession},
+        core::{lookup, dead_session::DeadSession},
     },
     domain::{
         LaneName, TaskId,
@@ -18,12 +18,12 @@ use crate::{
     store::{claims, sessions},
 };
 
-/// Proves that a session is over, or returns the reason why it may not be. Its status does not count: an ended session may
+/// Proves that a session is dead, or returns the reason why it may not be. Its status does not count: an ended session may
 /// have left processes. Calls its backend: never inside a transaction.
 ///
 /// # Errors
 /// The reason, as a sentence without a period.
-pub fn prove(app: &App, session: &Session, prober: &mut BackendProber) -> Result<OverSession, String> {
+pub fn prove(app: &App, session: &Session, prober: &mut BackendProber) -> Result<DeadSession, String> {
     if !host::identity().owns(&session.host, session.host_id.as_deref()) {
         return Err(format!("it runs on {}", session.host));
     }
@@ -48,20 +48,20 @@ pub fn prove(app: &App, session: &Session, prober: &mut BackendProber) -> Result
             return Err(format!("process {} of its session run is alive", key.pid));
         }
     }
-    Ok(OverSession::new(session, why))
+    Ok(DeadSession::new(session, why))
 }
 
-/// The sessions that are over and whose claims the acting session may continue: those made in its own lane, on one task or
+/// The sessions that are dead and whose claims the acting session may continue: those made in its own lane, on one task or
 /// on any.
 ///
 /// # Errors
 /// As the store fails.
-pub fn predecessors(app: &App, task: Option<&TaskId>) -> Result<Vec<OverSession>> {
+pub fn predecessors(app: &App, task: Option<&TaskId>) -> Result<Vec<DeadSession>> {
     let Some(id) = &app.actor.session else { return Ok(Vec::new()) };
     let Some(lane) = app.read(|tx| Ok(sessions::find(tx, id)?))?.and_then(|session| session.lane) else {
         return Ok(Vec::new());
     };
-    let judged = judge_holders(app, Some(&lane), task)?;
+    let judged = judge_claimants(app, Some(&lane), task)?;
     Ok(judged.into_iter().filter_map(|(_, judged)| judged.ok()).collect())
 }
 
@@ -70,13 +70,13 @@ pub fn predecessors(app: &App, task: Option<&TaskId>) -> Result<Vec<OverSession>
 ///
 /// # Errors
 /// As the store fails.
-pub fn judge_holders(
+pub fn judge_claimants(
     app: &App,
     lane: Option<&LaneName>,
     task: Option<&TaskId>,
-) -> Result<Vec<(Session, Result<OverSession, String>)>> {
+) -> Result<Vec<(Session, Result<DeadSession, String>)>> {
     let holders: Vec<Session> = app.read(|tx| {
-        let ids = claims::holding_sessions(tx, lane, task)?;
+        let ids = claims::claiming_sessions(tx, lane, task)?;
         ids.iter().filter(|id| app.actor.session.as_ref() != Some(id)).map(|id| lookup::session(tx, id)).collect()
     })?;
     let mut prober = BackendProber::new();

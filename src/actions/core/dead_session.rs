@@ -1,4 +1,4 @@
-//! Sessions whose run is proven to be over. The proof is made outside of a transaction; inside of it the session's version
+//! Sessions whose run is proven to be dead. The proof is made outside of a transaction; inside of it the session's version
 //! tells whether the proof still holds.
 
 use anyhow::Result;
@@ -14,7 +14,7 @@ use crate::{
 
 /// A session of which nothing is alive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OverSession {
+pub struct DeadSession {
     /// The session.
     pub id: SessionId,
     /// The proof, as a sentence: "process 7 is gone".
@@ -22,7 +22,7 @@ pub struct OverSession {
     version: i64,
 }
 
-impl OverSession {
+impl DeadSession {
     /// The proof for a session as it was read before the look at its processes.
     #[must_use]
     pub fn new(session: &Session, why: String) -> Self {
