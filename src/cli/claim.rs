@@ -15,11 +15,9 @@ use crate::{
 
 /// Claim a task: by id, or the next ready one that fits
 ///
-/// Without an id a session claims the task that it was started for. Else it continues a task that a dead session of its lane
-/// has claimed, else it claims the next ready task of its role: those of its lane first, then those without a lane. Such a
-/// task is in the session's lane from then on.
-///
-/// The answer names the claim's epoch. Pass it as --epoch to be refused once the task has changed hands.
+/// Without an id a session claims its own task, else continues one of a dead session of its lane, else claims the next ready
+/// one of its role: of its lane, then without a lane. The answer names the claim's epoch. Pass it as --epoch to be refused
+/// once the task has changed hands.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Task id; default: the session's, else the next ready task
@@ -37,10 +35,10 @@ pub struct Args {
     /// Match tasks of every role
     #[arg(long)]
     any_role: bool,
-    /// Match tasks of the claimant's lane only, none without a lane
+    /// Match tasks of your lane only, none without a lane
     #[arg(long, conflicts_with_all = ["id", "any_lane"])]
     own_lane: bool,
-    /// Match tasks of every lane, also with own_lane_only = true
+    /// Match tasks of every lane
     #[arg(long)]
     any_lane: bool,
     /// Let others take over after DURATION without a heartbeat

@@ -21,13 +21,13 @@ pub struct Args {
     /// Task ids
     #[arg(value_parser = values::task, value_name = "ID", conflicts_with_all = ["lane", "all", "dead"])]
     ids: Vec<TaskId>,
-    /// Release your claims of this lane; all claims of it with --force
+    /// Release your claims in this lane; with --force all claims
     #[arg(long, value_parser = values::lane)]
     lane: Option<LaneName>,
-    /// Release all your claims; those of all claimants with --force
+    /// Release all your claims; with --force all claims
     #[arg(long, conflicts_with_all = ["lane", "dead"])]
     all: bool,
-    /// Release the claims of dead sessions, or with --lane those of one lane
+    /// Release the claims of dead sessions
     #[arg(long, conflicts_with = "force")]
     dead: bool,
     #[command(flatten)]

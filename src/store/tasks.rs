@@ -546,7 +546,9 @@ mod tests {
     /// What is asked all day is one range of a partial index, in its order: nothing is sorted, nothing is passed over.
     #[test]
     fn the_daily_questions_are_answered_from_their_indexes() {
-        for (query, index) in [(READY, "tasks_ready"), (READY_IN_LANE, "tasks_ready"), (OPEN, "tasks_open"), (HELD, "tasks_held")] {
+        for (query, index) in
+            [(READY, "tasks_ready"), (READY_IN_LANE, "tasks_ready"), (OPEN, "tasks_open"), (HELD, "tasks_held")]
+        {
             let plan = plan(query);
             assert!(plan.lines().any(|line| line == format!("SCAN t USING INDEX {index}")), "{plan}");
             assert!(!plan.contains("TEMP B-TREE"), "{plan}");

@@ -14,7 +14,7 @@ use crate::{
     store::{jobs, sessions},
 };
 
-/// Refuses a person's command inside a session, and where this cannot be told.
+/// Refuses a person's command inside a session, and where this is unknown.
 ///
 /// # Errors
 /// `inside_session`; as the store fails.
@@ -47,9 +47,7 @@ pub fn is_inside(app: &App) -> Result<bool> {
         let supervisors = jobs
             .iter()
             .filter(|job| job.session.is_some() && host.owns(&job.host, job.host_id.as_deref()))
-            .filter_map(|job| {
-                ProcessKey::from_record(job.supervisor_pid, job.supervisor_started, Some(&job.boot_id))
-            });
+            .filter_map(|job| ProcessKey::from_record(job.supervisor_pid, job.supervisor_started, Some(&job.boot_id)));
         Ok(roots.chain(supervisors).any(|key| ancestors.contains(&key)))
     })
 }

@@ -4,6 +4,7 @@
 pub(crate) mod answer;
 pub(crate) mod app;
 pub(crate) mod approval_state;
+pub mod dead_session;
 pub mod errors;
 pub mod fingerprint;
 pub(crate) mod finish_session;
@@ -13,7 +14,6 @@ pub(crate) mod inside;
 pub mod keepalive;
 pub mod lookup;
 pub(crate) mod message_state;
-pub mod dead_session;
 pub(crate) mod path_limits;
 pub(crate) mod task_worktree;
 pub mod trust;

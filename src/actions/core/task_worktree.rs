@@ -60,7 +60,8 @@ fn is_inside(dir: &Path, worktree: &Path) -> bool {
 /// that of the project's root. `None` without git.
 pub(crate) fn of_caller(app: &App) -> Option<String> {
     let root = worktree_top(&app.project.root);
-    let here = worktree_top(&app.env.cwd).filter(|here| root.as_ref().is_none_or(|root| is_same_repository(here, root)));
+    let here =
+        worktree_top(&app.env.cwd).filter(|here| root.as_ref().is_none_or(|root| is_same_repository(here, root)));
     here.or(root)?.to_str().map(str::to_owned)
 }
 

@@ -82,7 +82,8 @@ pub(super) fn recover_all(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
 /// # Errors
 /// Store errors.
 pub fn recover_one(app: &App, job: &Job) -> Result<Option<Recovered>> {
-    let recovered = if host::identity().owns(&job.host, job.host_id.as_deref()) { recover_job(app, job, None)? } else { None };
+    let recovered =
+        if host::identity().owns(&job.host, job.host_id.as_deref()) { recover_job(app, job, None)? } else { None };
     if recovered.is_some() {
         scheduler::schedule(app)?;
     }

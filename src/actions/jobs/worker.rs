@@ -172,9 +172,7 @@ impl WorkerState {
 fn has_work(app: &App) -> Result<bool> {
     let host = host::identity();
     app.read(|tx| {
-        let is_starting = |job: &Job| {
-            host.owns(&job.host, job.host_id.as_deref()) && job.status == JobStatus::Starting
-        };
+        let is_starting = |job: &Job| host.owns(&job.host, job.host_id.as_deref()) && job.status == JobStatus::Starting;
         Ok(jobs::first_queued(tx, &host)?.is_some() || jobs::active(tx)?.iter().any(is_starting))
     })
 }

@@ -198,8 +198,8 @@ fn location(session: &Session, view: &mut ExplainView) {
         let pane = session.pane.as_ref().map(|pane| format!(", pane {pane}")).unwrap_or_default();
         view.fact("place", format!("backend {backend}{socket}{pane}"), "session", None);
     }
-    let is_gone =
-        host::identity().owns(&session.host, session.host_id.as_deref()) && matches!(facts::process_state(session), ProcessObservation::Gone(_));
+    let is_gone = host::identity().owns(&session.host, session.host_id.as_deref())
+        && matches!(facts::process_state(session), ProcessObservation::Gone(_));
     for (verb, command) in suggestions::commands(session) {
         if verb != "attach" || !is_gone {
             view.fact("next", format!("{verb}: {command}"), "session", None);

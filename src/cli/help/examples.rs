@@ -51,16 +51,8 @@ const EXAMPLES: &[Examples] = &[
     ("lane close", &["fairway lane close api"]),
     ("lane rm", &["fairway lane rm api"]),
     ("ready", &["fairway ready", "fairway ready --why"]),
-    ("claim", &["fairway claim", "fairway claim T-4 --lease 30m", "fairway claim --own-lane"]),
-    (
-        "release",
-        &[
-            "fairway release T-4",
-            "fairway release T-4 T-8 --reason 'end of the day'",
-            "fairway release --dead",
-            "fairway release --lane api --force --reason 'the lane is given up'",
-        ],
-    ),
+    ("claim", &["fairway claim", "fairway claim T-4 --lease 30m"]),
+    ("release", &["fairway release T-4 T-8 --reason 'end of the day'", "fairway release --dead"]),
     ("done", &["fairway done T-4"]),
     ("checkpoint", &["fairway checkpoint record T-4 --state active --summary 'parser done'"]),
     ("checkpoint record", &["fairway checkpoint record T-4 --state active --summary 'parser done' --due 2h"]),

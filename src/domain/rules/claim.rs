@@ -187,13 +187,15 @@ pub fn path_conflict(task: &Task, own: &[&str], facts: &ClaimFacts<'_>) -> Optio
     if facts.path_policy == PathPolicy::Off {
         return None;
     }
-    facts.held_paths.iter().filter(|held| !own.contains(&held.claimant.as_str()) && held.task != task.id).find_map(|held| {
-        globs::first_overlap(&task.fields.paths, &held.paths).map(|(path, other_path)| Refusal::PathConflict {
-            task: task.id.clone(),
-            path: path.to_owned(),
-            other: held.task.clone(),
-            other_path: other_path.to_owned(),
-            by: held.claimant.clone(),
-        })
-    })
+    facts.held_paths.iter().filter(|held| !own.contains(&held.claimant.as_str()) && held.task != task.id).find_map(
+        |held| {
+            globs::first_overlap(&task.fields.paths, &held.paths).map(|(path, other_path)| Refusal::PathConflict {
+                task: task.id.clone(),
+                path: path.to_owned(),
+                other: held.task.clone(),
+                other_path: other_path.to_owned(),
+                by: held.claimant.clone(),
+            })
+        },
+    )
 }

@@ -155,7 +155,10 @@ mod tests {
         let closed = Task { state: TaskState::Done(NOW), ..held_by("a") };
         assert_eq!(claim_takeover(&handoff("a", 2), &closed, 2, &actor("b"), None).unwrap_err().code(), "wrong_state");
         let free = Task { state: TaskState::Todo, ..held_by("a") };
-        assert_eq!(claim_takeover(&handoff("a", 2), &free, 2, &actor("b"), None), Ok(Takeover::HandedOver { from: None }));
+        assert_eq!(
+            claim_takeover(&handoff("a", 2), &free, 2, &actor("b"), None),
+            Ok(Takeover::HandedOver { from: None })
+        );
         // The claim of epoch 1 was continued: its handoff still moves the task.
         assert!(claim_takeover(&handoff("a", 1), &task, 1, &actor("b"), None).is_ok());
         let stale = claim_takeover(&handoff("a", 1), &free, 1, &actor("b"), None);

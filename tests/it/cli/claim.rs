@@ -176,7 +176,12 @@ fn session_flag_implies_role_lane_and_task() {
     world.run(upsert).exits(0);
     // The caller's own environment is not that of the session.
     let mut command = world.fairway(["claim", "--session", "d1", "--json"]);
-    command.envs([("FAIRWAY_SESSION_ID", "x"), ("FAIRWAY_ROLE", "lead"), ("FAIRWAY_LANE", "b"), ("FAIRWAY_TASK_ID", "T-9")]);
+    command.envs([
+        ("FAIRWAY_SESSION_ID", "x"),
+        ("FAIRWAY_ROLE", "lead"),
+        ("FAIRWAY_LANE", "b"),
+        ("FAIRWAY_TASK_ID", "T-9"),
+    ]);
     let claimed = crate::common::test_project::CommandOutput::from(command.output().unwrap()).exits(0).json();
     assert_eq!((&claimed["task"]["id"], &claimed["task"]["claim"]["role"]), (&"T-2".into(), &"backend".into()));
     assert_eq!(world.json(["claim", "--any", "--session", "d1"])["task"]["id"], "T-1");

@@ -5,7 +5,7 @@ use std::{path::PathBuf, rc::Rc, time::Duration};
 use fairway::{
     actions::{
         Answer, App,
-        core::{errors, dead_session::DeadSession},
+        core::{dead_session::DeadSession, errors},
         project::reconcile,
         queue::{
             evidence, handoff, lane, review,
@@ -14,8 +14,8 @@ use fairway::{
         sessions::report::{end, heartbeat, upsert},
     },
     domain::{
-        Actor, LaneName, Role, SessionId, TaskId, evidence::EvidenceResult, id::Label, review::Verdict, session::SessionStatus,
-        task::TaskFields,
+        Actor, LaneName, Role, SessionId, TaskId, evidence::EvidenceResult, id::Label, review::Verdict,
+        session::SessionStatus, task::TaskFields,
     },
     env::{Clock, Env, Timestamp},
     os,
@@ -25,7 +25,8 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::operation::{
-    ATTACHED, BEGINNING, COMMIT, IN_LANE, LANE, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who, Word,
+    ATTACHED, BEGINNING, COMMIT, IN_LANE, LANE, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who,
+    Word,
 };
 use crate::common::{TestProject, app, invariants, scratch};
 
@@ -214,9 +215,11 @@ impl InProcess {
                 claim::claim(app, &claim::ClaimRequest { id: Some(task(*number)), steal, ..wish(lease) }, &self.dead())?
             }
             Op::ClaimNext { lease, .. } => claim::claim(app, &wish(lease), &self.dead())?,
-            Op::Renew { task: number, .. } => {
-                claim::claim(app, &claim::ClaimRequest { id: Some(task(*number)), ..claim::ClaimRequest::default() }, &self.dead())?
-            }
+            Op::Renew { task: number, .. } => claim::claim(
+                app,
+                &claim::ClaimRequest { id: Some(task(*number)), ..claim::ClaimRequest::default() },
+                &self.dead(),
+            )?,
             Op::Move { verb, task: number, force, .. } => {
                 let id = task(*number);
                 let force = force.then(|| ForceReason { reason: "it must be".into() });

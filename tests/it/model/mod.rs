@@ -182,7 +182,8 @@ fn wrong_models_are_caught() {
         traces.push(trace(&mut driver, &ops));
     }
     assert!(Mutant::ALL.len() >= 10);
-    let caught = |mutant| traces.iter().filter(|(start, steps)| check(start, steps, mutant, InProcess::PROVES).is_err()).count();
+    let caught =
+        |mutant| traces.iter().filter(|(start, steps)| check(start, steps, mutant, InProcess::PROVES).is_err()).count();
     assert_eq!(caught(None), 0);
     let times: Vec<_> = Mutant::ALL.iter().map(|mutant| (mutant, caught(Some(*mutant)))).collect();
     println!("caught in so many of {WRONG} sequences: {times:?}");

@@ -221,6 +221,7 @@ pub fn sequence() -> impl Strategy<Value = Vec<Op>> {
                     says(who, task, word),
                     says(who, task, offer),
                     acts(who, verb, task),
+                    Op::Clock(30),
                     Op::End { session: first, own: true },
                     again,
                     Op::Answer { who: Who::Session(3), back: 0, reply: Reply::Take },

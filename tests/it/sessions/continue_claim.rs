@@ -7,9 +7,10 @@ use std::{
 };
 
 use fairway::os::{
-    process::{self, ProcessKey},
+    process::{ProcessKey, ProcessStatus},
     process_tree,
 };
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::{Sessions, eventually, marked, text};
@@ -33,12 +34,21 @@ fn launch(world: &Sessions, name: &str, lane: &str) -> String {
     text(&session["session"]["run_id"])
 }
 
-/// Kills everything of a session run at once, and waits until its supervisor has recorded that or is gone too.
+/// The session's root process: the supervisor of its program.
+fn supervisor(world: &Sessions, run: &str) -> ProcessKey {
+    let row =
+        world.rows(&format!("SELECT pid, pid_started, boot_id FROM agent_sessions WHERE run_id = '{run}'")).remove(0);
+    let number = |name: &str| row[name].parse().ok();
+    ProcessKey::from_record(number("pid"), number("pid_started"), Some(&row["boot_id"])).unwrap()
+}
+
+/// Kills the program of a session and everything that it started, and waits for the end of its supervisor.
 fn kill(world: &Sessions, run: &str) {
+    let supervisor = supervisor(world, run);
     let _ = process_tree::terminate(Duration::ZERO, || marked(run));
     eventually("nothing of the session is left", || {
-        let ended = format!("SELECT 1 FROM agent_sessions WHERE run_id = '{run}' AND ended_at IS NOT NULL");
-        (marked(run).unwrap().is_empty() && !world.rows(&ended).is_empty()).then_some(())
+        let is_gone = matches!(supervisor.status(), ProcessStatus::Gone(_));
+        (is_gone && marked(run).unwrap().is_empty()).then_some(())
     });
 }
 
@@ -89,7 +99,8 @@ fn killed_agent_is_continued_by_the_next_session_of_its_lane() {
     assert_eq!(ended_as(&world), ["continued", ""]);
     assert_eq!(world.session("s1")["status"], "failed");
     let events = world.run(["events", "--json"]).exits(0).stdout;
-    let event: Value = serde_json::from_str(events.lines().rfind(|line| line.contains("task.claimed")).unwrap()).unwrap();
+    let event: Value =
+        serde_json::from_str(events.lines().rfind(|line| line.contains("task.claimed")).unwrap()).unwrap();
     assert_eq!((&event["data"]["takeover"], &event["data"]["from"]), (&"continued".into(), &"s1".into()));
 
     // The dead one's late writes are refused.
@@ -111,12 +122,10 @@ fn session_whose_supervisor_died_too_ends_as_failed_with_the_claim() {
     let run = launch(&world, "s1", "a");
     claim(&world, "s1", &["T-1"]).exits(0);
     launch(&world, "s2", "a");
-    let root: i32 = world.session("s1")["pid"].parse().unwrap();
-    let supervisor = process::stat(root).unwrap().unwrap().parent;
-    for pid in [supervisor, root] {
-        ProcessKey::of(pid).unwrap().signal(nix::sys::signal::Signal::SIGKILL).unwrap();
-    }
-    eventually("nothing of the session is left", || marked(&run).unwrap().is_empty().then_some(()));
+    supervisor(&world, &run).signal(Signal::SIGKILL).unwrap();
+    // Its program is left.
+    claim(&world, "s2", &["T-1"]).refuses(4, "already_claimed");
+    kill(&world, &run);
     assert_eq!(world.session("s1")["status"], "running");
     // A refused claim leaves the session alone.
     world.run(["lane", "pause", "a"]).exits(0);
@@ -132,7 +141,18 @@ fn session_whose_supervisor_died_too_ends_as_failed_with_the_claim() {
 fn claim_stays_while_anything_of_the_dead_session_run_is_alive() {
     let world = world();
     // A process that leaves its session and outlives the root.
-    let left = world.launch(&["--role", "r", "--lane", "a", "--name", "s1", "--", "sh", "-c", "setsid sleep 1000 & exec sleep 1000"]);
+    let left = world.launch(&[
+        "--role",
+        "r",
+        "--lane",
+        "a",
+        "--name",
+        "s1",
+        "--",
+        "sh",
+        "-c",
+        "setsid sleep 1000 & exec sleep 1000",
+    ]);
     let run = text(&left["session"]["run_id"]);
     claim(&world, "s1", &["T-1"]).exits(0);
     eventually("the second process", || (marked(&run).unwrap().len() >= 2).then_some(()));
@@ -141,15 +161,11 @@ fn claim_stays_while_anything_of_the_dead_session_run_is_alive() {
     launch(&world, "s2", "a");
     claim(&world, "s2", &["T-1"]).refuses(4, "already_claimed");
     claim(&world, "s2", &[]).refuses(6, "nothing_ready");
-    let root: i64 = world.session("s1")["pid"].parse().unwrap();
-    let all = marked(&run).unwrap();
-    for key in all.iter().filter(|key| i64::from(key.pid) == root) {
-        key.signal(nix::sys::signal::Signal::SIGKILL).unwrap();
-    }
-    eventually("the root is gone", || marked(&run).unwrap().iter().all(|key| i64::from(key.pid) != root).then_some(()));
-    if !marked(&run).unwrap().is_empty() {
-        claim(&world, "s2", &["T-1"]).refuses(4, "already_claimed");
-    }
+    supervisor(&world, &run).signal(Signal::SIGKILL).unwrap();
+    let first = marked(&run).unwrap().remove(0);
+    first.signal(Signal::SIGKILL).unwrap();
+    eventually("one process is left", || (marked(&run).unwrap().len() == 1).then_some(()));
+    claim(&world, "s2", &["T-1"]).refuses(4, "already_claimed");
     kill(&world, &run);
     assert_eq!(claim(&world, "s2", &["T-1"]).exits(0).json()["takeover"], "continued");
 }
@@ -169,7 +185,8 @@ fn claim_of_a_session_that_cannot_be_judged_stays() {
     // Another host's session, of the same name: a container, or a machine of that name.
     dead_holder(&world, "s3", "a");
     let conn = rusqlite::Connection::open(world.store()).unwrap();
-    let own: String = conn.query_row("SELECT host_id FROM agent_sessions WHERE id = 's3'", [], |row| row.get(0)).unwrap();
+    let own: String =
+        conn.query_row("SELECT host_id FROM agent_sessions WHERE id = 's3'", [], |row| row.get(0)).unwrap();
     conn.execute("UPDATE agent_sessions SET host_id = 'another/1' WHERE id = 's3'", []).unwrap();
     claim(&world, "s2", &["T-1"]).refuses(4, "already_claimed");
     // The same host under its old name.

@@ -4,7 +4,11 @@ use anyhow::Result;
 
 use super::state::{load_for, record_answer};
 use crate::{
-    actions::{Answer, App, core::lookup, queue::task::{claim, claim_place}},
+    actions::{
+        Answer, App,
+        core::lookup,
+        queue::task::{claim, claim_place},
+    },
     domain::{
         Actor, LaneName, Refusal, Role,
         claim::Claim,

@@ -9,7 +9,7 @@ use super::claim_place::{self, PlannedPlace};
 use crate::{
     actions::{
         Answer, App,
-        core::{inside, lookup, dead_session::DeadSession},
+        core::{dead_session::DeadSession, inside, lookup},
     },
     domain::{
         Actor, Event, EventKind, LaneName, Refusal, Role, TaskId,
@@ -140,7 +140,8 @@ impl<'a> Claimant<'a> {
         if self.request.id.is_some() || self.request.any {
             return Ok(self.request.id.clone());
         }
-        let own = session.and_then(|session| session.task.as_ref()).map(|id| tasks::find(tx, id)).transpose()?.flatten();
+        let own =
+            session.and_then(|session| session.task.as_ref()).map(|id| tasks::find(tx, id)).transpose()?.flatten();
         Ok(own.filter(|task| !task.state.status().is_closed()).map(|task| task.id))
     }
 
@@ -310,13 +311,7 @@ struct Granted {
     place: PlannedPlace,
 }
 
-fn decide(
-    app: &App,
-    tx: &ReadTx<'_>,
-    claimant: &Claimant<'_>,
-    task: &Task,
-    held: &HeldPathsCache,
-) -> Result<Granted> {
+fn decide(app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task, held: &HeldPathsCache) -> Result<Granted> {
     let facts = claimant.facts(&app.actor);
     // The cheap rule first: it skips tasks of other roles without a query.
     if claimant.request.id.is_none() && task.state.claim().is_none() {
@@ -358,13 +353,7 @@ pub fn blocking_rule(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<R
     }
 }
 
-fn grant(
-    app: &App,
-    tx: &WriteTx<'_>,
-    claimant: &Claimant<'_>,
-    task: &Task,
-    granted: &Granted,
-) -> Result<Answer> {
+fn grant(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, task: &Task, granted: &Granted) -> Result<Answer> {
     let actor = Actor { role: claimant.role.clone(), ..app.actor.clone() };
     let claim = task.new_claim(&actor, tx.now(), claimant.request.lease.or(app.settings.lease));
     let takeover = &granted.rule.takeover;

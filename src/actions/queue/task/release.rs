@@ -7,7 +7,7 @@ use super::transition::{self, Transition};
 use crate::{
     actions::{
         Answer, App,
-        core::{force_reason::ForceReason, lookup, dead_session::DeadSession},
+        core::{dead_session::DeadSession, force_reason::ForceReason, lookup},
     },
     domain::{
         Event, EventKind, LaneName, TaskId,
@@ -21,13 +21,7 @@ use crate::{
 };
 
 fn verb<'a>(reason: Option<&'a str>, force: Option<&'a ForceReason>) -> Transition<'a> {
-    Transition {
-        kind: EventKind::TaskReleased,
-        intent: TaskWrite::Transition,
-        past_tense: "released",
-        reason,
-        force,
-    }
+    Transition { kind: EventKind::TaskReleased, intent: TaskWrite::Transition, past_tense: "released", reason, force }
 }
 
 /// in_progress, blocked, review → todo, by the claimant. Takes the task out of a lane that the claim had put it into.
@@ -42,12 +36,7 @@ pub fn release(app: &App, id: &TaskId, reason: Option<&str>, force: Option<&Forc
 ///
 /// # Errors
 /// As [`release`], for the first task that cannot be released.
-pub fn release_several(
-    app: &App,
-    ids: &[TaskId],
-    reason: Option<&str>,
-    force: Option<&ForceReason>,
-) -> Result<Answer> {
+pub fn release_several(app: &App, ids: &[TaskId], reason: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = verb(reason, force);
     transition::check_reasons(&verb)?;
     app.mutate(|tx| release_each(app, tx, ids, &verb))
@@ -67,9 +56,8 @@ pub fn release_held(
     transition::check_reasons(&verb)?;
     app.mutate(|tx| {
         let held = claimed_in(tx, lane)?;
-        let is_meant = |task: &&Task| {
-            force.is_some() || task.state.claim().is_some_and(|claim| claim.claimant == app.actor.name)
-        };
+        let is_meant =
+            |task: &&Task| force.is_some() || task.state.claim().is_some_and(|claim| claim.claimant == app.actor.name);
         let ids: Vec<TaskId> = held.iter().filter(is_meant).map(|task| task.id.clone()).collect();
         release_each(app, tx, &ids, &verb)
     })
@@ -80,12 +68,7 @@ pub fn release_held(
 ///
 /// # Errors
 /// `not_found` for an unknown lane.
-pub fn release_dead(
-    app: &App,
-    dead: &[DeadSession],
-    lane: Option<&LaneName>,
-    reason: Option<&str>,
-) -> Result<Answer> {
+pub fn release_dead(app: &App, dead: &[DeadSession], lane: Option<&LaneName>, reason: Option<&str>) -> Result<Answer> {
     transition::check_reasons(&verb(reason, None))?;
     app.mutate(|tx| {
         let mut released = Released::default();

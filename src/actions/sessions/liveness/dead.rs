@@ -6,7 +6,7 @@ use super::{backend_probe::BackendProber, facts};
 use crate::{
     actions::{
         App,
-        core::{lookup, dead_session::DeadSession},
+        core::{dead_session::DeadSession, lookup},
     },
     domain::{
         LaneName, TaskId,

@@ -30,11 +30,6 @@ impl LocalHost {
     }
 
     fn of(host: HostIdentity, process: Option<ProcessKey>) -> Self {
-        Self {
-            host,
-            boot_id: Some(host::boot_id()).filter(|id| !id.is_empty()),
-            process,
-            server: None,
-        }
+        Self { host, boot_id: Some(host::boot_id()).filter(|id| !id.is_empty()), process, server: None }
     }
 }
