@@ -38,7 +38,7 @@ fn through_fairway(name: &str) -> Claim {
     let actor = Actor { name: name.into(), session: None, run_id: None, role: None, lane: None, epoch: None };
     let app = App::new(Rc::new(env), project, layers, settings, actor, None);
     app.store_for_writing().unwrap();
-    Box::new(move || match claim::claim(&app, &ClaimRequest::default()) {
+    Box::new(move || match claim::claim(&app, &ClaimRequest::default(), &[]) {
         Ok(_) => true,
         Err(error) => {
             let failure = errors::classify(&error);

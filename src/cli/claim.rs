@@ -6,20 +6,24 @@ use anyhow::Result;
 
 use super::{context::Context, exit::Exit, values};
 use crate::{
-    actions::queue::task::claim::{self, ClaimRequest},
+    actions::{
+        queue::task::claim::{ClaimRequest, LaneScope},
+        sessions,
+    },
     domain::{LaneName, Refusal, Role, TaskId},
 };
 
 /// Claim a task: by id, or the next ready one that fits
 ///
-/// Without an id a session claims the task that it was started for, else the next ready task of its role and lane. The
-/// answer names the claim's epoch. Pass it as --epoch to be refused once the task has changed hands.
+/// Without an id a session claims its own task, else continues one of a dead session of its lane, else claims the next ready
+/// one of its role: of its lane, then without a lane. The answer names the claim's epoch. Pass it as --epoch to be refused
+/// once the task has changed hands.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Task id; default: the session's, else the next ready task
     #[arg(value_parser = values::task)]
     id: Option<TaskId>,
-    /// Claim the next ready task even if FAIRWAY_TASK_ID is set
+    /// Leave the task aside that the session was started for
     #[arg(long, conflicts_with = "id")]
     any: bool,
     /// Match tasks of this role
@@ -31,6 +35,12 @@ pub struct Args {
     /// Match tasks of every role
     #[arg(long)]
     any_role: bool,
+    /// Match tasks of your lane only, none without a lane
+    #[arg(long, conflicts_with_all = ["id", "any_lane"])]
+    own_lane: bool,
+    /// Match tasks of every lane
+    #[arg(long)]
+    any_lane: bool,
     /// Let others take over after DURATION without a heartbeat
     #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     lease: Option<Duration>,
@@ -44,22 +54,31 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        // The environment describes its own session, not one that --session names.
+        let is_described = ctx.is_own_session();
         let id = match self.id {
-            None if !self.any => ctx.task()?,
+            None if !self.any && is_described => ctx.task()?,
             id => id,
         };
         if self.steal && id.is_none() {
             return Err(Refusal::Usage { why: "--steal needs the task's id".into() }.into());
         }
         let app = ctx.app()?;
+        let lane_scope = match (self.own_lane, self.any_lane) {
+            (true, _) => LaneScope::Own,
+            (_, true) => LaneScope::Any,
+            _ => LaneScope::Configured,
+        };
         let wish = ClaimRequest {
             id,
-            role: self.role.or_else(|| app.actor.role.clone()),
-            lane: self.lane.or_else(|| app.actor.lane.clone()),
+            any: self.any,
+            role: self.role.or_else(|| app.actor.role.clone().filter(|_| is_described || ctx.globals.role.is_some())),
+            lane: self.lane.or_else(|| app.actor.lane.clone().filter(|_| is_described)),
             any_role: self.any_role,
+            lane_scope,
             lease: self.lease,
             steal: self.reason,
         };
-        ctx.answer(&claim::claim(&app, &wish)?)
+        ctx.answer(&sessions::claim::claim(&app, &wish)?)
     }
 }

@@ -159,8 +159,8 @@ fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
 
 fn takes_task(noun: &str, verb: &str, id: &str) -> bool {
     match noun {
-        "task" => verb != "add" && matches!(id, "id" | "depends_on"),
-        "claim" | "release" | "done" | "merge-ready" => id == "id",
+        "task" => verb != "add" && matches!(id, "id" | "ids" | "depends_on"),
+        "claim" | "release" | "done" | "merge-ready" => matches!(id, "id" | "ids"),
         "explain" => verb == "task",
         "checkpoint" | "evidence" | "review" | "handoff" => id == "task",
         _ => false,

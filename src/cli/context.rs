@@ -96,6 +96,13 @@ impl Context {
         Ok(Actor { name, session, run_id, role, lane, epoch: self.globals.epoch })
     }
 
+    /// Whether the environment's role, lane and task are those of the actor: not when `--session` names another session.
+    #[must_use]
+    pub fn is_own_session(&self) -> bool {
+        let own = self.env.var(vars::FAIRWAY_SESSION_ID);
+        self.globals.session.as_ref().is_none_or(|session| own == Some(session.as_str()))
+    }
+
     /// The task that the surroundings name.
     ///
     /// # Errors

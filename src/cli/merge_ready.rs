@@ -9,7 +9,8 @@ use crate::{actions::queue::gates, domain::TaskId, wire::FailureKind};
 
 /// Check a task's merge gates; exit 5 if one fails
 ///
-/// Unmet gates are listed as blockers, each with the command that clears it.
+/// The work is judged in the worktree of the task's lane, else of the claiming session, else where it was claimed. The
+/// answer names it. Unmet gates are listed as blockers, each with the command that clears it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Task id
@@ -27,10 +28,11 @@ impl Args {
             &report,
             || vec![report.task_id.clone()],
             || {
-                if report.ready {
-                    return format!("{} is ready to be merged\n", report.task_id);
+                let verdict = if report.ready { "is ready to be merged" } else { "is not ready to be merged:" };
+                let mut text = format!("{} {verdict}\n", report.task_id);
+                if let Some(judged) = &report.judged {
+                    let _ = writeln!(text, "  judged: {}", crate::render::escape_line(&judged.summary()));
                 }
-                let mut text = format!("{} is not ready to be merged:\n", report.task_id);
                 for blocker in &report.blockers {
                     let message = crate::render::escape_line(&blocker.message);
                     let _ = write!(

@@ -4,16 +4,32 @@ use anyhow::Result;
 
 use super::{context::Context, exit::Exit, values};
 use crate::{
-    actions::queue::task::{ForceReason, release},
-    domain::{Refusal, TaskId},
+    actions::{
+        queue::task::{ForceReason, release},
+        sessions,
+    },
+    domain::{LaneName, Refusal, TaskId},
 };
 
-/// Release a claim: the task goes back to the queue
+/// Release claims: their tasks go back to the queue
+///
+/// Several tasks are released together: all, or none if one of them cannot be released. --dead releases the claims of
+/// sessions of which nothing is alive on this host. It is a person's command. Claims of tasks in review stay.
 #[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("which").args(["ids", "lane", "all", "dead"]).required(true).multiple(true))]
 pub struct Args {
-    /// Task id
-    #[arg(value_parser = values::task)]
-    id: TaskId,
+    /// Task ids
+    #[arg(value_parser = values::task, value_name = "ID", conflicts_with_all = ["lane", "all", "dead"])]
+    ids: Vec<TaskId>,
+    /// Release your claims in this lane; with --force all claims
+    #[arg(long, value_parser = values::lane)]
+    lane: Option<LaneName>,
+    /// Release all your claims; with --force all claims
+    #[arg(long, conflicts_with_all = ["lane", "dead"])]
+    all: bool,
+    /// Release the claims of dead sessions
+    #[arg(long, conflicts_with = "force")]
+    dead: bool,
     #[command(flatten)]
     force: ForceArgs,
 }
@@ -48,6 +64,13 @@ impl ForceArgs {
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
-        ctx.answer(&release::release(&app, &self.id, self.force.reason.as_deref(), self.force.force().as_ref())?)
+        let (reason, force) = (self.force.reason.as_deref(), self.force.force());
+        let answer = match self.ids.as_slice() {
+            _ if self.dead => sessions::release::release_dead(&app, self.lane.as_ref(), reason)?,
+            [] => release::release_held(&app, self.lane.as_ref(), reason, force.as_ref())?,
+            [id] => release::release(&app, id, reason, force.as_ref())?,
+            ids => release::release_several(&app, ids, reason, force.as_ref())?,
+        };
+        ctx.answer(&answer)
     }
 }

@@ -45,6 +45,12 @@ pub const KEYS: &[Key] = &[
         "a claim whose paths overlap those of another claimant: refuse, warn or off",
     ),
     key(
+        "claims.own_lane_only",
+        "false",
+        None,
+        "claim without an id claims tasks of the session's lane only, and none without a lane",
+    ),
+    key(
         "sessions.default_backend",
         "\"shell\"",
         Some(vars::FAIRWAY_SESSIONS_DEFAULT_BACKEND),

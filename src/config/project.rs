@@ -116,6 +116,20 @@ fn main_counterpart(dir: &Path) -> Option<PathBuf> {
     Some(normalize(&main_worktree_of(top)?.join(inside)))
 }
 
+/// The top of the git worktree around a directory: its nearest ancestor with a `.git` entry.
+#[must_use]
+pub fn worktree_top(dir: &Path) -> Option<PathBuf> {
+    let top = dir.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok())?;
+    top.canonicalize().ok()
+}
+
+/// Whether two worktrees belong to one repository.
+#[must_use]
+pub fn is_same_repository(one: &Path, other: &Path) -> bool {
+    let main = |top: &Path| main_worktree_of(top).unwrap_or_else(|| top.to_path_buf()).canonicalize().ok();
+    main(one).is_some() && main(one) == main(other)
+}
+
 /// The main worktree's top (of a bare repository, the directory that holds it), when `top` is a linked worktree's. A
 /// submodule's `.git` is a file too, but leads to a directory without `commondir`.
 fn main_worktree_of(top: &Path) -> Option<PathBuf> {

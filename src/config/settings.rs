@@ -40,6 +40,8 @@ pub struct Settings {
     pub lease: Option<Duration>,
     /// What to make of overlapping paths.
     pub path_policy: PathPolicy,
+    /// Whether `claim` without an id claims tasks of the own lane only, and none without a lane.
+    pub own_lane_only: bool,
     /// The backend of a launch that names none.
     pub default_backend: String,
     /// Silence after which a session is stale.
@@ -104,6 +106,7 @@ struct RawTasks {
 struct RawClaims {
     lease: Option<String>,
     path_conflicts: Option<String>,
+    own_lane_only: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -182,6 +185,7 @@ impl Settings {
             prefix,
             lease,
             path_policy,
+            own_lane_only: raw.claims.own_lane_only,
             default_backend,
             stale_after: silence("sessions.stale_after", raw.sessions.stale_after.as_deref().unwrap_or("30m"))?,
             launch_timeout: span("sessions.launch_timeout", raw.sessions.launch_timeout.as_deref().unwrap_or("60s"))?,

@@ -13,11 +13,26 @@ pub struct Blocker {
     pub fix: String,
 }
 
+/// The work that was judged.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JudgedWork {
+    /// The worktree's directory.
+    pub worktree: String,
+    /// Its branch; `None` on a commit without a branch, and without git.
+    pub branch: Option<String>,
+    /// The branch that the work must be based on.
+    pub base: String,
+    /// The commit; `None` when it is unknown.
+    pub commit: Option<String>,
+}
+
 /// The result of evaluating gates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateReport {
     /// The task.
     pub task: TaskId,
+    /// The work that was judged; `None` when no worktree is known.
+    pub judged: Option<JudgedWork>,
     /// The blockers; empty when the task is ready.
     pub blockers: Vec<Blocker>,
 }

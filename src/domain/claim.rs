@@ -42,6 +42,7 @@ string_enum! {
         Expired => "expired",
         HandedOver => "handed_over",
         Restored => "restored",
+        Continued => "continued",
     }
 }
 
@@ -62,6 +63,11 @@ pub enum Takeover {
         /// Why.
         reason: String,
     },
+    /// The next session of the lane went on: the claimant's session is proven to be dead.
+    Continued {
+        /// The previous claimant.
+        from: String,
+    },
     /// Its claimant handed it over.
     HandedOver {
         /// The previous claimant, if there was one.
@@ -77,6 +83,7 @@ impl Takeover {
             Self::Fresh => None,
             Self::Expired { .. } => Some(ClaimEnd::Expired),
             Self::Stolen { .. } => Some(ClaimEnd::Stolen),
+            Self::Continued { .. } => Some(ClaimEnd::Continued),
             Self::HandedOver { .. } => Some(ClaimEnd::HandedOver),
         }
     }

@@ -106,6 +106,8 @@ pub struct Job {
     pub attempt: i64,
     /// The host and pid namespace that its numbers belong to.
     pub host: String,
+    /// The id of that host; `None` in a row of an earlier version, which matches by name.
+    pub host_id: Option<String>,
     /// The boot that its numbers belong to.
     pub boot_id: String,
     /// The process that is responsible for it: the supervisor, or the process that creates it.

@@ -125,6 +125,12 @@ pub enum Refusal {
     /// Only the creator may withdraw the record.
     #[error("{noun} {id} was created by {by}, not by you ({you})")]
     NotCreator { noun: &'static str, id: i64, by: String, you: String },
+    /// A person's command, called from inside a session.
+    #[error("{command} is a person's command and is refused inside a session")]
+    InsideSession { command: &'static str },
+    /// A gate needs git, and the task's work has no worktree that could be asked.
+    #[error("{task} has no worktree to look at: {why}")]
+    NoWorktree { task: TaskId, why: String },
     /// Gates have blockers.
     #[error("{} is not ready: {}", .0.task, .0.blockers.iter().map(|blocker| blocker.message.as_str()).collect::<Vec<_>>().join("; "))]
     GateBlocked(GateReport),
@@ -227,6 +233,8 @@ impl Refusal {
             Self::NotForYou { is_role: true, .. } => "role_mismatch",
             Self::NotForYou { is_role: false, .. } => "lane_mismatch",
             Self::NotCreator { .. } => "not_creator",
+            Self::InsideSession { .. } => "inside_session",
+            Self::NoWorktree { .. } => "no_worktree",
             Self::GateBlocked(_) => "gate_blocked",
             Self::Cycle { .. } => "cycle",
             Self::NothingReady { .. } => "nothing_ready",

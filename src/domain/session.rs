@@ -48,6 +48,8 @@ pub struct Session {
     pub activity_at: Option<Timestamp>,
     /// The host and pid namespace it runs in.
     pub host: String,
+    /// The id of that host; `None` in a row of an earlier version, which matches by name.
+    pub host_id: Option<String>,
     /// Its root process.
     pub pid: Option<i64>,
     /// That process's start time, in the kernel's ticks since boot.
@@ -108,6 +110,7 @@ impl Session {
             activity_source: None,
             activity_at: None,
             host: String::new(),
+            host_id: None,
             pid: None,
             pid_started: None,
             boot_id: None,

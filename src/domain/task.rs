@@ -165,6 +165,16 @@ impl Task {
         }
     }
 
+    /// in_progress, blocked, review → the same, under the claim of the session that continues. A claim on todo is in progress.
+    #[must_use]
+    pub fn continued(&self, claim: Claim) -> TaskState {
+        match &self.state {
+            TaskState::Blocked(_, reason) => TaskState::Blocked(without_lease(&claim), reason.clone()),
+            TaskState::Review(_) => TaskState::Review(without_lease(&claim)),
+            _ => TaskState::InProgress(claim),
+        }
+    }
+
     /// in_progress, blocked, review → todo.
     ///
     /// # Errors

@@ -44,7 +44,11 @@ impl Env {
             .or_else(os::user::home);
         let clock = Clock::from_setting(vars.get(&OsString::from(vars::FAIRWAY_TEST_TIME)));
         let ids = IdSource::from_setting(vars.get(&OsString::from(vars::FAIRWAY_TEST_SEED)));
-        Self { clock, ids, terminal: Terminal::detect(), cwd, home, vars }
+        let env = Self { clock, ids, terminal: Terminal::detect(), cwd, home, vars };
+        if let Some(dir) = env.state_dir() {
+            os::host::set_state_dir(&dir);
+        }
+        env
     }
 
     /// A variable's text. Empty counts as unset, as it does in a shell's `${X:-}`; text that is not UTF-8 is absent.

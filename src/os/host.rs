@@ -1,6 +1,45 @@
 //! The identity of this machine and of its current boot.
 
-use std::{fs, sync::LazyLock};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{LazyLock, OnceLock},
+};
+
+use super::{digest, files, random};
+
+/// Where systemd and D-Bus keep the machine's id.
+const MACHINE_ID: &str = "/etc/machine-id";
+/// The file of a machine without one, in Fairway's state directory.
+const OWN_ID: &str = "host-id";
+/// The length of an id in hexadecimal digits.
+const ID_DIGITS: usize = 32;
+
+/// Fairway's state directory, for the id of a machine that has none.
+static STATE_DIR: OnceLock<PathBuf> = OnceLock::new();
+static MACHINE: OnceLock<String> = OnceLock::new();
+static NAMESPACE: LazyLock<Option<String>> = LazyLock::new(read_namespace);
+
+/// The local host, as rows name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostIdentity {
+    /// The host's name and the pid namespace: for people, and for rows that have no id.
+    pub name: String,
+    /// The machine's id and the pid namespace: it stays when the host is renamed or booted again. `None` when the machine has
+    /// no id yet.
+    pub id: Option<String>,
+}
+
+impl HostIdentity {
+    /// Whether a row with this host belongs to the local host. A row without an id, of an earlier version, matches by name.
+    #[must_use]
+    pub fn owns(&self, host: &str, host_id: Option<&str>) -> bool {
+        match host_id {
+            Some(id) => self.id.as_deref() == Some(id),
+            None => self.name == host,
+        }
+    }
+}
 
 /// The host's name.
 #[must_use]
@@ -8,23 +47,67 @@ pub fn name() -> String {
     nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_else(|| "localhost".into())
 }
 
-/// The host name and the pid namespace: a pid has no meaning in another one.
-#[must_use]
-pub fn identity() -> String {
-    static IDENTITY: LazyLock<String> = LazyLock::new(read_identity);
-    IDENTITY.clone()
+/// Names Fairway's state directory. The first caller's directory stays.
+pub fn set_state_dir(dir: &Path) {
+    let _ = STATE_DIR.set(dir.to_owned());
 }
 
-fn read_identity() -> String {
-    let namespace = fs::read_link("/proc/self/ns/pid").ok();
-    let number = namespace
-        .as_deref()
-        .and_then(|link| link.to_str())
-        .map(|link| link.trim_start_matches("pid:[").trim_end_matches(']').to_owned());
-    match number {
-        Some(number) => format!("{}/{number}", name()),
-        None => name(),
+/// The local host. Writes nothing.
+#[must_use]
+pub fn identity() -> HostIdentity {
+    if MACHINE.get().is_none()
+        && let Some(id) = machine_id(Path::new(MACHINE_ID)).or_else(|| own_id(STATE_DIR.get()?))
+    {
+        let _ = MACHINE.set(id);
     }
+    let named = |of: &str| NAMESPACE.as_ref().map(|namespace| format!("{of}/{namespace}"));
+    // Without its pid namespace a host is not told from a container of it.
+    HostIdentity { name: named(&name()).unwrap_or_else(name), id: MACHINE.get().and_then(|id| named(id)) }
+}
+
+/// As [`identity`], for a row that is written: a machine without an id gets one, in the state directory.
+#[must_use]
+pub fn identity_to_record() -> HostIdentity {
+    let found = identity();
+    if found.id.is_some() {
+        return found;
+    }
+    // Without a place for an id the row matches by name.
+    if let Some(dir) = STATE_DIR.get() {
+        let _ = create_own_id(dir);
+    }
+    identity()
+}
+
+/// A digest of the machine's id, which is not meant to be handed out; `None` when it is missing or not set up.
+fn machine_id(file: &Path) -> Option<String> {
+    let id = fs::read_to_string(file).ok()?;
+    let id = id.trim();
+    let is_id = id.len() == ID_DIGITS && id.chars().all(|digit| digit.is_ascii_hexdigit());
+    if !is_id || id.chars().all(|digit| digit == '0') {
+        return None;
+    }
+    digest::sha256_hex(format!("fairway host {id}").as_bytes()).get(..ID_DIGITS).map(str::to_owned)
+}
+
+fn own_id(dir: &Path) -> Option<String> {
+    let id = fs::read_to_string(dir.join(OWN_ID)).ok()?;
+    Some(id.trim().to_owned()).filter(|id| id.len() == ID_DIGITS && id.chars().all(|digit| digit.is_ascii_hexdigit()))
+}
+
+fn create_own_id(dir: &Path) -> io::Result<()> {
+    files::private_dir(dir)?;
+    let draft = dir.join(format!(".{OWN_ID}.{}.tmp", std::process::id()));
+    files::write_atomic(&draft, random::hex()?.get(..ID_DIGITS).unwrap_or_default().as_bytes(), 0o600)?;
+    // Of several processes the first one's id stays.
+    let done = fs::hard_link(&draft, dir.join(OWN_ID));
+    let _ = fs::remove_file(&draft);
+    done
+}
+
+fn read_namespace() -> Option<String> {
+    let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(namespace.to_str()?.trim_start_matches("pid:[").trim_end_matches(']').to_owned())
 }
 
 /// The id of the current boot; empty when unknown.
@@ -37,4 +120,47 @@ pub fn boot_id() -> String {
 
 fn read_boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(name: &str, id: Option<&str>) -> HostIdentity {
+        HostIdentity { name: name.into(), id: id.map(str::to_owned) }
+    }
+
+    #[test]
+    fn renamed_host_owns_its_rows_and_two_of_one_name_differ() {
+        let renamed = host("new/1", Some("a/1"));
+        assert!(renamed.owns("old/1", Some("a/1")));
+        // Two containers of one name, on one machine and on two.
+        assert!(!renamed.owns("new/1", Some("a/2")));
+        assert!(!renamed.owns("new/1", Some("b/1")));
+        // A row of an earlier version.
+        assert!(renamed.owns("new/1", None));
+        assert!(!renamed.owns("old/1", None));
+        assert!(!host("new/1", None).owns("new/1", Some("a/1")));
+    }
+
+    #[test]
+    fn unset_machine_id_counts_as_none_and_an_id_of_its_own_is_made_once() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("machine-id");
+        for text in ["", "uninitialized\n", "00000000000000000000000000000000\n"] {
+            fs::write(&file, text).unwrap();
+            assert_eq!(machine_id(&file), None, "{text:?}");
+        }
+        fs::write(&file, "3d1219c7c4c5404aaa1f6d2a48adfda4\n").unwrap();
+        let id = machine_id(&file).unwrap();
+        assert_eq!((id.len(), id.contains("3d1219c7")), (ID_DIGITS, false));
+
+        let dir = home.path().join("state");
+        assert_eq!(own_id(&dir), None);
+        create_own_id(&dir).unwrap();
+        let made = own_id(&dir).unwrap();
+        assert!(create_own_id(&dir).is_err());
+        assert_eq!(own_id(&dir), Some(made));
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
+    }
 }

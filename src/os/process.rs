@@ -110,6 +110,20 @@ pub fn is_own_ancestor(key: &ProcessKey) -> bool {
     false
 }
 
+/// The ancestors of this process, its parent first.
+///
+/// # Errors
+/// When `/proc` cannot be read.
+pub fn own_ancestors() -> io::Result<Vec<ProcessKey>> {
+    let mut pid = i32::try_from(std::os::unix::process::parent_id()).unwrap_or_default();
+    let mut found = Vec::new();
+    while let Some(ancestor) = stat(pid)? {
+        pid = ancestor.parent;
+        found.push(ancestor.key());
+    }
+    Ok(found)
+}
+
 /// All visible processes.
 ///
 /// # Errors

@@ -308,7 +308,8 @@ impl Restore<'_> {
             Ok((sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?, claim))
         })?;
         for (task, claim) in &held {
-            super::claims::insert(tx, task, claim)?;
+            let place = super::claims::newest(tx, task)?.map(|newest| newest.place).unwrap_or_default();
+            super::claims::insert(tx, task, claim, &place)?;
             let event = Event::new(EventKind::TaskClaimed)
                 .task(task)
                 .with("epoch", epoch)

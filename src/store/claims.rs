@@ -3,7 +3,7 @@
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
-        Role, SessionId, TaskId,
+        LaneName, Role, SessionId, TaskId,
         claim::{Claim, ClaimEnd},
     },
     env::Timestamp,
@@ -22,21 +22,57 @@ pub struct ClaimPeriod {
     pub ended: Option<(Timestamp, ClaimEnd)>,
 }
 
-const INSERT: &str = "INSERT INTO claims (task_id, epoch, claimant, session_id, role, claimed_at) \
-     VALUES ($1, $2, $3, $4, $5, $6)";
+/// Where a claim is worked on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClaimPlace {
+    /// The lane of the claiming session.
+    pub lane: Option<LaneName>,
+    /// The worktree in which the claim was made, when no lane names one.
+    pub worktree: Option<String>,
+    /// Whether the claim put the task into its lane.
+    pub assigned_lane: bool,
+}
+
+/// The newest claim of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewestClaim {
+    /// The session, when the claimant is one.
+    pub session: Option<SessionId>,
+    /// Where it is worked on.
+    pub place: ClaimPlace,
+    /// Whether it has not ended.
+    pub is_live: bool,
+}
+
+/// The claims of a task from its first one, or from the last that was no continuation, to the newest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClaimChain {
+    /// The epoch of the first claim.
+    pub first_epoch: i64,
+    /// When that was made.
+    pub since: Timestamp,
+}
+
+const INSERT: &str = "INSERT INTO claims (task_id, epoch, claimant, session_id, role, claimed_at, lane, worktree, \
+     assigned_lane) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 const END: &str = "UPDATE claims SET ended_at = $2, ended_as = $3 WHERE task_id = $1 AND ended_at IS NULL";
 const LATEST: &str = "SELECT max(epoch) FROM claims WHERE task_id = $1 AND claimant = $2";
 const CLAIMANTS_SINCE: &str =
     "SELECT claimant FROM claims WHERE task_id = $1 AND epoch > $2 GROUP BY claimant ORDER BY min(epoch)";
 const HISTORY: &str =
     "SELECT epoch, claimant, claimed_at, ended_at, ended_as FROM claims WHERE task_id = $1 ORDER BY epoch DESC";
-const LAST_CLAIMED_AT: &str = "SELECT claimed_at FROM claims WHERE task_id = $1 ORDER BY epoch DESC LIMIT 1";
+const NEWEST: &str = "SELECT session_id, lane, worktree, assigned_lane, ended_at IS NULL FROM claims \
+     WHERE task_id = $1 ORDER BY epoch DESC LIMIT 1";
+const HOLDERS: &str = "SELECT DISTINCT session_id FROM claims WHERE ended_at IS NULL AND session_id IS NOT NULL \
+     AND ($1 IS NULL OR lane = $1) AND ($2 IS NULL OR task_id = $2) ORDER BY session_id";
+const LIVE_IN_LANE: &str =
+    "SELECT task_id FROM claims WHERE ended_at IS NULL AND lane = $1 AND session_id IS NOT NULL ORDER BY task_id";
 
 /// Inserts a live claim.
 ///
 /// # Errors
 /// As the store fails, also while another claim on the task is live.
-pub fn insert(tx: &WriteTx<'_>, task: &TaskId, claim: &Claim) -> Result<(), StoreError> {
+pub fn insert(tx: &WriteTx<'_>, task: &TaskId, claim: &Claim, place: &ClaimPlace) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
         INSERT,
@@ -47,6 +83,9 @@ pub fn insert(tx: &WriteTx<'_>, task: &TaskId, claim: &Claim) -> Result<(), Stor
             &claim.session.as_ref().map(SessionId::as_str),
             &claim.role.as_ref().map(Role::as_str),
             &claim.claimed_at.millis(),
+            &place.lane.as_ref().map(LaneName::as_str),
+            &place.worktree,
+            &place.assigned_lane,
         ],
     )?;
     Ok(())
@@ -77,12 +116,65 @@ pub fn claimants_since(tx: &ReadTx<'_>, task: &TaskId, epoch: i64) -> Result<Vec
     sql::rows(tx.conn(), CLAIMANTS_SINCE, &[&task.as_str(), &epoch], |row| Ok(row.get(0)?))
 }
 
-/// When a task was last claimed, in milliseconds.
+/// The newest claim of a task, live or ended.
 ///
 /// # Errors
 /// As the store fails.
-pub fn last_claimed_at(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<i64>, StoreError> {
-    sql::first(tx.conn(), LAST_CLAIMED_AT, &[&task.as_str()], |row| Ok(row.get(0)?))
+pub fn newest(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<NewestClaim>, StoreError> {
+    sql::first(tx.conn(), NEWEST, &[&task.as_str()], |row| {
+        Ok(NewestClaim {
+            session: sql::parse_optional_id("a session id", row.get(0)?, SessionId::parse)?,
+            place: ClaimPlace {
+                lane: sql::parse_optional_id("a lane", row.get(1)?, LaneName::parse)?,
+                worktree: row.get(2)?,
+                assigned_lane: row.get(3)?,
+            },
+            is_live: row.get(4)?,
+        })
+    })
+}
+
+/// The unbroken chain of continuations that ends with the newest claim of a task.
+///
+/// # Errors
+/// As the store fails.
+pub fn chain(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<ClaimChain>, StoreError> {
+    let history = history(tx, task)?;
+    let mut chain = None;
+    for period in history {
+        // A restore gives every claim a new epoch and nothing else.
+        let is_continued = matches!(period.ended, Some((_, ClaimEnd::Continued | ClaimEnd::Restored)));
+        if chain.is_some() && !is_continued {
+            break;
+        }
+        chain = Some(ClaimChain { first_epoch: period.epoch, since: period.claimed_at });
+    }
+    Ok(chain)
+}
+
+/// The sessions with live claims: those made in a lane, or all; on one task, or on any.
+///
+/// # Errors
+/// As the store fails.
+pub fn claiming_sessions(
+    tx: &ReadTx<'_>,
+    lane: Option<&LaneName>,
+    task: Option<&TaskId>,
+) -> Result<Vec<SessionId>, StoreError> {
+    let (lane, task) = (lane.map(LaneName::as_str), task.map(TaskId::as_str));
+    sql::rows(tx.conn(), HOLDERS, &[&lane, &task], |row| {
+        sql::parse_id("a session id", &row.get::<_, String>(0)?, SessionId::parse)
+    })
+}
+
+/// The tasks whose live claims sessions made in a lane.
+///
+/// # Errors
+/// As the store fails.
+pub fn live_in_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<TaskId>, StoreError> {
+    sql::rows(tx.conn(), LIVE_IN_LANE, &[&lane.as_str()], |row| {
+        sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)
+    })
 }
 
 /// All claimants of a task, newest first.

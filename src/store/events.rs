@@ -120,7 +120,20 @@ pub fn newest_of_session(
     session: &SessionId,
     matches_kind: fn(EventKind) -> bool,
 ) -> Result<Option<LoggedEvent>, StoreError> {
-    newest_where(tx, OF_SESSION, session.as_str(), matches_kind, |_| true)
+    newest_of_session_matching(tx, session, matches_kind, |_| true)
+}
+
+/// The newest event of a session whose kind `matches_kind` accepts and that `fits` accepts.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest_of_session_matching(
+    tx: &ReadTx<'_>,
+    session: &SessionId,
+    matches_kind: fn(EventKind) -> bool,
+    fits: impl Fn(&LoggedEvent) -> bool,
+) -> Result<Option<LoggedEvent>, StoreError> {
+    newest_where(tx, OF_SESSION, session.as_str(), matches_kind, fits)
 }
 
 fn newest_where(

@@ -10,6 +10,7 @@ use crate::{
         job::{Job, JobId, JobResult, JobStatus, RecoveryPolicy, TerminalSize},
     },
     env::Timestamp,
+    os::host::HostIdentity,
 };
 
 macro_rules! select {
@@ -18,7 +19,7 @@ macro_rules! select {
             "SELECT r.seq, r.id, r.session_id, r.queue, r.status, r.command, r.cwd, r.background, r.pty_rows, ",
             "r.pty_cols, r.timeout_ms, r.max_output_bytes, r.recovery, r.attempt, r.host, r.boot_id, r.supervisor_pid, ",
             "r.supervisor_started, r.pid, r.pid_started, r.exit_code, r.signal, r.output_bytes, r.truncated, ",
-            "r.error_message, r.actor, r.queued_at, r.started_at, r.finished_at, r.updated_at FROM exec_runs r ",
+            "r.error_message, r.actor, r.queued_at, r.started_at, r.finished_at, r.updated_at, r.host_id FROM exec_runs r ",
             $rest
         )
     };
@@ -38,14 +39,17 @@ const OF_SESSION: &str = select!(
 const QUEUED: &str = select!("INDEXED BY exec_runs_queued WHERE r.status = 'queued' ORDER BY r.seq LIMIT $1");
 /// The first queued job whose queue has no active job. The busy queues are collected once per query.
 const NEXT: &str = select!(
-    "INDEXED BY exec_runs_queued WHERE r.status = 'queued' AND r.host = $1 AND (r.queue IS NULL OR r.queue NOT IN (\
+    "INDEXED BY exec_runs_queued WHERE r.status = 'queued' \
+     AND CASE WHEN r.host_id IS NULL THEN r.host = $1 ELSE r.host_id = $2 END AND (r.queue IS NULL OR r.queue NOT IN (\
      SELECT a.queue FROM exec_runs a INDEXED BY exec_runs_active WHERE a.status IN ('starting', 'running') \
      AND a.queue IS NOT NULL)) ORDER BY r.seq LIMIT 1"
 );
-const FIRST_QUEUED: &str =
-    select!("INDEXED BY exec_runs_queued WHERE r.status = 'queued' AND r.host = $1 ORDER BY r.seq LIMIT 1");
-const COUNT_ACTIVE: &str =
-    "SELECT count(*) FROM exec_runs INDEXED BY exec_runs_active WHERE status IN ('starting', 'running') AND host = $1";
+const FIRST_QUEUED: &str = select!(
+    "INDEXED BY exec_runs_queued WHERE r.status = 'queued' \
+     AND CASE WHEN r.host_id IS NULL THEN r.host = $1 ELSE r.host_id = $2 END ORDER BY r.seq LIMIT 1"
+);
+const COUNT_ACTIVE: &str = "SELECT count(*) FROM exec_runs INDEXED BY exec_runs_active \
+     WHERE status IN ('starting', 'running') AND CASE WHEN host_id IS NULL THEN host = $1 ELSE host_id = $2 END";
 const FINISHED: &str = select!("INDEXED BY exec_runs_final WHERE r.finished_at IS NOT NULL ORDER BY r.finished_at");
 const FINISHED_SIZES: &str = "SELECT id, finished_at, min(output_bytes, max_output_bytes) FROM exec_runs \
      INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL ORDER BY finished_at, seq";
@@ -54,9 +58,9 @@ const FIRST_FINISHED: &str = "SELECT finished_at FROM exec_runs INDEXED BY exec_
      ORDER BY finished_at LIMIT 1";
 const ALL: &str = "SELECT id, status FROM exec_runs";
 const INSERT: &str = "INSERT INTO exec_runs (id, session_id, queue, status, command, cwd, background, pty_rows, \
-     pty_cols, timeout_ms, max_output_bytes, recovery, attempt, host, boot_id, actor, queued_at, updated_at) \
-     VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11, 1, $12, $13, $14, $15, $15) RETURNING seq";
-const MARK_STARTING: &str = "UPDATE exec_runs SET status = 'starting', host = $2, boot_id = $3, supervisor_pid = $4, \
+     pty_cols, timeout_ms, max_output_bytes, recovery, attempt, host, boot_id, actor, queued_at, updated_at, \
+     host_id) VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11, 1, $12, $13, $14, $15, $15, $16) RETURNING seq";
+const MARK_STARTING: &str = "UPDATE exec_runs SET status = 'starting', host = $2, host_id = $7, boot_id = $3, supervisor_pid = $4, \
      supervisor_started = $5, pid = NULL, pid_started = NULL, started_at = NULL, updated_at = $6 \
      WHERE id = $1 AND status = 'queued'";
 const SET_SUPERVISOR: &str = "UPDATE exec_runs SET supervisor_pid = $2, supervisor_started = $3, updated_at = $4 \
@@ -109,6 +113,7 @@ fn read(row: &Row<'_>) -> Result<Job, StoreError> {
         started_at: at(27)?,
         finished_at: at(28)?,
         updated_at: Timestamp::from_millis(row.get(29)?),
+        host_id: row.get(30)?,
     })
 }
 
@@ -141,8 +146,8 @@ pub fn active(tx: &ReadTx<'_>) -> Result<Vec<Job>, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn count_active(tx: &ReadTx<'_>, host: &str) -> Result<i64, StoreError> {
-    Ok(sql::first(tx.conn(), COUNT_ACTIVE, &[&host], |row| Ok(row.get(0)?))?.unwrap_or_default())
+pub fn count_active(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<i64, StoreError> {
+    Ok(sql::first(tx.conn(), COUNT_ACTIVE, &[&host.name, &host.id], |row| Ok(row.get(0)?))?.unwrap_or_default())
 }
 
 /// The first queued jobs, in spawn order.
@@ -157,16 +162,16 @@ pub fn queued(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<Job>, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn first_queued(tx: &ReadTx<'_>, host: &str) -> Result<Option<Job>, StoreError> {
-    sql::first(tx.conn(), FIRST_QUEUED, &[&host], read)
+pub fn first_queued(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<Option<Job>, StoreError> {
+    sql::first(tx.conn(), FIRST_QUEUED, &[&host.name, &host.id], read)
 }
 
 /// The first queued job of a host whose queue has no active job.
 ///
 /// # Errors
 /// As the store fails.
-pub fn next_startable(tx: &ReadTx<'_>, host: &str) -> Result<Option<Job>, StoreError> {
-    sql::first(tx.conn(), NEXT, &[&host], read)
+pub fn next_startable(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<Option<Job>, StoreError> {
+    sql::first(tx.conn(), NEXT, &[&host.name, &host.id], read)
 }
 
 /// The newest jobs, newest first; of one session, if given.
@@ -244,6 +249,7 @@ pub fn insert(tx: &WriteTx<'_>, run: Job) -> Result<Job, StoreError> {
             &run.boot_id,
             &run.actor,
             &tx.now().millis(),
+            &run.host_id,
         ],
         |row| Ok(row.get(0)?),
     )?;
@@ -267,12 +273,12 @@ pub type PidAndStart = (i64, i64);
 pub fn mark_starting(
     tx: &WriteTx<'_>,
     id: &JobId,
-    host: &str,
+    host: &HostIdentity,
     boot: &str,
     supervisor: PidAndStart,
 ) -> Result<bool, StoreError> {
     let values: &[&dyn rusqlite::ToSql] =
-        &[&id.to_string(), &host, &boot, &supervisor.0, &supervisor.1, &tx.now().millis()];
+        &[&id.to_string(), &host.name, &boot, &supervisor.0, &supervisor.1, &tx.now().millis(), &host.id];
     Ok(sql::execute(tx.conn(), MARK_STARTING, values)? == 1)
 }
 

@@ -10,6 +10,7 @@ use crate::{
         session::{Activity, Session, SessionStatus},
     },
     env::Timestamp,
+    os::host::HostIdentity,
 };
 
 macro_rules! select {
@@ -18,7 +19,7 @@ macro_rules! select {
             "SELECT id, run_id, role, lane, task_id, provider, backend, session_name, external_session_id, status, ",
             "activity, waiting_for, activity_source, activity_at, host, pid, pid_started, boot_id, socket, pane, ",
             "transcript, worktree, branch, adapter_script, adapter_state, started_at, last_heartbeat_at, ended_at, ",
-            "exit_code, reason, context_usage, version, server_pid, server_started FROM agent_sessions ",
+            "exit_code, reason, context_usage, version, server_pid, server_started, host_id FROM agent_sessions ",
             $rest
         )
     };
@@ -35,22 +36,23 @@ const ENDED_BY_EXTERNAL: &str = select!(
 );
 const BY_RUN_ID: &str = select!("WHERE run_id = $1");
 const BY_ENDPOINT: &str = select!(
-    "INDEXED BY agent_sessions_live WHERE ended_at IS NULL AND host = $1 AND backend = $2 \
+    "INDEXED BY agent_sessions_live WHERE ended_at IS NULL \
+     AND CASE WHEN host_id IS NULL THEN host = $1 ELSE host_id = $6 END AND backend = $2 \
      AND socket IS NOT DISTINCT FROM $3 AND (pane = $4 OR ($4 IS NULL AND coalesce(session_name, id) = $5)) \
      ORDER BY started_at, id"
 );
 const INSERT: &str = "INSERT INTO agent_sessions (id, run_id, role, lane, task_id, provider, backend, session_name, \
      external_session_id, status, activity, waiting_for, activity_source, activity_at, host, pid, pid_started, boot_id, \
      socket, pane, transcript, worktree, branch, adapter_script, adapter_state, started_at, last_heartbeat_at, ended_at, \
-     exit_code, reason, context_usage, server_pid, server_started, version) \
+     exit_code, reason, context_usage, server_pid, server_started, host_id, version) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, \
-     $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, 1)";
+     $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, 1)";
 const UPDATE: &str = "UPDATE agent_sessions SET run_id = $2, role = $3, lane = $4, task_id = $5, provider = $6, \
      backend = $7, session_name = $8, external_session_id = $9, status = $10, activity = $11, waiting_for = $12, \
      activity_source = $13, activity_at = $14, host = $15, pid = $16, pid_started = $17, boot_id = $18, socket = $19, \
      pane = $20, transcript = $21, worktree = $22, branch = $23, adapter_script = $24, adapter_state = $25, \
      started_at = $26, last_heartbeat_at = $27, ended_at = $28, exit_code = $29, reason = $30, context_usage = $31, \
-     server_pid = $32, server_started = $33, version = version + 1 WHERE id = $1 AND version = $34";
+     server_pid = $32, server_started = $33, host_id = $34, version = version + 1 WHERE id = $1 AND version = $35";
 
 fn read(row: &Row<'_>) -> Result<Session, StoreError> {
     let at = |column: usize| -> Result<Option<Timestamp>, StoreError> {
@@ -91,6 +93,7 @@ fn read(row: &Row<'_>) -> Result<Session, StoreError> {
         version: row.get(31)?,
         server_pid: row.get(32)?,
         server_started: row.get(33)?,
+        host_id: row.get(34)?,
     })
 }
 
@@ -137,8 +140,8 @@ pub fn ended_by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> R
 /// The endpoint of a session in its backend.
 #[derive(Debug, Clone, Copy)]
 pub struct Endpoint<'a> {
-    /// The host and pid namespace.
-    pub host: &'a str,
+    /// The host.
+    pub host: &'a HostIdentity,
     /// The backend.
     pub backend: &'a str,
     /// The multiplexer's socket.
@@ -154,7 +157,7 @@ pub struct Endpoint<'a> {
 /// # Errors
 /// As the store fails.
 pub fn by_endpoint(tx: &ReadTx<'_>, at: &Endpoint<'_>) -> Result<Vec<Session>, StoreError> {
-    sql::rows(tx.conn(), BY_ENDPOINT, &[&at.host, &at.backend, &at.socket, &at.pane, &at.name], read)
+    sql::rows(tx.conn(), BY_ENDPOINT, &[&at.host.name, &at.backend, &at.socket, &at.pane, &at.name, &at.host.id], read)
 }
 
 /// The session of a session run, final or not.
@@ -222,6 +225,7 @@ fn write(tx: &WriteTx<'_>, statement: &str, session: &Session) -> Result<usize, 
             &session.context_usage,
             &session.server_pid,
             &session.server_started,
+            &session.host_id,
             &session.version,
         ],
     )

@@ -43,6 +43,14 @@ const READY: &str = select!(
      AND ($3 IS NULL OR t.role IS NULL OR t.role = $3) AND ($4 IS NULL OR t.lane IS NULL OR t.lane = $4) \
      ORDER BY t.priority, t.created_at, t.id"
 );
+const READY_IN_LANE: &str = select!(
+    "FROM tasks t INDEXED BY tasks_ready WHERE t.status = 'todo' AND t.open_deps = 0 AND t.lane IS NOT DISTINCT FROM $3 \
+     ORDER BY t.priority, t.created_at, t.id"
+);
+const READY_ELSEWHERE: &str = select!(
+    "FROM tasks t INDEXED BY tasks_ready WHERE t.status = 'todo' AND t.open_deps = 0 AND t.lane <> $3 \
+     ORDER BY t.priority, t.created_at, t.id"
+);
 const OPEN: &str =
     select!("FROM tasks t INDEXED BY tasks_open WHERE t.closed_at IS NULL ORDER BY t.priority, t.created_at, t.id");
 const ALL: &str = select!("FROM tasks t ORDER BY t.priority, t.created_at, t.id");
@@ -75,6 +83,7 @@ const UPDATE_FIELDS: &str = "UPDATE tasks SET title = $2, body = $3, role = $4, 
 const UPDATE_STATE: &str = "UPDATE tasks SET status = $2, blocked_reason = $3, claimant = $4, claim_session = $5, \
      claim_role = $6, epoch = $7, claimed_at = $8, lease_until = $9, lease_ms = $10, closed_at = $11, updated_at = $12 \
      WHERE id = $1";
+const UPDATE_LANE: &str = "UPDATE tasks SET lane = $2, updated_at = $3 WHERE id = $1";
 const UPDATE_WORK: &str = "UPDATE tasks SET branch = $2, commit_id = $3, updated_at = $4 WHERE id = $1";
 const SHIFT_OPEN_DEPS: &str = "UPDATE tasks SET open_deps = open_deps + $2 \
      WHERE id IN (SELECT task_id FROM task_deps WHERE depends_on = $1)";
@@ -233,6 +242,37 @@ pub fn for_each_ready(
 ) -> Result<(), StoreError> {
     let (role, lane) = (role.map(Role::as_str), lane.map(LaneName::as_str));
     sql::for_each(tx.conn(), READY, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &role, &lane], |row| see(read(row)?))
+}
+
+/// The lanes of ready tasks.
+#[derive(Debug, Clone, Copy)]
+pub enum ReadyScope<'a> {
+    /// This lane.
+    In(&'a LaneName),
+    /// No lane.
+    WithoutLane,
+    /// Every other lane than this one.
+    Elsewhere(&'a LaneName),
+    /// All tasks.
+    Everywhere,
+}
+
+/// Passes the ready tasks of some lanes to `see`, in claim order, until `see` returns `false`.
+///
+/// # Errors
+/// As the store fails.
+pub fn for_each_ready_in(
+    tx: &ReadTx<'_>,
+    scope: ReadyScope<'_>,
+    mut see: impl FnMut(Task) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    let (query, lane) = match scope {
+        ReadyScope::In(lane) => (READY_IN_LANE, Some(lane.as_str())),
+        ReadyScope::WithoutLane => (READY_IN_LANE, None),
+        ReadyScope::Elsewhere(lane) => (READY_ELSEWHERE, Some(lane.as_str())),
+        ReadyScope::Everywhere => return for_each_ready(tx, None, None, see),
+    };
+    sql::for_each(tx.conn(), query, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &lane], |row| see(read(row)?))
 }
 
 /// The claimed tasks with an expired lease, in claim order.
@@ -423,6 +463,15 @@ pub fn set_state(tx: &WriteTx<'_>, task: &Task, state: &TaskState) -> Result<(),
     }
 }
 
+/// Puts a task into a lane, or takes it out of its lane.
+///
+/// # Errors
+/// As the store fails.
+pub fn set_lane(tx: &WriteTx<'_>, id: &TaskId, lane: Option<&LaneName>) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), UPDATE_LANE, &[&id.as_str(), &lane.map(LaneName::as_str), &tx.now().millis()])?;
+    Ok(())
+}
+
 /// Writes the branch and commit of the work.
 ///
 /// # Errors
@@ -497,7 +546,9 @@ mod tests {
     /// What is asked all day is one range of a partial index, in its order: nothing is sorted, nothing is passed over.
     #[test]
     fn the_daily_questions_are_answered_from_their_indexes() {
-        for (query, index) in [(READY, "tasks_ready"), (OPEN, "tasks_open"), (HELD, "tasks_held")] {
+        for (query, index) in
+            [(READY, "tasks_ready"), (READY_IN_LANE, "tasks_ready"), (OPEN, "tasks_open"), (HELD, "tasks_held")]
+        {
             let plan = plan(query);
             assert!(plan.lines().any(|line| line == format!("SCAN t USING INDEX {index}")), "{plan}");
             assert!(!plan.contains("TEMP B-TREE"), "{plan}");

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::domain::rules::gate::GateReport;
+use crate::domain::rules::gate::{GateReport, JudgedWork};
 
 /// What `merge-ready` prints and a refused `done` carries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -13,6 +13,42 @@ pub struct GateReportView {
     pub ready: bool,
     /// What stands in the way.
     pub blockers: Vec<BlockerView>,
+    /// The work that was judged; null when no worktree is known.
+    pub judged: Option<JudgedWorkView>,
+}
+
+/// The work that was judged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct JudgedWorkView {
+    /// The worktree's directory.
+    pub worktree: String,
+    /// Its branch; null on a commit without a branch, and without git.
+    pub branch: Option<String>,
+    /// The base branch.
+    pub base: String,
+    /// The commit; null when it is unknown.
+    pub commit: Option<String>,
+}
+
+impl From<&JudgedWork> for JudgedWorkView {
+    fn from(work: &JudgedWork) -> Self {
+        Self {
+            worktree: work.worktree.clone(),
+            branch: work.branch.clone(),
+            base: work.base.clone(),
+            commit: work.commit.clone(),
+        }
+    }
+}
+
+impl JudgedWorkView {
+    /// The work in a line: worktree, branch, commit and base.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let branch = self.branch.as_ref().map(|branch| format!("branch {branch}, ")).unwrap_or_default();
+        let commit = self.commit.as_deref().map_or("no commit", |commit| commit.get(..12).unwrap_or(commit));
+        format!("{} ({branch}commit {commit}, base {})", self.worktree, self.base)
+    }
 }
 
 /// One thing that stands in the way.
@@ -31,6 +67,7 @@ impl From<&GateReport> for GateReportView {
         Self {
             task_id: report.task.to_string(),
             ready: report.is_ready(),
+            judged: report.judged.as_ref().map(JudgedWorkView::from),
             blockers: report
                 .blockers
                 .iter()

@@ -47,7 +47,7 @@ pub use event::EventView;
 pub use evidence::EvidenceView;
 pub use explain::{ExplainView, FactView};
 pub use finding::{DoctorView, FindingView};
-pub use gate::{BlockerView, GateReportView};
+pub use gate::{BlockerView, GateReportView, JudgedWorkView};
 pub use guard::{EvaluationView, GuardResultView, LoggedDecisionView, RuleTraceView};
 pub use handoff::HandoffView;
 pub use hook::HookChangeView;

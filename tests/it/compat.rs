@@ -28,7 +28,7 @@ fn localized(world: &TestProject, name: &str) -> String {
         .unwrap()
         .replace("[root]", &root)
         .replace("[user]", &user)
-        .replace("[host]", &os::host::identity())
+        .replace("[host]", &os::host::identity().name)
         .replace("[boot]", &os::host::boot_id())
 }
 

@@ -147,6 +147,10 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::PathConflict { other, .. } => {
             (Refused, Some(format!("wait for {other}, or set [claims] path_conflicts = \"warn\"")))
         }
+        Refusal::InsideSession { .. } => (Refused, Some("run it in a terminal outside of any session".into())),
+        Refusal::NoWorktree { task, .. } => {
+            (Refused, Some(format!("name the lane whose worktree has the work: fairway task edit {task} --lane LANE")))
+        }
         Refusal::GateBlocked(report) => {
             // One command per line.
             let mut fixes: Vec<&str> = report.blockers.iter().map(|blocker| blocker.fix.as_str()).collect();
@@ -227,6 +231,7 @@ fn details(refusal: &Refusal) -> Value {
             "task_id": task.as_str(), "path": path,
             "other_task_id": other.as_str(), "other_path": other_path, "claimant": by,
         }),
+        Refusal::NoWorktree { task, .. } => json!({ "task_id": task.as_str() }),
         Refusal::GateBlocked(report) => json!(GateReportView::from(report)),
         Refusal::Cycle { path } => json!({ "path": path.iter().map(ToString::to_string).collect::<Vec<_>>() }),
         Refusal::NothingReady { skipped } => json!({

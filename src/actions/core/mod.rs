@@ -4,10 +4,13 @@
 pub(crate) mod answer;
 pub(crate) mod app;
 pub(crate) mod approval_state;
+pub mod dead_session;
 pub mod errors;
 pub mod fingerprint;
+pub(crate) mod finish_session;
 pub(crate) mod force_reason;
 pub(crate) mod idempotency;
+pub(crate) mod inside;
 pub mod keepalive;
 pub mod lookup;
 pub(crate) mod message_state;

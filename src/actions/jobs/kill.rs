@@ -69,7 +69,7 @@ fn try_kill(app: &App, first: &Job, asked: &Request, grace: Option<Duration>, le
     match control_socket::send_request(&dir, asked, left) {
         Ok(Some(_)) => final_now(),
         // Its pids have a meaning on its own host only.
-        Ok(None) if job.host != host::identity() => {
+        Ok(None) if !host::identity().owns(&job.host, job.host_id.as_deref()) => {
             let held = dir.is_locked().unwrap_or(true);
             if held { final_now() } else { Err(Refusal::JobUnsupervised { run: job.id.to_string() }.into()) }
         }

@@ -201,6 +201,7 @@ mod tests {
             max_output_bytes: 1,
             recovery: RecoveryPolicy::Requeue,
             attempt: 1,
+            host_id: None,
             host: "h".into(),
             boot_id: "b".into(),
             supervisor_pid: None,

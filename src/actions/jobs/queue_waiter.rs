@@ -43,7 +43,7 @@ pub(super) fn ensure_recovery(app: &App) -> Result<()> {
     let active = app.read(|tx| Ok(jobs::active(tx)?))?;
     let is_left = |job: &Job| {
         let held = || JobDir::of(&app.project.jobs_dir(), &job.id).is_locked().unwrap_or(true);
-        job.host == host && !held() && !supervision::supervisor_alive(job)
+        host.owns(&job.host, job.host_id.as_deref()) && !held() && !supervision::supervisor_alive(job)
     };
     if active.iter().any(is_left) { start_if_missing(app) } else { Ok(()) }
 }

@@ -68,7 +68,7 @@ pub fn recover(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
 pub(super) fn recover_all(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
     let host = host::identity();
     let mut all = Vec::new();
-    for job in app.read(|tx| Ok(jobs::active(tx)?))?.iter().filter(|job| job.host == host) {
+    for job in app.read(|tx| Ok(jobs::active(tx)?))?.iter().filter(|job| host.owns(&job.host, job.host_id.as_deref())) {
         let result = if dry_run { preview(app, job) } else { recover_job(app, job, None) };
         // A job that cannot be recovered must not stop the others.
         let failed = |error| Some(recovered(job, job.status, format!("recovery failed: {error:#}")));
@@ -82,7 +82,8 @@ pub(super) fn recover_all(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
 /// # Errors
 /// Store errors.
 pub fn recover_one(app: &App, job: &Job) -> Result<Option<Recovered>> {
-    let recovered = if job.host == host::identity() { recover_job(app, job, None)? } else { None };
+    let recovered =
+        if host::identity().owns(&job.host, job.host_id.as_deref()) { recover_job(app, job, None)? } else { None };
     if recovered.is_some() {
         scheduler::schedule(app)?;
     }
@@ -97,7 +98,7 @@ pub fn recover_one(app: &App, job: &Job) -> Result<Option<Recovered>> {
 pub fn mark_all_lost(app: &App, why: &str) -> Result<usize> {
     let host = host::identity();
     let mut lost = 0;
-    for job in app.read(|tx| Ok(jobs::active(tx)?))?.iter().filter(|job| job.host == host) {
+    for job in app.read(|tx| Ok(jobs::active(tx)?))?.iter().filter(|job| host.owns(&job.host, job.host_id.as_deref())) {
         lost += usize::from(recover_job(app, job, Some(why)).is_ok_and(|recovered| recovered.is_some()));
     }
     Ok(lost)

@@ -222,6 +222,7 @@ fn prepare(app: &App, request: &SpawnRequest) -> Result<(Job, StartSpec)> {
         return Err(Refusal::invalid("stdin", format!("is longer than {} bytes", text_limits::MAX_BODY_BYTES)).into());
     }
     let never = Timestamp::from_millis(0);
+    let local = host::identity_to_record();
     let job = Job {
         seq: 0,
         id,
@@ -236,7 +237,8 @@ fn prepare(app: &App, request: &SpawnRequest) -> Result<(Job, StartSpec)> {
         max_output_bytes: most.ok_or_else(|| Refusal::invalid("max_output_bytes", "must be greater than zero"))?,
         recovery: request.recovery,
         attempt: 1,
-        host: host::identity(),
+        host: local.name,
+        host_id: local.id,
         boot_id: host::boot_id(),
         supervisor_pid: None,
         supervisor_started: None,

@@ -15,7 +15,7 @@ use crate::{
 #[must_use]
 pub fn is_supervised(app: &App, job: &Job) -> bool {
     // Locks of another host are not visible here.
-    if !job.status.is_active() || job.host != host::identity() {
+    if !job.status.is_active() || !host::identity().owns(&job.host, job.host_id.as_deref()) {
         return true;
     }
     if JobDir::of(&app.project.jobs_dir(), &job.id).is_locked().unwrap_or(true) || supervisor_alive(job) {

@@ -122,7 +122,7 @@ impl WorkerState {
         let host = host::identity();
         let (mut supervisors, mut limit) = (Vec::new(), self.is_blocked.then_some(HANDOVER_POLL_INTERVAL));
         let mut within = |span: Duration| limit = Some(limit.map_or(span, |limit: Duration| limit.min(span)));
-        for job in active.iter().filter(|job| job.host == host) {
+        for job in active.iter().filter(|job| host.owns(&job.host, job.host_id.as_deref())) {
             if self.unresolved.contains(&job.id) {
                 within(RETRY_DELAY);
                 continue;
@@ -172,7 +172,7 @@ impl WorkerState {
 fn has_work(app: &App) -> Result<bool> {
     let host = host::identity();
     app.read(|tx| {
-        let is_starting = |job: &Job| job.host == host && job.status == JobStatus::Starting;
+        let is_starting = |job: &Job| host.owns(&job.host, job.host_id.as_deref()) && job.status == JobStatus::Starting;
         Ok(jobs::first_queued(tx, &host)?.is_some() || jobs::active(tx)?.iter().any(is_starting))
     })
 }

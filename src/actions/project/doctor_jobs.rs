@@ -31,7 +31,7 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let known: BTreeMap<JobId, JobStatus> = jobs::all(tx)?.into_iter().collect();
     let host = host::identity();
     for job in jobs::active(tx)?.iter().take(MAX_PER_KIND) {
-        if job.host != host {
+        if !host.owns(&job.host, job.host_id.as_deref()) {
             let message =
                 format!("job {} is {} on host {}; it cannot be checked from this host", job.id, job.status, job.host);
             found.push(Finding::new("run_elsewhere", Severity::Note, message));

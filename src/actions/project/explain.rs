@@ -198,8 +198,8 @@ fn location(session: &Session, view: &mut ExplainView) {
         let pane = session.pane.as_ref().map(|pane| format!(", pane {pane}")).unwrap_or_default();
         view.fact("place", format!("backend {backend}{socket}{pane}"), "session", None);
     }
-    let is_gone =
-        session.host == host::identity() && matches!(facts::process_state(session), ProcessObservation::Gone(_));
+    let is_gone = host::identity().owns(&session.host, session.host_id.as_deref())
+        && matches!(facts::process_state(session), ProcessObservation::Gone(_));
     for (verb, command) in suggestions::commands(session) {
         if verb != "attach" || !is_gone {
             view.fact("next", format!("{verb}: {command}"), "session", None);
@@ -233,7 +233,7 @@ fn session_tasks(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> 
 fn probes(app: &App, session: &Session, now: Timestamp, view: &mut ExplainView) {
     let process = facts::process_state(session);
     let backend = BackendProber::new().probe(app, session, &process, now);
-    if session.host == host::identity() {
+    if host::identity().owns(&session.host, session.host_id.as_deref()) {
         let message = match &process {
             ProcessObservation::NotRecorded => "no process is recorded".to_owned(),
             ProcessObservation::Alive => format!("process {} is running", session.pid.unwrap_or_default()),

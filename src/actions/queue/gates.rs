@@ -9,8 +9,9 @@ use crate::actions::{
     core::{lookup, task_worktree},
 };
 use crate::{
+    config::project::worktree_top,
     domain::{
-        EventKind, TaskId,
+        EventKind, Refusal, TaskId,
         id::Label,
         rules::{
             gate::{self, Gate, GateFacts, GateReport, WorkFacts},
@@ -18,7 +19,6 @@ use crate::{
         },
         task::Task,
     },
-    env::Timestamp,
     os::git::Git,
     store::{ReadTx, checkpoints, claims, events, evidence, handoffs, lanes, reviews},
     wire::GateReportView,
@@ -27,7 +27,7 @@ use crate::{
 /// The facts from git. They are collected before the transaction that evaluates the gates.
 #[derive(Debug)]
 pub(crate) struct GitFacts {
-    dir: PathBuf,
+    dir: Option<PathBuf>,
     /// The full hash of the caller's commit.
     pub(crate) given: Option<String>,
     head: Option<String>,
@@ -36,10 +36,10 @@ pub(crate) struct GitFacts {
     work: WorkFacts,
 }
 
-/// Collects the facts from git that the gates need.
+/// Collects the facts from git that the gates need, in the worktree of the task's work.
 ///
 /// # Errors
-/// `not_found`; as the store fails.
+/// `not_found`; `no_worktree` when a gate needs git and no worktree is known; as the store fails.
 pub(crate) fn collect_facts(
     app: &App,
     id: &TaskId,
@@ -47,23 +47,49 @@ pub(crate) fn collect_facts(
     commit: Option<&str>,
     base: Option<&str>,
 ) -> Result<GitFacts> {
-    let (directory, own, lane_base) = app.read(|tx| {
+    let (task, dir, lane_base) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
         let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
-        Ok((task_worktree::dir(app, tx, &task)?, task.commit, lane.and_then(|lane| lane.base)))
+        let dir = task_worktree::of_work(app, tx, &task)?;
+        Ok((task, dir, lane.and_then(|lane| lane.base)))
     })?;
-    let git = Git::new(app.env.vars(), &directory);
-    let given = task_worktree::resolve_commit(&git, commit);
-    let needs_commit = gates.iter().any(|gate| matches!(gate, Gate::Checks | Gate::Reviews | Gate::BasedOn));
-    let head = if needs_commit && given.is_none() && own.is_none() { git.head() } else { None };
-    let judged = given.clone().or(own).or_else(|| head.clone());
     let base = base.map(str::to_owned).or(lane_base).unwrap_or_else(|| app.settings.base_branch.clone());
+    let needs_git = needs_git(app, &task, gates);
+    let Some(existing) = dir.as_deref().filter(|dir| dir.is_dir()) else {
+        if needs_git {
+            let why = match &dir {
+                Some(dir) => format!("{} does not exist", dir.display()),
+                None => "it was claimed in no worktree of this repository".to_owned(),
+            };
+            return Err(Refusal::NoWorktree { task: id.clone(), why }.into());
+        }
+        let work = WorkFacts { base, ..WorkFacts::default() };
+        let evaluated_commit = commit.map(str::to_owned).or(task.commit);
+        return Ok(GitFacts { dir, given: commit.map(str::to_owned), head: None, evaluated_commit, work });
+    };
+    let git = Git::new(app.env.vars(), existing);
+    let given = task_worktree::resolve_commit(&git, commit);
+    // Git is not started outside of a repository.
+    let (head, branch) = worktree_top(existing).and_then(|_| git.head_and_branch()).unzip();
+    let judged = given.clone().or(task.commit).or_else(|| head.clone());
     let clean = if gates.contains(&Gate::CleanWorktree) { git.is_clean() } else { None };
     let based = match &judged {
         Some(commit) if gates.contains(&Gate::BasedOn) => git.is_ancestor(&base, commit),
         _ => None,
     };
-    Ok(GitFacts { dir: directory, given, head, evaluated_commit: judged, work: WorkFacts { clean, based, base } })
+    let worktree = Some(existing.to_string_lossy().into_owned());
+    let work = WorkFacts { worktree, branch: branch.flatten(), clean, based, base };
+    Ok(GitFacts { dir, given, head, evaluated_commit: judged, work })
+}
+
+/// Whether one of the gates asks git about this task.
+pub(crate) fn needs_git(app: &App, task: &Task, gates: &[Gate]) -> bool {
+    gates.iter().any(|gate| match gate {
+        Gate::Checks => !task.fields.checks.is_empty(),
+        Gate::Reviews => !required_domains(app, task).is_empty(),
+        Gate::CleanWorktree | Gate::BasedOn => true,
+        Gate::Evidence | Gate::HandoffsAccepted | Gate::NoOpenQuestions => false,
+    })
 }
 
 /// Evaluates the gates of a task in this transaction. A git fact about another directory or commit counts as unknown.
@@ -77,10 +103,12 @@ pub(crate) fn evaluate(
     gates: &[Gate],
     git_facts: &GitFacts,
 ) -> Result<GateReport> {
-    let same_dir = task_worktree::dir(app, tx, task)? == git_facts.dir;
+    let same_dir = task_worktree::of_work(app, tx, task)? == git_facts.dir;
     let head = git_facts.head.clone().filter(|_| same_dir);
     let commit = git_facts.given.clone().or_else(|| task.commit.clone()).or(head);
     let work = WorkFacts {
+        worktree: git_facts.work.worktree.clone().filter(|_| same_dir),
+        branch: git_facts.work.branch.clone().filter(|_| same_dir),
         clean: git_facts.work.clean.filter(|_| same_dir),
         based: git_facts.work.based.filter(|_| same_dir && commit == git_facts.evaluated_commit),
         base: git_facts.work.base.clone(),
@@ -91,10 +119,8 @@ pub(crate) fn evaluate(
         .filter(|handoff| handoff.answered_at.is_none())
         .map(|handoff| handoff.id)
         .collect();
-    let claimed_at = match task.state.claim() {
-        Some(claim) => Some(claim.claimed_at),
-        None => claims::last_claimed_at(tx, &task.id)?.map(Timestamp::from_millis),
-    };
+    // A dead session's evidence counts for the session that continues its claim.
+    let claimed_at = claims::chain(tx, &task.id)?.map(|chain| chain.since);
     let facts = GateFacts {
         task: &task.id,
         claimed_at,

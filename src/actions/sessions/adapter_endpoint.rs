@@ -19,7 +19,7 @@ use crate::{
 /// # Errors
 /// `session_mismatch` for a session of another host or without an adapter; `untrusted`.
 pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
-    if session.host != host::identity() {
+    if !host::identity().owns(&session.host, session.host_id.as_deref()) {
         let why = format!("session {} runs on host {}, not on this host", session.id, session.host);
         return Err(Refusal::SessionMismatch { why }.into());
     }

@@ -2,6 +2,7 @@
 
 pub mod actor;
 mod adapter_endpoint;
+pub mod claim;
 pub mod control;
 mod finish;
 pub mod launch;
@@ -9,6 +10,7 @@ pub mod list;
 pub mod liveness;
 mod new_id;
 pub mod prompt;
+pub mod release;
 pub mod report;
 pub mod sidecar;
 

@@ -52,7 +52,7 @@ const EXAMPLES: &[Examples] = &[
     ("lane rm", &["fairway lane rm api"]),
     ("ready", &["fairway ready", "fairway ready --why"]),
     ("claim", &["fairway claim", "fairway claim T-4 --lease 30m"]),
-    ("release", &["fairway release T-4", "fairway release T-4 --force --reason 'its session died'"]),
+    ("release", &["fairway release T-4 T-8 --reason 'end of the day'", "fairway release --dead"]),
     ("done", &["fairway done T-4"]),
     ("checkpoint", &["fairway checkpoint record T-4 --state active --summary 'parser done'"]),
     ("checkpoint record", &["fairway checkpoint record T-4 --state active --summary 'parser done' --due 2h"]),

@@ -22,6 +22,8 @@ pub struct ClaimantFacts<'a> {
     pub lane: Option<&'a LaneName>,
     /// Takes tasks of every role.
     pub any_role: bool,
+    /// Takes tasks of every lane.
+    pub any_lane: bool,
     /// Takes it from its holder, with this reason.
     pub steal: Option<&'a str>,
 }
@@ -51,7 +53,7 @@ pub enum PathPolicy {
 /// The facts around a task that its claim depends on.
 #[derive(Debug)]
 pub struct ClaimFacts<'a> {
-    /// Its lane and how many *other* tasks are held in it.
+    /// The lane in which the task would be, and how many *other* tasks are held in it.
     pub lane: Option<(&'a Lane, i64)>,
     /// What it waits for.
     pub waiting: &'a [NotReadyReason],
@@ -70,32 +72,48 @@ pub struct ClaimGrant {
     pub conflict: Option<Refusal>,
 }
 
-/// Decides one claim.
+/// Decides one claim that comes by this takeover. `task_lane` is the task's lane, without one that the claim before had set
+/// and that ends with it.
 ///
 /// # Errors
 /// The first rule that bars it, in the order of `model.md`.
 pub fn decide(
     task: &Task,
+    task_lane: Option<&LaneName>,
+    takeover: Takeover,
     claimer: &ClaimantFacts<'_>,
     facts: &ClaimFacts<'_>,
-    now: Timestamp,
 ) -> Result<ClaimGrant, Refusal> {
-    let takeover = check_available(task, claimer, now)?;
     if !facts.waiting.is_empty() {
         return Err(Refusal::DepsOpen { task: task.id.clone(), waiting: facts.waiting.to_vec() });
     }
-    check_role_and_lane(task, claimer)?;
+    check_role_and_lane(task, task_lane, claimer)?;
     if let Some((lane, held)) = facts.lane {
         check_capacity(lane, held)?;
     }
-    let conflict = path_conflict(task, &claimer.actor.name, facts);
+    // A session that continues takes over the paths of the claimant before it, too.
+    let before = match &takeover {
+        Takeover::Continued { from } => from.as_str(),
+        _ => &claimer.actor.name,
+    };
+    let conflict = path_conflict(task, &[&claimer.actor.name, before], facts);
     match conflict {
         Some(refusal) if facts.path_policy == PathPolicy::Refuse => Err(refusal),
         conflict => Ok(ClaimGrant { takeover, conflict }),
     }
 }
 
-fn check_available(task: &Task, claimer: &ClaimantFacts<'_>, now: Timestamp) -> Result<Takeover, Refusal> {
+/// How a claim would come to its claimant. `continues` says whether the claimant's session is proven to be dead, and the
+/// actor's session is of the lane in which that claim was made.
+///
+/// # Errors
+/// `wrong_state`, `already_claimed`, `already_yours`.
+pub fn takeover(
+    task: &Task,
+    claimer: &ClaimantFacts<'_>,
+    continues: bool,
+    now: Timestamp,
+) -> Result<Takeover, Refusal> {
     let wrong = || Refusal::WrongState { task: task.id.clone(), status: task.state.status(), verb: "claimed" };
     match &task.state {
         TaskState::Todo => Ok(Takeover::Fresh),
@@ -107,6 +125,9 @@ fn check_available(task: &Task, claimer: &ClaimantFacts<'_>, now: Timestamp) -> 
                 } else {
                     Ok(Takeover::Stolen { from: claim.claimant.clone(), reason: reason.to_owned() })
                 };
+            }
+            if continues && claim.claimant != claimer.actor.name {
+                return Ok(Takeover::Continued { from: claim.claimant.clone() });
             }
             if claim.is_expired(now) {
                 return Ok(Takeover::Expired { from: claim.claimant.clone() });
@@ -124,14 +145,19 @@ fn check_available(task: &Task, claimer: &ClaimantFacts<'_>, now: Timestamp) -> 
 ///
 /// # Errors
 /// `role_mismatch`, `lane_mismatch`.
-pub fn check_role_and_lane(task: &Task, claimer: &ClaimantFacts<'_>) -> Result<(), Refusal> {
+pub fn check_role_and_lane(
+    task: &Task,
+    task_lane: Option<&LaneName>,
+    claimer: &ClaimantFacts<'_>,
+) -> Result<(), Refusal> {
     if let Some(wants) = &task.fields.role
         && !claimer.any_role
         && claimer.role != Some(wants)
     {
         return Err(Refusal::RoleMismatch { task: task.id.clone(), wants: wants.clone(), have: claimer.role.cloned() });
     }
-    if let (Some(wants), Some(have)) = (&task.fields.lane, claimer.lane)
+    if let (Some(wants), Some(have)) = (task_lane, claimer.lane)
+        && !claimer.any_lane
         && wants != have
     {
         return Err(Refusal::LaneMismatch { task: task.id.clone(), wants: wants.clone(), have: have.clone() });
@@ -155,19 +181,21 @@ pub fn check_capacity(lane: &Lane, held: i64) -> Result<(), Refusal> {
     }
 }
 
-/// The first overlap of a task's paths with those of a task of a claimant other than `holder`.
+/// The first overlap of a task's paths with those of a task of a claimant other than `own`.
 #[must_use]
-pub fn path_conflict(task: &Task, holder: &str, facts: &ClaimFacts<'_>) -> Option<Refusal> {
+pub fn path_conflict(task: &Task, own: &[&str], facts: &ClaimFacts<'_>) -> Option<Refusal> {
     if facts.path_policy == PathPolicy::Off {
         return None;
     }
-    facts.held_paths.iter().filter(|held| held.claimant != holder && held.task != task.id).find_map(|held| {
-        globs::first_overlap(&task.fields.paths, &held.paths).map(|(path, other_path)| Refusal::PathConflict {
-            task: task.id.clone(),
-            path: path.to_owned(),
-            other: held.task.clone(),
-            other_path: other_path.to_owned(),
-            by: held.claimant.clone(),
-        })
-    })
+    facts.held_paths.iter().filter(|held| !own.contains(&held.claimant.as_str()) && held.task != task.id).find_map(
+        |held| {
+            globs::first_overlap(&task.fields.paths, &held.paths).map(|(path, other_path)| Refusal::PathConflict {
+                task: task.id.clone(),
+                path: path.to_owned(),
+                other: held.task.clone(),
+                other_path: other_path.to_owned(),
+                by: held.claimant.clone(),
+            })
+        },
+    )
 }

@@ -1,6 +1,6 @@
 //! The gates before `done` and before a merge: one function, one report.
 
-pub use crate::domain::blocker::{Blocker, GateReport};
+pub use crate::domain::blocker::{Blocker, GateReport, JudgedWork};
 use crate::domain::{
     TaskId,
     checkpoint::CheckpointState,
@@ -28,6 +28,10 @@ string_enum! {
 /// Facts from git about the work, for the gates that need them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WorkFacts {
+    /// The worktree's directory; `None` when it is unknown.
+    pub worktree: Option<String>,
+    /// Its branch.
+    pub branch: Option<String>,
     /// Whether the worktree is clean; `None` when it is unknown.
     pub clean: Option<bool>,
     /// Whether the base branch is an ancestor of the commit; `None` when it is unknown.
@@ -41,7 +45,7 @@ pub struct WorkFacts {
 pub struct GateFacts<'a> {
     /// The task.
     pub task: &'a TaskId,
-    /// When the task was last claimed; evidence from before does not count.
+    /// When the task was last claimed and not continued; evidence from before does not count.
     pub claimed_at: Option<Timestamp>,
     /// The commit the work is at: the task's, else the worktree's HEAD.
     pub commit: Option<&'a str>,
@@ -82,7 +86,13 @@ pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
             Gate::BasedOn => blockers.extend(base_blocker(facts)),
         }
     }
-    GateReport { task: facts.task.clone(), blockers }
+    let judged = facts.work.worktree.as_ref().map(|worktree| JudgedWork {
+        worktree: worktree.clone(),
+        branch: facts.work.branch.clone(),
+        base: facts.work.base.clone(),
+        commit: facts.commit.map(str::to_owned),
+    });
+    GateReport { task: facts.task.clone(), judged, blockers }
 }
 
 fn since_claim<'a>(facts: &'a GateFacts<'_>) -> impl DoubleEndedIterator<Item = &'a Evidence> {
@@ -178,7 +188,7 @@ fn worktree_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
         Some(false) => "the worktree has changes that are not committed",
         None => "cannot determine whether the worktree is clean",
     };
-    Some(Blocker { code: "worktree_dirty", message: message.into(), fix: "git status".into() })
+    Some(Blocker { code: "worktree_dirty", message: message.into(), fix: git_in(facts, "status") })
 }
 
 fn base_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
@@ -188,7 +198,15 @@ fn base_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
         Some(false) => format!("the work is not based on the current '{base}'"),
         None => format!("cannot determine whether the work is based on '{base}'"),
     };
-    Some(Blocker { code: "not_based", message, fix: format!("git rebase {base}") })
+    Some(Blocker { code: "not_based", message, fix: git_in(facts, &format!("rebase {}", shell_words::quote(base))) })
+}
+
+/// A git command for the judged worktree, wherever the reader is.
+fn git_in(facts: &GateFacts<'_>, command: &str) -> String {
+    match &facts.work.worktree {
+        Some(dir) => format!("git -C {} {command}", shell_words::quote(dir)),
+        None => format!("git {command}"),
+    }
 }
 
 #[cfg(test)]
@@ -266,7 +284,13 @@ mod tests {
             holders: vec!["worker".into()],
             open_handoffs: Vec::new(),
             checkpoint: Some(CheckpointState::Done),
-            work: WorkFacts { clean: Some(true), based: Some(true), base: "main".into() },
+            work: WorkFacts {
+                worktree: Some("/work/a lane".into()),
+                branch: None,
+                clean: Some(true),
+                based: Some(true),
+                base: "main".into(),
+            },
         }
     }
 

@@ -30,20 +30,26 @@ pub fn check_answerable(handoff: &Handoff, role: Option<&Role>, lane: Option<&La
     Ok(())
 }
 
-/// Whether accepting moves the claim to `actor`, acting in `role`. Lanes and dependencies are judged by the rules of
-/// `claim`.
+/// Whether accepting moves the claim to `actor`, acting in `role`. `first_epoch` begins the unbroken chain of continuations
+/// that ends with the task's claim. Lanes and dependencies are judged by the rules of `claim`.
 ///
 /// # Errors
 /// `stale_claim` for a handoff of an older epoch, `wrong_state` for a closed task, `already_yours`, and `already_claimed`
 /// for one who would hand another's task to themselves.
-pub fn claim_takeover(handoff: &Handoff, task: &Task, actor: &Actor, role: Option<&Role>) -> Result<Takeover, Refusal> {
+pub fn claim_takeover(
+    handoff: &Handoff,
+    task: &Task,
+    first_epoch: i64,
+    actor: &Actor,
+    role: Option<&Role>,
+) -> Result<Takeover, Refusal> {
     if let Some(epoch) = actor.epoch
         && epoch != task.epoch
     {
         let by = task.state.claim().map(|claim| claim.claimant.clone());
         return Err(Refusal::StaleClaim { task: task.id.clone(), yours: epoch, current: task.epoch, by });
     }
-    if handoff.epoch != task.epoch {
+    if handoff.epoch != task.epoch && !(task.state.claim().is_some() && handoff.epoch >= first_epoch) {
         let by = task.state.claim().map(|claim| claim.claimant.clone());
         let (id, made, current) = (handoff.id, handoff.epoch, task.epoch);
         return Err(Refusal::StaleHandoff { id, task: task.id.clone(), made, current, by });
@@ -138,17 +144,24 @@ mod tests {
     fn the_claim_moves_under_the_epoch_it_was_offered_under_and_not_into_the_offerers_own_hands() {
         let task = held_by("a");
         let from_a = Takeover::HandedOver { from: Some("a".into()) };
-        assert_eq!(claim_takeover(&handoff("a", 2), &task, &actor("b"), None), Ok(from_a.clone()));
+        assert_eq!(claim_takeover(&handoff("a", 2), &task, 2, &actor("b"), None), Ok(from_a.clone()));
         // A coordinator may offer another's task to a third.
-        assert_eq!(claim_takeover(&handoff("lead", 2), &task, &actor("b"), None), Ok(from_a));
-        let code = |handoff: &Handoff, who: &Actor| claim_takeover(handoff, &task, who, None).unwrap_err().code();
+        assert_eq!(claim_takeover(&handoff("lead", 2), &task, 2, &actor("b"), None), Ok(from_a));
+        let code = |handoff: &Handoff, who: &Actor| claim_takeover(handoff, &task, 2, who, None).unwrap_err().code();
         assert_eq!(code(&handoff("b", 2), &actor("b")), "already_claimed");
         assert_eq!(code(&handoff("a", 1), &actor("b")), "stale_claim");
         assert_eq!(code(&handoff("a", 2), &actor("a")), "already_yours");
         assert_eq!(code(&handoff("a", 2), &Actor { epoch: Some(1), ..actor("b") }), "stale_claim");
         let closed = Task { state: TaskState::Done(NOW), ..held_by("a") };
-        assert_eq!(claim_takeover(&handoff("a", 2), &closed, &actor("b"), None).unwrap_err().code(), "wrong_state");
+        assert_eq!(claim_takeover(&handoff("a", 2), &closed, 2, &actor("b"), None).unwrap_err().code(), "wrong_state");
         let free = Task { state: TaskState::Todo, ..held_by("a") };
-        assert_eq!(claim_takeover(&handoff("a", 2), &free, &actor("b"), None), Ok(Takeover::HandedOver { from: None }));
+        assert_eq!(
+            claim_takeover(&handoff("a", 2), &free, 2, &actor("b"), None),
+            Ok(Takeover::HandedOver { from: None })
+        );
+        // The claim of epoch 1 was continued: its handoff still moves the task.
+        assert!(claim_takeover(&handoff("a", 1), &task, 1, &actor("b"), None).is_ok());
+        let stale = claim_takeover(&handoff("a", 1), &free, 1, &actor("b"), None);
+        assert_eq!(stale.unwrap_err().code(), "stale_claim");
     }
 }

@@ -38,8 +38,8 @@ pub enum BackendObservation {
 pub struct LivenessFacts<'a> {
     /// The session as it stands in the store.
     pub session: &'a Session,
-    /// The host and pid namespace that look.
-    pub current_host: &'a str,
+    /// Whether the session is one of the local host.
+    pub is_local: bool,
     /// Its process.
     pub process: &'a ProcessObservation,
     /// Its backend.
@@ -80,7 +80,7 @@ pub enum Liveness {
 #[must_use]
 pub fn assess(facts: &LivenessFacts<'_>, now: Timestamp) -> Liveness {
     let session = facts.session;
-    if session.host != facts.current_host {
+    if !facts.is_local {
         return match overdue_heartbeat(facts, now) {
             Some(why) => Liveness::Stale(StaleCause::NoHeartbeat, why),
             None => Liveness::OtherHost(format!("it runs on {}", session.host)),
@@ -172,7 +172,7 @@ mod tests {
     fn look(session: &Session, process: &ProcessObservation, backend: &BackendObservation, now: i64) -> Liveness {
         let facts = LivenessFacts {
             session,
-            current_host: "here",
+            is_local: session.host == "here",
             process,
             backend,
             launch_timeout: Duration::from_secs(60),
@@ -259,7 +259,7 @@ mod tests {
         let (process, backend) = (ProcessObservation::NotRecorded, BackendObservation::NotRecorded);
         let facts = LivenessFacts {
             session: &one,
-            current_host: "here",
+            is_local: true,
             process: &process,
             backend: &backend,
             launch_timeout: Duration::from_secs(60),

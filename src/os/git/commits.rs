@@ -10,6 +10,14 @@ impl Git<'_> {
         self.commit("HEAD")
     }
 
+    /// The commit of HEAD and the branch that is checked out, if one is.
+    #[must_use]
+    pub fn head_and_branch(&self) -> Option<(String, Option<String>)> {
+        let (success, answer) = self.try_output(&["rev-parse", "HEAD", "--abbrev-ref", "HEAD"])?;
+        let (commit, branch) = answer.trim_end().split_once('\n').filter(|_| success)?;
+        Some((commit.to_owned(), Some(branch.to_owned()).filter(|branch| branch != "HEAD")))
+    }
+
     /// The full id of the commit that a revision names.
     #[must_use]
     pub fn commit(&self, name: &str) -> Option<String> {
@@ -94,6 +102,11 @@ mod tests {
         git(&["commit", "-q", "--allow-empty", "-m", "two"]);
         let here = Git::new(&vars, &repository);
         let head = here.head().unwrap();
+        assert_eq!(here.head_and_branch(), Some((head.clone(), Some("main".to_owned()))));
+        git(&["checkout", "-q", "--detach"]);
+        assert_eq!(here.head_and_branch(), Some((head.clone(), None)));
+        git(&["checkout", "-q", "main"]);
+        assert_eq!(outside.head_and_branch(), None);
         assert_eq!(here.commit(&head[..10]).as_ref(), Some(&head));
         assert_eq!(here.commit("--all"), None);
         assert_eq!(here.clean_head().as_ref(), Some(&head));

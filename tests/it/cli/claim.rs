@@ -1,6 +1,6 @@
 //! `fairway claim`, `ready` and `release`.
 
-use crate::common::{TestProject, concurrent_start::race};
+use crate::common::{TestProject, concurrent_start::race, fixtures};
 
 #[test]
 fn a_task_is_claimed_once_and_released() {
@@ -87,4 +87,170 @@ fn an_epoch_renews_guards_and_takes_over() {
     assert_eq!(world.json(["task", "show", "T-1"])["status"], "in_progress");
     let taken = world.json(["claim"]);
     assert_eq!((&taken["task"]["id"], &taken["task"]["claim"]["epoch"]), (&"T-1".into(), &2.into()));
+}
+
+#[test]
+fn session_claim_puts_a_task_into_its_lane_and_release_takes_it_out() {
+    let world = TestProject::new();
+    fixtures::add_lane(&world, "a", Some(1), None);
+    fixtures::add_session(&world, "s1", "r", Some("a"));
+    fixtures::add_session(&world, "s2", "r", Some("a"));
+    for id in ["T-1", "T-2"] {
+        world.run(["task", "add", id, "one"]).exits(0);
+    }
+    world.run(["task", "add", "T-3", "fixed", "--lane", "a"]).exits(0);
+    let claimed = world.run(["claim", "T-1", "--session", "s1", "--json"]).exits(0);
+    assert!(claimed.stderr.contains("T-1 is in the lane a now"), "{claimed:?}");
+    assert_eq!(claimed.json()["task"]["lane"], "a");
+    let event = || -> serde_json::Value {
+        let events = world.run(["events", "--json"]).exits(0).stdout;
+        serde_json::from_str(events.lines().last().unwrap()).unwrap()
+    };
+    assert_eq!((&event()["lane"], &event()["data"]["assigned_lane"]), (&"a".into(), &"a".into()));
+    // The lane counts it.
+    assert_eq!(world.json(["lane", "show", "a"])["lane"]["held"], 1);
+    world.run(["claim", "T-2", "--session", "s2", "--json"]).refuses(5, "lane_full");
+    // A lane that a person changed stays.
+    world.run(["release", "T-1", "--session", "s1"]).exits(0);
+    assert_eq!(event()["data"]["unassigned_lane"], "a");
+    assert_eq!(world.json(["task", "show", "T-1"])["lane"], serde_json::Value::Null);
+    world.run(["claim", "T-3", "--session", "s1"]).exits(0);
+    world.run(["release", "T-3", "--session", "s1"]).exits(0);
+    assert_eq!(world.json(["task", "show", "T-3"])["lane"], "a");
+    // What is done stays where it was done; a person's claim sets no lane.
+    world.run(["claim", "T-1", "--session", "s1"]).exits(0);
+    world.run(["evidence", "add", "T-1", "--result", "pass", "--session", "s1"]).exits(0);
+    world.run(["done", "T-1", "--session", "s1"]).exits(0);
+    assert_eq!(world.json(["task", "show", "T-1"])["lane"], "a");
+    assert_eq!(world.json(["claim", "T-2", "--lane", "a"])["task"]["lane"], serde_json::Value::Null);
+}
+
+#[test]
+fn lane_that_a_claim_set_ends_with_a_takeover_by_another_lane() {
+    let world = TestProject::new();
+    for (lane, session) in [("a", "s1"), ("b", "s2")] {
+        fixtures::add_lane(&world, lane, None, None);
+        fixtures::add_session(&world, session, "r", Some(lane));
+    }
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    world.run(["claim", "T-1", "--session", "s1"]).exits(0);
+    let stolen = ["claim", "T-1", "--session", "s2", "--steal", "--reason", "it is ours", "--json"];
+    assert_eq!(world.run(stolen).exits(0).json()["task"]["lane"], "b");
+    // A person who takes over finds the work in the lane.
+    let stolen = ["claim", "T-1", "--steal", "--reason", "I finish it", "--json"];
+    assert_eq!(world.run(stolen).exits(0).json()["task"]["lane"], "b");
+    world.run(["release", "T-1"]).exits(0);
+    assert_eq!(world.json(["task", "show", "T-1"])["lane"], serde_json::Value::Null);
+}
+
+#[test]
+fn bare_claim_prefers_the_own_lane_and_can_be_restricted_to_it() {
+    let world = TestProject::new();
+    for lane in ["a", "b"] {
+        fixtures::add_lane(&world, lane, None, None);
+    }
+    fixtures::add_session(&world, "s1", "r", Some("a"));
+    world.run(["task", "add", "free", "no lane", "--priority", "0"]).exits(0);
+    world.run(["task", "add", "other", "another lane", "--lane", "b", "--priority", "0"]).exits(0);
+    world.run(["task", "add", "own", "this lane", "--lane", "a", "--priority", "4"]).exits(0);
+    let claim = |flags: &[&str]| world.run([&["claim", "--session", "s1", "--json"], flags].concat());
+    assert_eq!(claim(&[]).exits(0).json()["task"]["id"], "own");
+    claim(&["--own-lane"]).refuses(6, "nothing_ready");
+    let config = world.root().join(".fairway.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, format!("{text}\n[claims]\nown_lane_only = true\n")).unwrap();
+    let skipped = claim(&[]).refuses(6, "nothing_ready").error()["details"]["skipped"].clone();
+    assert_eq!(skipped.as_array().unwrap().len(), 2, "{skipped}");
+    assert_eq!(claim(&["--any-lane"]).exits(0).json()["task"]["id"], "free");
+    assert_eq!(claim(&["--any-lane"]).exits(0).json()["task"]["id"], "other");
+    world.run(["claim", "--own-lane", "--any-lane", "--json"]).refuses(2, "usage");
+}
+
+#[test]
+fn session_flag_implies_role_lane_and_task() {
+    let world = TestProject::new();
+    fixtures::add_lane(&world, "a", None, None);
+    world.run(["task", "add", "T-1", "one", "--role", "backend", "--lane", "a", "--priority", "0"]).exits(0);
+    world.run(["task", "add", "T-2", "two", "--role", "backend", "--lane", "a"]).exits(0);
+    let upsert = ["session", "upsert", "--id", "d1", "--role", "backend", "--lane", "a", "--task-id", "T-2"];
+    world.run(upsert).exits(0);
+    // The caller's own environment is not that of the session.
+    let mut command = world.fairway(["claim", "--session", "d1", "--json"]);
+    command.envs([
+        ("FAIRWAY_SESSION_ID", "x"),
+        ("FAIRWAY_ROLE", "lead"),
+        ("FAIRWAY_LANE", "b"),
+        ("FAIRWAY_TASK_ID", "T-9"),
+    ]);
+    let claimed = crate::common::test_project::CommandOutput::from(command.output().unwrap()).exits(0).json();
+    assert_eq!((&claimed["task"]["id"], &claimed["task"]["claim"]["role"]), (&"T-2".into(), &"backend".into()));
+    assert_eq!(world.json(["claim", "--any", "--session", "d1"])["task"]["id"], "T-1");
+}
+
+#[test]
+fn person_claims_any_task_by_its_id() {
+    let world = TestProject::new();
+    world.run(["task", "add", "T-1", "one", "--role", "backend"]).exits(0);
+    world.run(["claim", "--json"]).refuses(6, "nothing_ready");
+    world.run(["claim", "T-1", "--as", "frontend", "--json"]).refuses(5, "role_mismatch");
+    let mut inside = world.fairway(["claim", "T-1", "--json"]);
+    inside.env("FAIRWAY_RUN_ID", "0198a000-0000-7000-8000-000000000000");
+    crate::common::test_project::CommandOutput::from(inside.output().unwrap()).refuses(5, "role_mismatch");
+    world.run(["claim", "T-1"]).exits(0);
+}
+
+#[test]
+fn several_claims_are_released_together_or_not_at_all() {
+    let world = TestProject::new();
+    fixtures::add_lane(&world, "a", None, None);
+    fixtures::add_session(&world, "s1", "r", Some("a"));
+    for id in ["T-1", "T-2", "T-3", "T-4"] {
+        world.run(["task", "add", id, "one"]).exits(0);
+    }
+    for id in ["T-1", "T-2"] {
+        world.run(["claim", id]).exits(0);
+    }
+    world.run(["claim", "T-3", "--session", "s1"]).exits(0);
+    let status = |id: &str| world.json(["task", "show", id])["status"].as_str().unwrap().to_owned();
+    world.run(["release", "T-1", "T-3", "T-2", "--json"]).refuses(4, "not_claimant");
+    world.run(["release", "T-1", "T-2", "T-4", "--json"]).refuses(4, "wrong_state");
+    assert_eq!(status("T-1"), "in_progress");
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway release",
+        "fairway release T-1 --all",
+        "fairway release T-1 T-2 --reason 'end of the day'",
+        "fairway release --all",
+        "fairway release --lane a",
+        "fairway release --lane a --force --reason 'the agent hangs'",
+        "fairway release --lane nowhere",
+        "fairway release --dead",
+    ]), @"
+    $ fairway release
+    error: the following required arguments were not provided: <ID|--lane <LANE>|--all|--dead>
+    hint: write it as: fairway release <ID|--lane <LANE>|--all|--dead>
+    [exit 2]
+    $ fairway release T-1 --all
+    error: the argument '[ID]...' cannot be used with '--all'
+    hint: write it as: fairway release <ID|--lane <LANE>|--all|--dead>
+    [exit 2]
+    $ fairway release T-1 T-2 --reason 'end of the day'
+    released T-1: in_progress → todo
+    released T-2: in_progress → todo
+    $ fairway release --all
+    unchanged: no claim to release
+    $ fairway release --lane a
+    unchanged: no claim to release
+    $ fairway release --lane a --force --reason 'the agent hangs'
+    released T-3: in_progress → todo
+    $ fairway release --lane nowhere
+    error: there is no lane 'nowhere'
+    hint: fairway lane list
+    [exit 3]
+    $ fairway release --dead
+    unchanged: no claim of a dead session
+    ");
+    assert_eq!(["T-1", "T-2", "T-3"].map(status), ["todo", "todo", "todo"]);
+    world.run(["claim", "T-1"]).exits(0);
+    let released = world.json(["release", "--all"]);
+    assert_eq!((&released["tasks"][0]["id"], &released["tasks"][0]["status"]), (&"T-1".into(), &"todo".into()));
 }

@@ -23,6 +23,7 @@ fn every_value_names_its_source() {
     tasks.prefix              "PF"                                                                                                       FAIRWAY_TASKS_PREFIX
     claims.lease              "10m"                                                                                                      [world]/project/.fairway/local.toml
     claims.path_conflicts     "refuse"                                                                                                   default
+    claims.own_lane_only      false                                                                                                      default
     sessions.default_backend  "shell"                                                                                                    default
     sessions.stale_after      "30m"                                                                                                      default
     sessions.launch_timeout   "60s"                                                                                                      default

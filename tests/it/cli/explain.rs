@@ -53,7 +53,7 @@ fn facts_come_with_their_source_and_age() {
     T-1 is in_progress
     FACT                                                                  SOURCE        AGE
     claimed by be-2, stolen from be-1 (it sleeps)                         event 7       1s
-    claimed by be-2, epoch 2                                              claim 2       1s
+    claimed by be-2 as backend, epoch 2                                   claim 2       1s
     the claimant's session is running                                     session be-2  1s
     was claimed by be-1, epoch 1, until 2026-01-01T00:00:11.000Z: stolen  claim 1       5s
     $ fairway explain session be-1

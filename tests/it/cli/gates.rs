@@ -1,6 +1,6 @@
 //! `fairway done` and `fairway merge-ready`: one report.
 
-use std::fs;
+use std::{fs, path::PathBuf};
 
 use crate::common::{TestProject, fixtures};
 
@@ -131,6 +131,7 @@ fn merge_ready_wants_everything_at_one_commit() {
     claimed T-1 under epoch 1: one
     $ fairway merge-ready T-1
     T-1 is not ready to be merged:
+      judged: [world]/project (branch main, commit 2d460ad51c36, base main)
       evidence_missing: no passing evidence since the last claim
           fairway evidence run T-1 -- COMMAND
       check_missing: the check 'unit' has not been run
@@ -144,6 +145,7 @@ fn merge_ready_wants_everything_at_one_commit() {
     1
     $ fairway merge-ready T-1
     T-1 is not ready to be merged:
+      judged: [world]/project (branch main, commit 2d460ad51c36, base main)
       review_own: review 1 in the domain 'data' is by s1, who has claimed the task
           fairway review record T-1 --domain data --verdict approve
     [exit 5]
@@ -151,10 +153,12 @@ fn merge_ready_wants_everything_at_one_commit() {
     2
     $ fairway merge-ready T-1
     T-1 is ready to be merged
+      judged: [world]/project (branch main, commit 2d460ad51c36, base main)
     $ fairway merge-ready T-1 --base no-such-branch
     T-1 is not ready to be merged:
+      judged: [world]/project (branch main, commit 2d460ad51c36, base no-such-branch)
       not_based: cannot determine whether the work is based on 'no-such-branch'
-          git rebase no-such-branch
+          git -C [world]/project rebase no-such-branch
     [exit 5]
     ");
 
@@ -210,4 +214,92 @@ fn submitted_task_is_resumed_by_claimant_or_reviewer() {
     resumed T-1: review → in_progress
     ");
     assert_eq!(world.json(["task", "show", "T-1"])["claim"]["claimant"], "s1");
+}
+
+/// A repository with a lane and its session, and a task without a lane that the session has claimed.
+fn lane_with_work() -> (TestProject, PathBuf) {
+    let world = TestProject::with_git();
+    fs::write(
+        world.root().join(".fairway.toml"),
+        "[project]\nbase_branch = \"main\"\n[gates.merge]\nrequire = [\"clean_worktree\", \"based_on\"]\n",
+    )
+    .unwrap();
+    world.git(&world.root(), &["commit", "--quiet", "--all", "--message=gates"]);
+    world.run(["lane", "add", "a", "--create-worktree"]).exits(0);
+    world.run(["session", "upsert", "--id", "s1", "--role", "r", "--lane", "a"]).exits(0);
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    world.run(["claim", "T-1", "--session", "s1"]).exits(0);
+    let lane = world.root().join(".fairway/worktrees/a");
+    (world, lane)
+}
+
+fn blockers(report: &serde_json::Value) -> Vec<&str> {
+    report["blockers"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn merge_ready_judges_the_lane_and_not_the_main_checkout() {
+    let (world, lane) = lane_with_work();
+    // Unsaved work in the lane, and none in the main checkout.
+    fs::write(lane.join("new.py"), "print()").unwrap();
+    let report = world.run(["merge-ready", "T-1", "--json"]).exits(5).json();
+    assert_eq!(blockers(&report), ["worktree_dirty"]);
+    assert_eq!(report["blockers"][0]["fix"], format!("git -C {} status", lane.display()));
+    assert_eq!(report["judged"]["worktree"], lane.to_str().unwrap());
+    assert_eq!((&report["judged"]["branch"], &report["judged"]["base"]), (&"lane/a".into(), &"main".into()));
+    // Clean and committed in the lane, and an unrelated edit in the main checkout.
+    world.git(&lane, &["add", "."]);
+    world.git(&lane, &["commit", "--quiet", "--message=work"]);
+    fs::write(world.root().join("draft.txt"), "draft").unwrap();
+    let report = world.run(["merge-ready", "T-1", "--json"]).exits(0).json();
+    assert_eq!(report["judged"]["commit"], world.git(&lane, &["rev-parse", "HEAD"]).trim());
+    let said = world.run(["merge-ready", "T-1"]).exits(0).stdout;
+    assert!(said.contains("judged: ") && said.contains("worktrees/a (branch lane/a, commit "), "{said}");
+    // The base has gone on.
+    world.git(&world.root(), &["add", "."]);
+    world.git(&world.root(), &["commit", "--quiet", "--message=base"]);
+    let report = world.run(["merge-ready", "T-1", "--json"]).exits(5).json();
+    assert_eq!(blockers(&report), ["not_based"]);
+    assert_eq!(report["blockers"][0]["fix"], format!("git -C {} rebase main", lane.display()));
+    // A person who takes over, and a task that is done, are judged there too.
+    world.run(["claim", "T-1", "--steal", "--reason", "I merge it"]).exits(0);
+    assert_eq!(world.run(["merge-ready", "T-1", "--json"]).json()["judged"]["worktree"], lane.to_str().unwrap());
+    world.run(["evidence", "add", "T-1", "--result", "pass"]).exits(0);
+    world.run(["done", "T-1"]).exits(0);
+    assert_eq!(world.run(["merge-ready", "T-1", "--json"]).json()["judged"]["worktree"], lane.to_str().unwrap());
+}
+
+#[test]
+fn claim_without_a_lane_is_judged_where_it_was_made() {
+    let (world, _) = lane_with_work();
+    let other = world.dir().join("other");
+    world.git(&world.root(), &["worktree", "add", "--quiet", other.to_str().unwrap()]);
+    world.run(["task", "add", "T-2", "two"]).exits(0);
+    let mut claim = world.fairway(["claim", "T-2"]);
+    fs::create_dir(other.join("deep")).unwrap();
+    assert!(claim.current_dir(other.join("deep")).output().unwrap().status.success());
+    fs::write(other.join("new.py"), "print()").unwrap();
+    let report = world.run(["merge-ready", "T-2", "--json"]).exits(5).json();
+    let judged = (blockers(&report), report["judged"]["worktree"].as_str());
+    assert_eq!(judged, (vec!["worktree_dirty"], other.to_str()));
+    // A session without a lane has a worktree of its own.
+    let upsert = ["session", "upsert", "--id", "s2", "--role", "r", "--worktree", other.to_str().unwrap()];
+    world.run(upsert).exits(0);
+    world.run(["task", "add", "T-3", "three"]).exits(0);
+    world.run(["claim", "T-3", "--session", "s2"]).exits(0);
+    let report = world.run(["merge-ready", "T-3", "--json"]).exits(5).json();
+    assert_eq!(report["judged"]["worktree"].as_str(), other.to_str());
+}
+
+#[test]
+fn missing_worktree_is_refused_only_by_a_gate_that_needs_git() {
+    let (world, _) = lane_with_work();
+    world.run(["session", "upsert", "--id", "s2", "--role", "r", "--worktree", "/no/such/worktree"]).exits(0);
+    world.run(["task", "add", "T-2", "two"]).exits(0);
+    world.run(["claim", "T-2", "--session", "s2"]).exits(0);
+    let refused = world.run(["merge-ready", "T-2", "--json"]).refuses(5, "no_worktree");
+    assert!(refused.error()["hint"].as_str().unwrap().contains("fairway task edit T-2 --lane"), "{refused:?}");
+    world.run(["evidence", "add", "T-2", "--result", "pass", "--session", "s2"]).exits(0);
+    let done = world.run(["done", "T-2", "--session", "s2", "--json"]).exits(0).json();
+    assert_eq!(done["judged"], serde_json::Value::Null);
 }

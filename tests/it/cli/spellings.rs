@@ -19,7 +19,7 @@ fn assert_same(before: &[&str], earlier: &str, shown: &str) {
         let run = world.run(line.split(' ').chain(["--json"]));
         (
             run.code,
-            run.stdout,
+            world.redacted(&run.stdout),
             run.stderr,
             world.all_rows().into_iter().filter(|cell| !is_of_its_project(cell)).collect::<Vec<_>>(),
         )

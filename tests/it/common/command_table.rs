@@ -631,9 +631,9 @@ impl TestProject {
         let state = self.dir().join("state").display().to_string();
         let conn = rusqlite::Connection::open(self.store()).unwrap();
         conn.execute(
-            "UPDATE agent_sessions SET backend = 'exec:yes', host = ?2, adapter_script = ?3, adapter_state = ?4 \
+            "UPDATE agent_sessions SET backend = 'exec:yes', host = ?2, host_id = NULL, adapter_script = ?3, adapter_state = ?4 \
              WHERE id = ?1",
-            (session, fairway::os::host::identity(), script.display().to_string(), state),
+            (session, fairway::os::host::identity().name, script.display().to_string(), state),
         )
         .unwrap();
     }

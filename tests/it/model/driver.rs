@@ -5,26 +5,28 @@ use std::{path::PathBuf, rc::Rc, time::Duration};
 use fairway::{
     actions::{
         Answer, App,
-        core::errors,
+        core::{dead_session::DeadSession, errors},
         project::reconcile,
         queue::{
-            evidence, handoff, review,
+            evidence, handoff, lane, review,
             task::{ForceReason, add, block, cancel, claim, done, release, reopen, resume, submit},
         },
         sessions::report::{end, heartbeat, upsert},
     },
     domain::{
-        Actor, Role, SessionId, TaskId, evidence::EvidenceResult, id::Label, review::Verdict, session::SessionStatus,
-        task::TaskFields,
+        Actor, LaneName, Role, SessionId, TaskId, evidence::EvidenceResult, id::Label, review::Verdict,
+        session::SessionStatus, task::TaskFields,
     },
     env::{Clock, Env, Timestamp},
     os,
+    store::sessions,
 };
 use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::operation::{
-    ATTACHED, BEGINNING, COMMIT, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who, Word,
+    ATTACHED, BEGINNING, COMMIT, IN_LANE, LANE, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who,
+    Word,
 };
 use crate::common::{TestProject, app, invariants, scratch};
 
@@ -38,6 +40,9 @@ pub fn name(who: Who) -> String {
 
 /// A way to run commands.
 pub trait Driver {
+    /// Whether an ended session is known to be dead, so that its claims are continued.
+    const PROVES: bool;
+
     /// Back to the beginning; answers with what is seen there.
     fn reset(&mut self) -> Seen;
     /// Gives a command; answers with `ok` or the code of its refusal.
@@ -108,7 +113,7 @@ impl Store {
         let query = "SELECT id, status, claimant, epoch, lease_until, \
                      (SELECT count(*) FROM checkpoints c WHERE c.task_id = t.id), commit_id, \
                      (SELECT count(*) FROM evidence r WHERE r.task_id = t.id), \
-                     (SELECT count(*) FROM reviews r WHERE r.task_id = t.id) FROM tasks t ORDER BY id";
+                     (SELECT count(*) FROM reviews r WHERE r.task_id = t.id), lane FROM tasks t ORDER BY id";
         let mut tasks = self.conn.prepare_cached(query).unwrap();
         let tasks = tasks.query_map([], |row| {
             Ok(TaskSeen {
@@ -121,6 +126,7 @@ impl Store {
                 commit: row.get(6)?,
                 evidence: row.get(7)?,
                 reviews: row.get(8)?,
+                lane: row.get(9)?,
             })
         });
         let query = "SELECT status, last_heartbeat_at FROM agent_sessions ORDER BY id";
@@ -173,8 +179,10 @@ impl InProcess {
             }
             add::add(&app, Some(&TaskId::parse(task).unwrap()), words).unwrap();
         }
+        lane::add::add(&app, &LaneName::parse(LANE).unwrap(), &lane::LanePatch::default()).unwrap();
         for (number, session) in SESSIONS.iter().enumerate() {
             let told = upsert::SessionPatch {
+                lane: IN_LANE[number].then(|| LaneName::parse(LANE).unwrap()),
                 id: Some(SessionId::parse(session).unwrap()),
                 role: Some(Role::parse("r").unwrap()),
                 task: ATTACHED[number].map(task),
@@ -187,6 +195,13 @@ impl InProcess {
         Self { app, store: Store::keep(path), _home: home }
     }
 
+    /// The ended sessions: in this process nothing of them was ever alive.
+    fn dead(&self) -> Vec<DeadSession> {
+        let all = self.app.read(|tx| Ok(sessions::all(tx)?)).unwrap();
+        let ended = all.iter().filter(|session| session.status.is_final());
+        ended.map(|session| DeadSession::new(session, "it has ended".into())).collect()
+    }
+
     fn run(&self, op: &Op) -> anyhow::Result<()> {
         let app = &self.app;
         let wish = |lease: &Option<u32>| claim::ClaimRequest {
@@ -197,12 +212,14 @@ impl InProcess {
             Op::Clock(_) => return Ok(()),
             Op::Claim { task: number, lease, steal, .. } => {
                 let steal = steal.then(|| "it must be".to_owned());
-                claim::claim(app, &claim::ClaimRequest { id: Some(task(*number)), steal, ..wish(lease) })?
+                claim::claim(app, &claim::ClaimRequest { id: Some(task(*number)), steal, ..wish(lease) }, &self.dead())?
             }
-            Op::ClaimNext { lease, .. } => claim::claim(app, &wish(lease))?,
-            Op::Renew { task: number, .. } => {
-                claim::claim(app, &claim::ClaimRequest { id: Some(task(*number)), ..claim::ClaimRequest::default() })?
-            }
+            Op::ClaimNext { lease, .. } => claim::claim(app, &wish(lease), &self.dead())?,
+            Op::Renew { task: number, .. } => claim::claim(
+                app,
+                &claim::ClaimRequest { id: Some(task(*number)), ..claim::ClaimRequest::default() },
+                &self.dead(),
+            )?,
             Op::Move { verb, task: number, force, .. } => {
                 let id = task(*number);
                 let force = force.then(|| ForceReason { reason: "it must be".into() });
@@ -306,6 +323,8 @@ fn actor(who: Who, epoch: Option<i64>) -> Actor {
 }
 
 impl Driver for InProcess {
+    const PROVES: bool = true;
+
     fn reset(&mut self) -> Seen {
         self.store.restore();
         self.seen()
@@ -343,9 +362,13 @@ impl Binary {
             let depends: &[&str] = if number == 2 { &["--depends-on", TASKS[0]] } else { &[] };
             at_the_beginning(&[&["task", "add", task, "one"], depends].concat());
         }
+        at_the_beginning(&["lane", "add", LANE]);
         let pid = std::process::id().to_string();
         for (number, session) in SESSIONS.iter().enumerate() {
             let mut args = vec!["session", "upsert", "--id", session, "--role", "r"];
+            if IN_LANE[number] {
+                args.extend(["--lane", LANE]);
+            }
             args.extend(ATTACHED[number].into_iter().flat_map(|task| ["--task-id", TASKS[task]]));
             match number {
                 1 => args.extend(["--status", "starting"]),
@@ -419,6 +442,9 @@ fn words(op: &Op, store: &Store) -> Option<Vec<String>> {
 }
 
 impl Driver for Binary {
+    // Its sessions have no process that could be looked at.
+    const PROVES: bool = false;
+
     fn reset(&mut self) -> Seen {
         self.store.restore();
         self.seen()

@@ -9,6 +9,9 @@ pub const BEGINNING: i64 = 1_767_225_600_000;
 pub const TASKS: [&str; 3] = ["a", "b", "c"];
 /// The sessions. `s0` runs for `a`, `s1` is starting for `b`, `s2` runs, `s3` has a process that is there.
 pub const SESSIONS: [&str; 4] = ["s0", "s1", "s2", "s3"];
+/// The lane of all sessions but the last.
+pub const LANE: &str = "l";
+pub const IN_LANE: [bool; 4] = [true, true, true, false];
 /// Their tasks.
 pub const ATTACHED: [Option<usize>; 4] = [Some(0), Some(1), None, None];
 
@@ -102,6 +105,7 @@ impl Op {
 pub struct TaskSeen {
     pub status: String,
     pub claimant: Option<String>,
+    pub lane: Option<String>,
     pub epoch: i64,
     pub lease_until: Option<i64>,
     /// Claimant and epoch of its live claims.
@@ -207,6 +211,23 @@ pub fn sequence() -> impl Strategy<Value = Vec<Op>> {
             let words = words.into_iter().map(|word| says(who, task, word));
             std::iter::once(claim(who, task)).chain(words).chain([acts(who, Verb::Done, task)]).collect()
         }),
+        // A session ends with a task in its hands, and another one goes on.
+        3 => (session(), who(), task(), evidence(), verb(), any::<bool>(), offer())
+            .prop_map(move |(first, next, task, word, verb, any, offer)| {
+                let who = Who::Session(first);
+                let again = if any { Op::ClaimNext { who: next, lease: None } } else { claim(next, task) };
+                vec![
+                    claim(who, task),
+                    says(who, task, word),
+                    says(who, task, offer),
+                    acts(who, verb, task),
+                    Op::Clock(30),
+                    Op::End { session: first, own: true },
+                    again,
+                    Op::Answer { who: Who::Session(3), back: 0, reply: Reply::Take },
+                    acts(next, Verb::Done, task),
+                ]
+            }),
         1 => (who(), who(), who(), task()).prop_map(move |(who, asks, goes_on, task)| {
             let asked = says(asks, task, Word::Review { approves: false });
             vec![claim(who, task), acts(who, Verb::SubmitAt, task), asked, acts(goes_on, Verb::Resume, task)]

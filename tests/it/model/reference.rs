@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::operation::{
-    ATTACHED, BEGINNING, COMMIT, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who, Word,
+    ATTACHED, BEGINNING, COMMIT, IN_LANE, LANE, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who,
+    Word,
 };
 
 /// One deliberate mistake.
@@ -100,6 +101,20 @@ pub enum Mutant {
     ClosedHandedOver,
     /// A dead session takes a task by a handoff.
     DeadTakes,
+    /// A living session's claim is continued.
+    LivingContinued,
+    /// A session outside of the lane continues.
+    StrangerContinues,
+    /// What was blocked or in review is in progress once it is continued.
+    ContinuedForgetsState,
+    /// The evidence from before a continuation does not count.
+    ContinuedForgetsEvidence,
+    /// A handoff from before a continuation moves nothing.
+    ContinuedForgetsHandoff,
+    /// A bare claim leaves what a dead one of the lane holds.
+    DeadPassedOver,
+    /// A release leaves the task in the lane of the claim.
+    LaneStays,
 }
 
 impl Mutant {
@@ -149,6 +164,13 @@ impl Mutant {
         Self::AnybodyWithdraws,
         Self::ClosedHandedOver,
         Self::DeadTakes,
+        Self::LivingContinued,
+        Self::StrangerContinues,
+        Self::ContinuedForgetsState,
+        Self::ContinuedForgetsEvidence,
+        Self::ContinuedForgetsHandoff,
+        Self::DeadPassedOver,
+        Self::LaneStays,
     ];
 }
 
@@ -158,8 +180,13 @@ struct Task {
     holder: Option<Who>,
     /// Whether its holder took it in their role.
     in_role: bool,
-    /// When it was last claimed.
+    /// When it was last claimed and not continued, and the epoch of that claim.
     claimed: i64,
+    first_epoch: i64,
+    /// Whether it is in the lane, and whether its claim put it there or was made there.
+    lane: bool,
+    assigned: bool,
+    made_in_lane: bool,
     epoch: i64,
     /// Until when, and for how long each time.
     lease: Option<(i64, i64)>,
@@ -209,9 +236,23 @@ pub struct Model {
     handoffs: Vec<Handoff>,
     now: i64,
     mutant: Option<Mutant>,
+    /// Whether an ended session is known to be over.
+    proves: bool,
 }
 
 type Expected = Result<(), &'static str>;
+
+/// The task that a session was started for.
+fn own_task(who: Who) -> Option<usize> {
+    match who {
+        Who::Session(number) => ATTACHED[number],
+        Who::Person => None,
+    }
+}
+
+fn is_in_lane(who: Who) -> bool {
+    matches!(who, Who::Session(number) if IN_LANE[number])
+}
 
 /// What a command wants to do to a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -225,12 +266,16 @@ enum Intent {
 }
 
 impl Model {
-    pub fn new(mutant: Option<Mutant>) -> Self {
+    pub fn new(mutant: Option<Mutant>, proves: bool) -> Self {
         let task = Task {
             status: "todo",
             holder: None,
             in_role: false,
             claimed: 0,
+            first_epoch: 0,
+            lane: false,
+            assigned: false,
+            made_in_lane: false,
             epoch: 0,
             lease: None,
             latest: BTreeMap::new(),
@@ -249,6 +294,7 @@ impl Model {
             handoffs: Vec::new(),
             now: BEGINNING,
             mutant,
+            proves,
         }
     }
 
@@ -260,6 +306,7 @@ impl Model {
         let tasks = self.tasks.iter().map(|task| TaskSeen {
             status: task.status.into(),
             claimant: task.holder.map(super::driver::name),
+            lane: task.lane.then(|| LANE.to_owned()),
             epoch: task.epoch,
             lease_until: task.lease.map(|(until, _)| until),
             claims: task.holder.map(|who| (super::driver::name(who), task.epoch)).into_iter().collect(),
@@ -314,9 +361,11 @@ impl Model {
             Op::ClaimNext { who, lease } => {
                 self.acts(who);
                 self.may_claim(who)?;
-                let ready = (0..TASKS.len()).filter(|task| self.tasks[*task].status == "todo");
-                let expired = (0..TASKS.len()).filter(|task| self.is_expired(*task));
-                let order: Vec<usize> = ready.chain(expired).collect();
+                // A session's own task, while it is open.
+                if let Some(task) = own_task(who).filter(|task| !self.is_closed(*task)) {
+                    return self.claim(who, task, lease, false);
+                }
+                let order = self.next_tasks(who);
                 let taken = order.into_iter().any(|task| self.claim(who, task, lease, false).is_ok());
                 if taken { Ok(()) } else { Err("nothing_ready") }
             }
@@ -428,11 +477,12 @@ impl Model {
         let two = self.is(Mutant::TwoWinners);
         let steal = steal && (expired || !self.is(Mutant::StealWaits));
         let waits = self.waits(number);
+        let continues = !steal && self.continues(who, number);
         let task = &self.tasks[number];
         match (task.status, task.holder) {
             ("done" | "cancelled", _) => return Err("wrong_state"),
             (_, Some(holder)) if steal && holder == who => return Err("already_yours"),
-            (_, Some(_)) if steal || expired => {}
+            (_, Some(_)) if steal || continues || expired => {}
             (_, Some(holder)) if holder == who => return Err("already_yours"),
             (_, Some(_)) if !two => return Err("already_claimed"),
             _ => {}
@@ -440,19 +490,84 @@ impl Model {
         if waits {
             return Err("deps_open");
         }
-        self.hold(who, number, lease, false);
+        if continues {
+            self.go_on(who, number, lease);
+        } else {
+            self.hold(who, number, lease, who != Who::Person);
+        }
         Ok(())
+    }
+
+    /// What a claim without an id considers: what dead sessions of the lane hold, what is ready, what has expired.
+    fn next_tasks(&self, who: Who) -> Vec<usize> {
+        let all = || 0..TASKS.len();
+        let mut order = Vec::new();
+        for status in ["in_progress", "blocked", "review"] {
+            order.extend(all().filter(|task| self.tasks[*task].status == status && self.continues(who, *task)));
+        }
+        if self.is(Mutant::DeadPassedOver) {
+            order.clear();
+        }
+        let is_ready = |task: &usize| self.tasks[*task].status == "todo";
+        if is_in_lane(who) {
+            order.extend(all().filter(is_ready).filter(|task| self.tasks[*task].lane));
+            order.extend(all().filter(is_ready).filter(|task| !self.tasks[*task].lane));
+        } else {
+            order.extend(all().filter(is_ready));
+        }
+        order.extend(all().filter(|task| self.is_expired(*task)));
+        order
+    }
+
+    fn is_closed(&self, task: usize) -> bool {
+        matches!(self.tasks[task].status, "done" | "cancelled")
+    }
+
+    /// Whether a claim goes on with that of a dead session of the same lane.
+    fn continues(&self, who: Who, number: usize) -> bool {
+        let task = &self.tasks[number];
+        let Some(Who::Session(holder)) = task.holder.filter(|holder| *holder != who) else { return false };
+        let is_over = self.sessions[holder].is_final() || self.is(Mutant::LivingContinued);
+        let is_home = (is_in_lane(who) && task.made_in_lane) || self.is(Mutant::StrangerContinues);
+        self.proves && who != Who::Person && is_over && is_home
+    }
+
+    /// The claim of a dead session goes on: state, lane and what was recorded stay.
+    fn go_on(&mut self, who: Who, number: usize, lease: Option<u32>) {
+        let before = self.tasks[number].clone();
+        self.hold(who, number, lease, true);
+        let (forgets, drops) = (self.is(Mutant::ContinuedForgetsEvidence), self.is(Mutant::ContinuedForgetsHandoff));
+        let resets = self.is(Mutant::ContinuedForgetsState);
+        let task = &mut self.tasks[number];
+        if before.status != "in_progress" && !resets {
+            (task.status, task.lease) = (before.status, None);
+        }
+        if !forgets {
+            task.claimed = before.claimed;
+        }
+        if !drops {
+            task.first_epoch = before.first_epoch;
+        }
+        (task.lane, task.assigned) = (before.lane, before.assigned);
     }
 
     fn hold(&mut self, who: Who, number: usize, lease: Option<u32>, in_role: bool) {
         let step = i64::from(!(self.is(Mutant::EpochStays) && self.tasks[number].holder.is_some()));
-        let now = self.now;
+        let (now, home) = (self.now, is_in_lane(who));
         let task = &mut self.tasks[number];
+        let was_assigned = task.holder.is_some() && task.assigned;
+        // A person who takes over finds the work in the lane.
+        if !(was_assigned && who == Who::Person) {
+            let stays = task.lane && !was_assigned;
+            (task.lane, task.assigned) = (stays || home, !stays && home);
+        }
+        task.made_in_lane = home;
         task.status = "in_progress";
         task.holder = Some(who);
         task.in_role = in_role;
         task.claimed = now;
         task.epoch += step;
+        task.first_epoch = task.epoch;
         task.lease = lease.map(|seconds| (now + i64::from(seconds) * 1_000, i64::from(seconds) * 1_000));
         task.latest.insert(who, task.epoch);
         task.last = Some(("claim", who));
@@ -519,6 +634,7 @@ impl Model {
         let keeps = self.is(Mutant::LeaseStays);
         let (forgets, stays) = (self.is(Mutant::CommitForgotten), self.is(Mutant::DoneKeepsHolder));
         let takes = self.is(Mutant::ResumeTakes);
+        let stays_in_lane = self.is(Mutant::LaneStays);
         let passes = self.is(Mutant::GateIgnored) || self.passes(number);
         let asked = self.tasks[number].asked == Some(who) && !self.is(Mutant::OnlyHolderResumes);
         let resumes = self.tasks[number].holder == Some(who) || asked || self.is(Mutant::AnybodyResumes);
@@ -541,6 +657,9 @@ impl Model {
             return Err("not_claimant");
         }
         let closes = matches!(status, "todo" | "done" | "cancelled");
+        if verb == Verb::Release && task.assigned {
+            task.lane = stays_in_lane;
+        }
         task.status = status;
         task.commit |= verb == Verb::SubmitAt && !forgets;
         if !keeps || closes {
@@ -628,7 +747,8 @@ impl Model {
     fn take(&mut self, who: Who, handoff: &Handoff) -> Expected {
         let (number, is_session) = (handoff.task, who != Who::Person);
         let task = &self.tasks[number];
-        if handoff.epoch != task.epoch && !self.is(Mutant::OldHandoffMoves) {
+        let is_of_chain = task.holder.is_some() && handoff.epoch >= task.first_epoch;
+        if handoff.epoch != task.epoch && !is_of_chain && !self.is(Mutant::OldHandoffMoves) {
             return Err("stale_claim");
         }
         if matches!(task.status, "done" | "cancelled") {

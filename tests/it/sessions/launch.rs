@@ -528,7 +528,7 @@ fn session_launched_elsewhere_is_not_touched() {
         world.run(["session", "upsert", "--id", id, "--role", "r"]).exits(0);
     }
     let conn = rusqlite::Connection::open(world.store()).unwrap();
-    let moved = "UPDATE agent_sessions SET host = 'another/1', adapter_script = '/bin/false', adapter_state = '/tmp' \
+    let moved = "UPDATE agent_sessions SET host = 'another/1', host_id = 'another/1', adapter_script = '/bin/false', adapter_state = '/tmp' \
          WHERE id = 'elsewhere'";
     assert_eq!(conn.execute(moved, []).unwrap(), 1);
     drop(conn);

@@ -2,6 +2,7 @@
 
 mod adopted_panes;
 mod agent_in_tmux;
+mod continue_claim;
 mod control;
 mod dry_run;
 mod external_caller;
@@ -57,6 +58,13 @@ impl Sessions {
     /// With real ids: processes are found by their run, and another test's must not be.
     pub fn new() -> Self {
         let world = TestProject::new();
+        world.real_time();
+        Self(world)
+    }
+
+    /// The same in a repository with one commit.
+    pub fn with_git() -> Self {
+        let world = TestProject::with_git();
         world.real_time();
         Self(world)
     }

@@ -105,7 +105,7 @@ fn work(number: &str) {
     let mut journal = String::new();
     loop {
         let begin = micros();
-        match claim::claim(&app, &ClaimRequest::default()) {
+        match claim::claim(&app, &ClaimRequest::default(), &[]) {
             Ok(answer) => writeln!(journal, "0 {} {begin} {}", answer.ids[0], micros()).unwrap(),
             Err(error) => {
                 let code = errors::classify(&error).code;

@@ -181,7 +181,8 @@ fn complete_fields(
     if let Some(process) = local.process.as_ref().filter(|_| !has_live_process(&session)) {
         after.pid = Some(i64::from(process.pid));
         after.pid_started = i64::try_from(process.started).ok();
-        after.host.clone_from(&local.host);
+        after.host.clone_from(&local.host.name);
+        after.host_id.clone_from(&local.host.id);
         after.boot_id.clone_from(&local.boot_id);
     }
     let fields = upsert::changed_fields(&session, &after);

@@ -4,15 +4,19 @@ use anyhow::Result;
 
 use super::state::{load_for, record_answer};
 use crate::{
-    actions::{Answer, App, core::lookup, queue::task::claim},
+    actions::{
+        Answer, App,
+        core::lookup,
+        queue::task::{claim, claim_place},
+    },
     domain::{
-        Actor, Refusal, Role,
+        Actor, LaneName, Refusal, Role,
         claim::Claim,
         handoff::{Handoff, HandoffStatus},
         rules::{self, claim as lanes_rule},
         task::Task,
     },
-    store::{ReadTx, WriteTx, tasks},
+    store::{ReadTx, WriteTx, claims, tasks},
     wire::HandoffView,
 };
 
@@ -41,27 +45,29 @@ pub fn accept(app: &App, id: i64, take: bool) -> Result<Answer> {
 }
 
 fn move_claim(app: &App, tx: &WriteTx<'_>, handoff: &Handoff, task: &Task, role: Option<Role>) -> Result<Claim> {
-    let takeover = rules::handoff::claim_takeover(handoff, task, &app.actor, role.as_ref())?;
-    if let Some(id) = &app.actor.session {
-        let session = lookup::session(tx, id)?;
-        if session.status.is_final() {
-            return Err(Refusal::SessionFinal { session: session.id, status: session.status }.into());
-        }
+    // A handoff of a claim that was continued since stays acceptable.
+    let first_epoch = claims::chain(tx, &task.id)?.map_or(task.epoch, |chain| chain.first_epoch);
+    let takeover = rules::handoff::claim_takeover(handoff, task, first_epoch, &app.actor, role.as_ref())?;
+    let session = app.actor.session.as_ref().map(|id| lookup::session(tx, id)).transpose()?;
+    if let Some(session) = &session {
+        session.check_open()?;
     }
+    let home = session.and_then(|session| session.lane);
+    let place = claim_place::plan(tx, task, &takeover, &app.actor, home.as_ref())?;
     let waiting = lookup::not_ready_reasons(tx, task)?;
     if !waiting.is_empty() {
         return Err(Refusal::DepsOpen { task: task.id.clone(), waiting }.into());
     }
-    check_lane_capacity(tx, handoff, task)?;
+    check_lane_capacity(tx, handoff, task, place.task_lane.as_ref())?;
     let actor = Actor { role, ..app.actor.clone() };
     let claim = task.new_claim(&actor, tx.now(), app.settings.lease);
-    claim::install(tx, task, &claim, &takeover)?;
+    claim::install(app, tx, task, &claim, &takeover, &place)?;
     Ok(claim)
 }
 
-/// Checks the WIP limits of the task's lane and of the handoff's lane.
-fn check_lane_capacity(tx: &ReadTx<'_>, handoff: &Handoff, task: &Task) -> Result<()> {
-    let mut lanes: Vec<_> = task.fields.lane.iter().chain(&handoff.to_lane).collect();
+/// Checks the WIP limits of the lane in which the task will be and of the handoff's lane.
+fn check_lane_capacity(tx: &ReadTx<'_>, handoff: &Handoff, task: &Task, lane: Option<&LaneName>) -> Result<()> {
+    let mut lanes: Vec<_> = lane.into_iter().chain(&handoff.to_lane).collect();
     lanes.dedup();
     for name in lanes {
         let lane = lookup::lane(tx, name)?;

@@ -1,14 +1,18 @@
-//! Claim a task, or renew its lease.
+//! Claim a task, continue the claim of a dead session, or renew a lease.
 
 use std::{cell::OnceCell, time::Duration};
 
 use anyhow::Result;
 use serde_json::json;
 
+use super::claim_place::{self, PlannedPlace};
 use crate::{
-    actions::{Answer, App, core::lookup},
+    actions::{
+        Answer, App,
+        core::{dead_session::DeadSession, inside, lookup},
+    },
     domain::{
-        Event, EventKind, LaneName, Refusal, Role, TaskId,
+        Actor, Event, EventKind, LaneName, Refusal, Role, TaskId,
         claim::{Claim, Takeover},
         refusal::SkippedTask,
         rules::{
@@ -16,58 +20,169 @@ use crate::{
             claim::{ClaimFacts, ClaimGrant, ClaimantFacts, PathPolicy},
             fencing::TaskWrite,
         },
-        task::{Task, TaskState},
+        session::Session,
+        task::{Task, TaskState, TaskStatus},
         text_limits,
     },
-    store::{ReadTx, WriteTx, claims, lanes, tasks},
+    store::{
+        ReadTx, WriteTx, claims, events, lanes,
+        tasks::{self, ReadyScope},
+    },
 };
+
+/// The lanes whose tasks a claim without an id may claim.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LaneScope {
+    /// As `[claims] own_lane_only` says.
+    #[default]
+    Configured,
+    /// The claimant's lane only.
+    Own,
+    /// The claimant's lane, then no lane, then every other lane.
+    Any,
+}
 
 /// A claim request.
 #[derive(Debug, Clone, Default)]
 pub struct ClaimRequest {
-    /// The task; `None` for the next ready task that fits.
+    /// The task; `None` for the acting session's task, else the next ready task that fits.
     pub id: Option<TaskId>,
-    /// The claimant's role.
+    /// Whether the acting session's task is left aside.
+    pub any: bool,
+    /// The claimant's role; `None` for that of the acting session.
     pub role: Option<Role>,
-    /// The claimant's lane.
+    /// The claimant's lane; `None` for that of the acting session.
     pub lane: Option<LaneName>,
     /// Whether tasks of any role fit.
     pub any_role: bool,
+    /// The lanes whose tasks fit.
+    pub lane_scope: LaneScope,
     /// The lease: another actor may take over after this time without a heartbeat. `None` for the setting.
     pub lease: Option<Duration>,
     /// The reason for a takeover from the claimant.
     pub steal: Option<String>,
 }
 
-/// Claims a task.
+/// The claimant, as the request and its session's row say it.
+struct Claimant<'a> {
+    request: &'a ClaimRequest,
+    role: Option<Role>,
+    lane: Option<LaneName>,
+    any_role: bool,
+    /// The lane of the acting session: its work is done there, whatever lane's tasks it asks for.
+    home: Option<LaneName>,
+    /// The dead sessions of that lane whose claims this one may continue.
+    dead: &'a [DeadSession],
+}
+
+/// Claims a task. `dead` are the dead sessions of the acting session's lane, with their proofs: their claims are continued.
 ///
 /// # Errors
 /// The code of the rule that excludes the task; `nothing_ready` if no task can be claimed.
-pub fn claim(app: &App, request: &ClaimRequest) -> Result<Answer> {
+pub fn claim(app: &App, request: &ClaimRequest, dead: &[DeadSession]) -> Result<Answer> {
     if let Some(reason) = &request.steal {
         text_limits::check_line("reason", reason)?;
     }
     if request.lease.is_some_and(|lease| lease.is_zero()) {
         return Err(Refusal::invalid("lease", "must be greater than zero").into());
     }
+    let any_role = request.any_role || names_task_as_person(app, request)?;
     app.mutate(|tx| {
         if let Some(lane) = &request.lane {
             lookup::lane(tx, lane)?;
         }
-        if let Some(session) = &app.actor.session {
-            let session = lookup::session(tx, session)?;
-            if session.status.is_final() {
-                return Err(Refusal::SessionFinal { session: session.id, status: session.status }.into());
-            }
+        let session = app.actor.session.as_ref().map(|session| lookup::session(tx, session)).transpose()?;
+        if let Some(session) = &session {
+            session.check_open()?;
         }
-        match &request.id {
-            Some(id) => claim_by_id(app, tx, request, id),
-            None => claim_next_ready(app, tx, request),
+        let claimant = Claimant { any_role, ..Claimant::new(tx, request, session.as_ref(), dead)? };
+        match claimant.task(tx, session.as_ref())? {
+            Some(id) => claim_by_id(app, tx, &claimant, &id),
+            None => claim_next(app, tx, &claimant),
         }
     })
 }
 
-fn claim_by_id(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest, id: &TaskId) -> Result<Answer> {
+/// Whether a person without a role names a task that needs one. A person in charge claims any task by its id.
+fn names_task_as_person(app: &App, request: &ClaimRequest) -> Result<bool> {
+    let Some(id) = request.id.as_ref().filter(|_| request.role.is_none() && app.actor.session.is_none()) else {
+        return Ok(false);
+    };
+    let needs_role = app.read(|tx| Ok(tasks::find(tx, id)?.is_some_and(|task| task.fields.role.is_some())))?;
+    Ok(needs_role && !inside::is_inside(app)?)
+}
+
+impl<'a> Claimant<'a> {
+    fn new(
+        tx: &ReadTx<'_>,
+        request: &'a ClaimRequest,
+        session: Option<&Session>,
+        dead: &'a [DeadSession],
+    ) -> Result<Self> {
+        let home = session.and_then(|session| session.lane.clone());
+        // A session that moved itself into the lane has no predecessors there.
+        let moved = match session.filter(|_| !dead.is_empty()) {
+            Some(session) => has_moved_itself(tx, session)?,
+            None => false,
+        };
+        Ok(Self {
+            request,
+            role: request.role.clone().or_else(|| session.map(|session| session.role.clone())),
+            lane: request.lane.clone().or_else(|| home.clone()),
+            any_role: request.any_role,
+            home,
+            dead: if moved { &[] } else { dead },
+        })
+    }
+
+    /// The task that is named, or that the acting session was started for and that is still open.
+    fn task(&self, tx: &ReadTx<'_>, session: Option<&Session>) -> Result<Option<TaskId>> {
+        if self.request.id.is_some() || self.request.any {
+            return Ok(self.request.id.clone());
+        }
+        let own =
+            session.and_then(|session| session.task.as_ref()).map(|id| tasks::find(tx, id)).transpose()?.flatten();
+        Ok(own.filter(|task| !task.state.status().is_closed()).map(|task| task.id))
+    }
+
+    fn facts<'f>(&'f self, actor: &'f Actor) -> ClaimantFacts<'f> {
+        ClaimantFacts {
+            actor,
+            role: self.role.as_ref(),
+            lane: self.lane.as_ref(),
+            any_role: self.any_role,
+            any_lane: self.request.lane_scope == LaneScope::Any,
+            steal: self.request.steal.as_deref(),
+        }
+    }
+
+    /// The dead session that holds the task, if the claimant may continue its claim: made in the claimant's own lane.
+    fn predecessor(&self, tx: &ReadTx<'_>, task: &Task) -> Result<Option<(&'a DeadSession, Session)>> {
+        let holder = task.state.claim().and_then(|claim| claim.session.as_ref());
+        let Some(dead) = self.dead.iter().find(|dead| Some(&dead.id) == holder) else { return Ok(None) };
+        let made_in = claims::newest(tx, &task.id)?.and_then(|claim| claim.place.lane);
+        if made_in.is_none() || made_in != self.home {
+            return Ok(None);
+        }
+        Ok(dead.confirm(tx)?.map(|session| (dead, session)))
+    }
+}
+
+/// Whether the session itself was the last to change its lane.
+fn has_moved_itself(tx: &ReadTx<'_>, session: &Session) -> Result<bool> {
+    let moved = events::newest_of_session_matching(
+        tx,
+        &session.id,
+        |kind| kind == EventKind::SessionUpserted,
+        |event| {
+            let changed = event.data.get("changed").and_then(|fields| fields.as_array());
+            changed.is_some_and(|fields| fields.iter().any(|field| field == "lane"))
+        },
+    )?;
+    Ok(moved.is_some_and(|event| event.actor == session.id.as_str()))
+}
+
+fn claim_by_id(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, id: &TaskId) -> Result<Answer> {
     let task = lookup::task(tx, id)?;
     if let Some(epoch) = app.actor.epoch {
         // An epoch names one claim. A later claim refuses it, even for a takeover.
@@ -75,11 +190,11 @@ fn claim_by_id(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest, id: &TaskId)
             lookup::check_authority(tx, &task, &app.actor, TaskWrite::Transition)?;
         }
         if let Some(claim) = task.state.claim().filter(|claim| claim.claimant == app.actor.name) {
-            return renew(app, tx, request, &task, claim);
+            return renew(app, tx, claimant.request, &task, claim);
         }
     }
-    let granted = decide(app, tx, request, &task, &OnceCell::new())?;
-    grant(app, tx, request, &task, &granted)
+    let granted = decide(app, tx, claimant, &task, &OnceCell::new())?;
+    grant(app, tx, claimant, &task, &granted)
 }
 
 /// Renews the lease: `claim ID --epoch N` by the claimant.
@@ -87,7 +202,7 @@ fn renew(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest, task: &Task, claim
     let lease = request.lease.or(claim.lease).or(app.settings.lease);
     let (TaskState::InProgress(_), Some(lease)) = (&task.state, lease) else {
         let line = format!("unchanged: {} is yours under epoch {}, without a lease", task.id, claim.epoch);
-        return answer(tx, task, line);
+        return Answer::new(&json!({ "task": lookup::task_view(tx, &task.id)? }), &task.id, line);
     };
     let until = tx.now().plus(lease);
     let renewed = Claim { lease: Some(lease), lease_until: Some(until), ..claim.clone() };
@@ -99,15 +214,23 @@ fn renew(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest, task: &Task, claim
             .with("epoch", claim.epoch)
             .with("lease_until", until.to_string()),
     )?;
-    answer(tx, task, format!("renewed {} until {until}", task.id))
+    let line = format!("renewed {} until {until}", task.id);
+    Answer::new(&json!({ "task": lookup::task_view(tx, &task.id)? }), &task.id, line)
 }
 
-/// Claims the first ready task that passes every rule, else the first one with an expired lease.
-fn claim_next_ready(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest) -> Result<Answer> {
+/// Continues what a dead session of the own lane holds, else claims the first ready task that passes every rule, else the
+/// first one with an expired lease.
+fn claim_next(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>) -> Result<Answer> {
     let held = OnceCell::new();
     let (mut skipped, mut found, mut failed) = (Vec::new(), None, None);
-    let mut consider = |task: Task| -> bool {
-        match decide(app, tx, request, &task, &held) {
+    let mut consider = |task: Task, is_in_scope: bool| -> bool {
+        let decided = if is_in_scope {
+            decide(app, tx, claimant, &task, &held)
+        } else {
+            skipped.push(SkippedTask { task: task.id, code: "lane_mismatch" });
+            return true;
+        };
+        match decided {
             Ok(granted) => found = Some((task, granted)),
             Err(error) => match error.downcast_ref::<Refusal>() {
                 Some(refusal) => {
@@ -120,49 +243,84 @@ fn claim_next_ready(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest) -> Resu
         false
     };
     let mut continues = true;
-    tasks::for_each_ready(tx, None, None, |task| {
-        continues = consider(task);
-        Ok(continues)
-    })?;
+    for task in left_by_predecessors(tx, claimant)? {
+        continues = continues && consider(task, true);
+    }
+    for (scope, is_in_scope) in ready_scopes(app, claimant) {
+        if continues {
+            tasks::for_each_ready_in(tx, scope, |task| {
+                continues = consider(task, is_in_scope);
+                Ok(continues)
+            })?;
+        }
+    }
     if continues {
         for task in tasks::expired(tx, tx.now())? {
-            if !consider(task) {
+            if !consider(task, true) {
                 break;
             }
         }
     }
     match (found, failed) {
-        (Some((task, granted)), _) => grant(app, tx, request, &task, &granted),
+        (Some((task, granted)), _) => grant(app, tx, claimant, &task, &granted),
         (None, Some(error)) => Err(error),
         (None, None) => Err(Refusal::NothingReady { skipped }.into()),
+    }
+}
+
+/// The tasks that dead sessions of the own lane hold: work in progress first, then blocked tasks, then those in review.
+fn left_by_predecessors(tx: &ReadTx<'_>, claimant: &Claimant<'_>) -> Result<Vec<Task>> {
+    let Some(home) = claimant.home.as_ref().filter(|_| !claimant.dead.is_empty()) else { return Ok(Vec::new()) };
+    let mut left = Vec::new();
+    for id in claims::live_in_lane(tx, home)? {
+        let task = lookup::task(tx, &id)?;
+        if claimant.predecessor(tx, &task)?.is_some() {
+            left.push(task);
+        }
+    }
+    let order = |status| match status {
+        TaskStatus::InProgress => 0,
+        TaskStatus::Blocked => 1,
+        _ => 2,
+    };
+    left.sort_by_key(|task| (order(task.state.status()), task.fields.priority, task.created_at));
+    Ok(left)
+}
+
+/// The order in which ready tasks are considered: those of the own lane, then those without a lane. Tasks out of scope are
+/// only named in the refusal.
+fn ready_scopes<'c>(app: &App, claimant: &'c Claimant<'_>) -> Vec<(ReadyScope<'c>, bool)> {
+    let scope = claimant.request.lane_scope;
+    let is_own_only = scope == LaneScope::Own || (scope == LaneScope::Configured && app.settings.own_lane_only);
+    match &claimant.lane {
+        None => vec![(ReadyScope::Everywhere, true)],
+        Some(lane) => vec![
+            (ReadyScope::In(lane), true),
+            (ReadyScope::WithoutLane, !is_own_only),
+            (ReadyScope::Elsewhere(lane), scope == LaneScope::Any),
+        ],
     }
 }
 
 /// The paths of all tasks that others have claimed. Loaded once, by the first task with paths.
 type HeldPathsCache = OnceCell<Vec<rule::HeldPaths>>;
 
-fn decide(
-    app: &App,
-    tx: &ReadTx<'_>,
-    request: &ClaimRequest,
-    task: &Task,
-    held: &HeldPathsCache,
-) -> Result<ClaimGrant> {
-    let claimant = ClaimantFacts {
-        actor: &app.actor,
-        role: request.role.as_ref(),
-        lane: request.lane.as_ref(),
-        any_role: request.any_role,
-        steal: request.steal.as_deref(),
-    };
+/// A claim that may be made, and where it is worked on.
+struct Granted {
+    rule: ClaimGrant,
+    place: PlannedPlace,
+}
+
+fn decide(app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task, held: &HeldPathsCache) -> Result<Granted> {
+    let facts = claimant.facts(&app.actor);
     // The cheap rule first: it skips tasks of other roles without a query.
-    if request.id.is_none() {
-        rule::check_role_and_lane(task, &claimant)?;
+    if claimant.request.id.is_none() && task.state.claim().is_none() {
+        rule::check_role_and_lane(task, task.fields.lane.as_ref(), &facts)?;
     }
-    let lane = match &task.fields.lane {
-        Some(name) => lanes::find(tx, name)?,
-        None => None,
-    };
+    let continues = claimant.predecessor(tx, task)?.is_some();
+    let takeover = rule::takeover(task, &facts, continues, app.env.now())?;
+    let place = claim_place::plan(tx, task, &takeover, &app.actor, claimant.home.as_ref())?;
+    let lane = place.task_lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
     let in_lane = match &lane {
         Some(lane) => tasks::held_in_lane(tx, &lane.name, Some(&task.id))?,
         None => 0,
@@ -172,13 +330,14 @@ fn decide(
     if policy != PathPolicy::Off && held.get().is_none() {
         let _ = held.set(tasks::held_paths(tx, &app.actor.name)?);
     }
-    let facts = ClaimFacts {
+    let around = ClaimFacts {
         lane: lane.as_ref().map(|lane| (lane, in_lane)),
         waiting: &waiting,
         held_paths: held.get().map(Vec::as_slice).unwrap_or_default(),
         path_policy: policy,
     };
-    Ok(rule::decide(task, &claimant, &facts, app.env.now())?)
+    let rule = rule::decide(task, place.lane_before.as_ref(), takeover, &facts, &around)?;
+    Ok(Granted { rule, place })
 }
 
 /// The rule that keeps every actor from claiming a ready task: its lane or its paths.
@@ -186,61 +345,102 @@ fn decide(
 /// # Errors
 /// As the store fails.
 pub fn blocking_rule(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<Refusal>> {
-    let any_actor = ClaimRequest { id: Some(task.id.clone()), any_role: true, ..ClaimRequest::default() };
+    let request = ClaimRequest { id: Some(task.id.clone()), any_role: true, ..ClaimRequest::default() };
+    let any_actor = Claimant::new(tx, &request, None, &[])?;
     match decide(app, tx, &any_actor, task, &OnceCell::new()) {
         Ok(_) => Ok(None),
         Err(error) => error.downcast().map(Some),
     }
 }
 
-fn grant(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest, task: &Task, granted: &ClaimGrant) -> Result<Answer> {
-    let actor = crate::domain::Actor { role: request.role.clone(), ..app.actor.clone() };
-    let claim = task.new_claim(&actor, tx.now(), request.lease.or(app.settings.lease));
-    install(tx, task, &claim, &granted.takeover)?;
-    let how = match &granted.takeover {
+fn grant(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, task: &Task, granted: &Granted) -> Result<Answer> {
+    let actor = Actor { role: claimant.role.clone(), ..app.actor.clone() };
+    let claim = task.new_claim(&actor, tx.now(), claimant.request.lease.or(app.settings.lease));
+    let takeover = &granted.rule.takeover;
+    let mut why = String::new();
+    if matches!(takeover, Takeover::Continued { .. })
+        && let Some((dead, session)) = claimant.predecessor(tx, task)?
+    {
+        dead.end(tx, &session)?;
+        why.clone_from(&dead.why);
+    }
+    install(app, tx, task, &claim, takeover, &granted.place)?;
+    let how = match takeover {
         Takeover::Fresh => String::new(),
         Takeover::Expired { from } => format!(" (the lease of {from} had expired)"),
         Takeover::Stolen { from, .. } => format!(" from {from}"),
+        Takeover::Continued { from } => format!(", continuing {from} ({why})"),
         Takeover::HandedOver { from } => from.as_ref().map(|from| format!(" from {from}")).unwrap_or_default(),
     };
     let line = format!("claimed {} under epoch {}{how}: {}", task.id, claim.epoch, task.fields.title);
-    let answer = answer(tx, task, line)?;
-    Ok(match &granted.conflict {
+    let (word, from, _) = describe(takeover);
+    let document = json!({ "task": lookup::task_view(tx, &task.id)?, "takeover": word, "from": from });
+    let mut answer = Answer::new(&document, &task.id, line)?;
+    if let Some(lane) = granted.place.newly_assigned() {
+        answer = answer.note(format!("{} is in the lane {lane} now", task.id));
+    }
+    match (&task.state, takeover) {
+        (TaskState::Blocked(_, reason), Takeover::Continued { .. }) => {
+            answer = answer.note(format!("{} stays blocked: {reason}", task.id));
+        }
+        (TaskState::Review(_), Takeover::Continued { .. }) => {
+            answer = answer.note(format!("{} stays in review", task.id));
+        }
+        _ => {}
+    }
+    Ok(match &granted.rule.conflict {
         Some(conflict) => answer.note(format!("warning: {conflict}")),
         None => answer,
     })
 }
 
-fn answer(tx: &ReadTx<'_>, task: &Task, line: String) -> Result<Answer> {
-    Answer::new(&json!({ "task": lookup::task_view(tx, &task.id)? }), &task.id, line)
-}
-
-/// Installs a claim and ends the previous one, with the event.
-///
-/// # Errors
-/// As the store fails.
-pub fn install(tx: &WriteTx<'_>, task: &Task, claim: &Claim, takeover: &Takeover) -> Result<()> {
-    if let Some(how) = takeover.previous_end() {
-        claims::end(tx, &task.id, how)?;
-    }
-    tasks::set_state(tx, task, &TaskState::InProgress(claim.clone()))?;
-    claims::insert(tx, &task.id, claim)?;
-    let (how, from, reason) = match takeover {
+/// A takeover as the event says it: the word, the claimant before and the reason.
+fn describe(takeover: &Takeover) -> (&'static str, Option<&str>, Option<&str>) {
+    match takeover {
         Takeover::Fresh => ("fresh", None, None),
         Takeover::Expired { from } => ("expired", Some(from.as_str()), None),
         Takeover::Stolen { from, reason } => ("stolen", Some(from.as_str()), Some(reason.as_str())),
+        Takeover::Continued { from } => ("continued", Some(from.as_str()), None),
         Takeover::HandedOver { from } => ("handed_over", from.as_deref(), None),
+    }
+}
+
+/// Installs a claim at its place and ends the previous one, with the event.
+///
+/// # Errors
+/// As the store fails.
+pub fn install(
+    app: &App,
+    tx: &WriteTx<'_>,
+    task: &Task,
+    claim: &Claim,
+    takeover: &Takeover,
+    place: &PlannedPlace,
+) -> Result<()> {
+    if let Some(how) = takeover.previous_end() {
+        claims::end(tx, &task.id, how)?;
+    }
+    let state = match takeover {
+        Takeover::Continued { .. } => task.continued(claim.clone()),
+        _ => TaskState::InProgress(claim.clone()),
     };
+    tasks::set_state(tx, task, &state)?;
+    if place.task_lane != task.fields.lane {
+        tasks::set_lane(tx, &task.id, place.task_lane.as_ref())?;
+    }
+    claims::insert(tx, &task.id, claim, &place.record(app, tx)?)?;
+    let (how, from, reason) = describe(takeover);
     tx.record(
         &Event::new(EventKind::TaskClaimed)
             .task(&task.id)
-            .lane(task.fields.lane.as_ref())
+            .lane(place.task_lane.as_ref())
             .with("epoch", claim.epoch)
             .with("claimant", claim.claimant.as_str())
             .with("role", claim.role.as_ref().map(ToString::to_string))
             .with("takeover", how)
             .with("from", from)
-            .with("reason", reason),
+            .with("reason", reason)
+            .with("assigned_lane", place.newly_assigned().map(ToString::to_string)),
     )?;
     Ok(())
 }

@@ -1,19 +1,23 @@
 //! Finish a task after its gates.
 
+use std::cell::RefCell;
+
 use anyhow::Result;
+use serde_json::json;
 
 use super::transition::{self, Transition};
 use crate::{
     actions::{Answer, App, core::force_reason::ForceReason, queue::gates},
-    domain::{EventKind, Refusal, TaskId, rules::fencing::TaskWrite},
+    domain::{EventKind, Refusal, TaskId, rules::fencing::TaskWrite, task::Task},
     store::tasks,
+    wire::JudgedWorkView,
 };
 
 /// in_progress, review → done, by the claimant, if all gates of `[gates.done]` pass. `force` overrides the claimant, not
-/// the gates.
+/// the gates. The answer names the work that was judged.
 ///
 /// # Errors
-/// `wrong_state`, `stale_claim`, `not_claimant`, `gate_blocked`.
+/// `wrong_state`, `stale_claim`, `not_claimant`, `gate_blocked`, `no_worktree`.
 pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = Transition {
         kind: EventKind::TaskDone,
@@ -24,15 +28,31 @@ pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceRe
     };
     let wanted = &app.settings.done_gates;
     let seen = gates::collect_facts(app, id, wanted, commit, None)?;
-    transition::perform(app, id, &verb, |tx, task, now| {
-        let done = task.done(now)?;
-        let report = gates::evaluate(app, tx, task, wanted, &seen)?;
-        if !report.is_ready() {
-            return Err(Refusal::GateBlocked(report).into());
+    let judged = RefCell::new(None);
+    let named = |task: &Task, mut answer: Answer| {
+        let judged = judged.borrow_mut().take().as_ref().map(JudgedWorkView::from);
+        if let Some(judged) = judged.as_ref().filter(|_| gates::needs_git(app, task, wanted)) {
+            answer.line = format!("{}; judged {}", answer.line, judged.summary());
         }
-        if seen.given.is_some() {
-            tasks::set_work(tx, id, task.branch.as_deref(), seen.given.as_deref())?;
-        }
-        Ok(done)
-    })
+        answer.document["judged"] = json!(judged);
+        Ok(answer)
+    };
+    transition::perform_and(
+        app,
+        id,
+        &verb,
+        |tx, task, now| {
+            let done = task.done(now)?;
+            let report = gates::evaluate(app, tx, task, wanted, &seen)?;
+            judged.replace(report.judged.clone());
+            if !report.is_ready() {
+                return Err(Refusal::GateBlocked(report).into());
+            }
+            if seen.given.is_some() {
+                tasks::set_work(tx, id, task.branch.as_deref(), seen.given.as_deref())?;
+            }
+            Ok(done)
+        },
+        named,
+    )
 }

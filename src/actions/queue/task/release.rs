@@ -1,24 +1,159 @@
-//! Release a claim.
+//! Release claims: one, several, all of one's own, or those of dead sessions.
 
 use anyhow::Result;
+use serde_json::{Value, json};
 
 use super::transition::{self, Transition};
 use crate::{
-    actions::{Answer, App, core::force_reason::ForceReason},
-    domain::{EventKind, TaskId, rules::fencing::TaskWrite},
+    actions::{
+        Answer, App,
+        core::{dead_session::DeadSession, force_reason::ForceReason, lookup},
+    },
+    domain::{
+        Event, EventKind, LaneName, TaskId,
+        rules::fencing::TaskWrite,
+        task::{Task, TaskState, TaskStatus},
+    },
+    store::{
+        ReadTx, StoreError, WriteTx, claims,
+        tasks::{self, ListScope},
+    },
 };
 
-/// in_progress, blocked, review → todo, by the claimant.
+fn verb<'a>(reason: Option<&'a str>, force: Option<&'a ForceReason>) -> Transition<'a> {
+    Transition { kind: EventKind::TaskReleased, intent: TaskWrite::Transition, past_tense: "released", reason, force }
+}
+
+/// in_progress, blocked, review → todo, by the claimant. Takes the task out of a lane that the claim had put it into.
 ///
 /// # Errors
 /// `wrong_state`, `stale_claim`, `not_claimant`.
 pub fn release(app: &App, id: &TaskId, reason: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
-    let verb = Transition {
-        kind: EventKind::TaskReleased,
-        intent: TaskWrite::Transition,
-        past_tense: "released",
-        reason,
-        force,
-    };
-    transition::perform(app, id, &verb, |_, task, _| Ok(task.released()?))
+    transition::perform(app, id, &verb(reason, force), |_, task, _| Ok(task.released()?))
+}
+
+/// Releases several tasks, all or none.
+///
+/// # Errors
+/// As [`release`], for the first task that cannot be released.
+pub fn release_several(app: &App, ids: &[TaskId], reason: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
+    let verb = verb(reason, force);
+    transition::check_reasons(&verb)?;
+    app.mutate(|tx| release_each(app, tx, ids, &verb))
+}
+
+/// Releases the claims of the actor, or with `force` of all claimants: those of a lane, or all.
+///
+/// # Errors
+/// `not_found` for an unknown lane.
+pub fn release_held(
+    app: &App,
+    lane: Option<&LaneName>,
+    reason: Option<&str>,
+    force: Option<&ForceReason>,
+) -> Result<Answer> {
+    let verb = verb(reason, force);
+    transition::check_reasons(&verb)?;
+    app.mutate(|tx| {
+        let held = claimed_in(tx, lane)?;
+        let is_meant =
+            |task: &&Task| force.is_some() || task.state.claim().is_some_and(|claim| claim.claimant == app.actor.name);
+        let ids: Vec<TaskId> = held.iter().filter(is_meant).map(|task| task.id.clone()).collect();
+        release_each(app, tx, &ids, &verb)
+    })
+}
+
+/// Releases the claims of dead sessions, of a lane or all, and ends these sessions. Work in review waits for its reviewer and
+/// stays.
+///
+/// # Errors
+/// `not_found` for an unknown lane.
+pub fn release_dead(app: &App, dead: &[DeadSession], lane: Option<&LaneName>, reason: Option<&str>) -> Result<Answer> {
+    transition::check_reasons(&verb(reason, None))?;
+    app.mutate(|tx| {
+        let mut released = Released::default();
+        let held = claimed_in(tx, lane)?;
+        for one in dead {
+            let Some(session) = one.confirm(tx)? else { continue };
+            let is_theirs = |task: &&Task| task.state.claim().and_then(|claim| claim.session.as_ref()) == Some(&one.id);
+            let mut has_released = false;
+            for task in held.iter().filter(is_theirs) {
+                if task.state.status() == TaskStatus::Review {
+                    let note = format!("{} of {} is in review and stays: fairway release {0}", task.id, one.id);
+                    released.notes.push(format!("{note} --force --reason TEXT"));
+                    continue;
+                }
+                let why = format!("{} is dead: {}", one.id, one.why);
+                let say = |event: Event| {
+                    event.with("dead", true).with("holder", one.id.as_str()).with("proof", one.why.as_str())
+                };
+                transition::apply_with(tx, task, &TaskState::Todo, &verb(reason, None), say)?;
+                let line = format!("released {}: {} → todo ({why})", task.id, task.state.status());
+                released.add(tx, &task.id, line)?;
+                has_released = true;
+            }
+            if has_released {
+                one.end(tx, &session)?;
+            }
+        }
+        released.answer("no claim of a dead session")
+    })
+}
+
+/// The claimed tasks of a lane, or all: those in the lane, and those that its sessions claimed.
+fn claimed_in(tx: &ReadTx<'_>, lane: Option<&LaneName>) -> Result<Vec<Task>> {
+    if let Some(lane) = lane {
+        lookup::lane(tx, lane)?;
+    }
+    let mut held = Vec::new();
+    tasks::for_each(tx, ListScope::Claimed, |task| {
+        let is_meant = match lane {
+            None => true,
+            Some(lane) if task.fields.lane.as_ref() == Some(lane) => true,
+            Some(lane) => made_in(tx, &task)?.as_ref() == Some(lane),
+        };
+        if is_meant {
+            held.push(task);
+        }
+        Ok(true)
+    })?;
+    Ok(held)
+}
+
+fn made_in(tx: &ReadTx<'_>, task: &Task) -> Result<Option<LaneName>, StoreError> {
+    Ok(claims::newest(tx, &task.id)?.and_then(|claim| claim.place.lane))
+}
+
+fn release_each(app: &App, tx: &WriteTx<'_>, ids: &[TaskId], verb: &Transition<'_>) -> Result<Answer> {
+    let mut released = Released::default();
+    for id in ids {
+        let next = |_: &WriteTx<'_>, task: &Task, _| Ok(task.released()?);
+        let done = transition::perform_in(app, tx, id, verb, next, |_, answer| Ok(answer))?;
+        released.add(tx, id, done.line)?;
+    }
+    released.answer("no claim to release")
+}
+
+/// The released tasks, each with its line.
+#[derive(Default)]
+struct Released {
+    tasks: Vec<Value>,
+    ids: Vec<String>,
+    lines: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl Released {
+    fn add(&mut self, tx: &ReadTx<'_>, id: &TaskId, line: String) -> Result<()> {
+        self.tasks.push(json!(lookup::task_view(tx, id)?));
+        self.ids.push(id.to_string());
+        self.lines.push(line);
+        Ok(())
+    }
+
+    fn answer(self, none: &str) -> Result<Answer> {
+        let line = if self.lines.is_empty() { format!("unchanged: {none}") } else { self.lines.join("\n") };
+        let answer = Answer::new(&json!({ "tasks": self.tasks }), "", line)?;
+        Ok(Answer { ids: self.ids, notes: self.notes, ..answer })
+    }
 }

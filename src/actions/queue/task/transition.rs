@@ -8,7 +8,7 @@ use crate::{
         core::{force_reason::ForceReason, lookup},
     },
     domain::{
-        Event, EventKind, TaskId,
+        Event, EventKind, LaneName, Refusal, TaskId,
         claim::ClaimEnd,
         rules::fencing::TaskWrite,
         task::{Task, TaskState, TaskStatus},
@@ -42,25 +42,58 @@ pub fn perform(
     verb: &Transition<'_>,
     next: impl FnOnce(&WriteTx<'_>, &Task, Timestamp) -> Result<TaskState>,
 ) -> Result<Answer> {
+    perform_and(app, id, verb, next, |_, answer| Ok(answer))
+}
+
+/// As [`perform`]; `also` completes the answer, which is stored under a `--request-id`.
+///
+/// # Errors
+/// As [`perform`], and the errors of `also`.
+pub fn perform_and(
+    app: &App,
+    id: &TaskId,
+    verb: &Transition<'_>,
+    next: impl FnOnce(&WriteTx<'_>, &Task, Timestamp) -> Result<TaskState>,
+    also: impl FnOnce(&Task, Answer) -> Result<Answer>,
+) -> Result<Answer> {
+    check_reasons(verb)?;
+    app.mutate(|tx| perform_in(app, tx, id, verb, next, also))
+}
+
+/// Checks the reasons that the caller gives.
+///
+/// # Errors
+/// `invalid_value`.
+pub fn check_reasons(verb: &Transition<'_>) -> Result<(), Refusal> {
     for reason in verb.reason.into_iter().chain(verb.force.map(|force| force.reason.as_str())) {
         text_limits::check_line("reason", reason)?;
     }
-    app.mutate(|tx| {
-        let task = lookup::task(tx, id)?;
-        if let Some(answer) = repeat_answer(app, tx, &task, verb)? {
-            return Ok(answer);
-        }
-        // Force overrides the claimant, not an epoch that the caller gives.
-        let intent = if verb.force.is_some() { TaskWrite::Override } else { verb.intent };
-        lookup::check_authority(tx, &task, &app.actor, intent)?;
-        let state = next(tx, &task, tx.now())?;
-        apply(tx, &task, &state, verb)?;
-        Answer::new(
-            &lookup::task_view(tx, id)?,
-            id,
-            format!("{} {id}: {} → {}", verb.past_tense, task.state.status(), state.status()),
-        )
-    })
+    Ok(())
+}
+
+/// The same as one step of a change.
+///
+/// # Errors
+/// As [`perform_and`].
+pub fn perform_in(
+    app: &App,
+    tx: &WriteTx<'_>,
+    id: &TaskId,
+    verb: &Transition<'_>,
+    next: impl FnOnce(&WriteTx<'_>, &Task, Timestamp) -> Result<TaskState>,
+    also: impl FnOnce(&Task, Answer) -> Result<Answer>,
+) -> Result<Answer> {
+    let task = lookup::task(tx, id)?;
+    if let Some(answer) = repeat_answer(app, tx, &task, verb)? {
+        return Ok(answer);
+    }
+    // Force overrides the claimant, not an epoch that the caller gives.
+    let intent = if verb.force.is_some() { TaskWrite::Override } else { verb.intent };
+    lookup::check_authority(tx, &task, &app.actor, intent)?;
+    let state = next(tx, &task, tx.now())?;
+    apply(tx, &task, &state, verb)?;
+    let line = format!("{} {id}: {} → {}", verb.past_tense, task.state.status(), state.status());
+    also(&task, Answer::new(&lookup::task_view(tx, id)?, id, line)?)
 }
 
 /// The answer to a repeat: the same actor has made this transition already. Nothing changes.
@@ -80,13 +113,31 @@ fn repeat_answer(app: &App, tx: &WriteTx<'_>, task: &Task, verb: &Transition<'_>
 /// # Errors
 /// As the store fails.
 pub fn apply(tx: &WriteTx<'_>, task: &Task, state: &TaskState, verb: &Transition<'_>) -> Result<()> {
+    apply_with(tx, task, state, verb, |event| event)
+}
+
+/// As [`apply`]; `complete` adds to the event.
+///
+/// # Errors
+/// As the store fails.
+pub fn apply_with(
+    tx: &WriteTx<'_>,
+    task: &Task,
+    state: &TaskState,
+    verb: &Transition<'_>,
+    complete: impl FnOnce(Event) -> Event,
+) -> Result<()> {
     tasks::set_state(tx, task, state)?;
+    let mut unassigned = None;
     if task.state.status().is_claimed() && !state.status().is_claimed() {
         let how = match state.status() {
             TaskStatus::Done => ClaimEnd::Done,
             TaskStatus::Cancelled => ClaimEnd::Cancelled,
             _ => ClaimEnd::Released,
         };
+        if how == ClaimEnd::Released {
+            unassigned = take_back_lane(tx, task)?;
+        }
         claims::end(tx, &task.id, how)?;
     }
     let mut event = Event::new(verb.kind)
@@ -95,11 +146,22 @@ pub fn apply(tx: &WriteTx<'_>, task: &Task, state: &TaskState, verb: &Transition
         .with("from", task.state.status().as_str())
         .with("to", state.status().as_str())
         .with("epoch", task.epoch)
-        .with("reason", verb.reason);
+        .with("reason", verb.reason)
+        .with("unassigned_lane", unassigned.map(|lane| lane.to_string()));
     if let Some(force) = verb.force {
         let holder = task.state.claim().map(|claim| claim.claimant.clone());
         event = event.with("forced", true).with("force_reason", force.reason.as_str()).with("holder", holder);
     }
-    tx.record(&event)?;
+    tx.record(&complete(event))?;
     Ok(())
+}
+
+/// Takes a task out of the lane into which its claim had put it. Returns that lane.
+fn take_back_lane(tx: &WriteTx<'_>, task: &Task) -> Result<Option<LaneName>> {
+    let place = claims::newest(tx, &task.id)?.map(|claim| claim.place).unwrap_or_default();
+    let assigned = place.lane.filter(|lane| place.assigned_lane && task.fields.lane.as_ref() == Some(lane));
+    if assigned.is_some() {
+        tasks::set_lane(tx, &task.id, None)?;
+    }
+    Ok(assigned)
 }

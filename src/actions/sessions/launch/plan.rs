@@ -92,13 +92,15 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     let transcript = transcript(app, request, &id)?;
     let branch = branch(request, lane.as_ref(), task.as_ref());
     let now = app.env.now();
+    let local = host::identity();
     let session = Session {
         lane: lane.map(|lane| lane.name),
         task: request.task.clone(),
         provider: Some(provider.clone()),
         backend: Some(located.backend.clone()),
         session_name: Some(id.to_string()),
-        host: host::identity(),
+        host: local.name,
+        host_id: local.id,
         transcript: Some(path_text("transcript", &transcript)?),
         worktree: Some(path_text("worktree", &worktree)?),
         branch,

@@ -21,7 +21,7 @@ use crate::{
     },
     adapters::{Adapter, AdapterError, StartReport, Tristate, readiness::Readiness},
     domain::session::{Session, SessionStatus},
-    os::{poll_until, process::ProcessKey},
+    os::{host, poll_until, process::ProcessKey},
 };
 
 pub use super::intent::previous_result;
@@ -38,7 +38,9 @@ const EXIT_CODE_PREFIX: &str = "its program ended with exit code ";
 /// # Errors
 /// `adapter_failed`, `adapter_timeout`, `adapter_busy`, `session_exists`, `program_failed`: the session is then `failed`,
 /// nothing of it runs, and no task has changed.
-pub fn launch(app: &App, plan: LaunchPlan) -> Result<Answer> {
+pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
+    // A plan alone gives the machine no id.
+    plan.session.host_id = host::identity_to_record().id;
     let script = plan.located.script.clone();
     if let Some(built_in) = plan.located.built_in {
         built_in.unpack(&app.env).map_err(|source| AdapterError::CannotRun { script: script.clone(), source })?;

@@ -16,7 +16,7 @@ use crate::{
     },
     env::Timestamp,
     os::{
-        host,
+        host::{self, HostIdentity},
         process::{ProcessKey, ProcessStatus},
     },
 };
@@ -41,19 +41,23 @@ enum RunningList {
 }
 
 /// Queries backends for their running sessions. Each endpoint is listed once, whatever the number of its sessions.
-#[derive(Default)]
 pub struct BackendProber {
     endpoints: BTreeMap<EndpointKey, Result<Endpoint, String>>,
     servers: HashMap<ProcessKey, ProcessStatus>,
     panes: BTreeMap<Option<String>, Result<tmux_panes::Panes, String>>,
-    local_host: String,
+    local_host: HostIdentity,
 }
 
 impl BackendProber {
     /// A prober that has queried nothing yet.
     #[must_use]
     pub fn new() -> Self {
-        Self { local_host: host::identity(), ..Self::default() }
+        Self {
+            endpoints: BTreeMap::new(),
+            servers: HashMap::new(),
+            panes: BTreeMap::new(),
+            local_host: host::identity(),
+        }
     }
 
     /// The backend's answer for a session. Sessions of other hosts and sessions without a backend are not queried. Writes
@@ -65,8 +69,23 @@ impl BackendProber {
         process: &ProcessObservation,
         now: Timestamp,
     ) -> BackendObservation {
-        // A session of another host cannot be queried from here; an exited process needs no query.
-        if session.host != self.local_host || matches!(process, ProcessObservation::Gone(_)) {
+        // An exited process needs no query.
+        if matches!(process, ProcessObservation::Gone(_)) {
+            return facts::unprobed_backend(session);
+        }
+        self.probe_anyway(app, session, process, now)
+    }
+
+    /// As [`Self::probe`], also when the process has exited: the backend may still run something of the session.
+    pub fn probe_anyway(
+        &mut self,
+        app: &App,
+        session: &Session,
+        process: &ProcessObservation,
+        now: Timestamp,
+    ) -> BackendObservation {
+        // A session of another host cannot be queried from here.
+        if !self.local_host.owns(&session.host, session.host_id.as_deref()) {
             return facts::unprobed_backend(session);
         }
         let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {

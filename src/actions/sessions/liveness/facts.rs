@@ -26,15 +26,15 @@ pub fn assess(
     backend: &BackendObservation,
     now: Timestamp,
 ) -> Liveness {
-    let here = host::identity();
-    let (process, backend) = if session.host == here {
+    let is_local = host::identity().owns(&session.host, session.host_id.as_deref());
+    let (process, backend) = if is_local {
         (process, backend)
     } else {
         (&ProcessObservation::NotRecorded, &BackendObservation::NotRecorded)
     };
     let facts = LivenessFacts {
         session,
-        current_host: &here,
+        is_local,
         process,
         backend,
         launch_timeout: app.settings.launch_timeout,

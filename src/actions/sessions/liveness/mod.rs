@@ -3,5 +3,6 @@
 pub mod apply;
 pub mod backend_probe;
 pub mod check_exited;
+pub mod dead;
 pub mod facts;
 pub mod record_exit;

@@ -1,12 +1,15 @@
 //! The local host, as the records of sessions name it.
 
-use crate::os::{host, process::ProcessKey};
+use crate::os::{
+    host::{self, HostIdentity},
+    process::ProcessKey,
+};
 
 /// The local host and the processes on it that a report names. Read before the transaction, like everything outside of
 /// the store.
 pub(in crate::actions) struct LocalHost {
-    /// Host and pid namespace.
-    pub(in crate::actions) host: String,
+    /// The host.
+    pub(in crate::actions) host: HostIdentity,
     /// The boot id, when it is known.
     pub(in crate::actions) boot_id: Option<String>,
     /// The session's root process, when the report names one.
@@ -16,13 +19,17 @@ pub(in crate::actions) struct LocalHost {
 }
 
 impl LocalHost {
-    /// Reads host and boot id. `process` is the session's root process.
+    /// Reads host and boot id, for a row that is written. `process` is the session's root process.
     pub(in crate::actions) fn read(process: Option<ProcessKey>) -> Self {
-        Self {
-            host: host::identity(),
-            boot_id: Some(host::boot_id()).filter(|id| !id.is_empty()),
-            process,
-            server: None,
-        }
+        Self::of(host::identity_to_record(), process)
+    }
+
+    /// As [`Self::read`], for a dry run, which gives the machine no id.
+    pub(in crate::actions) fn preview() -> Self {
+        Self::of(host::identity(), None)
+    }
+
+    fn of(host: HostIdentity, process: Option<ProcessKey>) -> Self {
+        Self { host, boot_id: Some(host::boot_id()).filter(|id| !id.is_empty()), process, server: None }
     }
 }

@@ -64,7 +64,7 @@ pub fn record(app: &App, reported: &ProviderReport, dry_run: bool) -> Result<Ans
     let reported = &ProviderReport { summary: reported.summary.as_deref().map(secrets::mask), ..reported.clone() };
     check(reported)?;
     // Read before the transaction, like everything outside of the store.
-    let local = LocalHost::read(None);
+    let local = if dry_run { LocalHost::preview() } else { LocalHost::read(None) };
     let sha256 = match &reported.artifact {
         Some(path) if reported.state == ProviderState::Completed && reported.handoff_to.is_none() => {
             evidence::add::digest(&app.env.cwd.join(path))

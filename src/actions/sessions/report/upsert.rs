@@ -23,7 +23,7 @@ use crate::{
         text_limits,
     },
     env::Timestamp,
-    os::process::ProcessKey,
+    os::{host::HostIdentity, process::ProcessKey},
     store::{
         ReadTx, WriteTx,
         sessions::{self, Endpoint},
@@ -164,7 +164,7 @@ pub(in crate::actions) fn check_references(tx: &ReadTx<'_>, patch: &SessionPatch
 }
 
 /// The session of a patch: by its id, by the acting session, by the provider's id, by its endpoint.
-fn find_target(app: &App, tx: &ReadTx<'_>, patch: &SessionPatch, host: &str) -> Result<Option<Session>> {
+fn find_target(app: &App, tx: &ReadTx<'_>, patch: &SessionPatch, host: &HostIdentity) -> Result<Option<Session>> {
     if let Some(id) = patch.id.as_ref().or(app.actor.session.as_ref()) {
         return Ok(sessions::find(tx, id)?);
     }
@@ -246,7 +246,8 @@ pub(in crate::actions) fn new_session(
         return Err(Refusal::SessionMismatch { why }.into());
     }
     let blank = Session {
-        host: local.host.clone(),
+        host: local.host.name.clone(),
+        host_id: local.host.id.clone(),
         last_heartbeat_at: Some(now),
         ..Session::new(id, run_id, role, patch.status.unwrap_or(SessionStatus::Running), now)
     };
@@ -376,9 +377,11 @@ pub(in crate::actions) fn apply_patch(
     }
     if local.process.is_some() || patch.pane.is_some() || patch.socket.is_some() {
         // A reported process or pane belongs to this host and this boot.
-        after.host.clone_from(&local.host);
+        after.host.clone_from(&local.host.name);
+        after.host_id.clone_from(&local.host.id);
         after.boot_id.clone_from(&local.boot_id);
-        if local.process.is_none() && (&session.host, &session.boot_id) != (&after.host, &after.boot_id) {
+        let is_same_host = local.host.owns(&session.host, session.host_id.as_deref());
+        if local.process.is_none() && !(is_same_host && session.boot_id == after.boot_id) {
             (after.pid, after.pid_started) = (None, None);
         }
     }

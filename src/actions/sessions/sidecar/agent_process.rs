@@ -20,7 +20,7 @@ pub(super) struct AgentProcess {
 impl AgentProcess {
     /// Whether the recorded process has certainly exited on this host. From this call on, [`Self::exit_fd`] signals its exit.
     pub(super) fn has_exited(&mut self, session: &Session) -> bool {
-        if session.host != host::identity() {
+        if !host::identity().owns(&session.host, session.host_id.as_deref()) {
             self.known = None;
             return false;
         }

@@ -1,0 +1,82 @@
+//! Where a claim is worked on: the lane of its session, or the worktree in which it was made. A claim puts a task without a
+//! lane into the lane of its session.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{App, core::task_worktree},
+    domain::{Actor, LaneName, claim::Takeover, task::Task},
+    store::{
+        ReadTx,
+        claims::{self, ClaimPlace},
+        lanes,
+    },
+};
+
+/// The place of a claim that is not made yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedPlace {
+    /// The lane of the claiming session.
+    home: Option<LaneName>,
+    /// The task's lane, without one that the claim before had set and that ends with it.
+    pub lane_before: Option<LaneName>,
+    /// The lane in which the task is under the claim.
+    pub task_lane: Option<LaneName>,
+    /// Whether a release of the claim takes the task out of that lane.
+    is_assigned: bool,
+}
+
+/// Plans the place of a claim by a session of the lane `home`, by a session without a lane, or by a person.
+///
+/// # Errors
+/// As the store fails.
+pub fn plan(
+    tx: &ReadTx<'_>,
+    task: &Task,
+    takeover: &Takeover,
+    actor: &Actor,
+    home: Option<&LaneName>,
+) -> Result<PlannedPlace> {
+    let lane = &task.fields.lane;
+    let was_assigned = task.state.claim().is_some()
+        && claims::newest(tx, &task.id)?.is_some_and(|claim| claim.place.assigned_lane && claim.place.lane == *lane);
+    // A person who takes over finds the work in that lane.
+    let is_person = actor.session.is_none();
+    if matches!(takeover, Takeover::Continued { .. }) || (was_assigned && is_person) {
+        return Ok(PlannedPlace {
+            home: home.cloned(),
+            lane_before: lane.clone(),
+            task_lane: lane.clone(),
+            is_assigned: was_assigned,
+        });
+    }
+    let lane_before = lane.clone().filter(|_| !was_assigned);
+    Ok(PlannedPlace {
+        home: home.cloned(),
+        task_lane: lane_before.clone().or_else(|| home.cloned()),
+        is_assigned: lane_before.is_none() && home.is_some(),
+        lane_before,
+    })
+}
+
+impl PlannedPlace {
+    /// The lane into which this claim puts the task.
+    #[must_use]
+    pub fn newly_assigned(&self) -> Option<&LaneName> {
+        self.task_lane.as_ref().filter(|_| self.lane_before.is_none())
+    }
+
+    /// The place as the claim's row has it.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub(super) fn record(&self, app: &App, tx: &ReadTx<'_>) -> Result<ClaimPlace> {
+        let lane = self.home.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
+        let has_worktree = lane.is_some_and(|lane| lane.worktree.is_some());
+        Ok(ClaimPlace {
+            lane: self.home.clone().or_else(|| self.task_lane.clone().filter(|_| self.is_assigned)),
+            worktree: if has_worktree { None } else { task_worktree::of_caller(app) },
+            assigned_lane: self.is_assigned,
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! Whether a session is dead: on its own host nothing of its run is alive. Unknown is not dead.
+
+use anyhow::Result;
+
+use super::{backend_probe::BackendProber, facts};
+use crate::{
+    actions::{
+        App,
+        core::{dead_session::DeadSession, lookup},
+    },
+    domain::{
+        LaneName, TaskId,
+        rules::liveness::{BackendObservation, ProcessObservation},
+        session::Session,
+    },
+    env::vars,
+    os::{host, process_tree},
+    store::{claims, sessions},
+};
+
+/// Proves that a session is dead, or returns the reason why it may not be. Its status does not count: an ended session may
+/// have left processes. Calls its backend: never inside a transaction.
+///
+/// # Errors
+/// The reason, as a sentence without a period.
+pub fn prove(app: &App, session: &Session, prober: &mut BackendProber) -> Result<DeadSession, String> {
+    if !host::identity().owns(&session.host, session.host_id.as_deref()) {
+        return Err(format!("it runs on {}", session.host));
+    }
+    let process = facts::process_state(session);
+    let root = match &process {
+        ProcessObservation::Alive => return Err(format!("process {} is alive", session.pid.unwrap_or_default())),
+        ProcessObservation::Unknown(why) => return Err(why.clone()),
+        ProcessObservation::Gone(why) => Some(why.clone()),
+        ProcessObservation::NotRecorded => None,
+    };
+    let why = match (prober.probe_anyway(app, session, &process, app.env.now()), root) {
+        (BackendObservation::Alive, _) => return Err("its backend reports that it is running".to_owned()),
+        (_, Some(why)) | (BackendObservation::Gone(why), None) => why,
+        (BackendObservation::Unknown(why), None) => return Err(why),
+        (BackendObservation::NotRecorded, None) => return Err("no process and no backend is recorded".to_owned()),
+    };
+    // Twice: a process that starts another one and exits may hide both from one pass.
+    for _ in 0..2 {
+        let entry = format!("{}={}", vars::FAIRWAY_RUN_ID, session.run_id);
+        let left = process_tree::with_env_entry(&entry).map_err(|error| format!("cannot list processes: {error}"))?;
+        if let Some(key) = left.first() {
+            return Err(format!("process {} of its session run is alive", key.pid));
+        }
+    }
+    Ok(DeadSession::new(session, why))
+}
+
+/// The sessions that are dead and whose claims the acting session may continue: those made in its own lane, on one task or
+/// on any.
+///
+/// # Errors
+/// As the store fails.
+pub fn predecessors(app: &App, task: Option<&TaskId>) -> Result<Vec<DeadSession>> {
+    let Some(id) = &app.actor.session else { return Ok(Vec::new()) };
+    let Some(lane) = app.read(|tx| Ok(sessions::find(tx, id)?))?.and_then(|session| session.lane) else {
+        return Ok(Vec::new());
+    };
+    let judged = judge_claimants(app, Some(&lane), task)?;
+    Ok(judged.into_iter().filter_map(|(_, judged)| judged.ok()).collect())
+}
+
+/// Judges the other sessions with live claims: made in a lane or anywhere, on one task or on any. Each comes with its proof, or
+/// with the reason why it may be alive.
+///
+/// # Errors
+/// As the store fails.
+pub fn judge_claimants(
+    app: &App,
+    lane: Option<&LaneName>,
+    task: Option<&TaskId>,
+) -> Result<Vec<(Session, Result<DeadSession, String>)>> {
+    let holders: Vec<Session> = app.read(|tx| {
+        let ids = claims::claiming_sessions(tx, lane, task)?;
+        ids.iter().filter(|id| app.actor.session.as_ref() != Some(id)).map(|id| lookup::session(tx, id)).collect()
+    })?;
+    let mut prober = BackendProber::new();
+    Ok(holders
+        .into_iter()
+        .map(|session| {
+            let judged = prove(app, &session, &mut prober);
+            (session, judged)
+        })
+        .collect())
+}

@@ -1,0 +1,31 @@
+//! Release the claims of dead sessions.
+
+use anyhow::Result;
+
+use super::liveness::dead;
+use crate::{
+    actions::{Answer, App, core::inside, queue::task::release},
+    domain::{LaneName, session::SessionStatus},
+};
+
+/// Releases the claims of sessions that are proven to be dead: those of a lane, or all. For persons. A claim whose session
+/// has ended, but of which something may be alive, stays, with a note.
+///
+/// # Errors
+/// `inside_session`; `not_found` for an unknown lane.
+pub fn release_dead(app: &App, lane: Option<&LaneName>, reason: Option<&str>) -> Result<Answer> {
+    inside::require_person(app, "release --dead")?;
+    let (mut dead, mut notes) = (Vec::new(), Vec::new());
+    for (session, judged) in dead::judge_claimants(app, None, None)? {
+        match judged {
+            Ok(proof) => dead.push(proof),
+            Err(why) if session.status.is_final() || session.status == SessionStatus::Stale => {
+                notes.push(format!("the claims of {} ({}) stay: {why}", session.id, session.status));
+            }
+            Err(_) => {}
+        }
+    }
+    let mut answer = release::release_dead(app, &dead, lane, reason)?;
+    answer.notes.extend(notes);
+    Ok(answer)
+}
