@@ -79,7 +79,7 @@ fn session_of_another_run_is_not_touched() {
     reader(&world, "s1");
     let other = rusqlite::Connection::open(world.store()).unwrap();
     other.execute("UPDATE agent_sessions SET run_id = '0190c2a4-0000-7000-8000-000000000000'", []).unwrap();
-    let run = fs::read_to_string(world.dir().join("home/.local/state/fairway/adapters/s-s1/start.json")).unwrap();
+    let run = fs::read_to_string(world.backend_dir("s1").join("start.json")).unwrap();
     for words in [
         &["nudge", "s1", "x"][..],
         &["interrupt", "s1"],
@@ -180,7 +180,7 @@ fn attach_forwards_signals() {
 #[test]
 fn terminal_size_is_passed_on() {
     let world = Sessions::new();
-    let launch = format!("stty rows 33 cols 111; '{FAIRWAY}' session launch --role r --dry-run");
+    let launch = format!("stty rows 33 cols 111; '{FAIRWAY}' session launch --role r --dry-run --json");
     let run =
         CommandOutput::from(world.command("script").args(["-qec", &launch, "/dev/null"]).output().unwrap()).exits(0);
     assert!(run.stdout.contains("\"terminal\":{\"rows\":33,\"cols\":111}"), "{run:?}");

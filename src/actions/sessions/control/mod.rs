@@ -3,6 +3,7 @@
 pub mod attach;
 pub mod interrupt;
 pub mod meta;
+pub mod multiplexer_command;
 pub mod nudge;
 pub mod peek;
 pub(crate) mod running_session;
