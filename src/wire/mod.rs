@@ -49,7 +49,7 @@ pub use explain::{ExplainView, FactView};
 pub use finding::{DoctorView, FindingView};
 pub use gate::{BlockerView, GateReportView};
 pub use guard::{EvaluationView, GuardResultView, LoggedDecisionView, RuleTraceView};
-pub use handoff::HandoffView;
+pub use handoff::{AcceptedHandoffView, HandoffView};
 pub use hook::HookChangeView;
 pub use job::{ForegroundView, JobItemView, JobKillView, JobLogView, JobPollView, JobSpawnView, JobView, SendKeysView};
 pub use lane::{LaneDetailView, LaneView};

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use serde_json::Value;
 
 use crate::actions::{
     App,
@@ -12,6 +13,7 @@ use crate::{
     domain::{
         EventKind, TaskId,
         id::Label,
+        review::Review,
         rules::{
             gate::{self, Gate, GateFacts, GateReport, WorkFacts},
             globs,
@@ -20,7 +22,11 @@ use crate::{
     },
     env::Timestamp,
     os::git::Git,
-    store::{ReadTx, checkpoints, claims, events, evidence, handoffs, lanes, reviews},
+    store::{
+        ReadTx, StoreError, checkpoints, claims,
+        events::{self, LoggedEvent},
+        evidence, handoffs, lanes, reviews,
+    },
     wire::GateReportView,
 };
 
@@ -95,14 +101,15 @@ pub(crate) fn evaluate(
         Some(claim) => Some(claim.claimed_at),
         None => claims::last_claimed_at(tx, &task.id)?.map(Timestamp::from_millis),
     };
+    let reviews = reviews::of_task(tx, &task.id)?;
     let facts = GateFacts {
         task: &task.id,
         claimed_at,
         commit: commit.as_deref(),
         evidence: &evidence::of_task(tx, &task.id)?,
         checks: &task.fields.checks,
-        reviews: &reviews::of_task(tx, &task.id)?,
-        domains: &required_domains(app, task),
+        reviews: &reviews,
+        domains: &required_domains(app, tx, task, &reviews)?,
         claimants: &holders,
         open_handoffs: &open_handoffs,
         checkpoint: checkpoints::newest(tx, &task.id)?.map(|checkpoint| checkpoint.state),
@@ -118,16 +125,40 @@ fn claimants(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<String>> {
     Ok(claims::claimants_since(tx, id, since)?)
 }
 
-/// The review domains that must approve a task: its own, and those that its paths are routed to.
-pub(crate) fn required_domains(app: &App, task: &Task) -> Vec<Label> {
+/// The review domains that must approve a task: its own, those that its paths are routed to, and those of the reviews that
+/// were requested and not withdrawn.
+///
+/// # Errors
+/// As the store fails.
+pub(crate) fn required_domains(
+    app: &App,
+    tx: &ReadTx<'_>,
+    task: &Task,
+    reviews: &[Review],
+) -> Result<Vec<Label>, StoreError> {
     let routed =
         app.settings.review_routes.iter().filter_map(|route| {
             globs::first_overlap(&task.fields.paths, &route.paths).is_some().then_some(&route.domain)
         });
     let mut domains: Vec<Label> = task.fields.review_domains.iter().chain(routed).cloned().collect();
+    for review in reviews {
+        if !domains.contains(&review.domain) && was_requested(tx, review)? {
+            domains.push(review.domain.clone());
+        }
+    }
     domains.sort();
     domains.dedup();
-    domains
+    Ok(domains)
+}
+
+/// Whether a review is a request or answers one; the other ones were given unasked.
+fn was_requested(tx: &ReadTx<'_>, review: &Review) -> Result<bool, StoreError> {
+    if review.verdict.is_none() {
+        return Ok(true);
+    }
+    let is_request = |kind| kind == EventKind::ReviewRequested;
+    let of_review = |event: &LoggedEvent| event.data.get("id").and_then(Value::as_i64) == Some(review.id);
+    Ok(events::newest_matching(tx, &review.task, is_request, of_review)?.is_some())
 }
 
 /// Whether a task may be merged into `base` (default: its lane's base, else the project's), with the blockers.

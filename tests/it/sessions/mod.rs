@@ -7,6 +7,7 @@ mod dry_run;
 mod external_caller;
 mod launch;
 mod launch_bridges;
+mod launch_notes;
 mod launch_prompt;
 mod lifecycle;
 mod mass_stale;

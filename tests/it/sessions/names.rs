@@ -172,7 +172,7 @@ fn assert_attach_command_attaches(backend: &str) {
     assert!(world.run(["session", "show", "s1"]).exits(0).stdout.contains(&format!("terminal    {command}\n")));
     let mut client = world
         .command("script")
-        .args(["-qec", &format!("stty rows 24 cols 80; TERM=xterm {command}"), "/dev/null"])
+        .args(["-qec", &format!("stty rows 50 cols 200; TERM=xterm {command}"), "/dev/null"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
