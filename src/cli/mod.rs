@@ -12,6 +12,7 @@ mod completions;
 mod config;
 mod context;
 mod doctor;
+mod each;
 mod error;
 mod events;
 mod evidence;

@@ -102,8 +102,7 @@ pub struct Scope {
 /// As the store fails.
 pub fn implied_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<Scope> {
     let session = actor.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten();
-    let of_session =
-        session.map(|session| Scope { role: Some(session.role), lane: session.lane, task: session.task });
+    let of_session = session.map(|session| Scope { role: Some(session.role), lane: session.lane, task: session.task });
     let of_session = of_session.unwrap_or_default();
     Ok(Scope {
         role: actor.role.clone().or(of_session.role),

@@ -394,10 +394,8 @@ mod tests {
         assert_eq!(codes(&fixed, &[Gate::Evidence, Gate::Checks]), [""; 0]);
 
         let mut approved_again = given();
-        approved_again.reviews = vec![
-            review(1, Some(Verdict::Reject), "reviewer"),
-            review(2, Some(Verdict::Approve), "reviewer"),
-        ];
+        approved_again.reviews =
+            vec![review(1, Some(Verdict::Reject), "reviewer"), review(2, Some(Verdict::Approve), "reviewer")];
         assert_eq!(codes(&approved_again, &[Gate::Reviews]), [""; 0]);
     }
 

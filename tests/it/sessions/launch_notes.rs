@@ -26,9 +26,15 @@ fn launch_says_why_its_task_cannot_be_claimed() {
     assert_eq!(notes(&world, &["--task", "T-1"]), [""; 0]);
     assert_eq!(
         notes(&world, &["--role", "backend", "--task", "T-2"]),
-        ["task T-2 has unfinished dependencies: T-1 is todo", "task T-2 is for the role frontend; the session has the role backend"]
+        [
+            "task T-2 has unfinished dependencies: T-1 is todo",
+            "task T-2 is for the role frontend; the session has the role backend"
+        ]
     );
-    assert_eq!(notes(&world, &["--lane", "ui", "--task", "T-1"]), ["task T-1 belongs to the lane api; the session works in ui"]);
+    assert_eq!(
+        notes(&world, &["--lane", "ui", "--task", "T-1"]),
+        ["task T-1 belongs to the lane api; the session works in ui"]
+    );
 
     let first = world.launch(&["--lane", "api", "--id", "m1", "--task", "T-1", "--", "sleep", "300"]);
     assert_eq!((&first["role"], &first["notes"]), (&"backend".into(), &json!([])));
@@ -37,7 +43,8 @@ fn launch_says_why_its_task_cannot_be_claimed() {
     let second = ["--lane", "api", "--id", "m2", "--task", "T-1"];
     let said = ["task T-1 is claimed by m1", "the lane api has another live session: m1 (running)"];
     assert_eq!(notes(&world, &second), said);
-    let launched = world.run(["session", "launch", "--json"].iter().chain(&second).chain(&["--", "sleep", "300"])).exits(0);
+    let launched =
+        world.run(["session", "launch", "--json"].iter().chain(&second).chain(&["--", "sleep", "300"])).exits(0);
     assert_eq!(launched.json()["notes"], json!(said));
     assert_eq!(launched.stderr, format!("{}\n{}\n", said[0], said[1]));
     assert_eq!(world.queue(), before, "a launch claims nothing");
@@ -46,7 +53,11 @@ fn launch_says_why_its_task_cannot_be_claimed() {
     world.run(["lane", "pause", "api"]).exits(0);
     assert_eq!(
         notes(&world, &["--lane", "api", "--task", "T-1"]),
-        ["task T-1 is claimed by m1, which has ended", "the lane api is paused", "the lane api has another live session: m2 (running)"]
+        [
+            "task T-1 is claimed by m1, which has ended",
+            "the lane api is paused",
+            "the lane api has another live session: m2 (running)"
+        ]
     );
     world.run(["session", "stop", "m2"]).exits(0);
     world.run(["lane", "open", "api"]).exits(0);
@@ -84,7 +95,9 @@ fn launch_takes_its_role_from_the_lane_then_from_the_task() {
 #[test]
 fn program_is_its_provider_where_one_of_its_name_is_configured() {
     let world = Sessions::new();
-    world.configure("[providers.sleep.env]\nKIND = \"s\"\n[providers.other]\ncommand = \"cat\"\n[roles.r]\nprovider = \"other\"\n");
+    world.configure(
+        "[providers.sleep.env]\nKIND = \"s\"\n[providers.other]\ncommand = \"cat\"\n[roles.r]\nprovider = \"other\"\n",
+    );
     world.run(["trust"]).exits(0);
     let planned = |args: &[&str]| -> Value {
         let launch = ["session", "launch", "--dry-run"];
@@ -109,7 +122,10 @@ fn launch_of_another_program_does_not_wait_for_the_providers() {
     soak::took(began.elapsed(), ..Duration::from_secs(20), "a launch of another program");
     assert_eq!(session["provider"], "codex");
     let note = text(&session["notes"][0]);
-    assert!(note.contains("does not mention the program of the provider codex") && note.contains("--provider codex"), "{note}");
+    assert!(
+        note.contains("does not mention the program of the provider codex") && note.contains("--provider codex"),
+        "{note}"
+    );
     world.run(["session", "stop", "s1"]).exits(0);
     let awaited = |args: &[&str]| {
         let launch = ["session", "launch", "--dry-run", "--role", "r"];

@@ -9,4 +9,5 @@ pub mod peek;
 pub(crate) mod running_session;
 pub mod stop;
 pub(crate) mod stop_from_inside;
+pub mod stop_selection;
 pub mod suggestions;
