@@ -5,7 +5,7 @@ use std::fmt::Display;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{context::Context, error, exit::Exit};
+use super::{context::Context, exit::Exit, print_error::print_error};
 use crate::{
     actions::{Answer, App, IdempotencyKey, core::errors},
     os::digest,
@@ -59,7 +59,7 @@ pub fn array<T: Display>(
                 if ctx.out.json {
                     documents.push(json!({ "id": id.to_string(), "error": failure }));
                 } else {
-                    error::print_error(&failure, &ctx.out);
+                    print_error(&failure, &ctx.out);
                 }
                 if exit == 0 {
                     exit = code;

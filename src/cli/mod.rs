@@ -35,6 +35,7 @@ mod message;
 mod outbox;
 mod parser;
 mod prime;
+mod print_error;
 mod prompt;
 mod ready;
 mod release;

@@ -14,7 +14,7 @@ pub struct Args {
     /// Task id
     #[arg(value_parser = values::task)]
     task: TaskId,
-    /// Domain; default: the only requested or required one, else general
+    /// Domain; default: the only possible one, else general
     #[arg(long, value_parser = values::label)]
     domain: Option<Label>,
     /// Requested reviewer

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Sessions, eventually, text};
+use super::{Sessions, text};
 use crate::common::soak;
 
 fn notes(world: &Sessions, args: &[&str]) -> Vec<String> {
@@ -21,8 +21,8 @@ fn launch_says_why_its_task_cannot_be_claimed() {
     let world = Sessions::new();
     world.run(["lane", "add", "api", "--role", "backend"]).exits(0);
     world.run(["lane", "add", "ui", "--role", "frontend"]).exits(0);
-    world.run(["task", "add", "--id", "T-1", "one", "--lane", "api"]).exits(0);
-    world.run(["task", "add", "--id", "T-2", "two", "--role", "frontend", "--dep", "T-1"]).exits(0);
+    world.run(["task", "add", "T-1", "one", "--lane", "api"]).exits(0);
+    world.run(["task", "add", "T-2", "two", "--role", "frontend", "--depends-on", "T-1"]).exits(0);
     assert_eq!(notes(&world, &["--task", "T-1"]), [""; 0]);
     assert_eq!(
         notes(&world, &["--role", "backend", "--task", "T-2"]),
@@ -70,8 +70,8 @@ fn launch_takes_its_role_from_the_lane_then_from_the_task() {
     let world = Sessions::new();
     world.run(["lane", "add", "api", "--role", "backend"]).exits(0);
     world.run(["lane", "add", "bare"]).exits(0);
-    world.run(["task", "add", "--id", "T-1", "one", "--lane", "api"]).exits(0);
-    world.run(["task", "add", "--id", "T-2", "two", "--role", "frontend"]).exits(0);
+    world.run(["task", "add", "T-1", "one", "--lane", "api"]).exits(0);
+    world.run(["task", "add", "T-2", "two", "--role", "frontend"]).exits(0);
     let role = |args: &[&str]| {
         let launch = ["session", "launch", "--dry-run"];
         text(&world.json(launch.iter().chain(args).copied().collect::<Vec<_>>())["session"]["role"])
@@ -100,8 +100,8 @@ fn program_is_its_provider_where_one_of_its_name_is_configured() {
     );
     world.run(["trust"]).exits(0);
     let planned = |args: &[&str]| -> Value {
-        let launch = ["session", "launch", "--dry-run"];
-        world.json(launch.iter().chain(args).copied().collect::<Vec<_>>())
+        let launch = ["session", "launch", "--dry-run", "--json"];
+        world.run(launch.iter().chain(args)).exits(0).json()
     };
     let sleep = planned(&["--role", "r", "--", "/bin/sleep", "60"]);
     assert_eq!((&sleep["session"]["provider"], &sleep["environment"]["KIND"]), (&"sleep".into(), &"s".into()));
@@ -128,8 +128,8 @@ fn launch_of_another_program_does_not_wait_for_the_providers() {
     );
     world.run(["session", "stop", "s1"]).exits(0);
     let awaited = |args: &[&str]| {
-        let launch = ["session", "launch", "--dry-run", "--role", "r"];
-        world.json(launch.iter().chain(args).copied().collect::<Vec<_>>())["start"]["process_names"].clone()
+        let launch = ["session", "launch", "--dry-run", "--json", "--role", "r"];
+        world.run(launch.iter().chain(args)).exits(0).json()["start"]["process_names"].clone()
     };
     assert_eq!(awaited(&["--", "sleep", "300"]), Value::Null);
     // A command that mentions the program may start it, and a named provider is the user's word.
@@ -142,6 +142,6 @@ fn dry_run_for_people_has_no_json() {
     let world = Sessions::new();
     let shown = world.run(["session", "launch", "--role", "r", "--dry-run"]).exits(0).stdout;
     assert!(shown.contains("provider    shell\n") && !shown.contains('{'), "{shown}");
-    let names = eventually("a plan", || Some(world.json(["session", "launch", "--role", "r", "--dry-run"])));
-    assert!(names["start"]["env"].is_object(), "{names}");
+    let document = world.json(["session", "launch", "--role", "r", "--dry-run"]);
+    assert!(document["start"]["env"].is_object(), "{document}");
 }

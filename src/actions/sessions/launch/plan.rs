@@ -112,7 +112,8 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     let settings = program_settings(request, &role, &entry, &provider);
     let chosen = program::choose(app, request.command.as_ref(), settings.command.as_deref(), &provider);
     program::check(app, &chosen, &requested, &worktree, &mut notes)?;
-    let (settings, dropped) = program::drop_unmeant_readiness(settings, request, &chosen, &provider);
+    let has_own_command = request.command.is_some() && request.provider.is_none();
+    let (settings, dropped) = program::drop_unmeant_readiness(settings, has_own_command, &chosen, &provider);
     notes.extend(dropped);
     let prompt = request.prompt.as_deref().map(program::validate_prompt).transpose()?;
     let prompted = program::with_prompt(chosen.clone(), settings.prompt.unwrap_or(PromptDelivery::Nudge), prompt)?;

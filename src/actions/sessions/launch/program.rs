@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path};
 
-use super::request::LaunchRequest;
 use crate::{
     actions::App,
     config::ProgramSettings,
@@ -76,18 +75,16 @@ pub(crate) fn choose(
 }
 
 /// The settings without the provider's signs of readiness, and a note about that, where the launch names a program of its own
-/// that does not mention the provider's: the signs would be awaited in vain. With an explicit provider they stay.
+/// that does not mention the provider's: the signs would be awaited in vain. They stay for a provider that the caller named.
 pub(crate) fn drop_unmeant_readiness(
     settings: ProgramSettings,
-    request: &LaunchRequest,
+    has_own_command: bool,
     chosen: &Program,
     provider: &Label,
 ) -> (ProgramSettings, Option<String>) {
     let configured = settings.command.clone().and_then(|text| name_of(&CommandSpec::Shell(text)));
     let names = settings.process_names.iter().flatten().chain(&configured).map(String::as_str);
-    let is_meant = request.command.is_none()
-        || request.provider.is_some()
-        || names.chain([provider.as_str()]).any(|name| chosen.shell_text.contains(name));
+    let is_meant = !has_own_command || names.chain([provider.as_str()]).any(|name| chosen.shell_text.contains(name));
     if is_meant || (settings.process_names.is_none() && settings.ready_prompt_prefix.is_none()) {
         return (settings, None);
     }
