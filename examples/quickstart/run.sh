@@ -115,7 +115,7 @@ try session upsert --id rosa --role reviewer
 try --session rosa review record shop-1 --domain code --verdict approve --commit "${commit}" --notes "small and right"
 
 step "The coordinator takes the task over, checks it and closes it"
-try --as reviewer handoff accept 1 --claim
+try --as reviewer handoff accept 1
 printf '(evidence from before this claim does not count: done refuses, and says what to do)\n'
 refused 5 "done" shop-1
 (cd "${lane}" && try evidence run shop-1 -- sh check.sh)

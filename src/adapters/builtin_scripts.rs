@@ -22,6 +22,8 @@ pub struct BuiltIn {
     pub text: &'static str,
     /// What it needs and does, in a line.
     pub about: &'static str,
+    /// Whether it keeps a point in a session's name; tmux replaces one, screen and zellij get a digest for the name.
+    pub allows_points: bool,
 }
 
 /// Every script in the binary that is a backend.
@@ -31,24 +33,28 @@ pub const ALL: &[BuiltIn] = &[
         file: "shell.sh",
         text: include_str!("../../session-adapters/shell.sh"),
         about: "a process of its own, output to the transcript; needs nothing",
+        allows_points: true,
     },
     BuiltIn {
         name: "tmux",
         file: "tmux.sh",
         text: include_str!("../../session-adapters/tmux.sh"),
         about: "a detached tmux session on a private server; needs tmux 3.2",
+        allows_points: false,
     },
     BuiltIn {
         name: "screen",
         file: "screen.sh",
         text: include_str!("../../session-adapters/screen.sh"),
         about: "a screen of its own on a private socket; needs GNU screen and coreutils",
+        allows_points: false,
     },
     BuiltIn {
         name: "zellij",
         file: "zellij.sh",
         text: include_str!("../../session-adapters/zellij.sh"),
         about: "a zellij of its own on a private socket; needs zellij 0.44 and coreutils",
+        allows_points: false,
     },
 ];
 
@@ -58,6 +64,7 @@ pub const PROVIDER_EVENT: BuiltIn = BuiltIn {
     file: "provider-event.sh",
     text: include_str!("../../session-adapters/provider-event.sh"),
     about: "hands a provider's event to fairway session event; needs nothing",
+    allows_points: false,
 };
 
 /// The built-in script of a backend's name.

@@ -12,6 +12,7 @@ mod operations;
 pub mod plumbing;
 pub mod readiness;
 mod resolve_backend;
+mod session_name;
 mod start_config;
 pub mod tmux_panes;
 
@@ -21,4 +22,5 @@ pub use environment::{clean_env, is_session_var, session_vars, state_dir};
 pub use error::AdapterError;
 pub use operations::Tristate;
 pub use resolve_backend::{BackendSource, Backends, ResolvedBackend, check_permissions, resolve_backend};
+pub use session_name::{project_part, session_name};
 pub use start_config::{CopyFile, StartConfig, StartReport, Terminal};

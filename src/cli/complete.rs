@@ -12,7 +12,7 @@ use crate::{
         boundary::{approval, runtime::context::Mode},
         jobs,
         mail::outbox,
-        queue::{handoff, lane, task},
+        queue::{handoff, lane, review, task},
         sessions,
     },
     domain::{
@@ -139,6 +139,10 @@ fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
         (None, "handoff", "accept" | "decline" | "withdraw") => {
             let filter = handoff::list::Filter { to_role: None, task: None, open: true };
             Ok(handoff::list::list(&ctx.app()?, &filter)?.iter().map(|one| one.id.to_string()).collect())
+        }
+        (None, "review", "withdraw") => {
+            let requested = review::list::requested(&ctx.app()?)?;
+            Ok(requested.own.iter().chain(&requested.others).map(|one| one.id.to_string()).collect())
         }
         (None, "outbox" | "message", "withdraw") => {
             let filter = outbox::OutboxFilter { to: None, all: false, limit: MAX_VALUES };

@@ -79,15 +79,16 @@ impl Context {
     /// A variable with an invalid value.
     pub fn actor(&self) -> Result<Actor> {
         let env = &self.env;
-        let session = match &self.globals.session {
-            Some(session) => Some(session.clone()),
-            None => env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()?,
-        };
+        let around = env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()?;
+        let session = self.globals.session.clone().or_else(|| around.clone());
+        // The variables describe the session around the caller. Another one that a flag names has its own role and lane.
+        let is_other = self.globals.session.is_some() && around.is_some() && session != around;
+        let var = |name| env.var(name).filter(|_| !is_other);
         let role = match &self.globals.role {
             Some(role) => Some(role.clone()),
-            None => env.var(vars::FAIRWAY_ROLE).map(Role::parse).transpose()?,
+            None => var(vars::FAIRWAY_ROLE).map(Role::parse).transpose()?,
         };
-        let lane = env.var(vars::FAIRWAY_LANE).map(LaneName::parse).transpose()?;
+        let lane = var(vars::FAIRWAY_LANE).map(LaneName::parse).transpose()?;
         let name = match &session {
             Some(session) => session.to_string(),
             None => format!("{}@{}", os::user::name(), os::host::name()),
@@ -194,14 +195,19 @@ impl Context {
         Ok(bytes)
     }
 
+    /// Prints the notes of an answer.
+    pub fn notes(&self, answer: &Answer) {
+        for note in &answer.notes {
+            self.out.note(&crate::render::escape_controls(note));
+        }
+    }
+
     /// Prints the answer to a change.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn answer(&self, answer: &Answer) -> Result<Exit> {
-        for note in &answer.notes {
-            self.out.note(&crate::render::escape_controls(note));
-        }
+        self.notes(answer);
         if self.out.json {
             self.out.document(&answer.document)?;
         } else if self.out.quiet {

@@ -8,34 +8,21 @@ use clap::{
 };
 use serde_json::Value;
 
-use super::{exit::Exit, habits, help::page, parser::command};
+use super::{
+    exit::Exit,
+    habits,
+    help::page,
+    parser::command,
+    print_error::{print_error, shortened},
+};
 use crate::{
     env::Env,
-    render::{Meaning, Out, OutError, Style, escape_json, escape_line},
-    wire::{ErrorDocument, Failure, FailureKind},
+    render::{Out, OutError, Style},
+    wire::{Failure, FailureKind},
 };
 
 /// The longest sentence about words that could not be read: they may be anything, a megabyte of it too.
 const LONGEST: usize = 400;
-/// The longest sentence about anything: it may repeat a value, and a value may be anything too.
-const LONGEST_OF_ALL: usize = 1_000;
-
-/// Tells a failure; answers with its exit code.
-pub(super) fn print_error(failure: &Failure, out: &Out) -> Exit {
-    let failure = &Failure { message: shortened(&failure.message, LONGEST_OF_ALL), ..failure.clone() };
-    if out.json {
-        let document = ErrorDocument { error: failure };
-        let text = serde_json::to_string(&document).unwrap_or_else(|_| escape_line(&failure.message));
-        out.write_error(&escape_json(text));
-    } else {
-        let label = out.stderr_style.paint(Meaning::Bad, "error:");
-        out.write_error(&format!("{label} {}", escape_line(&failure.message)));
-        for hint in failure.hint.iter().flat_map(|hint| hint.lines()) {
-            out.write_error(&format!("{} {}", out.stderr_style.paint(Meaning::Faint, "hint:"), escape_line(hint)));
-        }
-    }
-    failure.kind.exit_code()
-}
 
 /// Tells what is wrong with words that clap could not read; help and version are results.
 pub(super) fn unparsed(error: &clap::Error, words: &[OsString], env: &Env) -> Exit {
@@ -157,16 +144,6 @@ fn unknown_argument(error: &clap::Error, line: &str, command: &clap::Command) ->
         Some(near) => format!("did you mean --{near}: {line} --help"),
         None => format!("read the help: {line} --help"),
     }
-}
-
-fn shortened(sentence: &str, longest: usize) -> String {
-    if sentence.chars().nth(longest).is_none() {
-        return sentence.to_owned();
-    }
-    let head: String = sentence.chars().take(longest * 3 / 4).collect();
-    let length = sentence.chars().count();
-    let tail: String = sentence.chars().skip(length.saturating_sub(longest / 4)).collect();
-    format!("{head} … {tail}")
 }
 
 const fn failure(code: &'static str, kind: FailureKind, message: String, hint: Option<String>) -> Failure {

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{context::Context, exit::Exit, task, values};
 use crate::{
-    actions::queue::task::ready,
+    actions::{core::lookup, queue::task::ready},
     domain::{LaneName, Role},
     render::Table,
 };
@@ -15,10 +15,10 @@ const USUAL: usize = 100;
 /// List the tasks that can be claimed now, best first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only tasks that fit this role
+    /// Only tasks that fit this role; default: that of the session
     #[arg(long, value_parser = values::role)]
     role: Option<Role>,
-    /// Only tasks that fit this lane
+    /// Only tasks that fit this lane; default: that of the session
     #[arg(long, value_parser = values::lane)]
     lane: Option<LaneName>,
     /// List the open tasks that are not ready, with reasons
@@ -32,8 +32,9 @@ pub struct Args {
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
-        let role = self.role.as_ref().or(app.actor.role.as_ref());
-        let lane = self.lane.as_ref().or(app.actor.lane.as_ref());
+        let implied = app.read(|tx| lookup::implied_scope(tx, &app.actor))?;
+        let (role, lane) = (self.role.or(implied.role), self.lane.or(implied.lane));
+        let (role, lane) = (role.as_ref(), lane.as_ref());
         let limit = match self.limit {
             None => Some(USUAL),
             Some(0) => None,

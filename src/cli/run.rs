@@ -12,6 +12,7 @@ use super::{
     fingerprint::{self, Canonical},
     globals::{self, Globals},
     parser::{Cli, Verb},
+    print_error::print_error,
 };
 use crate::{
     actions::core::errors,
@@ -34,7 +35,7 @@ pub fn main(env: Env) -> Exit {
     match cli.verb.run(&ctx) {
         Ok(exit) => exit,
         Err(error) if matches!(error.downcast_ref::<OutError>(), Some(OutError::Closed)) => 0,
-        Err(error) => error::print_error(&errors::classify(&error), &out),
+        Err(error) => print_error(&errors::classify(&error), &out),
     }
 }
 

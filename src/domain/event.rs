@@ -45,6 +45,7 @@ string_enum! {
         HandoffWithdrawn => "handoff.withdrawn",
         ReviewRequested => "review.requested",
         ReviewRecorded => "review.recorded",
+        ReviewWithdrawn => "review.withdrawn",
         MessageQueued => "message.queued",
         MessageOffered => "message.offered",
         MessageAcknowledged => "message.acknowledged",

@@ -94,6 +94,12 @@ pub enum Refusal {
     /// The paths overlap those of another claimant's task.
     #[error("{task} touches '{path}', which overlaps '{other_path}' of {other} (claimed by {by})")]
     PathConflict { task: TaskId, path: String, other: TaskId, other_path: String, by: String },
+    /// A launch without a role.
+    #[error("no role: --role is missing, and {}", match .lane {
+        Some(lane) => format!("the lane {lane} has none"),
+        None => "there is no lane that has one".to_owned(),
+    })]
+    NoLaunchRole { lane: Option<LaneName> },
     /// The session has ended or failed.
     #[error("the session {session} has {status} and cannot be changed")]
     SessionFinal { session: SessionId, status: SessionStatus },
@@ -204,7 +210,7 @@ impl Refusal {
         match self {
             Self::Invalid { .. } => "invalid_value",
             Self::Line { .. } => "invalid_line",
-            Self::Usage { .. } => "usage",
+            Self::Usage { .. } | Self::NoLaunchRole { .. } => "usage",
             Self::NotFound { .. } | Self::NoneFound { .. } => "not_found",
             Self::Ambiguous { .. } => "ambiguous",
             Self::AlreadyExists { .. } => "exists",

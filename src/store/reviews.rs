@@ -19,6 +19,12 @@ const UPSERT: &str = "INSERT INTO reviews (id, task_id, domain, verdict, commit_
 const OF_TASK: &str = "SELECT id, task_id, domain, verdict, commit_id, reviewer, actor, notes, created_at FROM reviews \
      WHERE task_id = $1 ORDER BY id";
 
+const ONE: &str = "SELECT id, task_id, domain, verdict, commit_id, reviewer, actor, notes, created_at FROM reviews \
+     WHERE id = $1";
+const REQUESTED: &str = "SELECT id, task_id, domain, verdict, commit_id, reviewer, actor, notes, created_at FROM reviews \
+     WHERE verdict IS NULL ORDER BY id";
+const DELETE: &str = "DELETE FROM reviews WHERE id = $1";
+
 fn read(row: &Row<'_>) -> Result<Review, StoreError> {
     Ok(Review {
         id: row.get(0)?,
@@ -58,6 +64,31 @@ pub fn upsert(tx: &WriteTx<'_>, asked: Option<i64>, review: Review) -> Result<Re
         |row| Ok(row.get(0)?),
     )?;
     Ok(Review { id: id.unwrap_or_default(), created_at: tx.now(), ..review })
+}
+
+/// The review of this id.
+///
+/// # Errors
+/// As the store fails.
+pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Review>, StoreError> {
+    sql::first(tx.conn(), ONE, &[&id], read)
+}
+
+/// Every requested review that is not given, oldest first.
+///
+/// # Errors
+/// As the store fails.
+pub fn requested(tx: &ReadTx<'_>) -> Result<Vec<Review>, StoreError> {
+    sql::rows(tx.conn(), REQUESTED, &[], read)
+}
+
+/// Removes a review. Its id is never given out again.
+///
+/// # Errors
+/// As the store fails.
+pub fn delete(tx: &WriteTx<'_>, id: i64) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), DELETE, &[&id])?;
+    Ok(())
 }
 
 /// A task's reviews, oldest first.

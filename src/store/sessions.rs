@@ -38,7 +38,7 @@ const BY_RUN_ID: &str = select!("WHERE run_id = $1");
 const BY_ENDPOINT: &str = select!(
     "INDEXED BY agent_sessions_live WHERE ended_at IS NULL \
      AND CASE WHEN host_id IS NULL THEN host = $1 ELSE host_id = $6 END AND backend = $2 \
-     AND socket IS NOT DISTINCT FROM $3 AND (pane = $4 OR ($4 IS NULL AND coalesce(session_name, id) = $5)) \
+     AND socket IS NOT DISTINCT FROM $3 AND (pane = $4 OR ($4 IS NULL AND $5 IN (coalesce(session_name, id), id))) \
      ORDER BY started_at, id"
 );
 const INSERT: &str = "INSERT INTO agent_sessions (id, run_id, role, lane, task_id, provider, backend, session_name, \

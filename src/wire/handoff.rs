@@ -22,6 +22,18 @@ pub struct HandoffView {
     pub answered_by: Option<String>,
 }
 
+/// `handoff accept`: the handoff, and who has its task now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AcceptedHandoffView {
+    /// The handoff.
+    #[serde(flatten)]
+    pub handoff: HandoffView,
+    /// The claimant of the task; `None` when it is not claimed.
+    pub claimant: Option<String>,
+    /// The claim's epoch.
+    pub epoch: Option<i64>,
+}
+
 impl From<&Handoff> for HandoffView {
     fn from(handoff: &Handoff) -> Self {
         Self {

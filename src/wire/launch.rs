@@ -7,6 +7,18 @@ use serde_json::Value;
 
 use super::SessionView;
 
+/// `session launch`: the session, and what there is to say about the launch.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LaunchedView {
+    /// The session.
+    #[serde(flatten)]
+    pub session: SessionView,
+    /// The id that was asked for, where the session has another one.
+    pub requested_id: Option<String>,
+    /// The notes, as on stderr.
+    pub notes: Vec<String>,
+}
+
 /// `session launch --dry-run`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LaunchView {
@@ -14,6 +26,10 @@ pub struct LaunchView {
     pub dry_run: bool,
     /// The session as it would be recorded.
     pub session: SessionView,
+    /// The id that was asked for, where the session would have another one.
+    pub requested_id: Option<String>,
+    /// The notes, as on stderr.
+    pub notes: Vec<String>,
     /// The backend.
     pub adapter: String,
     /// The program as shell text.

@@ -19,6 +19,14 @@ pub struct ReviewView {
     pub created_at: String,
 }
 
+impl ReviewView {
+    /// A request that was withdrawn just now; its record is gone.
+    #[must_use]
+    pub fn withdrawn(review: &Review) -> Self {
+        Self { status: "withdrawn", ..Self::from(review) }
+    }
+}
+
 impl From<&Review> for ReviewView {
     fn from(review: &Review) -> Self {
         Self {

@@ -362,7 +362,7 @@ fn mail_section(tx: &ReadTx<'_>, subject: &Subject, now: Timestamp, max_chars: u
     for handoff in open.iter().take(MAX_LISTED) {
         let _ = write!(
             text,
-            "{} is offered to you by {} (fairway handoff accept {} --claim, or decline {} --reason \"...\"):\n{}",
+            "{} is offered to you by {} (fairway handoff accept {}, or fairway handoff decline {} --reason \"...\"):\n{}",
             handoff.task,
             handoff.from_actor,
             handoff.id,

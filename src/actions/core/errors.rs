@@ -80,6 +80,10 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
     use FailureKind::{Busy, Conflict, Empty, NotFound, Refused, Untrusted, Usage};
     match refusal {
         Refusal::Invalid { .. } | Refusal::Line { .. } | Refusal::Usage { .. } => (Usage, None),
+        Refusal::NoLaunchRole { lane: Some(lane) } => {
+            (Usage, Some(format!("to set the lane's role: fairway lane edit {lane} --role ROLE")))
+        }
+        Refusal::NoLaunchRole { lane: None } => (Usage, Some("fairway session launch --role ROLE".into())),
         Refusal::RequestReused { .. } => (Usage, Some("use a new --request-id".into())),
         Refusal::EventReused { .. } => (Usage, Some("another event needs another --event-id".into())),
         Refusal::NotFound { noun, near, .. } => {

@@ -84,6 +84,33 @@ pub fn effective_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<(Option<Role>, 
     Ok((actor.role.clone().or(role), actor.lane.clone().or(lane)))
 }
 
+/// The role, lane and task that an actor acts in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// The role.
+    pub role: Option<Role>,
+    /// The lane.
+    pub lane: Option<LaneName>,
+    /// The task of the actor's session.
+    pub task: Option<TaskId>,
+}
+
+/// The scope of `actor`: the given role and lane, else those of the actor's session, and the session's task. A session that is
+/// not registered implies nothing.
+///
+/// # Errors
+/// As the store fails.
+pub fn implied_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<Scope> {
+    let session = actor.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten();
+    let of_session = session.map(|session| Scope { role: Some(session.role), lane: session.lane, task: session.task });
+    let of_session = of_session.unwrap_or_default();
+    Ok(Scope {
+        role: actor.role.clone().or(of_session.role),
+        lane: actor.lane.clone().or(of_session.lane),
+        task: of_session.task,
+    })
+}
+
 /// Whether a session is unregistered but in use: it has messages, or it has started jobs.
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use serde_json::Value;
 
 use crate::actions::{
     App,
@@ -13,6 +14,7 @@ use crate::{
     domain::{
         EventKind, Refusal, TaskId,
         id::Label,
+        review::Review,
         rules::{
             gate::{self, Gate, GateFacts, GateReport, WorkFacts},
             globs,
@@ -20,7 +22,11 @@ use crate::{
         task::Task,
     },
     os::git::Git,
-    store::{ReadTx, checkpoints, claims, events, evidence, handoffs, lanes, reviews},
+    store::{
+        ReadTx, StoreError, checkpoints, claims,
+        events::{self, LoggedEvent},
+        evidence, handoffs, lanes, reviews,
+    },
     wire::GateReportView,
 };
 
@@ -47,14 +53,14 @@ pub(crate) fn collect_facts(
     commit: Option<&str>,
     base: Option<&str>,
 ) -> Result<GitFacts> {
-    let (task, dir, lane_base) = app.read(|tx| {
+    let (task, dir, lane_base, needs_git) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
         let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
         let dir = task_worktree::of_work(app, tx, &task)?;
-        Ok((task, dir, lane.and_then(|lane| lane.base)))
+        let needs_git = needs_git(app, tx, &task, gates)?;
+        Ok((task, dir, lane.and_then(|lane| lane.base), needs_git))
     })?;
     let base = base.map(str::to_owned).or(lane_base).unwrap_or_else(|| app.settings.base_branch.clone());
-    let needs_git = needs_git(app, &task, gates);
     let Some(existing) = dir.as_deref().filter(|dir| dir.is_dir()) else {
         if needs_git {
             let why = match &dir {
@@ -83,13 +89,22 @@ pub(crate) fn collect_facts(
 }
 
 /// Whether one of the gates asks git about this task.
-pub(crate) fn needs_git(app: &App, task: &Task, gates: &[Gate]) -> bool {
-    gates.iter().any(|gate| match gate {
-        Gate::Checks => !task.fields.checks.is_empty(),
-        Gate::Reviews => !required_domains(app, task).is_empty(),
-        Gate::CleanWorktree | Gate::BasedOn => true,
-        Gate::Evidence | Gate::HandoffsAccepted | Gate::NoOpenQuestions => false,
-    })
+///
+/// # Errors
+/// As the store fails.
+pub(crate) fn needs_git(app: &App, tx: &ReadTx<'_>, task: &Task, gates: &[Gate]) -> Result<bool> {
+    for gate in gates {
+        let asks_git = match gate {
+            Gate::Checks => !task.fields.checks.is_empty(),
+            Gate::Reviews => !required_domains(app, tx, task, &reviews::of_task(tx, &task.id)?)?.is_empty(),
+            Gate::CleanWorktree | Gate::BasedOn => true,
+            Gate::Evidence | Gate::HandoffsAccepted | Gate::NoOpenQuestions => false,
+        };
+        if asks_git {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Evaluates the gates of a task in this transaction. A git fact about another directory or commit counts as unknown.
@@ -121,14 +136,15 @@ pub(crate) fn evaluate(
         .collect();
     // A dead session's evidence counts for the session that continues its claim.
     let claimed_at = claims::chain(tx, &task.id)?.map(|chain| chain.since);
+    let reviews = reviews::of_task(tx, &task.id)?;
     let facts = GateFacts {
         task: &task.id,
         claimed_at,
         commit: commit.as_deref(),
         evidence: &evidence::of_task(tx, &task.id)?,
         checks: &task.fields.checks,
-        reviews: &reviews::of_task(tx, &task.id)?,
-        domains: &required_domains(app, task),
+        reviews: &reviews,
+        domains: &required_domains(app, tx, task, &reviews)?,
         claimants: &holders,
         open_handoffs: &open_handoffs,
         checkpoint: checkpoints::newest(tx, &task.id)?.map(|checkpoint| checkpoint.state),
@@ -144,16 +160,40 @@ fn claimants(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<String>> {
     Ok(claims::claimants_since(tx, id, since)?)
 }
 
-/// The review domains that must approve a task: its own, and those that its paths are routed to.
-pub(crate) fn required_domains(app: &App, task: &Task) -> Vec<Label> {
+/// The review domains that must approve a task: its own, those that its paths are routed to, and those of the reviews that
+/// were requested and not withdrawn.
+///
+/// # Errors
+/// As the store fails.
+pub(crate) fn required_domains(
+    app: &App,
+    tx: &ReadTx<'_>,
+    task: &Task,
+    reviews: &[Review],
+) -> Result<Vec<Label>, StoreError> {
     let routed =
         app.settings.review_routes.iter().filter_map(|route| {
             globs::first_overlap(&task.fields.paths, &route.paths).is_some().then_some(&route.domain)
         });
     let mut domains: Vec<Label> = task.fields.review_domains.iter().chain(routed).cloned().collect();
+    for review in reviews {
+        if !domains.contains(&review.domain) && was_requested(tx, review)? {
+            domains.push(review.domain.clone());
+        }
+    }
     domains.sort();
     domains.dedup();
-    domains
+    Ok(domains)
+}
+
+/// Whether a review is a request or answers one; the other ones were given unasked.
+fn was_requested(tx: &ReadTx<'_>, review: &Review) -> Result<bool, StoreError> {
+    if review.verdict.is_none() {
+        return Ok(true);
+    }
+    let is_request = |kind| kind == EventKind::ReviewRequested;
+    let of_review = |event: &LoggedEvent| event.data.get("id").and_then(Value::as_i64) == Some(review.id);
+    Ok(events::newest_matching(tx, &review.task, is_request, of_review)?.is_some())
 }
 
 /// Whether a task may be merged into `base` (default: its lane's base, else the project's), with the blockers.

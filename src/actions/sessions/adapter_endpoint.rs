@@ -52,5 +52,5 @@ pub fn belongs_to_other(adapter: &Adapter, session: &Session) -> bool {
 /// The session's name in the backend.
 #[must_use]
 pub fn backend_name(session: &Session) -> &str {
-    session.session_name.as_deref().unwrap_or(session.id.as_str())
+    session.name()
 }

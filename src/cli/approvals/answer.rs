@@ -4,20 +4,22 @@ use anyhow::Result;
 
 use crate::{
     actions::boundary::approval,
-    cli::{context::Context, exit::Exit, values},
+    cli::{context::Context, each, exit::Exit, values},
     domain::approval::Decision,
 };
 
-/// Allow or deny a permission request
+/// Allow or deny permission requests
 ///
-/// The agent's hook waits for the answer. A session cannot answer its own request.
+/// The agent's hook waits for the answer. A session cannot answer its own request. Each request is answered by itself: the
+/// failure of one stops no other, and the exit code is that of the first failure. With --json, several ids are answered with
+/// an array.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Approval number
-    #[arg(value_name = "ID")]
-    id: i64,
+    /// Approval numbers
+    #[arg(value_name = "ID", required = true)]
+    id: Vec<i64>,
     /// allow or deny
-    #[arg(value_name = "ANSWER", value_parser = values::decision)]
+    #[arg(value_name = "ANSWER", required = true, value_parser = values::decision)]
     decision: Decision,
     /// Reason, shown to the agent
     #[arg(long, value_name = "TEXT")]
@@ -26,6 +28,8 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&approval::answer(&ctx.app()?, self.id, self.decision, self.reason.as_deref())?)
+        each::each(ctx, &ctx.app()?, &self.id, |app, id| {
+            approval::answer(app, *id, self.decision, self.reason.as_deref())
+        })
     }
 }

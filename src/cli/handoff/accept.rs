@@ -7,19 +7,24 @@ use crate::{
     cli::{context::Context, exit::Exit},
 };
 
-/// Accept a handoff; --claim also takes the claim
+/// Accept a handoff and claim its task
+///
+/// When the claim is refused, the handoff stays open.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Handoff number
     #[arg(value_name = "ID")]
     id: i64,
-    /// Take over the claim in the same step
+    /// Accept only; the task keeps its claimant
     #[arg(long)]
+    no_claim: bool,
+    /// Claim the task, as is the default
+    #[arg(long, hide = true, conflicts_with = "no_claim")]
     claim: bool,
 }
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&accept::accept(&ctx.app()?, self.id, self.claim)?)
+        ctx.answer(&accept::accept(&ctx.app()?, self.id, !self.no_claim)?)
     }
 }

@@ -12,7 +12,7 @@ use crate::{
 
 /// Offer a task to another role or lane
 ///
-/// The task stays where it is until a session accepts with --claim.
+/// The task stays claimed as it is until the recipient accepts; that claims it.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("recipient").required(true)))]
 pub struct Args {

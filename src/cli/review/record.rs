@@ -21,7 +21,7 @@ pub struct Args {
     /// Verdict: approve, changes or reject
     #[arg(long, value_parser = values::verdict)]
     verdict: Verdict,
-    /// Domain; default: the requested or required one
+    /// Domain; default: the only possible one, else general
     #[arg(long, value_parser = values::label)]
     domain: Option<Label>,
     /// Reviewer; default: the actor

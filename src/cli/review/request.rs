@@ -14,9 +14,9 @@ pub struct Args {
     /// Task id
     #[arg(value_parser = values::task)]
     task: TaskId,
-    /// Domain
+    /// Domain; default: the only possible one, else general
     #[arg(long, value_parser = values::label)]
-    domain: Label,
+    domain: Option<Label>,
     /// Requested reviewer
     #[arg(long, value_name = "WHO")]
     reviewer: Option<String>,
@@ -24,6 +24,6 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&request::request(&ctx.app()?, &self.task, &self.domain, self.reviewer.as_deref())?)
+        ctx.answer(&request::request(&ctx.app()?, &self.task, self.domain.as_ref(), self.reviewer.as_deref())?)
     }
 }

@@ -31,9 +31,9 @@ use crate::{
 /// transcript, and the exit code ends the session. [providers.*] prompt configures how the first prompt is delivered.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Role of the session
+    /// Role of the session; default: the lane's, else the task's
     #[arg(long, value_parser = values::role)]
-    role: Role,
+    role: Option<Role>,
     /// Lane of the session
     #[arg(long, value_parser = values::lane)]
     lane: Option<LaneName>,
@@ -138,6 +138,8 @@ fn show(ctx: &Context, plan: &LaunchPlan) -> Result<Exit> {
     let view = LaunchView {
         dry_run: true,
         session: SessionView::from(&plan.session),
+        requested_id: plan.requested_id.as_ref().map(ToString::to_string),
+        notes: plan.notes.clone(),
         adapter: plan.located.backend.clone(),
         command: secrets::mask(&plan.command),
         environment: environment.collect(),
@@ -167,6 +169,5 @@ fn words(view: &LaunchView, plan: &LaunchPlan) -> String {
     for (name, value) in &view.environment {
         field("environment", &format!("{name}={value}"));
     }
-    field("start", &view.start.to_string());
     text
 }

@@ -5,11 +5,14 @@ use std::fmt::Write;
 use anyhow::Result;
 
 use crate::{
-    actions::sessions::{control::suggestions, list},
+    actions::sessions::{
+        control::{multiplexer_command, suggestions},
+        list,
+    },
     cli::{context::Context, exit::Exit, values},
     domain::SessionId,
     render::escape_line,
-    wire::SessionView,
+    wire::{SessionDetailView, SessionView},
 };
 
 /// Show everything about a session
@@ -23,12 +26,16 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let session = list::show(&ctx.app()?, &self.id)?;
-        let view = SessionView::from(&session);
-        ctx.show(&view, || vec![view.id.clone()], || words(&view, &suggestions::commands(&session)))
+        let view = SessionDetailView {
+            session: SessionView::from(&session),
+            attach_command: multiplexer_command::attach_command(&session),
+        };
+        ctx.show(&view, || vec![view.session.id.clone()], || words(&view, &suggestions::commands(&session)))
     }
 }
 
-fn words(session: &SessionView, next: &[(&'static str, String)]) -> String {
+fn words(view: &SessionDetailView, next: &[(&'static str, String)]) -> String {
+    let session = &view.session;
     let mut text = format!("{}\n", session.id);
     let mut field = |name: &str, value: Option<&str>| {
         if let Some(value) = value {
@@ -50,6 +57,7 @@ fn words(session: &SessionView, next: &[(&'static str, String)]) -> String {
     field("name", session.session_name.as_deref());
     field("socket", session.socket.as_deref());
     field("pane", session.pane.as_deref());
+    field("terminal", view.attach_command.as_deref());
     field("host", Some(&session.host));
     field("pid", number(session.pid).as_deref());
     field("worktree", session.worktree.as_deref());

@@ -25,7 +25,7 @@ pub struct Args {
 }
 
 /// What may be said about a task besides its title.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct Fields {
     /// Description; - reads stdin
     #[arg(long, value_name = "TEXT")]

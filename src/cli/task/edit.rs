@@ -5,19 +5,20 @@ use anyhow::Result;
 use super::add::Fields;
 use crate::{
     actions::queue::task::edit,
-    cli::{context::Context, exit::Exit, values},
+    cli::{context::Context, each, exit::Exit, values},
     domain::{Refusal, TaskId},
 };
 
-/// Edit a task's fields
+/// Edit the fields of tasks
 ///
-/// A list replaces the old list; an empty text clears the field.
+/// A list replaces the old list; an empty text clears the field. Each task is edited by itself: the failure of one stops no
+/// other, and the exit code is that of the first failure. With --json, several ids are answered with an array.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Task id
-    #[arg(value_parser = values::task)]
-    id: TaskId,
-    /// Title in one line
+    /// Task ids
+    #[arg(required = true, value_parser = values::task)]
+    id: Vec<TaskId>,
+    /// Title in one line; for one task
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     #[command(flatten)]
@@ -30,14 +31,19 @@ impl Args {
         if self.title.is_none() && fields.is_empty() {
             return Err(Refusal::Usage { why: "say what to change, such as --title TEXT".into() }.into());
         }
+        if self.title.is_some() && self.id.len() > 1 {
+            return Err(Refusal::Usage { why: "--title is for one task; several ids are given".into() }.into());
+        }
         // Read now: what is read is a part of what a request id stands for, and nothing is read inside a transaction.
         fields.body = ctx.text("body", fields.body.take(), fields.body_file.take().as_deref())?;
         let app = ctx.app()?;
-        ctx.answer(&edit::edit(&app, &self.id, |words| {
-            if let Some(title) = self.title {
-                words.title = title;
-            }
-            fields.over(words)
-        })?)
+        each::each(ctx, &app, &self.id, |app, id| {
+            edit::edit(app, id, |words| {
+                if let Some(title) = &self.title {
+                    words.title.clone_from(title);
+                }
+                fields.clone().over(words)
+            })
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! `fairway task …`
 
 mod add;
+mod cancel;
 mod dep;
 pub(super) mod done;
 mod edit;
@@ -41,8 +42,7 @@ pub enum Verb {
     Resume(transition::Args),
     Done(done::Args),
     MergeCheck(merge_ready::Args),
-    /// Cancel a task for good
-    Cancel(transition::Args),
+    Cancel(cancel::Args),
     Reopen(reopen::Args),
     Import(import::Args),
     Export(export::Args),
@@ -64,7 +64,7 @@ impl Verb {
             Self::Submit(args) => args.run(ctx),
             Self::Resume(args) => args.resume(ctx),
             Self::Done(args) => args.run(ctx),
-            Self::Cancel(args) => args.cancel(ctx),
+            Self::Cancel(args) => args.run(ctx),
             Self::Reopen(args) => args.run(ctx),
             Self::Import(args) => args.run(ctx),
             Self::Export(args) => args.run(ctx),

@@ -1,9 +1,9 @@
-//! `fairway task block`, `unblock`, `resume` and `cancel`: transitions by the claimant, or by force.
+//! `fairway task block`, `unblock` and `resume`: transitions by the claimant, or by force.
 
 use anyhow::Result;
 
 use crate::{
-    actions::queue::task::{block, cancel, resume},
+    actions::queue::task::{block, resume},
     cli::{context::Context, exit::Exit, release::ForceArgs, values},
     domain::TaskId,
 };
@@ -30,10 +30,5 @@ impl Args {
 
     pub(super) fn resume(self, ctx: &Context) -> Result<Exit> {
         ctx.answer(&resume::resume(&ctx.app()?, &self.id, self.force.force().as_ref())?)
-    }
-
-    pub(super) fn cancel(self, ctx: &Context) -> Result<Exit> {
-        let reason = self.force.needed("cancel")?;
-        ctx.answer(&cancel::cancel(&ctx.app()?, &self.id, reason, self.force.force().as_ref())?)
     }
 }

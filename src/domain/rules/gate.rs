@@ -55,7 +55,7 @@ pub struct GateFacts<'a> {
     pub checks: &'a [Check],
     /// Its reviews, oldest first.
     pub reviews: &'a [Review],
-    /// The domains that must approve: the task's own and those its paths are routed to.
+    /// The domains that must approve: the task's own, those its paths are routed to and those of a requested review.
     pub domains: &'a [Label],
     /// Claimants of the task since it was last reopened; their approval does not count.
     pub claimants: &'a [String],
@@ -153,9 +153,21 @@ fn check_blocker(check: &Check, facts: &GateFacts<'_>) -> Option<Blocker> {
 }
 
 fn review_blocker(domain: &Label, facts: &GateFacts<'_>) -> Option<Blocker> {
-    let newest = facts.reviews.iter().rev().find(|review| review.domain == *domain && review.verdict.is_some());
-    let fix = format!("fairway review record {} --domain {domain} --verdict approve", facts.task);
+    let mut of_domain = facts.reviews.iter().rev().filter(|review| review.domain == *domain);
+    let requested = of_domain.clone().find(|review| review.verdict.is_none());
+    let newest = of_domain.find(|review| review.verdict.is_some());
+    let task = facts.task;
+    // The claimant reads it: it must not lead to an approval of one's own work.
+    let fix = match requested {
+        Some(_) => format!(
+            "by a reviewer who never claimed {task}: fairway review record {task} --domain {domain} --verdict VERDICT"
+        ),
+        None => format!("fairway review request {task} --domain {domain}"),
+    };
     let (code, message) = match newest {
+        None if requested.is_some() => {
+            ("review_missing", format!("the requested review in the domain '{domain}' is not given"))
+        }
         None => ("review_missing", format!("no review in the domain '{domain}'")),
         Some(review) if review.verdict != Some(Verdict::Approve) => (
             "review_negative",
@@ -169,7 +181,13 @@ fn review_blocker(domain: &Label, facts: &GateFacts<'_>) -> Option<Blocker> {
             "review_lapsed",
             format!("the approval in the domain '{domain}' is for another commit (review {})", review.id),
         ),
-        Some(_) => return None,
+        Some(review) => match requested.filter(|requested| requested.id > review.id) {
+            Some(again) => (
+                "review_requested",
+                format!("another review in the domain '{domain}' is requested (review {})", again.id),
+            ),
+            None => return None,
+        },
     };
     Some(Blocker { code, message, fix })
 }
@@ -294,8 +312,8 @@ mod tests {
         }
     }
 
-    fn codes(given: &Given, required: &[Gate]) -> Vec<&'static str> {
-        let facts = GateFacts {
+    fn facts(given: &Given) -> GateFacts<'_> {
+        GateFacts {
             task: &given.task,
             claimed_at: Some(Timestamp::from_millis(given.claimed_at)),
             commit: given.commit,
@@ -307,8 +325,11 @@ mod tests {
             open_handoffs: &given.open_handoffs,
             checkpoint: given.checkpoint,
             work: &given.work,
-        };
-        evaluate(required, &facts).blockers.iter().map(|blocker| blocker.code).collect()
+        }
+    }
+
+    fn codes(given: &Given, required: &[Gate]) -> Vec<&'static str> {
+        evaluate(required, &facts(given)).blockers.iter().map(|blocker| blocker.code).collect()
     }
 
     #[test]
@@ -360,6 +381,7 @@ mod tests {
             }),
             ("one's own approval", Gate::Reviews, "review_own", |g| g.holders.push("reviewer".into())),
             ("lapsed", Gate::Reviews, "review_lapsed", |g| g.commit = Some("2222222")),
+            ("asked for again", Gate::Reviews, "review_requested", |g| g.reviews.push(review(2, None, "worker"))),
             ("bound to no commit", Gate::Reviews, "review_lapsed", |g| {
                 g.commit = None;
                 g.reviews.iter_mut().for_each(|one| one.commit = None);
@@ -396,12 +418,26 @@ mod tests {
         assert_eq!(codes(&fixed, &[Gate::Evidence, Gate::Checks]), [""; 0]);
 
         let mut approved_again = given();
-        approved_again.reviews = vec![
-            review(1, Some(Verdict::Reject), "reviewer"),
-            review(2, Some(Verdict::Approve), "reviewer"),
-            review(3, None, "worker"),
-        ];
+        approved_again.reviews =
+            vec![review(1, Some(Verdict::Reject), "reviewer"), review(2, Some(Verdict::Approve), "reviewer")];
         assert_eq!(codes(&approved_again, &[Gate::Reviews]), [""; 0]);
+    }
+
+    #[test]
+    fn fix_of_a_review_never_leads_to_an_approval_of_ones_own_work() {
+        let fix = |reviews: Vec<Review>| {
+            let given = Given { reviews, ..given() };
+            let facts = facts(&given);
+            evaluate(&[Gate::Reviews], &facts).blockers.remove(0).fix
+        };
+        let request = "fairway review request T-1 --domain data";
+        assert_eq!(fix(Vec::new()), request);
+        assert_eq!(fix(vec![review(1, Some(Verdict::Changes), "reviewer")]), request);
+        assert_eq!(fix(vec![review(1, Some(Verdict::Approve), "worker")]), request);
+        assert_eq!(
+            fix(vec![review(1, Some(Verdict::Changes), "reviewer"), review(2, None, "worker")]),
+            "by a reviewer who never claimed T-1: fairway review record T-1 --domain data --verdict VERDICT"
+        );
     }
 
     #[test]

@@ -137,7 +137,7 @@ fn merge_ready_wants_everything_at_one_commit() {
       check_missing: the check 'unit' has not been run
           fairway evidence run T-1 --check unit
       review_missing: no review in the domain 'data'
-          fairway review record T-1 --domain data --verdict approve
+          fairway review request T-1 --domain data
     [exit 5]
     $ fairway --session s1 evidence run T-1 --check unit --quiet
     1
@@ -147,7 +147,7 @@ fn merge_ready_wants_everything_at_one_commit() {
     T-1 is not ready to be merged:
       judged: [world]/project (branch main, commit 2d460ad51c36, base main)
       review_own: review 1 in the domain 'data' is by s1, who has claimed the task
-          fairway review record T-1 --domain data --verdict approve
+          fairway review request T-1 --domain data
     [exit 5]
     $ fairway --session s2 review record T-1 --verdict approve --notes 'as agreed' --quiet
     2

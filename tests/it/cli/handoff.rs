@@ -85,9 +85,9 @@ fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
     hint: override as its creator: --force --reason TEXT
     [exit 4]
     $ fairway --session s2 handoff accept 1 --claim
-    accepted handoff 1 of T-1 and claimed it under epoch 2: one
+    accepted handoff 1 of T-1, which is now claimed by s2 under epoch 2: one
     $ fairway --session s2 handoff accept 1 --claim
-    unchanged: handoff 1 is accepted already
+    unchanged: handoff 1 is accepted already; T-1 is claimed by s2
     $ fairway --session s3 handoff decline 1 --reason 'too late'
     error: handoff 1 is already accepted
     [exit 4]
@@ -230,4 +230,58 @@ fn eight_racing_acceptors_succeed_once() {
     assert_eq!(codes.iter().filter(|code| **code == Some(0)).count(), 1, "{codes:?}");
     assert_eq!(codes.iter().filter(|code| **code == Some(4)).count(), 7, "{codes:?}");
     assert_eq!(world.json(["task", "show", "T-1"])["claim"]["epoch"], 2);
+}
+
+#[test]
+fn accepting_claims_unless_told_otherwise() {
+    let world = TestProject::new();
+    for (session, role) in [("s1", "backend"), ("s2", "writer")] {
+        fixtures::add_session(&world, session, role, None);
+    }
+    let offer = |task: &str| {
+        world.run(["--session", "s1", "handoff", "create", task, "--to", "writer", "--summary", "x"]).exits(0);
+    };
+    // The task is bound to another role than the one that it is handed to.
+    for task in ["T-1", "T-2", "T-3"] {
+        world.run(["task", "add", task, "text", "--role", "backend"]).exits(0);
+        world.run(["--session", "s1", "--as", "backend", "claim", task]).exits(0);
+        offer(task);
+    }
+    let accepted = world.json(["--session", "s2", "handoff", "accept", "1"]);
+    assert_eq!(
+        (&accepted["status"], &accepted["claimant"], &accepted["epoch"]),
+        (&"accepted".into(), &"s2".into(), &2.into())
+    );
+    assert_eq!(world.json(["task", "show", "T-1"])["claim"]["role"], "writer");
+
+    let kept = world.run(["--session", "s2", "handoff", "accept", "2", "--no-claim"]).exits(0);
+    assert_eq!(kept.stdout, "accepted handoff 2 of T-2; T-2 is claimed by s1\n");
+    assert_eq!(world.json(["task", "show", "T-2"])["claim"]["epoch"], 1);
+    world.run(["handoff", "accept", "3", "--claim", "--no-claim", "--json"]).refuses(2, "usage");
+
+    // A person without a role accepts in the role that the handoff is for.
+    let person = world.json(["handoff", "accept", "3"]);
+    assert_eq!(world.json(["task", "show", "T-3"])["claim"]["role"], "writer");
+    assert_eq!(person["claimant"], world.json(["task", "show", "T-3"])["claim"]["claimant"]);
+
+    world.run(["--session", "s1", "release", "T-2"]).exits(0);
+    offer("T-2");
+    let free = world.run(["--session", "s2", "handoff", "accept", "4", "--no-claim"]).exits(0);
+    assert_eq!(free.stdout, "accepted handoff 4 of T-2; T-2 is not claimed; to claim it: fairway claim T-2\n");
+}
+
+#[test]
+fn acceptor_who_cannot_claim_accepts_nothing() {
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "backend", None);
+    fixtures::add_session(&world, "s2", "writer", None);
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    world.run(["task", "add", "T-2", "two", "--depends-on", "T-1"]).exits(0);
+    world.run(["handoff", "create", "T-2", "--to", "writer", "--summary", "x"]).exits(0);
+    let events = || world.run(["events", "--json"]).exits(0).stdout;
+    let before = events();
+    world.run(["--session", "s2", "handoff", "accept", "1", "--json"]).refuses(5, "deps_open");
+    assert_eq!(events(), before);
+    assert_eq!(world.json(["handoff", "list", "--open"])[0]["status"], "open");
+    world.run(["--session", "s2", "handoff", "accept", "1", "--no-claim"]).exits(0);
 }

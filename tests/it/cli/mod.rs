@@ -28,6 +28,8 @@ mod session;
 mod session_control;
 mod session_event;
 mod session_launch;
+mod session_scope;
+mod several_ids;
 mod sidecar;
 mod spellings;
 mod task_edit;

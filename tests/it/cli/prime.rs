@@ -95,7 +95,7 @@ fn context_contains_every_section() {
 
     ## mail
     1 message(s) wait for you: fairway inbox
-    T-3 is offered to you by [user] (fairway handoff accept 1 --claim, or decline 1 --reason "..."):
+    T-3 is offered to you by [user] (fairway handoff accept 1, or fairway handoff decline 1 --reason "..."):
       | only the icons are left
 
     ## checkpoint
@@ -126,7 +126,7 @@ fn context_contains_every_section() {
 
     ## mail
     1 message(s) wait for you: fairway inbox
-    T-3 is offered to you by [user] (fairway handoff accept 1 --claim, or decline 1 --reason "..."):
+    T-3 is offered to you by [user] (fairway handoff accept 1, or fairway handoff decline 1 --reason "..."):
       | only the icons are left
 
     ## directive

@@ -1,6 +1,6 @@
 //! `fairway review …`
 
-use crate::common::{TestProject, fixtures};
+use crate::common::{TestProject, fixtures, test_project::CommandOutput};
 
 #[test]
 fn a_review_is_asked_for_and_given_in_a_domain() {
@@ -47,11 +47,164 @@ fn a_review_is_asked_for_and_given_in_a_domain() {
     $ fairway task add T-2 'two'
     added T-2
     $ fairway review record T-2 --verdict approve
-    error: T-2 has no domain to review: name one with --domain
-    [exit 2]
+    recorded review 4 of T-2: approve in the domain 'general'
+    the approval names no commit, so it cannot count: --commit SHA
     $ fairway review record T-2 --verdict perhaps --domain x
     error: invalid value 'perhaps' for '--verdict <VERDICT>': 'perhaps' is none of approve, changes, reject
     hint: read the help: fairway review record --help
     [exit 2]
     ");
+}
+
+#[test]
+fn domain_defaults_to_the_only_one_else_to_general() {
+    let world = TestProject::new();
+    let domain = |args: &[&str]| {
+        let review = ["review"];
+        world.json(review.iter().chain(args).copied().collect::<Vec<_>>())["domain"].clone()
+    };
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    assert_eq!(domain(&["request", "T-1"]), "general");
+    assert_eq!(domain(&["record", "T-1", "--verdict", "changes"]), "general");
+    // A request that was answered is what the next one is about.
+    world.run(["task", "add", "T-2", "two"]).exits(0);
+    world.run(["review", "request", "T-2", "--domain", "code"]).exits(0);
+    assert_eq!(domain(&["record", "T-2", "--verdict", "changes"]), "code");
+    assert_eq!(domain(&["request", "T-2"]), "code");
+    world.run(["task", "add", "T-3", "three", "--review-domain", "data"]).exits(0);
+    assert_eq!(domain(&["request", "T-3"]), "data");
+    world.run(["task", "add", "T-4", "four", "--review-domain", "data", "--review-domain", "code"]).exits(0);
+    let error = world.run(["review", "request", "T-4", "--json"]).refuses(2, "usage").error();
+    assert_eq!(error["message"], "which domain? --domain code or --domain data");
+}
+
+#[test]
+fn requested_review_blocks_a_merge_until_it_is_given() {
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "backend", None);
+    fixtures::add_session(&world, "s2", "tester", None);
+    fixtures::init_repository(&world);
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    world.run(["--session", "s1", "claim", "T-1"]).exits(0);
+    let codes = || -> Vec<String> {
+        let report = CommandOutput::from(world.fairway(["merge-ready", "T-1", "--json"]).output().unwrap()).json();
+        let blockers = report["blockers"].as_array().unwrap().clone();
+        blockers
+            .iter()
+            .filter(|one| one["code"].as_str().unwrap().starts_with("review_"))
+            .map(|one| {
+                format!(
+                    "{}: {} | {}",
+                    one["code"].as_str().unwrap(),
+                    one["message"].as_str().unwrap(),
+                    one["fix"].as_str().unwrap()
+                )
+            })
+            .collect()
+    };
+    assert_eq!(codes(), [""; 0]);
+    // A verdict that was not asked for is not a gate.
+    world.run(["--session", "s2", "review", "record", "T-1", "--domain", "style", "--verdict", "changes"]).exits(0);
+    assert_eq!(codes(), [""; 0]);
+    let asked = "by a reviewer who never claimed T-1: fairway review record T-1 --domain code --verdict VERDICT";
+    world.run(["--session", "s1", "review", "request", "T-1", "--domain", "code"]).exits(0);
+    assert_eq!(codes(), [format!("review_missing: the requested review in the domain 'code' is not given | {asked}")]);
+    world.run(["--session", "s1", "review", "withdraw", "2"]).exits(0);
+    assert_eq!(codes(), [""; 0]);
+    world.run(["--session", "s1", "review", "request", "T-1", "--domain", "code"]).exits(0);
+    world.run(["--session", "s2", "review", "record", "T-1", "--domain", "code", "--verdict", "changes"]).exits(0);
+    let negative = "review_negative: the newest review in the domain 'code' asks for changes (review 3)";
+    assert_eq!(codes(), [format!("{negative} | fairway review request T-1 --domain code")]);
+    world.run(["--session", "s1", "review", "request", "T-1", "--domain", "code"]).exits(0);
+    assert_eq!(codes(), [format!("{negative} | {asked}")]);
+    world.run(["--session", "s2", "review", "record", "T-1", "--domain", "code", "--verdict", "approve"]).exits(0);
+    assert_eq!(codes(), [""; 0]);
+    world.run(["--session", "s1", "review", "request", "T-1", "--domain", "code"]).exits(0);
+    assert_eq!(
+        codes(),
+        [format!("review_requested: another review in the domain 'code' is requested (review 5) | {asked}")]
+    );
+}
+
+#[test]
+fn list_without_a_task_has_the_reviews_that_wait_for_the_actor() {
+    let world = TestProject::new();
+    for (session, role) in [("s1", "backend"), ("s2", "tester"), ("rosa", "tester")] {
+        fixtures::add_session(&world, session, role, None);
+    }
+    for task in ["T-1", "T-2", "T-3", "T-4"] {
+        world.run(["task", "add", task, "t"]).exits(0);
+    }
+    world.run(["--session", "s1", "claim", "T-1"]).exits(0);
+    world.run(["review", "request", "T-1", "--domain", "code"]).exits(0);
+    world.run(["review", "request", "T-2", "--domain", "code", "--reviewer", "rosa"]).exits(0);
+    world.run(["review", "request", "T-3", "--domain", "code", "--reviewer", "tester"]).exits(0);
+    world.run(["review", "request", "T-4", "--domain", "code"]).exits(0);
+    world.run(["task", "cancel", "T-4", "--reason", "x"]).exits(0);
+    let waiting = |session: &str| -> Vec<i64> {
+        let list = world.json(["--session", session, "review", "list"]);
+        list.as_array().unwrap().iter().map(|one| one["id"].as_i64().unwrap()).collect()
+    };
+    assert_eq!(waiting("s1"), [0; 0], "the claimant does not review their own work");
+    assert_eq!(waiting("s2"), [1, 3]);
+    assert_eq!(waiting("rosa"), [1, 2, 3]);
+    let all = world.json(["--session", "s1", "review", "list", "--all"]);
+    assert_eq!(all.as_array().unwrap().len(), 3);
+    insta::assert_snapshot!(world.transcript(&["fairway --session s2 review list", "fairway --session s1 review list"]), @"
+    $ fairway --session s2 review list
+    ID  TASK  DOMAIN  REVIEWER  AT
+    1   T-1   code    -         2026-01-01T00:00:07.000Z
+    3   T-3   code    tester    2026-01-01T00:00:09.000Z
+    1 requested review(s) wait for others: fairway review list --all
+    $ fairway --session s1 review list
+    no reviews wait
+    3 requested review(s) wait for others: fairway review list --all
+    ");
+    world.run(["--session", "s2", "review", "record", "T-1", "--verdict", "approve"]).exits(0);
+    assert_eq!(waiting("s2"), [3]);
+}
+
+#[test]
+fn request_is_withdrawn_by_its_requester_or_by_force() {
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "backend", None);
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task add T-1 'one'",
+        "fairway --session s1 review request T-1 --domain code",
+        "fairway review withdraw 1",
+        "fairway review withdraw 1 --force --reason 'superseded'",
+        "fairway review withdraw 1",
+        "fairway review list T-1",
+        "fairway review request T-1 --domain code",
+        "fairway review record T-1 --verdict changes",
+        "fairway review withdraw 2",
+    ]), @"
+    $ fairway task add T-1 'one'
+    added T-1
+    $ fairway --session s1 review request T-1 --domain code
+    requested review 1 of T-1 in the domain 'code'
+    $ fairway review withdraw 1
+    error: review 1 was created by s1, not by you ([user])
+    hint: override as its creator: --force --reason TEXT
+    [exit 4]
+    $ fairway review withdraw 1 --force --reason 'superseded'
+    withdrew review 1 of T-1 in the domain 'code'
+    $ fairway review withdraw 1
+    error: there is no review '1'
+    [exit 3]
+    $ fairway review list T-1
+    no reviews
+    $ fairway review request T-1 --domain code
+    requested review 2 of T-1 in the domain 'code'
+    $ fairway review record T-1 --verdict changes
+    recorded review 2 of T-1: changes in the domain 'code'
+    $ fairway review withdraw 2
+    error: review 2 is already recorded
+    [exit 4]
+    ");
+    let events = world.run(["events"]).exits(0).stdout;
+    assert!(events.contains("review.withdrawn"), "{events}");
+    world.run(["review", "request", "T-1"]).exits(0);
+    let withdrawn = world.json(["review", "withdraw", "3"]);
+    assert_eq!((&withdrawn["status"], &withdrawn["domain"]), (&"withdrawn".into(), &"code".into()));
 }

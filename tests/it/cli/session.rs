@@ -108,6 +108,7 @@ fn upsert_and_show_print_every_field() {
     name        be
     socket      /run/s
     pane        %1
+    terminal    tmux -S /run/s attach -t '%1'
     host        [host]
     branch      topic
     run         019b76da-afd0-7000-8000-0000000007d1
@@ -197,11 +198,16 @@ fn a_session_is_one_document_wherever_it_appears() {
         "id run_id role lane task_id provider backend session_name external_session_id status activity waiting_for host \
          pid socket pane transcript worktree branch started_at last_heartbeat_at ended_at exit_code reason context_usage"
     );
-    assert_eq!(world.json(["session", "show", "s"]), made);
+    let show = || {
+        let mut shown = world.json(["session", "show", "s"]);
+        assert!(shown.as_object_mut().unwrap().remove("attach_command").is_some(), "its own key");
+        shown
+    };
+    assert_eq!(show(), made);
     assert_eq!(world.json(["session", "status", "s"]), made);
     assert_eq!(world.json(["session", "list"])[0], made);
     let beat = world.json(["session", "heartbeat", "s"]);
-    assert_eq!(world.json(["session", "show", "s"]), beat);
+    assert_eq!(show(), beat);
     let ended = world.json(["session", "end", "s"]);
     assert_eq!((ended["status"].as_str(), ended["exit_code"].is_null()), (Some("ended"), true));
     assert_eq!(world.json(["session", "list"]), serde_json::json!([]));

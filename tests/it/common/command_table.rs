@@ -223,6 +223,12 @@ pub const COMMANDS: &[CommandRow] = &[
         ],
     ),
     row("review list", "review list T-2", &["review list {}"]),
+    CommandRow {
+        path: "review withdraw",
+        before: &["review request T-2 --domain data"],
+        good: "review withdraw 1 --force --reason r",
+        texts: &["review withdraw {}", "review withdraw 1 --force --reason {}"],
+    },
     row("merge-ready", "merge-ready T-7", &["merge-ready {}", "merge-ready T-7 --base {}"]),
     row(
         "message send",

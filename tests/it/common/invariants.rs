@@ -161,9 +161,9 @@ const NEVER: &[(&str, &str)] = &[
          <> EXISTS (SELECT 1 FROM events e WHERE e.session_id = s.id AND e.kind = 'usage.reported')",
     ),
     (
-        "a session that became final twice",
+        "a session run that became final twice",
         "SELECT session_id FROM events WHERE kind IN ('session.ended', 'session.failed') \
-         GROUP BY session_id HAVING count(*) > 1",
+         GROUP BY session_id, run_id HAVING count(*) > 1",
     ),
 ];
 

@@ -39,7 +39,7 @@ const NOT_RUN: &[(&str, &str)] = &[
         "cp examples/cron/fairway-reconcile.service examples/cron/fairway-reconcile.timer ~/.config/systemd/user/",
     ),
     ("docs/guides/sidecar.md", "fairway sidecar --session cart-1"),
-    ("docs/guides/terminal-backends.md", "tmux -S ~/.local/state/fairway/adapters/tmux.sock attach -t '=s-NAME'"),
+    ("docs/guides/terminal-backends.md", "tmux -S ~/.local/state/fairway/adapters/tmux.sock attach -t PANE"),
     ("docs/guides/terminal-backends.md", "SCREENDIR=~/.local/state/fairway/adapters/screen screen -x PANE"),
     ("docs/guides/worker-api.md", "fairway serve          # on .fairway/runtime/worker.sock"),
     ("docs/reference/backend-plumbing.md", "trap roll_back TERM"),

@@ -79,7 +79,7 @@ fn session_of_another_run_is_not_touched() {
     reader(&world, "s1");
     let other = rusqlite::Connection::open(world.store()).unwrap();
     other.execute("UPDATE agent_sessions SET run_id = '0190c2a4-0000-7000-8000-000000000000'", []).unwrap();
-    let run = fs::read_to_string(world.dir().join("home/.local/state/fairway/adapters/s-s1/start.json")).unwrap();
+    let run = fs::read_to_string(world.backend_dir("s1").join("start.json")).unwrap();
     for words in [
         &["nudge", "s1", "x"][..],
         &["interrupt", "s1"],
@@ -180,7 +180,7 @@ fn attach_forwards_signals() {
 #[test]
 fn terminal_size_is_passed_on() {
     let world = Sessions::new();
-    let launch = format!("stty rows 33 cols 111; '{FAIRWAY}' session launch --role r --dry-run");
+    let launch = format!("stty rows 33 cols 111; '{FAIRWAY}' session launch --role r --dry-run --json");
     let run =
         CommandOutput::from(world.command("script").args(["-qec", &launch, "/dev/null"]).output().unwrap()).exits(0);
     assert!(run.stdout.contains("\"terminal\":{\"rows\":33,\"cols\":111}"), "{run:?}");
@@ -303,4 +303,35 @@ fn a_script_is_called_as_long_as_it_would_be_launched() {
     assert!(called());
     fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o757)).unwrap();
     refused();
+}
+
+#[test]
+fn several_sessions_are_stopped_each_by_itself() {
+    let world = Sessions::new();
+    world.run(["lane", "add", "api"]).exits(0);
+    for (id, lane) in [("a", "api"), ("b", "api"), ("c", ""), ("d", "")] {
+        let mut words = vec!["--role", "r", "--id", id];
+        if !lane.is_empty() {
+            words.extend(["--lane", lane]);
+        }
+        world.launch(&[&words[..], &["--", "sleep", "300"]].concat());
+    }
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    world.run(["--session", "c", "claim", "T-1"]).exits(0);
+    let lane = world.run(["session", "stop", "--lane", "api"]).exits(0);
+    assert_eq!(lane.stdout, "stopped a\nstopped b\n");
+    world.run(["session", "stop", "--lane", "nowhere", "--json"]).refuses(3, "not_found");
+    let several = world.run(["session", "stop", "nowhere", "c"]).exits(3);
+    assert_eq!(several.stdout, "stopped c\n");
+    assert!(several.stderr.contains("there is no session 'nowhere'"), "{several:?}");
+    assert!(several.stderr.contains("T-1 is still claimed by c"), "{several:?}");
+    // One that was registered by hand has no program that a stop could end.
+    world.run(["session", "upsert", "--id", "own", "--role", "r"]).exits(0);
+    let all = world.run(["session", "stop", "--all", "--json"]).exits(0);
+    assert_eq!((all.json().as_array().unwrap().len(), &all.json()[0]["id"]), (1, &"d".into()));
+    assert!(all.stderr.contains("own was not launched by fairway"), "{all:?}");
+    assert_eq!(world.session("own")["status"], "running");
+    assert!(world.run(["session", "stop", "--all"]).exits(0).stdout.contains("no sessions to stop"));
+    world.run(["session", "stop", "d", "--all", "--json"]).refuses(2, "usage");
+    world.run(["session", "stop", "--json"]).refuses(2, "usage");
 }

@@ -11,7 +11,7 @@ fn a_dry_run_leaves_every_byte_as_it_was() {
     world.run(["session", "launch", "--role", "backend", "--dry-run", "--request-id", "x"]).exits(0);
     assert_eq!(world.everything(), before);
     let names: Vec<&String> = document.as_object().unwrap().keys().collect();
-    assert_eq!(names, ["dry_run", "session", "adapter", "command", "environment", "start"]);
+    assert_eq!(names, ["dry_run", "session", "requested_id", "notes", "adapter", "command", "environment", "start"]);
     assert_eq!((&document["adapter"], &document["dry_run"]), (&"shell".into(), &true.into()));
     assert_eq!(document["session"]["status"], "starting");
     assert_eq!(document["environment"]["FAIRWAY_TASK_ID"], "T-1");
@@ -74,6 +74,6 @@ fn a_dry_run_finds_what_is_missing() {
     // Text that only the shell can read is taken, with a remark.
     let run = dry(&["--command", "A=1 no-such-program"]).exits(0);
     assert!(run.stderr.contains("not checked"), "{run:?}");
-    world.run(["session", "launch", "--dry-run"]).exits(2);
+    world.run(["session", "launch", "--dry-run", "--json"]).refuses(2, "usage");
     assert_eq!(world.everything(), before);
 }

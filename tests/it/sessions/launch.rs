@@ -4,6 +4,8 @@ use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt, process::Command
 
 use fairway::os::{process::ProcessKey, process_tree};
 
+use serde_json::json;
+
 use super::{Sessions, eventually, marked, text};
 use crate::common::test_project::CommandOutput;
 
@@ -116,8 +118,7 @@ fn the_exit_code_ends_the_session() {
     for (name, code, status) in [("zero", "0", "ended"), ("three", "3", "failed")] {
         world.launch(&["--role", "r", "--name", name, "--", "sh", "-c", &format!("read line; exit {code}")]);
         let input = eventually("the input is there", || {
-            let state = world.dir().join(format!("home/.local/state/fairway/adapters/s-{name}/input"));
-            fs::OpenOptions::new().write(true).open(state).ok()
+            fs::OpenOptions::new().write(true).open(world.backend_dir(name).join("input")).ok()
         });
         std::io::Write::write_all(&mut { input }, b"go\n").unwrap();
         let row =
@@ -196,8 +197,7 @@ fn the_transcript_is_private_and_holds_what_was_printed() {
     let whole = "out\nerr\u{1b}[31m\nAPI_TOKEN=hunter22\n";
     eventually("everything is in the transcript", || (fs::read_to_string(&path).ok()? == whole).then_some(()));
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
-    let state = world.dir().join("home/.local/state/fairway");
-    for entry in fs::read_dir(state.join("adapters/s-s1")).unwrap().flatten() {
+    for entry in fs::read_dir(world.backend_dir("s1")).unwrap().flatten() {
         assert_eq!(entry.metadata().unwrap().mode() & 0o077, 0, "{entry:?}");
     }
     assert_eq!(world.run(["session", "peek", "s1"]).exits(0).stdout, "out\nerr\\u{1b}[31m\nAPI_TOKEN=•••\n");
@@ -387,9 +387,25 @@ fn a_repeated_request_starts_nothing_twice() {
 #[test]
 fn names_are_unique_for_good() {
     let world = Sessions::new();
-    world.launch(&["--role", "r", "--name", "s1", "--", "true"]);
-    let again = world.run(["session", "launch", "--json", "--role", "r", "--name", "s1", "--", "true"]);
-    again.refuses(4, "exists");
+    let launch = |name: &str, words: &[&str]| {
+        world.run(["session", "launch", "--json", "--role", "r", "--name", name, "--"].iter().chain(words))
+    };
+    launch("s1", &["true"]).exits(0);
+    // The id of an ended session is history: the next one gets a number.
+    let second = launch("s1", &["sleep", "300"]).exits(0);
+    let note = "session s1 has ended; the new session is s1-2";
+    assert_eq!(second.stderr, format!("{note}\n"));
+    let second = second.json();
+    assert_eq!(
+        (&second["id"], &second["requested_id"], &second["notes"]),
+        (&"s1-2".into(), &"s1".into(), &json!([note]))
+    );
+    assert_eq!(world.json(["session", "launch", "--role", "r", "--name", "s1", "--dry-run"])["session"]["id"], "s1-3");
+    assert_eq!(world.session("s1")["status"], "ended");
+    launch("s1-2", &["true"]).refuses(4, "exists");
+    assert_eq!(world.launch(&["--role", "r", "--name", "s1-3", "--", "true"])["requested_id"], serde_json::Value::Null);
+    assert_eq!(launch("s1", &["true"]).exits(0).json()["id"], "s1-4");
+    world.run(["session", "stop", "s1-2"]).exits(0);
     let (one, two) = (world.launch(&["--role", "r", "--", "true"]), world.launch(&["--role", "r", "--", "true"]));
     assert_ne!(one["id"], two["id"]);
     assert!(text(&one["id"]).starts_with("r-shell-"), "{one}");

@@ -89,10 +89,11 @@ fn backend_errors_never_mark_sessions_stale() {
         ("a list of others and no answer", "case $1 in list-running) echo s; echo s1x; exit 0 ;; esac; exit 3"),
         (
             "a listed name of nobody knows whose run",
-            "case $1 in list-running) for n in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do echo s$n; done ;; *) exit 1 ;; esac",
+            "case $1 in list-running) for n in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do echo s$n-PROJECT; done ;; *) exit 1 ;; esac",
         ),
     ] {
-        fleet.says(says);
+        let name = fleet.world.backend_name("s0");
+        fleet.says(&says.replace("PROJECT", name.trim_start_matches("s0-")));
         fleet.assert_unchanged(fault);
     }
     fleet.says("echo false");
@@ -139,8 +140,10 @@ fn a_list_is_asked_for_once_and_absence_from_it_is_confirmed() {
     let fleet = Fleet::new();
     let calls = fleet.world.dir().join("calls");
     fleet.says(&format!(
-        "echo \"$1\" >>'{}'\ncase $1 in list-running) echo s0 ;; is-running) case $2 in s1) echo true ;; *) echo false ;; esac ;; *) exit 2 ;; esac",
-        calls.display()
+        "echo \"$1\" >>'{}'\ncase $1 in list-running) echo {} ;; is-running) case $2 in {}) echo true ;; *) echo false ;; esac ;; *) exit 2 ;; esac",
+        calls.display(),
+        fleet.world.backend_name("s0"),
+        fleet.world.backend_name("s1"),
     ));
     let report = fleet.world.json(["session", "reconcile"]);
     // s0 is listed and s1 denies the list; the others confirm it.

@@ -8,9 +8,11 @@ mod dry_run;
 mod external_caller;
 mod launch;
 mod launch_bridges;
+mod launch_notes;
 mod launch_prompt;
 mod lifecycle;
 mod mass_stale;
+mod names;
 mod pid_reuse;
 mod plumbing;
 mod provider_event;
@@ -80,6 +82,19 @@ impl Sessions {
     #[track_caller]
     pub fn session(&self, id: &str) -> BTreeMap<String, String> {
         self.rows(&format!("SELECT * FROM agent_sessions WHERE id = '{id}'")).pop().expect("the session's row")
+    }
+
+    /// The name of a session in its backend.
+    #[track_caller]
+    pub fn backend_name(&self, id: &str) -> String {
+        self.session(id).remove("session_name").unwrap_or_default()
+    }
+
+    /// The directory in which a built-in script keeps a session.
+    #[track_caller]
+    pub fn backend_dir(&self, id: &str) -> PathBuf {
+        let name = self.backend_name(id).replace('.', "%2E");
+        self.dir().join(format!("home/.local/state/fairway/adapters/s-{name}"))
     }
 
     /// What a query finds, as text.

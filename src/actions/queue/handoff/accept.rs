@@ -1,4 +1,4 @@
-//! Accept a handoff, with or without the claim.
+//! Accept a handoff, with the claim or without.
 
 use anyhow::Result;
 
@@ -17,11 +17,11 @@ use crate::{
         task::Task,
     },
     store::{ReadTx, WriteTx, claims, tasks},
-    wire::HandoffView,
+    wire::{AcceptedHandoffView, HandoffView},
 };
 
 /// open → accepted, by an actor of its role or lane. With `take` the actor also gets the claim in the same transaction, and
-/// the task is in progress.
+/// the task is in progress; when the claim is refused, the handoff stays open. The answer says who has the task then.
 ///
 /// # Errors
 /// `not_found`, `already_answered`, `role_mismatch`, `lane_mismatch`; with `take` also `stale_claim`, `wrong_state`,
@@ -29,22 +29,50 @@ use crate::{
 pub fn accept(app: &App, id: i64, take: bool) -> Result<Answer> {
     app.mutate(|tx| {
         let asked = load_for(app, tx, id, HandoffStatus::Accepted)?;
-        if let Some(answer) = asked.repeat_answer {
-            return Ok(answer);
+        if asked.repeat_answer.is_some() {
+            let task = lookup::task(tx, &asked.handoff.task)?;
+            let line = format!("unchanged: handoff {id} is accepted already; {}", claimant_clause(&task));
+            return answer(&asked.handoff, &task, line);
         }
         let task = lookup::task(tx, &asked.handoff.task)?;
         // The answer first: in the event log the handoff comes before its claim.
         let handoff = record_answer(tx, asked.handoff.clone(), HandoffStatus::Accepted, None)?;
-        let mut line = format!("accepted handoff {id} of {}", task.id);
-        if take {
-            let claim = move_claim(app, tx, &asked.handoff, &task, asked.role)?;
-            line = format!("{line} and claimed it under epoch {}: {}", claim.epoch, task.fields.title);
+        if !take {
+            let line = format!("accepted handoff {id} of {}; {}", task.id, claimant_clause(&task));
+            return answer(&handoff, &task, line);
         }
-        Answer::new(&HandoffView::from(&handoff), id, line)
+        let claim = move_claim(app, tx, &asked.handoff, &task, asked.role)?;
+        let line = format!(
+            "accepted handoff {id} of {}, which is now claimed by {} under epoch {}: {}",
+            task.id, claim.claimant, claim.epoch, task.fields.title
+        );
+        answer(&handoff, &lookup::task(tx, &task.id)?, line)
     })
 }
 
+/// Who has the task now.
+fn claimant_clause(task: &Task) -> String {
+    let id = &task.id;
+    match task.state.claim() {
+        Some(claim) => format!("{id} is claimed by {}", claim.claimant),
+        None if task.state.status().is_closed() => format!("{id} is {}", task.state.status()),
+        None => format!("{id} is not claimed; to claim it: fairway claim {id}"),
+    }
+}
+
+fn answer(handoff: &Handoff, task: &Task, line: String) -> Result<Answer> {
+    let claim = task.state.claim();
+    let view = AcceptedHandoffView {
+        handoff: HandoffView::from(handoff),
+        claimant: claim.map(|claim| claim.claimant.clone()),
+        epoch: claim.map(|claim| claim.epoch),
+    };
+    Answer::new(&view, handoff.id, line)
+}
+
 fn move_claim(app: &App, tx: &WriteTx<'_>, handoff: &Handoff, task: &Task, role: Option<Role>) -> Result<Claim> {
+    // Who accepts without a role acts in the one that the handoff is for.
+    let role = role.or_else(|| handoff.to_role.clone());
     // A handoff of a claim that was continued since stays acceptable.
     let first_epoch = claims::chain(tx, &task.id)?.map_or(task.epoch, |chain| chain.first_epoch);
     let takeover = rules::handoff::claim_takeover(handoff, task, first_epoch, &app.actor, role.as_ref())?;

@@ -4,8 +4,8 @@ use anyhow::Result;
 
 use crate::{
     actions::{App, core::lookup},
-    domain::TaskId,
-    store::reviews,
+    domain::{Actor, Role, TaskId, review::Review},
+    store::{claims, reviews, tasks},
     wire::ReviewView,
 };
 
@@ -13,9 +13,46 @@ use crate::{
 ///
 /// # Errors
 /// `not_found`.
-pub fn list(app: &App, task: &TaskId) -> Result<Vec<ReviewView>> {
+pub fn of_task(app: &App, task: &TaskId) -> Result<Vec<ReviewView>> {
     app.read(|tx| {
         lookup::task(tx, task)?;
         Ok(reviews::of_task(tx, task)?.iter().map(ReviewView::from).collect())
     })
+}
+
+/// The requested reviews of open tasks, oldest first.
+#[derive(Debug, Default)]
+pub struct Requested {
+    /// Those that wait for the actor: no other reviewer is named, and the actor never claimed the task.
+    pub own: Vec<ReviewView>,
+    /// The other ones.
+    pub others: Vec<ReviewView>,
+}
+
+/// The requested reviews that are not given.
+///
+/// # Errors
+/// As the store fails.
+pub fn requested(app: &App) -> Result<Requested> {
+    app.read(|tx| {
+        let role = lookup::implied_scope(tx, &app.actor)?.role;
+        let mut found = Requested::default();
+        for review in reviews::requested(tx)? {
+            if tasks::find(tx, &review.task)?.is_none_or(|task| task.state.status().is_closed()) {
+                continue;
+            }
+            let is_claimant = claims::latest_epoch(tx, &review.task, &app.actor.name)?.is_some();
+            let is_own = !is_claimant && is_asked(&review, &app.actor, role.as_ref());
+            let list = if is_own { &mut found.own } else { &mut found.others };
+            list.push(ReviewView::from(&review));
+        }
+        Ok(found)
+    })
+}
+
+/// Whether a request names no reviewer, or the actor: by its name, its user name or its role.
+fn is_asked(review: &Review, actor: &Actor, role: Option<&Role>) -> bool {
+    let Some(reviewer) = review.reviewer.as_deref() else { return true };
+    let user = actor.name.split_once('@').map(|(user, _)| user);
+    reviewer == actor.name || Some(reviewer) == user || Some(reviewer) == role.map(Role::as_str)
 }

@@ -1,6 +1,8 @@
-//! Reviews: request, record and list them.
+//! Reviews: request, record, withdraw and list them.
 
+mod default_domain;
 pub mod list;
 pub mod record;
 pub mod request;
 mod state;
+pub mod withdraw;

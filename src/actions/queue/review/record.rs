@@ -2,19 +2,17 @@
 
 use anyhow::Result;
 
-use super::state;
+use super::{default_domain, state};
 use crate::{
     actions::{
         Answer, App,
         core::{lookup, task_worktree},
-        queue::gates,
     },
     domain::{
-        EventKind, Refusal, TaskId,
+        EventKind, TaskId,
         id::Label,
         review::{Review, Verdict},
         rules::fencing::TaskWrite,
-        task::Task,
         text_limits,
     },
     env::Timestamp,
@@ -28,7 +26,7 @@ use crate::{
 pub struct NewReview {
     /// The verdict.
     pub verdict: Verdict,
-    /// The domain; by default the requested or required one.
+    /// The domain; by default the only requested or required one, else `general`.
     pub domain: Option<Label>,
     /// The reviewer; by default the actor.
     pub reviewer: Option<String>,
@@ -55,7 +53,7 @@ pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
         let all = reviews::of_task(tx, id)?;
         let domain = match &new.domain {
             Some(domain) => domain.clone(),
-            None => default_domain(app, &task, &all)?,
+            None => default_domain::choose(app, tx, &task, &all)?,
         };
         // The task's directory may have changed since git was asked.
         let same_dir = task_worktree::dir(app, tx, &task)? == directory;
@@ -93,25 +91,4 @@ pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
             answer
         })
     })
-}
-
-/// The only requested domain, else the only required one.
-fn default_domain(app: &App, task: &Task, all: &[Review]) -> Result<Label, Refusal> {
-    let mut open: Vec<Label> =
-        all.iter().filter(|review| review.verdict.is_none()).map(|review| review.domain.clone()).collect();
-    open.sort();
-    let required = gates::required_domains(app, task);
-    if let ([one], _) | ([], [one]) = (open.as_slice(), required.as_slice()) {
-        return Ok(one.clone());
-    }
-    open.extend(required);
-    open.sort();
-    open.dedup();
-    let why = if open.is_empty() {
-        format!("{} has no domain to review: name one with --domain", task.id)
-    } else {
-        let names: Vec<&str> = open.iter().map(Label::as_str).collect();
-        format!("which domain? --domain {}", names.join(" or --domain "))
-    };
-    Err(Refusal::Usage { why })
 }

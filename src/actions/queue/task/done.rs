@@ -1,6 +1,6 @@
 //! Finish a task after its gates.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use anyhow::Result;
 use serde_json::json;
@@ -28,10 +28,10 @@ pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceRe
     };
     let wanted = &app.settings.done_gates;
     let seen = gates::collect_facts(app, id, wanted, commit, None)?;
-    let judged = RefCell::new(None);
-    let named = |task: &Task, mut answer: Answer| {
+    let (judged, asks_git) = (RefCell::new(None), Cell::new(false));
+    let named = |_: &Task, mut answer: Answer| {
         let judged = judged.borrow_mut().take().as_ref().map(JudgedWorkView::from);
-        if let Some(judged) = judged.as_ref().filter(|_| gates::needs_git(app, task, wanted)) {
+        if let Some(judged) = judged.as_ref().filter(|_| asks_git.get()) {
             answer.line = format!("{}; judged {}", answer.line, judged.summary());
         }
         answer.document["judged"] = json!(judged);
@@ -45,6 +45,7 @@ pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceRe
             let done = task.done(now)?;
             let report = gates::evaluate(app, tx, task, wanted, &seen)?;
             judged.replace(report.judged.clone());
+            asks_git.set(gates::needs_git(app, tx, task, wanted)?);
             if !report.is_ready() {
                 return Err(Refusal::GateBlocked(report).into());
             }

@@ -3,9 +3,11 @@
 pub mod attach;
 pub mod interrupt;
 pub mod meta;
+pub mod multiplexer_command;
 pub mod nudge;
 pub mod peek;
 pub(crate) mod running_session;
 pub mod stop;
 pub(crate) mod stop_from_inside;
+pub mod stop_selection;
 pub mod suggestions;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{outcome::launch_answer, plan::LaunchPlan};
+use super::{outcome::launch_answer, plan::LaunchPlan, session_id};
 use crate::{
     actions::{
         Answer, App, IdempotencyKey,
@@ -44,7 +44,9 @@ pub(crate) fn resolve_previous(app: &App, answer: Answer) -> Result<Answer> {
             );
             Err(AdapterError::PreviousFailed { why, retryable: false }.into())
         }
-        SessionStatus::Running | SessionStatus::Stale | SessionStatus::Ended => launch_answer(&session, Vec::new()),
+        SessionStatus::Running | SessionStatus::Stale | SessionStatus::Ended => {
+            launch_answer(&session, None, Vec::new())
+        }
         SessionStatus::Starting => {
             let why = format!(
                 "the launch of {id} is in progress or was interrupted; to resolve it: fairway session reconcile"
@@ -71,7 +73,10 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan) -> R
         tasks::renew_leases(tx, &app.actor.name, None)?;
     }
     let session = &plan.session;
-    if sessions::find(tx, &session.id)?.is_some() {
+    let earlier = sessions::find(tx, &session.id)?;
+    if let Some(earlier) = &earlier
+        && !session_id::is_failed_launch(tx, earlier)?
+    {
         return Err(Refusal::AlreadyExists { noun: "session", id: session.id.to_string() }.into());
     }
     // The plan read them in an earlier transaction.
@@ -81,7 +86,15 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan) -> R
     if let Some(task) = &session.task {
         lookup::task(tx, task)?;
     }
-    sessions::insert(tx, session)?;
+    match earlier {
+        // A launch that failed: its events stay, its row becomes this session's.
+        Some(earlier) => {
+            if !sessions::update(tx, &Session { version: earlier.version, ..session.clone() })? {
+                return Err(errors::internal("the session was changed within one transaction"));
+            }
+        }
+        None => sessions::insert(tx, session)?,
+    }
     let event = Event::new(EventKind::SessionStarting)
         .session(&session.id, &session.run_id)
         .lane(session.lane.as_ref())

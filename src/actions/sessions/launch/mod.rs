@@ -4,10 +4,12 @@
 pub(crate) mod confirm;
 pub(crate) mod intent;
 pub(crate) mod last_output;
+pub(crate) mod notes;
 pub(crate) mod outcome;
 pub mod plan;
 pub(crate) mod post_start;
 pub mod program;
 pub mod request;
 pub(crate) mod rollback;
+pub(crate) mod session_id;
 pub mod start;

@@ -5,9 +5,12 @@ use anyhow::Result;
 use crate::{
     actions::Answer,
     adapters::StartReport,
-    domain::session::{Session, SessionStatus},
+    domain::{
+        SessionId,
+        session::{Session, SessionStatus},
+    },
     os::process::ProcessKey,
-    wire::SessionView,
+    wire::{LaunchedView, SessionView},
 };
 
 /// The outcome of a start.
@@ -20,11 +23,11 @@ pub(crate) enum LaunchOutcome {
     Ended,
 }
 
-/// The answer of a launch with the session as it is now.
+/// The answer of a launch with the session as it is now. `requested_id` is given where the session has another one.
 ///
 /// # Errors
 /// When the answer cannot be serialized.
-pub(crate) fn launch_answer(session: &Session, notes: Vec<String>) -> Result<Answer> {
+pub(crate) fn launch_answer(session: &Session, requested_id: Option<&SessionId>, notes: Vec<String>) -> Result<Answer> {
     let id = &session.id;
     let line = match session.status {
         SessionStatus::Ended => format!("launched {id}; its program has already ended with exit code 0"),
@@ -33,7 +36,12 @@ pub(crate) fn launch_answer(session: &Session, notes: Vec<String>) -> Result<Ans
              stop: fairway session stop {id}"
         ),
     };
-    let mut answer = Answer::new(&SessionView::from(session), id, line)?;
+    let view = LaunchedView {
+        session: SessionView::from(session),
+        requested_id: requested_id.map(ToString::to_string),
+        notes: notes.clone(),
+    };
+    let mut answer = Answer::new(&view, id, line)?;
     answer.notes = notes;
     Ok(answer)
 }

@@ -12,12 +12,15 @@ use anyhow::Result;
 
 pub use super::request::LaunchRequest;
 
-use super::program::{self, SHELL};
+use super::{
+    notes,
+    program::{self, SHELL},
+    session_id,
+};
 use crate::{
     actions::{
         App,
         core::{errors, lookup, trust},
-        sessions::new_id::new_id,
     },
     adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, is_session_var},
     api_client::socket_path,
@@ -26,7 +29,7 @@ use crate::{
         project::{STATE_DIR, STORE_FILE, normalize},
     },
     domain::{
-        Refusal, SessionId, TaskId,
+        Refusal, Role, SessionId,
         id::Label,
         lane::Lane,
         rules::initial_prompt::{PROMPT_VAR, PromptDelivery},
@@ -35,7 +38,7 @@ use crate::{
     },
     env::vars,
     os::{executable as files, host, terminal, user},
-    store::{ReadTx, sessions},
+    store::ReadTx,
 };
 
 /// The configured socket that stands for the user's own multiplexer server.
@@ -46,6 +49,8 @@ const DEFAULT_SOCKET: &str = "default";
 pub struct LaunchPlan {
     /// The session as it will be recorded.
     pub session: Session,
+    /// The requested id, where the session has another one.
+    pub requested_id: Option<SessionId>,
     /// The backend's script.
     pub located: ResolvedBackend,
     /// The directory where the script keeps its state.
@@ -76,16 +81,10 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     }
     trust::refuse_tracked_store(app)?;
     trust::require(app)?;
-    let role = app.settings.role(&request.role);
-    let (task, lane, id) = app.read(|tx| {
-        let task = request.task.as_ref().map(|id| lookup::task(tx, id)).transpose()?;
-        let of_task = task.as_ref().and_then(|task| task.fields.lane.clone());
-        let lane = request.lane.clone().or_else(|| role.lane.clone()).or(of_task);
-        let lane = lane.map(|name| lookup::lane(tx, &name)).transpose()?;
-        let provider = provider(request, &role, lane.as_ref())?;
-        Ok((task, lane, session_id(app, tx, request, &provider)?))
-    })?;
-    let provider = provider(request, &role, lane.as_ref())?;
+    let (task, lane, role_name) = app.read(|tx| resolve_work(app, tx, request))?;
+    let role = app.settings.role(&role_name);
+    let provider = provider(app, request, &role, lane.as_ref())?;
+    let id = app.read(|tx| session_id::choose(app, tx, request.id.as_ref(), &role_name, &provider))?;
     let entry = app.settings.providers.get(provider.as_str()).cloned().unwrap_or_default();
     let located = backend(app, request, &role, lane.as_ref())?;
     let worktree = worktree(app, request, lane.as_ref())?;
@@ -94,29 +93,32 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     let now = app.env.now();
     let local = host::identity();
     let session = Session {
-        lane: lane.map(|lane| lane.name),
+        lane: lane.as_ref().map(|lane| lane.name.clone()),
         task: request.task.clone(),
         provider: Some(provider.clone()),
         backend: Some(located.backend.clone()),
-        session_name: Some(id.to_string()),
+        session_name: Some(adapters::session_name(&id, located.built_in, &adapters::project_part(&app.project.store))),
         host: local.name,
         host_id: local.id,
         transcript: Some(path_text("transcript", &transcript)?),
         worktree: Some(path_text("worktree", &worktree)?),
         branch,
         adapter_script: Some(path_text("backend", &located.script)?),
-        ..Session::new(id, app.env.ids.uuid(now).to_string(), request.role.clone(), SessionStatus::Starting, now)
+        ..Session::new(id, app.env.ids.uuid(now).to_string(), role_name, SessionStatus::Starting, now)
     };
     let requested = requested_env(request, &role, &entry)?;
-    let mut notes = Vec::new();
-    let settings = program_settings(request, &role, &entry);
+    let requested_id = request.id.clone().filter(|requested| *requested != session.id);
+    let mut notes: Vec<String> =
+        requested_id.iter().map(|old| format!("session {old} has ended; the new session is {}", session.id)).collect();
+    notes.extend(app.read(|tx| notes::collect(tx, &session, task.as_ref(), lane.as_ref()))?);
+    let settings = program_settings(request, &role, &entry, &provider);
     let chosen = program::choose(app, request.command.as_ref(), settings.command.as_deref(), &provider);
     program::check(app, &chosen, &requested, &worktree, &mut notes)?;
+    let has_own_command = request.command.is_some() && request.provider.is_none();
+    let (settings, dropped) = program::drop_unmeant_readiness(settings, has_own_command, &chosen, &provider);
+    notes.extend(dropped);
     let prompt = request.prompt.as_deref().map(program::validate_prompt).transpose()?;
     let prompted = program::with_prompt(chosen.clone(), settings.prompt.unwrap_or(PromptDelivery::Nudge), prompt)?;
-    if task.is_some_and(|task| task.state.status().is_closed()) {
-        notes.push(format!("task {} is closed", request.task.as_ref().map_or("", TaskId::as_str)));
-    }
     let home = || Refusal::invalid("the environment", "has no home directory; set HOME or XDG_STATE_HOME");
     let state = adapters::state_dir(&app.env).ok_or_else(home)?;
     let session = Session { adapter_state: Some(path_text("the adapters' state directory", &state)?), ..session };
@@ -149,6 +151,7 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     let environment = all.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     Ok(LaunchPlan {
         session,
+        requested_id,
         located,
         state_dir: state,
         start,
@@ -174,9 +177,17 @@ fn additional_timeout(start: &StartConfig) -> Duration {
 }
 
 /// The program settings of the role, with the provider's as fallback. A role's settings are made for the role's provider:
-/// they are ignored when another provider was requested.
-fn program_settings(request: &LaunchRequest, role: &LaunchSettings, entry: &LaunchSettings) -> ProgramSettings {
-    let is_roles = request.provider.is_none() || request.provider == role.provider;
+/// they are ignored for another one.
+fn program_settings(
+    request: &LaunchRequest,
+    role: &LaunchSettings,
+    entry: &LaunchSettings,
+    provider: &Label,
+) -> ProgramSettings {
+    let is_roles = match &role.provider {
+        Some(own) => own == provider,
+        None => request.provider.is_none(),
+    };
     let above = if is_roles { role.program.clone() } else { ProgramSettings::default() };
     above.with_fallback(entry.program.clone())
 }
@@ -225,18 +236,31 @@ fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn provider(request: &LaunchRequest, role: &LaunchSettings, lane: Option<&Lane>) -> Result<Label, Refusal> {
-    let configured = request.provider.clone().or_else(|| role.provider.clone()).or_else(|| lane?.provider.clone());
-    Ok(configured.map_or_else(|| Label::parse(SHELL), Ok)?)
+/// The task, the lane and the role: the requested role, else the lane's, else the task's.
+fn resolve_work(app: &App, tx: &ReadTx<'_>, request: &LaunchRequest) -> Result<(Option<Task>, Option<Lane>, Role)> {
+    let task = request.task.as_ref().map(|id| lookup::task(tx, id)).transpose()?;
+    let of_role = || app.settings.role(request.role.as_ref()?).lane;
+    let of_task = || task.as_ref()?.fields.lane.clone();
+    let lane = request.lane.clone().or_else(of_role).or_else(of_task);
+    let lane = lane.map(|name| lookup::lane(tx, &name)).transpose()?;
+    let of_lane = || lane.as_ref()?.role.clone();
+    let role = request.role.clone().or_else(of_lane).or_else(|| task.as_ref()?.fields.role.clone());
+    match role {
+        Some(role) => Ok((task, lane, role)),
+        None => Err(Refusal::NoLaunchRole { lane: lane.map(|lane| lane.name) }.into()),
+    }
 }
 
-/// The requested id, which no session may have, or a new one.
-fn session_id(app: &App, tx: &ReadTx<'_>, request: &LaunchRequest, provider: &Label) -> Result<SessionId> {
-    let Some(id) = &request.id else { return new_id(app, tx, &request.role, Some(provider)) };
-    match sessions::find(tx, id)? {
-        Some(_) => Err(Refusal::AlreadyExists { noun: "session", id: id.to_string() }.into()),
-        None => Ok(id.clone()),
-    }
+/// The provider: the requested one, else the configured one that the requested program is named like, else that of the role
+/// or the lane.
+fn provider(app: &App, request: &LaunchRequest, role: &LaunchSettings, lane: Option<&Lane>) -> Result<Label, Refusal> {
+    let named = || {
+        let name = program::name_of(request.command.as_ref()?)?;
+        app.settings.providers.contains_key(&name).then(|| Label::parse(&name).ok()).flatten()
+    };
+    let configured =
+        request.provider.clone().or_else(named).or_else(|| role.provider.clone()).or_else(|| lane?.provider.clone());
+    Ok(configured.map_or_else(|| Label::parse(SHELL), Ok)?)
 }
 
 fn backend(

@@ -67,7 +67,7 @@ impl<'a> PostStart<'a> {
             LaunchOutcome::Unknown(..) => return Readiness::Ready,
             LaunchOutcome::Ended => return Readiness::Exited,
         };
-        let name = self.plan.session.id.as_str();
+        let name = self.plan.session.name();
         let mut start = self.plan.start.clone();
         let cannot = |error: Option<AdapterError>| matches!(error, Some(AdapterError::Unsupported { .. }));
         if let Some(names) = &start.process_names
@@ -85,7 +85,7 @@ impl<'a> PostStart<'a> {
         }
         let readiness = readiness::wait(&start, &mut ScriptProbe { adapter: self.adapter, name, root });
         if let Readiness::TimedOut(why) = &readiness {
-            notes.push(format!("{name} may not be ready: {why}"));
+            notes.push(format!("{} may not be ready: {why}", self.plan.session.id));
         }
         readiness
     }
@@ -101,7 +101,7 @@ impl<'a> PostStart<'a> {
 
     /// Sets the session up and types the first prompt, where the script does not.
     pub(crate) fn run(&self, app: &App, notes: &mut Vec<String>) {
-        let name = self.plan.session.id.as_str();
+        let name = self.plan.session.name();
         if self.plan.setup == Setup::Caller {
             self.run_setup(app, notes);
         }

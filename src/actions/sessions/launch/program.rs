@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, ffi::OsString, path::Path};
 
 use crate::{
     actions::App,
+    config::ProgramSettings,
     domain::{
         Refusal,
         id::Label,
@@ -42,6 +43,18 @@ pub struct PreparedProgram {
     pub typed_prompt: Option<String>,
 }
 
+/// The name of a requested program, without its directory. `None` for shell text whose program is unresolved.
+pub(crate) fn name_of(requested: &CommandSpec) -> Option<String> {
+    let program = match requested {
+        CommandSpec::Argv(argv) => argv.first()?.clone(),
+        CommandSpec::Shell(text) => match leading_word(text) {
+            LeadingWord::Program(name) => name,
+            LeadingWord::Unresolved => return None,
+        },
+    };
+    Path::new(&program).file_name()?.to_str().map(str::to_owned)
+}
+
 /// The requested program, else the configured one, else the program named like the provider.
 pub(crate) fn choose(
     app: &App,
@@ -59,6 +72,27 @@ pub(crate) fn choose(
         }
         (None, None) => exact(vec![provider.to_string()]),
     }
+}
+
+/// The settings without the provider's signs of readiness, and a note about that, where the launch names a program of its own
+/// that does not mention the provider's: the signs would be awaited in vain. They stay for a provider that the caller named.
+pub(crate) fn drop_unmeant_readiness(
+    settings: ProgramSettings,
+    has_own_command: bool,
+    chosen: &Program,
+    provider: &Label,
+) -> (ProgramSettings, Option<String>) {
+    let configured = settings.command.clone().and_then(|text| name_of(&CommandSpec::Shell(text)));
+    let names = settings.process_names.iter().flatten().chain(&configured).map(String::as_str);
+    let is_meant = !has_own_command || names.chain([provider.as_str()]).any(|name| chosen.shell_text.contains(name));
+    if is_meant || (settings.process_names.is_none() && settings.ready_prompt_prefix.is_none()) {
+        return (settings, None);
+    }
+    let note = format!(
+        "the command does not mention the program of the provider {provider}; will not wait for its signs of readiness \
+         (--provider {provider} waits)"
+    );
+    (ProgramSettings { process_names: None, ready_prompt_prefix: None, ..settings }, Some(note))
 }
 
 /// Checks that the program exists. Shell text whose program is unresolved is not checked; a note says so.

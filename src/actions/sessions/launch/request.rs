@@ -8,8 +8,8 @@ use crate::domain::{LaneName, Role, SessionId, TaskId, id::Label};
 /// A request to launch a session.
 #[derive(Debug, Clone)]
 pub struct LaunchRequest {
-    /// The role.
-    pub role: Role,
+    /// The role; by default that of the lane, else that of the task.
+    pub role: Option<Role>,
     /// The lane.
     pub lane: Option<LaneName>,
     /// The backend.

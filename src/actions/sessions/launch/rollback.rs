@@ -23,15 +23,15 @@ const TERMINATION_GRACE: Duration = Duration::from_secs(2);
 /// Rolls a failed launch back: ends the processes of this session run, marks the session as failed, and deletes the intent
 /// so that the request may be repeated. Returns the error, with the steps of the rollback that failed.
 pub(crate) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: AdapterError) -> anyhow::Error {
-    let (id, run) = (&plan.session.id, &plan.session.run_id);
+    let (id, name, run) = (&plan.session.id, plan.session.name(), &plan.session.run_id);
     let mut why = error.reason();
     // A supervisor that is stopped records no reason for a session that is stopping.
     if let Err(error) = app.transaction(|tx| mark_stopping(tx, id)) {
         why = format!("{why}; {error}");
     }
     if error.may_leave_session()
-        && adapter.matches_session_run(id.as_str(), run) != Some(false)
-        && let Err(AdapterError::Failed { why: more, .. }) = adapter.stop(id.as_str())
+        && adapter.matches_session_run(name, run) != Some(false)
+        && let Err(AdapterError::Failed { why: more, .. }) = adapter.stop(name)
     {
         why = format!("{why}; stopping it failed: {more}");
     }

@@ -53,7 +53,8 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
     let id = &plan.session.id;
     let steps = PostStart::new(&adapter, &plan);
     let mut notes = plan.notes.clone();
-    let started = adapter.start_with_callback(id.as_str(), steps.start(), plan.timeout, &mut |note| notes.push(note));
+    let started =
+        adapter.start_with_callback(plan.session.name(), steps.start(), plan.timeout, &mut |note| notes.push(note));
     let outcome = match started.map(|report| determine_outcome(&adapter, &plan, report)) {
         Err(error) => return Err(roll_back(app, &plan, &adapter, program_exit_error(app, &plan, &adapter, error))),
         Ok(LaunchOutcome::Ended) => return finish_ended(app, &plan, &adapter, notes),
@@ -75,7 +76,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
     steps.run(app, &mut notes);
     // Messages that arrived while the session started.
     notes.extend(prompt::try_deliver(app, id));
-    let answer = launch_answer(&session, notes)?;
+    let answer = launch_answer(&session, plan.requested_id.as_ref(), notes)?;
     if let Some(request) = app.idempotency_key.as_ref().filter(|_| answer.notes != stored) {
         app.transaction(|tx| store_response(tx, request, &answer))?;
     }
@@ -91,7 +92,7 @@ fn determine_outcome(adapter: &Adapter, plan: &LaunchPlan, report: Option<StartR
             _ => LaunchOutcome::Ended,
         };
     }
-    match adapter.is_running(plan.session.id.as_str()) {
+    match adapter.is_running(plan.session.name()) {
         Tristate::Yes => LaunchOutcome::Running(report, None),
         Tristate::No => LaunchOutcome::Ended,
         Tristate::Unknown(why) => LaunchOutcome::Unknown(report, why),
@@ -136,7 +137,7 @@ fn finish_ended(app: &App, plan: &LaunchPlan, adapter: &Adapter, notes: Vec<Stri
     // The session's supervisor records the exit code; a script without a supervisor records none.
     match wait_recorded_exit(app, plan) {
         Some(session) if session.status == SessionStatus::Ended => {
-            let answer = launch_answer(&session, notes)?;
+            let answer = launch_answer(&session, plan.requested_id.as_ref(), notes)?;
             if let Some(request) = &app.idempotency_key {
                 app.transaction(|tx| store_response(tx, request, &answer))?;
             }

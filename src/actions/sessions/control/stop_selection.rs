@@ -1,0 +1,53 @@
+//! The sessions that a stop without ids ends.
+
+use anyhow::Result;
+
+use super::stop_from_inside;
+use crate::{
+    actions::{App, core::lookup},
+    domain::{LaneName, SessionId},
+    os::host,
+    store::sessions,
+};
+
+/// Sessions to stop.
+#[derive(Debug, Default)]
+pub struct StopSelection {
+    /// Their ids, oldest first; the session that the caller runs in is the last one.
+    pub ids: Vec<SessionId>,
+    /// The live sessions that this host cannot stop, as notes.
+    pub notes: Vec<String>,
+}
+
+/// The live sessions of a lane, or of the project, that were launched on this host.
+///
+/// # Errors
+/// `not_found` for an unknown lane; as the store fails.
+pub fn live(app: &App, lane: Option<&LaneName>) -> Result<StopSelection> {
+    let here = host::identity();
+    app.read(|tx| {
+        if let Some(lane) = lane {
+            lookup::lane(tx, lane)?;
+        }
+        let (mut selection, mut own) = (StopSelection::default(), None);
+        for session in sessions::live(tx)? {
+            if lane.is_some() && session.lane.as_ref() != lane {
+                continue;
+            }
+            let id = session.id.clone();
+            if session.adapter_script.is_none() {
+                selection
+                    .notes
+                    .push(format!("{id} was not launched by fairway; to end its record: fairway session end {id}"));
+            } else if !here.owns(&session.host, session.host_id.as_deref()) {
+                selection.notes.push(format!("{id} runs on host {}; stop it there", session.host));
+            } else if stop_from_inside::is_inside(&app.env, &session) {
+                own = Some(id);
+            } else {
+                selection.ids.push(id);
+            }
+        }
+        selection.ids.extend(own);
+        Ok(selection)
+    })
+}

@@ -1,0 +1,81 @@
+//! One command for several objects: each is a change of its own, and the failure of one stops no other.
+
+use std::fmt::Display;
+
+use anyhow::Result;
+use serde_json::{Value, json};
+
+use super::{context::Context, exit::Exit, print_error::print_error};
+use crate::{
+    actions::{Answer, App, IdempotencyKey, core::errors},
+    os::digest,
+};
+
+/// The longest `--request-id`.
+const MAX_REQUEST_ID_BYTES: usize = 128;
+
+/// Acts on each id. One id is answered with its own document, as if the command took no other; several with an array, in which
+/// a failure is `{"id": …, "error": {…}}`. The exit code is that of the first failure.
+///
+/// # Errors
+/// As `act`, for one id; when the answer cannot be written.
+pub fn each<T: Display>(
+    ctx: &Context,
+    app: &App,
+    ids: &[T],
+    mut act: impl FnMut(&App, &T) -> Result<Answer>,
+) -> Result<Exit> {
+    if let [one] = ids {
+        return ctx.answer(&act(app, one)?);
+    }
+    array(ctx, app, ids, act)
+}
+
+/// As [`each`], but with an array for one id and for none.
+///
+/// # Errors
+/// When the answer cannot be written.
+pub fn array<T: Display>(
+    ctx: &Context,
+    app: &App,
+    ids: &[T],
+    mut act: impl FnMut(&App, &T) -> Result<Answer>,
+) -> Result<Exit> {
+    let mut documents: Vec<Value> = Vec::new();
+    let mut exit = 0;
+    for id in ids {
+        let app = app.with_actor(app.actor.clone(), app.idempotency_key.as_ref().map(|key| key_of(key, id)));
+        match act(&app, id) {
+            Ok(answer) if ctx.out.json => {
+                ctx.notes(&answer);
+                documents.push(answer.document);
+            }
+            Ok(answer) => {
+                ctx.answer(&answer)?;
+            }
+            Err(failure) => {
+                let failure = errors::classify(&failure);
+                let code = failure.kind.exit_code();
+                if ctx.out.json {
+                    documents.push(json!({ "id": id.to_string(), "error": failure }));
+                } else {
+                    print_error(&failure, &ctx.out);
+                }
+                if exit == 0 {
+                    exit = code;
+                }
+            }
+        }
+    }
+    if ctx.out.json {
+        ctx.out.document(&documents)?;
+    }
+    Ok(exit)
+}
+
+/// The idempotency key of one of several ids: a repeat of the command repeats the change of each.
+fn key_of(key: &IdempotencyKey, id: &impl Display) -> IdempotencyKey {
+    let text = format!("{}#{id}", key.id);
+    let id = if text.len() > MAX_REQUEST_ID_BYTES { digest::sha256_hex(text.as_bytes()) } else { text };
+    IdempotencyKey { id, fingerprint: key.fingerprint.clone() }
+}
