@@ -50,10 +50,17 @@ impl Context {
     /// # Errors
     /// `no_project`, a broken configuration, or a variable with an invalid value.
     pub fn app(&self) -> Result<App> {
+        self.app_as(self.actor()?)
+    }
+
+    /// The same for another actor.
+    ///
+    /// # Errors
+    /// `no_project`, a broken configuration.
+    pub fn app_as(&self, actor: Actor) -> Result<App> {
         let project = Project::discover(&self.env, self.globals.root.as_deref())?;
         let layers = Layers::load(&project, &self.env)?;
         let settings = Settings::from_layers(&layers, &project)?;
-        let actor = self.actor()?;
         let request = self.globals.request_id.as_ref().zip(self.asked.as_ref()).map(|(id, asked)| {
             let mut digest = self.read.borrow().clone();
             digest.update(asked.digest.clone().finalize());
@@ -80,7 +87,7 @@ impl Context {
     pub fn actor(&self) -> Result<Actor> {
         let env = &self.env;
         let session = match &self.globals.session {
-            Some(session) => Some(session.clone()),
+            Some(session) => Some(SessionId::parse(session.as_str())?),
             None => env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()?,
         };
         let role = match &self.globals.role {

@@ -292,7 +292,7 @@ fn adapter(error: &AdapterError) -> Failure {
 }
 
 /// A similar operation that works without the backend script's support.
-fn alternative_hint(operation: &str) -> Option<&'static str> {
+pub(in crate::actions) fn alternative_hint(operation: &str) -> Option<&'static str> {
     match operation {
         "attach" => Some("to look at it: fairway session peek ID"),
         "nudge" => Some("to leave it a message: fairway message send --to-session ID TEXT"),

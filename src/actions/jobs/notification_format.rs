@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::{
         domain::{
-            SessionId,
+            RoutingKey,
             job::{JobId, JobStatus, RecoveryPolicy},
         },
         env::Timestamp,
@@ -190,7 +190,7 @@ mod tests {
         Job {
             seq: 1,
             id: JobId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap(),
-            session: Some(SessionId::parse("s-1").unwrap()),
+            session: Some(RoutingKey::parse("s-1").unwrap()),
             queue: None,
             status: JobStatus::Failed,
             command: command.into(),

@@ -2,7 +2,15 @@
 
 use std::fmt::Write;
 
-use crate::{domain::message::HUMAN_SOURCES, wire::MessageView};
+use serde_json::Value;
+
+use crate::{
+    domain::{
+        excerpt::excerpt,
+        message::{HUMAN_SOURCES, SAYS_FROM},
+    },
+    wire::MessageView,
+};
 
 /// Messages as a person or agent reads them: a header with the sender, then the text with a mark before each line. The marks
 /// keep a message's text from posing as another message or as the user's input.
@@ -14,6 +22,9 @@ pub fn format_messages(messages: &[MessageView]) -> String {
         let _ = write!(text, "message {}, {}, from {}", message.id, message.priority, message.source);
         if let Some(from) = from {
             let _ = write!(text, " by {from}");
+        }
+        if let Some(said) = message.metadata.get(SAYS_FROM).and_then(Value::as_str) {
+            let _ = write!(text, ", says it is from '{}'", excerpt(said));
         }
         if message.count > 1 {
             let _ = write!(text, ", {} more like it", message.count - 1);

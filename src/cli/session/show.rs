@@ -59,6 +59,7 @@ fn words(session: &SessionView, next: &[(&'static str, String)]) -> String {
     field("run", Some(&session.run_id));
     field("started", Some(&session.started_at));
     field("last sign", session.last_heartbeat_at.as_deref());
+    field("last output", session.last_output_at.as_deref());
     field("ended", session.ended_at.as_deref());
     for (what, command) in next {
         field(what, Some(command));

@@ -12,6 +12,7 @@ mod lifecycle;
 mod mass_stale;
 mod pid_reuse;
 mod plumbing;
+mod protocol_table;
 mod provider_event;
 mod provider_event_watcher;
 mod reconcile;

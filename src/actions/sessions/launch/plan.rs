@@ -315,7 +315,9 @@ fn session_env(app: &App, session: &Session, requested: BTreeMap<String, String>
     let default = app.project.root.join(STATE_DIR).join(STORE_FILE);
     let moved = (app.project.store != default).then(|| path_text("the store", &app.project.store)).transpose()?;
     // The socket of the project's server, also when no server runs.
-    let api = socket_path::for_runtime_dir(&app.project.runtime_dir(), &app.env);
+    let runtime = app.project.runtime_dir();
+    let api = socket_path::for_runtime_dir(&runtime, &app.env);
+    let in_runtime = |name: &str| runtime.join(name).to_str().map(str::to_owned);
     let ours = [
         (vars::FAIRWAY_BIN, Some(path_text("this program", &files::current_executable().map_err(errors::internal)?)?)),
         (vars::FAIRWAY_ROOT, Some(root)),
@@ -331,6 +333,8 @@ fn session_env(app: &App, session: &Session, requested: BTreeMap<String, String>
         (vars::FAIRWAY_BRANCH, session.branch.clone()),
         (vars::FAIRWAY_TRANSCRIPT, session.transcript.clone()),
         (vars::FAIRWAY_SOCKET, api.and_then(|path| path.to_str().map(str::to_owned))),
+        (vars::FAIRWAY_PORT_FILE, in_runtime(socket_path::PORT_FILE)),
+        (vars::FAIRWAY_TOKEN_FILE, in_runtime(socket_path::TOKEN_FILE)),
     ];
     all.extend(ours.into_iter().map(|(name, value)| (name.to_owned(), value.unwrap_or_default())));
     Ok(all)

@@ -57,6 +57,11 @@ pub fn launch(app: &App, plan: LaunchPlan) -> Result<Answer> {
         Ok(LaunchOutcome::Ended) => return finish_ended(app, &plan, &adapter, notes),
         Ok(outcome) => outcome,
     };
+    if plan.located.built_in.is_none()
+        && let Err(error) = adapter.store_session_run(id.as_str(), &plan.session.run_id)
+    {
+        notes.push(format!("the backend did not store the session's run, so it may not be known again: {error}"));
+    }
     if steps.wait_ready(&outcome, &mut notes) == Readiness::Exited {
         return finish_ended(app, &plan, &adapter, notes);
     }
