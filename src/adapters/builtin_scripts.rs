@@ -20,6 +20,8 @@ pub struct BuiltIn {
     pub text: &'static str,
     /// What it needs and does, in a line.
     pub about: &'static str,
+    /// The multiplexer that it calls.
+    pub multiplexer: Option<&'static str>,
 }
 
 /// Every script in the binary that is a backend.
@@ -29,24 +31,28 @@ pub const ALL: &[BuiltIn] = &[
         file: "shell.sh",
         text: include_str!("../../session-adapters/shell.sh"),
         about: "a process of its own, output to the transcript; needs nothing",
+        multiplexer: None,
     },
     BuiltIn {
         name: "tmux",
         file: "tmux.sh",
         text: include_str!("../../session-adapters/tmux.sh"),
         about: "a detached tmux session on a private server; needs tmux 3.2",
+        multiplexer: Some("tmux"),
     },
     BuiltIn {
         name: "screen",
         file: "screen.sh",
         text: include_str!("../../session-adapters/screen.sh"),
         about: "a screen of its own on a private socket; needs GNU screen and coreutils",
+        multiplexer: Some("screen"),
     },
     BuiltIn {
         name: "zellij",
         file: "zellij.sh",
         text: include_str!("../../session-adapters/zellij.sh"),
         about: "a zellij of its own on a private socket; needs zellij 0.44 and coreutils",
+        multiplexer: Some("zellij"),
     },
 ];
 
@@ -56,6 +62,7 @@ pub const PROVIDER_EVENT: BuiltIn = BuiltIn {
     file: "provider-event.sh",
     text: include_str!("../../session-adapters/provider-event.sh"),
     about: "hands a provider's event to fairway session event; needs nothing",
+    multiplexer: None,
 };
 
 /// The built-in script of a backend's name.

@@ -88,6 +88,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
                 ([], "session" | "session with the run") => Some("fairway session list --all".into()),
                 ([], "run") => Some("fairway exec list".into()),
                 ([], "task") => Some("fairway task list".into()),
+                ([], "multiplexer") => Some("install it, or choose another backend: fairway adapter list".into()),
                 ([], _) => None,
                 (near, _) => Some(format!("did you mean {}?", near.join(", "))),
             };

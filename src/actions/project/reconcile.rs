@@ -88,7 +88,7 @@ fn assess_all(app: &App, sessions: &[Session], now: Timestamp, dry_run: bool) ->
         let judge = |(session, process): (&Session, ProcessObservation)| {
             let backend = prober.probe(app, session, &process, now);
             let runs = backend == BackendObservation::Alive && !dry_run;
-            let last_output = if runs { prober.last_output(session) } else { None };
+            let last_output = if runs { prober.last_output(app, session) } else { None };
             (facts::assess(app, session, &process, &backend, now), last_output)
         };
         sessions.iter().zip(observed).map(judge).collect()

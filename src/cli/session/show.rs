@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::{control::suggestions, list},
+    adapters::builtin_scripts,
     cli::{context::Context, exit::Exit, values},
     domain::SessionId,
     render::escape_line,
@@ -24,11 +25,15 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let session = list::show(&ctx.app()?, &self.id)?;
         let view = SessionView::from(&session);
-        ctx.show(&view, || vec![view.id.clone()], || words(&view, &suggestions::commands(&session)))
+        // A built-in backend records the process that looks after the program, not the program's own.
+        let is_supervised = session.pid.is_some()
+            && session.backend.as_deref().is_some_and(|name| builtin_scripts::find(name).is_some())
+            && session.adapter_script.is_some();
+        ctx.show(&view, || vec![view.id.clone()], || words(&view, is_supervised, &suggestions::commands(&session)))
     }
 }
 
-fn words(session: &SessionView, next: &[(&'static str, String)]) -> String {
+fn words(session: &SessionView, is_supervised: bool, next: &[(&'static str, String)]) -> String {
     let mut text = format!("{}\n", session.id);
     let mut field = |name: &str, value: Option<&str>| {
         if let Some(value) = value {
@@ -51,7 +56,8 @@ fn words(session: &SessionView, next: &[(&'static str, String)]) -> String {
     field("socket", session.socket.as_deref());
     field("pane", session.pane.as_deref());
     field("host", Some(&session.host));
-    field("pid", number(session.pid).as_deref());
+    let role_of_pid = if is_supervised { " (supervisor of the program)" } else { "" };
+    field("pid", number(session.pid).map(|pid| format!("{pid}{role_of_pid}")).as_deref());
     field("worktree", session.worktree.as_deref());
     field("branch", session.branch.as_deref());
     field("transcript", session.transcript.as_deref());

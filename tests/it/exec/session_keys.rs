@@ -30,8 +30,8 @@ fn notifications_wait_under_a_key_with_colons_and_slashes() {
     assert_eq!(world.json(["exec", "list", "--of-session", key]), listed);
     assert_eq!(events(&world, "exec.finished")[0]["data"]["session_key"], key);
     // It is a key for jobs only.
-    world.run(["inbox", "--session", "agent:other"]).refuses(3, "not_found");
-    world.run(["ready", "--session", key]).refuses(2, "invalid_value");
+    world.run(["inbox", "--session", "agent:other", "--json"]).refuses(3, "not_found");
+    world.run(["ready", "--session", key, "--json"]).refuses(2, "invalid_value");
     let long = format!("a:{}", "b".repeat(127));
     let too_long = json!({ "action": "list", "session_id": long }).to_string();
     world.run_with_stdin(["exec", "call"], too_long.as_bytes()).refuses(2, "usage");

@@ -23,6 +23,7 @@ mod start_steps;
 mod tmux;
 mod trust;
 mod upsert;
+mod worktree_by_launch;
 
 use std::{
     collections::BTreeMap,

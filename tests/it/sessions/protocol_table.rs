@@ -94,7 +94,7 @@ fn exit_code_2_is_a_success_that_did_nothing_except_for_start_and_stop() {
     let before = events();
     let act = |args: &[&str]| -> CommandOutput {
         let out = world.run(["session"].iter().chain(args)).exits(0);
-        assert!(out.stderr.starts_with("note: nothing was done: ") && out.stderr.contains("does not know"), "{out:?}");
+        assert!(out.stderr.starts_with("nothing was done: ") && out.stderr.contains("does not know"), "{out:?}");
         out
     };
     for args in
@@ -110,13 +110,14 @@ fn exit_code_2_is_a_success_that_did_nothing_except_for_start_and_stop() {
         assert_eq!(out.json()["id"], "a");
     }
     // A prompt stays undelivered.
-    world.run(["prompt", "--session", "a", "hello"]);
+    let out = world.run(["prompt", "a", "hello"]).exits(0);
+    assert!(out.stderr.contains("does not know nudge"), "{out:?}");
     assert_eq!(world.rows("SELECT status FROM messages")[0]["status"], "queued");
     let knows_nothing = world.script("backend", "#!/bin/sh\ncase $1 in is-running) echo true ;; *) exit 2 ;; esac\n");
-    world.run(["session", "stop", "a"]).refuses(7, "adapter_unsupported");
+    world.run(["session", "stop", "a", "--json"]).refuses(7, "adapter_unsupported");
     let backend = format!("exec:{}", knows_nothing.display());
     world
-        .run(["session", "launch", "--role", "r", "--name", "b", "--backend", &backend, "--", "true"])
+        .run(["session", "launch", "--json", "--role", "r", "--name", "b", "--backend", &backend, "--", "true"])
         .refuses(7, "adapter_unsupported");
 }
 
@@ -138,4 +139,12 @@ fn last_output_comes_from_the_backend_with_reconcile() {
     assert_eq!(shown(), "2026-01-07T10:05:00.000Z");
     assert_eq!(world.session("a")["version"], version, "it is no change of the session");
     assert!(world.run(["session", "show", "a"]).stdout.contains("last output 2026-01-07T10:05:00.000Z"));
+    // A built-in backend's is that of its transcript.
+    let session = world.launch(&["--role", "r", "--name", "s", "--", "sh", "-c", "echo x; sleep 300"]);
+    super::eventually("its output", || {
+        world.json(["session", "reconcile"]);
+        world.json(["session", "show", "s"])["last_output_at"].is_string().then_some(())
+    });
+    let at = world.json(["session", "show", "s"])["last_output_at"].as_str().unwrap().to_owned();
+    assert!(at.as_str() >= session["started_at"].as_str().unwrap(), "{at} {session}");
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -34,7 +35,7 @@ use crate::{
         task::Task,
     },
     env::vars,
-    os::{executable as files, host, terminal, user},
+    os::{executable as files, git::Git, host, terminal, user},
     store::{ReadTx, sessions},
 };
 
@@ -69,7 +70,7 @@ pub struct LaunchPlan {
 /// Resolves and checks a launch. Writes nothing and starts nothing.
 ///
 /// # Errors
-/// `not_found` for a task, lane, worktree, backend or program; `untrusted`; `exists`; `invalid_value`.
+/// `not_found` for a task, lane, worktree that `pre_start` does not make, backend, multiplexer or program; `untrusted`; `exists`; `invalid_value`.
 pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     for (name, value) in &request.env {
         check_variable(name, value)?;
@@ -88,9 +89,16 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     let provider = provider(request, &role, lane.as_ref())?;
     let entry = app.settings.providers.get(provider.as_str()).cloned().unwrap_or_default();
     let located = backend(app, request, &role, lane.as_ref())?;
+    check_multiplexer(app, &located)?;
+    let pre_start = role.pre_start.clone().or_else(|| entry.pre_start.clone());
     let worktree = worktree(app, request, lane.as_ref())?;
+    let is_made_by_launch = !worktree.is_dir();
+    if is_made_by_launch && pre_start.as_ref().is_none_or(Vec::is_empty) {
+        return Err(Refusal::not_found("worktree", worktree.display().to_string()).into());
+    }
     let transcript = transcript(app, request, &id)?;
-    let branch = branch(request, lane.as_ref(), task.as_ref());
+    let branch = branch(request, lane.as_ref(), task.as_ref())
+        .or_else(|| Git::new(app.env.vars(), &worktree).branch().filter(|_| !is_made_by_launch));
     let now = app.env.now();
     let session = Session {
         lane: lane.map(|lane| lane.name),
@@ -107,6 +115,9 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     };
     let requested = requested_env(request, &role, &entry)?;
     let mut notes = Vec::new();
+    if is_made_by_launch {
+        notes.push(format!("the worktree {} is not there yet: pre_start makes it", worktree.display()));
+    }
     let settings = program_settings(request, &role, &entry);
     let chosen = program::choose(app, request.command.as_ref(), settings.command.as_deref(), &provider);
     program::check(app, &chosen, &requested, &worktree, &mut notes)?;
@@ -133,11 +144,11 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
         nudge: prompted.typed_prompt,
         ready_prompt_prefix: settings.ready_prompt_prefix,
         ready_delay_ms: settings.ready_delay_ms,
-        pre_start: role.pre_start.or(entry.pre_start),
+        pre_start,
         session_setup: role.session_setup.or(entry.session_setup),
         session_setup_script: setup_script(app, role.session_setup_script.or(entry.session_setup_script))?,
         session_live: role.session_live.or(entry.session_live),
-        terminal: app.env.terminal.stdout.then(terminal::size).flatten().map(|(rows, cols)| Terminal { rows, cols }),
+        terminal: terminal_size(app, &located),
         transcript: session.transcript.clone(),
         session_id: Some(session.id.to_string()),
         run_id: Some(session.run_id.clone()),
@@ -259,10 +270,28 @@ fn worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>) -> Result<P
         None => lane.and_then(|lane| lane.worktree.as_ref()).map_or_else(|| app.project.root.clone(), PathBuf::from),
     };
     let dir = normalize(&configured);
-    if dir.is_dir() {
-        return Ok(dir);
+    match dir.exists() && !dir.is_dir() {
+        true => Err(Refusal::not_found("worktree", dir.display().to_string())),
+        false => Ok(dir),
     }
-    Err(Refusal::not_found("worktree", dir.display().to_string()))
+}
+
+/// The size of the caller's terminal, if it has one. screen drops the upper rows when a smaller terminal attaches, so that a
+/// program without a screen of its own would show nothing: its sessions start with the rows that every terminal has.
+fn terminal_size(app: &App, located: &ResolvedBackend) -> Option<Terminal> {
+    let own = app.env.terminal.stdout.then(terminal::size).flatten().map(|(rows, cols)| Terminal { rows, cols });
+    let is_screen = located.built_in.is_some_and(|built_in| built_in.multiplexer == Some("screen"));
+    own.or_else(|| is_screen.then(|| Terminal { rows: 24, ..Terminal::default() }))
+}
+
+/// Checks that the multiplexer of a built-in backend is installed.
+fn check_multiplexer(app: &App, located: &ResolvedBackend) -> Result<(), Refusal> {
+    let Some(program) = located.built_in.and_then(|built_in| built_in.multiplexer) else { return Ok(()) };
+    let path = app.env.var_os(vars::PATH).map(OsString::as_os_str);
+    match files::find(program, path, &app.env.cwd) {
+        Some(_) => Ok(()),
+        None => Err(Refusal::not_found("multiplexer", program)),
+    }
 }
 
 fn branch(request: &LaunchRequest, lane: Option<&Lane>, task: Option<&Task>) -> Option<String> {

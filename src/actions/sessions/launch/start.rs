@@ -1,6 +1,6 @@
 //! A launch: record the intent, start, confirm. It claims no task. A failed launch leaves no running session and no process.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use anyhow::Result;
 
@@ -21,7 +21,7 @@ use crate::{
     },
     adapters::{Adapter, AdapterError, StartReport, Tristate, readiness::Readiness},
     domain::session::{Session, SessionStatus},
-    os::{poll_until, process::ProcessKey},
+    os::{git::Git, poll_until, process::ProcessKey},
 };
 
 pub use super::intent::previous_result;
@@ -51,6 +51,9 @@ pub fn launch(app: &App, plan: LaunchPlan) -> Result<Answer> {
     let id = &plan.session.id;
     let steps = PostStart::new(&adapter, &plan);
     let mut notes = plan.notes.clone();
+    if let Err(error) = steps.prepare(app, &mut notes) {
+        return Err(roll_back(app, &plan, &adapter, error));
+    }
     let started = adapter.start_with_callback(id.as_str(), steps.start(), plan.timeout, &mut |note| notes.push(note));
     let outcome = match started.map(|report| determine_outcome(&adapter, &plan, report)) {
         Err(error) => return Err(roll_back(app, &plan, &adapter, program_exit_error(app, &plan, &adapter, error))),
@@ -68,7 +71,10 @@ pub fn launch(app: &App, plan: LaunchPlan) -> Result<Answer> {
     // The notes for a repeat of this request, should this call be interrupted.
     let cut_off = steps.remaining().map(|left| format!("unknown whether {left}: the launch was interrupted"));
     let stored: Vec<String> = notes.iter().cloned().chain(cut_off).collect();
-    let session = app.transaction(|tx| confirm(app, tx, &plan, &outcome, &stored))?;
+    // The branch of a worktree that the launch has made.
+    let directory = plan.session.worktree.as_deref().filter(|_| plan.session.branch.is_none());
+    let branch = directory.and_then(|directory| Git::new(app.env.vars(), Path::new(directory)).branch());
+    let session = app.transaction(|tx| confirm(app, tx, &plan, &outcome, branch.as_deref(), &stored))?;
     if session.status.is_final() {
         return finish_ended(app, &plan, &adapter, notes);
     }

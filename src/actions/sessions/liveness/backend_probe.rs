@@ -2,6 +2,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, btree_map::Entry},
+    fs,
+    os::unix::fs::MetadataExt,
     path::Path,
 };
 
@@ -9,7 +11,7 @@ use super::facts;
 use crate::actions::sessions::adapter_endpoint;
 use crate::{
     actions::App,
-    adapters::{Adapter, AdapterError, tmux_panes},
+    adapters::{Adapter, AdapterError, builtin_scripts, tmux_panes},
     domain::{
         rules::liveness::{BackendObservation, ProcessObservation},
         session::{Session, SessionStatus},
@@ -87,8 +89,13 @@ impl BackendProber {
     }
 
     /// When the backend of a session that was probed and runs last saw output of it. `None` where it cannot tell. A backend
-    /// that does not know the question is asked once.
-    pub fn last_output(&mut self, session: &Session) -> Option<Timestamp> {
+    /// that does not know the question is asked once; a built-in one would answer with the time of the transcript.
+    pub fn last_output(&mut self, app: &App, session: &Session) -> Option<Timestamp> {
+        let script = session.adapter_script.as_deref()?;
+        if builtin_scripts::at_path(Path::new(script), &app.env).is_some() {
+            let transcript = fs::metadata(session.transcript.as_deref()?).ok()?;
+            return Some(Timestamp::from_millis(transcript.mtime() * 1_000 + transcript.mtime_nsec() / 1_000_000));
+        }
         let endpoint = self.endpoints.get_mut(&endpoint_key(session)?)?.as_mut().ok()?;
         endpoint.last_output(session)
     }
