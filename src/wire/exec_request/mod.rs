@@ -2,6 +2,7 @@
 //! an unknown field, a wrong type or an invalid value is refused with its place in the document.
 
 mod document;
+mod fields;
 mod request;
 mod spawn;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     document::{ExecDocument, SizeDocument, WatchDocument, quoted, usage_error},
-    request::{choice, millis, seconds, session_key},
+    fields::{choice, millis, seconds, session_key},
 };
 use crate::domain::{
     Refusal, RoutingKey,

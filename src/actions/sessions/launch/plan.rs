@@ -270,10 +270,10 @@ fn worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>) -> Result<P
         None => lane.and_then(|lane| lane.worktree.as_ref()).map_or_else(|| app.project.root.clone(), PathBuf::from),
     };
     let dir = normalize(&configured);
-    match dir.exists() && !dir.is_dir() {
-        true => Err(Refusal::not_found("worktree", dir.display().to_string())),
-        false => Ok(dir),
+    if dir.exists() && !dir.is_dir() {
+        return Err(Refusal::not_found("worktree", dir.display().to_string()));
     }
+    Ok(dir)
 }
 
 /// The size of the caller's terminal, if it has one. screen drops the upper rows when a smaller terminal attaches, so that a
