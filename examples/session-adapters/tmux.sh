@@ -70,6 +70,14 @@ adopt() {
   socket=$(fact '#{socket_path}') || die "cannot look at ${pane}"
   piped=$(fact '#{pane_pipe}') || die "cannot look at ${pane}"
 
+  # Where the pane works, as far as tmux and git know.
+  if [ -z "${worktree}" ] && directory=$(fact '#{pane_current_path}'); then
+    worktree=$(git -C "${directory}" rev-parse --show-toplevel 2>/dev/null) || worktree=
+  fi
+  if [ -z "${branch}" ] && [ -n "${worktree}" ]; then
+    branch=$(git -C "${worktree}" symbolic-ref --quiet --short HEAD 2>/dev/null) || branch=
+  fi
+
   # The pane is another session than the one that this is called from.
   unset FAIRWAY_SESSION_ID FAIRWAY_RUN_ID
   set -- --role "${role}" --backend tmux --pane "${pane}" --socket "${socket}" --pid "${pid}"
@@ -86,8 +94,8 @@ adopt() {
     keep "${id}" "${transcript:-.fairway/transcripts/${id}.log}"
   fi
   if [ -n "${task}" ]; then
-    "${fairway}" checkpoint record "${task}" --state active --summary "the session ${id} goes on in the tmux pane ${pane}" \
-      --quiet >/dev/null || exit 1
+    "${fairway}" checkpoint record "${task}" --session "${id}" --state active --quiet \
+      --summary "the session ${id} goes on in the tmux pane ${pane}" >/dev/null || exit 1
   fi
   printf 'adopted %s as %s\n' "${pane}" "${id}"
 }

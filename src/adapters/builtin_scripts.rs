@@ -24,6 +24,8 @@ pub struct BuiltIn {
     pub about: &'static str,
     /// Whether it keeps a point in a session's name; tmux replaces one, screen and zellij get a digest for the name.
     pub allows_points: bool,
+    /// The multiplexer that it calls.
+    pub multiplexer: Option<&'static str>,
 }
 
 /// Every script in the binary that is a backend.
@@ -34,6 +36,7 @@ pub const ALL: &[BuiltIn] = &[
         text: include_str!("../../session-adapters/shell.sh"),
         about: "a process of its own, output to the transcript; needs nothing",
         allows_points: true,
+        multiplexer: None,
     },
     BuiltIn {
         name: "tmux",
@@ -41,6 +44,7 @@ pub const ALL: &[BuiltIn] = &[
         text: include_str!("../../session-adapters/tmux.sh"),
         about: "a detached tmux session on a private server; needs tmux 3.2",
         allows_points: false,
+        multiplexer: Some("tmux"),
     },
     BuiltIn {
         name: "screen",
@@ -48,6 +52,7 @@ pub const ALL: &[BuiltIn] = &[
         text: include_str!("../../session-adapters/screen.sh"),
         about: "a screen of its own on a private socket; needs GNU screen and coreutils",
         allows_points: false,
+        multiplexer: Some("screen"),
     },
     BuiltIn {
         name: "zellij",
@@ -55,6 +60,7 @@ pub const ALL: &[BuiltIn] = &[
         text: include_str!("../../session-adapters/zellij.sh"),
         about: "a zellij of its own on a private socket; needs zellij 0.44 and coreutils",
         allows_points: false,
+        multiplexer: Some("zellij"),
     },
 ];
 
@@ -65,6 +71,7 @@ pub const PROVIDER_EVENT: BuiltIn = BuiltIn {
     text: include_str!("../../session-adapters/provider-event.sh"),
     about: "hands a provider's event to fairway session event; needs nothing",
     allows_points: false,
+    multiplexer: None,
 };
 
 /// The built-in script of a backend's name.

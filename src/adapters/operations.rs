@@ -158,12 +158,36 @@ impl Adapter {
         Ok(String::from_utf8_lossy(&said).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
     }
 
+    /// The session run that the session of this name belongs to; `None` when the script holds none.
+    ///
+    /// # Errors
+    /// By what the script did; `Unsupported` by a script without meta.
+    pub fn session_run(&self, name: &str) -> Result<Option<String>, AdapterError> {
+        let said = self.get_meta(name, vars::FAIRWAY_RUN_ID)?;
+        let named = String::from_utf8_lossy(&said).trim_end().to_owned();
+        Ok((!named.is_empty()).then_some(named))
+    }
+
     /// Whether the session of this name is the one of this run; `None` when the script does not tell.
     #[must_use]
     pub fn matches_session_run(&self, name: &str, run: &str) -> Option<bool> {
-        let said = self.get_meta(name, vars::FAIRWAY_RUN_ID).ok()?;
-        let named = String::from_utf8_lossy(&said).trim_end().to_owned();
-        (!named.is_empty()).then(|| named == run)
+        self.session_run(name).ok().flatten().map(|named| named == run)
+    }
+
+    /// Stores the session run with a session that was just started, where the script does not answer `get-meta` with the start
+    /// environment.
+    ///
+    /// # Errors
+    /// By what the script did. A script without meta is no error.
+    pub fn store_session_run(&self, name: &str, run: &str) -> Result<(), AdapterError> {
+        let stored = match self.session_run(name) {
+            Ok(None) => self.set_meta(name, vars::FAIRWAY_RUN_ID, run.as_bytes()),
+            known => known.map(drop),
+        };
+        match stored {
+            Err(AdapterError::Unsupported { .. }) => Ok(()),
+            stored => stored,
+        }
     }
 
     /// A value that a session holds, or one of its start environment; empty when it is unset.

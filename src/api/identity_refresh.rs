@@ -28,7 +28,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_ATTEMPTS: u32 = 5;
 const FIRST_RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// Stores a session's identity in place of the previous one. True when there was one.
+/// Stores a session's identity; of the previous one stays what it does not carry. True when there was one.
 ///
 /// # Errors
 /// `session_final`, `session_mismatch`.
@@ -40,8 +40,14 @@ pub(super) fn store_identity(session: &Session, identity: Identity) -> Result<bo
         return Err(Refusal::SessionMismatch { why }.into());
     }
     let identity = Identity { session_id: Some(session.id.to_string()), ..identity };
-    let (run, expires_at) = (&session.run_id, identity.credentials.as_ref().and_then(|one| one.expires_at));
+    let run = &session.run_id;
     let state = server_state().map_err(|error| crate::actions::core::errors::internal(error.failure.message))?;
+    let before = state.identities.borrow().get(run).map(|known| known.identity);
+    let identity = match before {
+        Some(before) => before.merged(identity),
+        None => identity,
+    };
+    let expires_at = identity.credentials.as_ref().and_then(|one| one.expires_at);
     let rotated = state.identities.borrow_mut().insert(run, identity);
     if let Some(at) = expires_at {
         let version = state.identities.borrow().get(run).map_or(0, |known| known.version);

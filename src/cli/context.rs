@@ -50,10 +50,17 @@ impl Context {
     /// # Errors
     /// `no_project`, a broken configuration, or a variable with an invalid value.
     pub fn app(&self) -> Result<App> {
+        self.app_as(self.actor()?)
+    }
+
+    /// The same for another actor.
+    ///
+    /// # Errors
+    /// `no_project`, a broken configuration.
+    pub fn app_as(&self, actor: Actor) -> Result<App> {
         let project = Project::discover(&self.env, self.globals.root.as_deref())?;
         let layers = Layers::load(&project, &self.env)?;
         let settings = Settings::from_layers(&layers, &project)?;
-        let actor = self.actor()?;
         let request = self.globals.request_id.as_ref().zip(self.asked.as_ref()).map(|(id, asked)| {
             let mut digest = self.read.borrow().clone();
             digest.update(asked.digest.clone().finalize());
@@ -80,9 +87,10 @@ impl Context {
     pub fn actor(&self) -> Result<Actor> {
         let env = &self.env;
         let around = env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()?;
-        let session = self.globals.session.clone().or_else(|| around.clone());
+        let asked = self.globals.session.as_ref().map(|session| SessionId::parse(session.as_str())).transpose()?;
         // The variables describe the session around the caller. Another one that a flag names has its own role and lane.
-        let is_other = self.globals.session.is_some() && around.is_some() && session != around;
+        let is_other = asked.is_some() && around.is_some() && asked != around;
+        let session = asked.or(around);
         let var = |name| env.var(name).filter(|_| !is_other);
         let role = match &self.globals.role {
             Some(role) => Some(role.clone()),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::values;
-use crate::domain::{Role, SessionId};
+use crate::domain::{Role, RoutingKey};
 
 /// The id of the argument `--request-id` in the parser.
 pub(super) const REQUEST_ID: &str = "request_id";
@@ -53,8 +53,8 @@ pub struct Globals {
     #[arg(id = "acting_role", long = "as", global = true, value_name = "ROLE", value_parser = values::role)]
     pub role: Option<Role>,
     /// Act as this session [env: FAIRWAY_SESSION_ID]
-    #[arg(id = "acting_session", long = "session", global = true, value_name = "ID", value_parser = values::session)]
-    pub session: Option<SessionId>,
+    #[arg(id = "acting_session", long = "session", global = true, value_name = "ID", value_parser = values::routing_key)]
+    pub session: Option<RoutingKey>,
     /// Idempotency key: a repeat gets the first answer
     #[arg(id = REQUEST_ID, long = "request-id", global = true, value_name = "ID", value_parser = values::request_id)]
     pub request_id: Option<String>,

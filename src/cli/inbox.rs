@@ -22,6 +22,12 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&inbox::inbox(&ctx.app()?, self.wait, self.ack)?)
+        // A key that can be no session's id, such as `agent:main/7`: only the notifications of jobs wait under it.
+        let key = ctx.globals.session.as_ref().filter(|key| key.session_id().is_none());
+        let app = match key {
+            Some(key) => ctx.app_as(inbox::actor_of_key(key))?,
+            None => ctx.app()?,
+        };
+        ctx.answer(&inbox::inbox(&app, key, self.wait, self.ack)?)
     }
 }

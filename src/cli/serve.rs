@@ -31,7 +31,7 @@ impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
         let session = match &ctx.globals.session {
-            Some(session) => Some(session.clone()),
+            Some(session) => Some(SessionId::parse(session.as_str())?),
             None => ctx.env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()?,
         };
         let options = ServeOptions { http_port: self.http, exit_after: self.span, session };

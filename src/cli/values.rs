@@ -9,7 +9,7 @@ use crate::{
     actions::boundary::runtime::context::Mode,
     config::parse_duration,
     domain::{
-        LaneName, Refusal, Role, SessionId, TaskId,
+        LaneName, Refusal, Role, RoutingKey, SessionId, TaskId,
         approval::Decision,
         checkpoint::CheckpointState,
         evidence::EvidenceResult,
@@ -40,6 +40,7 @@ reader!(task -> TaskId);
 reader!(role -> Role);
 reader!(lane -> LaneName);
 reader!(session -> SessionId);
+reader!(routing_key -> RoutingKey);
 reader!(label -> Label);
 
 macro_rules! word_reader {

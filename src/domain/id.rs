@@ -6,6 +6,8 @@ use std::fmt;
 use super::{excerpt::excerpt, invalid_value::InvalidValue};
 
 const MAX_ID_BYTES: usize = 64;
+/// The longest routing key, in bytes.
+const MAX_ROUTING_KEY_BYTES: usize = 128;
 
 fn invalid_id(what: &'static str, text: &str, rule: &'static str) -> InvalidValue {
     InvalidValue { what, why: format!("'{}' {rule}", excerpt(text)) }
@@ -96,9 +98,67 @@ id!(
     "must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters"
 );
 
+/// The key under which a job's notifications wait: a session's id, or a caller's own name for a session that Fairway does not
+/// know, such as `agent:main/7`. It is data only, never a part of a path.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RoutingKey(String);
+
+impl RoutingKey {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// [`InvalidValue`] when the text is outside the alphabet or too long.
+    pub fn parse(text: &str) -> Result<Self, InvalidValue> {
+        let label: String = text.chars().map(|each| if matches!(each, ':' | '/') { '-' } else { each }).collect();
+        if text.len() <= MAX_ROUTING_KEY_BYTES && is_label(&label) {
+            return Ok(Self(text.to_owned()));
+        }
+        let rule =
+            "must start with a-z, A-Z or 0-9 and contain only these, '_', '-', ':' and '/', at most 128 characters";
+        Err(invalid_id("session key", text, rule))
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The session that it may name; `None` for a key that can be no session's id.
+    #[must_use]
+    pub fn session_id(&self) -> Option<SessionId> {
+        SessionId::parse(&self.0).ok()
+    }
+}
+
+impl From<SessionId> for RoutingKey {
+    fn from(session: SessionId) -> Self {
+        Self(session.0)
+    }
+}
+
+impl fmt::Display for RoutingKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_routing_key_takes_colons_and_slashes_and_names_a_session_only_without_them() {
+        for good in ["s1", "agent:main:main", "ci/build/7", &"a".repeat(128)] {
+            assert_eq!(RoutingKey::parse(good).unwrap().as_str(), good);
+        }
+        for bad in ["", ":a", "/a", "a b", "a.b", "a@b", "a\n", &"a".repeat(129)] {
+            assert!(RoutingKey::parse(bad).is_err(), "{bad}");
+        }
+        assert_eq!(RoutingKey::parse("s1").unwrap().session_id(), SessionId::parse("s1").ok());
+        assert_eq!(RoutingKey::parse("agent:main").unwrap().session_id(), None);
+        assert_eq!(RoutingKey::parse(&"a".repeat(65)).unwrap().session_id(), None);
+    }
 
     #[test]
     fn alphabets_hold_at_their_edges() {

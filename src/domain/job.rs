@@ -3,7 +3,7 @@
 use std::fmt;
 
 pub use super::status::JobStatus;
-use super::{Refusal, SessionId, excerpt::excerpt, string_enum::string_enum};
+use super::{Refusal, RoutingKey, excerpt::excerpt, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
@@ -83,7 +83,7 @@ pub struct Job {
     /// Its id.
     pub id: JobId,
     /// Under which key its messages wait; need not be a session that Fairway knows.
-    pub session: Option<SessionId>,
+    pub session: Option<RoutingKey>,
     /// Jobs of one queue run one after another; a job without a queue starts at once.
     pub queue: Option<String>,
     /// How far it came.

@@ -1,7 +1,7 @@
 //! A message to a session, lane or role, with a receipt.
 
 pub use super::status::{Channel, MessageStatus};
-use super::{LaneName, Role, SessionId, string_enum::string_enum};
+use super::{LaneName, Role, RoutingKey, SessionId, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
@@ -31,15 +31,26 @@ pub const NEVER_EXPIRES: Timestamp = Timestamp::from_millis(253_402_300_799_000)
 /// The sources under which people write. What comes from any other is a program's text, and so is what a session sends.
 pub const HUMAN_SOURCES: &[&str] = &["mail", "nudge"];
 
+/// The key in the metadata under which a caller's own word for the sender is kept.
+pub const SAYS_FROM: &str = "says_from";
+
 /// The recipient: exactly one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recipient {
     /// This session; it need not be known to Fairway.
     Session(SessionId),
+    /// The reader under this key, which is no session's id.
+    Key(RoutingKey),
     /// The first session of this lane that takes it.
     Lane(LaneName),
     /// The first session of this role that takes it.
     Role(Role),
+}
+
+impl From<&RoutingKey> for Recipient {
+    fn from(key: &RoutingKey) -> Self {
+        key.session_id().map_or_else(|| Self::Key(key.clone()), Self::Session)
+    }
 }
 
 /// A message.

@@ -40,5 +40,5 @@ pub mod watcher;
 
 pub use actor::Actor;
 pub use event::{Event, EventKind};
-pub use id::{LaneName, Role, SessionId, TaskId};
+pub use id::{LaneName, Role, RoutingKey, SessionId, TaskId};
 pub use refusal::Refusal;

@@ -78,6 +78,8 @@ pub struct Session {
     pub started_at: Timestamp,
     /// The time of the last heartbeat.
     pub last_heartbeat_at: Option<Timestamp>,
+    /// When its backend last saw output of it.
+    pub last_output_at: Option<Timestamp>,
     /// When it became final.
     pub ended_at: Option<Timestamp>,
     /// Its program's exit code.
@@ -125,6 +127,7 @@ impl Session {
             adapter_state: None,
             started_at: at,
             last_heartbeat_at: None,
+            last_output_at: None,
             ended_at: None,
             exit_code: None,
             reason: None,

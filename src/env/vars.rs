@@ -50,6 +50,10 @@ pub const FAIRWAY_BRANCH: &str = "FAIRWAY_BRANCH";
 pub const FAIRWAY_TRANSCRIPT: &str = "FAIRWAY_TRANSCRIPT";
 /// The worker API's socket, wherever it lies.
 pub const FAIRWAY_SOCKET: &str = "FAIRWAY_SOCKET";
+/// The file with the port of the worker API on 127.0.0.1, while a server offers one.
+pub const FAIRWAY_PORT_FILE: &str = "FAIRWAY_PORT_FILE";
+/// The file with the bearer token for that port.
+pub const FAIRWAY_TOKEN_FILE: &str = "FAIRWAY_TOKEN_FILE";
 /// The Fairway binary that launched the session, for its scripts.
 pub const FAIRWAY_BIN: &str = "FAIRWAY_BIN";
 /// An adapter's program, as shell text; the bridges read it.
@@ -104,4 +108,6 @@ pub const SESSION_IDENTITY: &[&str] = &[
     FAIRWAY_BRANCH,
     FAIRWAY_TRANSCRIPT,
     FAIRWAY_SOCKET,
+    FAIRWAY_PORT_FILE,
+    FAIRWAY_TOKEN_FILE,
 ];

@@ -1,6 +1,6 @@
 //! Gemini CLI's events and replies.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Provider, payload::Payload};
 use crate::{
@@ -57,6 +57,7 @@ fn parse_permission(details: Option<&Value>, role: Option<&str>) -> ToolCall {
         input: details.cloned().unwrap_or_default(),
         cwd: None,
         role: role.map(str::to_owned),
+        context: Map::new(),
     }
 }
 

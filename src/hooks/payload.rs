@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Provider;
 use crate::actions::boundary::guard::ToolCall;
@@ -68,6 +68,7 @@ impl Payload {
             input,
             cwd: Some(cwd),
             role: role.map(str::to_owned),
+            context: Map::new(),
         })
     }
 }

@@ -11,7 +11,7 @@ const RETENTION_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT id, at, entry_point, session_id, run_id, role, tool, input, allowed, rule, reason ",
+            "SELECT id, at, entry_point, session_id, run_id, role, tool, input, allowed, rule, reason, context ",
             "FROM guard_decisions ",
             $rest
         )
@@ -19,8 +19,8 @@ macro_rules! select {
 }
 
 const INSERT: &str = "INSERT INTO guard_decisions \
-     (at, entry_point, session_id, run_id, role, tool, input, allowed, rule, reason) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id";
+     (at, entry_point, session_id, run_id, role, tool, input, allowed, rule, reason, context) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id";
 const DELETE_OLD: &str = "DELETE FROM guard_decisions WHERE id IN \
      (SELECT id FROM guard_decisions INDEXED BY guard_decisions_at WHERE at < $1 ORDER BY at LIMIT 20)";
 const NEWEST: &str = select!("WHERE allowed <= $2 ORDER BY id DESC LIMIT $1");
@@ -54,6 +54,8 @@ pub struct LoggedDecision {
     pub rule: Option<String>,
     /// The reason of the decision.
     pub reason: String,
+    /// What the caller said about the call: a JSON object.
+    pub context: Option<String>,
 }
 
 fn read(row: &Row<'_>) -> Result<LoggedDecision, StoreError> {
@@ -69,6 +71,7 @@ fn read(row: &Row<'_>) -> Result<LoggedDecision, StoreError> {
         allowed: row.get(8)?,
         rule: row.get(9)?,
         reason: row.get(10)?,
+        context: row.get(11)?,
     })
 }
 
@@ -92,6 +95,7 @@ pub fn insert(tx: &WriteTx<'_>, decision: &LoggedDecision) -> Result<i64, StoreE
             &decision.allowed,
             &decision.rule,
             &decision.reason,
+            &decision.context,
         ],
         |row| Ok(row.get(0)?),
     )?;

@@ -6,7 +6,7 @@ use rusqlite::Row;
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
-        SessionId,
+        RoutingKey,
         job::{Job, JobId, JobResult, JobStatus, RecoveryPolicy, TerminalSize},
     },
     env::Timestamp,
@@ -86,7 +86,7 @@ fn read(row: &Row<'_>) -> Result<Job, StoreError> {
     Ok(Job {
         seq: row.get(0)?,
         id: sql::parse_id("a run's id", &row.get::<_, String>(1)?, JobId::parse)?,
-        session: sql::parse_optional_id("a session id", row.get(2)?, SessionId::parse)?,
+        session: sql::parse_optional_id("a session key", row.get(2)?, RoutingKey::parse)?,
         queue: row.get(3)?,
         status: sql::parse_value("a run's status", &row.get::<_, String>(4)?, JobStatus::parse)?,
         command: row.get(5)?,
@@ -178,7 +178,7 @@ pub fn next_startable(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<Option<Job
 ///
 /// # Errors
 /// As the store fails.
-pub fn newest(tx: &ReadTx<'_>, session: Option<&SessionId>, limit: i64) -> Result<Vec<Job>, StoreError> {
+pub fn newest(tx: &ReadTx<'_>, session: Option<&RoutingKey>, limit: i64) -> Result<Vec<Job>, StoreError> {
     match session {
         Some(session) => sql::rows(tx.conn(), OF_SESSION, &[&session.as_str(), &limit], read),
         None => sql::rows(tx.conn(), NEWEST, &[&limit], read),
@@ -235,7 +235,7 @@ pub fn insert(tx: &WriteTx<'_>, run: Job) -> Result<Job, StoreError> {
         INSERT,
         &[
             &run.id.to_string(),
-            &run.session.as_ref().map(SessionId::as_str),
+            &run.session.as_ref().map(RoutingKey::as_str),
             &run.queue,
             &run.command,
             &run.cwd,

@@ -6,7 +6,7 @@ use rusqlite::Row;
 use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
-        LaneName, Role, SessionId,
+        LaneName, Role, RoutingKey, SessionId,
         message::{Channel, Message, MessageStatus, NEVER_EXPIRES, Priority, Recipient},
     },
     env::Timestamp,
@@ -70,13 +70,13 @@ const DELETE_OLD: &str = "DELETE FROM messages WHERE id IN (SELECT id FROM messa
 
 fn read(row: &Row<'_>) -> Result<Message, StoreError> {
     let at = |column: usize| row.get::<_, Option<i64>>(column).map(|millis| millis.map(Timestamp::from_millis));
-    let session = sql::parse_optional_id("a session id", row.get(1)?, SessionId::parse)?.map(Recipient::Session);
+    let session = sql::parse_optional_id("a session key", row.get(1)?, RoutingKey::parse)?;
     let lane = sql::parse_optional_id("a lane", row.get(2)?, LaneName::parse)?.map(Recipient::Lane);
     let role = sql::parse_optional_id("a role", row.get(3)?, Role::parse)?.map(Recipient::Role);
     let missing = || StoreError::Unreadable { what: "a message's recipient", value: "nothing".into() };
     Ok(Message {
         id: row.get(0)?,
-        to: session.or(lane).or(role).ok_or_else(missing)?,
+        to: session.as_ref().map(Recipient::from).or(lane).or(role).ok_or_else(missing)?,
         priority: sql::parse_value("a priority", &row.get::<_, String>(4)?, Priority::parse)?,
         source: row.get(5)?,
         content: row.get(6)?,
@@ -103,6 +103,7 @@ fn read(row: &Row<'_>) -> Result<Message, StoreError> {
 pub fn open_for(tx: &ReadTx<'_>, to: &Recipient) -> Result<Vec<Message>, StoreError> {
     let (query, name) = match to {
         Recipient::Session(session) => (TO_SESSION, session.as_str()),
+        Recipient::Key(key) => (TO_SESSION, key.as_str()),
         Recipient::Lane(lane) => (TO_LANE, lane.as_str()),
         Recipient::Role(role) => (TO_ROLE, role.as_str()),
     };
@@ -133,12 +134,12 @@ pub fn has_dedup_key(tx: &ReadTx<'_>, key: &str) -> Result<bool, StoreError> {
     Ok(sql::first(tx.conn(), BY_DEDUP_KEY, &[&key], |_| Ok(()))?.is_some())
 }
 
-/// Whether there is a message to this session, read or not.
+/// Whether there is a message under this key, read or not.
 ///
 /// # Errors
 /// As the store fails.
-pub fn has_any_to(tx: &ReadTx<'_>, session: &SessionId) -> Result<bool, StoreError> {
-    Ok(sql::first(tx.conn(), EVER_TO, &[&session.as_str()], |_| Ok(()))?.is_some())
+pub fn has_any_to(tx: &ReadTx<'_>, key: &RoutingKey) -> Result<bool, StoreError> {
+    Ok(sql::first(tx.conn(), EVER_TO, &[&key.as_str()], |_| Ok(()))?.is_some())
 }
 
 /// Queues a message; the store gives its number and time. Deletes some messages whose retention is over.
@@ -173,6 +174,7 @@ pub fn insert(tx: &WriteTx<'_>, message: Message) -> Result<Message, StoreError>
 pub fn recipient_columns(to: &Recipient) -> (Option<&str>, Option<&str>, Option<&str>) {
     match to {
         Recipient::Session(session) => (Some(session.as_str()), None, None),
+        Recipient::Key(key) => (Some(key.as_str()), None, None),
         Recipient::Lane(lane) => (None, Some(lane.as_str()), None),
         Recipient::Role(role) => (None, None, Some(role.as_str())),
     }

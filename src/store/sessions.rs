@@ -19,7 +19,8 @@ macro_rules! select {
             "SELECT id, run_id, role, lane, task_id, provider, backend, session_name, external_session_id, status, ",
             "activity, waiting_for, activity_source, activity_at, host, pid, pid_started, boot_id, socket, pane, ",
             "transcript, worktree, branch, adapter_script, adapter_state, started_at, last_heartbeat_at, ended_at, ",
-            "exit_code, reason, context_usage, version, server_pid, server_started, host_id FROM agent_sessions ",
+            "exit_code, reason, context_usage, version, server_pid, server_started, host_id, last_output_at ",
+            "FROM agent_sessions ",
             $rest
         )
     };
@@ -52,7 +53,8 @@ const UPDATE: &str = "UPDATE agent_sessions SET run_id = $2, role = $3, lane = $
      activity_source = $13, activity_at = $14, host = $15, pid = $16, pid_started = $17, boot_id = $18, socket = $19, \
      pane = $20, transcript = $21, worktree = $22, branch = $23, adapter_script = $24, adapter_state = $25, \
      started_at = $26, last_heartbeat_at = $27, ended_at = $28, exit_code = $29, reason = $30, context_usage = $31, \
-     server_pid = $32, server_started = $33, host_id = $34, version = version + 1 WHERE id = $1 AND version = $35";
+     server_pid = $32, server_started = $33, host_id = $34, \
+     last_output_at = CASE WHEN run_id = $2 THEN last_output_at END, version = version + 1 WHERE id = $1 AND version = $35";
 
 fn read(row: &Row<'_>) -> Result<Session, StoreError> {
     let at = |column: usize| -> Result<Option<Timestamp>, StoreError> {
@@ -94,6 +96,7 @@ fn read(row: &Row<'_>) -> Result<Session, StoreError> {
         server_pid: row.get(32)?,
         server_started: row.get(33)?,
         host_id: row.get(34)?,
+        last_output_at: at(35)?,
     })
 }
 
@@ -239,6 +242,17 @@ pub fn touch(tx: &WriteTx<'_>, id: &SessionId) -> Result<(), StoreError> {
     const TOUCH: &str = "UPDATE agent_sessions SET last_heartbeat_at = $2, version = version + 1 \
          WHERE id = $1 AND ended_at IS NULL";
     sql::execute(tx.conn(), TOUCH, &[&id.as_str(), &tx.now().millis()])?;
+    Ok(())
+}
+
+/// Records when the backend of a session run last saw output of it. No other column changes, the version neither.
+///
+/// # Errors
+/// As the store fails.
+pub fn set_last_output(tx: &WriteTx<'_>, session: &Session, at: Timestamp) -> Result<(), StoreError> {
+    const SET: &str =
+        "UPDATE agent_sessions SET last_output_at = $3 WHERE id = $1 AND run_id = $2 AND ended_at IS NULL";
+    sql::execute(tx.conn(), SET, &[&session.id.as_str(), &session.run_id, &at.millis()])?;
     Ok(())
 }
 

@@ -32,6 +32,7 @@ pub struct LoggedDecisionView {
     pub allowed: bool,
     pub rule: Option<String>,
     pub reason: String,
+    pub context: Value,
 }
 
 impl LoggedDecisionView {

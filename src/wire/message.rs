@@ -27,6 +27,7 @@ impl From<&Message> for MessageView {
     fn from(message: &Message) -> Self {
         let (to_session, to_lane, to_role) = match &message.to {
             Recipient::Session(session) => (Some(session.to_string()), None, None),
+            Recipient::Key(key) => (Some(key.to_string()), None, None),
             Recipient::Lane(lane) => (None, Some(lane.to_string()), None),
             Recipient::Role(role) => (None, None, Some(role.to_string())),
         };

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::domain::{
-    SessionId, TaskId,
+    RoutingKey, SessionId, TaskId,
     job::{JobId, JobStatus},
 };
 
@@ -48,7 +48,7 @@ pub struct RecoveredJobView {
 impl RecoveredJobView {
     /// What became of a run.
     #[must_use]
-    pub fn new(run: &JobId, session: Option<&SessionId>, status: JobStatus, reason: String) -> Self {
+    pub fn new(run: &JobId, session: Option<&RoutingKey>, status: JobStatus, reason: String) -> Self {
         Self {
             session_id: session.map(ToString::to_string),
             task_id: None,

@@ -92,6 +92,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
                 ([], "session" | "session with the run") => Some("fairway session list --all".into()),
                 ([], "run") => Some("fairway exec list".into()),
                 ([], "task") => Some("fairway task list".into()),
+                ([], "multiplexer") => Some("install it, or choose another backend: fairway adapter list".into()),
                 ([], _) => None,
                 (near, _) => Some(format!("did you mean {}?", near.join(", "))),
             };
@@ -301,7 +302,7 @@ fn adapter(error: &AdapterError) -> Failure {
 }
 
 /// A similar operation that works without the backend script's support.
-fn alternative_hint(operation: &str) -> Option<&'static str> {
+pub(in crate::actions) fn alternative_hint(operation: &str) -> Option<&'static str> {
     match operation {
         "attach" => Some("to look at it: fairway session peek ID"),
         "nudge" => Some("to leave it a message: fairway message send --to-session ID TEXT"),

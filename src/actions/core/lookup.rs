@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     domain::{
-        Actor, LaneName, Refusal, Role, SessionId, TaskId,
+        Actor, LaneName, Refusal, Role, RoutingKey, SessionId, TaskId,
         lane::Lane,
         rules::fencing::{self, TaskWrite},
         session::Session,
@@ -116,8 +116,15 @@ pub fn implied_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<Scope> {
 /// # Errors
 /// As the store fails.
 pub fn is_unregistered(tx: &ReadTx<'_>, session: &SessionId) -> Result<bool> {
-    Ok(sessions::find(tx, session)?.is_none()
-        && (!jobs::newest(tx, Some(session), 1)?.is_empty() || messages::has_any_to(tx, session)?))
+    Ok(sessions::find(tx, session)?.is_none() && is_used_key(tx, &session.clone().into())?)
+}
+
+/// Whether jobs were started, or messages sent, under this key.
+///
+/// # Errors
+/// As the store fails.
+pub fn is_used_key(tx: &ReadTx<'_>, key: &RoutingKey) -> Result<bool> {
+    Ok(!jobs::newest(tx, Some(key), 1)?.is_empty() || messages::has_any_to(tx, key)?)
 }
 
 /// Whether `actor` may write to a task.

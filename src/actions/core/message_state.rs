@@ -31,6 +31,7 @@ pub(in crate::actions) fn event(kind: EventKind, message: &Message) -> Event {
 pub(in crate::actions) fn noun_and_name(to: &Recipient) -> (&'static str, &str) {
     match to {
         Recipient::Session(session) => ("session", session.as_str()),
+        Recipient::Key(key) => ("session", key.as_str()),
         Recipient::Lane(lane) => ("lane", lane.as_str()),
         Recipient::Role(role) => ("role", role.as_str()),
     }

@@ -1,11 +1,32 @@
 //! Event log entries about a job.
 
-use crate::domain::{Event, EventKind, job::Job};
+use anyhow::Result;
+
+use crate::{
+    domain::{Event, EventKind, RoutingKey, job::Job, session::Session},
+    store::{ReadTx, sessions},
+};
 
 /// An event about a job, for the session that its notifications go to. It names the job and its attempt, and holds none of
-/// its output.
+/// its output. The store adds the session's run.
 #[must_use]
 pub fn for_job(kind: EventKind, job: &Job) -> Event {
-    let event = Event { session: job.session.clone(), run_id: Some(job.id.to_string()), ..Event::new(kind) };
-    event.with("run", job.id.to_string()).with("attempt", job.attempt)
+    let session = job.session.as_ref().and_then(RoutingKey::session_id);
+    let key = job.session.as_ref().filter(|_| session.is_none());
+    let id = job.id.to_string();
+    let event = Event { session, ..Event::new(kind) };
+    let event = event.with("run", id.clone()).with("exec_run_id", id).with("attempt", job.attempt);
+    match key {
+        Some(key) => event.with("session_key", key.to_string()),
+        None => event,
+    }
+}
+
+/// The registered session that a job's notifications go to.
+///
+/// # Errors
+/// Store errors.
+pub fn session_of(tx: &ReadTx<'_>, job: &Job) -> Result<Option<Session>> {
+    let id = job.session.as_ref().and_then(RoutingKey::session_id);
+    Ok(id.map(|id| sessions::find(tx, &id)).transpose()?.flatten())
 }

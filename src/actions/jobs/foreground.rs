@@ -30,6 +30,8 @@ pub struct ForegroundRequest {
     pub cwd: Option<PathBuf>,
     /// The timeout.
     pub timeout: Duration,
+    /// Maximum output kept, in bytes; by default [`DEFAULT_OUTPUT_BYTES`].
+    pub max_output_bytes: Option<u64>,
 }
 
 /// Runs a command to its end. The output holds both streams in the order of writing; of a long output the head and the tail
@@ -42,7 +44,10 @@ pub fn run(app: &App, request: &ForegroundRequest) -> Result<ForegroundView> {
     if request.argv.iter().any(|arg| arg.as_encoded_bytes().contains(&0)) {
         return Err(Refusal::Usage { why: "an argument of the command contains a NUL byte".into() }.into());
     }
-    let max_bytes = usize::try_from(DEFAULT_OUTPUT_BYTES).unwrap_or(usize::MAX);
+    if request.max_output_bytes == Some(0) {
+        return Err(Refusal::invalid("max_output_bytes", "must be greater than zero").into());
+    }
+    let max_bytes = usize::try_from(request.max_output_bytes.unwrap_or(DEFAULT_OUTPUT_BYTES)).unwrap_or(usize::MAX);
     let buffer = Arc::new(Mutex::new(HeadTailBuffer::new(max_bytes)));
     let shared = Arc::clone(&buffer);
     let dir = request.cwd.as_ref().map_or_else(|| app.env.cwd.clone(), |cwd| app.env.cwd.join(cwd));

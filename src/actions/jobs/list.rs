@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::view::JobReader;
-use crate::{actions::App, domain::SessionId, store::jobs, wire::JobView};
+use crate::{actions::App, domain::RoutingKey, store::jobs, wire::JobView};
 
 /// The default maximum number of jobs.
 pub const DEFAULT_LIMIT: i64 = 50;
@@ -12,7 +12,7 @@ pub const DEFAULT_LIMIT: i64 = 50;
 #[derive(Debug, Clone, Default)]
 pub struct ListOptions {
     /// Only jobs of this session.
-    pub session: Option<SessionId>,
+    pub session: Option<RoutingKey>,
     /// Only jobs that are not final.
     pub unfinished: bool,
     /// The maximum number of jobs; by default [`DEFAULT_LIMIT`].

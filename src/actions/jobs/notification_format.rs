@@ -122,8 +122,11 @@ fn format_one(job: &Job, group: &[&PendingNotification], tail: &str) -> Option<N
         };
         let on = if streams.is_empty() { String::new() } else { format!(" on {}", streams.join(" and ")) };
         let lines = lines.join("\n");
-        let whole = i64::try_from(quote_lines(&lines).lines().count()).is_ok_and(|shown| shown > matches);
-        let among = if whole { "" } else { ", including" };
+        // The text begins with the end of the sentence's line.
+        let listed = i64::try_from(quote_lines(&lines).lines().count()).unwrap_or(i64::MAX).saturating_sub(1);
+        let unlisted = matches.saturating_sub(listed).max(0);
+        metadata["unlisted"] = unlisted.into();
+        let among = if unlisted == 0 { String::new() } else { format!(", of which {unlisted} are not listed") };
         (format!("matched \"{}\"{times}{on}{among}:", inline(event)), lines)
     } else if event == "end" {
         let after =
@@ -180,7 +183,7 @@ mod tests {
     use super::*;
     use crate::{
         domain::{
-            SessionId,
+            RoutingKey,
             job::{JobId, JobStatus, RecoveryPolicy},
         },
         env::Timestamp,
@@ -190,7 +193,7 @@ mod tests {
         Job {
             seq: 1,
             id: JobId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap(),
-            session: Some(SessionId::parse("s-1").unwrap()),
+            session: Some(RoutingKey::parse("s-1").unwrap()),
             queue: None,
             status: JobStatus::Failed,
             command: command.into(),
@@ -251,7 +254,8 @@ mod tests {
         assert_eq!(notifications.new[0].key, "exec:0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff:match-0-1");
         assert_eq!(
             notifications.new[0].metadata,
-            json!({"run_id": "0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff", "seq": 4, "event": "error", "matches": 1})
+            json!({"run_id": "0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff", "seq": 4, "event": "error", "matches": 1,
+                "unlisted": 0})
         );
         // A whole key is a key too.
         assert_eq!(formatted(&[match_event(4, &notifications.new[0].key, "error: x")], true, &[]), notifications);
@@ -296,7 +300,8 @@ mod tests {
         let held = json!({"event": "error", "watcher": 0, "stream": "stdout", "hits": 83, "matches": 80, "more": 82});
         pending[3] = pending_item(4, "more-0-83", "l83", held);
         let storm = formatted(&pending[1..], true, &[]);
-        let says = "matched \"error\" 82 more times on stderr and stdout, including:\n> l2\n> l3\n> l83";
+        let says =
+            "matched \"error\" 82 more times on stderr and stdout, of which 79 are not listed:\n> l2\n> l3\n> l83";
         assert!(contents(&storm)[0].ends_with(says), "{storm:?}");
     }
 
@@ -332,7 +337,7 @@ mod tests {
             (1..=30).map(|n| match_event(n, &format!("later-0-{n}"), &"y".repeat(300))).collect();
         let content = formatted(&long, false, &[]).new.remove(0).content;
         assert!(content.chars().count() < 2_300 && content.lines().count() == 7, "{content}");
-        assert!(content.contains("30 more times on stderr, including:"), "{content}");
+        assert!(content.contains("30 more times on stderr, of which 24 are not listed:"), "{content}");
         let command = inline(&format!("sh -c 'echo\nevil' TOKEN=abc {}", "z".repeat(200)));
         assert!(
             command.starts_with("sh -c 'echo evil' TOKEN=••• zzz") && command.chars().count() == MAX_INLINE_CHARS,

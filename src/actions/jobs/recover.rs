@@ -13,12 +13,12 @@ use super::{
 use crate::{
     actions::App,
     domain::{
-        EventKind, SessionId,
+        EventKind, RoutingKey,
         job::{Job, JobId, JobResult, JobStatus},
         rules::recovery::{self, RecoveryAction, RecoveryFacts},
     },
     os::{host, lock::InheritableLock},
-    store::{ReadTx, jobs, sessions},
+    store::{ReadTx, jobs},
     supervisor::JobDir,
 };
 
@@ -28,7 +28,7 @@ pub struct Recovered {
     /// The job.
     pub job: JobId,
     /// The session that gets its notifications.
-    pub session: Option<SessionId>,
+    pub session: Option<RoutingKey>,
     /// Its new status.
     pub status: JobStatus,
     /// The reason.
@@ -199,7 +199,7 @@ fn recovered(job: &Job, status: JobStatus, reason: String) -> Recovered {
 }
 
 fn facts(tx: &ReadTx<'_>, job: &Job, dir: &JobDir) -> Result<RecoveryFacts> {
-    let session = job.session.as_ref().map(|session| sessions::find(tx, session)).transpose()?.flatten();
+    let session = event::session_of(tx, job)?;
     let boot = host::boot_id();
     Ok(RecoveryFacts {
         has_result: dir.read_result().is_some(),

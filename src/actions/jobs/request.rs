@@ -16,14 +16,14 @@ use crate::{
 /// `usage` with the path in the document; errors of the requested action.
 pub fn execute(app: &App, text: &str) -> Result<Answer> {
     match exec_request::parse(text)? {
-        ExecRequest::Foreground { what: command, timeout, cwd } => {
+        ExecRequest::Foreground { what: command, timeout, cwd, max_output_bytes } => {
             let argv = match command {
                 RequestedCommand::Shell(text) => vec!["/bin/sh".into(), "-c".into(), text.into()],
                 RequestedCommand::Argv(argv) => to_os_strings(argv),
             };
             json_answer(&foreground::run(
                 app,
-                &foreground::ForegroundRequest { argv, cwd: cwd.map(PathBuf::from), timeout },
+                &foreground::ForegroundRequest { argv, cwd: cwd.map(PathBuf::from), timeout, max_output_bytes },
             )?)
         }
         ExecRequest::Spawn(order) => spawn::spawn(app, &spawn_request(*order)),

@@ -17,7 +17,7 @@ use crate::{
         core::{errors, keepalive, lookup, path_limits},
     },
     domain::{
-        EventKind, Refusal, SessionId,
+        EventKind, Refusal, RoutingKey,
         job::{DEFAULT_OUTPUT_BYTES, Job, JobId, JobStatus, RecoveryPolicy, TerminalSize},
         secrets, text_limits,
         watcher::Watcher,
@@ -55,7 +55,7 @@ pub struct SpawnRequest {
     /// Patterns to watch for in the output.
     pub watch: Vec<Watcher>,
     /// The session that gets the notifications; by default the acting one.
-    pub session: Option<SessionId>,
+    pub session: Option<RoutingKey>,
     /// The queue; by default the session's. An empty name means no queue.
     pub queue: Option<String>,
     /// The working directory; by default the caller's.
@@ -200,7 +200,7 @@ fn prepare(app: &App, request: &SpawnRequest) -> Result<(Job, StartSpec)> {
     let cwd = working_dir(app, request.cwd.as_deref())?;
     let id = JobId::new(app.env.ids.uuid(app.env.now()));
     let env = environment(app, &request.env, &id)?;
-    let session = request.session.clone().or_else(|| app.actor.session.clone());
+    let session = request.session.clone().or_else(|| app.actor.session.clone().map(Into::into));
     let queue = match &request.queue {
         Some(queue) if queue.is_empty() => None,
         Some(queue) => Some(text_limits::check_line("queue", queue)?),

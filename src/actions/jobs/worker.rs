@@ -16,6 +16,8 @@ use crate::{
 
 /// Poll interval while a job is handed from one process to another.
 const HANDOVER_POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Poll interval while another worker runs: the release of a lock wakes no process.
+const TURN_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Delay before a failed recovery is tried again.
 const RETRY_DELAY: Duration = Duration::from_secs(10);
 /// How many supervisors of a job may die before its command started.
@@ -35,8 +37,8 @@ struct WorkerState {
     is_blocked: bool,
 }
 
-/// Starts and recovers jobs until TERM or INT; with `until_empty` only while jobs are queued. If another worker runs, the
-/// answer says so.
+/// Starts and recovers jobs until TERM or INT; with `until_empty` only while jobs are queued. While another worker runs, it
+/// waits for its turn; with `until_empty` it is not needed, and the answer says so.
 ///
 /// # Errors
 /// Errors of the store or the runtime directory.
@@ -47,7 +49,11 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
         let lock = queue_waiter::try_acquire(app).map_err(|error| StoreError::io("the worker's lock", error))?;
         let Some(lock) = lock else {
             queue_waiter::wake(app);
-            return state.answer(true);
+            if until_empty || signals.next()?.is_some() {
+                return state.answer(true);
+            }
+            file_watch::wait_readable(&[signals.as_fd()], Some(TURN_POLL_INTERVAL));
+            continue;
         };
         // A random suffix: a killed worker with the same pid may have left its socket.
         let name = format!("{}-{}", std::process::id(), app.env.ids.random_suffix());

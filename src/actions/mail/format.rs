@@ -2,8 +2,14 @@
 
 use std::fmt::Write;
 
+use serde_json::Value;
+
 use crate::{
-    domain::{hidden_text::reveal_hidden, message::HUMAN_SOURCES},
+    domain::{
+        excerpt::excerpt,
+        hidden_text::reveal_hidden,
+        message::{HUMAN_SOURCES, SAYS_FROM},
+    },
     wire::MessageView,
 };
 
@@ -17,6 +23,9 @@ pub fn format_messages(messages: &[MessageView]) -> String {
         let _ = write!(text, "message {}, {}, from {}", message.id, message.priority, message.source);
         if let Some(from) = from {
             let _ = write!(text, " by {from}");
+        }
+        if let Some(said) = message.metadata.get(SAYS_FROM).and_then(Value::as_str) {
+            let _ = write!(text, ", says it is from '{}'", excerpt(said));
         }
         if message.count > 1 {
             let _ = write!(text, ", {} more like it", message.count - 1);

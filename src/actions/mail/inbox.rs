@@ -15,7 +15,7 @@ use crate::{
     },
     config::show_duration,
     domain::{
-        Actor, EventKind, Refusal,
+        Actor, EventKind, Refusal, RoutingKey,
         message::{Channel, Message, MessageStatus, OFFER_TIMEOUT_SECS, Recipient},
         rules::delivery::{self, ReadPlan},
     },
@@ -52,6 +52,24 @@ impl InboxBatch {
             more => answer.note(format!("{more} more message(s) waiting: fairway inbox")),
         }
     }
+}
+
+/// The reader of what waits under a key that is no session's id.
+#[must_use]
+pub fn actor_of_key(key: &RoutingKey) -> Actor {
+    Actor { name: key.to_string(), session: None, run_id: None, role: None, lane: None, epoch: None }
+}
+
+fn reader_of_key(tx: &ReadTx<'_>, key: &RoutingKey, since: Timestamp) -> Result<InboxReader> {
+    if !lookup::is_used_key(tx, key)? {
+        return Err(Refusal::not_found("session", key.to_string()).into());
+    }
+    Ok(InboxReader {
+        name: key.to_string(),
+        addresses: vec![Recipient::Key(key.clone())],
+        is_unregistered: true,
+        since,
+    })
 }
 
 /// The inbox reader of `actor`, with its session, lane and role; `since` is the start of the wait. An unregistered session
@@ -126,11 +144,11 @@ fn acknowledge_message(tx: &WriteTx<'_>, id: i64, reader: &InboxReader) -> Resul
     Ok(())
 }
 
-/// Reads the actor's messages; with `wait` blocks until there is one. Queries the store only after a change.
+/// Reads the actor's messages, or those under `key`; with `wait` blocks until there is one. Queries the store only after a change.
 ///
 /// # Errors
 /// `nothing_arrived` after the wait, `usage`, `not_found`.
-pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Answer> {
+pub fn inbox(app: &App, key: Option<&RoutingKey>, wait: Option<Duration>, acknowledge: bool) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
@@ -141,7 +159,10 @@ pub fn inbox(app: &App, wait: Option<Duration>, acknowledge: bool) -> Result<Ans
     let since = app.env.now();
     loop {
         let (reader, seen) = app.read(|tx| {
-            let reader = reader_for(tx, &app.actor, since)?;
+            let reader = match key {
+                Some(key) => reader_of_key(tx, key, since)?,
+                None => reader_for(tx, &app.actor, since)?,
+            };
             let seen = plan(tx, &reader, app.env.now())?;
             Ok((reader, seen))
         })?;

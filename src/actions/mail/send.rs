@@ -14,9 +14,10 @@ use crate::{
         },
     },
     domain::{
-        EventKind, Refusal, SessionId,
+        Event, EventKind, Refusal, RoutingKey,
         id::Label,
         message::{Message, MessageStatus, Priority, Recipient},
+        session::Session,
         text_limits,
     },
     store::{ReadTx, WriteTx, messages, sessions},
@@ -77,7 +78,7 @@ pub fn send(app: &App, new: &NewMessage) -> Result<Answer> {
                 created_at: tx.now(),
             },
         )?;
-        tx.record(&event(EventKind::MessageQueued, &message))?;
+        tx.record(&queued_event(tx, &message)?)?;
         let (noun, name) = noun_and_name(&message.to);
         Answer::new(&MessageView::from(&message), message.id, format!("queued message {} to {noun} {name}", message.id))
     })
@@ -90,18 +91,19 @@ pub fn send(app: &App, new: &NewMessage) -> Result<Answer> {
 /// As the store fails.
 pub(in crate::actions) fn send_system(
     tx: &WriteTx<'_>,
-    session: &SessionId,
+    reader: &RoutingKey,
     (source, priority): (&str, Priority),
     content: String,
     metadata: &Value,
     key: &str,
 ) -> Result<bool> {
-    if sessions::find(tx, session)?.is_some_and(|session| session.status.is_final()) {
+    let to = Recipient::from(reader);
+    if recipient_session(tx, &to)?.is_some_and(|session| session.status.is_final()) {
         return Ok(false);
     }
     let message = Message {
         id: 0,
-        to: Recipient::Session(session.clone()),
+        to,
         priority,
         source: source.to_owned(),
         content,
@@ -116,8 +118,26 @@ pub(in crate::actions) fn send_system(
         expires_at: None,
         created_at: tx.now(),
     };
-    tx.record(&event(EventKind::MessageQueued, &messages::insert(tx, message)?))?;
+    let message = messages::insert(tx, message)?;
+    tx.record(&queued_event(tx, &message)?)?;
     Ok(true)
+}
+
+/// The registered session that a message is addressed to by its id.
+fn recipient_session(tx: &ReadTx<'_>, to: &Recipient) -> Result<Option<Session>> {
+    match to {
+        Recipient::Session(id) => Ok(sessions::find(tx, id)?),
+        Recipient::Key(_) | Recipient::Lane(_) | Recipient::Role(_) => Ok(None),
+    }
+}
+
+/// The event of a queued message; it carries the recipient's session run, where Fairway knows it.
+fn queued_event(tx: &ReadTx<'_>, message: &Message) -> Result<Event> {
+    let queued = event(EventKind::MessageQueued, message);
+    Ok(match recipient_session(tx, &message.to)? {
+        Some(session) => queued.session(&session.id, &session.run_id),
+        None => queued,
+    })
 }
 
 fn check_recipient(tx: &ReadTx<'_>, to: &Recipient) -> Result<()> {
@@ -126,12 +146,12 @@ fn check_recipient(tx: &ReadTx<'_>, to: &Recipient) -> Result<()> {
             lookup::lane(tx, lane)?;
         }
         // An unregistered session may get messages; an ended one never reads them.
-        Recipient::Session(id) => {
-            if let Some(session) = sessions::find(tx, id)?.filter(|session| session.status.is_final()) {
+        Recipient::Session(_) => {
+            if let Some(session) = recipient_session(tx, to)?.filter(|session| session.status.is_final()) {
                 return Err(Refusal::SessionFinal { session: session.id, status: session.status }.into());
             }
         }
-        Recipient::Role(_) => {}
+        Recipient::Key(_) | Recipient::Role(_) => {}
     }
     Ok(())
 }
@@ -160,7 +180,7 @@ fn count_repeat(
         ..waiting
     };
     messages::update_repeat(tx, &message)?;
-    tx.record(&event(EventKind::MessageQueued, &message).with("count", message.count))?;
+    tx.record(&queued_event(tx, &message)?.with("count", message.count))?;
     let line = format!("message {} waits already; counted {} times", message.id, message.count);
     Answer::new(&MessageView::from(&message), message.id, line)
 }

@@ -20,7 +20,7 @@ use crate::{
     },
     domain::{
         SessionId, TaskId,
-        rules::liveness::{self, Liveness, ProcessObservation},
+        rules::liveness::{self, BackendObservation, Liveness, ProcessObservation},
         session::{Session, SessionStatus},
         task::Task,
     },
@@ -51,7 +51,9 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     let notes = |is_suppressed| warnings(is_suppressed, &jobs.warnings);
     let now = app.env.now();
     let found = app.read(|tx| Ok(sessions::live(tx)?))?;
-    let verdicts = assess_all(app, &found, now);
+    let (verdicts, outputs): (Vec<Liveness>, Vec<Option<Timestamp>>) =
+        assess_all(app, &found, now, dry_run).into_iter().unzip();
+    record_outputs(app, &found, &outputs)?;
     let mut assessed: Vec<Assessment> = found.into_iter().zip(verdicts).collect();
     let is_suppressed =
         liveness::suppress_mass_stale(assessed.iter_mut().map(|(session, verdict)| (&*session, verdict)));
@@ -76,18 +78,35 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     })
 }
 
-/// Judges every session. A second thread reads the process states while the backends are queried.
-fn assess_all(app: &App, sessions: &[Session], now: Timestamp) -> Vec<Liveness> {
+/// Judges every session, with the time of its last output where its backend knows it; a dry run does not ask for that. A
+/// second thread reads the process states while the backends are queried.
+fn assess_all(app: &App, sessions: &[Session], now: Timestamp, dry_run: bool) -> Vec<(Liveness, Option<Timestamp>)> {
     let mut prober = BackendProber::new();
     thread::scope(|scope| {
         let (send, observed) = mpsc::channel();
         scope.spawn(move || sessions.iter().map(facts::process_state).try_for_each(|process| send.send(process)));
         let judge = |(session, process): (&Session, ProcessObservation)| {
             let backend = prober.probe(app, session, &process, now);
-            facts::assess(app, session, &process, &backend, now)
+            let runs = backend == BackendObservation::Alive && !dry_run;
+            let last_output = if runs { prober.last_output(app, session) } else { None };
+            (facts::assess(app, session, &process, &backend, now), last_output)
         };
         sessions.iter().zip(observed).map(judge).collect()
     })
+}
+
+/// Records the times of the last output that are news.
+fn record_outputs(app: &App, sessions: &[Session], outputs: &[Option<Timestamp>]) -> Result<()> {
+    let news: Vec<(&Session, Timestamp)> = sessions
+        .iter()
+        .zip(outputs)
+        .filter(|(session, output)| **output != session.last_output_at)
+        .filter_map(|(session, output)| Some((session, (*output)?)))
+        .collect();
+    if news.is_empty() {
+        return Ok(());
+    }
+    app.transaction(|tx| news.iter().try_for_each(|(session, at)| Ok(sessions::set_last_output(tx, session, *at)?)))
 }
 
 enum ReconcileLock {

@@ -23,7 +23,7 @@ pub(super) fn run(bench: &Harness) {
     if !bench.should_probe(&["set-meta", "get-meta", "remove-meta"]) {
         return;
     }
-    bench.probe("get-meta", "the start environment", || start_environment(bench));
+    bench.probe("get-meta", "nothing or the start environment, and the caller's run", || start_environment(bench));
     let one = start_session(bench, "meta");
     let with = |look: fn(&Harness, &ProbeSession<'_>) -> ProbeResult| match &one {
         Ok(one) => look(bench, one),
@@ -55,10 +55,16 @@ fn start_environment(bench: &Harness) -> ProbeResult {
     env.insert("PROBE_GONE".to_owned(), String::new());
     env.insert(vars::FAIRWAY_RUN_ID.to_owned(), format!("run-of-{}", bench.name_prefix));
     one.start()?;
-    expect_value(bench, &one.name, "PROBE_GIVEN", "it's\n given;")?;
     expect_value(bench, &one.name, "PROBE_GONE", "")?;
-    // By this a caller tells its own session from another's of the same name.
-    expect_value(bench, &one.name, vars::FAIRWAY_RUN_ID, &format!("run-of-{}", bench.name_prefix))?;
+    let run = format!("run-of-{}", bench.name_prefix);
+    // By this a caller tells its own session from another's of the same name. It is stored where it is no key yet.
+    let known = bench.call(&["get-meta", &one.name, vars::FAIRWAY_RUN_ID], b"")?.expect_success()?;
+    if known.text().is_empty() {
+        set(bench, &one.name, vars::FAIRWAY_RUN_ID, &run)?;
+    } else {
+        expect_value(bench, &one.name, "PROBE_GIVEN", "it's\n given;")?;
+    }
+    expect_value(bench, &one.name, vars::FAIRWAY_RUN_ID, &run)?;
     one.stop()
 }
 

@@ -67,13 +67,15 @@ pub(crate) struct Identity {
     pub(crate) agent_name: Option<String>,
     pub(crate) session_id: Option<String>,
     pub(crate) credentials: Option<Credentials>,
+    /// The environment; in a later identity `null` takes a variable away.
     #[serde(default)]
-    pub(crate) env: BTreeMap<String, Secret>,
+    pub(crate) env: BTreeMap<String, Option<Secret>>,
 }
 
 /// The identity as the runtime gets it, with all values.
 #[derive(Serialize)]
 pub(crate) struct IdentityPayload<'a> {
+    run_id: &'a str,
     role: Option<&'a str>,
     rig: Option<&'a str>,
     agent_name: Option<&'a str>,
@@ -90,9 +92,24 @@ struct CredentialsPayload<'a> {
 }
 
 impl Identity {
+    /// The identity after a change that carries `next`: what it does not name stays.
+    pub(crate) fn merged(&self, next: Self) -> Self {
+        let mut env = self.env.clone();
+        env.extend(next.env);
+        Self {
+            role: next.role.or_else(|| self.role.clone()),
+            rig: next.rig.or_else(|| self.rig.clone()),
+            agent_name: next.agent_name.or_else(|| self.agent_name.clone()),
+            session_id: next.session_id.or_else(|| self.session_id.clone()),
+            credentials: next.credentials.or_else(|| self.credentials.clone()),
+            env: env.into_iter().filter(|(_, value)| value.is_some()).collect(),
+        }
+    }
+
     /// With all values, for the runtime alone.
-    pub(crate) fn payload(&self) -> IdentityPayload<'_> {
+    pub(crate) fn payload<'a>(&'a self, run_id: &'a str) -> IdentityPayload<'a> {
         IdentityPayload {
+            run_id,
             role: self.role.as_deref(),
             rig: self.rig.as_deref(),
             agent_name: self.agent_name.as_deref(),
@@ -102,7 +119,11 @@ impl Identity {
                 value: &one.value.0,
                 expires_at: one.expires_at.map(|at| at.to_string()),
             }),
-            env: self.env.iter().map(|(name, value)| (name.as_str(), value.0.as_str())).collect(),
+            env: self
+                .env
+                .iter()
+                .filter_map(|(name, value)| Some((name.as_str(), value.as_ref()?.0.as_str())))
+                .collect(),
         }
     }
 
@@ -117,7 +138,7 @@ impl Identity {
             "credentials": self.credentials.as_ref().map(|one| json!({
                 "type": one.kind.as_str(), "value": MASK, "expires_at": one.expires_at.map(|at| at.to_string()),
             })),
-            "env": self.env.keys().map(|name| (name.clone(), MASK.into())).collect::<serde_json::Map<_, _>>(),
+            "env": self.env.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| name).map(|name| (name.clone(), MASK.into())).collect::<serde_json::Map<_, _>>(),
         })
     }
 }
@@ -133,8 +154,16 @@ mod tests {
         let identity: Identity = serde_json::from_str(text).unwrap();
         let shown = format!("{:?} {}", identity, identity.redacted("run"));
         assert!(!shown.contains("canary"), "{shown}");
-        let payload = serde_json::to_string(&identity.payload()).unwrap();
+        let payload = serde_json::to_string(&identity.payload("run")).unwrap();
         assert_eq!(payload.matches("canary").count(), 2, "{payload}");
+        let next =
+            serde_json::from_str(r#"{"credentials":{"type":"token","value":"next"},"env":{"L":"new","K":null}}"#);
+        let merged = identity.merged(next.unwrap());
+        assert_eq!(
+            serde_json::to_value(merged.payload("run")).unwrap(),
+            json!({"run_id": "run", "role": "r", "rig": null, "agent_name": null, "session_id": null,
+                "credentials": {"type": "token", "value": "next", "expires_at": null}, "env": {"L": "new"}})
+        );
         assert!(serde_json::from_str::<Identity>(r#"{"credentials":{"type":"password","value":"x"}}"#).is_err());
     }
 }

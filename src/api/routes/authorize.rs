@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 
 use axum::{extract::Request, response::Response};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::{sync::oneshot, time::timeout};
 
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
         state::{self, server_state},
         writer::PendingDecision,
     },
-    domain::{Refusal, id::Label, session::Session},
+    domain::{Refusal, id::Label, secrets, session::Session},
     os::disk,
     store::{ReadTx, sessions},
 };
@@ -33,6 +33,8 @@ const RECORD_TIMEOUT: Duration = Duration::from_secs(2);
 const MIN_FREE_BYTES: u64 = 1 << 20;
 /// The largest request that is decided in the serving thread, in bytes. A larger one may take long and gets its own thread.
 const MAX_INLINE_BYTES: usize = 4 << 10;
+/// How much of each value of the caller's context the log keeps.
+const MAX_CONTEXT_CHARS: usize = 256;
 
 #[derive(Debug, Deserialize)]
 struct Body {
@@ -55,6 +57,20 @@ struct Context {
     entry_point: Option<String>,
     provider: Option<String>,
     external_session_id: Option<String>,
+    rig: Option<String>,
+    bead_id: Option<String>,
+}
+
+impl Context {
+    /// What the log keeps of it, each value cut.
+    fn logged(&self) -> Map<String, Value> {
+        let values = [("rig", &self.rig), ("bead_id", &self.bead_id)];
+        let logged = |(name, value): (&str, &Option<String>)| {
+            let value: String = secrets::mask(value.as_deref()?).chars().take(MAX_CONTEXT_CHARS).collect();
+            Some((name.to_owned(), Value::String(value)))
+        };
+        values.into_iter().filter_map(logged).collect()
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -90,6 +106,7 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
     let body: Body = request_body.decode()?;
     let context = body.context.unwrap_or_default();
     let entry_point = if context.entry_point.as_deref() == Some("hook") { EntryPoint::Hook } else { EntryPoint::Api };
+    let about = context.logged();
     let external = match (context.provider, context.external_session_id) {
         (Some(provider), Some(external)) => Some((Label::parse(&provider).map_err(anyhow::Error::from)?, external)),
         _ => None,
@@ -98,8 +115,14 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
         return Err(ApiError::usage("missing field `run_id`"));
     }
     let caller = Caller { run_id: body.run_id, external };
-    let call =
-        ToolCall { tool: body.tool, aliases: context.also, input: body.input, cwd: context.cwd, role: context.role };
+    let call = ToolCall {
+        tool: body.tool,
+        aliases: context.also,
+        input: body.input,
+        cwd: context.cwd,
+        role: context.role,
+        context: about,
+    };
     let decided = if length > MAX_INLINE_BYTES {
         decide_on_thread(caller, call.clone(), entry_point).await
     } else {

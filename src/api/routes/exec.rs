@@ -37,7 +37,7 @@ const MAX_RESPONSE_BYTES: usize = 32 << 20;
 
 #[derive(Debug, Deserialize)]
 struct Query {
-    /// The calling session's run. It is in the query because the exec document allows no other field.
+    /// The calling session's run. It is in the query because `run_id` of the exec document is a job's id.
     run_id: Option<String>,
 }
 

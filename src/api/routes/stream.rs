@@ -31,7 +31,7 @@ use crate::{
         state::{self, server_state},
     },
     domain::{message::Priority, session::Session},
-    wire::MessageView,
+    wire::{MessageView, SectionView},
 };
 
 /// The pause before a retry when the store is busy.
@@ -45,8 +45,12 @@ struct Query {
 /// The data of a message's event.
 #[derive(Debug, Serialize)]
 struct MessageEvent<'a> {
+    run_id: &'a str,
     #[serde(flatten)]
     message: &'a MessageView,
+    /// The sections of pushed context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sections: Option<Vec<SectionView>>,
     /// Whether the runtime should interrupt its turn.
     interrupt: bool,
 }
@@ -110,7 +114,12 @@ async fn follow(session: Session, items: EventSender, listener: AsyncFd<RawFdAda
         };
         for message in &now.messages {
             let is_context = message.source == context::SOURCE;
-            let item = MessageEvent { message, interrupt: message.priority == Priority::Urgent.as_str() };
+            let item = MessageEvent {
+                run_id: &session.run_id,
+                message,
+                sections: if is_context { context::pushed_sections(message) } else { None },
+                interrupt: message.priority == Priority::Urgent.as_str(),
+            };
             if !items.send(Some(message.id), if is_context { "context" } else { "prompt" }, &item).await {
                 return;
             }
@@ -177,7 +186,7 @@ fn identity_events(run: &str, sent: (u64, bool)) -> (Vec<String>, (u64, bool)) {
     };
     let mut texts = Vec::new();
     if known.version != sent.0 {
-        texts.extend(sse::format_event(None, "identity", &known.identity.payload()));
+        texts.extend(sse::format_event(None, "identity", &known.identity.payload(run)));
     }
     if known.expiring && sent != (known.version, true) {
         let kind = known.identity.credentials.as_ref().map(|one| one.kind.as_str());

@@ -6,15 +6,15 @@ use super::format;
 use crate::{
     actions::jobs::list::{self, DEFAULT_LIMIT, ListOptions},
     cli::{context::Context, exit::Exit, values},
-    domain::SessionId,
+    domain::RoutingKey,
 };
 
 /// List jobs, newest first
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only jobs of this session
-    #[arg(long = "of-session", aliases = ["session-filter", "for"], value_name = "SESSION", value_parser = values::session)]
-    session: Option<SessionId>,
+    #[arg(long = "of-session", aliases = ["session-filter", "for"], value_name = "SESSION", value_parser = values::routing_key)]
+    session: Option<RoutingKey>,
     /// Only jobs that have not finished
     #[arg(long)]
     unfinished: bool,

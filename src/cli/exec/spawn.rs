@@ -22,7 +22,7 @@ use crate::{
     cli::{context::Context, context::exit_even_if_closed, exit::Exit, values},
     config::parse_size,
     domain::{
-        SessionId,
+        RoutingKey,
         job::{DEFAULT_TERMINAL_SIZE, JobStatus, RecoveryPolicy, TerminalSize},
         terminal_input,
         watcher::Watcher,
@@ -40,8 +40,8 @@ use crate::{
 #[command(override_usage = "fairway exec spawn [OPTIONS] (--shell TEXT | -- CMD...)")]
 pub struct Args {
     /// Session to notify; default: the acting one
-    #[arg(long = "notify", alias = "for", value_name = "SESSION", value_parser = values::session)]
-    session: Option<SessionId>,
+    #[arg(long = "notify", alias = "for", value_name = "SESSION", value_parser = values::routing_key)]
+    session: Option<RoutingKey>,
     /// Give the job a terminal
     #[arg(long)]
     pty: bool,

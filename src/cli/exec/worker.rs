@@ -9,7 +9,8 @@ use crate::{
 
 /// Run the job scheduler as a service (optional)
 ///
-/// Jobs are scheduled without it. Use it if you prefer one long-running service. Stops on TERM and INT.
+/// Jobs are scheduled without it. Use it if you prefer one long-running service. Stops on TERM and INT. A second one waits
+/// until the first ends.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Exit once the queues are empty

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Result;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::input::object;
 use crate::{
@@ -111,6 +111,7 @@ impl Args {
             input: document.input,
             cwd: context.cwd.or(self.cwd).or_else(|| Some(ctx.env.cwd.clone())),
             role: context.role.or_else(|| app.actor.role.as_ref().map(ToString::to_string)),
+            context: Map::new(),
         };
         match (document.run_id, &app.actor.session) {
             (Some(run_id), _) => Ok(guard::authorize_run(&app, &run_id, &call, EntryPoint::Cli)),

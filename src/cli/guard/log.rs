@@ -29,7 +29,8 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         // `--session` is also who acts: here it says whose decisions are meant.
-        let of = self.of.as_ref().or(ctx.globals.session.as_ref());
+        let acting = ctx.actor()?.session.filter(|_| ctx.globals.session.is_some());
+        let of = self.of.as_ref().or(acting.as_ref());
         let found = log::log(&ctx.app()?, of, self.denied, i64::from(self.limit))?;
         ctx.show(
             &found,

@@ -9,6 +9,7 @@ use crate::{
         control::{multiplexer_command, suggestions},
         list,
     },
+    adapters::builtin_scripts,
     cli::{context::Context, exit::Exit, values},
     domain::SessionId,
     render::escape_line,
@@ -30,11 +31,16 @@ impl Args {
             session: SessionView::from(&session),
             attach_command: multiplexer_command::attach_command(&session),
         };
-        ctx.show(&view, || vec![view.session.id.clone()], || words(&view, &suggestions::commands(&session)))
+        // A built-in backend records the process that looks after the program, not the program's own.
+        let is_supervised = session.pid.is_some()
+            && session.backend.as_deref().is_some_and(|name| builtin_scripts::find(name).is_some())
+            && session.adapter_script.is_some();
+        let next = suggestions::commands(&session);
+        ctx.show(&view, || vec![view.session.id.clone()], || words(&view, is_supervised, &next))
     }
 }
 
-fn words(view: &SessionDetailView, next: &[(&'static str, String)]) -> String {
+fn words(view: &SessionDetailView, is_supervised: bool, next: &[(&'static str, String)]) -> String {
     let session = &view.session;
     let mut text = format!("{}\n", session.id);
     let mut field = |name: &str, value: Option<&str>| {
@@ -59,7 +65,8 @@ fn words(view: &SessionDetailView, next: &[(&'static str, String)]) -> String {
     field("pane", session.pane.as_deref());
     field("terminal", view.attach_command.as_deref());
     field("host", Some(&session.host));
-    field("pid", number(session.pid).as_deref());
+    let role_of_pid = if is_supervised { " (supervisor of the program)" } else { "" };
+    field("pid", number(session.pid).map(|pid| format!("{pid}{role_of_pid}")).as_deref());
     field("worktree", session.worktree.as_deref());
     field("branch", session.branch.as_deref());
     field("transcript", session.transcript.as_deref());
@@ -67,6 +74,7 @@ fn words(view: &SessionDetailView, next: &[(&'static str, String)]) -> String {
     field("run", Some(&session.run_id));
     field("started", Some(&session.started_at));
     field("last sign", session.last_heartbeat_at.as_deref());
+    field("last output", session.last_output_at.as_deref());
     field("ended", session.ended_at.as_deref());
     for (what, command) in next {
         field(what, Some(command));

@@ -18,6 +18,13 @@ impl Git<'_> {
         Some((commit.to_owned(), Some(branch.to_owned()).filter(|branch| branch != "HEAD")))
     }
 
+    /// The branch that is checked out; `None` also for a commit without a branch.
+    #[must_use]
+    pub fn branch(&self) -> Option<String> {
+        let (success, answer) = self.try_output(&["symbolic-ref", "--quiet", "--short", "HEAD"])?;
+        Some(answer.trim_end().to_owned()).filter(|branch| success && !branch.is_empty())
+    }
+
     /// The full id of the commit that a revision names.
     #[must_use]
     pub fn commit(&self, name: &str) -> Option<String> {

@@ -38,7 +38,7 @@ pub struct WatchEvent {
     pub hits: i64,
     /// The line, masked.
     pub payload: String,
-    /// `event`, `watcher`, `stream`, `hits`, and how many `matches` this item stands for, as JSON text. At the end of a
+    /// `event`, `watcher`, `stream`, `hits`, and how many `matches` this item stands for, as JSON text; of several, `unlisted` counts those whose lines no item holds. At the end of a
     /// cooldown also `more`: how many matches its notification reports; the event is then `more` when all had items of
     /// their own.
     pub meta: String,
@@ -222,7 +222,7 @@ impl ActiveWatcher {
             Some((stream, line)) => {
                 let meta = json!({
                     "event": event, "watcher": place, "stream": stream.as_str(), "hits": self.hits, "matches": held,
-                    "more": unsaid,
+                    "unlisted": held - 1, "more": unsaid,
                 });
                 (display_line(&line), meta)
             }
@@ -368,6 +368,7 @@ mod tests {
             (payloads(&rest), &meta(&rest[0])["matches"], &meta(&rest[0])["more"]),
             (vec!["x99"], &80.into(), &99.into())
         );
+        assert_eq!(meta(&rest[0])["unlisted"], 79);
         let matches =
             |noticed: &[WatchEvent]| noticed.iter().map(|one| meta(one)["matches"].as_i64().unwrap()).sum::<i64>();
         assert_eq!(matches(&noticed) + matches(&rest), 100);

@@ -1,6 +1,7 @@
 //! Watchers' expressions: few, short, and matched in time that grows with the line only.
 
 use regex::{Regex, RegexBuilder};
+use regex_syntax::hir::{Hir, HirKind};
 
 use crate::domain::{
     Refusal,
@@ -31,7 +32,8 @@ fn compile_one(number: usize, text: &str) -> Result<Regex, Refusal> {
     if text.len() > MAX_REGEX_BYTES {
         return Err(usage(format!("the expression has {} bytes; at most {MAX_REGEX_BYTES} are taken", text.len())));
     }
-    RegexBuilder::new(text).size_limit(MAX_COMPILED_BYTES).dfa_size_limit(MAX_COMPILED_BYTES).build().map_err(|error| {
+    let built = RegexBuilder::new(text).size_limit(MAX_COMPILED_BYTES).dfa_size_limit(MAX_COMPILED_BYTES).build();
+    let regex = built.map_err(|error| {
         match error {
             regex::Error::CompiledTooBig(_) => usage("the expression is too large: count or repeat less".into()),
             // Its last line says what is wrong, those before draw it.
@@ -41,7 +43,24 @@ fn compile_one(number: usize, text: &str) -> Result<Regex, Refusal> {
                 usage(why.strip_prefix("error: ").unwrap_or(why).to_owned())
             }
         }
-    })
+    })?;
+    if regex_syntax::parse(text).is_ok_and(|parsed| requires_newline(&parsed)) {
+        return Err(usage("the expression must match a newline, but each line is searched alone".into()));
+    }
+    Ok(regex)
+}
+
+/// Whether every text that an expression matches has a newline in it.
+fn requires_newline(expression: &Hir) -> bool {
+    match expression.kind() {
+        HirKind::Empty | HirKind::Look(_) => false,
+        HirKind::Literal(literal) => literal.0.contains(&b'\n'),
+        HirKind::Class(class) => class.literal().is_some_and(|only| only == b"\n"),
+        HirKind::Repetition(repeated) => repeated.min > 0 && requires_newline(&repeated.sub),
+        HirKind::Capture(group) => requires_newline(&group.sub),
+        HirKind::Concat(parts) => parts.iter().any(requires_newline),
+        HirKind::Alternation(branches) => branches.iter().all(requires_newline),
+    }
 }
 
 #[cfg(test)]
@@ -62,9 +81,17 @@ mod tests {
             (r"\w{1000}\w{1000}", "too large"),
             ("a{2,1}", "invalid repetition"),
             (r"(a)\1", "backreferences are not supported"),
+            (r"foo\nbar", "must match a newline"),
+            ("error:\n", "must match a newline"),
+            (r"(a|b)(?:[\n])+c", "must match a newline"),
+            (r"a\n|\nb", "must match a newline"),
         ] {
             let error = compile_all([watcher("fine"), watcher(regex)].iter()).unwrap_err().to_string();
             assert!(error.contains(says) && error.contains("watcher 2"), "{error}");
+        }
+        // One that may match without it is taken.
+        for regex in [r"foo\n?bar", r"a\n|b", r"[\n ]x", r"\s+x", r"(?m)^a$", r"[^a]"] {
+            assert!(compile_all([watcher(regex)].iter()).is_ok(), "{regex}");
         }
         let many: Vec<Watcher> = (0..17).map(|_| watcher("x")).collect();
         assert!(compile_all(many[..16].iter()).is_ok());

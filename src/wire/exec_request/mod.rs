@@ -1,9 +1,11 @@
-//! The request of `exec call`: one JSON document with an action and its fields. Reading is strict: an unknown field, a wrong
-//! type or an invalid value is refused with its place in the document.
+//! The request of `exec call`: one flat JSON document with an action and its fields. The fields of other actions are ignored;
+//! an unknown field, a wrong type or an invalid value is refused with its place in the document.
 
+mod document;
 mod fields;
-mod parse;
+mod request;
 mod spawn;
 
-pub use parse::{ExecRequest, MAX_DOCUMENT_BYTES, Until, parse};
+pub use document::MAX_DOCUMENT_BYTES;
+pub use request::{ExecRequest, Until, parse};
 pub use spawn::{RequestedCommand, SpawnParams};

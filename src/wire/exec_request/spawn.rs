@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
-
-use super::fields::{ObjectFields, quoted, type_name, usage_error};
+use super::{
+    document::{ExecDocument, SizeDocument, WatchDocument, quoted, usage_error},
+    fields::{choice, millis, seconds, session_key},
+};
 use crate::domain::{
-    Refusal, SessionId,
+    Refusal, RoutingKey,
     id::Label,
     job::{DEFAULT_TERMINAL_SIZE, RecoveryPolicy, TerminalSize},
     terminal_input::MAX_TERMINAL_DIMENSION,
@@ -23,8 +24,8 @@ pub enum RequestedCommand {
 }
 
 impl RequestedCommand {
-    pub(super) fn read(fields: &mut ObjectFields) -> Result<Self, Refusal> {
-        match (fields.text("command")?, fields.text_list("argv")?) {
+    pub(super) fn read(command: Option<String>, argv: Option<Vec<String>>) -> Result<Self, Refusal> {
+        match (command, argv) {
             (Some(_), Some(_)) => {
                 Err(Refusal::Usage { why: "command and argv exclude each other; give one of them".into() })
             }
@@ -52,7 +53,7 @@ pub struct SpawnParams {
     /// What is looked for in its output.
     pub watch: Vec<Watcher>,
     /// Under which key its messages wait.
-    pub session: Option<SessionId>,
+    pub session: Option<RoutingKey>,
     /// Which runs it waits for; empty for none.
     pub queue: Option<String>,
     /// Where it runs, when not here.
@@ -68,91 +69,55 @@ pub struct SpawnParams {
 }
 
 impl SpawnParams {
-    pub(super) fn read(fields: &mut ObjectFields) -> Result<Self, Refusal> {
-        let max_output_bytes = fields.integer("max_output_bytes")?.and_then(|bytes| u64::try_from(bytes).ok());
-        let recovery =
-            fields.choice("recovery", RecoveryPolicy::ALL.iter().map(|one| one.as_str()), RecoveryPolicy::parse)?;
+    pub(super) fn read(document: ExecDocument) -> Result<Self, Refusal> {
+        let recovery = choice("recovery", document.recovery.as_deref(), RecoveryPolicy::ALL, RecoveryPolicy::parse)?;
+        let watch = document.watch.unwrap_or_default().into_iter().enumerate();
         Ok(Self {
-            command: RequestedCommand::read(fields)?,
-            background: fields.boolean("background")?.unwrap_or(true),
-            pty: terminal(fields)?,
-            timeout: fields.seconds("timeout_secs")?,
-            max_output_bytes,
-            watch: watchers(fields)?,
-            session: fields.parse_with("session_id", SessionId::parse)?,
-            queue: fields.text("queue")?,
-            cwd: fields.text("cwd")?,
-            env: variables(fields)?,
-            stdin: fields.text("stdin")?,
+            command: RequestedCommand::read(document.command, document.argv)?,
+            background: document.background.unwrap_or(true),
+            pty: terminal(document.pty.unwrap_or_default(), document.size.map(|size| size.0))?,
+            timeout: seconds("timeout_secs", document.timeout_secs.as_ref())?,
+            max_output_bytes: document.max_output_bytes,
+            watch: watch.map(|(at, watch)| watcher(watch.0, &format!("watch[{at}]"))).collect::<Result<_, _>>()?,
+            session: session_key(document.session_id.as_deref())?,
+            queue: document.queue,
+            cwd: document.cwd,
+            env: document.env.unwrap_or_default().into_iter().map(variable).collect::<Result<_, _>>()?,
+            stdin: document.stdin,
             recovery: recovery.unwrap_or(RecoveryPolicy::Requeue),
-            yield_for: fields.millis("yield_ms")?,
+            yield_for: millis("yield_ms", document.yield_ms)?,
         })
     }
 }
 
-fn terminal(fields: &mut ObjectFields) -> Result<Option<TerminalSize>, Refusal> {
-    let wanted = fields.boolean("pty")?.unwrap_or_default();
-    match fields.take("size") {
-        Some(_) if !wanted => Err(usage_error("size", "needs \"pty\": true")),
-        Some(value) => terminal_size(value, "size").map(Some),
-        None => Ok(wanted.then_some(DEFAULT_TERMINAL_SIZE)),
+fn terminal(wanted: bool, size: Option<SizeDocument>) -> Result<Option<TerminalSize>, Refusal> {
+    let Some(size) = size else { return Ok(wanted.then_some(DEFAULT_TERMINAL_SIZE)) };
+    if !wanted {
+        return Err(usage_error("size", "needs \"pty\": true"));
     }
-}
-
-/// A terminal's size, `{"rows": 24, "cols": 80}`.
-fn terminal_size(value: Value, place: &str) -> Result<TerminalSize, Refusal> {
-    let mut fields = ObjectFields::from_value(value, place)?;
-    let mut side = |name: &'static str| {
-        let side = fields.integer(name)?.and_then(|side| u16::try_from(side).ok());
-        let side = side.filter(|side| (1..=MAX_TERMINAL_DIMENSION).contains(side));
-        side.ok_or_else(|| {
-            usage_error(&fields.path_of(name), format!("must be a whole number from 1 to {MAX_TERMINAL_DIMENSION}"))
+    let side = |name: &str, side: Option<u64>| {
+        let side = side.and_then(|side| u16::try_from(side).ok());
+        side.filter(|side| (1..=MAX_TERMINAL_DIMENSION).contains(side)).ok_or_else(|| {
+            usage_error(&format!("size.{name}"), format!("must be a whole number from 1 to {MAX_TERMINAL_DIMENSION}"))
         })
     };
-    let size = TerminalSize { rows: side("rows")?, cols: side("cols")? };
-    fields.finish()?;
-    Ok(size)
+    Ok(Some(TerminalSize { rows: side("rows", size.rows)?, cols: side("cols", size.cols)? }))
 }
 
-fn watchers(fields: &mut ObjectFields) -> Result<Vec<Watcher>, Refusal> {
-    let list = fields.list("watch")?.unwrap_or_default();
-    list.into_iter().enumerate().map(|(at, value)| watcher(value, &format!("watch[{at}]"))).collect()
+fn watcher(watch: WatchDocument, place: &str) -> Result<Watcher, Refusal> {
+    let event = watch.event.as_deref().unwrap_or("match");
+    let scope = format!("{place}.scope");
+    Ok(Watcher {
+        regex: watch.regex.ok_or_else(|| usage_error(&format!("{place}.regex"), "is missing"))?,
+        event: Label::parse(event).map_err(|why| Refusal::Usage { why: format!("{place}.event: {why}") })?,
+        once: watch.once.unwrap_or_default(),
+        scope: choice(&scope, watch.scope.as_deref(), WatchScope::ALL, WatchScope::parse)?.unwrap_or(WatchScope::Both),
+    })
 }
 
-fn watcher(value: Value, place: &str) -> Result<Watcher, Refusal> {
-    let mut fields = ObjectFields::from_value(value, place)?;
-    let watcher = Watcher {
-        regex: fields.required_text("regex")?,
-        event: match fields.parse_with("event", Label::parse)? {
-            Some(event) => event,
-            None => Label::parse("match")?,
-        },
-        once: fields.boolean("once")?.unwrap_or_default(),
-        scope: fields
-            .choice("scope", WatchScope::ALL.iter().map(|scope| scope.as_str()), WatchScope::parse)?
-            .unwrap_or(WatchScope::Both),
-    };
-    fields.finish()?;
-    Ok(watcher)
-}
-
-fn variables(fields: &mut ObjectFields) -> Result<Vec<(String, Option<String>)>, Refusal> {
-    let Some(value) = fields.take("env") else { return Ok(Vec::new()) };
-    let Value::Object(map) = value else {
-        return Err(usage_error("env", format!("must be an object of strings and nulls, not {}", type_name(&value))));
-    };
-    let one = |(name, value): (String, Value)| {
-        let place = format!("env.{}", quoted(&name));
-        if name.is_empty() || name.contains(['=', '\0']) {
-            return Err(usage_error(&place, "is not a valid variable name"));
-        }
-        match value {
-            Value::Null => Ok((name, None)),
-            Value::String(text) => Ok((name, Some(text))),
-            other => {
-                Err(usage_error(&place, format!("must be a string, or null to unset it, not {}", type_name(&other))))
-            }
-        }
-    };
-    map.into_iter().map(one).collect()
+fn variable((name, value): (String, Option<String>)) -> Result<(String, Option<String>), Refusal> {
+    if name.is_empty() || name.contains(['=', '\0']) {
+        return Err(usage_error(&format!("env.{}", quoted(&name)), "is not a valid variable name"));
+    }
+    Ok((name, value))
 }

@@ -5,6 +5,7 @@ mod authorize;
 mod curl;
 mod exec;
 mod identity;
+mod kept_details;
 mod limits;
 mod routes;
 mod server_lifecycle;

@@ -88,16 +88,13 @@ fn unsupported_operation_suggests_a_command() {
     error: no terminal to attach to; to read the session's screen: fairway session peek s4
     [exit 2]
     $ fairway session nudge s4 hi
-    error: [world]/project/yes.sh does not know nudge
-    hint: to leave it a message: fairway message send --to-session ID TEXT
-    [exit 7]
+    unchanged: s4
+    nothing was done: [world]/project/yes.sh does not know nudge; to leave it a message: fairway message send --to-session ID TEXT
     $ fairway session interrupt s4
-    error: [world]/project/yes.sh does not know interrupt
-    hint: to end it: fairway session stop ID
-    [exit 7]
+    unchanged: s4
+    nothing was done: [world]/project/yes.sh does not know interrupt; to end it: fairway session stop ID
     $ fairway session meta get s4 key
-    error: [world]/project/yes.sh does not know get-meta
-    [exit 7]
+    nothing was done: [world]/project/yes.sh does not know get-meta
     ");
     std::fs::write(&script, "#!/bin/sh\ncase $1 in is-running) echo false ;; *) exit 0 ;; esac\n").unwrap();
     insta::assert_snapshot!(world.transcript(&["fairway session nudge s4 hi", "fairway session attach s4"]), @"

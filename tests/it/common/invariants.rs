@@ -88,22 +88,23 @@ const NEVER: &[(&str, &str)] = &[
     ),
     (
         "a background run without its first event",
-        "SELECT id FROM exec_runs WHERE id NOT IN (SELECT run_id FROM events WHERE kind = 'exec.queued' \
-         AND run_id IS NOT NULL)",
+        "SELECT id FROM exec_runs WHERE id NOT IN (SELECT coalesce(json_extract(data, '$.exec_run_id'), run_id) FROM events \
+         WHERE kind = 'exec.queued' AND coalesce(json_extract(data, '$.exec_run_id'), run_id) IS NOT NULL)",
     ),
     (
         "a final background run without its event, or an event of an end without a final run",
-        "SELECT id FROM exec_runs WHERE (finished_at IS NOT NULL) <> (id IN (SELECT run_id FROM events \
-         WHERE kind = 'exec.finished' AND run_id IS NOT NULL))",
+        "SELECT id FROM exec_runs WHERE (finished_at IS NOT NULL) <> (id IN (SELECT coalesce(json_extract(data, '$.exec_run_id'), run_id) \
+         FROM events WHERE kind = 'exec.finished' AND coalesce(json_extract(data, '$.exec_run_id'), run_id) IS NOT NULL))",
     ),
     (
         "a background run that became final twice",
-        "SELECT run_id FROM events WHERE kind = 'exec.finished' GROUP BY run_id HAVING count(*) > 1",
+        "SELECT coalesce(json_extract(data, '$.exec_run_id'), run_id) AS job FROM events WHERE kind = 'exec.finished' \
+         GROUP BY job HAVING count(*) > 1",
     ),
     (
         "a background run that runs without its event",
-        "SELECT id FROM exec_runs WHERE status = 'running' AND id NOT IN (SELECT run_id FROM events \
-         WHERE kind = 'exec.started' AND run_id IS NOT NULL)",
+        "SELECT id FROM exec_runs WHERE status = 'running' AND id NOT IN (SELECT coalesce(json_extract(data, '$.exec_run_id'), run_id) \
+         FROM events WHERE kind = 'exec.started' AND coalesce(json_extract(data, '$.exec_run_id'), run_id) IS NOT NULL)",
     ),
     (
         "two active background runs in one queue",

@@ -13,6 +13,7 @@ mod queue;
 mod recovery;
 mod retention;
 mod send_keys;
+mod session_keys;
 mod spawn;
 mod supervisor;
 mod supervisor_crash;

@@ -147,15 +147,17 @@ fn wait_for_a_queued_job_starts_it() {
 }
 
 #[test]
-fn second_worker_reports_that_it_is_not_needed() {
+fn second_worker_waits_until_the_first_ends() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let worker = place.fairway(["exec", "worker", "--json"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
     let pid = i32::try_from(worker.id()).unwrap();
     let lock = place.dir.join(".fairway/runtime/exec-worker.lock");
     seen(&place, || fairway::os::lock::InheritableLock::is_locked(&lock).unwrap().then_some(()));
-    let second = place.json(["exec", "worker"]);
-    assert_eq!(second["busy"], true);
+    assert_eq!(place.json(["exec", "worker", "--until-empty"])["busy"], true, "it is not needed");
+    // A service waits for its turn.
+    let second = place.fairway(["exec", "worker", "--json"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let service = i32::try_from(second.id()).unwrap();
     let first = place.spawn(["--for", "a", "--recovery", "lost", "--", "sleep", "100"]);
     place.spawn(["--for", "a", "--", "true"]);
     seen(&place, || (statuses(&place)[0] == "running").then_some(()));
@@ -167,6 +169,10 @@ fn second_worker_reports_that_it_is_not_needed() {
     let done = crate::common::test_project::CommandOutput::from(worker.wait_with_output().unwrap()).exits(0).json();
     assert_eq!((done["busy"].as_bool(), done["begun"].as_u64()), (Some(false), Some(1)), "{done:#}");
     assert_eq!(done["runs_recovered"][0]["run_id"], first.as_str());
+    seen(&place, || fairway::os::lock::InheritableLock::is_locked(&lock).unwrap().then_some(()));
+    ProcessKey::of(service).unwrap().signal(Signal::SIGTERM).unwrap();
+    let done = crate::common::test_project::CommandOutput::from(second.wait_with_output().unwrap()).exits(0).json();
+    assert_eq!(done["busy"], false, "it had its turn: {done:#}");
     place.wait_no_processes("a worker");
 }
 

@@ -120,7 +120,7 @@ fn jobs_of_another_boot_or_ended_session_are_lost() {
     // Its supervisor died before it had begun: as the store and the folder would look then.
     set("status = 'starting', pid = NULL, pid_started = NULL, started_at = NULL", &unbegun);
     fs::remove_file(place.dir.join(".fairway/runs").join(&unbegun).join("begun")).unwrap();
-    conn.execute("DELETE FROM events WHERE kind = 'exec.started' AND run_id = ?1", [&unbegun]).unwrap();
+    conn.execute("DELETE FROM events WHERE kind = 'exec.started' AND data ->> 'exec_run_id' = ?1", [&unbegun]).unwrap();
     for process in JobProject::job_processes(&unbegun) {
         process.signal(Signal::SIGKILL).unwrap();
     }

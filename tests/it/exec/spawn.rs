@@ -27,7 +27,7 @@ fn invalid_spawn_is_refused_and_leaves_nothing() {
         (&["--recovery", "maybe", "--", "true"], "usage", "maybe"),
         (&["--queue", " ", "--", "true"], "invalid_value", "queue"),
         (&["--size", "1x1", "--", "true"], "usage", "--pty"),
-        (&["--for", "a b", "--", "true"], "usage", "session id"),
+        (&["--for", "a b", "--", "true"], "usage", "session key"),
     ] {
         let run = place.run(["exec", "spawn", "--json"].into_iter().chain(words.iter().copied()));
         let error = run.error();

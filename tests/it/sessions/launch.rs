@@ -102,6 +102,8 @@ fn the_environment_is_exactly_ours_over_the_callers() {
         ("FAIRWAY_BRANCH", "b/1".into()),
         ("FAIRWAY_TRANSCRIPT", format!("{root}/.fairway/transcripts/s1.log")),
         ("FAIRWAY_SOCKET", format!("{root}/.fairway/runtime/worker.sock")),
+        ("FAIRWAY_PORT_FILE", format!("{root}/.fairway/runtime/worker.port")),
+        ("FAIRWAY_TOKEN_FILE", format!("{root}/.fairway/runtime/worker.token")),
         ("MINE", "a b\n'\"$(x)".into()),
         ("OUTSIDE", "stays".into()),
     ]

@@ -203,6 +203,9 @@ fn existing_tmux_pane_is_adopted() {
     assert_eq!(world.session("lead")["task_id"], "");
     let points = world.rows("SELECT * FROM checkpoints");
     assert_eq!((points.len(), &*points[0]["state"], &*points[0]["task_id"]), (1, "active", "PF-002"));
+    assert_eq!(points[0]["session_id"], id, "it is the pane's session's");
+    let event = world.rows("SELECT * FROM events WHERE kind = 'checkpoint.recorded'");
+    assert_eq!(event[0]["run_id"], row["run_id"]);
     assert!(points[0]["summary"].contains(&id));
     tmux.run(&world, &["send-keys", "-t", pane, "echo a-$((40 + 2))-b", "Enter"]);
     let transcript = world.root().join(name);

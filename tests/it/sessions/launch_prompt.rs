@@ -122,13 +122,13 @@ fn a_nudge_is_typed_once() {
     };
     // It cannot, as it does not even know the question.
     let (_, calls) = launch("s1", &["--prompt", HOSTILE]);
-    assert_eq!(calls, ["protocol", "start", "nudge"]);
+    assert_eq!(calls, ["protocol", "start", "get-meta", "nudge"]);
     assert_eq!(fs::read_to_string(world.dir().join("nudge")).unwrap(), HOSTILE);
     assert!(start_of(&world).get("nudge").is_none());
     // It can.
     fs::write(world.dir().join("protocol"), "{\"version\":0,\"capabilities\":[\"start-nudge\",\"ready\"]}").unwrap();
     let (run, calls) = launch("s2", &["--prompt", HOSTILE]);
-    assert_eq!(calls, ["protocol", "start"]);
+    assert_eq!(calls, ["protocol", "start", "get-meta"]);
     assert_eq!((start_of(&world)["nudge"].as_str(), run.stderr.as_str()), (Some(HOSTILE), ""));
     // It can neither, and says so: the session runs, the prompt is remarked on.
     fs::remove_file(world.dir().join("protocol")).unwrap();
@@ -295,9 +295,9 @@ fn setup_is_the_scripts_or_the_callers_as_configured() {
             .run(["session", "launch", "--role", "r", "--name", name, "--provider", "p", "--backend", "b"])
             .exits(0);
         let start = start_of(&world);
-        assert_eq!(start["pre_start"], serde_json::json!(["echo pre"]));
         let kept = fs::read_to_string(world.root().join("setup")).unwrap_or_default();
         if setup == "script" {
+            assert_eq!(start["pre_start"], serde_json::json!(["echo pre"]));
             assert_eq!(
                 start["session_live"],
                 serde_json::json!(["echo role >>setup"]),
@@ -307,7 +307,9 @@ fn setup_is_the_scripts_or_the_callers_as_configured() {
             assert_eq!(kept, "");
         } else {
             assert!(
-                ["session_setup", "session_setup_script", "session_live"].iter().all(|key| start.get(*key).is_none())
+                ["pre_start", "session_setup", "session_setup_script", "session_live"]
+                    .iter()
+                    .all(|key| start.get(*key).is_none())
             );
             let root = world.root().display().to_string();
             // One that others can write is not run.

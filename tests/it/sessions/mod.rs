@@ -15,6 +15,7 @@ mod mass_stale;
 mod names;
 mod pid_reuse;
 mod plumbing;
+mod protocol_table;
 mod provider_event;
 mod provider_event_watcher;
 mod reconcile;
@@ -25,6 +26,7 @@ mod start_steps;
 mod tmux;
 mod trust;
 mod upsert;
+mod worktree_by_launch;
 
 use std::{
     collections::BTreeMap,

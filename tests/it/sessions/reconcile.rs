@@ -175,7 +175,11 @@ fn only_a_backend_answer_of_false_marks_stale() {
         assert_eq!(ids(&report[list]), ["a"], "{report}");
         reason(&report[list], "a")
     };
+    // The yes of a script without meta counts.
+    let report = world.json(["session", "reconcile"]);
+    assert!(ids(&report["unknown"]).is_empty() && ids(&report["stale"]).is_empty(), "{report:#}");
     // Yes without a run, no answer, garbage: unknown, and nothing changes.
+    say("run", "");
     assert!(look("unknown").contains("not for which session run"));
     for (said, why) in [("maybe", "neither true nor false"), ("", "neither true nor false")] {
         say("runs", said);

@@ -71,6 +71,34 @@ mod screen {
     fn a_program_that_ends_at_once_is_a_failed_launch() {
         super::a_program_that_ends_at_once_is_a_failed_launch("screen");
     }
+
+    /// screen drops the upper rows of a window for a smaller terminal, and the program prints nothing again.
+    #[test]
+    fn session_launched_without_a_terminal_shows_its_text_in_a_small_one() {
+        super::with("screen", |world| {
+            world.launch(&["--role", "r", "--name", "s1", "--backend", "screen", "--", "sh", "-c", "echo seen; cat"]);
+            super::eventually("it prints", || {
+                world.run(["session", "peek", "s1"]).stdout.contains("seen").then_some(())
+            });
+            let fairway = crate::common::test_project::FAIRWAY;
+            let command = format!("stty rows 24 cols 80; exec '{fairway}' session attach s1");
+            let output = world.dir().join("attached");
+            let mut attached = world
+                .command("script")
+                .args(["-qec", &command, "/dev/null"])
+                .env("TERM", "xterm")
+                .current_dir(world.root())
+                .stdin(std::process::Stdio::piped())
+                .stdout(std::fs::File::create(&output).unwrap())
+                .spawn()
+                .unwrap();
+            super::eventually("the text", || {
+                String::from_utf8_lossy(&std::fs::read(&output).unwrap()).contains("seen").then_some(())
+            });
+            world.run(["session", "stop", "s1"]).exits(0);
+            attached.wait().unwrap();
+        });
+    }
 }
 
 mod zellij {

@@ -1,6 +1,7 @@
 //! Decides on a tool call and records the decision.
 
 use anyhow::Result;
+use serde_json::Value;
 
 use super::{
     call::{EntryPoint, GuardDecision, ToolCall},
@@ -91,6 +92,7 @@ pub fn record(
         allowed: guard_decision.allowed,
         rule: guard_decision.rule.clone(),
         reason: reason.clone(),
+        context: (!call.context.is_empty()).then(|| Value::Object(call.context.clone()).to_string()),
     };
     let id = guard_decisions::insert(tx, &decision)?;
     if !guard_decision.allowed {

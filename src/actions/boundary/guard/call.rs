@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A tool call, as an entry point receives it.
 #[derive(Debug, Clone)]
@@ -17,6 +17,8 @@ pub struct ToolCall {
     pub cwd: Option<PathBuf>,
     /// The role that the caller claims to have.
     pub role: Option<String>,
+    /// What the caller says the call is about, such as `rig` and `bead_id`. It is kept in the log and decides nothing.
+    pub context: Map<String, Value>,
 }
 
 /// The decision about a call.

@@ -34,5 +34,6 @@ fn view(decision: LoggedDecision) -> LoggedDecisionView {
         allowed: decision.allowed,
         rule: decision.rule,
         reason: secrets::mask(&decision.reason),
+        context: decision.context.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default(),
     }
 }

@@ -14,7 +14,7 @@ use crate::{
         sessions::prompt::{self, NewPrompt},
     },
     domain::{Refusal, id::Label, message::Priority, session::Session},
-    wire::{ContextView, SectionView},
+    wire::{ContextView, MessageView, SectionView},
 };
 
 /// The source of pushed context.
@@ -50,6 +50,24 @@ pub fn view(sections: &[Section], mode: Mode) -> ContextView {
     ContextView { mode: mode.as_str(), sections: sections.iter().map(view).collect(), text: format_text(sections) }
 }
 
+/// The sections of pushed context, read back from its message by their recorded lengths: a heading in their text is text.
+#[must_use]
+pub fn pushed_sections(message: &MessageView) -> Option<Vec<SectionView>> {
+    let types = message.metadata.get("types")?.as_array()?;
+    let bytes = message.metadata.get("bytes")?.as_array()?;
+    let mut rest = message.content.as_str();
+    let mut sections = Vec::new();
+    for (kind, bytes) in types.iter().zip(bytes) {
+        let kind = SectionKind::parse(kind.as_str()?)?;
+        let heading = format!("## {kind}\n");
+        rest = rest.strip_prefix('\n').filter(|_| !sections.is_empty()).unwrap_or(rest).strip_prefix(&heading)?;
+        let (content, left) = rest.split_at_checked(usize::try_from(bytes.as_u64()?).ok()?)?;
+        sections.push(SectionView { r#type: kind.as_str(), content: content.to_owned() });
+        rest = left.strip_prefix('\n')?;
+    }
+    Some(sections)
+}
+
 /// Pushes sections to the session with this `run_id`, as one system prompt. To have it delivered at once, call
 /// [`prompt::deliver`](crate::actions::sessions::prompt::deliver_by_typing) afterwards.
 ///
@@ -61,12 +79,13 @@ pub fn push(app: &App, run_id: &str, sections: &[Section], mode: Mode) -> Result
     }
     let session = app.read(|tx| session_of_run(tx, run_id))?;
     let types: Vec<&str> = sections.iter().map(|section| section.kind.as_str()).collect();
+    let bytes: Vec<usize> = sections.iter().map(|section| section.content.trim_end().len()).collect();
     let prompt = NewPrompt {
         to: session.id,
         content: format_text(sections),
         priority: Priority::System,
         source: Label::parse(SOURCE)?,
-        metadata: Some(json!({ "mode": mode.as_str(), "types": types })),
+        metadata: Some(json!({ "mode": mode.as_str(), "types": types, "bytes": bytes })),
         dedup: None,
         ttl: None,
     };

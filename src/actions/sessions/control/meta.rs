@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::running_session::{self, RunningSession};
+use super::running_session::{self, RunningSession, unsupported_note};
 use crate::{
     actions::{Answer, App},
     domain::{Refusal, SessionId, text_limits::MAX_BODY_BYTES},
@@ -19,14 +19,17 @@ fn check_key(key: &str) -> Result<(), Refusal> {
 }
 
 /// The value of a key, exactly as the backend stores it, with its trailing newlines; empty when it is unset. The variables of
-/// the session's start environment are keys, too.
+/// the session's start environment are keys, too. A backend script without meta holds no value; a note says so.
 ///
 /// # Errors
 /// `invalid_value`, `session_final`, `session_gone`, `session_mismatch`; `adapter_failed` and its like.
-pub fn get(app: &App, id: &SessionId, key: &str) -> Result<Vec<u8>> {
+pub fn get(app: &App, id: &SessionId, key: &str) -> Result<(Vec<u8>, Option<String>)> {
     check_key(key)?;
     let live = RunningSession::find(app, id)?;
-    Ok(live.adapter.get_meta(live.backend_name(), key)?)
+    match live.adapter.get_meta(live.backend_name(), key).map_err(anyhow::Error::from) {
+        Ok(value) => Ok((value, None)),
+        Err(error) => unsupported_note(&error).map(|note| (Vec::new(), Some(note))).ok_or(error),
+    }
 }
 
 /// Stores a value.

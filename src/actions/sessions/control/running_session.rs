@@ -9,7 +9,7 @@ use crate::{
         Answer, App,
         core::{errors, lookup},
     },
-    adapters::{Adapter, Tristate},
+    adapters::{Adapter, AdapterError, Tristate},
     domain::{Event, Refusal, SessionId, session::Session},
     store::requests,
     wire::SessionView,
@@ -58,8 +58,17 @@ impl RunningSession {
     }
 }
 
+/// The note about an operation that the backend script answered with exit code 2: by the protocol a success that did nothing.
+/// `None` for any other error.
+pub(in crate::actions) fn unsupported_note(error: &anyhow::Error) -> Option<String> {
+    let error = error.downcast_ref::<AdapterError>()?;
+    let AdapterError::Unsupported { operation, .. } = error else { return None };
+    let instead = errors::alternative_hint(operation).map(|hint| format!("; {hint}")).unwrap_or_default();
+    Some(format!("nothing was done: {error}{instead}"))
+}
+
 /// Acts on a session once for each `--request-id`: records the intent before, and the event with the answer after. A failed
-/// act may be repeated.
+/// act may be repeated. What the backend script does not know is a success that did nothing, with a note and without an event.
 ///
 /// # Errors
 /// Those of [`RunningSession::find`] and of `act`; `request_open` when an earlier try was interrupted.
@@ -77,17 +86,27 @@ pub(in crate::actions) fn run_idempotent(
     if let Some(answer) = app.record_intent("it is unknown whether the session received it")? {
         return Ok(answer);
     }
-    if let Err(error) = act(&live) {
-        if let Some(request) = &app.idempotency_key {
-            app.transaction(|tx| Ok(requests::delete_open(tx, &request.id)?))?;
-        }
-        return Err(error);
-    }
+    let note = match act(&live) {
+        Ok(()) => None,
+        Err(error) => match unsupported_note(&error) {
+            Some(note) => Some(note),
+            None => {
+                if let Some(request) = &app.idempotency_key {
+                    app.transaction(|tx| Ok(requests::delete_open(tx, &request.id)?))?;
+                }
+                return Err(error);
+            }
+        },
+    };
     let done = app.transaction(|tx| {
-        if let Some(event) = event(&live) {
+        if note.is_none()
+            && let Some(event) = event(&live)
+        {
             tx.record(&event)?;
         }
-        let answer = Answer::new(&SessionView::from(&lookup::session(tx, id)?), id, line)?;
+        let line = if note.is_none() { line } else { format!("unchanged: {id}") };
+        let mut answer = Answer::new(&SessionView::from(&lookup::session(tx, id)?), id, line)?;
+        answer.notes.extend(note);
         if let Some(request) = &app.idempotency_key {
             let text = serde_json::to_string(&answer).map_err(errors::internal)?;
             requests::upsert(tx, &request.id, &request.fingerprint, Some(&text))?;

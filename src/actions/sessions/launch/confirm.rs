@@ -1,5 +1,7 @@
 //! The confirmation of a launch in the store.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use super::{
@@ -27,6 +29,7 @@ pub(crate) fn confirm(
     tx: &WriteTx<'_>,
     plan: &LaunchPlan,
     outcome: &LaunchOutcome,
+    branch: Option<&str>,
     notes: &[String],
 ) -> Result<Session> {
     let now = lookup::session(tx, &plan.session.id)?;
@@ -46,7 +49,8 @@ pub(crate) fn confirm(
         boot_id: key.map(|key| key.boot),
         pane: report.pane.clone(),
         socket: report.socket.clone().or_else(|| plan.socket.clone()),
-        transcript: report.transcript.clone().or_else(|| now.transcript.clone()),
+        transcript: report.transcript.clone().or_else(|| now.transcript.clone().filter(|path| is_written(plan, path))),
+        branch: now.branch.clone().or_else(|| branch.map(str::to_owned)),
         last_heartbeat_at: Some(tx.now()),
         ..now
     };
@@ -67,6 +71,11 @@ pub(crate) fn confirm(
         store_response(tx, request, &launch_answer(&session, plan.requested_id.as_ref(), notes.to_vec())?)?;
     }
     Ok(session)
+}
+
+/// Whether the transcript is there. A script that is not ours need not write one.
+fn is_written(plan: &LaunchPlan, transcript: &str) -> bool {
+    plan.located.built_in.is_some() || Path::new(transcript).exists()
 }
 
 /// Records a checkpoint for a session that was launched for a task.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -37,7 +38,7 @@ use crate::{
         task::Task,
     },
     env::vars,
-    os::{executable as files, host, terminal, user},
+    os::{executable as files, git::Git, host, terminal, user},
     store::ReadTx,
 };
 
@@ -74,7 +75,7 @@ pub struct LaunchPlan {
 /// Resolves and checks a launch. Writes nothing and starts nothing.
 ///
 /// # Errors
-/// `not_found` for a task, lane, worktree, backend or program; `untrusted`; `exists`; `invalid_value`.
+/// `not_found` for a task, lane, worktree that `pre_start` does not make, backend, multiplexer or program; `untrusted`; `exists`; `invalid_value`.
 pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     for (name, value) in &request.env {
         check_variable(name, value)?;
@@ -87,9 +88,16 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     let id = app.read(|tx| session_id::choose(app, tx, request.id.as_ref(), &role_name, &provider))?;
     let entry = app.settings.providers.get(provider.as_str()).cloned().unwrap_or_default();
     let located = backend(app, request, &role, lane.as_ref())?;
+    check_multiplexer(app, &located)?;
+    let pre_start = role.pre_start.clone().or_else(|| entry.pre_start.clone());
     let worktree = worktree(app, request, lane.as_ref())?;
+    let is_made_by_launch = !worktree.is_dir();
+    if is_made_by_launch && pre_start.as_ref().is_none_or(Vec::is_empty) {
+        return Err(Refusal::not_found("worktree", worktree.display().to_string()).into());
+    }
     let transcript = transcript(app, request, &id)?;
-    let branch = branch(request, lane.as_ref(), task.as_ref());
+    let branch = branch(request, lane.as_ref(), task.as_ref())
+        .or_else(|| Git::new(app.env.vars(), &worktree).branch().filter(|_| !is_made_by_launch));
     let now = app.env.now();
     let local = host::identity();
     let session = Session {
@@ -111,6 +119,9 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     let mut notes: Vec<String> =
         requested_id.iter().map(|old| format!("session {old} has ended; the new session is {}", session.id)).collect();
     notes.extend(app.read(|tx| notes::collect(tx, &session, task.as_ref(), lane.as_ref()))?);
+    if is_made_by_launch {
+        notes.push(format!("the worktree {} is not there yet: pre_start makes it", worktree.display()));
+    }
     let settings = program_settings(request, &role, &entry, &provider);
     let chosen = program::choose(app, request.command.as_ref(), settings.command.as_deref(), &provider);
     program::check(app, &chosen, &requested, &worktree, &mut notes)?;
@@ -137,11 +148,11 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
         nudge: prompted.typed_prompt,
         ready_prompt_prefix: settings.ready_prompt_prefix,
         ready_delay_ms: settings.ready_delay_ms,
-        pre_start: role.pre_start.or(entry.pre_start),
+        pre_start,
         session_setup: role.session_setup.or(entry.session_setup),
         session_setup_script: setup_script(app, role.session_setup_script.or(entry.session_setup_script))?,
         session_live: role.session_live.or(entry.session_live),
-        terminal: app.env.terminal.stdout.then(terminal::size).flatten().map(|(rows, cols)| Terminal { rows, cols }),
+        terminal: terminal_size(app, &located),
         transcript: session.transcript.clone(),
         session_id: Some(session.id.to_string()),
         run_id: Some(session.run_id.clone()),
@@ -285,10 +296,28 @@ fn worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>) -> Result<P
         None => lane.and_then(|lane| lane.worktree.as_ref()).map_or_else(|| app.project.root.clone(), PathBuf::from),
     };
     let dir = normalize(&configured);
-    if dir.is_dir() {
-        return Ok(dir);
+    if dir.exists() && !dir.is_dir() {
+        return Err(Refusal::not_found("worktree", dir.display().to_string()));
     }
-    Err(Refusal::not_found("worktree", dir.display().to_string()))
+    Ok(dir)
+}
+
+/// The size of the caller's terminal, if it has one. screen drops the upper rows when a smaller terminal attaches, so that a
+/// program without a screen of its own would show nothing: its sessions start with the rows that every terminal has.
+fn terminal_size(app: &App, located: &ResolvedBackend) -> Option<Terminal> {
+    let own = app.env.terminal.stdout.then(terminal::size).flatten().map(|(rows, cols)| Terminal { rows, cols });
+    let is_screen = located.built_in.is_some_and(|built_in| built_in.multiplexer == Some("screen"));
+    own.or_else(|| is_screen.then(|| Terminal { rows: 24, ..Terminal::default() }))
+}
+
+/// Checks that the multiplexer of a built-in backend is installed.
+fn check_multiplexer(app: &App, located: &ResolvedBackend) -> Result<(), Refusal> {
+    let Some(program) = located.built_in.and_then(|built_in| built_in.multiplexer) else { return Ok(()) };
+    let path = app.env.var_os(vars::PATH).map(OsString::as_os_str);
+    match files::find(program, path, &app.env.cwd) {
+        Some(_) => Ok(()),
+        None => Err(Refusal::not_found("multiplexer", program)),
+    }
 }
 
 fn branch(request: &LaunchRequest, lane: Option<&Lane>, task: Option<&Task>) -> Option<String> {
@@ -341,7 +370,9 @@ fn session_env(app: &App, session: &Session, requested: BTreeMap<String, String>
     let default = app.project.root.join(STATE_DIR).join(STORE_FILE);
     let moved = (app.project.store != default).then(|| path_text("the store", &app.project.store)).transpose()?;
     // The socket of the project's server, also when no server runs.
-    let api = socket_path::for_runtime_dir(&app.project.runtime_dir(), &app.env);
+    let runtime = app.project.runtime_dir();
+    let api = socket_path::for_runtime_dir(&runtime, &app.env);
+    let in_runtime = |name: &str| runtime.join(name).to_str().map(str::to_owned);
     let ours = [
         (vars::FAIRWAY_BIN, Some(path_text("this program", &files::current_executable().map_err(errors::internal)?)?)),
         (vars::FAIRWAY_ROOT, Some(root)),
@@ -357,6 +388,8 @@ fn session_env(app: &App, session: &Session, requested: BTreeMap<String, String>
         (vars::FAIRWAY_BRANCH, session.branch.clone()),
         (vars::FAIRWAY_TRANSCRIPT, session.transcript.clone()),
         (vars::FAIRWAY_SOCKET, api.and_then(|path| path.to_str().map(str::to_owned))),
+        (vars::FAIRWAY_PORT_FILE, in_runtime(socket_path::PORT_FILE)),
+        (vars::FAIRWAY_TOKEN_FILE, in_runtime(socket_path::TOKEN_FILE)),
     ];
     all.extend(ours.into_iter().map(|(name, value)| (name.to_owned(), value.unwrap_or_default())));
     Ok(all)

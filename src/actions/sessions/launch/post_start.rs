@@ -39,9 +39,42 @@ impl<'a> PostStart<'a> {
         }
         if plan.setup == Setup::Caller {
             let start = &mut steps.start;
+            start.pre_start = None;
             (start.session_setup, start.session_setup_script, start.session_live) = (None, None, None);
         }
+        // The protocol's table has neither field: only a script that says that it waits gets them.
+        let waits = steps.start.ready_prompt_prefix.is_some() || steps.start.ready_delay_ms.is_some();
+        if waits && plan.located.built_in.is_none() && !steps.capabilities().waits_until_ready() {
+            (steps.start.ready_prompt_prefix, steps.start.ready_delay_ms) = (None, None);
+        }
         steps
+    }
+
+    /// Runs `pre_start` where the script does not. It may create the worktree, which must be there afterwards.
+    ///
+    /// # Errors
+    /// When the worktree is missing.
+    pub(crate) fn prepare(&self, app: &App, notes: &mut Vec<String>) -> Result<(), AdapterError> {
+        if self.plan.setup != Setup::Caller {
+            return Ok(());
+        }
+        let config = &self.plan.start;
+        let directory = self.work_dir(app);
+        let mut env = clean_env(&app.env);
+        config.apply_env(&mut env);
+        // What makes the directory runs in the project's root.
+        let cwd = if directory.is_dir() { directory } else { app.project.root.as_path() };
+        let mut warn = |text: &str| notes.push(config.redacted(text));
+        SetupCommands { env: &env, cwd }.run_all("pre_start", config.pre_start.as_deref(), &mut warn);
+        if directory.is_dir() {
+            return Ok(());
+        }
+        let why = format!("{} was not started: there is no worktree {}", self.plan.session.id, directory.display());
+        Err(AdapterError::PreviousFailed { why, retryable: false })
+    }
+
+    fn work_dir<'b>(&'b self, app: &'b App) -> &'b Path {
+        self.plan.start.work_dir.as_deref().map_or(app.project.root.as_path(), Path::new)
     }
 
     /// The script's capabilities, queried at first use. A script that does not answer has only the required ones.
@@ -119,8 +152,7 @@ impl<'a> PostStart<'a> {
         let config = &self.plan.start;
         let mut env = clean_env(&app.env);
         config.apply_env(&mut env);
-        let directory = config.work_dir.as_deref().map_or(app.project.root.as_path(), Path::new);
-        let steps = SetupCommands { env: &env, cwd: directory };
+        let steps = SetupCommands { env: &env, cwd: self.work_dir(app) };
         let mut warn = |text: &str| notes.push(config.redacted(text));
         steps.run_all("session_setup", config.session_setup.as_deref(), &mut warn);
         steps.run_script("session_setup_script", config.session_setup_script.as_deref(), &mut warn);

@@ -123,6 +123,10 @@ pub(crate) fn check(
     }
     let own = env.get(vars::PATH).map(OsString::from);
     let path = own.as_deref().or_else(|| app.env.var_os(vars::PATH).map(OsString::as_os_str));
+    if name.contains('/') && !Path::new(&name).is_absolute() && !worktree.is_dir() {
+        notes.push(format!("whether {name} exists was not checked: the worktree is not there yet"));
+        return Ok(());
+    }
     match executable::find(&name, path, worktree) {
         Some(_) => Ok(()),
         None => Err(Refusal::not_found("program", name)),

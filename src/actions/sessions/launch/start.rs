@@ -1,6 +1,6 @@
 //! A launch: record the intent, start, confirm. It claims no task. A failed launch leaves no running session and no process.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use anyhow::Result;
 
@@ -21,7 +21,7 @@ use crate::{
     },
     adapters::{Adapter, AdapterError, StartReport, Tristate, readiness::Readiness},
     domain::session::{Session, SessionStatus},
-    os::{host, poll_until, process::ProcessKey},
+    os::{git::Git, host, poll_until, process::ProcessKey},
 };
 
 pub use super::intent::previous_result;
@@ -53,6 +53,9 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
     let id = &plan.session.id;
     let steps = PostStart::new(&adapter, &plan);
     let mut notes = plan.notes.clone();
+    if let Err(error) = steps.prepare(app, &mut notes) {
+        return Err(roll_back(app, &plan, &adapter, error));
+    }
     let started =
         adapter.start_with_callback(plan.session.name(), steps.start(), plan.timeout, &mut |note| notes.push(note));
     let outcome = match started.map(|report| determine_outcome(&adapter, &plan, report)) {
@@ -60,13 +63,21 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
         Ok(LaunchOutcome::Ended) => return finish_ended(app, &plan, &adapter, notes),
         Ok(outcome) => outcome,
     };
+    if plan.located.built_in.is_none()
+        && let Err(error) = adapter.store_session_run(id.as_str(), &plan.session.run_id)
+    {
+        notes.push(format!("the backend did not store the session's run, so it may not be known again: {error}"));
+    }
     if steps.wait_ready(&outcome, &mut notes) == Readiness::Exited {
         return finish_ended(app, &plan, &adapter, notes);
     }
     // The notes for a repeat of this request, should this call be interrupted.
     let cut_off = steps.remaining().map(|left| format!("unknown whether {left}: the launch was interrupted"));
     let stored: Vec<String> = notes.iter().cloned().chain(cut_off).collect();
-    let session = app.transaction(|tx| confirm(app, tx, &plan, &outcome, &stored))?;
+    // The branch of a worktree that the launch has made.
+    let directory = plan.session.worktree.as_deref().filter(|_| plan.session.branch.is_none());
+    let branch = directory.and_then(|directory| Git::new(app.env.vars(), Path::new(directory)).branch());
+    let session = app.transaction(|tx| confirm(app, tx, &plan, &outcome, branch.as_deref(), &stored))?;
     if session.status.is_final() {
         return finish_ended(app, &plan, &adapter, notes);
     }

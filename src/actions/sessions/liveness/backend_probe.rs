@@ -2,6 +2,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, btree_map::Entry},
+    fs,
+    os::unix::fs::MetadataExt,
     path::Path,
 };
 
@@ -9,7 +11,7 @@ use super::facts;
 use crate::actions::sessions::adapter_endpoint;
 use crate::{
     actions::App,
-    adapters::{Adapter, AdapterError, tmux_panes},
+    adapters::{Adapter, AdapterError, builtin_scripts, tmux_panes},
     domain::{
         rules::liveness::{BackendObservation, ProcessObservation},
         session::{Session, SessionStatus},
@@ -28,6 +30,8 @@ type EndpointKey = (Option<String>, String, String, Option<String>);
 struct Endpoint {
     adapter: Adapter,
     listed: RunningList,
+    /// Whether the script may know when a session last printed something.
+    reports_activity: bool,
 }
 
 /// The names that run behind an endpoint.
@@ -95,12 +99,24 @@ impl BackendProber {
         if session.status == SessionStatus::Starting && now.since(session.started_at) <= app.settings.launch_timeout {
             return BackendObservation::Unknown("its launch may still be in progress".to_owned());
         }
-        let key = (session.backend.clone(), script.clone(), state.clone(), session.socket.clone());
+        let Some(key) = endpoint_key(session) else { return facts::unprobed_backend(session) };
         let endpoint = match self.endpoints.entry(key).or_insert_with(|| Endpoint::open(app, session, script, state)) {
             Ok(endpoint) => endpoint,
             Err(why) => return BackendObservation::Unknown(why.clone()),
         };
         endpoint.probe(session, process)
+    }
+
+    /// When the backend of a session that was probed and runs last saw output of it. `None` where it cannot tell. A backend
+    /// that does not know the question is asked once; a built-in one would answer with the time of the transcript.
+    pub fn last_output(&mut self, app: &App, session: &Session) -> Option<Timestamp> {
+        let script = session.adapter_script.as_deref()?;
+        if builtin_scripts::at_path(Path::new(script), &app.env).is_some() {
+            let transcript = fs::metadata(session.transcript.as_deref()?).ok()?;
+            return Some(Timestamp::from_millis(transcript.mtime() * 1_000 + transcript.mtime_nsec() / 1_000_000));
+        }
+        let endpoint = self.endpoints.get_mut(&endpoint_key(session)?)?.as_mut().ok()?;
+        endpoint.last_output(session)
     }
 
     /// The answer of a tmux server for a pane that was not started by a script.
@@ -150,7 +166,17 @@ impl Endpoint {
             Err(AdapterError::Unsupported { .. }) => RunningList::Unsupported,
             Err(error) => RunningList::Unknown(error.to_string()),
         };
-        Ok(Self { adapter, listed })
+        Ok(Self { adapter, listed, reports_activity: true })
+    }
+
+    fn last_output(&mut self, session: &Session) -> Option<Timestamp> {
+        if !self.reports_activity {
+            return None;
+        }
+        let answer = self.adapter.last_activity(adapter_endpoint::backend_name(session));
+        // One failed call says enough about the others of this script.
+        self.reports_activity = answer.is_ok();
+        Timestamp::parse(&answer.ok()?)
     }
 
     fn probe(&mut self, session: &Session, process: &ProcessObservation) -> BackendObservation {
@@ -175,16 +201,23 @@ impl Endpoint {
     }
 }
 
+fn endpoint_key(session: &Session) -> Option<EndpointKey> {
+    let (script, state) = session.adapter_script.clone().zip(session.adapter_state.clone())?;
+    Some((session.backend.clone(), script, state, session.socket.clone()))
+}
+
 /// Checks that a running name belongs to the session run. A live recorded process proves it.
 fn verify_run(adapter: &Adapter, session: &Session, process: &ProcessObservation) -> BackendObservation {
     let name = adapter_endpoint::backend_name(session);
     if *process == ProcessObservation::Alive {
         return BackendObservation::Alive;
     }
-    match adapter.matches_session_run(name, &session.run_id) {
-        Some(true) => BackendObservation::Alive,
-        Some(false) => BackendObservation::Gone(format!("{name} in its backend belongs to another session run")),
-        None => BackendObservation::Unknown(format!(
+    match adapter.session_run(name) {
+        Ok(Some(run)) if run == session.run_id => BackendObservation::Alive,
+        Ok(Some(_)) => BackendObservation::Gone(format!("{name} in its backend belongs to another session run")),
+        // A script without meta: its yes counts, but it is no proof that a session which was gone is back.
+        Err(AdapterError::Unsupported { .. }) if session.status != SessionStatus::Stale => BackendObservation::Alive,
+        Ok(None) | Err(_) => BackendObservation::Unknown(format!(
             "its backend reports that {name} is running, but not for which session run"
         )),
     }

@@ -16,7 +16,7 @@ use crate::{
     domain::{
         EventKind, Refusal, SessionId,
         id::Label,
-        message::{Message, MessageStatus, Priority, Recipient},
+        message::{Message, MessageStatus, Priority, Recipient, SAYS_FROM},
         rules::delivery,
         session::Session,
         text_limits,
@@ -36,7 +36,7 @@ pub struct NewPrompt {
     pub priority: Priority,
     /// Its source, for example `nudge` or `mail`.
     pub source: Label,
-    /// Metadata: a JSON object. The sender is added as `from` and cannot be set.
+    /// Metadata: a JSON object. The sender is added as `from`; a `from` that is given becomes `says_from`.
     pub metadata: Option<Value>,
     /// The deduplication key: repeats with the same key are one prompt.
     pub dedup: Option<String>,
@@ -104,14 +104,18 @@ pub fn declined_view(error: &anyhow::Error) -> Option<PromptView> {
     }
 }
 
-/// The metadata with the sender, which a caller cannot set.
+/// The metadata with the sender, which a caller cannot set: one that it gives becomes [`SAYS_FROM`].
 fn metadata_with_sender(app: &App, given: Option<&Value>) -> Result<String> {
     let mut all = match given {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(given)) => given.clone(),
         Some(_) => return Err(Refusal::invalid("metadata", "must be a JSON object").into()),
     };
-    all.insert("from".into(), app.actor.name.clone().into());
+    // What a caller says about the sender is a claim: it is kept apart and is never the actor.
+    let claimed = all.insert("from".into(), app.actor.name.clone().into()).filter(|from| !from.is_null());
+    if let Some(claimed) = claimed.filter(|from| *from != *app.actor.name) {
+        all.insert(SAYS_FROM.into(), claimed);
+    }
     Ok(text_limits::check_body("metadata", &Value::Object(all).to_string())?)
 }
 

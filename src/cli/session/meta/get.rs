@@ -24,7 +24,10 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let value = meta::get(&ctx.app()?, &self.id, &self.key)?;
+        let (value, note) = meta::get(&ctx.app()?, &self.id, &self.key)?;
+        if let Some(note) = note {
+            ctx.out.note(&escape_controls(&note));
+        }
         let text = String::from_utf8_lossy(&value);
         if ctx.out.json {
             ctx.out.document(&json!({ "session_id": self.id.as_str(), "key": self.key, "value": text }))?;

@@ -1,5 +1,4 @@
-//! What `exec call` is asked: one JSON document, an action and its fields. It is read strictly: an unknown field, a wrong type
-//! or an invalid value is refused with its place.
+//! What `exec call` is asked: an action with the fields that it uses.
 
 use std::time::Duration;
 
@@ -8,12 +7,13 @@ use serde_json::Value;
 
 use super::{
     super::terminal_input,
-    fields::{ObjectFields, quoted, type_name, usage_error},
+    document::{self, ExecDocument, quoted, usage_error},
+    fields::{choice, millis, seconds, session_key},
     spawn::{RequestedCommand, SpawnParams},
 };
 use crate::{
     domain::{
-        Refusal, SessionId,
+        Refusal, RoutingKey,
         job::ItemType,
         string_enum::string_enum,
         terminal_input::{TerminalInput, check},
@@ -21,8 +21,6 @@ use crate::{
     os::signals,
 };
 
-/// The longest document, in bytes.
-pub const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 /// The default timeout of a call without an action.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The actions, as a sentence lists them.
@@ -39,6 +37,8 @@ pub enum ExecRequest {
         timeout: Duration,
         /// Where it runs, when not here.
         cwd: Option<String>,
+        /// How much of its output is kept, in bytes.
+        max_output_bytes: Option<u64>,
     },
     /// `spawn`
     Spawn(Box<SpawnParams>),
@@ -90,7 +90,7 @@ pub enum ExecRequest {
     /// `list`
     List {
         /// Only those of this session.
-        session: Option<SessionId>,
+        session: Option<RoutingKey>,
         /// Only those that have not ended.
         unfinished: bool,
         /// How many.
@@ -118,93 +118,86 @@ string_enum! {
 /// # Errors
 /// `usage`, naming the place.
 pub fn parse(text: &str) -> Result<ExecRequest, Refusal> {
-    if text.len() > MAX_DOCUMENT_BYTES {
-        return Err(usage_error("the document", format!("is longer than {MAX_DOCUMENT_BYTES} bytes")));
-    }
-    // The reader has a limit on depth of its own.
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| usage_error("the document", format!("is not valid JSON: {error}")))?;
-    let mut fields = ObjectFields::from_value(value, "")?;
-    let Some(action) = fields.text("action")? else { return foreground(fields) };
-    let call = match action.as_str() {
-        "spawn" => ExecRequest::Spawn(Box::new(SpawnParams::read(&mut fields)?)),
+    let document = document::read(text)?;
+    let Some(action) = document.action.as_deref() else {
+        return Ok(ExecRequest::Foreground {
+            timeout: seconds("timeout_secs", document.timeout_secs.as_ref())?.unwrap_or(DEFAULT_TIMEOUT),
+            cwd: document.cwd.clone(),
+            max_output_bytes: document.max_output_bytes,
+            what: RequestedCommand::read(document.command, document.argv)?,
+        });
+    };
+    Ok(match action {
+        "spawn" => ExecRequest::Spawn(Box::new(SpawnParams::read(document)?)),
         "poll" => ExecRequest::Poll {
-            run: fields.required_text("run_id")?,
-            since_seq: fields.integer("since_seq")?.unwrap_or_default(),
-            wait: fields.millis("wait_ms")?,
-            until: fields.choice("until", Until::ALL.iter().map(|until| until.as_str()), Until::parse)?,
+            run: job_id(&document)?,
+            since_seq: signed(document.since_seq),
+            wait: millis("wait_ms", document.wait_ms)?,
+            until: choice("until", document.until.as_deref(), Until::ALL, Until::parse)?,
         },
         "log" => ExecRequest::Log {
-            run: fields.required_text("run_id")?,
-            since_seq: fields.integer("since_seq")?.unwrap_or_default(),
-            limit: fields.integer("limit")?.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
-            stream: fields.choice("stream", ItemType::ALL.iter().map(|kind| kind.as_str()), ItemType::parse)?,
+            run: job_id(&document)?,
+            since_seq: signed(document.since_seq),
+            limit: document.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
+            stream: choice("stream", document.stream.as_deref(), ItemType::ALL, ItemType::parse)?,
         },
         "kill" => ExecRequest::Kill {
-            run: fields.required_text("run_id")?,
-            signal: signal(&mut fields)?,
-            grace: fields.millis("grace_ms")?,
+            run: job_id(&document)?,
+            signal: document.signal.as_ref().map(signal).transpose()?,
+            grace: millis("grace_ms", document.grace_ms)?,
         },
-        "send_keys" => ExecRequest::SendKeys { run: fields.required_text("run_id")?, keys: keys(&mut fields)? },
-        "wait" => ExecRequest::Wait { runs: job_ids(&mut fields)?, limit: fields.seconds("timeout_secs")? },
+        "send_keys" => ExecRequest::SendKeys { run: job_id(&document)?, keys: keys(document.keys.as_ref())? },
+        "wait" => ExecRequest::Wait {
+            limit: seconds("timeout_secs", document.timeout_secs.as_ref())?,
+            runs: job_ids(document)?,
+        },
         "list" => ExecRequest::List {
-            session: fields.parse_with("session_id", SessionId::parse)?,
-            unfinished: fields.boolean("unfinished")?.unwrap_or_default(),
-            limit: fields.integer("limit")?,
+            session: session_key(document.session_id.as_deref())?,
+            unfinished: document.unfinished.unwrap_or_default(),
+            limit: document.limit.map(|limit| signed(Some(limit))),
         },
-        "rm" => ExecRequest::Rm { runs: job_ids(&mut fields)? },
-        "gc" => ExecRequest::Gc { dry_run: fields.boolean("dry_run")?.unwrap_or_default() },
+        "rm" => ExecRequest::Rm { runs: job_ids(document)? },
+        "gc" => ExecRequest::Gc { dry_run: document.dry_run.unwrap_or_default() },
         other => return Err(usage_error("action", format!("is {}, none of {ACTIONS}", quoted(other)))),
-    };
-    fields.finish()?;
-    Ok(call)
-}
-
-fn foreground(mut fields: ObjectFields) -> Result<ExecRequest, Refusal> {
-    let what = RequestedCommand::read(&mut fields)?;
-    let timeout = fields.seconds("timeout_secs")?.unwrap_or(DEFAULT_TIMEOUT);
-    let cwd = fields.text("cwd")?;
-    fields.finish()?;
-    Ok(ExecRequest::Foreground { what, timeout, cwd })
-}
-
-/// A signal by name or number.
-fn signal(fields: &mut ObjectFields) -> Result<Option<Signal>, Refusal> {
-    let name = match fields.take("signal") {
-        None => return Ok(None),
-        Some(Value::String(name)) => name,
-        Some(Value::Number(number)) => number.to_string(),
-        Some(other) => {
-            return Err(usage_error(
-                "signal",
-                format!("must be a name such as \"TERM\" or a number, not {}", type_name(&other)),
-            ));
-        }
-    };
-    let signal = signals::parse(&name).map(Some);
-    signal.ok_or_else(|| {
-        usage_error(
-            "signal",
-            format!("is {}, which is not a signal; use a name such as \"TERM\" or a number", quoted(&name)),
-        )
     })
 }
 
-fn keys(fields: &mut ObjectFields) -> Result<Vec<TerminalInput>, Refusal> {
-    let keys = fields.take("keys").ok_or_else(|| usage_error("keys", "is missing: give a text or a list of inputs"))?;
-    let keys = terminal_input::parse_inputs(&keys)?;
-    check(&keys)?;
-    Ok(keys)
+fn signed(number: Option<u64>) -> i64 {
+    i64::try_from(number.unwrap_or_default()).unwrap_or(i64::MAX)
 }
 
-/// One run as `run_id`, or several as `run_ids`.
-fn job_ids(fields: &mut ObjectFields) -> Result<Vec<String>, Refusal> {
-    match (fields.text("run_id")?, fields.text_list("run_ids")?) {
+fn job_id(document: &ExecDocument) -> Result<String, Refusal> {
+    document.run_id.clone().ok_or_else(|| usage_error("run_id", "is missing"))
+}
+
+/// One job as `run_id`, or several as `run_ids`.
+fn job_ids(document: ExecDocument) -> Result<Vec<String>, Refusal> {
+    match (document.run_id, document.run_ids) {
         (Some(run), None) => Ok(vec![run]),
         (None, Some(runs)) if !runs.is_empty() => Ok(runs),
         (Some(_), Some(_)) => Err(Refusal::Usage { why: "give run_id or run_ids, not both".into() }),
         (None, _) => Err(Refusal::Usage { why: "run_id or run_ids is required".into() }),
     }
+}
+
+/// A signal by name or number.
+fn signal(value: &Value) -> Result<Signal, Refusal> {
+    let name = match value {
+        Value::String(name) => name.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return Err(usage_error("signal", "must be a name such as \"TERM\" or a number")),
+    };
+    signals::parse(&name).ok_or_else(|| {
+        let why = format!("is {}, which is not a signal; use a name such as \"TERM\" or a number", quoted(&name));
+        usage_error("signal", why)
+    })
+}
+
+fn keys(keys: Option<&Value>) -> Result<Vec<TerminalInput>, Refusal> {
+    let keys = keys.ok_or_else(|| usage_error("keys", "is missing: give a text or a list of inputs"))?;
+    let keys = terminal_input::parse_inputs(keys)?;
+    check(&keys)?;
+    Ok(keys)
 }
 
 #[cfg(test)]
@@ -227,7 +220,7 @@ mod tests {
         let watchers: Vec<_> =
             spawn.watch.iter().map(|one| (one.regex.as_str(), one.event.as_str(), one.once, one.scope)).collect();
         assert_eq!(watchers, [("err", "error", true, WatchScope::Stderr), ("x", "match", false, WatchScope::Both)]);
-        assert_eq!(spawn.session.as_ref().map(SessionId::as_str), Some("s1"));
+        assert_eq!(spawn.session.as_ref().map(RoutingKey::as_str), Some("s1"));
         assert_eq!(spawn.queue.as_deref(), Some(""));
         assert_eq!(spawn.cwd.as_deref(), Some("sub"));
         assert_eq!(spawn.env, [("A".into(), Some("b".into())), ("C".into(), None)]);
@@ -251,6 +244,62 @@ mod tests {
         assert_eq!(parse(keys).unwrap(), literal);
     }
 
+    /// One tool call with every field of every action: what the action does not use may be null or anything of its type.
+    #[test]
+    fn the_fields_of_other_actions_are_ignored_and_null_is_absent() {
+        let all: serde_json::Map<String, Value> = serde_json::from_str(
+            r#"{"action":null,"command":null,"argv":null,"background":null,"pty":null,"size":null,"timeout_secs":null,
+            "max_output_bytes":null,"watch":null,"session_id":null,"queue":null,"cwd":null,"env":null,"stdin":null,
+            "recovery":null,"yield_ms":null,"run_id":null,"run_ids":null,"since_seq":null,"wait_ms":null,"until":null,
+            "limit":null,"stream":null,"signal":null,"grace_ms":null,"keys":null,"unfinished":null,"dry_run":null}"#,
+        )
+        .unwrap();
+        let others = r#"{"command":"x","background":true,"pty":false,"size":{},"max_output_bytes":7,"watch":[{}],
+            "session_id":"agent:main/1","queue":"","env":{"=":"x"},"stdin":"","recovery":"","yield_ms":1,"run_id":"r",
+            "since_seq":1,"until":"","stream":"","signal":{},"keys":[1],"limit":1}"#;
+        let others: serde_json::Map<String, Value> = serde_json::from_str(others).unwrap();
+        let without = |names: &[&str]| -> serde_json::Map<String, Value> {
+            let mut all = all.clone();
+            all.extend(others.clone().into_iter().filter(|(name, _)| !names.contains(&name.as_str())));
+            all
+        };
+        let used: [(&[&str], &str); 10] = [
+            (&["command", "max_output_bytes"], r#"{"command":"true"}"#),
+            (
+                &[
+                    "command",
+                    "background",
+                    "pty",
+                    "size",
+                    "max_output_bytes",
+                    "watch",
+                    "session_id",
+                    "queue",
+                    "env",
+                    "stdin",
+                    "recovery",
+                    "yield_ms",
+                ],
+                r#"{"action":"spawn","command":"true"}"#,
+            ),
+            (&["run_id", "since_seq", "until"], r#"{"action":"poll","run_id":"a"}"#),
+            (&["run_id", "since_seq", "limit", "stream"], r#"{"action":"log","run_id":"a"}"#),
+            (&["run_id", "signal"], r#"{"action":"kill","run_id":"a"}"#),
+            (&["run_id", "keys"], r#"{"action":"send_keys","run_id":"a","keys":"x"}"#),
+            (&["run_id"], r#"{"action":"wait","run_ids":["a"]}"#),
+            (&["session_id", "limit"], r#"{"action":"list"}"#),
+            (&["run_id"], r#"{"action":"rm","run_ids":["a"]}"#),
+            (&[], r#"{"action":"gc"}"#),
+        ];
+        for (names, document) in used {
+            let plain: serde_json::Map<String, Value> = serde_json::from_str(document).unwrap();
+            let mut flat = without(names);
+            flat.extend(plain.clone());
+            let flat = Value::Object(flat).to_string();
+            assert_eq!(parse(&flat).unwrap(), parse(document).unwrap(), "{flat}");
+        }
+    }
+
     #[test]
     fn a_no_names_the_place() {
         for (text, why) in [
@@ -266,10 +315,15 @@ mod tests {
                 r#"{"action":"spawn","command":"a","argv":["b"]}"#,
                 "command and argv exclude each other; give one of them",
             ),
-            (r#"{"action":"spawn","argv":["a",2]}"#, "argv[1] must be a string, not a number"),
+            (r#"{"action":"spawn","argv":["a",2]}"#, "argv[1] must be a string, not 2"),
             (r#"{"action":"spawn","argv":[]}"#, "argv must name a program"),
             (r#"{"command":"a","timeout_sec":1}"#, "unknown field 'timeout_sec'; did you mean 'timeout_secs'?"),
-            (r#"{"command":"a","zzz":1}"#, "unknown field 'zzz'; there are action, command, argv, timeout_secs, cwd"),
+            (
+                r#"{"command":"a","zzz":1}"#,
+                "unknown field 'zzz'; there are action, command, argv, background, pty, size, timeout_secs, \
+                 max_output_bytes, watch, session_id, queue, cwd, env, stdin, recovery, yield_ms, run_id, run_ids, \
+                 since_seq, wait_ms, until, limit, stream, signal, grace_ms, keys, unfinished, dry_run",
+            ),
             (
                 r#"{"command":"a","timeout_secs":0}"#,
                 "timeout_secs must be more than 0 and at most a hundred years, not 0",
@@ -278,8 +332,12 @@ mod tests {
                 r#"{"command":"a","timeout_secs":1e300}"#,
                 "timeout_secs must be more than 0 and at most a hundred years, not 1e+300",
             ),
-            (r#"{"command":"a","timeout_secs":"1"}"#, "timeout_secs must be a number of seconds, not a string"),
-            (r#"{"action":"spawn","command":"a","watch":[{"regex":"x"},{"regx":"y"}]}"#, "watch[1].regex is missing"),
+            (r#"{"command":"a","timeout_secs":"1"}"#, "timeout_secs must be a number, not a string"),
+            (r#"{"action":"spawn","command":"a","watch":[{"regex":"x"},{"once":true}]}"#, "watch[1].regex is missing"),
+            (
+                r#"{"action":"spawn","command":"a","watch":[{"regex":"x"},{"regx":"y"}]}"#,
+                "unknown field 'regx' in watch[1]; did you mean 'regex'?",
+            ),
             (
                 r#"{"action":"spawn","command":"a","watch":[{"regex":"x","evnt":"y"}]}"#,
                 "unknown field 'evnt' in watch[0]; did you mean 'event'?",
@@ -288,10 +346,7 @@ mod tests {
                 r#"{"action":"spawn","command":"a","watch":[{"regex":"x","scope":"all"}]}"#,
                 "watch[0].scope is 'all', none of stdout, stderr, both",
             ),
-            (
-                r#"{"action":"spawn","command":"a","env":{"A":1}}"#,
-                "env.'A' must be a string, or null to unset it, not a number",
-            ),
+            (r#"{"action":"spawn","command":"a","env":{"A":1}}"#, "env.A must be a string, not 1"),
             (r#"{"action":"spawn","command":"a","env":{"A=B":"c"}}"#, "env.'A=B' is not a valid variable name"),
             (r#"{"action":"spawn","command":"a","size":{"rows":1,"cols":1}}"#, "size needs \"pty\": true"),
             (
@@ -302,10 +357,7 @@ mod tests {
             (r#"{"action":"poll"}"#, "run_id is missing"),
             (r#"{"action":"poll","run_id":"r","since_seq":-1}"#, "since_seq must be a whole number from 0, not -1"),
             (r#"{"action":"poll","run_id":"r","until":"end"}"#, "until is 'end', none of exit, output, event"),
-            (
-                r#"{"action":"kill","run_id":"r","signal":true}"#,
-                "signal must be a name such as \"TERM\" or a number, not true or false",
-            ),
+            (r#"{"action":"kill","run_id":"r","signal":true}"#, "signal must be a name such as \"TERM\" or a number"),
             (
                 r#"{"action":"kill","run_id":"r","signal":"TRM"}"#,
                 "signal is 'TRM', which is not a signal; use a name such as \"TERM\" or a number",
@@ -319,6 +371,14 @@ mod tests {
                 "keys[0]: 'Entr' is not a key; use tmux key names such as Enter, C-c, M-x, S-Up or F5",
             ),
             (r#"{"action":"wait"}"#, "run_id or run_ids is required"),
+            (r#"{"command":"a","command":"b"}"#, "field 'command' is given twice"),
+            (r#"{"action":"spawn","command":"a","watch":[{"regex":"x","regex":"y"}]}"#, "field 'regex' is given twice"),
+            (r#"{"action":"spawn","command":"a","pty":true,"size":[24,80]}"#, "size must be an object, not a list"),
+            (
+                r#"{"action":"spawn","command":"a","session_id":"a b"}"#,
+                "session_id: session key 'a b' must start with a-z, A-Z or 0-9 and contain only these, '_', '-', ':' \
+                 and '/', at most 128 characters",
+            ),
             (r#"{"action":"rm","run_id":"a","run_ids":["b"]}"#, "give run_id or run_ids, not both"),
         ] {
             assert_eq!(parse(text).unwrap_err().to_string(), why, "{text}");
@@ -368,7 +428,7 @@ mod tests {
         let deep = [
             "[".repeat(100_000),
             format!("{{\"action\":{}", "{\"a\":".repeat(100_000)),
-            "x".repeat(MAX_DOCUMENT_BYTES + 1),
+            "x".repeat(document::MAX_DOCUMENT_BYTES + 1),
         ];
         for text in deep {
             assert!(parse(&text).is_err());
