@@ -2,6 +2,7 @@
 //! bring.
 
 pub mod actor;
+pub mod age;
 pub mod ansi;
 pub mod approval;
 pub mod blocker;

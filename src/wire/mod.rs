@@ -44,7 +44,7 @@ pub use config::{ConfigCheckView, SettingView};
 pub use dependency_tree::{DepNodeView, DepTreeView};
 pub use error::{ErrorDocument, Failure, FailureKind};
 pub use event::EventView;
-pub use evidence::EvidenceView;
+pub use evidence::{EvidenceDetailView, EvidenceOutputView, EvidenceView};
 pub use explain::{ExplainView, FactView};
 pub use finding::{DoctorView, FindingView};
 pub use gate::{BlockerView, GateReportView};

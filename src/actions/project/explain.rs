@@ -48,8 +48,8 @@ pub fn task(app: &App, id: &TaskId) -> Result<ExplainView> {
         }
         claimants(tx, &task, now, &mut view)?;
         blockers(app, tx, &task, &mut view)?;
-        if let Some(newest) = checkpoints::newest(tx, id)? {
-            let by = newest.session.as_ref().map(|session| format!(" (by {session})")).unwrap_or_default();
+        if let Some(newest) = checkpoints::newest_written(tx, id)? {
+            let by = checkpoints::author(tx, &newest)?.map(|author| format!(" (by {author})")).unwrap_or_default();
             let message = format!("{}: {}{by}", newest.state, newest.summary);
             view.fact("checkpoint", message, format!("checkpoint {}", newest.id), Some(newest.created_at));
         }
@@ -98,6 +98,11 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
             let why = session.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
             let message = format!("the claimant's session is {}{why}", session.status);
             view.fact("holder", message, format!("session {}", session.id), Some(session.last_seen()));
+            if !session.status.is_final() && session.activity == Activity::RequiresAction {
+                let waiting_for = session.waiting_for.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+                let message = format!("the claimant's session waits for a person{waiting_for}");
+                view.fact("waiting_for", message, format!("session {}", session.id), session.activity_at);
+            }
         }
     }
     for past_claim in claims::history(tx, &task.id)?

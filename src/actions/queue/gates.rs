@@ -15,12 +15,13 @@ use crate::{
         rules::{
             gate::{self, Gate, GateFacts, GateReport, WorkFacts},
             globs,
+            open_question::{self, OpenQuestion},
         },
         task::Task,
     },
     env::Timestamp,
     os::git::Git,
-    store::{ReadTx, checkpoints, claims, events, evidence, handoffs, lanes, reviews},
+    store::{ReadTx, checkpoints, claims, events, evidence, handoffs, lanes, reviews, sessions},
     wire::GateReportView,
 };
 
@@ -95,6 +96,7 @@ pub(crate) fn evaluate(
         Some(claim) => Some(claim.claimed_at),
         None => claims::last_claimed_at(tx, &task.id)?.map(Timestamp::from_millis),
     };
+    let question = if gates.contains(&Gate::NoOpenQuestions) { open_question(app, tx, task)? } else { None };
     let facts = GateFacts {
         task: &task.id,
         claimed_at,
@@ -105,10 +107,19 @@ pub(crate) fn evaluate(
         domains: &required_domains(app, task),
         claimants: &holders,
         open_handoffs: &open_handoffs,
-        checkpoint: checkpoints::newest(tx, &task.id)?.map(|checkpoint| checkpoint.state),
+        question: question.as_ref(),
+        now: app.env.now(),
         work: &work,
     };
     Ok(gate::evaluate(gates, &facts))
+}
+
+/// The question about a task that is still to be answered.
+fn open_question(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<OpenQuestion>> {
+    let newest = checkpoints::newest_written(tx, &task.id)?;
+    let claimant = task.state.claim().and_then(|claim| claim.session.as_ref());
+    let claimant = claimant.map(|id| sessions::find(tx, id)).transpose()?.flatten();
+    Ok(open_question::find(newest.as_ref(), claimant.as_ref(), app.actor.session.as_ref()))
 }
 
 /// The claimants of a task since it was last reopened.
