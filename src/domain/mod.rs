@@ -39,6 +39,6 @@ pub mod usage;
 pub mod watcher;
 
 pub use actor::Actor;
-pub use event::{Event, EventKind};
+pub use event::{Event, EventKind, EventKindPattern};
 pub use id::{LaneName, Role, SessionId, TaskId};
 pub use refusal::Refusal;

@@ -148,6 +148,7 @@ impl TestProject {
             .env("TMPDIR", self.dir.path().join("tmp"))
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("LANG", "C.UTF-8")
+            .env("TZ", "UTC")
             .current_dir(self.root())
             .stdin(Stdio::null());
         if !self.real_time.load(Relaxed) {
