@@ -16,8 +16,8 @@ use crate::{
         sessions,
     },
     domain::{
-        approval::Decision,
         EventKind,
+        approval::Decision,
         checkpoint::CheckpointState,
         evidence::EvidenceResult,
         message::Priority,

@@ -67,11 +67,8 @@ const INSERT: &str = "INSERT INTO checkpoints (task_id, session_id, state, owner
      origin) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id";
 const NEWEST: &str = select!("WHERE c.task_id = $1 ORDER BY c.id DESC LIMIT 1");
 const BY_ID: &str = select!("WHERE c.id = $1");
-const WRITTEN: &str = select!(
-    "WHERE c.task_id = $1 AND c.origin IS NULL AND ",
-    origin!("c"),
-    " IS NULL ORDER BY c.id DESC LIMIT $2"
-);
+const WRITTEN: &str =
+    select!("WHERE c.task_id = $1 AND c.origin IS NULL AND ", origin!("c"), " IS NULL ORDER BY c.id DESC LIMIT $2");
 const OF_TASK: &str = select!("WHERE c.task_id = $1 ORDER BY c.id");
 const HELD_IN_LANE: &str = select!(
     "JOIN tasks t INDEXED BY tasks_held ON t.id = c.task_id WHERE t.claimant IS NOT NULL AND t.lane = $1 \
@@ -174,9 +171,7 @@ pub fn newest_written(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<Checkpoin
 pub fn author(tx: &ReadTx<'_>, checkpoint: &Checkpoint) -> Result<Option<String>, StoreError> {
     match &checkpoint.session {
         Some(session) => Ok(Some(session.to_string())),
-        None => {
-            sql::first(tx.conn(), RECORDED_BY, &[&checkpoint.task.as_str(), &checkpoint.id], |row| Ok(row.get(0)?))
-        }
+        None => sql::first(tx.conn(), RECORDED_BY, &[&checkpoint.task.as_str(), &checkpoint.id], |row| Ok(row.get(0)?)),
     }
 }
 

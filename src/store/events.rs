@@ -156,28 +156,43 @@ pub fn tail_start(tx: &ReadTx<'_>, filter: &EventFilter, after: i64, count: usiz
     Ok(start)
 }
 
-/// Passes the events of a task to `see`, newest first, until `see` returns `false`.
+/// Passes the events of a task whose kind `matches_kind` accepts to `see`, newest first, until `see` returns `false`.
 ///
 /// # Errors
 /// As the store fails.
 pub fn for_each_of_task(
     tx: &ReadTx<'_>,
     task: &TaskId,
-    mut see: impl FnMut(LoggedEvent) -> Result<bool, StoreError>,
+    matches_kind: fn(EventKind) -> bool,
+    see: impl FnMut(LoggedEvent) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
-    sql::for_each(tx.conn(), OF_TASK, &[&task.as_str()], |row| see(read(row)?))
+    for_each_newest_first(tx, OF_TASK, task.as_str(), matches_kind, see)
 }
 
-/// Passes the events of a session to `see`, newest first, until `see` returns `false`.
+/// Passes the events of a session whose kind `matches_kind` accepts to `see`, newest first, until `see` returns `false`.
 ///
 /// # Errors
 /// As the store fails.
 pub fn for_each_of_session(
     tx: &ReadTx<'_>,
     session: &SessionId,
+    matches_kind: fn(EventKind) -> bool,
+    see: impl FnMut(LoggedEvent) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    for_each_newest_first(tx, OF_SESSION, session.as_str(), matches_kind, see)
+}
+
+fn for_each_newest_first(
+    tx: &ReadTx<'_>,
+    query: &str,
+    id: &str,
+    matches_kind: fn(EventKind) -> bool,
     mut see: impl FnMut(LoggedEvent) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
-    sql::for_each(tx.conn(), OF_SESSION, &[&session.as_str()], |row| see(read(row)?))
+    sql::for_each(tx.conn(), query, &[&id], |row| {
+        let kind: String = row.get(2)?;
+        if EventKind::parse(&kind).is_some_and(matches_kind) { see(read(row)?) } else { Ok(true) }
+    })
 }
 
 /// Passes the events above a sequence number to `see`, in order, until `see` returns `false`.
@@ -253,11 +268,8 @@ fn newest_where(
     fits: impl Fn(&LoggedEvent) -> bool,
 ) -> Result<Option<LoggedEvent>, StoreError> {
     let mut newest = None;
-    sql::for_each(tx.conn(), query, &[&id], |row| {
-        let kind: String = row.get(2)?;
-        if EventKind::parse(&kind).is_some_and(matches_kind) {
-            newest = Some(read(row)?).filter(&fits);
-        }
+    for_each_newest_first(tx, query, id, matches_kind, |event| {
+        newest = Some(event).filter(&fits);
         Ok(newest.is_none())
     })?;
     Ok(newest)

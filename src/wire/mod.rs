@@ -63,5 +63,5 @@ pub use review::ReviewView;
 pub use runtime::{ContextView, HealthView, HeartbeatView, LifecycleView, SectionView, TelemetryView};
 pub use session::SessionView;
 pub use sidecar::SidecarView;
-pub use task::{CheckView, ClaimView, TaskView, WaitingView};
+pub use task::{CheckView, ClaimView, DependentView, TaskDetailView, TaskView, TimelineEntryView, WaitingView};
 pub use usage::{UsageRowView, UsageView};

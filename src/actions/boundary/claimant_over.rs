@@ -51,8 +51,7 @@ pub(super) fn find(
     let how = if let Some(at) = session.ended_at {
         let verb = if session.status == SessionStatus::Failed { "failed" } else { "ended" };
         format!("which {verb} {} ago", age::rough(now.since(at)))
-    } else if session.host == host::identity()
-        && matches!(facts::process_state(&session), ProcessObservation::Gone(_))
+    } else if session.host == host::identity() && matches!(facts::process_state(&session), ProcessObservation::Gone(_))
     {
         "whose process is gone".to_owned()
     } else {

@@ -65,7 +65,11 @@ fn details(found: &EvidenceDetailView, ago: &str) -> String {
             let rest = format!("fairway evidence show {} --lines 0", record.id);
             let _ = write!(text, "\n({} earlier lines: {rest})", output.lines_left_out);
         }
-        let _ = write!(text, "\n{}", if output.text.is_empty() { "no output\n".into() } else { escape_controls(&output.text) });
+        let _ = write!(
+            text,
+            "\n{}",
+            if output.text.is_empty() { "no output\n".into() } else { escape_controls(&output.text) }
+        );
     }
     text
 }

@@ -2,8 +2,7 @@
 
 pub use crate::domain::blocker::{Blocker, GateReport};
 use crate::domain::{
-    TaskId,
-    age,
+    TaskId, age,
     evidence::{Evidence, EvidenceResult, PROVIDER_KIND},
     id::Label,
     review::{Review, Verdict},

@@ -7,6 +7,7 @@ pub mod claim;
 pub mod dep;
 pub mod done;
 pub mod edit;
+pub(in crate::actions) mod event_text;
 pub mod export;
 pub mod import;
 mod import_record;
@@ -16,6 +17,7 @@ pub mod release;
 pub mod reopen;
 pub mod resume;
 pub mod submit;
+mod timeline;
 mod transition;
 mod validate;
 
