@@ -21,7 +21,7 @@ const MAX_WIDTH: usize = 32;
 /// Conditions of several flags hold together. Times are local; with --json they are in UTC.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only events after this sequence number, time or span, such as 120, 2026-01-31 or 1h
+    /// Only events after a number, date, time or span such as 1h
     #[arg(long, value_name = "SEQ|TIME", default_value = "0", allow_negative_numbers = true)]
     since: String,
     /// Only events of this task

@@ -31,6 +31,7 @@ mod session_launch;
 mod sidecar;
 mod spellings;
 mod task_edit;
+mod task_history;
 mod task_import;
 mod task_transitions;
 mod trust;
