@@ -445,8 +445,12 @@ fn directive_section(
         }
         Some(task) if over.is_some() => {
             let takeover = over.map(|over| over.takeover(&task.id)).unwrap_or_default();
-            let _ = writeln!(text, "{takeover}; then:");
-            write_steps(&mut text, &task.id, required_gates, mode);
+            if mode == Mode::Compact {
+                let _ = writeln!(text, "{takeover}");
+            } else {
+                let _ = writeln!(text, "{takeover}; then:");
+                write_steps(&mut text, &task.id, required_gates, mode);
+            }
         }
         _ => text.push_str(
             "fairway ready  lists the tasks that you can claim\nfairway claim  claims the next one that fits\n\

@@ -129,11 +129,24 @@ fn evidence_show_reads_no_file_of_claimed_evidence() {
     let world = TestProject::new();
     world.run(["task", "add", "T-1", "one"]).exits(0);
     fs::write(world.root().join("private.txt"), "nobody asked for this").unwrap();
-    let add = ["evidence", "add", "T-1", "--result", "pass", "--artifact", "private.txt", "--command", "make"];
-    world.run(add).exits(0);
-    let shown = world.run(["evidence", "show", "1"]).exits(0).stdout;
-    assert!(shown.contains("how         claimed\n") && shown.contains("artifact    private.txt\n"), "{shown}");
-    assert!(!shown.contains("nobody asked"), "{shown}");
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway evidence add T-1 --result pass --artifact private.txt --command make --quiet",
+        "fairway evidence show 1",
+        "fairway evidence show 9",
+    ]), @"
+    $ fairway evidence add T-1 --result pass --artifact private.txt --command make --quiet
+    1
+    $ fairway evidence show 1
+    T-1  evidence 1  test pass
+    how         claimed
+    command     make
+    at          2026-01-01T00:00:03.000Z (1s ago)
+    artifact    private.txt
+    sha256      d045f11ead7b91e4f6b1062368fbe1daf8ac36019a903d0643e0d47e89307632
+    $ fairway evidence show 9
+    error: there is no evidence '9'
+    [exit 3]
+    ");
     assert!(world.json(["evidence", "show", "1"])["output"].is_null());
 }
 
