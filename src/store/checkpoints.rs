@@ -206,3 +206,19 @@ pub fn overdue(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Checkpoint>, Store
 pub fn held_in_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<Checkpoint>, StoreError> {
     sql::rows(tx.conn(), HELD_IN_LANE, &[&lane.as_str()], read)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::open;
+
+    #[test]
+    fn written_checkpoints_are_found_by_their_index() {
+        let conn = open::in_memory().unwrap();
+        for query in [WRITTEN, HELD_IN_LANE] {
+            let explain = format!("EXPLAIN QUERY PLAN {query}");
+            let plan = sql::rows(&conn, &explain, &[], |row| Ok(row.get::<_, String>(3)?)).unwrap().join("\n");
+            assert!(plan.contains("checkpoints_written (task_id=?"), "{plan}");
+        }
+    }
+}

@@ -274,3 +274,27 @@ fn newest_where(
     })?;
     Ok(newest)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::open;
+
+    #[test]
+    fn filters_are_answered_from_their_indexes() {
+        let conn = open::in_memory().unwrap();
+        let scopes = [
+            (MATCHING, "INTEGER PRIMARY KEY (rowid>?)"),
+            (MATCHING_TASK, "events_task (task_id=? AND seq>?)"),
+            (MATCHING_SESSION, "events_session (session_id=? AND seq>?)"),
+            (MATCHING_LANE, "events_lane (lane=? AND seq>?)"),
+        ];
+        for (statements, index) in scopes {
+            for query in statements {
+                let explain = format!("EXPLAIN QUERY PLAN {query}");
+                let plan = sql::rows(&conn, &explain, &[], |row| Ok(row.get::<_, String>(3)?)).unwrap().join("\n");
+                assert!(plan.contains(index) && !plan.contains("TEMP B-TREE"), "{query}: {plan}");
+            }
+        }
+    }
+}

@@ -175,7 +175,7 @@ fn a_lane_shows_its_whole_present() {
     T-1  2  in_progress  -     ui    s1       one
 
     TASK  STATE   BY  AGO  CHECKPOINT
-    T-1   active  -   7s   new
+    T-1   active  -   8s   new
 
     HANDOFF  TASK  FROM  SUMMARY
     1        T-2   -     yours

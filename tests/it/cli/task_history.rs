@@ -73,7 +73,7 @@ fn task_show_ends_with_a_timeline() {
     assert_eq!(view["dependents"], json!([{ "id": "T-5", "status": "todo" }]));
     assert_eq!((&view["checkpoint"]["summary"], &view["checkpoint_by"]), (&json!("parser done"), &json!("m1")));
     let kinds: Vec<_> = view["timeline"].as_array().unwrap().iter().map(|one| one["kind"].clone()).collect();
-    assert_eq!(kinds.len(), 9, "{kinds:?}");
+    assert_eq!(kinds.len(), 10, "{kinds:?}");
     assert!(kinds.contains(&json!("session.ended")), "{kinds:?}");
     let seqs: Vec<_> = view["timeline"].as_array().unwrap().iter().map(|one| one["seq"].as_i64()).collect();
     assert!(seqs.is_sorted(), "{seqs:?}");
