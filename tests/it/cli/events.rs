@@ -39,6 +39,7 @@ fn conditions_select_events_together() {
     // 1 the lane, 2 and 3 the sessions; then the lines of the history.
     assert_eq!(seqs(""), (1..=10).collect::<Vec<_>>());
     assert_eq!(seqs("--of-task T-1"), [4, 6, 8, 9, 10]);
+    assert_eq!(seqs("--task T-1 --lane ui"), [4, 6, 8, 9, 10]);
     assert_eq!(seqs("--of-session m1"), [2, 6, 8, 9]);
     assert_eq!(seqs("--of-lane ui"), [1, 4, 6, 8, 9, 10]);
     assert_eq!(seqs("--of-task T-1 --of-session m2"), [10]);
