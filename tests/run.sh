@@ -19,6 +19,7 @@ need shellcheck shellcheck
 need shfmt shfmt
 need python3 python3
 need tmux tmux
+need less less
 need screen screen
 need script bsdutils
 need flock util-linux

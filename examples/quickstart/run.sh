@@ -106,6 +106,9 @@ wait_for '"status":"ended"' session show cart-agent --json
 printf '(what the agent printed, from its transcript)\n'
 try session peek cart-agent
 holds '"result":"pass"' evidence list shop-1 --json
+printf '(what it wrote last is what the next one is told, whatever the launch noted meanwhile)\n'
+holds "fixed, the check passes" prime --task-id shop-1
+holds "fixed, the check passes" explain task shop-1
 
 step "The agent has handed its work over: somebody who never held the task reviews it"
 lane=$("${FAIRWAY}" lane show cart --json | sed 's/.*"worktree":"\([^"]*\)".*/\1/')

@@ -1,21 +1,9 @@
 //! Ages for people; JSON has the times.
 
-use std::time::Duration;
-
-use crate::{config::show_duration, env::Timestamp};
+pub use crate::domain::age::rough;
+use crate::env::Timestamp;
 
 /// The age of a time in RFC 3339, as `3m 20s`; `-` for another text.
 pub fn age(at: &str, now: Timestamp) -> String {
     Timestamp::parse(at).map_or_else(|| "-".into(), |at| rough(now.since(at)))
-}
-
-/// A duration in its two largest units at most.
-pub fn rough(span: Duration) -> String {
-    let seconds = span.as_secs();
-    let seconds = match seconds {
-        0..3_600 => seconds,
-        3_600..86_400 => seconds - seconds % 60,
-        _ => seconds - seconds % 3_600,
-    };
-    show_duration(Duration::from_secs(seconds))
 }

@@ -16,6 +16,7 @@ use crate::{
         sessions,
     },
     domain::{
+        EventKind,
         approval::Decision,
         checkpoint::CheckpointState,
         evidence::EvidenceResult,
@@ -111,8 +112,8 @@ fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
     let mut words = path.split(' ');
     let (noun, verb) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     match (arg.get_long(), noun, verb) {
-        (Some("task" | "parent" | "depends-on"), ..) => tasks(ctx),
-        (Some("lane" | "to-lane"), ..) => lanes(ctx),
+        (Some("task" | "of-task" | "parent" | "depends-on"), ..) => tasks(ctx),
+        (Some("lane" | "of-lane" | "to-lane"), ..) => lanes(ctx),
         (Some("role" | "as" | "to-role" | "handoff-to"), ..) => roles(ctx),
         (Some("session" | "to-session" | "of-session" | "notify"), ..)
         | (Some("id"), "session", "upsert" | "event") => sessions(ctx, false),
@@ -130,6 +131,7 @@ fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
         (Some("verdict"), ..) => Ok(set(Verdict::ALL.iter().map(|one| one.as_str()))),
         (Some("priority"), "message" | "prompt", _) => Ok(set(Priority::ALL.iter().map(|one| one.as_str()))),
         (Some("mode"), ..) => Ok(set(Mode::ALL.iter().map(|one| one.as_str()))),
+        (Some("kind"), "events" | "event", _) => Ok(set(EventKind::ALL.iter().map(|one| one.as_str()))),
         (Some("by"), ..) => Ok(set(UsageBy::ALL.iter().map(|one| one.as_str()))),
         (Some(_), ..) => Ok(BTreeSet::new()),
         (None, "approvals", _) if arg.get_id() == "decision" => Ok(set(Decision::ALL.iter().map(|one| one.as_str()))),

@@ -4,15 +4,41 @@ use std::ops::ControlFlow;
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit};
-use crate::{actions::project::events, render::escape_line, wire::EventView};
+use super::{context::Context, exit::Exit, values};
+use crate::{
+    actions::project::events::{self, EventFilter, EventQuery},
+    domain::{EventKindPattern, LaneName, Refusal, SessionId, TaskId},
+    env::Timestamp,
+    render::escape_line,
+    wire::EventView,
+};
+
+/// The width up to which a column grows with its values, in characters.
+const MAX_WIDTH: usize = 32;
 
 /// Print the event log, oldest first
+///
+/// Conditions of several flags hold together. Times are local; with --json they are in UTC.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only events after this sequence number
-    #[arg(long, value_name = "SEQ", default_value_t = 0)]
-    since: i64,
+    /// Only events after a number, date, time or span such as 1h
+    #[arg(long, value_name = "SEQ|TIME", default_value = "0", allow_negative_numbers = true)]
+    since: String,
+    /// Only events of this task
+    #[arg(long, alias = "task", value_name = "ID", value_parser = values::task)]
+    of_task: Option<TaskId>,
+    /// Only events of this session
+    #[arg(long, value_name = "ID", value_parser = values::session)]
+    of_session: Option<SessionId>,
+    /// Only events of this lane
+    #[arg(long, alias = "lane", value_name = "NAME", value_parser = values::lane)]
+    of_lane: Option<LaneName>,
+    /// Only events of this kind; * stands for any text; repeatable
+    #[arg(long = "kind", value_name = "KIND", value_parser = values::event_kind)]
+    kinds: Vec<EventKindPattern>,
+    /// Only the newest N of the events that fit
+    #[arg(long, value_name = "N")]
+    tail: Option<usize>,
     /// Keep running and print new events as they happen
     #[arg(long, short)]
     follow: bool,
@@ -20,15 +46,38 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        let (after, since) = start(&self.since, ctx.env.now())?;
+        let query = EventQuery {
+            filter: EventFilter {
+                task: self.of_task,
+                session: self.of_session,
+                lane: self.of_lane,
+                kinds: self.kinds,
+                since,
+            },
+            after,
+            tail: self.tail,
+            follow: self.follow,
+        };
         let app = ctx.app()?;
         let out = &ctx.out;
-        events::each(&app, self.since, self.follow, |event| {
-            if out.json {
-                out.document(&event)?;
-            } else if out.quiet {
-                out.line(&event.seq.to_string())?;
-            } else {
-                out.line(&line(&event))?;
+        let mut widths = [0; 4];
+        events::each(&app, &query, |batch| {
+            let rows: Vec<Row> = if out.json || out.quiet { Vec::new() } else { batch.iter().map(Row::new).collect() };
+            for row in &rows {
+                for (width, cell) in widths.iter_mut().zip(&row.cells) {
+                    *width = cell.chars().count().min(MAX_WIDTH).max(*width);
+                }
+            }
+            for row in &rows {
+                out.line(&row.line(widths))?;
+            }
+            for event in batch.iter().filter(|_| out.json || out.quiet) {
+                if out.json {
+                    out.document(event)?;
+                } else {
+                    out.line(&event.seq.to_string())?;
+                }
             }
             Ok(ControlFlow::Continue(()))
         })?;
@@ -36,27 +85,56 @@ impl Args {
     }
 }
 
-fn line(event: &EventView) -> String {
-    // The actor is named once.
-    let session = event.session_id.as_ref().filter(|session| **session != event.actor);
-    let about = [event.task_id.as_ref(), session, event.lane.as_ref()].into_iter().flatten().map(String::as_str);
-    let data = event.data.as_object().map(|data| {
-        let said = data.iter().filter(|(_, value)| !value.is_null());
-        said.map(|(key, value)| match value.as_str() {
-            Some(text) => format!("{key}={text}"),
-            None => format!("{key}={value}"),
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
-    });
-    let about = about.collect::<Vec<_>>().join(" ");
-    let words = [
-        event.seq.to_string(),
-        event.at.clone(),
-        event.kind.clone(),
-        about,
-        event.actor.clone(),
-        data.unwrap_or_default(),
-    ];
-    escape_line(words.iter().filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join("  ").as_str())
+/// The sequence number and the time after which events are wanted.
+fn start(text: &str, now: Timestamp) -> Result<(i64, Option<Timestamp>), Refusal> {
+    match text.parse() {
+        Ok(seq) => Ok((seq, None)),
+        Err(_) => match values::since(text, now) {
+            Ok(at) => Ok((0, Some(at))),
+            Err(_) => {
+                let text = text.escape_debug();
+                let why = format!("'{text}' is no sequence number (120), date (2026-01-31), time or span (1h)");
+                Err(Refusal::invalid("since", why))
+            }
+        },
+    }
+}
+
+/// An event as columns.
+struct Row {
+    at: String,
+    /// Sequence number, kind, actor, and what it is about.
+    cells: [String; 4],
+    data: String,
+}
+
+impl Row {
+    fn new(event: &EventView) -> Self {
+        // The actor is named once.
+        let session = event.session_id.as_ref().filter(|session| **session != event.actor);
+        let about = [event.task_id.as_ref(), session, event.lane.as_ref()].into_iter().flatten();
+        let about: Vec<&str> = about.map(String::as_str).collect();
+        let data = event.data.as_object().map(|data| {
+            let facts = data.iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| match value.as_str() {
+                Some(text) => format!("{key}={text}"),
+                None => format!("{key}={value}"),
+            });
+            facts.collect::<Vec<_>>().join(" ")
+        });
+        let cells = [event.seq.to_string(), event.kind.clone(), event.actor.clone(), about.join(" ")];
+        Self {
+            at: Timestamp::parse(&event.at).map_or_else(|| event.at.clone(), Timestamp::to_local),
+            cells: cells.map(|cell| escape_line(&cell)),
+            data: escape_line(&data.unwrap_or_default()),
+        }
+    }
+
+    fn line(&self, [seq, kind, actor, about]: [usize; 4]) -> String {
+        let [own_seq, own_kind, own_actor, own_about] = &self.cells;
+        let line = format!(
+            "{own_seq:>seq$}  {}  {own_kind:<kind$}  {own_actor:<actor$}  {own_about:<about$}  {}",
+            self.at, self.data
+        );
+        line.trim_end().to_owned()
+    }
 }

@@ -9,7 +9,7 @@ use crate::{
     actions::boundary::runtime::context::Mode,
     config::parse_duration,
     domain::{
-        LaneName, Refusal, Role, RoutingKey, SessionId, TaskId,
+        EventKind, EventKindPattern, LaneName, Refusal, Role, RoutingKey, SessionId, TaskId,
         approval::Decision,
         checkpoint::CheckpointState,
         evidence::EvidenceResult,
@@ -94,6 +94,15 @@ pub fn since(text: &str, now: Timestamp) -> Result<Timestamp, Refusal> {
             Err(Refusal::invalid("since", format!("'{text}' is no date (2026-01-31), time or span (7d)")))
         }
     }
+}
+
+/// A kind of event, or several by a `*`.
+pub fn event_kind(text: &str) -> Result<EventKindPattern, String> {
+    EventKindPattern::parse(text).ok_or_else(|| {
+        let near = EventKind::ALL.iter().map(|kind| kind.as_str());
+        let near = near.max_by(|a, b| strsim::jaro(a, text).total_cmp(&strsim::jaro(b, text))).unwrap_or_default();
+        format!("no kind of event fits '{}'; name one such as {near} or task.*", text.escape_debug())
+    })
 }
 
 /// A provider whose hooks are known.

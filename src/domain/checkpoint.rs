@@ -17,6 +17,20 @@ string_enum! {
     }
 }
 
+string_enum! {
+    /// The part of Fairway that recorded a checkpoint which no agent and no person wrote.
+    CheckpointOrigin {
+        /// A launch for the task.
+        Launch => "launch",
+        /// The judgement that the session is stale.
+        Reconcile => "reconcile",
+        /// A provider's hook.
+        Hook => "hook",
+        /// A provider event.
+        Provider => "provider",
+    }
+}
+
 /// One checkpoint; never changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
@@ -36,6 +50,8 @@ pub struct Checkpoint {
     pub artifact: Option<String>,
     /// When the next one is due.
     pub due_at: Option<Timestamp>,
+    /// The part of Fairway that recorded it; `None` for a written one, by an agent or a person.
+    pub origin: Option<CheckpointOrigin>,
     /// When it was recorded.
     pub created_at: Timestamp,
 }

@@ -100,6 +100,31 @@ impl EventKind {
     }
 }
 
+/// The kinds that a filter accepts: one kind, or with `*` in place of any text, such as `task.*`, all that fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventKindPattern(String);
+
+impl EventKindPattern {
+    /// Reads one; `None` if no kind fits, or it has more than one `*`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let pattern = Self(text.to_owned());
+        let fits_any = EventKind::ALL.iter().any(|kind| pattern.matches(kind.as_str()));
+        (fits_any && text.matches('*').count() <= 1).then_some(pattern)
+    }
+
+    /// Whether a kind fits.
+    #[must_use]
+    pub fn matches(&self, kind: &str) -> bool {
+        match self.0.split_once('*') {
+            Some((start, end)) => {
+                kind.len() >= start.len() + end.len() && kind.starts_with(start) && kind.ends_with(end)
+            }
+            None => kind == self.0,
+        }
+    }
+}
+
 /// A value in an event's data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventValue {
@@ -202,5 +227,21 @@ impl Event {
     pub fn with(mut self, key: &'static str, value: impl Into<EventValue>) -> Self {
         self.data.push((key, value.into()));
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kind_pattern_accepts_kinds_and_one_star() {
+        let fits = |pattern: &str, kind| EventKindPattern::parse(pattern).is_some_and(|read| read.matches(kind));
+        assert!(fits("task.claimed", "task.claimed") && !fits("task.claimed", "task.released"));
+        assert!(fits("task.*", "task.claimed") && !fits("task.*", "lane.closed"));
+        assert!(fits("*.recorded", "review.recorded") && fits("*", "store.restored"));
+        for wrong in ["", "task", "tasks.*", "task.claimed*x", "*.*"] {
+            assert_eq!(EventKindPattern::parse(wrong), None, "{wrong}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! bring.
 
 pub mod actor;
+pub mod age;
 pub mod ansi;
 pub mod approval;
 pub mod blocker;
@@ -39,6 +40,6 @@ pub mod usage;
 pub mod watcher;
 
 pub use actor::Actor;
-pub use event::{Event, EventKind};
+pub use event::{Event, EventKind, EventKindPattern};
 pub use id::{LaneName, Role, RoutingKey, SessionId, TaskId};
 pub use refusal::Refusal;

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Local, SecondsFormat, Utc};
 
 /// A moment: milliseconds since 1970, UTC. Shown as RFC 3339 with milliseconds and `Z`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,6 +36,15 @@ impl Timestamp {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         DateTime::parse_from_rfc3339(text.trim()).ok().map(|time| Self(time.timestamp_millis()))
+    }
+
+    /// Date and time of day in the time zone of this machine, for people: `2026-01-31 12:00:00`.
+    #[must_use]
+    pub fn to_local(self) -> String {
+        match DateTime::<Utc>::from_timestamp_millis(self.0) {
+            Some(time) => time.with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string(),
+            None => self.0.to_string(),
+        }
     }
 
     /// This moment and a span after it.

@@ -6,7 +6,7 @@ use super::{ReadTx, StoreError, WriteTx, sql};
 use crate::{
     domain::{
         LaneName, SessionId, TaskId,
-        checkpoint::{Checkpoint, CheckpointState},
+        checkpoint::{Checkpoint, CheckpointOrigin, CheckpointState},
     },
     env::Timestamp,
 };
@@ -28,32 +28,64 @@ pub struct CheckpointFields {
     pub artifact: Option<String>,
     /// The time at which the next checkpoint is due.
     pub due_at: Option<Timestamp>,
+    /// The part of Fairway that records it; `None` for an agent or a person.
+    pub origin: Option<CheckpointOrigin>,
 }
 
-macro_rules! select {
-    ($rest:literal) => {
+/// The origin of a row. Versions before schema 6 stored none: their summaries of a launch and of a stale session tell it.
+macro_rules! origin {
+    ($of:literal) => {
         concat!(
-            "SELECT c.id, c.task_id, c.session_id, c.state, c.owner, c.summary, c.artifact, c.due_at, c.created_at ",
-            "FROM checkpoints c ",
-            $rest
+            "coalesce(",
+            $of,
+            ".origin, CASE WHEN ",
+            $of,
+            ".summary = 'session ' || ",
+            $of,
+            ".session_id || ' was launched' THEN 'launch' WHEN substr(",
+            $of,
+            ".summary, 1, length(",
+            $of,
+            ".session_id) + 19) = 'session ' || ",
+            $of,
+            ".session_id || ' is stale: ' THEN 'reconcile' END)"
+        )
+    };
+}
+macro_rules! select {
+    ($($rest:expr),+) => {
+        concat!(
+            "SELECT c.id, c.task_id, c.session_id, c.state, c.owner, c.summary, c.artifact, c.due_at, c.created_at, ",
+            origin!("c"),
+            " FROM checkpoints c ",
+            $($rest),+
         )
     };
 }
 
-const INSERT: &str = "INSERT INTO checkpoints (task_id, session_id, state, owner, summary, artifact, due_at, created_at) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id";
+const INSERT: &str = "INSERT INTO checkpoints (task_id, session_id, state, owner, summary, artifact, due_at, created_at, \
+     origin) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id";
 const NEWEST: &str = select!("WHERE c.task_id = $1 ORDER BY c.id DESC LIMIT 1");
+const BY_ID: &str = select!("WHERE c.id = $1");
+const WRITTEN: &str =
+    select!("WHERE c.task_id = $1 AND c.origin IS NULL AND ", origin!("c"), " IS NULL ORDER BY c.id DESC LIMIT $2");
 const OF_TASK: &str = select!("WHERE c.task_id = $1 ORDER BY c.id");
 const HELD_IN_LANE: &str = select!(
     "JOIN tasks t INDEXED BY tasks_held ON t.id = c.task_id WHERE t.claimant IS NOT NULL AND t.lane = $1 \
-     AND c.id = (SELECT max(id) FROM checkpoints WHERE task_id = t.id) ORDER BY t.id"
+     AND c.id = (SELECT max(w.id) FROM checkpoints w WHERE w.task_id = t.id AND w.origin IS NULL AND ",
+    origin!("w"),
+    " IS NULL) ORDER BY t.id"
 );
 const OVERDUE: &str = select!(
     "INDEXED BY checkpoints_due JOIN tasks t ON t.id = c.task_id \
      WHERE c.due_at IS NOT NULL AND c.due_at <= $1 AND t.closed_at IS NULL \
-     AND NOT EXISTS (SELECT 1 FROM checkpoints later WHERE later.task_id = c.task_id AND later.id > c.id) \
-     ORDER BY c.due_at, c.id"
+     AND NOT EXISTS (SELECT 1 FROM checkpoints w WHERE w.task_id = c.task_id AND w.id > c.id \
+                     AND w.origin IS NULL AND ",
+    origin!("w"),
+    " IS NULL) ORDER BY c.due_at, c.id"
 );
+const RECORDED_BY: &str = "SELECT actor FROM events WHERE task_id = $1 AND kind = 'checkpoint.recorded' \
+     AND json_extract(data, '$.id') = $2 ORDER BY seq DESC LIMIT 1";
 
 fn read(row: &Row<'_>) -> Result<Checkpoint, StoreError> {
     Ok(Checkpoint {
@@ -66,6 +98,10 @@ fn read(row: &Row<'_>) -> Result<Checkpoint, StoreError> {
         artifact: row.get(6)?,
         due_at: row.get::<_, Option<i64>>(7)?.map(Timestamp::from_millis),
         created_at: Timestamp::from_millis(row.get(8)?),
+        origin: row
+            .get::<_, Option<String>>(9)?
+            .map(|origin| sql::parse_value("a checkpoint's origin", &origin, CheckpointOrigin::parse))
+            .transpose()?,
     })
 }
 
@@ -86,6 +122,7 @@ pub fn insert(tx: &WriteTx<'_>, draft: &CheckpointFields) -> Result<Checkpoint, 
             &draft.artifact,
             &draft.due_at.map(Timestamp::millis),
             &tx.now().millis(),
+            &draft.origin.map(CheckpointOrigin::as_str),
         ],
         |row| Ok(row.get(0)?),
     )?;
@@ -98,11 +135,47 @@ pub fn insert(tx: &WriteTx<'_>, draft: &CheckpointFields) -> Result<Checkpoint, 
         summary: draft.summary.clone(),
         artifact: draft.artifact.clone(),
         due_at: draft.due_at,
+        origin: draft.origin,
         created_at: tx.now(),
     })
 }
 
-/// The newest checkpoint of a task.
+/// The checkpoint of this number.
+///
+/// # Errors
+/// As the store fails.
+pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Checkpoint>, StoreError> {
+    sql::first(tx.conn(), BY_ID, &[&id], read)
+}
+
+/// The newest checkpoints of a task that an agent or a person wrote, newest first, at most `limit`.
+///
+/// # Errors
+/// As the store fails.
+pub fn written(tx: &ReadTx<'_>, task: &TaskId, limit: usize) -> Result<Vec<Checkpoint>, StoreError> {
+    sql::rows(tx.conn(), WRITTEN, &[&task.as_str(), &i64::try_from(limit).unwrap_or(i64::MAX)], read)
+}
+
+/// The newest checkpoint of a task that an agent or a person wrote.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest_written(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<Checkpoint>, StoreError> {
+    Ok(written(tx, task, 1)?.pop())
+}
+
+/// The author of a checkpoint: its session, else the actor of its event. `None` if the event is not there.
+///
+/// # Errors
+/// As the store fails.
+pub fn author(tx: &ReadTx<'_>, checkpoint: &Checkpoint) -> Result<Option<String>, StoreError> {
+    match &checkpoint.session {
+        Some(session) => Ok(Some(session.to_string())),
+        None => sql::first(tx.conn(), RECORDED_BY, &[&checkpoint.task.as_str(), &checkpoint.id], |row| Ok(row.get(0)?)),
+    }
+}
+
+/// The newest checkpoint of a task, of any origin.
 ///
 /// # Errors
 /// As the store fails.
@@ -118,7 +191,7 @@ pub fn of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<Checkpoint>, StoreE
     sql::rows(tx.conn(), OF_TASK, &[&task.as_str()], read)
 }
 
-/// The newest checkpoints of open tasks whose next checkpoint is overdue, longest overdue first.
+/// The newest written checkpoints of open tasks whose next checkpoint is overdue, longest overdue first.
 ///
 /// # Errors
 /// As the store fails.
@@ -126,10 +199,26 @@ pub fn overdue(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Checkpoint>, Store
     sql::rows(tx.conn(), OVERDUE, &[&now.millis()], read)
 }
 
-/// The newest checkpoint of each task that is claimed in a lane.
+/// The newest written checkpoint of each task that is claimed in a lane.
 ///
 /// # Errors
 /// As the store fails.
 pub fn held_in_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<Checkpoint>, StoreError> {
     sql::rows(tx.conn(), HELD_IN_LANE, &[&lane.as_str()], read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::open;
+
+    #[test]
+    fn written_checkpoints_are_found_by_their_index() {
+        let conn = open::in_memory().unwrap();
+        for query in [WRITTEN, HELD_IN_LANE] {
+            let explain = format!("EXPLAIN QUERY PLAN {query}");
+            let plan = sql::rows(&conn, &explain, &[], |row| Ok(row.get::<_, String>(3)?)).unwrap().join("\n");
+            assert!(plan.contains("checkpoints_written (task_id=?"), "{plan}");
+        }
+    }
 }

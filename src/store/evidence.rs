@@ -14,8 +14,17 @@ use crate::{
 const INSERT: &str = "INSERT INTO evidence (task_id, session_id, kind, result, command, check_name, exit_code, \
      duration_ms, artifact, sha256, commit_id, summary, observed, created_at) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING id";
-const OF_TASK: &str = "SELECT id, task_id, session_id, kind, result, command, check_name, exit_code, duration_ms, \
-     artifact, sha256, commit_id, summary, observed, created_at FROM evidence WHERE task_id = $1 ORDER BY id";
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, task_id, session_id, kind, result, command, check_name, exit_code, duration_ms, artifact, sha256, ",
+            "commit_id, summary, observed, created_at FROM evidence ",
+            $rest
+        )
+    };
+}
+const BY_ID: &str = select!("WHERE id = $1");
+const OF_TASK: &str = select!("WHERE task_id = $1 ORDER BY id");
 
 fn read(row: &Row<'_>) -> Result<Evidence, StoreError> {
     Ok(Evidence {
@@ -64,6 +73,14 @@ pub fn insert(tx: &WriteTx<'_>, record: Evidence) -> Result<Evidence, StoreError
         |row| Ok(row.get(0)?),
     )?;
     Ok(Evidence { id: id.unwrap_or_default(), created_at: tx.now(), ..record })
+}
+
+/// The record of this number.
+///
+/// # Errors
+/// As the store fails.
+pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Evidence>, StoreError> {
+    sql::first(tx.conn(), BY_ID, &[&id], read)
 }
 
 /// A task's evidence, oldest first.

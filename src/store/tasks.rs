@@ -69,6 +69,8 @@ const HELD_BY: &str = "SELECT id, lane FROM tasks INDEXED BY tasks_held WHERE cl
      ORDER BY claimed_at DESC, id LIMIT 1";
 const WAITING: &str = "SELECT d.depends_on, t.status FROM task_deps d LEFT JOIN tasks t ON t.id = d.depends_on \
      WHERE d.task_id = $1 ORDER BY d.depends_on";
+const DEPENDENTS: &str = "SELECT t.id, t.status FROM task_deps d JOIN tasks t ON t.id = d.task_id \
+     WHERE d.depends_on = $1 ORDER BY t.id";
 const EXISTS: &str = "SELECT 1 FROM tasks WHERE id = $1";
 const DEPENDENCIES: &str = "SELECT depends_on FROM task_deps WHERE task_id = $1 ORDER BY depends_on";
 const PARENT: &str = "SELECT parent FROM tasks WHERE id = $1 AND parent IS NOT NULL";
@@ -340,6 +342,17 @@ pub fn waiting_on(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<NotReadyReason>, S
         Ok(NotReadyReason::for_dependency(on, status))
     })?;
     Ok(found.into_iter().flatten().collect())
+}
+
+/// The tasks that depend on a task, with their statuses.
+///
+/// # Errors
+/// As the store fails.
+pub fn dependents(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<(TaskId, TaskStatus)>, StoreError> {
+    sql::rows(tx.conn(), DEPENDENTS, &[&id.as_str()], |row| {
+        let status = sql::parse_value("a task's status", &row.get::<_, String>(1)?, TaskStatus::parse)?;
+        Ok((sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?, status))
+    })
 }
 
 /// Adds a task with its lists. Its state may be todo, done or cancelled; [`set_state`] makes a claim. `open_deps`

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{MessageView, values::time};
-use crate::domain::checkpoint::Checkpoint;
+use crate::domain::checkpoint::{Checkpoint, CheckpointOrigin};
 
 /// A checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -17,6 +17,7 @@ pub struct CheckpointView {
     pub summary: String,
     pub artifact: Option<String>,
     pub due_at: Option<String>,
+    pub origin: Option<&'static str>,
     pub created_at: String,
 }
 
@@ -40,6 +41,7 @@ impl From<&Checkpoint> for CheckpointView {
             summary: checkpoint.summary.clone(),
             artifact: checkpoint.artifact.clone(),
             due_at: time(checkpoint.due_at),
+            origin: checkpoint.origin.map(CheckpointOrigin::as_str),
             created_at: checkpoint.created_at.to_string(),
         }
     }

@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-use super::values::{texts, time};
+use super::{
+    CheckpointView,
+    values::{texts, time},
+};
 use crate::domain::{
     claim::Claim,
     task::{NotReadyReason, Task, TaskState},
@@ -121,4 +124,49 @@ impl TaskView {
             closed_at: time(task.state.closed_at()),
         }
     }
+}
+
+/// A task that depends on another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DependentView {
+    /// Its id.
+    pub id: String,
+    /// Its status.
+    pub status: &'static str,
+}
+
+/// An entry of a task's history: an event in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TimelineEntryView {
+    /// The number of the event.
+    pub seq: i64,
+    /// Its time.
+    pub at: String,
+    /// Its kind: `noun.verb`.
+    pub kind: String,
+    /// The actor.
+    pub actor: String,
+    /// The session that it is about, or that acted.
+    pub session_id: Option<String>,
+    /// The event in words.
+    pub message: String,
+}
+
+/// A task with its surroundings and its history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TaskDetailView {
+    /// The task.
+    #[serde(flatten)]
+    pub task: TaskView,
+    /// The tasks that depend on it.
+    pub dependents: Vec<DependentView>,
+    /// Its newest checkpoint that an agent or a person wrote.
+    pub checkpoint: Option<CheckpointView>,
+    /// The author of that checkpoint.
+    pub checkpoint_by: Option<String>,
+    /// The newest entries of its history, oldest first.
+    pub timeline: Vec<TimelineEntryView>,
+    /// Whether the history has earlier entries.
+    #[serde(skip)]
+    pub has_earlier: bool,
 }

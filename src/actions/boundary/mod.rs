@@ -2,6 +2,7 @@
 
 pub mod agent_context;
 pub mod approval;
+mod claimant_over;
 pub mod context_sections;
 pub mod guard;
 pub mod hook;

@@ -5,35 +5,51 @@ use std::ops::ControlFlow;
 use anyhow::Result;
 
 use crate::actions::{App, core::errors};
+pub use crate::store::events::EventFilter;
 use crate::{store::events, wire::EventView};
 
-/// Calls `visit` with every event after sequence number `since`, and with `follow` with new ones, until `visit` breaks.
+/// The maximum number of events that are in memory at once.
+const BATCH_SIZE: usize = 1_000;
+
+/// A request to read the log.
+#[derive(Debug, Clone, Default)]
+pub struct EventQuery {
+    /// The conditions.
+    pub filter: EventFilter,
+    /// Only events above this sequence number.
+    pub after: i64,
+    /// Only the newest matching events, this many; later ones are followed all the same.
+    pub tail: Option<usize>,
+    /// Whether to wait for new events.
+    pub follow: bool,
+}
+
+/// Calls `visit` with the matching events in order, a batch at a time, and with `follow` with new ones, until `visit` breaks.
 ///
 /// # Errors
 /// As the store or `visit` fails.
 pub fn each(
     app: &App,
-    since: i64,
-    follow: bool,
-    mut visit: impl FnMut(EventView) -> Result<ControlFlow<()>>,
+    query: &EventQuery,
+    mut visit: impl FnMut(Vec<EventView>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
-    let waiter = if follow { Some(app.waiter("events")?) } else { None };
-    let mut seen = since;
+    let waiter = if query.follow { Some(app.waiter("events")?) } else { None };
+    let mut seen = match query.tail {
+        Some(count) => app.read(|tx| Ok(events::tail_start(tx, &query.filter, query.after, count)?))?,
+        None => query.after,
+    };
     loop {
         let batch = app.read(|tx| {
             let mut batch = Vec::new();
-            events::for_each_since(tx, seen, |event| {
-                batch.push(event);
-                Ok(batch.len() < 1_000)
+            seen = events::for_each_matching(tx, &query.filter, seen, |event| {
+                batch.push(view(event));
+                Ok(batch.len() < BATCH_SIZE)
             })?;
             Ok(batch)
         })?;
-        let is_last = batch.len() < 1_000;
-        for event in batch {
-            seen = event.seq;
-            if visit(view(event))?.is_break() {
-                return Ok(());
-            }
+        let is_last = batch.len() < BATCH_SIZE;
+        if !batch.is_empty() && visit(batch)?.is_break() {
+            return Ok(());
         }
         match &waiter {
             _ if !is_last => {}

@@ -1,12 +1,11 @@
 //! Explains the state of a task or session: facts, each with its source and age. Changes nothing.
 
 use anyhow::Result;
-use serde_json::Value;
 
 use crate::actions::{
     App,
     core::lookup,
-    queue::task::claim,
+    queue::task::{claim, event_text::transition_detail},
     sessions::{
         control::suggestions,
         liveness::{backend_probe::BackendProber, facts},
@@ -48,8 +47,8 @@ pub fn task(app: &App, id: &TaskId) -> Result<ExplainView> {
         }
         claimants(tx, &task, now, &mut view)?;
         blockers(app, tx, &task, &mut view)?;
-        if let Some(newest) = checkpoints::newest(tx, id)? {
-            let by = newest.session.as_ref().map(|session| format!(" (by {session})")).unwrap_or_default();
+        if let Some(newest) = checkpoints::newest_written(tx, id)? {
+            let by = checkpoints::author(tx, &newest)?.map(|author| format!(" (by {author})")).unwrap_or_default();
             let message = format!("{}: {}{by}", newest.state, newest.summary);
             view.fact("checkpoint", message, format!("checkpoint {}", newest.id), Some(newest.created_at));
         }
@@ -63,21 +62,8 @@ fn source(event: &LoggedEvent) -> String {
 
 /// The text of a transition event.
 fn describe_transition(event: &LoggedEvent) -> String {
-    let text = |key: &str| event.data.get(key).and_then(Value::as_str).map(str::to_owned);
     let verb = event.kind.trim_start_matches("task.");
-    let steps = match (text("from"), text("to")) {
-        (Some(from), Some(to)) => format!(": {from} → {to}"),
-        _ => String::new(),
-    };
-    let taken = match (text("takeover").as_deref(), text("from")) {
-        (Some("stolen"), Some(from)) => format!(", stolen from {from}"),
-        (Some("expired"), Some(from)) => format!(", after the lease of {from} expired"),
-        (Some("handed_over"), Some(from)) => format!(", handed over by {from}"),
-        _ => String::new(),
-    };
-    let reason = text("reason").map(|reason| format!(" ({reason})")).unwrap_or_default();
-    let forced = text("force_reason").map(|reason| format!(", forced: {reason}")).unwrap_or_default();
-    format!("{verb} by {}{steps}{taken}{reason}{forced}", event.actor)
+    format!("{verb} by {}{}", event.actor, transition_detail(&event.data))
 }
 
 fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainView) -> Result<()> {
@@ -98,6 +84,11 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
             let why = session.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
             let message = format!("the claimant's session is {}{why}", session.status);
             view.fact("holder", message, format!("session {}", session.id), Some(session.last_seen()));
+            if !session.status.is_final() && session.activity == Activity::RequiresAction {
+                let waiting_for = session.waiting_for.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+                let message = format!("the claimant's session waits for a person{waiting_for}");
+                view.fact("waiting_for", message, format!("session {}", session.id), session.activity_at);
+            }
         }
     }
     for past_claim in claims::history(tx, &task.id)?

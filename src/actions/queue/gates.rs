@@ -18,6 +18,7 @@ use crate::{
         rules::{
             gate::{self, Gate, GateFacts, GateReport, WorkFacts},
             globs,
+            open_question::{self, OpenQuestion},
         },
         task::Task,
     },
@@ -25,7 +26,7 @@ use crate::{
     store::{
         ReadTx, StoreError, checkpoints, claims,
         events::{self, LoggedEvent},
-        evidence, handoffs, lanes, reviews,
+        evidence, handoffs, lanes, reviews, sessions,
     },
     wire::GateReportView,
 };
@@ -137,6 +138,7 @@ pub(crate) fn evaluate(
     // A dead session's evidence counts for the session that continues its claim.
     let claimed_at = claims::chain(tx, &task.id)?.map(|chain| chain.since);
     let reviews = reviews::of_task(tx, &task.id)?;
+    let question = if gates.contains(&Gate::NoOpenQuestions) { open_question(app, tx, task)? } else { None };
     let facts = GateFacts {
         task: &task.id,
         claimed_at,
@@ -147,10 +149,19 @@ pub(crate) fn evaluate(
         domains: &required_domains(app, tx, task, &reviews)?,
         claimants: &holders,
         open_handoffs: &open_handoffs,
-        checkpoint: checkpoints::newest(tx, &task.id)?.map(|checkpoint| checkpoint.state),
+        question: question.as_ref(),
+        now: app.env.now(),
         work: &work,
     };
     Ok(gate::evaluate(gates, &facts))
+}
+
+/// The question about a task that is still to be answered.
+fn open_question(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<OpenQuestion>> {
+    let newest = checkpoints::newest_written(tx, &task.id)?;
+    let claimant = task.state.claim().and_then(|claim| claim.session.as_ref());
+    let claimant = claimant.map(|id| sessions::find(tx, id)).transpose()?.flatten();
+    Ok(open_question::find(newest.as_ref(), claimant.as_ref(), app.actor.session.as_ref()))
 }
 
 /// The claimants of a task since it was last reopened.

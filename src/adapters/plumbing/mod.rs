@@ -22,6 +22,7 @@ mod session_values;
 mod setup_commands;
 pub mod submit_text;
 pub mod transcript;
+pub mod transcript_screen;
 mod transcript_writer;
 
 pub use copy_files::copy_files;

@@ -55,7 +55,7 @@ impl SessionDir {
 }
 
 /// What is shown once all of this was printed; at `cleared` the scrollback was.
-fn render(printed: &[u8], cleared: Option<usize>, size: Size, lines: usize) -> String {
+pub(super) fn render(printed: &[u8], cleared: Option<usize>, size: Size, lines: usize) -> String {
     let cells = |count: u16| NonZeroU16::new(count).unwrap_or(NonZeroU16::MIN);
     let mut parser = vt100::Parser::new(cells(size.rows), cells(size.cols), MAX_SCROLLBACK_LINES);
     let (before, after) = printed.split_at(cleared.unwrap_or(0).min(printed.len()));

@@ -97,7 +97,23 @@ pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
     Ok(last_lines(&bytes, lines))
 }
 
-/// The same of what stands behind a place in the file, in bytes; of all of it when the file has become shorter than that.
+/// The end of a transcript as bytes, at most `max_bytes`, and whether it was cut off. What has just started anew is continued
+/// by the end of the one before.
+///
+/// # Errors
+/// When it cannot be read, or is no file.
+pub(super) fn end(path: &Path, max_bytes: u64) -> io::Result<(Vec<u8>, bool)> {
+    let (start, bytes) = read_end(path, 0, max_bytes)?;
+    let room = max_bytes.saturating_sub(u64::try_from(bytes.len()).unwrap_or(max_bytes));
+    if start > 0 || room == 0 {
+        return Ok((bytes, start > 0));
+    }
+    let (before, mut all) = read_end(&rotated_path(path), 0, room)?;
+    all.extend(bytes);
+    Ok((all, before > 0))
+}
+
+/// The last lines of what stands behind a place in the file, in bytes; of all of it when the file has become shorter than that.
 ///
 /// # Errors
 /// When it cannot be read, or is no file.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use crate::{
-    actions::project::events,
+    actions::project::events::{self, EventQuery},
     api::{
         body::query,
         error::ApiError,
@@ -45,9 +45,9 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> 
 fn read_batch(since: i64) -> Result<Vec<EventView>, ApiError> {
     state::read(|app| {
         let mut batch = Vec::new();
-        events::each(app, since, false, |event| {
-            batch.push(event);
-            Ok(if batch.len() < BATCH_SIZE { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        events::each(app, &EventQuery { after: since, ..EventQuery::default() }, |events| {
+            batch.extend(events.into_iter().take(BATCH_SIZE));
+            Ok(ControlFlow::Break(()))
         })?;
         Ok(batch)
     })

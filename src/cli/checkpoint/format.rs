@@ -17,7 +17,7 @@ pub(super) fn table(checkpoints: &[CheckpointView]) -> Table {
             one.task_id.clone(),
             one.state.to_owned(),
             one.created_at.clone(),
-            dash(&one.session_id),
+            one.origin.map_or_else(|| dash(&one.session_id), |origin| format!("{} ({origin})", dash(&one.session_id))),
             dash(&one.owner),
             dash(&one.due_at),
             one.summary.clone(),
@@ -29,10 +29,12 @@ pub(super) fn table(checkpoints: &[CheckpointView]) -> Table {
 /// One checkpoint, a line for each field.
 pub(super) fn details(one: &CheckpointView) -> String {
     let mut text = format!("{}  checkpoint {}  {}\n", one.task_id, one.id, one.state);
+    let origin = one.origin.map(str::to_owned);
     let fields = [
         ("summary", Some(&one.summary)),
         ("at", Some(&one.created_at)),
         ("by", one.session_id.as_ref()),
+        ("origin", origin.as_ref()),
         ("owner", one.owner.as_ref()),
         ("artifact", one.artifact.as_ref()),
         ("due", one.due_at.as_ref()),

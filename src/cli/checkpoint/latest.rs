@@ -15,11 +15,14 @@ pub struct Args {
     /// Task id
     #[arg(value_parser = values::task)]
     task: TaskId,
+    /// Only checkpoints that an agent or a person wrote
+    #[arg(long)]
+    written: bool,
 }
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let latest = list::latest(&ctx.app()?, &self.task)?;
+        let latest = list::latest(&ctx.app()?, &self.task, self.written)?;
         ctx.show(&latest, || vec![latest.id.to_string()], || details(&latest))
     }
 }

@@ -5,18 +5,20 @@ mod latest;
 mod list;
 mod overdue;
 mod record;
+mod show;
 
 use anyhow::Result;
 use clap::Subcommand;
 
 use super::{context::Context, exit::Exit};
 
-/// Record and list task checkpoints
+/// Record, list and show task checkpoints
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {
     Record(record::Args),
     List(list::Args),
+    Show(show::Args),
     Latest(latest::Args),
     Overdue(overdue::Args),
 }
@@ -26,6 +28,7 @@ impl Verb {
         match self {
             Self::Record(args) => args.run(ctx),
             Self::List(args) => args.run(ctx),
+            Self::Show(args) => args.run(ctx),
             Self::Latest(args) => args.run(ctx),
             Self::Overdue(args) => args.run(ctx),
         }

@@ -3,19 +3,21 @@
 mod add;
 mod list;
 mod run;
+mod show;
 
 use anyhow::Result;
 use clap::Subcommand;
 
 use super::{context::Context, exit::Exit};
 
-/// Record and list evidence of a task
+/// Record, list and show evidence of a task
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {
     Run(run::Args),
     Add(add::Args),
     List(list::Args),
+    Show(show::Args),
 }
 
 impl Verb {
@@ -24,6 +26,7 @@ impl Verb {
             Self::Run(args) => args.run(ctx),
             Self::Add(args) => args.run(ctx),
             Self::List(args) => args.run(ctx),
+            Self::Show(args) => args.run(ctx),
         }
     }
 }

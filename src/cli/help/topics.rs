@@ -54,7 +54,7 @@ Gates are conditions that a task must meet before `done` or a merge.
   checks             Each check of the task passed at the current commit
   reviews            Each required domain approved the current commit
   handoffs_accepted  No unanswered handoff
-  no_open_questions  The latest checkpoint does not await input
+  no_open_questions  The newest written checkpoint does not await input
   clean_worktree     No uncommitted changes
   based_on           The work is based on the base branch
 

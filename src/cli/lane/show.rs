@@ -6,8 +6,9 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::lane::list,
-    cli::{context::Context, exit::Exit, task, values},
+    cli::{age::age, context::Context, exit::Exit, task, values},
     domain::LaneName,
+    env::Timestamp,
     render::{Table, escape_line},
     wire::LaneDetailView,
 };
@@ -23,11 +24,11 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let present = list::show(&ctx.app()?, &self.name)?;
-        ctx.show(&present, || vec![present.lane.name.clone()], || words(&present, ctx.out.width))
+        ctx.show(&present, || vec![present.lane.name.clone()], || words(&present, ctx.env.now(), ctx.out.width))
     }
 }
 
-fn words(present: &LaneDetailView, width: Option<usize>) -> String {
+fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> String {
     let lane = &present.lane;
     let mut text = format!("{}  {}\n", lane.name, escape_line(lane.title.as_deref().unwrap_or_default()));
     text.truncate(text.trim_end().len());
@@ -52,9 +53,11 @@ fn words(present: &LaneDetailView, width: Option<usize>) -> String {
         let task = session.task_id.as_deref().unwrap_or("-");
         sessions.row([session.id.as_str(), session.status, session.activity, &session.role, task]);
     }
-    let mut checkpoints = Table::new(&["task", "state", "checkpoint"]);
+    let mut checkpoints = Table::new(&["task", "state", "by", "ago", "checkpoint"]);
     for checkpoint in &present.checkpoints {
-        checkpoints.row([checkpoint.task_id.as_str(), checkpoint.state, &checkpoint.summary]);
+        let by = checkpoint.session_id.as_deref().unwrap_or("-");
+        let ago = age(&checkpoint.created_at, now);
+        checkpoints.row([checkpoint.task_id.as_str(), checkpoint.state, by, &ago, &checkpoint.summary]);
     }
     let mut handoffs = Table::new(&["handoff", "task", "from", "summary"]);
     for handoff in &present.handoffs {

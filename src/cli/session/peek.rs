@@ -11,7 +11,7 @@ use crate::{
 
 /// Print the last lines of a session's terminal
 ///
-/// After the session's end the lines come from its transcript.
+/// After the session's end its last screen is shown, from the end of its transcript. Secrets are masked.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session id
@@ -20,11 +20,14 @@ pub struct Args {
     /// Number of lines; 0 for all
     #[arg(long, short = 'n', value_name = "N", default_value_t = 40)]
     lines: u32,
+    /// Keep control sequences, made visible
+    #[arg(long)]
+    raw: bool,
 }
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let peek = peek::peek(&ctx.app()?, &self.id, self.lines)?;
+        let peek = peek::peek(&ctx.app()?, &self.id, self.lines, self.raw)?;
         ctx.show(&peek, || vec![peek.session_id.clone()], || escape_controls(&peek.text))
     }
 }

@@ -6,13 +6,14 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::task::list,
-    cli::{context::Context, exit::Exit, values},
+    cli::{age::age, context::Context, exit::Exit, values},
     domain::TaskId,
-    render::{escape_controls, escape_line},
-    wire::TaskView,
+    env::Timestamp,
+    render::{Table, escape_controls, escape_line},
+    wire::{TaskDetailView, TaskView},
 };
 
-/// Show a task's fields
+/// Show a task and its newest history
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Task id
@@ -23,11 +24,30 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let task = list::show(&ctx.app()?, &self.id)?;
-        ctx.show(&task, || vec![task.id.clone()], || words(&task))
+        let ids = || vec![task.task.id.clone()];
+        ctx.show(&task, ids, || details(&task, ctx.env.now(), ctx.out.width))
     }
 }
 
-fn words(task: &TaskView) -> String {
+fn details(detail: &TaskDetailView, now: Timestamp, width: Option<usize>) -> String {
+    let mut text = fields(&detail.task, detail, now);
+    if !detail.task.body.is_empty() {
+        let _ = write!(text, "\n{}\n", escape_controls(detail.task.body.trim_end()));
+    }
+    let mut timeline = Table::new(&["ago", "by", "event"]);
+    for entry in &detail.timeline {
+        timeline.row([age(&entry.at, now).as_str(), &entry.actor, &entry.message]);
+    }
+    if !timeline.is_empty() {
+        let _ = write!(text, "\n{}", timeline.render(width));
+    }
+    if detail.has_earlier {
+        let _ = writeln!(text, "earlier events: fairway events --of-task {}", detail.task.id);
+    }
+    text
+}
+
+fn fields(task: &TaskView, detail: &TaskDetailView, now: Timestamp) -> String {
     let mut text = format!("{}  {}\n", task.id, escape_line(&task.title));
     let mut field = |name: &str, value: &str| {
         if !value.is_empty() {
@@ -51,6 +71,8 @@ fn words(task: &TaskView) -> String {
     field("labels", &task.labels.join(", "));
     field("paths", &task.paths.join(", "));
     field("depends on", &task.depends_on.join(", "));
+    let dependents = detail.dependents.iter().map(|one| format!("{} ({})", one.id, one.status));
+    field("needed by", &dependents.collect::<Vec<_>>().join(", "));
     for check in &task.checks {
         field("check", &format!("{}: {}", check.name, check.command));
     }
@@ -60,8 +82,10 @@ fn words(task: &TaskView) -> String {
     field("created", &task.created_at);
     field("updated", &task.updated_at);
     field("closed", task.closed_at.as_deref().unwrap_or_default());
-    if !task.body.is_empty() {
-        let _ = write!(text, "\n{}\n", escape_controls(task.body.trim_end()));
+    if let Some(checkpoint) = &detail.checkpoint {
+        let by = detail.checkpoint_by.as_ref().map(|author| format!("by {author}, ")).unwrap_or_default();
+        let ago = age(&checkpoint.created_at, now);
+        field("checkpoint", &format!("{} ({by}{ago} ago): {}", checkpoint.state, checkpoint.summary));
     }
     text
 }

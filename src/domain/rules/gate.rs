@@ -2,11 +2,11 @@
 
 pub use crate::domain::blocker::{Blocker, GateReport, JudgedWork};
 use crate::domain::{
-    TaskId,
-    checkpoint::CheckpointState,
+    TaskId, age,
     evidence::{Evidence, EvidenceResult, PROVIDER_KIND},
     id::Label,
     review::{Review, Verdict},
+    rules::open_question::OpenQuestion,
     string_enum::string_enum,
     task::Check,
 };
@@ -61,8 +61,10 @@ pub struct GateFacts<'a> {
     pub claimants: &'a [String],
     /// The numbers of its open handoffs.
     pub open_handoffs: &'a [i64],
-    /// The state of its newest checkpoint.
-    pub checkpoint: Option<CheckpointState>,
+    /// The question that is still to be answered.
+    pub question: Option<&'a OpenQuestion>,
+    /// The time of the judgement.
+    pub now: Timestamp,
     /// Facts from git; collected only for the merge gates.
     pub work: &'a WorkFacts,
 }
@@ -193,11 +195,21 @@ fn review_blocker(domain: &Label, facts: &GateFacts<'_>) -> Option<Blocker> {
 }
 
 fn question_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
-    (facts.checkpoint == Some(CheckpointState::AwaitingInput)).then(|| Blocker {
-        code: "open_question",
-        message: "the newest checkpoint awaits input".into(),
-        fix: format!("fairway checkpoint record {} --state active --summary TEXT", facts.task),
-    })
+    let (message, fix) = match facts.question? {
+        OpenQuestion::Checkpoint(newest) => {
+            let by = newest.session.as_ref().map(|session| format!(" by {session}")).unwrap_or_default();
+            let ago = age::rough(facts.now.since(newest.created_at));
+            (
+                format!("the newest checkpoint awaits input (checkpoint {}{by}, {ago} ago)", newest.id),
+                format!("fairway checkpoint record {} --state active --summary TEXT", facts.task),
+            )
+        }
+        OpenQuestion::Session { id, waiting_for } => {
+            let waiting_for = waiting_for.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+            (format!("the session {id} waits for a person{waiting_for}"), format!("fairway session attach {id}"))
+        }
+    };
+    Some(Blocker { code: "open_question", message, fix })
 }
 
 fn worktree_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
@@ -244,7 +256,7 @@ mod tests {
         domains: Vec<Label>,
         holders: Vec<String>,
         open_handoffs: Vec<i64>,
-        checkpoint: Option<CheckpointState>,
+        question: Option<OpenQuestion>,
         work: WorkFacts,
     }
 
@@ -301,7 +313,7 @@ mod tests {
             domains: vec![label("data")],
             holders: vec!["worker".into()],
             open_handoffs: Vec::new(),
-            checkpoint: Some(CheckpointState::Done),
+            question: None,
             work: WorkFacts {
                 worktree: Some("/work/a lane".into()),
                 branch: None,
@@ -323,7 +335,8 @@ mod tests {
             domains: &given.domains,
             claimants: &given.holders,
             open_handoffs: &given.open_handoffs,
-            checkpoint: given.checkpoint,
+            question: given.question.as_ref(),
+            now: Timestamp::from_millis(1_000),
             work: &given.work,
         }
     }
@@ -388,7 +401,8 @@ mod tests {
             }),
             ("an open handoff", Gate::HandoffsAccepted, "handoff_open", |g| g.open_handoffs = vec![4]),
             ("a question", Gate::NoOpenQuestions, "open_question", |g| {
-                g.checkpoint = Some(CheckpointState::AwaitingInput);
+                let id = crate::domain::SessionId::parse("s1").unwrap();
+                g.question = Some(OpenQuestion::Session { id, waiting_for: None });
             }),
             ("dirt", Gate::CleanWorktree, "worktree_dirty", |g| g.work.clean = Some(false)),
             ("dirt unknown", Gate::CleanWorktree, "worktree_dirty", |g| g.work.clean = None),

@@ -11,5 +11,6 @@ pub mod handoff;
 pub mod health;
 pub mod initial_prompt;
 pub mod liveness;
+pub mod open_question;
 pub mod recovery;
 pub mod retention;

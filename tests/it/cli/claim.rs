@@ -51,8 +51,14 @@ fn a_task_is_claimed_once_and_released() {
     status      todo
     ready       yes
     priority    1
+    needed by   PF-1 (todo)
     created     2026-01-01T00:00:02.000Z
     updated     2026-01-01T00:00:10.000Z
+
+    AGO  BY  EVENT
+    10s  [user]  added
+    6s  [user]  claimed, epoch 1
+    2s  [user]  released: in_progress → todo (out of time)
     ");
 }
 

@@ -32,7 +32,7 @@ fn done_lists_every_blocker() {
     $ fairway handoff create T-1 --to review --summary 'look at it'
     created handoff 1 of T-1 to role review
     $ fairway task done T-1
-    error: T-1 is not ready: no passing evidence since the last claim; the check 'unit' has not been run; the newest checkpoint awaits input; handoff 1 is not answered
+    error: T-1 is not ready: no passing evidence since the last claim; the check 'unit' has not been run; the newest checkpoint awaits input (checkpoint 1, 2s ago); handoff 1 is not answered
     hint: fairway evidence run T-1 -- COMMAND
     hint: fairway evidence run T-1 --check unit
     hint: fairway checkpoint record T-1 --state active --summary TEXT
@@ -97,6 +97,15 @@ fn done_needs_fresh_evidence_and_the_claimant() {
     created     2026-01-01T00:00:02.000Z
     updated     2026-01-01T00:00:10.000Z
     closed      2026-01-01T00:00:10.000Z
+
+    AGO  BY  EVENT
+    10s  [user]  added
+    9s  [user]  claimed, epoch 1
+    8s  [user]  evidence 1, test pass
+    7s  [user]  released: in_progress → todo
+    6s  [user]  claimed, epoch 2
+    4s  [user]  evidence 2, test pass
+    2s  [user]  done: in_progress → done
     ");
     world.run(["task", "add", "T-2", "two"]).exits(0);
     world.run(["claim", "T-2"]).exits(0);

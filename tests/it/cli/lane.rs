@@ -135,7 +135,8 @@ fn a_lane_shows_its_whole_present() {
     conn.execute_batch(
         "UPDATE agent_sessions SET lane = 'ui';
          INSERT INTO checkpoints (task_id, state, summary, created_at) VALUES ('T-1', 'planned', 'old', 1);
-         INSERT INTO checkpoints (task_id, state, summary, created_at) VALUES ('T-1', 'active', 'new', 2);
+         INSERT INTO checkpoints (task_id, state, summary, created_at) VALUES ('T-1', 'active', 'new', 1767225600000);
+         INSERT INTO checkpoints (task_id, state, summary, created_at, origin) VALUES ('T-1', 'active', 'x', 2, 'launch');
          INSERT INTO handoffs (task_id, from_actor, to_lane, status, summary, epoch, created_at)
            VALUES ('T-2', 'ann@host', 'ui', 'open', 'yours', 0, 3);",
     )
@@ -150,7 +151,7 @@ fn a_lane_shows_its_whole_present() {
     assert_eq!(
         shown["checkpoints"],
         json!([{ "id": 2, "task_id": "T-1", "session_id": null, "state": "active", "owner": null, "summary": "new",
-            "artifact": null, "due_at": null, "created_at": "1970-01-01T00:00:00.002Z" }])
+            "artifact": null, "due_at": null, "origin": null, "created_at": "2026-01-01T00:00:00.000Z" }])
     );
     assert_eq!(
         shown["handoffs"],
@@ -173,8 +174,8 @@ fn a_lane_shows_its_whole_present() {
     ID   P  STATUS       ROLE  LANE  HELD BY  TITLE
     T-1  2  in_progress  -     ui    s1       one
 
-    TASK  STATE   CHECKPOINT
-    T-1   active  new
+    TASK  STATE   BY  AGO  CHECKPOINT
+    T-1   active  -   8s   new
 
     HANDOFF  TASK  FROM  SUMMARY
     1        T-2   -     yours

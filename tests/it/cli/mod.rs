@@ -33,6 +33,7 @@ mod several_ids;
 mod sidecar;
 mod spellings;
 mod task_edit;
+mod task_history;
 mod task_import;
 mod task_transitions;
 mod trust;

@@ -99,11 +99,12 @@ fn context_contains_every_section() {
       | only the icons are left
 
     ## checkpoint
-    T-1: active by s1, at 2026-01-01T00:00:09.000Z:
+    T-1: active by s1, 5s ago:
       | the menu is there, the colours are not
 
     ## directive
     fairway checkpoint record T-1 --state active --summary "..."  after each step
+    git commit  keeps your work; checks and gates judge commits
     fairway evidence run T-1 -- COMMAND  runs a test and keeps its result
     fairway exec spawn -- COMMAND  starts a long command in the background
     fairway task block T-1 --reason "..."  if you cannot continue

@@ -173,9 +173,9 @@ fn reconcile_reports_its_changes() {
     $ fairway session reconcile
     unchanged: 2 sessions
     $ fairway events --since 6
-    7  2026-01-01T01:00:09.000Z  checkpoint.recorded  T-1 slow  [user]  id=1 state=awaiting_input summary=session slow is stale: no heartbeat for 1h
-    8  2026-01-01T01:00:09.000Z  session.stale  slower  [user]  from=starting reason=the launch was never confirmed in 1h
-    9  2026-01-01T01:00:11.000Z  session.revived  slow  [user]  from=stale task_id=T-1 reason=a heartbeat
+    7  2026-01-01 01:00:09  checkpoint.recorded  [user]  T-1 slow  id=1 state=awaiting_input summary=session slow is stale: no heartbeat for 1h origin=reconcile
+    8  2026-01-01 01:00:09  session.stale        [user]  slower    from=starting reason=the launch was never confirmed in 1h
+    9  2026-01-01 01:00:11  session.revived      [user]  slow      from=stale task_id=T-1 reason=a heartbeat
     ");
 }
 

@@ -39,6 +39,11 @@ fn lists_replace_and_an_empty_text_clears() {
     depends on  T-2
     created     2026-01-01T00:00:02.000Z
     updated     2026-01-01T00:00:06.000Z
+
+    AGO  BY  EVENT
+    5s  [user]  added
+    3s  [user]  edited: title, parent, priority, labels, depends_on
+    1s  [user]  edited: role, parent, labels, paths, checks
     $ fairway task edit T-1
     error: say what to change, such as --title TEXT
     [exit 2]

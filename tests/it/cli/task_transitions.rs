@@ -105,11 +105,20 @@ fn a_task_is_blocked_submitted_cancelled_and_taken_up_again() {
     commit      0123456789abcdef
     created     2026-01-01T00:00:02.000Z
     updated     2026-01-01T00:00:14.000Z
+
+    AGO  BY  EVENT
+    13s  [user]  added
+    11s  [user]  claimed, epoch 1
+    9s  [user]  blocked: in_progress → blocked (rain)
+    7s  [user]  unblocked: blocked → in_progress
+    6s  [user]  submitted: in_progress → review
+    4s  [user]  cancelled: review → cancelled (not needed)
+    1s  [user]  reopened: cancelled → todo (needed after all)
     $ fairway events --since 2
-    3  2026-01-01T00:00:06.000Z  task.blocked  T-1  [user]  from=in_progress to=blocked epoch=1 reason=rain
-    4  2026-01-01T00:00:08.000Z  task.unblocked  T-1  [user]  from=blocked to=in_progress epoch=1
-    5  2026-01-01T00:00:09.000Z  task.submitted  T-1  [user]  from=in_progress to=review epoch=1
-    6  2026-01-01T00:00:11.000Z  task.cancelled  T-1  [user]  from=review to=cancelled epoch=1 reason=not needed
-    7  2026-01-01T00:00:14.000Z  task.reopened  T-1  [user]  from=cancelled to=todo epoch=1 reason=needed after all
+    3  2026-01-01 00:00:06  task.blocked    [user]  T-1  from=in_progress to=blocked epoch=1 reason=rain
+    4  2026-01-01 00:00:08  task.unblocked  [user]  T-1  from=blocked to=in_progress epoch=1
+    5  2026-01-01 00:00:09  task.submitted  [user]  T-1  from=in_progress to=review epoch=1
+    6  2026-01-01 00:00:11  task.cancelled  [user]  T-1  from=review to=cancelled epoch=1 reason=not needed
+    7  2026-01-01 00:00:14  task.reopened   [user]  T-1  from=cancelled to=todo epoch=1 reason=needed after all
     ");
 }

@@ -148,6 +148,7 @@ pub const COMMANDS: &[CommandRow] = &[
         ],
     ),
     row("checkpoint list", "checkpoint list T-2", &["checkpoint list {}"]),
+    row("checkpoint show", "checkpoint show 1", &["checkpoint show {}"]),
     row("checkpoint latest", "checkpoint latest T-2", &["checkpoint latest {}"]),
     row("checkpoint overdue", "checkpoint overdue", &[]),
     row(
@@ -176,6 +177,7 @@ pub const COMMANDS: &[CommandRow] = &[
         ],
     ),
     row("evidence list", "evidence list T-2", &["evidence list {}"]),
+    row("evidence show", "evidence show 1", &["evidence show {}", "evidence show 1 --lines {}"]),
     row(
         "handoff create",
         "handoff create T-3 --to qa --summary over",
@@ -504,7 +506,18 @@ pub const COMMANDS: &[CommandRow] = &[
     row("doctor", "doctor", &[]),
     row("backup", "backup copy.db", &["backup ./x{}", "backup --force ./x{}"]),
     row("restore", "restore kept.db", &["restore {}"]),
-    row("events", "events", &["events --since {}"]),
+    row(
+        "events",
+        "events",
+        &[
+            "events --since {}",
+            "events --of-task {}",
+            "events --of-session {}",
+            "events --of-lane {}",
+            "events --kind {}",
+            "events --tail {}",
+        ],
+    ),
     row("serve", "serve --for 10ms", &["serve --for 10ms --http {}", "serve --for 10ms --session {}"]),
     row("prime", "prime", &["prime --task-id {}", "prime --mode {}", "prime --session {}", "prime --as {}"]),
     row("usage", "usage", &["usage --by {}", "usage --since {}", "usage --for {}"]),

@@ -203,6 +203,7 @@ impl Normal {
             .replace(&self.user, "ann@desk");
         for (pattern, to) in [
             (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "2026-01-07T10:02:11.480Z"),
+            (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b", "2026-01-07 10:02:11"),
             (r"\b[0-9a-f]{64}\b", "9f2c41d07be8356a1c90e4f7b2d86a53e0714c98f3ab25d67e081b4c9a3f5d12"),
             (r"\b[0-9a-f]{40}\b", "4f0c1e92a7b3d8560e1f94c2b7a3d5e86f01c294"),
             (

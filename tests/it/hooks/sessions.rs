@@ -164,6 +164,48 @@ fn notifications_record_the_awaited_input() {
     assert_eq!(latest()["summary"], "the turn failed: rate_limit: too many");
 }
 
+/// The question of an agent is its state, which its answer ends; its checkpoint stays and opens no gate's blocker.
+#[test]
+fn answered_permission_leaves_no_open_question() {
+    let world = TestProject::new();
+    let config = world.root().join(".fairway.toml");
+    let gates = "[gates.merge]\nrequire = [\"no_open_questions\"]\n";
+    fs::write(&config, format!("{}\n{gates}", fs::read_to_string(&config).unwrap())).unwrap();
+    world.run(["task", "add", "T-1", "title"]).exits(0);
+    world.run(["session", "upsert", "--id", "s-1", "--role", "backend", "--task-id", "T-1"]).exits(0);
+    world.run(["--session", "s-1", "claim", "T-1"]).exits(0);
+    world.hook_inside("s-1", "claude", &start("startup", "a")).exits(0);
+    let notice = json!({ "message": "permission: Bash: ls -l", "notification_type": "permission_prompt" });
+    silent(&world.hook_inside("s-1", "claude", &event("Notification", "a", notice)));
+
+    let latest = world.json(["checkpoint", "latest", "T-1"]);
+    assert_eq!((&latest["state"], &latest["origin"]), (&json!("awaiting_input"), &json!("hook")));
+    let report = || -> Value { world.run(["merge-ready", "T-1", "--json"]).json() };
+    let asks = report();
+    assert_eq!(asks["blockers"][0]["code"], "open_question", "{asks}");
+    assert_eq!(asks["blockers"][0]["message"], "the session s-1 waits for a person: permission: Bash: ls -l");
+    assert_eq!(asks["blockers"][0]["fix"], "fairway session attach s-1");
+    let explain = || world.run(["explain", "task", "T-1"]).exits(0).stdout;
+    assert!(explain().contains("the claimant's session waits for a person: permission: Bash: ls -l"), "{}", explain());
+    // The session itself acts: a person has answered in its own window.
+    world.run(["--session", "s-1", "merge-ready", "T-1"]).exits(0);
+
+    let used = json!({ "tool_name": "Bash", "tool_input": {}, "tool_response": {}, "tool_use_id": "t-1" });
+    silent(&world.hook_inside("s-1", "claude", &event("PostToolUse", "a", used)));
+    assert_eq!(world.session()["activity"], "busy");
+    assert_eq!(report()["ready"], true, "{}", report());
+    let told = world.run(["--session", "s-1", "prime"]).exits(0).stdout;
+    assert!(!told.contains("awaiting_input") && !explain().contains("permission"), "{told}{}", explain());
+    // The question that an agent writes down is one until it writes again.
+    let record =
+        |state| ["--session", "s-1", "checkpoint", "record", "T-1", "--state", state, "--summary", "which one?"];
+    world.run(record("awaiting_input")).exits(0);
+    let message = report()["blockers"][0]["message"].as_str().unwrap().to_owned();
+    assert!(message.starts_with("the newest checkpoint awaits input (checkpoint 2 by s-1, "), "{message}");
+    world.run(record("active")).exits(0);
+    assert_eq!(report()["ready"], true);
+}
+
 #[test]
 fn tools_that_ran_are_counted_once() {
     let world = TestProject::new();

@@ -71,6 +71,7 @@ fn the_environment_and_the_directory_are_exact() {
         (b"TMPDIR", tmp.as_os_str().as_bytes()),
         (b"PATH", path.as_bytes()),
         (b"LANG", b"C.UTF-8"),
+        (b"TZ", b"UTC"),
         (b"GC_EXEC_STATE_DIR", state.as_os_str().as_bytes()),
         (b"RAW", b"\xff=\xfe"),
         (b"STAYS", b"a\nb "),

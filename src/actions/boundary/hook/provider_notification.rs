@@ -14,7 +14,7 @@ use crate::{
         queue::checkpoint,
     },
     domain::{
-        checkpoint::CheckpointState,
+        checkpoint::{CheckpointOrigin, CheckpointState},
         secrets,
         session::{Activity, Session},
         text_limits::MAX_LINE_BYTES,
@@ -117,6 +117,7 @@ fn add_checkpoint(tx: &WriteTx<'_>, session: &Session, summary: &str) -> Result<
         summary: summary.to_owned(),
         artifact: None,
         due_at: None,
+        origin: Some(CheckpointOrigin::Hook),
     };
     checkpoint::insert(tx, &task, &draft, Some(session))?;
     Ok(())

@@ -22,6 +22,10 @@ pub(crate) fn insert(
         .with("id", checkpoint.id)
         .with("state", checkpoint.state.as_str())
         .with("summary", checkpoint.summary.as_str());
+    let event = match checkpoint.origin {
+        Some(origin) => event.with("origin", origin.as_str()),
+        None => event,
+    };
     tx.record(&match of {
         Some(session) => event.session(&session.id, &session.run_id),
         None => event,

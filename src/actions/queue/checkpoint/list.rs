@@ -9,25 +9,26 @@ use crate::{
     wire::CheckpointView,
 };
 
-/// Every checkpoint of a task, oldest first.
+/// The checkpoints of a task, oldest first; with `written` those that an agent or a person wrote.
 ///
 /// # Errors
 /// `not_found`.
-pub fn list(app: &App, task: &TaskId) -> Result<Vec<CheckpointView>> {
+pub fn list(app: &App, task: &TaskId, written: bool) -> Result<Vec<CheckpointView>> {
     app.read(|tx| {
         lookup::task(tx, task)?;
-        Ok(checkpoints::of_task(tx, task)?.iter().map(CheckpointView::from).collect())
+        let all = checkpoints::of_task(tx, task)?;
+        Ok(all.iter().filter(|one| !written || one.origin.is_none()).map(CheckpointView::from).collect())
     })
 }
 
-/// The newest checkpoint of a task.
+/// The newest checkpoint of a task; with `written` the newest that an agent or a person wrote.
 ///
 /// # Errors
 /// `not_found`, also if the task has none.
-pub fn latest(app: &App, task: &TaskId) -> Result<CheckpointView> {
+pub fn latest(app: &App, task: &TaskId, written: bool) -> Result<CheckpointView> {
     app.read(|tx| {
         lookup::task(tx, task)?;
-        let newest = checkpoints::newest(tx, task)?;
+        let newest = if written { checkpoints::newest_written(tx, task)? } else { checkpoints::newest(tx, task)? };
         newest
             .as_ref()
             .map(CheckpointView::from)
@@ -35,7 +36,16 @@ pub fn latest(app: &App, task: &TaskId) -> Result<CheckpointView> {
     })
 }
 
-/// The newest checkpoints of open tasks whose next checkpoint is overdue, longest overdue first.
+/// One checkpoint.
+///
+/// # Errors
+/// `not_found`.
+pub fn show(app: &App, id: i64) -> Result<CheckpointView> {
+    let found = app.read(|tx| Ok(checkpoints::find(tx, id)?))?;
+    found.as_ref().map(CheckpointView::from).ok_or_else(|| Refusal::not_found("checkpoint", id.to_string()).into())
+}
+
+/// The newest written checkpoints of open tasks whose next checkpoint is overdue, longest overdue first.
 ///
 /// # Errors
 /// As the store fails.

@@ -47,6 +47,7 @@ pub fn record(app: &App, id: &TaskId, new: NewCheckpoint) -> Result<Answer> {
             summary: summary.clone(),
             artifact: artifact.clone(),
             due_at: new.due.map(|due| tx.now().plus(due)),
+            origin: None,
         };
         let checkpoint = insert(tx, &task, &draft, None)?;
         let turn = match &app.actor.session {

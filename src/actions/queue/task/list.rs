@@ -2,14 +2,19 @@
 
 use anyhow::Result;
 
+use super::timeline;
+
 use crate::{
     actions::{App, core::lookup},
     domain::{
         LaneName, Role, TaskId,
         task::{Task, TaskStatus},
     },
-    store::tasks::{self, ListScope},
-    wire::TaskView,
+    store::{
+        checkpoints,
+        tasks::{self, ListScope},
+    },
+    wire::{CheckpointView, DependentView, TaskDetailView, TaskView},
 };
 
 /// The filter of a listing.
@@ -79,10 +84,27 @@ fn sort_key(task: &Task) -> (u8, crate::env::Timestamp, &str) {
     (task.fields.priority, task.created_at, task.id.as_str())
 }
 
-/// One task.
+/// One task with its dependents, its newest written checkpoint and its newest history.
 ///
 /// # Errors
 /// `not_found`.
-pub fn show(app: &App, id: &TaskId) -> Result<TaskView> {
-    app.read(|tx| lookup::task_view(tx, id))
+pub fn show(app: &App, id: &TaskId) -> Result<TaskDetailView> {
+    app.read(|tx| {
+        let task = lookup::task_view(tx, id)?;
+        let dependents = tasks::dependents(tx, id)?;
+        let newest = checkpoints::newest_written(tx, id)?;
+        let author = newest.as_ref().map(|newest| checkpoints::author(tx, newest)).transpose()?.flatten();
+        let (timeline, has_earlier) = timeline::newest(tx, id)?;
+        Ok(TaskDetailView {
+            task,
+            dependents: dependents
+                .into_iter()
+                .map(|(id, status)| DependentView { id: id.to_string(), status: status.as_str() })
+                .collect(),
+            checkpoint: newest.as_ref().map(CheckpointView::from),
+            checkpoint_by: author,
+            timeline,
+            has_earlier,
+        })
+    })
 }

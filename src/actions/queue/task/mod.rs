@@ -8,6 +8,7 @@ pub mod claim_place;
 pub mod dep;
 pub mod done;
 pub mod edit;
+pub(in crate::actions) mod event_text;
 pub mod export;
 pub mod import;
 mod import_record;
@@ -17,6 +18,7 @@ pub mod release;
 pub mod reopen;
 pub mod resume;
 pub mod submit;
+mod timeline;
 mod transition;
 mod validate;
 

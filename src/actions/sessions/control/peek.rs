@@ -1,4 +1,4 @@
-//! The screen of a session, and after its end the tail of its transcript.
+//! The screen of a session as text; after its end the last screen, replayed from its transcript.
 
 use std::path::Path;
 
@@ -8,8 +8,14 @@ use serde::Serialize;
 use crate::actions::sessions::adapter_endpoint;
 use crate::{
     actions::{App, core::lookup},
-    adapters::{AdapterError, plumbing::transcript},
-    domain::{SessionId, secrets},
+    adapters::{
+        AdapterError,
+        plumbing::{
+            transcript,
+            transcript_screen::{self, PrintedBy},
+        },
+    },
+    domain::{SessionId, secrets, session::Session},
 };
 
 /// The last lines of a session, with what looks like a secret masked.
@@ -23,29 +29,59 @@ pub struct Peek {
     pub text: String,
 }
 
-/// The last `lines` of a session; 0 means all.
+/// The last `lines` of a session; 0 means all. `raw` leaves control sequences as they were printed.
 ///
 /// # Errors
 /// `not_found`, `session_mismatch`; `adapter_failed` and its like.
-pub fn peek(app: &App, id: &SessionId, lines: u32) -> Result<Peek> {
+pub fn peek(app: &App, id: &SessionId, lines: u32, raw: bool) -> Result<Peek> {
     let session = app.read(|tx| lookup::session(tx, id))?;
-    if !session.status.is_final() {
-        let adapter = adapter_endpoint::adapter(app, &session)?;
-        let is_other_run = adapter_endpoint::belongs_to_other(&adapter, &session);
-        match (!is_other_run).then(|| adapter.peek(adapter_endpoint::backend_name(&session), lines)).transpose() {
-            // The backend shows nothing for a session that has exited.
-            Ok(Some(text)) if text.is_empty() => {}
-            Ok(Some(text)) => {
-                return Ok(Peek { session_id: id.to_string(), source: "backend", text: secrets::mask(&text) });
-            }
-            Ok(None) | Err(AdapterError::Unsupported { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
+    let peek = |source, text: &str| Peek { session_id: id.to_string(), source, text: secrets::mask(text) };
+    if !session.status.is_final()
+        && let Some(text) = from_backend(app, &session, lines)?
+    {
+        return Ok(peek("backend", &if raw { text } else { screen(&session, text, lines)? }));
     }
     let lines = usize::try_from(lines).unwrap_or(usize::MAX);
-    let text = match &session.transcript {
-        Some(path) => transcript::tail(Path::new(path), lines)?,
+    let text = match session.transcript.as_ref().map(Path::new) {
+        Some(path) if raw => transcript::tail(path, lines)?,
+        Some(path) => transcript_screen::last_lines(path, printed_by(&session), lines)?,
         None => String::new(),
     };
-    Ok(Peek { session_id: id.to_string(), source: "transcript", text: secrets::mask(&text) })
+    Ok(peek("transcript", &text))
+}
+
+/// The answer of the session's backend; `None` if it shows nothing, as for a session that has exited.
+fn from_backend(app: &App, session: &Session, lines: u32) -> Result<Option<String>> {
+    let adapter = adapter_endpoint::adapter(app, session)?;
+    if adapter_endpoint::belongs_to_other(&adapter, session) {
+        return Ok(None);
+    }
+    match adapter.peek(adapter_endpoint::backend_name(session), lines) {
+        Ok(text) => Ok(Some(text).filter(|text| !text.is_empty())),
+        Err(AdapterError::Unsupported { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The answer of a backend without control sequences. A backend without a screen answers with the end of the transcript.
+fn screen(session: &Session, text: String, lines: u32) -> Result<String> {
+    if !text.contains(['\u{1b}', '\r', '\u{8}']) {
+        return Ok(text);
+    }
+    let lines = usize::try_from(lines).unwrap_or(usize::MAX);
+    match &session.transcript {
+        Some(path) if printed_by(session) == PrintedBy::Pipe => {
+            Ok(transcript_screen::last_lines(Path::new(path), PrintedBy::Pipe, lines)?)
+        }
+        _ => Ok(transcript_screen::of_text(text.as_bytes(), PrintedBy::Unknown, lines)),
+    }
+}
+
+/// What printed the transcript of a session. Only the backend `shell` gives its programs no terminal.
+fn printed_by(session: &Session) -> PrintedBy {
+    match session.backend.as_deref() {
+        Some("shell") => PrintedBy::Pipe,
+        Some("tmux" | "screen" | "zellij") => PrintedBy::Terminal,
+        _ => PrintedBy::Unknown,
+    }
 }

@@ -17,7 +17,7 @@ use crate::{
     },
     domain::{
         Event, EventKind,
-        checkpoint::CheckpointState,
+        checkpoint::{CheckpointOrigin, CheckpointState},
         session::{Session, SessionStatus},
     },
     store::{WriteTx, checkpoints::CheckpointFields, sessions},
@@ -89,6 +89,7 @@ fn record_active_checkpoint(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
         summary: format!("session {} was launched", session.id),
         artifact: session.transcript.clone(),
         due_at: None,
+        origin: Some(CheckpointOrigin::Launch),
     };
     checkpoint::insert(tx, &lookup::task(tx, task)?, &draft, Some(session))?;
     Ok(())

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::{core::keepalive, queue::checkpoint},
     domain::{
-        checkpoint::CheckpointState,
+        checkpoint::{CheckpointOrigin, CheckpointState},
         rules::liveness::{self, Liveness, StaleCause},
         session::{Session, SessionStatus},
         text_limits::MAX_LINE_BYTES,
@@ -72,6 +72,7 @@ fn add_stale_checkpoint(tx: &WriteTx<'_>, session: &Session, why: &str) -> Resul
         summary,
         artifact: None,
         due_at: None,
+        origin: Some(CheckpointOrigin::Reconcile),
     };
     checkpoint::insert(tx, &task, &draft, Some(session))?;
     Ok(())

@@ -17,6 +17,7 @@ use crate::{
     },
     domain::{
         Actor, Refusal, Role, SessionId,
+        checkpoint::CheckpointOrigin,
         evidence::{Evidence, EvidenceResult, PROVIDER_KIND},
         handoff::{Handoff, HandoffStatus},
         provider_event::{Effect, ProviderState, SessionEffect},
@@ -281,6 +282,7 @@ fn write_records(
         summary: plan.summary.clone(),
         artifact: reported.artifact.as_ref().or(transcript).cloned(),
         due_at: None,
+        origin: Some(CheckpointOrigin::Provider),
     };
     written.checkpoint = Some(CheckpointView::from(&checkpoint::insert(tx, task, &draft, Some(session))?));
     if reported.state != ProviderState::Completed {

@@ -1,0 +1,63 @@
+//! A task whose claimant has ended: how it ended, and how the next one takes the task over.
+
+use anyhow::Result;
+
+use crate::{
+    actions::sessions::liveness::facts,
+    domain::{LaneName, TaskId, age, rules::liveness::ProcessObservation, session::SessionStatus, task::Task},
+    env::Timestamp,
+    os::host,
+    store::{ReadTx, sessions},
+};
+
+/// Another claimant, a session that has ended.
+#[derive(Debug, Clone)]
+pub(super) struct ClaimantOver {
+    /// The session's id.
+    pub claimant: String,
+    /// How it ended: `which ended 5m ago`.
+    pub how: String,
+    /// Whether it worked in the lane of the session that asks.
+    pub is_of_same_lane: bool,
+}
+
+impl ClaimantOver {
+    /// The command that takes the task over, with its effect.
+    pub fn takeover(&self, task: &TaskId) -> String {
+        let claimant = &self.claimant;
+        if self.is_of_same_lane {
+            format!("fairway claim {task}  continues the work of {claimant}")
+        } else {
+            format!("fairway claim {task} --steal --reason \"...\"  takes it over from {claimant}")
+        }
+    }
+}
+
+/// The claimant of a task, if it is another session than `own_name` and has ended. `own_lane` is the lane of the live session
+/// that asks.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn find(
+    tx: &ReadTx<'_>,
+    own_name: &str,
+    own_lane: Option<&LaneName>,
+    task: &Task,
+    now: Timestamp,
+) -> Result<Option<ClaimantOver>> {
+    let Some(claim) = task.state.claim().filter(|claim| claim.claimant != own_name) else { return Ok(None) };
+    let session = claim.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten();
+    let Some(session) = session else { return Ok(None) };
+    let how = if let Some(at) = session.ended_at {
+        let verb = if session.status == SessionStatus::Failed { "failed" } else { "ended" };
+        format!("which {verb} {} ago", age::rough(now.since(at)))
+    } else if host::identity().owns(&session.host, session.host_id.as_deref())
+        && matches!(facts::process_state(&session), ProcessObservation::Gone(_))
+    {
+        "whose process is gone".to_owned()
+    } else {
+        return Ok(None);
+    };
+    let is_of_same_lane = session.lane.is_some() && session.lane.as_ref() == own_lane;
+    Ok(Some(ClaimantOver { claimant: claim.claimant.clone(), how, is_of_same_lane }))
+}

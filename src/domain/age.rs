@@ -1,0 +1,15 @@
+//! Ages as people read them: `12m`, `1h 30m`.
+
+use std::time::Duration;
+
+/// A duration in its two largest units at most.
+#[must_use]
+pub fn rough(span: Duration) -> String {
+    let seconds = span.as_secs();
+    let seconds = match seconds {
+        0..3_600 => seconds,
+        3_600..86_400 => seconds - seconds % 60,
+        _ => seconds - seconds % 3_600,
+    };
+    humantime::format_duration(Duration::from_secs(seconds)).to_string()
+}

@@ -1,0 +1,79 @@
+//! The question about a task that is still to be answered.
+
+use crate::domain::{
+    SessionId,
+    checkpoint::{Checkpoint, CheckpointState},
+    session::{Activity, Session},
+};
+
+/// An unanswered question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OpenQuestion {
+    /// The newest written checkpoint awaits input.
+    Checkpoint(Checkpoint),
+    /// The claimant's session waits for a person.
+    Session {
+        /// The session.
+        id: SessionId,
+        /// The question, as its provider reported it.
+        waiting_for: Option<String>,
+    },
+}
+
+/// The open question of a task: that of its newest written checkpoint, else that of its claimant's live session. A session
+/// that acts itself does not wait: its provider reports an answer in its own window only after the tool call.
+#[must_use]
+pub fn find(
+    newest_written: Option<&Checkpoint>,
+    claimant: Option<&Session>,
+    actor: Option<&SessionId>,
+) -> Option<OpenQuestion> {
+    if let Some(asks) = newest_written.filter(|newest| newest.state == CheckpointState::AwaitingInput) {
+        return Some(OpenQuestion::Checkpoint(asks.clone()));
+    }
+    let waiting = claimant.filter(|session| {
+        !session.status.is_final() && session.activity == Activity::RequiresAction && actor != Some(&session.id)
+    })?;
+    Some(OpenQuestion::Session { id: waiting.id.clone(), waiting_for: waiting.waiting_for.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        domain::{
+            TaskId,
+            session::{SessionStatus, tests::session},
+        },
+        env::Timestamp,
+    };
+
+    fn checkpoint(state: CheckpointState) -> Checkpoint {
+        Checkpoint {
+            id: 3,
+            task: TaskId::parse("T-1").unwrap(),
+            session: None,
+            state,
+            owner: None,
+            summary: "which one?".into(),
+            artifact: None,
+            due_at: None,
+            origin: None,
+            created_at: Timestamp::from_millis(0),
+        }
+    }
+
+    #[test]
+    fn question_is_open_by_checkpoint_or_by_live_waiting_claimant() {
+        let asks = checkpoint(CheckpointState::AwaitingInput);
+        let works = checkpoint(CheckpointState::Active);
+        let waits = |status| Session { activity: Activity::RequiresAction, ..session(status) };
+        let (live, ended) = (waits(SessionStatus::Running), waits(SessionStatus::Ended));
+        assert_eq!(find(Some(&asks), None, None), Some(OpenQuestion::Checkpoint(asks.clone())));
+        assert!(matches!(find(Some(&works), Some(&live), None), Some(OpenQuestion::Session { .. })));
+        assert!(matches!(find(None, Some(&live), None), Some(OpenQuestion::Session { .. })));
+        assert_eq!(find(Some(&works), Some(&live), Some(&live.id)), None);
+        assert_eq!(find(Some(&works), Some(&ended), None), None);
+        assert_eq!(find(Some(&works), Some(&session(SessionStatus::Running)), None), None);
+    }
+}
