@@ -32,7 +32,7 @@ pub struct GateReport {
     /// The task.
     pub task: TaskId,
     /// The work that was judged; `None` when no worktree is known.
-    pub judged: Option<JudgedWork>,
+    pub judged: Option<Box<JudgedWork>>,
     /// The blockers; empty when the task is ready.
     pub blockers: Vec<Blocker>,
 }

@@ -67,7 +67,7 @@ impl From<&GateReport> for GateReportView {
         Self {
             task_id: report.task.to_string(),
             ready: report.is_ready(),
-            judged: report.judged.as_ref().map(JudgedWorkView::from),
+            judged: report.judged.as_deref().map(JudgedWorkView::from),
             blockers: report
                 .blockers
                 .iter()

@@ -88,11 +88,13 @@ pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
             Gate::BasedOn => blockers.extend(base_blocker(facts)),
         }
     }
-    let judged = facts.work.worktree.as_ref().map(|worktree| JudgedWork {
-        worktree: worktree.clone(),
-        branch: facts.work.branch.clone(),
-        base: facts.work.base.clone(),
-        commit: facts.commit.map(str::to_owned),
+    let judged = facts.work.worktree.as_ref().map(|worktree| {
+        Box::new(JudgedWork {
+            worktree: worktree.clone(),
+            branch: facts.work.branch.clone(),
+            base: facts.work.base.clone(),
+            commit: facts.commit.map(str::to_owned),
+        })
     });
     GateReport { task: facts.task.clone(), judged, blockers }
 }

@@ -170,6 +170,7 @@ fn bare_claim_prefers_the_own_lane_and_can_be_restricted_to_it() {
     assert_eq!(claim(&["--any-lane"]).exits(0).json()["task"]["id"], "free");
     assert_eq!(claim(&["--any-lane"]).exits(0).json()["task"]["id"], "other");
     world.run(["claim", "--own-lane", "--any-lane", "--json"]).refuses(2, "usage");
+    world.run(["claim", "--own-lane", "--json"]).refuses(2, "usage");
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn world() -> Sessions {
 
 fn launch(world: &Sessions, name: &str, lane: &str) -> String {
     let session = world.launch(&["--role", "r", "--lane", lane, "--name", name, "--", "sleep", "1000"]);
-    text(&session["session"]["run_id"])
+    text(&session["run_id"])
 }
 
 /// The session's root process: the supervisor of its program.
@@ -153,7 +153,7 @@ fn claim_stays_while_anything_of_the_dead_session_run_is_alive() {
         "-c",
         "setsid sleep 1000 & exec sleep 1000",
     ]);
-    let run = text(&left["session"]["run_id"]);
+    let run = text(&left["run_id"]);
     claim(&world, "s1", &["T-1"]).exits(0);
     eventually("the second process", || (marked(&run).unwrap().len() >= 2).then_some(()));
     // Also an end that was reported proves nothing.

@@ -96,6 +96,10 @@ pub fn claim(app: &App, request: &ClaimRequest, dead: &[DeadSession]) -> Result<
             session.check_open()?;
         }
         let claimant = Claimant { any_role, ..Claimant::new(tx, request, session.as_ref(), dead)? };
+        if request.lane_scope == LaneScope::Own && claimant.lane.is_none() {
+            let why = "--own-lane needs a lane: act as a session of a lane, or name one with --lane".to_owned();
+            return Err(Refusal::Usage { why }.into());
+        }
         match claimant.task(tx, session.as_ref())? {
             Some(id) => claim_by_id(app, tx, &claimant, &id),
             None => claim_next(app, tx, &claimant),

@@ -30,7 +30,7 @@ pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceRe
     let seen = gates::collect_facts(app, id, wanted, commit, None)?;
     let (judged, asks_git) = (RefCell::new(None), Cell::new(false));
     let named = |_: &Task, mut answer: Answer| {
-        let judged = judged.borrow_mut().take().as_ref().map(JudgedWorkView::from);
+        let judged = judged.borrow_mut().take().as_deref().map(JudgedWorkView::from);
         if let Some(judged) = judged.as_ref().filter(|_| asks_git.get()) {
             answer.line = format!("{}; judged {}", answer.line, judged.summary());
         }
