@@ -97,7 +97,10 @@ pub(crate) fn needs_git(app: &App, tx: &ReadTx<'_>, task: &Task, gates: &[Gate])
     for gate in gates {
         let asks_git = match gate {
             Gate::Checks => !task.fields.checks.is_empty(),
-            Gate::Reviews => !required_domains(app, tx, task, &reviews::of_task(tx, &task.id)?)?.is_empty(),
+            Gate::Reviews => {
+                let required = required_domains(app, task);
+                !required.is_empty() || !requested_domains(tx, &reviews::of_task(tx, &task.id)?, &required)?.is_empty()
+            }
             Gate::CleanWorktree | Gate::BasedOn => true,
             Gate::Evidence | Gate::HandoffsAccepted | Gate::NoOpenQuestions => false,
         };
@@ -137,7 +140,7 @@ pub(crate) fn evaluate(
         .collect();
     // A dead session's evidence counts for the session that continues its claim.
     let claimed_at = claims::chain(tx, &task.id)?.map(|chain| chain.since);
-    let reviews = reviews::of_task(tx, &task.id)?;
+    let (reviews, required) = (reviews::of_task(tx, &task.id)?, required_domains(app, task));
     let question = if gates.contains(&Gate::NoOpenQuestions) { open_question(app, tx, task)? } else { None };
     let facts = GateFacts {
         task: &task.id,
@@ -146,7 +149,8 @@ pub(crate) fn evaluate(
         evidence: &evidence::of_task(tx, &task.id)?,
         checks: &task.fields.checks,
         reviews: &reviews,
-        domains: &required_domains(app, tx, task, &reviews)?,
+        requested_domains: &requested_domains(tx, &reviews, &required)?,
+        domains: &required,
         claimants: &holders,
         open_handoffs: &open_handoffs,
         question: question.as_ref(),
@@ -171,29 +175,35 @@ fn claimants(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<String>> {
     Ok(claims::claimants_since(tx, id, since)?)
 }
 
-/// The review domains that must approve a task: its own, those that its paths are routed to, and those of the reviews that
-/// were requested and not withdrawn.
-///
-/// # Errors
-/// As the store fails.
-pub(crate) fn required_domains(
-    app: &App,
-    tx: &ReadTx<'_>,
-    task: &Task,
-    reviews: &[Review],
-) -> Result<Vec<Label>, StoreError> {
+/// The review domains that must approve a task: its own, and those that its paths are routed to.
+pub(crate) fn required_domains(app: &App, task: &Task) -> Vec<Label> {
     let routed =
         app.settings.review_routes.iter().filter_map(|route| {
             globs::first_overlap(&task.fields.paths, &route.paths).is_some().then_some(&route.domain)
         });
     let mut domains: Vec<Label> = task.fields.review_domains.iter().chain(routed).cloned().collect();
+    domains.sort();
+    domains.dedup();
+    domains
+}
+
+/// The domains, besides the required ones, in which a review was requested and not withdrawn.
+///
+/// # Errors
+/// As the store fails.
+pub(crate) fn requested_domains(
+    tx: &ReadTx<'_>,
+    reviews: &[Review],
+    required: &[Label],
+) -> Result<Vec<Label>, StoreError> {
+    let mut domains: Vec<Label> = Vec::new();
     for review in reviews {
-        if !domains.contains(&review.domain) && was_requested(tx, review)? {
+        let is_known = required.contains(&review.domain) || domains.contains(&review.domain);
+        if !is_known && was_requested(tx, review)? {
             domains.push(review.domain.clone());
         }
     }
     domains.sort();
-    domains.dedup();
     Ok(domains)
 }
 

@@ -55,8 +55,10 @@ pub struct GateFacts<'a> {
     pub checks: &'a [Check],
     /// Its reviews, oldest first.
     pub reviews: &'a [Review],
-    /// The domains that must approve: the task's own, those its paths are routed to and those of a requested review.
+    /// The domains that must approve: the task's own and those its paths are routed to.
     pub domains: &'a [Label],
+    /// The other domains in which a review was requested: one must be given, and approve, at any commit.
+    pub requested_domains: &'a [Label],
     /// Claimants of the task since it was last reopened; their approval does not count.
     pub claimants: &'a [String],
     /// The numbers of its open handoffs.
@@ -77,7 +79,11 @@ pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
         match gate {
             Gate::Evidence => blockers.extend(evidence_blocker(facts)),
             Gate::Checks => blockers.extend(facts.checks.iter().filter_map(|check| check_blocker(check, facts))),
-            Gate::Reviews => blockers.extend(facts.domains.iter().filter_map(|domain| review_blocker(domain, facts))),
+            Gate::Reviews => {
+                let required = facts.domains.iter().map(|domain| (domain, true));
+                let all = required.chain(facts.requested_domains.iter().map(|domain| (domain, false)));
+                blockers.extend(all.filter_map(|(domain, at_commit)| review_blocker(domain, at_commit, facts)));
+            }
             Gate::HandoffsAccepted => blockers.extend(facts.open_handoffs.iter().map(|id| Blocker {
                 code: "handoff_open",
                 message: format!("handoff {id} is not answered"),
@@ -156,7 +162,8 @@ fn check_blocker(check: &Check, facts: &GateFacts<'_>) -> Option<Blocker> {
     Some(Blocker { code, message, fix })
 }
 
-fn review_blocker(domain: &Label, facts: &GateFacts<'_>) -> Option<Blocker> {
+/// The blocker of a domain. An approval counts for the present commit only where `at_commit` says so.
+fn review_blocker(domain: &Label, at_commit: bool, facts: &GateFacts<'_>) -> Option<Blocker> {
     let mut of_domain = facts.reviews.iter().rev().filter(|review| review.domain == *domain);
     let requested = of_domain.clone().find(|review| review.verdict.is_none());
     let newest = of_domain.find(|review| review.verdict.is_some());
@@ -181,7 +188,7 @@ fn review_blocker(domain: &Label, facts: &GateFacts<'_>) -> Option<Blocker> {
             "review_own",
             format!("review {} in the domain '{domain}' is by {}, who has claimed the task", review.id, review.actor),
         ),
-        Some(review) if review.commit.is_none() || review.commit.as_deref() != facts.commit => (
+        Some(review) if at_commit && (review.commit.is_none() || review.commit.as_deref() != facts.commit) => (
             "review_lapsed",
             format!("the approval in the domain '{domain}' is for another commit (review {})", review.id),
         ),
@@ -256,6 +263,7 @@ mod tests {
         checks: Vec<Check>,
         reviews: Vec<Review>,
         domains: Vec<Label>,
+        requested: Vec<Label>,
         holders: Vec<String>,
         open_handoffs: Vec<i64>,
         question: Option<OpenQuestion>,
@@ -313,6 +321,7 @@ mod tests {
             checks: vec![Check { name: label("unit"), command: "make".into() }],
             reviews: vec![review(1, Some(Verdict::Approve), "reviewer")],
             domains: vec![label("data")],
+            requested: Vec::new(),
             holders: vec!["worker".into()],
             open_handoffs: Vec::new(),
             question: None,
@@ -335,6 +344,7 @@ mod tests {
             checks: &given.checks,
             reviews: &given.reviews,
             domains: &given.domains,
+            requested_domains: &given.requested,
             claimants: &given.holders,
             open_handoffs: &given.open_handoffs,
             question: given.question.as_ref(),
@@ -397,6 +407,14 @@ mod tests {
             ("one's own approval", Gate::Reviews, "review_own", |g| g.holders.push("reviewer".into())),
             ("lapsed", Gate::Reviews, "review_lapsed", |g| g.commit = Some("2222222")),
             ("asked for again", Gate::Reviews, "review_requested", |g| g.reviews.push(review(2, None, "worker"))),
+            ("requested and not given", Gate::Reviews, "review_missing", |g| {
+                g.requested = vec![label("style")];
+                g.reviews.push(Review { domain: label("style"), ..review(2, None, "worker") });
+            }),
+            ("requested and given by the claimant", Gate::Reviews, "review_own", |g| {
+                g.requested = vec![label("style")];
+                g.reviews.push(Review { domain: label("style"), ..review(2, Some(Verdict::Approve), "worker") });
+            }),
             ("bound to no commit", Gate::Reviews, "review_lapsed", |g| {
                 g.commit = None;
                 g.reviews.iter_mut().for_each(|one| one.commit = None);
@@ -432,6 +450,12 @@ mod tests {
         let mut fixed = given();
         fixed.evidence = vec![record(1, "test", Fail), record(2, "test", Pass), checked(3, Fail), checked(4, Pass)];
         assert_eq!(codes(&fixed, &[Gate::Evidence, Gate::Checks]), [""; 0]);
+
+        let mut requested_and_given = given();
+        requested_and_given.requested = vec![label("style")];
+        let at_another_commit = Review { commit: None, ..review(2, Some(Verdict::Approve), "reviewer") };
+        requested_and_given.reviews.push(Review { domain: label("style"), ..at_another_commit });
+        assert_eq!(codes(&requested_and_given, &[Gate::Reviews]), [""; 0]);
 
         let mut approved_again = given();
         approved_again.reviews =

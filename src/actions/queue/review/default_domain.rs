@@ -18,12 +18,13 @@ const GENERAL: &str = "general";
 pub(super) fn choose(app: &App, tx: &ReadTx<'_>, task: &Task, reviews: &[Review]) -> Result<Label> {
     let open: Vec<&Label> =
         reviews.iter().filter(|review| review.verdict.is_none()).map(|review| &review.domain).collect();
-    let required = gates::required_domains(app, tx, task, reviews)?;
-    match (open.as_slice(), required.as_slice()) {
+    let mut all = gates::required_domains(app, task);
+    all.extend(gates::requested_domains(tx, reviews, &all)?);
+    all.sort();
+    match (open.as_slice(), all.as_slice()) {
         ([one], _) => Ok((*one).clone()),
         ([], [one]) => Ok(one.clone()),
         ([], []) => Ok(Label::parse(GENERAL)?),
-        // The requested domains are among the required ones.
         (_, all) => {
             let names: Vec<&str> = all.iter().map(Label::as_str).collect();
             Err(Refusal::Usage { why: format!("which domain? --domain {}", names.join(" or --domain ")) }.into())
