@@ -53,7 +53,7 @@ pub struct Globals {
     #[arg(id = "acting_role", long = "as", global = true, value_name = "ROLE", value_parser = values::role)]
     pub role: Option<Role>,
     /// Act as this session [env: FAIRWAY_SESSION_ID]
-    #[arg(id = "acting_session", long = "session", global = true, value_name = "ID", value_parser = values::routing_key)]
+    #[arg(id = "acting_session", long = "session", global = true, value_name = "ID", value_parser = values::acting_session)]
     pub session: Option<RoutingKey>,
     /// Idempotency key: a repeat gets the first answer
     #[arg(id = REQUEST_ID, long = "request-id", global = true, value_name = "ID", value_parser = values::request_id)]

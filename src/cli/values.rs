@@ -43,6 +43,11 @@ reader!(session -> SessionId);
 reader!(routing_key -> RoutingKey);
 reader!(label -> Label);
 
+/// The acting session. `inbox` also reads under a key that is no session's id; what is neither is refused as a session's id.
+pub fn acting_session(text: &str) -> Result<RoutingKey, Refusal> {
+    RoutingKey::parse(text).or_else(|_| Ok(SessionId::parse(text)?.into()))
+}
+
 macro_rules! word_reader {
     ($(#[$meta:meta])* $name:ident -> $type:ty) => {
         $(#[$meta])*
