@@ -120,7 +120,7 @@ fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
         (Some("provider"), ..) => providers(ctx),
         (Some("state"), "checkpoint", _) => Ok(set(CheckpointState::ALL.iter().map(|one| one.as_str()))),
         (Some("state"), "session", _) => Ok(set(ProviderState::ALL.iter().map(|one| one.as_str()))),
-        (Some("status"), "task", _) => Ok(set(TaskStatus::ALL.iter().map(|one| one.as_str()))),
+        (Some("status"), "task", _) => Ok(set(TaskStatus::ALL.iter().map(|one| one.as_str()).chain(["all"]))),
         (Some("status"), "session", verb) => {
             let fits = |one: &&SessionStatus| one.is_final() == (verb == "end");
             Ok(set(SessionStatus::ALL.iter().filter(fits).map(|one| one.as_str())))
@@ -147,6 +147,7 @@ fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
         (None, "exec", _) if matches!(arg.get_id().as_str(), "run" | "runs") => jobs(ctx),
         (None, "lane", _) if verb != "add" => lanes(ctx),
         (None, "session", _) if arg.get_id() == "id" => sessions(ctx, matches!(verb, "show" | "peek" | "status")),
+        (None, "explain", "") => Ok(tasks(ctx)?.into_iter().chain(sessions(ctx, true)?).collect()),
         (None, "explain" | "message", "session" | "prompt") | (None, "prompt", _)
             if matches!(arg.get_id().as_str(), "id" | "session") =>
         {
@@ -159,7 +160,7 @@ fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
 
 fn takes_task(noun: &str, verb: &str, id: &str) -> bool {
     match noun {
-        "task" => verb != "add" && matches!(id, "id" | "depends_on"),
+        "task" => verb != "add" && matches!(id, "id" | "ids" | "depends_on"),
         "claim" | "release" | "done" | "merge-ready" => id == "id",
         "explain" => verb == "task",
         "checkpoint" | "evidence" | "review" | "handoff" => id == "task",
@@ -178,7 +179,15 @@ fn tasks(ctx: &Context) -> Result<BTreeSet<String>> {
 
 fn open_tasks(app: &App) -> Result<Vec<crate::wire::TaskView>> {
     let limit = Some(MAX_VALUES);
-    let filter = task::list::Filter { statuses: Vec::new(), role: None, lane: None, label: None, held: false, limit };
+    let filter = task::list::Filter {
+        statuses: Vec::new(),
+        role: None,
+        lane: None,
+        label: None,
+        text: None,
+        held: false,
+        limit,
+    };
     task::list::list(app, &filter)
 }
 

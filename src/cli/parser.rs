@@ -57,8 +57,7 @@ pub(super) enum Verb {
     Exec(exec::Verb),
     #[command(subcommand)]
     Guard(guard::Verb),
-    #[command(subcommand)]
-    Explain(explain::Verb),
+    Explain(explain::Args),
     #[command(visible_alias = "event")]
     Events(events::Args),
     Hook(hook::Args),
@@ -105,7 +104,7 @@ impl Verb {
             Self::Sidecar(args) => args.run(ctx),
             Self::Exec(verb) => verb.run(ctx),
             Self::Guard(verb) => verb.run(ctx),
-            Self::Explain(verb) => verb.run(ctx),
+            Self::Explain(args) => args.run(ctx),
             Self::Events(args) => args.run(ctx),
             Self::Hook(args) => args.run(ctx),
             Self::Serve(args) => args.run(ctx),

@@ -37,6 +37,22 @@ pub enum Refusal {
     /// The object does not exist; `near` has ids of similar spelling.
     #[error("there is no {noun} '{id}'")]
     NotFound { noun: &'static str, id: String, near: Vec<String> },
+    /// The task was removed.
+    #[error("there is no task '{task}': it was removed")]
+    TaskRemoved { task: TaskId, at: Timestamp },
+    /// A task's id that a removed task had.
+    #[error("the id '{task}' was the id of a task that was removed; an id is not given out again")]
+    IdUsed { task: TaskId },
+    /// The task cannot be removed: records or other tasks refer to it.
+    #[error("{task} cannot be removed: {by}")]
+    TaskInUse { task: TaskId, by: String, is_open: bool },
+    /// Arguments of `task add` that are a title without quotes, or an id without a title.
+    #[error("{}", match .words.as_slice() {
+        [word] => format!("'{word}' looks like a task id, and a title is missing"),
+        [word, ..] if .id.is_none() => format!("'{word}' is not a task id, and a title is one argument"),
+        _ => "a title is one argument".to_owned(),
+    })]
+    TitleExpected { id: Option<TaskId>, words: Vec<String> },
     /// Several objects do not exist.
     #[error("there are no such {noun}s: {}", .ids.join(", "))]
     NoneFound { noun: &'static str, ids: Vec<String> },
@@ -188,7 +204,7 @@ pub enum Refusal {
 }
 
 fn claimed_by(claimant: Option<&str>) -> String {
-    claimant.map(|claimant| format!(" (claimed by {claimant})")).unwrap_or_default()
+    claimant.map_or_else(|| " and has no claimant".into(), |claimant| format!(" (claimed by {claimant})"))
 }
 
 impl Refusal {
@@ -198,11 +214,11 @@ impl Refusal {
         match self {
             Self::Invalid { .. } => "invalid_value",
             Self::Line { .. } => "invalid_line",
-            Self::Usage { .. } => "usage",
-            Self::NotFound { .. } | Self::NoneFound { .. } => "not_found",
+            Self::Usage { .. } | Self::TitleExpected { .. } => "usage",
+            Self::NotFound { .. } | Self::NoneFound { .. } | Self::TaskRemoved { .. } => "not_found",
             Self::Ambiguous { .. } => "ambiguous",
-            Self::AlreadyExists { .. } => "exists",
-            Self::InUse { .. } => "in_use",
+            Self::AlreadyExists { .. } | Self::IdUsed { .. } => "exists",
+            Self::InUse { .. } | Self::TaskInUse { .. } => "in_use",
             Self::UnsavedWork { .. } => "unsaved_work",
             Self::AlreadyClaimed { .. } => "already_claimed",
             Self::AlreadyClaimedByYou { .. } => "already_yours",
