@@ -5,6 +5,7 @@ use thiserror::Error;
 use super::{
     LaneName, Role, SessionId, TaskId,
     blocker::GateReport,
+    excerpt::excerpt,
     invalid_value::InvalidValue,
     not_ready::NotReadyReason,
     status::{Channel, JobStatus, MessageStatus, SessionStatus, TaskStatus},
@@ -48,8 +49,10 @@ pub enum Refusal {
     TaskInUse { task: TaskId, by: String, is_open: bool },
     /// Arguments of `task add` that are a title without quotes, or an id without a title.
     #[error("{}", match .words.as_slice() {
-        [word] => format!("'{word}' looks like a task id, and a title is missing"),
-        [word, ..] if .id.is_none() => format!("'{word}' is not a task id, and a title is one argument"),
+        [word] => format!("'{}' looks like a task id, and a title is missing", excerpt(word)),
+        [word, ..] if .id.is_none() && !TaskId::is_distinct(word) => {
+            format!("'{}' is not a task id, and a title is one argument", excerpt(word))
+        }
         _ => "a title is one argument".to_owned(),
     })]
     TitleExpected { id: Option<TaskId>, words: Vec<String> },

@@ -188,26 +188,32 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
     }
 }
 
+/// The longest title that a hint repeats, in bytes.
+const MAX_QUOTED_TITLE: usize = 120;
+
 /// The ways to write `task add` that the arguments may have meant.
 fn title_hint(id: Option<&TaskId>, words: &[String]) -> String {
-    let quoted = |words: &[String]| shell_words::quote(&words.join(" ")).into_owned();
+    let quoted = |words: &[String]| match shell_words::quote(&words.join(" ")) {
+        text if text.len() <= MAX_QUOTED_TITLE => text.into_owned(),
+        _ => "TITLE".to_owned(),
+    };
     match (id, words) {
         (Some(id), words) => format!("quote the title: fairway task add --id {id} {}", quoted(words)),
         (None, [word]) => format!(
             "give it a title: fairway task add {word} TITLE\n\
-             if {word} is the title, name an id: fairway task add --id ID {word}"
+             if it is the title, name an id: fairway task add --id ID {word}"
         ),
         (None, [id, title @ ..]) if TaskId::is_distinct(id) => {
             format!("quote the title: fairway task add {id} {}", quoted(title))
         }
         (None, words) => {
-            let (id, title) = words.split_at(1);
-            format!(
-                "quote the title: fairway task add {}\nor name the id: fairway task add --id {} {}",
-                quoted(words),
-                quoted(id),
-                quoted(title)
-            )
+            let quote = format!("quote the title: fairway task add {}", quoted(words));
+            match words.split_first() {
+                Some((id, title)) if TaskId::parse(id).is_ok() => {
+                    format!("{quote}\nor name the id: fairway task add --id {id} {}", quoted(title))
+                }
+                _ => quote,
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 
 /// List open tasks by priority and age
 ///
-/// Closed tasks are listed with --all or --status.
+/// Closed tasks are listed with --all or --status. --grep takes literal text, in upper or lower case.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only tasks of this status, or all; repeatable
@@ -20,7 +20,7 @@ pub struct Args {
     /// Closed tasks too, as --status all
     #[arg(long, conflicts_with = "statuses")]
     all: bool,
-    /// Only tasks with TEXT in id, title, body or a label; case is ignored
+    /// Only tasks with TEXT in id, title, body or label
     #[arg(long, value_name = "TEXT")]
     grep: Option<String>,
     /// Only tasks of this role

@@ -29,7 +29,7 @@ fn a_store_is_backed_up_and_restored() {
     $ fairway task add 'before the backup'
     added T-1
     $ fairway claim T-1
-    claimed T-1 under epoch 1: before the backup
+    claimed T-1: before the backup
     $ fairway backup ../copy.db
     backed up 1 task(s) to ../copy.db ([size])
     $ fairway backup ../copy.db

@@ -24,7 +24,7 @@ fn a_review_is_asked_for_and_given_in_a_domain() {
     $ fairway task add T-1 'one' --review-domain data --review-domain security
     added T-1
     $ fairway --session s1 claim T-1
-    claimed T-1 under epoch 1: one
+    claimed T-1: one
     $ fairway --session s1 review record T-1 --verdict approve
     error: which domain? --domain data or --domain security
     [exit 2]

@@ -205,6 +205,13 @@ fn dry_run_reports_and_writes_nothing() {
         "fairway task import more.yaml --dry-run",
         "fairway task import more.yaml --dry-run --quiet",
     ]), @"
+    $ fairway task import more.yaml --dry-run
+    would import 2 tasks (1 open); 2 tasks exist already, unchanged (1 different in the file); 1 task skipped
+    A-9: the task is ignored: it was removed here
+    2 links of closed tasks lead to unknown tasks; --json lists all
+    $ fairway task import more.yaml --dry-run --quiet
+    A-3
+    A-4
     ");
     assert_eq!(world.run(["events", "--json"]).stdout, before);
     assert_eq!(world.json(["task", "show", "A-1"])["title"], "one");
@@ -349,7 +356,7 @@ fn imported_beads_issue_keeps_its_text() {
 #[test]
 fn a_broken_line_imports_nothing() {
     let world = TestProject::new();
-    world.run(["task", "add", "old", "here before"]).exits(0);
+    world.run(["task", "add", "--id", "old", "here before"]).exits(0);
     let before = world.run(["events", "--json"]).stdout;
     let good = "{\"id\":\"a\",\"title\":\"t\"}\n";
     let long = format!("{{\"id\":\"b\",\"title\":\"{}\"}}", "x".repeat(1 << 20));

@@ -27,6 +27,28 @@ fn an_unused_task_is_removed_and_its_history_stays() {
         "fairway task add --id T-1 again",
         "fairway task list --all",
     ]), @"
+    $ fairway task rm T-1
+    removed T-1
+    $ fairway task show T-1
+    error: there is no task 'T-1': it was removed
+    hint: see its history: fairway events --of-task T-1
+    [exit 3]
+    $ fairway claim T-1
+    error: there is no task 'T-1': it was removed
+    hint: see its history: fairway events --of-task T-1
+    [exit 3]
+    $ fairway task rm T-1
+    error: there is no task 'T-1': it was removed
+    hint: see its history: fairway events --of-task T-1
+    [exit 3]
+    $ fairway task add --id T-1 again
+    error: the id 'T-1' was the id of a task that was removed; an id is not given out again
+    hint: let the id be generated: fairway task add 'TITLE'
+    [exit 4]
+    $ fairway task list --all
+    ID   P  STATUS  ROLE  LANE  HELD BY  TITLE
+    T-2  2  todo    -     -     -        real
+    T-3  2  todo    -     -     -        waits
     ");
     assert_eq!(events_of(&world, "T-1"), ["task.added", "task.removed"]);
     assert_eq!(world.json(["task", "rm", "T-3"])["removed"][0]["title"], "waits");
@@ -55,6 +77,30 @@ fn a_task_that_others_need_is_not_removed() {
         "fairway task rm T-6",
         "fairway task rm T-3 T-9",
     ]), @"
+    $ fairway task rm T-1
+    error: T-1 cannot be removed: it has 1 claim
+    hint: cancel it, and it stays in the history: fairway task cancel T-1 --reason TEXT
+    [exit 4]
+    $ fairway task rm T-2
+    error: T-2 cannot be removed: T-3 depends on it
+    hint: cancel it, and it stays in the history: fairway task cancel T-2 --reason TEXT
+    [exit 4]
+    $ fairway task rm T-4
+    error: T-4 cannot be removed: T-3 is a part of it
+    hint: cancel it, and it stays in the history: fairway task cancel T-4 --reason TEXT
+    [exit 4]
+    $ fairway task rm T-5
+    error: T-5 cannot be removed: it has 1 checkpoint, 1 evidence record
+    hint: cancel it, and it stays in the history: fairway task cancel T-5 --reason TEXT
+    [exit 4]
+    $ fairway task rm T-6
+    error: T-6 cannot be removed: it has 1 session
+    hint: cancel it, and it stays in the history: fairway task cancel T-6 --reason TEXT
+    [exit 4]
+    $ fairway task rm T-3 T-9
+    error: there is no task 'T-9'
+    hint: did you mean T-1, T-2, T-3?
+    [exit 3]
     ");
     // Nothing of a refused removal is done, and tasks that need only each other go together.
     assert_eq!(world.json(["task", "list"]).as_array().unwrap().len(), 6);

@@ -203,7 +203,7 @@ fn grant(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest, task: &Task, grant
         Takeover::Stolen { from, .. } => format!(" from {from}"),
         Takeover::HandedOver { from } => from.as_ref().map(|from| format!(" from {from}")).unwrap_or_default(),
     };
-    let line = format!("claimed {} under epoch {}{how}: {}", task.id, claim.epoch, task.fields.title);
+    let line = format!("claimed {}{how}: {}", task.id, task.fields.title);
     let answer = answer(tx, task, line)?;
     Ok(match &granted.conflict {
         Some(conflict) => answer.note(format!("warning: {conflict}")),
