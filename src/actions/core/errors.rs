@@ -89,7 +89,9 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
                 ([], "session" | "session with the run") => Some("fairway session list --all".into()),
                 ([], "run") => Some("fairway exec list".into()),
                 ([], "task" | "task or session") => Some("fairway task list".into()),
+                ([], "backend") => Some("list the backends: fairway adapter list".into()),
                 ([], _) => None,
+                (near, "backend") => Some(format!("choose {}: fairway adapter list", near.join(", "))),
                 (near, _) => Some(format!("did you mean {}?", near.join(", "))),
             };
             (NotFound, hint)
