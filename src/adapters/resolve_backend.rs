@@ -73,8 +73,11 @@ fn resolve_built_in(word: &str, env: &Env, backends: &Backends) -> Result<Resolv
         let names: Vec<String> = names.collect();
         let is_near = |name: &&String| strsim::damerau_levenshtein(name, word) <= 3;
         let near: Vec<String> = names.iter().filter(is_near).cloned().collect();
-        let near = if near.is_empty() { names } else { near };
-        return Err(Refusal::NotFound { noun: "backend", id: word.to_owned(), near });
+        return Err(if near.is_empty() {
+            Refusal::UnknownBackend { name: word.to_owned(), known: names }
+        } else {
+            Refusal::NotFound { noun: "backend", id: word.to_owned(), near }
+        });
     };
     let home = || Refusal::invalid("the environment", "names no home directory; set HOME or XDG_STATE_HOME");
     let script = found.path(env).ok_or_else(home)?;

@@ -56,6 +56,9 @@ pub enum Refusal {
         _ => "a title is one argument".to_owned(),
     })]
     TitleExpected { id: Option<TaskId>, words: Vec<String> },
+    /// No backend has the name or a similar one; `known` has the names that exist.
+    #[error("there is no backend '{name}'")]
+    UnknownBackend { name: String, known: Vec<String> },
     /// Several objects do not exist.
     #[error("there are no such {noun}s: {}", .ids.join(", "))]
     NoneFound { noun: &'static str, ids: Vec<String> },
@@ -119,6 +122,9 @@ pub enum Refusal {
     /// The backend does not run the session, although its record is open.
     #[error("the session {session} is recorded as {status}, but its backend reports that it is not running")]
     SessionExited { session: SessionId, status: SessionStatus },
+    /// No live session is in the audience of a text. `later` is the flag of `message send` that reaches the next one.
+    #[error("{of} has no live session{}", if .later.is_none() { " but the sender" } else { "" })]
+    NoLiveSession { of: String, later: Option<String> },
     /// The session belongs to another task, session run or role.
     #[error("{why}")]
     SessionMismatch { why: String },
@@ -218,7 +224,11 @@ impl Refusal {
             Self::Invalid { .. } => "invalid_value",
             Self::Line { .. } => "invalid_line",
             Self::Usage { .. } | Self::TitleExpected { .. } => "usage",
-            Self::NotFound { .. } | Self::NoneFound { .. } | Self::TaskRemoved { .. } => "not_found",
+            Self::NotFound { .. }
+            | Self::UnknownBackend { .. }
+            | Self::NoneFound { .. }
+            | Self::TaskRemoved { .. }
+            | Self::NoLiveSession { .. } => "not_found",
             Self::Ambiguous { .. } => "ambiguous",
             Self::AlreadyExists { .. } | Self::IdUsed { .. } => "exists",
             Self::InUse { .. } | Self::TaskInUse { .. } => "in_use",

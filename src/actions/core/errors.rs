@@ -91,7 +91,6 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
                 ([], "task" | "task or session") => Some("fairway task list".into()),
                 ([], "backend") => Some("list the backends: fairway adapter list".into()),
                 ([], _) => None,
-                (near, "backend") => Some(format!("choose {}: fairway adapter list", near.join(", "))),
                 (near, _) => Some(format!("did you mean {}?", near.join(", "))),
             };
             (NotFound, hint)
@@ -106,6 +105,13 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             Some(format!("cancel it, and it stays in the history: fairway task cancel {task} --reason TEXT")),
         ),
         Refusal::TaskInUse { task, .. } => (Conflict, Some(format!("look at its records: fairway task show {task}"))),
+        Refusal::UnknownBackend { known, .. } => {
+            (NotFound, Some(format!("choose one of {}: fairway adapter list", known.join(", "))))
+        }
+        Refusal::NoLiveSession { later: Some(flag), .. } => {
+            (NotFound, Some(format!("leave a message for the next session: fairway message send TEXT {flag}")))
+        }
+        Refusal::NoLiveSession { .. } => (NotFound, Some("list the sessions: fairway session list".into())),
         Refusal::NoneFound { noun, .. } => (NotFound, Some(format!("fairway {noun} list"))),
         Refusal::Ambiguous { noun: "id", id, .. } => {
             (NotFound, Some(format!("name its kind: fairway explain task {id}, or fairway explain session {id}")))
@@ -246,6 +252,7 @@ fn details(refusal: &Refusal) -> Value {
         Refusal::Line { line, .. } => json!({ "line": line }),
         Refusal::NoneFound { noun, ids } => json!({ "noun": noun, "ids": ids }),
         Refusal::NotFound { noun, id, near } => json!({ "noun": noun, "id": id, "near": near }),
+        Refusal::UnknownBackend { name, known } => json!({ "noun": "backend", "id": name, "near": known }),
         Refusal::TaskRemoved { task, at } => {
             json!({ "noun": "task", "id": task.as_str(), "near": [], "removed_at": at.to_string() })
         }

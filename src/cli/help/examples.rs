@@ -78,6 +78,7 @@ const EXAMPLES: &[Examples] = &[
     ("review record", &["fairway review record T-4 --verdict changes --notes 'see line 40'"]),
     ("review list", &["fairway review list T-4"]),
     ("merge-ready", &["fairway merge-ready T-4"]),
+    ("send", &["fairway send s1 'run the tests again' --wait-ack 1m", "fairway send lane:api 'main is frozen'"]),
     ("message", &["fairway message send 'main is frozen' --to-lane api", "fairway message list"]),
     ("message send", &["fairway message send 'main is frozen' --to-lane api"]),
     ("message prompt", &["fairway message prompt s1 'run the tests again'"]),

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::review::list,
-    cli::{context::Context, exit::Exit, values},
+    cli::{age::age, context::Context, exit::Exit, values},
     domain::TaskId,
     render::Table,
 };
@@ -24,7 +24,7 @@ impl Args {
             &found,
             || found.iter().map(|one| one.id.to_string()).collect(),
             || {
-                let mut table = Table::new(&["id", "domain", "status", "verdict", "commit", "reviewer", "at"]);
+                let mut table = Table::new(&["id", "domain", "status", "verdict", "commit", "reviewer", "age"]);
                 for one in &found {
                     let dash = |text: Option<&str>| text.unwrap_or("-").chars().take(40).collect::<String>();
                     table.row([
@@ -34,10 +34,10 @@ impl Args {
                         dash(one.verdict),
                         dash(one.commit.as_deref()),
                         dash(one.reviewer.as_deref()),
-                        one.created_at.clone(),
+                        age(&one.created_at, ctx.env.now()),
                     ]);
                 }
-                if table.is_empty() { "no reviews\n".into() } else { table.render(ctx.out.width) }
+                if table.is_empty() { "no reviews\n".into() } else { table.coloured(ctx.out.width, ctx.out.style) }
             },
         )
     }

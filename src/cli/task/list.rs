@@ -72,7 +72,13 @@ impl Args {
         ctx.show(
             &tasks,
             || tasks.iter().map(|task| task.id.clone()).collect(),
-            || if tasks.is_empty() { "no tasks\n".into() } else { table(&tasks).render(ctx.out.width) },
+            || {
+                if tasks.is_empty() {
+                    "no tasks\n".into()
+                } else {
+                    table(&tasks).coloured(ctx.out.width, ctx.out.style)
+                }
+            },
         )
     }
 }

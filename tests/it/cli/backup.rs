@@ -105,3 +105,16 @@ fn backup_without_a_store_is_refused() {
     world.run(["task", "add", "first"]).exits(0);
     world.run(["backup", "../live.db", "--force", "--json"]).refuses(4, "in_use");
 }
+
+#[test]
+fn restore_names_the_sessions_that_had_not_ended() {
+    let world = TestProject::new();
+    world.run(["backup", "b.db"]).exits(0);
+    let quiet = world.run(["restore", "b.db"]).exits(0).stderr;
+    assert!(!quiet.contains("had not ended"), "{quiet}");
+    world.add_session("s1");
+    world.add_session("s2");
+    world.run(["session", "end", "s2"]).exits(0);
+    let run = world.run(["restore", "b.db"]).exits(0);
+    assert!(run.stderr.contains("these sessions had not ended: s1; "), "{}", run.stderr);
+}

@@ -23,6 +23,7 @@ mod prime;
 mod prompt;
 mod request_id;
 mod review;
+mod send;
 mod serve;
 mod session;
 mod session_control;

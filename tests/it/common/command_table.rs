@@ -233,6 +233,17 @@ pub const COMMANDS: &[CommandRow] = &[
     row("review list", "review list T-2", &["review list {}"]),
     row("merge-ready", "merge-ready T-7", &["merge-ready {}", "merge-ready T-7 --base {}"]),
     row(
+        "send",
+        "send s1 hello",
+        &[
+            "send {} hello",
+            "send s1 {}",
+            "send s1 --text-file {}",
+            "send lane:ui hello --priority {}",
+            "send s1 hello --ttl {}",
+        ],
+    ),
+    row(
         "message send",
         "message send hi --to-role qa",
         &[

@@ -55,8 +55,7 @@ pub fn authorize_run(app: &App, run_id: &str, call: &ToolCall, entry_point: Entr
     }
 }
 
-/// Like [`authorize`], but abstains with `None` if no rules are configured. For a permission request, which then asks a
-/// person: the decision on the same tool call, made before the tool was called, is not recorded a second time.
+/// Like [`authorize`], but abstains with `None` if no rules are configured. For callers that then ask a person.
 #[must_use]
 pub fn authorize_if_configured(
     app: &App,
@@ -64,17 +63,31 @@ pub fn authorize_if_configured(
     call: &ToolCall,
     entry_point: EntryPoint,
 ) -> Option<GuardDecision> {
-    let rules = LoadedRules::load(app);
-    if rules.is_unconfigured() {
-        return None;
-    }
-    let guard_decision = decide_with_rules(&rules, app, session, call);
+    let guard_decision = decide_if_configured(app, session, call)?;
+    Some(record_or_deny(app, entry_point, Some(session), call, guard_decision))
+}
+
+/// Like [`authorize_if_configured`], for the permission request of a tool call. The same decision, recorded before the tool
+/// call, is not recorded a second time.
+#[must_use]
+pub fn authorize_permission(
+    app: &App,
+    session: &Session,
+    call: &ToolCall,
+    entry_point: EntryPoint,
+) -> Option<GuardDecision> {
+    let guard_decision = decide_if_configured(app, session, call)?;
     let decision = logged_decision(app.env.now(), entry_point, Some(session), call, &guard_decision);
     let since = decision.at.minus(SAME_CALL_WINDOW);
     match with_short_timeout(app, || app.read(|tx| Ok(guard_decisions::is_recorded(tx, &decision, since)?))) {
         Ok(true) => Some(guard_decision),
         _ => Some(record_or_deny(app, entry_point, Some(session), call, guard_decision)),
     }
+}
+
+fn decide_if_configured(app: &App, session: &Session, call: &ToolCall) -> Option<GuardDecision> {
+    let rules = LoadedRules::load(app);
+    (!rules.is_unconfigured()).then(|| decide_with_rules(&rules, app, session, call))
 }
 
 /// Records a decision, and for a denial an event, in the caller's transaction.
