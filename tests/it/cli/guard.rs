@@ -40,8 +40,8 @@ fn calls_are_decided_explained_and_looked_up() {
     $ fairway guard test --role witness --tool Bash --input ls
     denied: roles.witness: the role witness may use only Read, Grep
     $ fairway guard log --denied
-    ID  AT                        SESSION  TOOL  VERDICT  RULE           REASON                    INPUT
-    1   2026-01-01T00:00:03.000Z  s1       Bash  denied   no-force-push  force push is for people  cd x && sudo git push -fu origin
+    ID  AGE  SESSION  TOOL  VERDICT  RULE           REASON                    INPUT
+    1   4s   s1       Bash  denied   no-force-push  force push is for people  cd x && sudo git push -fu origin
     "#);
 }
 

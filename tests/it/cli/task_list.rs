@@ -66,3 +66,16 @@ fn search_in_a_large_backlog_keeps_ids_whole() {
     }
     assert_eq!(text.lines().count(), found.len() + 1);
 }
+
+/// A colour repeats a word: without colours the same words stand there.
+#[test]
+fn status_words_have_colours_when_these_are_asked_for() {
+    let world = shop();
+    world.run(["claim", "T-1", "--any-role"]).exits(0);
+    world.run(["task", "block", "T-1", "--reason", "rain"]).exits(0);
+    let coloured = world.run(["task", "list", "--all", "--color", "always"]).exits(0).stdout;
+    assert!(coloured.contains("T-1  2  \u{1b}[33mblocked\u{1b}[0m"), "{coloured}");
+    assert!(coloured.contains("\u{1b}[2mcancelled\u{1b}[0m"), "{coloured}");
+    let plain = world.run(["task", "list", "--all"]).exits(0).stdout;
+    assert_eq!(coloured.replace("\u{1b}[33m", "").replace("\u{1b}[2m", "").replace("\u{1b}[0m", ""), plain);
+}
