@@ -230,7 +230,7 @@ fn title_hint(id: Option<&TaskId>, words: &[String]) -> String {
 fn next_step(task: &TaskId, status: TaskStatus, verb: &str) -> String {
     use TaskStatus::{Blocked, Cancelled, Done, InProgress, Review, Todo};
     let command = match (verb, status) {
-        ("reopened", Todo) | ("released" | "unblocked" | "resumed", Todo) => ("claim it", "claim", ""),
+        ("reopened" | "released" | "unblocked" | "resumed", Todo) => ("claim it", "claim", ""),
         (_, Todo) => ("claim it first", "claim", ""),
         ("reopened", InProgress | Blocked | Review) => ("release it instead", "release", ""),
         ("cancelled", Done | Cancelled) => ("see its history", "task show", ""),
