@@ -63,8 +63,8 @@ fn the_newest_is_the_tasks_present_and_moves_nothing() {
         "fairway checkpoint overdue",
     ]), @"
     $ fairway checkpoint overdue
-    ID  TASK  STATE           AT                        BY  OWNER  DUE                       SUMMARY
-    2   T-1   awaiting_input  2026-01-01T00:00:06.000Z  s1  ann    2026-01-01T00:00:36.000Z  which one?
+    ID  TASK  STATE           AGE    BY  OWNER  DUE      SUMMARY
+    2   T-1   awaiting_input  1m 7s  s1  ann    37s ago  which one?
     $ fairway task cancel T-1 --reason 'not needed'
     cancelled T-1: todo → cancelled
     $ fairway checkpoint overdue
