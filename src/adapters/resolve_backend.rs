@@ -70,8 +70,14 @@ pub fn resolve_backend(
 fn resolve_built_in(word: &str, env: &Env, backends: &Backends) -> Result<ResolvedBackend, Refusal> {
     let Some(found) = builtin_scripts::find(word) else {
         let names = builtin_scripts::ALL.iter().map(|one| one.name.to_owned()).chain(backends.keys().cloned());
-        let near = names.filter(|name| strsim::damerau_levenshtein(name, word) <= 3).collect();
-        return Err(Refusal::NotFound { noun: "backend", id: word.to_owned(), near });
+        let names: Vec<String> = names.collect();
+        let is_near = |name: &&String| strsim::damerau_levenshtein(name, word) <= 3;
+        let near: Vec<String> = names.iter().filter(is_near).cloned().collect();
+        return Err(if near.is_empty() {
+            Refusal::UnknownBackend { name: word.to_owned(), known: names }
+        } else {
+            Refusal::NotFound { noun: "backend", id: word.to_owned(), near }
+        });
     };
     let home = || Refusal::invalid("the environment", "names no home directory; set HOME or XDG_STATE_HOME");
     let script = found.path(env).ok_or_else(home)?;

@@ -121,7 +121,7 @@ fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
         (Some("provider"), ..) => providers(ctx),
         (Some("state"), "checkpoint", _) => Ok(set(CheckpointState::ALL.iter().map(|one| one.as_str()))),
         (Some("state"), "session", _) => Ok(set(ProviderState::ALL.iter().map(|one| one.as_str()))),
-        (Some("status"), "task", _) => Ok(set(TaskStatus::ALL.iter().map(|one| one.as_str()))),
+        (Some("status"), "task", _) => Ok(set(TaskStatus::ALL.iter().map(|one| one.as_str()).chain(["all"]))),
         (Some("status"), "session", verb) => {
             let fits = |one: &&SessionStatus| one.is_final() == (verb == "end");
             Ok(set(SessionStatus::ALL.iter().filter(fits).map(|one| one.as_str())))
@@ -153,6 +153,8 @@ fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
         (None, "exec", _) if matches!(arg.get_id().as_str(), "run" | "runs") => jobs(ctx),
         (None, "lane", _) if verb != "add" => lanes(ctx),
         (None, "session", _) if arg.get_id() == "id" => sessions(ctx, matches!(verb, "show" | "peek" | "status")),
+        (None, "send", _) if arg.get_id() == "who" => audiences(ctx),
+        (None, "explain", "") => Ok(tasks(ctx)?.into_iter().chain(sessions(ctx, true)?).collect()),
         (None, "explain" | "message", "session" | "prompt") | (None, "prompt", _)
             if matches!(arg.get_id().as_str(), "id" | "session") =>
         {
@@ -184,7 +186,15 @@ fn tasks(ctx: &Context) -> Result<BTreeSet<String>> {
 
 fn open_tasks(app: &App) -> Result<Vec<crate::wire::TaskView>> {
     let limit = Some(MAX_VALUES);
-    let filter = task::list::Filter { statuses: Vec::new(), role: None, lane: None, label: None, held: false, limit };
+    let filter = task::list::Filter {
+        statuses: Vec::new(),
+        role: None,
+        lane: None,
+        label: None,
+        text: None,
+        held: false,
+        limit,
+    };
     task::list::list(app, &filter)
 }
 
@@ -194,6 +204,16 @@ fn lanes(ctx: &Context) -> Result<BTreeSet<String>> {
 
 fn sessions(ctx: &Context, all: bool) -> Result<BTreeSet<String>> {
     Ok(sessions::list::list(&ctx.app()?, all)?.into_iter().map(|session| session.id).collect())
+}
+
+/// The live sessions, and the lanes and roles with their prefixes.
+fn audiences(ctx: &Context) -> Result<BTreeSet<String>> {
+    let app = ctx.app()?;
+    let live = sessions::list::list(&app, false)?;
+    let mut found: BTreeSet<String> = live.iter().map(|session| session.id.clone()).collect();
+    found.extend(live.iter().map(|session| format!("role:{}", session.role)));
+    found.extend(lane::list::list(&app)?.into_iter().map(|lane| format!("lane:{}", lane.name)));
+    Ok(found)
 }
 
 /// The roles that tasks, lanes and sessions name.

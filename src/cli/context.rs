@@ -210,21 +210,23 @@ impl Context {
         }
     }
 
-    /// Prints the answer to a change.
+    /// Prints the answer to a change, then its notes.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn answer(&self, answer: &Answer) -> Result<Exit> {
-        self.notes(answer);
-        if self.out.json {
-            self.out.document(&answer.document)?;
+        let shown = if self.out.json {
+            self.out.document(&answer.document)
         } else if self.out.quiet {
             self.out.text(&crate::render::escape_controls(
                 &answer.ids.iter().map(|id| format!("{id}\n")).collect::<String>(),
-            ))?;
+            ))
         } else {
-            self.out.line(&crate::render::escape_controls(&answer.line))?;
-        }
+            self.out.line(&crate::render::escape_controls(&answer.line))
+        };
+        // The notes do not depend on a reader of the result.
+        self.notes(answer);
+        shown?;
         Ok(0)
     }
 

@@ -6,8 +6,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::{
     adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, doctor, events,
     evidence, exec, exit::Exit, explain, globals::Globals, guard, handoff, help, hook, inbox, init, lane, man,
-    merge_ready, message, outbox, prime, prompt, ready, release, restore, review, serve, session, sidecar, task, trust,
-    usage,
+    merge_ready, message, outbox, prime, prompt, ready, release, restore, review, send, serve, session, sidecar, task,
+    trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -43,6 +43,7 @@ pub(super) enum Verb {
     #[command(subcommand)]
     Review(review::Verb),
     MergeReady(merge_ready::Args),
+    Send(send::Args),
     #[command(subcommand)]
     Message(message::Verb),
     Inbox(inbox::Args),
@@ -57,8 +58,7 @@ pub(super) enum Verb {
     Exec(exec::Verb),
     #[command(subcommand)]
     Guard(guard::Verb),
-    #[command(subcommand)]
-    Explain(explain::Verb),
+    Explain(explain::Args),
     #[command(visible_alias = "event")]
     Events(events::Args),
     Hook(hook::Args),
@@ -96,6 +96,7 @@ impl Verb {
             Self::Handoff(verb) => verb.run(ctx),
             Self::Review(verb) => verb.run(ctx),
             Self::MergeReady(args) => args.run(ctx),
+            Self::Send(args) => args.run(ctx),
             Self::Message(verb) => verb.run(ctx),
             Self::Inbox(args) => args.run(ctx),
             Self::Prompt(args) => args.run(ctx),
@@ -105,7 +106,7 @@ impl Verb {
             Self::Sidecar(args) => args.run(ctx),
             Self::Exec(verb) => verb.run(ctx),
             Self::Guard(verb) => verb.run(ctx),
-            Self::Explain(verb) => verb.run(ctx),
+            Self::Explain(args) => args.run(ctx),
             Self::Events(args) => args.run(ctx),
             Self::Hook(args) => args.run(ctx),
             Self::Serve(args) => args.run(ctx),

@@ -53,7 +53,11 @@ impl Args {
                         let why: Vec<&str> = task.waiting_on.iter().map(|one| one.message.as_str()).collect();
                         table.row([task.id.as_str(), &task.title, &why.join("; ")]);
                     }
-                    if table.is_empty() { "every open task is ready\n".into() } else { table.render(ctx.out.width) }
+                    if table.is_empty() {
+                        "every open task is ready\n".into()
+                    } else {
+                        table.coloured(ctx.out.width, ctx.out.style)
+                    }
                 },
             );
         }
@@ -68,7 +72,7 @@ impl Args {
                 if tasks.is_empty() {
                     return "nothing is ready; fairway ready --why tells what stands in the way\n".into();
                 }
-                task::table::table(&tasks).render(ctx.out.width)
+                task::table::table(&tasks).coloured(ctx.out.width, ctx.out.style)
             },
         )
     }

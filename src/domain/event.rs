@@ -18,6 +18,7 @@ string_enum! {
         TaskDone => "task.done",
         TaskCancelled => "task.cancelled",
         TaskReopened => "task.reopened",
+        TaskRemoved => "task.removed",
         TaskDepAdded => "task.dep_added",
         TaskDepRemoved => "task.dep_removed",
         LaneAdded => "lane.added",

@@ -69,6 +69,14 @@ id!(
     },
     "must start with a-z or A-Z and contain only a-z, A-Z, 0-9, '.', '_' and '-', at most 64 characters"
 );
+impl TaskId {
+    /// Whether a text can be told from a word of a title: it is an id with a hyphen and a digit, as `T-7`.
+    #[must_use]
+    pub fn is_distinct(text: &str) -> bool {
+        text.contains('-') && text.contains(|character: char| character.is_ascii_digit()) && Self::parse(text).is_ok()
+    }
+}
+
 id!(
     /// A role: who does a kind of work.
     Role,

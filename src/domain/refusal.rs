@@ -5,6 +5,7 @@ use thiserror::Error;
 use super::{
     LaneName, Role, SessionId, TaskId,
     blocker::GateReport,
+    excerpt::excerpt,
     invalid_value::InvalidValue,
     not_ready::NotReadyReason,
     status::{Channel, JobStatus, MessageStatus, SessionStatus, TaskStatus},
@@ -37,6 +38,27 @@ pub enum Refusal {
     /// The object does not exist; `near` has ids of similar spelling.
     #[error("there is no {noun} '{id}'")]
     NotFound { noun: &'static str, id: String, near: Vec<String> },
+    /// The task was removed.
+    #[error("there is no task '{task}': it was removed")]
+    TaskRemoved { task: TaskId, at: Timestamp },
+    /// A task's id that a removed task had.
+    #[error("the id '{task}' was the id of a task that was removed; an id is not given out again")]
+    IdUsed { task: TaskId },
+    /// The task cannot be removed: records or other tasks refer to it.
+    #[error("{task} cannot be removed: {by}")]
+    TaskInUse { task: TaskId, by: String, is_open: bool },
+    /// Arguments of `task add` that are a title without quotes, or an id without a title.
+    #[error("{}", match .words.as_slice() {
+        [word] => format!("'{}' looks like a task id, and a title is missing", excerpt(word)),
+        [word, ..] if .id.is_none() && !TaskId::is_distinct(word) => {
+            format!("'{}' is not a task id, and a title is one argument", excerpt(word))
+        }
+        _ => "a title is one argument".to_owned(),
+    })]
+    TitleExpected { id: Option<TaskId>, words: Vec<String> },
+    /// No backend has the name or a similar one; `known` has the names that exist.
+    #[error("there is no backend '{name}'")]
+    UnknownBackend { name: String, known: Vec<String> },
     /// Several objects do not exist.
     #[error("there are no such {noun}s: {}", .ids.join(", "))]
     NoneFound { noun: &'static str, ids: Vec<String> },
@@ -106,6 +128,9 @@ pub enum Refusal {
     /// The backend does not run the session, although its record is open.
     #[error("the session {session} is recorded as {status}, but its backend reports that it is not running")]
     SessionExited { session: SessionId, status: SessionStatus },
+    /// No live session is in the audience of a text. `later` is the flag of `message send` that reaches the next one.
+    #[error("{of} has no live session{}", if .later.is_none() { " but the sender" } else { "" })]
+    NoLiveSession { of: String, later: Option<String> },
     /// The session belongs to another task, session run or role.
     #[error("{why}")]
     SessionMismatch { why: String },
@@ -200,7 +225,7 @@ pub enum Refusal {
 }
 
 fn claimed_by(claimant: Option<&str>) -> String {
-    claimant.map(|claimant| format!(" (claimed by {claimant})")).unwrap_or_default()
+    claimant.map_or_else(|| " and has no claimant".into(), |claimant| format!(" (claimed by {claimant})"))
 }
 
 impl Refusal {
@@ -210,11 +235,15 @@ impl Refusal {
         match self {
             Self::Invalid { .. } => "invalid_value",
             Self::Line { .. } => "invalid_line",
-            Self::Usage { .. } | Self::NoLaunchRole { .. } => "usage",
-            Self::NotFound { .. } | Self::NoneFound { .. } => "not_found",
+            Self::Usage { .. } | Self::NoLaunchRole { .. } | Self::TitleExpected { .. } => "usage",
+            Self::NotFound { .. }
+            | Self::UnknownBackend { .. }
+            | Self::NoneFound { .. }
+            | Self::TaskRemoved { .. }
+            | Self::NoLiveSession { .. } => "not_found",
             Self::Ambiguous { .. } => "ambiguous",
-            Self::AlreadyExists { .. } => "exists",
-            Self::InUse { .. } => "in_use",
+            Self::AlreadyExists { .. } | Self::IdUsed { .. } => "exists",
+            Self::InUse { .. } | Self::TaskInUse { .. } => "in_use",
             Self::UnsavedWork { .. } => "unsaved_work",
             Self::AlreadyClaimed { .. } => "already_claimed",
             Self::AlreadyClaimedByYou { .. } => "already_yours",

@@ -189,7 +189,7 @@ impl<'a> CallAnalysis<'a> {
 
     fn commands(&self) -> Vec<String> {
         let sure = self.analyses.iter().flat_map(|scan| &scan.commands).filter(|seen| seen.is_sure);
-        sure.map(|seen| seen.argv.iter().map(Arg::display).collect::<Vec<_>>().join(" ")).collect()
+        sure.map(|seen| seen.argv.iter().map(Arg::quoted).collect::<Vec<_>>().join(" ")).collect()
     }
 
     fn match_deny(&self, rule: &Rule) -> RuleMatch {

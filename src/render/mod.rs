@@ -3,6 +3,7 @@
 mod escape;
 mod out;
 mod relay;
+mod status_colour;
 mod style;
 mod table;
 

@@ -5,7 +5,7 @@ use tabled::{
     settings::{Alignment, Padding, Style as Frame, Width, peaker::Priority},
 };
 
-use super::escape_line;
+use super::{Style, escape_line, status_colour};
 
 /// Spaces between columns.
 const GAP: usize = 2;
@@ -61,6 +61,12 @@ impl Table {
         text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
     }
 
+    /// As [`Table::render`], with status words in the colours of their meaning.
+    #[must_use]
+    pub fn coloured(self, width: Option<usize>, style: Style) -> String {
+        status_colour::colour(&self.render(width), style)
+    }
+
     /// Cuts cells until the rows fit: first the last column, which is a title or a summary, then the others from the right.
     /// The first column is what a person copies into the next command and stays whole.
     fn fit(&mut self, width: usize) {
@@ -101,6 +107,27 @@ mod tests {
         table.row(["T-1", "a\u{1b}[2Jb"]);
         table.row(["T-20", "a rather long title that does not fit"]);
         assert_eq!(table.render(Some(24)), "ID    TITLE\nT-1   a\\u{1b}[2Jb\nT-20  a rather long tit…\n");
+    }
+
+    #[test]
+    fn status_words_are_coloured_in_their_columns_only() {
+        let env = crate::env::Env::from_process();
+        let rows = |style| {
+            let mut table = Table::new(&["id", "status", "activity", "title"]);
+            table.row(["failed", "failed", "requires_action", "blocked by failed"]);
+            table.row(["T-2", "todo", "-", "done"]);
+            table.coloured(None, style)
+        };
+        assert_eq!(
+            rows(Style::choose("always", false, &env)),
+            "ID      STATUS  ACTIVITY         TITLE\n\
+             failed  \u{1b}[31mfailed\u{1b}[0m  \u{1b}[33mrequires_action\u{1b}[0m  blocked by failed\n\
+             T-2     todo    -                done\n"
+        );
+        let plain = "ID      STATUS  ACTIVITY         TITLE\n\
+                     failed  failed  requires_action  blocked by failed\n\
+                     T-2     todo    -                done\n";
+        assert_eq!(rows(Style::choose("never", true, &env)), plain);
     }
 
     #[test]

@@ -51,6 +51,9 @@ const HIGHEST_EPOCH: &str = "SELECT max((SELECT coalesce(max(epoch), 0) FROM tas
      (SELECT coalesce(max(epoch), 0) FROM claims), (SELECT coalesce(max(epoch), 0) FROM restores))";
 const TABLES: &str = "SELECT name FROM restored.sqlite_schema WHERE type = 'table' \
      AND name NOT LIKE 'sqlite@_%' ESCAPE '@' AND name <> 'refinery_schema_history' ORDER BY name";
+const USED_IDS: &str = "SELECT id, removed_at FROM removed_tasks";
+const KEEP_USED_ID: &str = "INSERT OR IGNORE INTO removed_tasks (id, removed_at) SELECT $1, $2 \
+     WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE id = $1)";
 const INSERT_RESTORE: &str = "INSERT INTO restores (epoch, at) VALUES ($1, $2)";
 // Handoffs that were valid at the time of the backup stay valid.
 const RAISE_HANDOFF_EPOCHS: &str = "UPDATE handoffs SET epoch = $1 WHERE status = 'open' \
@@ -219,12 +222,17 @@ impl Restore<'_> {
         // The write lock is held, so the kept copy has the last commit.
         let kept = self.keep_copy()?;
         tx.pragma_update(None, "defer_foreign_keys", true)?;
+        let used_ids = sql::rows(&tx, USED_IDS, &[], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
         for table in sql::rows(&tx, TABLES, &[], |row| Ok(row.get::<_, String>(0)?))? {
             // SQLite's sequence table stays, so that used ids are not reused.
             sql::execute(&tx, &format!("DELETE FROM main.\"{table}\""), &[])?;
             // Without WHERE, SQLite copies page by page and skips the foreign key counters.
             let copy = format!("INSERT INTO main.\"{table}\" SELECT * FROM restored.\"{table}\" WHERE true");
             sql::execute(&tx, &copy, &[])?;
+        }
+        // The id of a task that was added and removed after the backup was used too.
+        for (id, removed_at) in &used_ids {
+            sql::execute(&tx, KEEP_USED_ID, &[id, removed_at])?;
         }
         let epoch = epoch.max(highest_epoch(&tx)? + 1);
         let tasks = self.raise_epochs(&WriteTx::new(&tx, self.now, self.actor), epoch, Some(&kept))?;

@@ -29,6 +29,10 @@ const OF_SESSION: &str = select!(
      ORDER BY id DESC LIMIT $1"
 );
 
+const RECORDED: &str = "SELECT 1 FROM guard_decisions INDEXED BY guard_decisions_session \
+     WHERE session_id IS NOT NULL AND session_id = $1 AND run_id = $2 AND at >= $3 AND tool = $4 AND input = $5 \
+     AND allowed = $6 AND rule IS $7 AND reason = $8 LIMIT 1";
+
 /// A decision, as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedDecision {
@@ -100,6 +104,29 @@ pub fn insert(tx: &WriteTx<'_>, decision: &LoggedDecision) -> Result<i64, StoreE
         |row| Ok(row.get(0)?),
     )?;
     Ok(id.unwrap_or_default())
+}
+
+/// Whether the same decision about the same call was recorded for the session run since a time.
+///
+/// # Errors
+/// As the store fails.
+pub fn is_recorded(tx: &ReadTx<'_>, decision: &LoggedDecision, since: Timestamp) -> Result<bool, StoreError> {
+    let found = sql::first(
+        tx.conn(),
+        RECORDED,
+        &[
+            &decision.session_id,
+            &decision.run_id,
+            &since.millis(),
+            &decision.tool,
+            &decision.input,
+            &decision.allowed,
+            &decision.rule,
+            &decision.reason,
+        ],
+        |_| Ok(()),
+    )?;
+    Ok(found.is_some())
 }
 
 /// The newest decisions, newest first: of one session or of all, denials only or all.

@@ -92,6 +92,10 @@ const INSERT_MISSING_CLAIM_ROWS: &str = concat!(
      role = excluded.role, claimed_at = excluded.claimed_at, ended_at = NULL, ended_as = NULL"
 );
 
+const REMOVED_AND_PRESENT: &str =
+    "SELECT r.id FROM removed_tasks r WHERE EXISTS (SELECT 1 FROM tasks t WHERE t.id = r.id) ORDER BY r.id";
+const FORGET_REMOVED: &str = "DELETE FROM removed_tasks WHERE id IN (SELECT id FROM tasks)";
+
 const WITHOUT_ORIGIN: &str = "SELECT t.id FROM tasks t WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.task_id = t.id \
      AND e.kind IN ('task.added', 'task.imported')) ORDER BY t.id LIMIT 20";
 const DEPENDENCIES: &str = "SELECT task_id, depends_on FROM task_deps";
@@ -148,6 +152,10 @@ pub fn inconsistencies(tx: &ReadTx<'_>) -> Result<Vec<Inconsistency>, StoreError
             "the history of {task} has a claim of {holder} under epoch {epoch} that is active, but the task has no such claim"
         ))
     })?;
+    look("removed_present", REMOVED_AND_PRESENT, |row| {
+        let task: String = row.get(0)?;
+        Ok(format!("{task} is recorded as removed, but there is such a task"))
+    })?;
     Ok(found)
 }
 
@@ -162,6 +170,7 @@ pub fn repair(tx: &WriteTx<'_>) -> Result<usize, StoreError> {
     changed += sql::execute(conn, RAISE_EPOCHS, &[])?;
     changed += sql::execute(conn, END_LEFTOVER_CLAIM_ROWS, &[&tx.now().millis()])?;
     changed += sql::execute(conn, INSERT_MISSING_CLAIM_ROWS, &[])?;
+    changed += sql::execute(conn, FORGET_REMOVED, &[])?;
     Ok(changed)
 }
 

@@ -26,6 +26,7 @@ macro_rules! select {
 }
 
 const ONE: &str = select!("WHERE r.id = $1");
+const BY_PREFIX: &str = select!("WHERE r.id >= $1 AND r.id < $1 || 'g' ORDER BY r.seq DESC LIMIT 8");
 /// `g` sorts after every hexadecimal digit.
 const BY_SHORT_ID: &str = select!(
     "INDEXED BY exec_runs_short WHERE substr(r.id, -8) >= $1 AND substr(r.id, -8) < $1 || 'g' \
@@ -132,6 +133,14 @@ pub fn find(tx: &ReadTx<'_>, id: &JobId) -> Result<Option<Job>, StoreError> {
 /// As the store fails.
 pub fn by_short_id(tx: &ReadTx<'_>, digits: &str, end: &str) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), BY_SHORT_ID, &[&digits, &end], read)
+}
+
+/// The newest jobs whose id begins with these digits and hyphens; at most eight.
+///
+/// # Errors
+/// As the store fails.
+pub fn by_prefix(tx: &ReadTx<'_>, prefix: &str) -> Result<Vec<Job>, StoreError> {
+    sql::rows(tx.conn(), BY_PREFIX, &[&prefix], read)
 }
 
 /// Every starting or running job, on any host, in spawn order.

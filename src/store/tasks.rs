@@ -94,6 +94,8 @@ const RENEW_LEASES: &str = "UPDATE tasks SET lease_until = $2 + lease_ms \
      WHERE claimant = $1 AND claimant IS NOT NULL AND lease_until IS NOT NULL AND ($3 IS NULL OR id = $3)";
 const NEWEST_NUMBERED: &str = "SELECT id FROM tasks INDEXED BY tasks_number WHERE length(id) = $1 AND id >= $2 AND id < $3 \
      ORDER BY id DESC";
+const SPELLED_ALIKE: &str =
+    "SELECT id FROM tasks WHERE lower(replace(id, '-', '')) = lower(replace($1, '-', '')) ORDER BY id LIMIT 3";
 const NEAR: &str = "SELECT id FROM tasks WHERE id >= $1 ORDER BY id LIMIT 200";
 
 fn read(row: &Row<'_>) -> Result<Task, StoreError> {
@@ -534,6 +536,14 @@ pub fn newest_number(tx: &ReadTx<'_>, prefix: &str) -> Result<u64, StoreError> {
         }
     }
     Ok(0)
+}
+
+/// Ids that differ from an unknown one only in case and hyphens, as `T-1` from `t1`; at most three.
+///
+/// # Errors
+/// As the store fails.
+pub fn ids_spelled_alike(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
+    sql::rows(tx.conn(), SPELLED_ALIKE, &[&id], |row| Ok(row.get(0)?))
 }
 
 /// Ids similar to an unknown one: those with the same first characters.

@@ -9,9 +9,10 @@ use crate::{
     adapters::AdapterError,
     config::{ConfigError, project::OUTPUT_FILE},
     domain::{
-        Refusal, Role,
+        Refusal, Role, TaskId,
         invalid_value::InvalidValue,
         message::{Channel, MessageStatus},
+        task::TaskStatus,
     },
     os::{git::GitError, run_streaming::StreamError},
     render::{OutError, escape_line},
@@ -91,14 +92,35 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
                 ([], "lane") => Some("fairway lane list".into()),
                 ([], "session" | "session with the run") => Some("fairway session list --all".into()),
                 ([], "run") => Some("fairway exec list".into()),
-                ([], "task") => Some("fairway task list".into()),
+                ([], "task" | "task or session") => Some("fairway task list".into()),
                 ([], "multiplexer") => Some("install it, or choose another backend: fairway adapter list".into()),
+                ([], "backend") => Some("list the backends: fairway adapter list".into()),
                 ([], _) => None,
                 (near, _) => Some(format!("did you mean {}?", near.join(", "))),
             };
             (NotFound, hint)
         }
+        Refusal::TaskRemoved { task, .. } => {
+            (NotFound, Some(format!("see its history: fairway events --of-task {task}")))
+        }
+        Refusal::TitleExpected { id, words } => (Usage, Some(title_hint(id.as_ref(), words))),
+        Refusal::IdUsed { .. } => (Conflict, Some("let the id be generated: fairway task add 'TITLE'".into())),
+        Refusal::TaskInUse { task, is_open: true, .. } => (
+            Conflict,
+            Some(format!("cancel it, and it stays in the history: fairway task cancel {task} --reason TEXT")),
+        ),
+        Refusal::TaskInUse { task, .. } => (Conflict, Some(format!("look at its records: fairway task show {task}"))),
+        Refusal::UnknownBackend { known, .. } => {
+            (NotFound, Some(format!("choose one of {}: fairway adapter list", known.join(", "))))
+        }
+        Refusal::NoLiveSession { later: Some(flag), .. } => {
+            (NotFound, Some(format!("leave a message for the next session: fairway message send TEXT {flag}")))
+        }
+        Refusal::NoLiveSession { .. } => (NotFound, Some("list the sessions: fairway session list".into())),
         Refusal::NoneFound { noun, .. } => (NotFound, Some(format!("fairway {noun} list"))),
+        Refusal::Ambiguous { noun: "id", id, .. } => {
+            (NotFound, Some(format!("name its kind: fairway explain task {id}, or fairway explain session {id}")))
+        }
         Refusal::Ambiguous { .. } => (NotFound, None),
         Refusal::InUse { noun: "lane", id, .. } => (Conflict, Some(format!("to end it: fairway lane close {id}"))),
         Refusal::InUse { noun: "run", id, .. } => (Conflict, Some(format!("to end it: fairway exec kill {id}"))),
@@ -111,13 +133,16 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::AlreadyClaimedByYou { task, epoch } => {
             (Conflict, Some(format!("to renew its lease: fairway claim {task} --epoch {epoch}")))
         }
+        Refusal::StaleClaim { task, by: None, .. } => {
+            (Conflict, Some(format!("if it is todo, claim it again: fairway claim {task}")))
+        }
         Refusal::StaleClaim { task, .. } | Refusal::StaleHandoff { task, .. } => {
             (Conflict, Some(format!("fairway task show {task}")))
         }
         Refusal::NotClaimant { task, .. } => {
             (Conflict, Some(format!("to stand in for the holder of {task}: --force --reason TEXT")))
         }
-        Refusal::WrongState { task, .. } => (Conflict, Some(format!("fairway explain task {task}"))),
+        Refusal::WrongState { task, status, verb } => (Conflict, Some(next_step(task, *status, verb))),
         Refusal::SessionFinal { .. } => {
             (Conflict, Some("a new launch is a new session: fairway session launch".into()))
         }
@@ -180,11 +205,68 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
     }
 }
 
+/// The longest title that a hint repeats, in bytes.
+const MAX_QUOTED_TITLE: usize = 120;
+
+/// The ways to write `task add` that the arguments may have meant.
+fn title_hint(id: Option<&TaskId>, words: &[String]) -> String {
+    let quoted = |words: &[String]| match shell_words::quote(&words.join(" ")) {
+        text if text.len() <= MAX_QUOTED_TITLE => text.into_owned(),
+        _ => "TITLE".to_owned(),
+    };
+    match (id, words) {
+        (Some(id), words) => format!("quote the title: fairway task add --id {id} {}", quoted(words)),
+        (None, [word]) => format!(
+            "give it a title: fairway task add {word} TITLE\n\
+             if it is the title, name an id: fairway task add --id ID {word}"
+        ),
+        (None, [id, title @ ..]) if TaskId::is_distinct(id) => {
+            format!("quote the title: fairway task add {id} {}", quoted(title))
+        }
+        (None, words) => {
+            let quote = format!("quote the title: fairway task add {}", quoted(words));
+            match words.split_first() {
+                Some((id, title)) if TaskId::parse(id).is_ok() => {
+                    format!("{quote}\nor name the id: fairway task add --id {id} {}", quoted(title))
+                }
+                _ => quote,
+            }
+        }
+    }
+}
+
+/// The command that leads on from a transition that the task's status does not have.
+fn next_step(task: &TaskId, status: TaskStatus, verb: &str) -> String {
+    use TaskStatus::{Blocked, Cancelled, Done, InProgress, Review, Todo};
+    let command = match (verb, status) {
+        ("reopened" | "released" | "unblocked" | "resumed", Todo) => ("claim it", "claim", ""),
+        (_, Todo) => ("claim it first", "claim", ""),
+        ("reopened", InProgress | Blocked | Review) => ("release it instead", "release", ""),
+        ("cancelled", Done | Cancelled) => ("see its history", "task show", ""),
+        (_, Done | Cancelled) => ("reopen it first", "task reopen", " --reason TEXT"),
+        ("unblocked", Review) => ("resume it", "task resume", ""),
+        ("blocked", Review) => ("resume it first", "task resume", ""),
+        ("resumed", Blocked) => ("unblock it", "task unblock", ""),
+        ("marked done" | "submitted", Blocked) => ("unblock it first", "task unblock", ""),
+        ("submitted", Review) => ("finish it", "done", ""),
+        ("resumed", InProgress) => ("submit it first", "task submit", ""),
+        _ => ("see why", "explain task", ""),
+    };
+    let (purpose, command, arguments) = command;
+    format!("{purpose}: fairway {command} {task}{arguments}")
+}
+
 fn details(refusal: &Refusal) -> Value {
     match refusal {
         Refusal::Line { line, .. } => json!({ "line": line }),
         Refusal::NoneFound { noun, ids } => json!({ "noun": noun, "ids": ids }),
         Refusal::NotFound { noun, id, near } => json!({ "noun": noun, "id": id, "near": near }),
+        Refusal::UnknownBackend { name, known } => json!({ "noun": "backend", "id": name, "near": known }),
+        Refusal::TaskRemoved { task, at } => {
+            json!({ "noun": "task", "id": task.as_str(), "near": [], "removed_at": at.to_string() })
+        }
+        Refusal::IdUsed { task } => json!({ "noun": "task", "id": task.as_str() }),
+        Refusal::TaskInUse { task, by, .. } => json!({ "noun": "task", "id": task.as_str(), "by": by }),
         Refusal::AlreadyClaimed { task, by, since } => {
             json!({ "task_id": task.as_str(), "claimant": by, "claimed_at": since.to_string() })
         }

@@ -10,7 +10,7 @@ use crate::{
         session::Session,
         task::{NotReadyReason, Task},
     },
-    store::{ReadTx, claims, jobs, lanes, messages, sessions, tasks},
+    store::{ReadTx, claims, jobs, lanes, messages, removed_tasks, sessions, tasks},
     wire::TaskView,
 };
 
@@ -21,8 +21,19 @@ use crate::{
 pub fn task(tx: &ReadTx<'_>, id: &TaskId) -> Result<Task> {
     match tasks::find(tx, id)? {
         Some(task) => Ok(task),
-        None => Err(not_found("task", id.as_str(), tasks::similar_ids(tx, id.as_str())?)),
+        None => match removed_tasks::find(tx, id)? {
+            Some(at) => Err(Refusal::TaskRemoved { task: id.clone(), at }.into()),
+            None => Err(unknown_task(tx, id)?),
+        },
     }
+}
+
+fn unknown_task(tx: &ReadTx<'_>, id: &TaskId) -> Result<anyhow::Error> {
+    let near = tasks::ids_spelled_alike(tx, id.as_str())?;
+    if near.is_empty() {
+        return Ok(not_found("task", id.as_str(), tasks::similar_ids(tx, id.as_str())?));
+    }
+    Ok(Refusal::NotFound { noun: "task", id: id.to_string(), near }.into())
 }
 
 /// The lane of this name.

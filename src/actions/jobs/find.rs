@@ -15,7 +15,8 @@ const MIN_ID_LEN: usize = 4;
 /// The length of a short id: the last digits, which are random.
 const SHORT_ID_LEN: usize = 8;
 
-/// The job with this id, or the only one whose id ends with `text` or whose short id begins with it.
+/// The job with this id, or the only one whose id ends with `text` or whose short id begins with it, else the only one whose
+/// id begins with it.
 ///
 /// # Errors
 /// `not_found`, `ambiguous`.
@@ -34,6 +35,9 @@ pub fn job(tx: &ReadTx<'_>, text: &str) -> Result<Job> {
         },
         Err(_) => Vec::new(),
     };
+    if found.is_empty() && is_part {
+        found = jobs::by_prefix(tx, &typed)?;
+    }
     match (found.pop(), found.is_empty()) {
         (Some(job), true) => Ok(job),
         (Some(last), false) => {

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{
     actions::{Answer, App, core::path_limits, jobs::recover},
     domain::Refusal,
-    store::{backup, sibling_path},
+    store::{backup, sessions, sibling_path},
 };
 
 /// Writes a checked backup of the store to a file. `force` replaces an existing file.
@@ -53,6 +53,8 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
         return Err(Refusal::not_found("file", source.display().to_string()).into());
     }
     check_not_store_file(app, &source)?;
+    // A damaged store cannot be read; it is what a restore is for.
+    let running = app.with_fresh_store().read(|tx| Ok(sessions::live(tx)?)).unwrap_or_default();
     let (project, now) = (&app.project, app.env.now());
     let done = backup::restore(&project.store, &project.runtime_dir(), &source, now, &app.actor.name)?;
     let document = json!({
@@ -75,6 +77,13 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
             let note = format!("warning: jobs that were active in the backup were not marked lost: {error:#}");
             answer = answer.note(note);
         }
+    }
+    if !running.is_empty() {
+        let ids: Vec<&str> = running.iter().map(|session| session.id.as_str()).collect();
+        answer = answer.note(format!(
+            "warning: these sessions had not ended: {}; check them with `fairway session reconcile`",
+            ids.join(", ")
+        ));
     }
     Ok(answer.note(format!("claims now have epoch {}; older epochs are invalid", done.epoch)))
 }

@@ -75,7 +75,8 @@ pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
         )),
         None => answer,
     };
-    Ok(answer.note(format!("for AGENTS.md or CLAUDE.md: {PASTE_TEXT}")))
+    let answer = answer.note(format!("next, add this line to AGENTS.md or CLAUDE.md: {PASTE_TEXT}"));
+    Ok(if is_new { answer.note("then add a task: fairway task add 'Fix the total'") } else { answer })
 }
 
 fn write(path: &Path, content: &str, mode: u32, created: &mut Vec<PathBuf>) -> Result<()> {

@@ -7,6 +7,7 @@ mod doctor_intents;
 mod doctor_jobs;
 pub mod events;
 pub mod explain;
+pub mod explain_subject;
 mod findings;
 pub mod init;
 pub mod reconcile;

@@ -79,9 +79,9 @@ fn resolve_script(env: &Env, root: Option<&Path>, word: &str) -> Result<std::pat
     // What only the configuration names is looked up from the root, what was typed from here.
     let base = project.unwrap_or_else(|| env.cwd.clone());
     let found = resolve_backend(&word, BackendSource::Flag, env, &base, &backends).map_err(|refusal| match refusal {
-        Refusal::NotFound { noun, id, .. } if env.cwd.join(&id).is_file() => {
+        Refusal::NotFound { id, .. } | Refusal::UnknownBackend { name: id, .. } if env.cwd.join(&id).is_file() => {
             let near = vec![format!("./{id}")];
-            Refusal::NotFound { noun, id, near }
+            Refusal::NotFound { noun: "backend", id, near }
         }
         refusal => refusal,
     });

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::boundary::approval,
-    cli::{context::Context, exit::Exit},
+    cli::{age::age, context::Context, exit::Exit},
     render::Table,
     wire::tool_input,
 };
@@ -27,7 +27,7 @@ impl Args {
             &found,
             || found.iter().map(|one| one.id.to_string()).collect(),
             || {
-                let mut table = Table::new(&["id", "session", "provider", "tool", "status", "here", "since", "input"]);
+                let mut table = Table::new(&["id", "session", "provider", "tool", "status", "here", "age", "input"]);
                 for one in &found {
                     table.row([
                         one.id.to_string(),
@@ -36,11 +36,11 @@ impl Args {
                         one.tool.clone(),
                         one.status.to_owned(),
                         if one.answerable { "yes" } else { "no" }.to_owned(),
-                        one.asked_at.clone(),
+                        age(&one.asked_at, ctx.env.now()),
                         tool_input::summary(&one.input),
                     ]);
                 }
-                if table.is_empty() { "no approvals\n".into() } else { table.render(ctx.out.width) }
+                if table.is_empty() { "no approvals\n".into() } else { table.coloured(ctx.out.width, ctx.out.style) }
             },
         )
     }

@@ -3,23 +3,25 @@
 use std::fmt::Write;
 
 use crate::{
+    cli::age::{age, due},
+    env::Timestamp,
     render::{Table, escape_line},
     wire::CheckpointView,
 };
 
 /// A table of checkpoints, one row each.
-pub(super) fn table(checkpoints: &[CheckpointView]) -> Table {
-    let mut table = Table::new(&["id", "task", "state", "at", "by", "owner", "due", "summary"]);
+pub(super) fn table(checkpoints: &[CheckpointView], now: Timestamp) -> Table {
+    let mut table = Table::new(&["id", "task", "state", "age", "by", "owner", "due", "summary"]);
     for one in checkpoints {
         let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
         table.row([
             one.id.to_string(),
             one.task_id.clone(),
             one.state.to_owned(),
-            one.created_at.clone(),
+            age(&one.created_at, now),
             one.origin.map_or_else(|| dash(&one.session_id), |origin| format!("{} ({origin})", dash(&one.session_id))),
             dash(&one.owner),
-            dash(&one.due_at),
+            one.due_at.as_ref().map_or_else(|| "-".into(), |at| due(at, now)),
             one.summary.clone(),
         ]);
     }

@@ -28,7 +28,13 @@ impl Args {
         ctx.show(
             &found,
             || found.iter().map(|one| one.id.to_string()).collect(),
-            || if found.is_empty() { "no checkpoints\n".into() } else { table(&found).render(ctx.out.width) },
+            || {
+                if found.is_empty() {
+                    "no checkpoints\n".into()
+                } else {
+                    table(&found, ctx.env.now()).coloured(ctx.out.width, ctx.out.style)
+                }
+            },
         )
     }
 }

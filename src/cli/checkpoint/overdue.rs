@@ -18,7 +18,13 @@ impl Args {
         ctx.show(
             &found,
             || found.iter().map(|one| one.task_id.clone()).collect(),
-            || if found.is_empty() { "nothing is overdue\n".into() } else { table(&found).render(ctx.out.width) },
+            || {
+                if found.is_empty() {
+                    "nothing is overdue\n".into()
+                } else {
+                    table(&found, ctx.env.now()).coloured(ctx.out.width, ctx.out.style)
+                }
+            },
         )
     }
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::evidence::list,
-    cli::{context::Context, exit::Exit, values},
+    cli::{age::age, context::Context, exit::Exit, values},
     domain::TaskId,
     render::Table,
 };
@@ -24,7 +24,7 @@ impl Args {
             &found,
             || found.iter().map(|one| one.id.to_string()).collect(),
             || {
-                let mut table = Table::new(&["id", "kind", "result", "how", "exit", "commit", "at", "what"]);
+                let mut table = Table::new(&["id", "kind", "result", "how", "exit", "commit", "age", "what"]);
                 for one in &found {
                     let short = |commit: &String| commit.chars().take(12).collect();
                     table.row([
@@ -34,11 +34,11 @@ impl Args {
                         if one.observed { "observed" } else { "claimed" }.to_owned(),
                         one.exit_code.map_or_else(|| "-".into(), |code| code.to_string()),
                         one.commit.as_ref().map_or_else(|| "-".into(), short),
-                        one.created_at.clone(),
+                        age(&one.created_at, ctx.env.now()),
                         one.summary.clone().or_else(|| one.command.clone()).unwrap_or_default(),
                     ]);
                 }
-                if table.is_empty() { "no evidence\n".into() } else { table.render(ctx.out.width) }
+                if table.is_empty() { "no evidence\n".into() } else { table.coloured(ctx.out.width, ctx.out.style) }
             },
         )
     }

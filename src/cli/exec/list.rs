@@ -28,7 +28,11 @@ impl Args {
         let order = ListOptions { session: self.session, unfinished: self.unfinished, limit: Some(self.limit) };
         let runs = list::list(&ctx.app()?, &order)?;
         let table = || {
-            if runs.is_empty() { "no jobs\n".into() } else { format::table(&runs, ctx.env.now()).render(ctx.out.width) }
+            if runs.is_empty() {
+                "no jobs\n".into()
+            } else {
+                format::table(&runs, ctx.env.now()).coloured(ctx.out.width, ctx.out.style)
+            }
         };
         ctx.show(&runs, || runs.iter().map(|run| run.run_id.clone()).collect(), table)
     }

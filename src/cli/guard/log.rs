@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::boundary::guard::log,
-    cli::{context::Context, exit::Exit, values},
+    cli::{age::age, context::Context, exit::Exit, values},
     domain::SessionId,
     render::Table,
     wire::tool_input,
@@ -36,11 +36,11 @@ impl Args {
             &found,
             || found.iter().map(|one| one.id.to_string()).collect(),
             || {
-                let mut table = Table::new(&["id", "at", "session", "tool", "verdict", "rule", "reason", "input"]);
+                let mut table = Table::new(&["id", "age", "session", "tool", "verdict", "rule", "reason", "input"]);
                 for one in &found {
                     table.row([
                         one.id.to_string(),
-                        one.at.clone().unwrap_or_default(),
+                        one.at.as_deref().map_or_else(|| "-".into(), |at| age(at, ctx.env.now())),
                         one.session_id.clone().unwrap_or_else(|| "-".into()),
                         one.tool.clone(),
                         if one.allowed { "allowed" } else { "denied" }.to_owned(),
@@ -49,7 +49,7 @@ impl Args {
                         tool_input::summary(&one.input),
                     ]);
                 }
-                if table.is_empty() { "no decisions\n".into() } else { table.render(ctx.out.width) }
+                if table.is_empty() { "no decisions\n".into() } else { table.coloured(ctx.out.width, ctx.out.style) }
             },
         )
     }

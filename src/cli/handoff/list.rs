@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::handoff::list::{self, Filter},
-    cli::{context::Context, exit::Exit, values},
+    cli::{age::age, context::Context, exit::Exit, values},
     domain::{Role, TaskId},
     render::Table,
 };
@@ -31,7 +31,7 @@ impl Args {
             &found,
             || found.iter().map(|one| one.id.to_string()).collect(),
             || {
-                let mut table = Table::new(&["id", "task", "status", "from", "to", "at", "summary"]);
+                let mut table = Table::new(&["id", "task", "status", "from", "to", "age", "summary"]);
                 for one in &found {
                     let role = one.to_role.as_ref().map(|role| format!("role {role}"));
                     let lane = one.to_lane.as_ref().map(|lane| format!("lane {lane}"));
@@ -41,11 +41,11 @@ impl Args {
                         one.status.to_owned(),
                         one.from_role.clone().unwrap_or_else(|| "-".into()),
                         role.or(lane).unwrap_or_default(),
-                        one.created_at.clone(),
+                        age(&one.created_at, ctx.env.now()),
                         one.summary.clone(),
                     ]);
                 }
-                if table.is_empty() { "no handoffs\n".into() } else { table.render(ctx.out.width) }
+                if table.is_empty() { "no handoffs\n".into() } else { table.coloured(ctx.out.width, ctx.out.style) }
             },
         )
     }

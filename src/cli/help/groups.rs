@@ -8,7 +8,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["init", "trust", "session", "help"]),
     ("Work", &["task", "lane", "ready", "claim", "release", "done", "checkpoint"]),
     ("Review", &["evidence", "review", "handoff", "merge-ready"]),
-    ("Talk", &["message", "prompt", "inbox", "outbox"]),
+    ("Talk", &["send", "message", "prompt", "inbox", "outbox"]),
     ("Watch", &["events", "explain", "usage"]),
     ("Jobs", &["exec"]),
     ("Safety", &["guard", "approvals"]),

@@ -19,7 +19,13 @@ impl Args {
         ctx.show(
             &lanes,
             || lanes.iter().map(|lane| lane.name.clone()).collect(),
-            || if lanes.is_empty() { "no lanes\n".into() } else { table(&lanes).render(ctx.out.width) },
+            || {
+                if lanes.is_empty() {
+                    "no lanes\n".into()
+                } else {
+                    table(&lanes).coloured(ctx.out.width, ctx.out.style)
+                }
+            },
         )
     }
 }

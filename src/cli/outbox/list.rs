@@ -60,7 +60,7 @@ impl Args {
                         age.map(|age| show_duration(std::time::Duration::from_secs(age.as_secs()))).unwrap_or_default(),
                     ]);
                 }
-                if table.is_empty() { "no messages\n".into() } else { table.render(ctx.out.width) }
+                if table.is_empty() { "no messages\n".into() } else { table.coloured(ctx.out.width, ctx.out.style) }
             },
         )
     }

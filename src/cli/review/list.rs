@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::review::list,
-    cli::{context::Context, exit::Exit, values},
+    cli::{age::age, context::Context, exit::Exit, values},
     domain::TaskId,
     render::Table,
     wire::ReviewView,
@@ -33,7 +33,7 @@ impl Args {
             &found,
             || ids(&found),
             || {
-                let mut table = Table::new(&["id", "domain", "status", "verdict", "commit", "reviewer", "at"]);
+                let mut table = Table::new(&["id", "domain", "status", "verdict", "commit", "reviewer", "age"]);
                 for one in &found {
                     table.row([
                         one.id.to_string(),
@@ -42,10 +42,10 @@ impl Args {
                         dash(one.verdict),
                         dash(one.commit.as_deref()),
                         dash(one.reviewer.as_deref()),
-                        one.created_at.clone(),
+                        age(&one.created_at, ctx.env.now()),
                     ]);
                 }
-                if table.is_empty() { "no reviews\n".into() } else { table.render(ctx.out.width) }
+                if table.is_empty() { "no reviews\n".into() } else { table.coloured(ctx.out.width, ctx.out.style) }
             },
         )
     }

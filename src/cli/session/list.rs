@@ -28,7 +28,7 @@ impl Args {
                 if sessions.is_empty() {
                     "no sessions\n".into()
                 } else {
-                    table(&sessions, ctx.env.now()).render(ctx.out.width)
+                    table(&sessions, ctx.env.now()).coloured(ctx.out.width, ctx.out.style)
                 }
             },
         )

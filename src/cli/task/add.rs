@@ -15,11 +15,17 @@ use crate::{
 };
 
 /// Add a task
+///
+/// The title is one argument. A first argument with a hyphen and a digit, as SHOP-7, is the task's id; --id takes any id.
+/// Without one the next number is used. An id is never given out again.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Title, with an id in front or a generated one
-    #[arg(value_name = "[ID] TITLE", required = true, num_args = 1..=2)]
+    /// Title, with an id such as SHOP-7 in front or a generated one
+    #[arg(value_name = "[ID] TITLE", required = true, num_args = 1..)]
     words: Vec<String>,
+    /// Id of the task; default: the next number
+    #[arg(long, value_name = "ID", value_parser = values::task)]
+    id: Option<TaskId>,
     #[command(flatten)]
     fields: Fields,
 }
@@ -123,13 +129,18 @@ fn check(text: &str) -> Result<Check, Refusal> {
     Ok(Check { name: Label::parse(name)?, command: command.to_owned() })
 }
 
+/// Tells an id from the first word of a title that lacks its quotes.
+fn id_and_title(id: Option<TaskId>, words: Vec<String>) -> Result<(Option<TaskId>, String), Refusal> {
+    match words.as_slice() {
+        [title] if id.is_some() || !TaskId::is_distinct(title) => Ok((id, title.clone())),
+        [first, title] if id.is_none() && TaskId::is_distinct(first) => Ok((Some(values::task(first)?), title.clone())),
+        _ => Err(Refusal::TitleExpected { id, words }),
+    }
+}
+
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let mut given = self.words.into_iter();
-        let (id, title) = match (given.next(), given.next()) {
-            (Some(id), Some(title)) => (Some(values::task(&id)?), title),
-            (title, _) => (None, title.unwrap_or_default()),
-        };
+        let (id, title) = id_and_title(self.id, self.words)?;
         let mut words = TaskFields { priority: DEFAULT_PRIORITY, ..TaskFields::with_title(title) };
         let mut fields = self.fields;
         fields.body = ctx.text("body", fields.body.take(), fields.body_file.take().as_deref())?;

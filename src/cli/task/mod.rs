@@ -9,6 +9,7 @@ mod export;
 mod import;
 mod list;
 mod reopen;
+mod rm;
 mod show;
 mod submit;
 pub(super) mod table;
@@ -44,6 +45,8 @@ pub enum Verb {
     MergeCheck(merge_ready::Args),
     Cancel(cancel::Args),
     Reopen(reopen::Args),
+    #[command(alias = "remove")]
+    Rm(rm::Args),
     Import(import::Args),
     Export(export::Args),
 }
@@ -66,6 +69,7 @@ impl Verb {
             Self::Done(args) => args.run(ctx),
             Self::Cancel(args) => args.run(ctx),
             Self::Reopen(args) => args.run(ctx),
+            Self::Rm(args) => args.run(ctx),
             Self::Import(args) => args.run(ctx),
             Self::Export(args) => args.run(ctx),
         }

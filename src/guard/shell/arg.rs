@@ -90,6 +90,17 @@ impl Arg {
         Some(plain_name(base_name(word)))
     }
 
+    /// As it may be shown in a command: a word with blanks or quotes in quotes.
+    pub fn quoted(&self) -> String {
+        let text = self.display();
+        if text.is_empty()
+            || text.contains(|character: char| character.is_whitespace() || matches!(character, '\'' | '"'))
+        {
+            return shell_words::quote(&text).into_owned();
+        }
+        text
+    }
+
     /// As it may be shown.
     pub fn display(&self) -> String {
         match self {

@@ -1,6 +1,7 @@
 //! `hook install` and `hook uninstall`: the change of a settings file, and its report.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -65,7 +66,13 @@ pub fn uninstall(provider: Provider, target: &Target, env: &Env, program: &Path,
         Some(text) => edit::remove_hooks(text, &own_hook_matcher(provider, program))
             .map_err(|why| invalid_settings(&settings.path, why))?,
     };
-    apply_change(provider, &settings, text.as_deref(), dry_run)
+    let change = apply_change(provider, &settings, text.as_deref(), dry_run)?;
+    if let (true, false, Target::Project(root), None) = (change.is_changed, dry_run, target, &text) {
+        // Removes an empty directory only.
+        let dir = settings.path.parent().filter(|dir| dir.parent() == Some(root.as_path()));
+        let _ = dir.map(fs::remove_dir);
+    }
+    Ok(change)
 }
 
 /// A predicate for entries that Fairway has added to a provider's settings.

@@ -15,6 +15,14 @@ pub struct ImportReport {
     pub imported: usize,
     /// How many were there already and stayed as they were.
     pub unchanged: usize,
+    /// How many of those are different in the file.
+    pub differing: usize,
+    /// How many were left out: deleted there, or removed here.
+    pub skipped: usize,
+    /// How many of the imported ones are neither done nor cancelled.
+    pub open: usize,
+    /// Whether nothing was written.
+    pub dry_run: bool,
     /// Tasks that are pointed at and are not here.
     pub absent: Vec<MissingDependencyView>,
     /// What was in the file and has no place here.

@@ -81,3 +81,17 @@ fn check_reports_broken_operations() {
     [exit 3]
     ");
 }
+
+#[test]
+fn an_unknown_backend_is_answered_with_those_that_exist() {
+    let world = TestProject::new();
+    let launch = |backend: &str| {
+        let run = world.run(["session", "launch", "--role", "r", "--backend", backend, "--json", "--", "true"]);
+        run.refuses(3, "not_found").error()["hint"].as_str().unwrap().to_owned()
+    };
+    let all = launch("docker");
+    for name in ["shell", "tmux", "screen", "zellij"] {
+        assert!(all.contains(name), "{all}");
+    }
+    assert_eq!(launch("shel"), "did you mean shell?");
+}

@@ -26,10 +26,10 @@ fn approvals_are_listed_and_answered() {
         "fairway approvals list --all",
     ]), @"
     $ fairway approvals list
-    ID  SESSION  PROVIDER  TOOL  STATUS   HERE  SINCE                     INPUT
-    1   s1       acme      Bash  pending  yes   2026-01-01T00:00:01.000Z  ls
-    2   s2       acme      Edit  pending  no    2026-01-01T00:00:01.000Z  ls
-    3   s2       acme      Bash  pending  yes   2026-01-01T00:00:01.000Z  ls
+    ID  SESSION  PROVIDER  TOOL  STATUS   HERE  AGE  INPUT
+    1   s1       acme      Bash  pending  yes   1s   ls
+    2   s2       acme      Edit  pending  no    1s   ls
+    3   s2       acme      Bash  pending  yes   1s   ls
     $ fairway approvals list --quiet
     1
     2
@@ -64,9 +64,9 @@ fn approvals_are_listed_and_answered() {
     $ fairway approvals list
     no approvals
     $ fairway approvals list --all
-    ID  SESSION  PROVIDER  TOOL  STATUS  HERE  SINCE                     INPUT
-    1   s1       acme      Bash  denied  yes   2026-01-01T00:00:01.000Z  ls
-    2   s2       acme      Edit  lapsed  no    2026-01-01T00:00:01.000Z  ls
-    3   s2       acme      Bash  lapsed  yes   2026-01-01T00:00:01.000Z  ls
+    ID  SESSION  PROVIDER  TOOL  STATUS  HERE  AGE  INPUT
+    1   s1       acme      Bash  denied  yes   13s  ls
+    2   s2       acme      Edit  lapsed  no    13s  ls
+    3   s2       acme      Bash  lapsed  yes   13s  ls
     ");
 }

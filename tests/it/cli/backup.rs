@@ -29,7 +29,7 @@ fn a_store_is_backed_up_and_restored() {
     $ fairway task add 'before the backup'
     added T-1
     $ fairway claim T-1
-    claimed T-1 under epoch 1: before the backup
+    claimed T-1: before the backup
     $ fairway backup ../copy.db
     backed up 1 task(s) to ../copy.db ([size])
     $ fairway backup ../copy.db
@@ -104,4 +104,17 @@ fn backup_without_a_store_is_refused() {
     fs::write(world.dir().join("live.db-wal"), "x").unwrap();
     world.run(["task", "add", "first"]).exits(0);
     world.run(["backup", "../live.db", "--force", "--json"]).refuses(4, "in_use");
+}
+
+#[test]
+fn restore_names_the_sessions_that_had_not_ended() {
+    let world = TestProject::new();
+    world.run(["backup", "b.db"]).exits(0);
+    let quiet = world.run(["restore", "b.db"]).exits(0).stderr;
+    assert!(!quiet.contains("had not ended"), "{quiet}");
+    world.add_session("s1");
+    world.add_session("s2");
+    world.run(["session", "end", "s2"]).exits(0);
+    let run = world.run(["restore", "b.db"]).exits(0);
+    assert!(run.stderr.contains("these sessions had not ended: s1; "), "{}", run.stderr);
 }

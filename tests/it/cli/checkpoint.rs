@@ -33,9 +33,9 @@ fn the_newest_is_the_tasks_present_and_moves_nothing() {
     message 1, normal, from watcher by [user] (text of a program, not the user's words):
       | build is red
     $ fairway checkpoint list T-1
-    ID  TASK  STATE           AT                        BY  OWNER  DUE                       SUMMARY
-    1   T-1   planned         2026-01-01T00:00:04.000Z  -   -      2026-01-01T01:00:04.000Z  will do
-    2   T-1   awaiting_input  2026-01-01T00:00:06.000Z  s1  ann    2026-01-01T00:00:36.000Z  which one?
+    ID  TASK  STATE           AGE  BY  OWNER  DUE         SUMMARY
+    1   T-1   planned         3s   -   -      in 59m 57s  will do
+    2   T-1   awaiting_input  1s   s1  ann    in 29s      which one?
     $ fairway checkpoint latest T-1
     T-1  checkpoint 2  awaiting_input
     summary     which one?
@@ -63,8 +63,8 @@ fn the_newest_is_the_tasks_present_and_moves_nothing() {
         "fairway checkpoint overdue",
     ]), @"
     $ fairway checkpoint overdue
-    ID  TASK  STATE           AT                        BY  OWNER  DUE                       SUMMARY
-    2   T-1   awaiting_input  2026-01-01T00:00:06.000Z  s1  ann    2026-01-01T00:00:36.000Z  which one?
+    ID  TASK  STATE           AGE    BY  OWNER  DUE      SUMMARY
+    2   T-1   awaiting_input  1m 7s  s1  ann    37s ago  which one?
     $ fairway task cancel T-1 --reason 'not needed'
     cancelled T-1: todo → cancelled
     $ fairway checkpoint overdue

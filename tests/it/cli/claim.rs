@@ -29,7 +29,7 @@ fn a_task_is_claimed_once_and_released() {
     ID    TITLE   WHY NOT
     PF-1  second  T-1 is todo
     $ fairway claim
-    claimed T-1 under epoch 1: first task
+    claimed T-1: first task
     $ fairway claim T-1
     error: T-1 is already claimed by you (epoch 1)
     hint: to renew its lease: fairway claim T-1 --epoch 1

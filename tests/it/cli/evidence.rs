@@ -69,12 +69,12 @@ fn program_run_records_its_result() {
     hint: read the help: fairway evidence add --help
     [exit 2]
     $ fairway evidence list T-1
-    ID  KIND      RESULT  HOW       EXIT  COMMIT      AT                        WHAT
-    1   test      pass    observed  0     -           2026-01-01T00:00:03.000Z  printf 'hello\n'
-    2   lint      fail    observed  1     -           2026-01-01T00:00:04.000Z  false
-    3   test      pass    observed  0     -           2026-01-01T00:00:05.000Z  exit 0
-    4   provider  pass    claimed   -     -           2026-01-01T00:00:09.000Z  it says it is done
-    5   test      pass    claimed   -     0123abcdef  2026-01-01T00:00:10.000Z  make test
+    ID  KIND      RESULT  HOW       EXIT  COMMIT      AGE  WHAT
+    1   test      pass    observed  0     -           9s   printf 'hello\n'
+    2   lint      fail    observed  1     -           8s   false
+    3   test      pass    observed  0     -           7s   exit 0
+    4   provider  pass    claimed   -     -           3s   it says it is done
+    5   test      pass    claimed   -     0123abcdef  2s   make test
     $ fairway evidence list T-2
     error: there is no task 'T-2'
     hint: did you mean T-1?

@@ -349,3 +349,25 @@ fn invalid_spawn_starts_nothing() {
     let left = std::fs::read_dir(world.root().join(".fairway/runs"));
     assert!(left.is_err() || left.unwrap().next().is_none());
 }
+
+#[test]
+fn a_job_is_found_by_the_beginning_or_the_end_of_its_id() {
+    let world = TestProject::new();
+    let spawn = || {
+        let run = world.run(["exec", "spawn", "--json", "--", "echo", "hi"]).exits(0).json();
+        run["run_id"].as_str().unwrap().to_owned()
+    };
+    let (first, second) = (spawn(), spawn());
+    let same = first.bytes().zip(second.bytes()).take_while(|(a, b)| a == b).count();
+    for id in [&first, &second] {
+        for part in [&id[..=same], &id[..30], &id[id.len() - 8..], &id[id.len() - 12..], id] {
+            let found = world.json(["exec", "wait", part]);
+            assert!(found.to_string().contains(id.as_str()), "{part}: {found}");
+        }
+    }
+    let refused = world.run(["exec", "log", &first[..6], "--json"]).refuses(3, "ambiguous").error();
+    for id in [&first, &second] {
+        assert!(refused["message"].as_str().unwrap().contains(id.as_str()), "{refused}");
+    }
+    world.run(["exec", "log", "ffff0000", "--json"]).refuses(3, "not_found");
+}

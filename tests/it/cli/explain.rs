@@ -93,3 +93,51 @@ fn facts_come_with_their_source_and_age() {
     let fact = &view["facts"][0];
     assert_eq!((fact["code"].as_str(), fact["age_ms"].as_i64()), (Some("status"), Some(2_000)));
 }
+
+#[test]
+fn an_id_alone_names_a_task_or_a_session() {
+    let world = TestProject::new();
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    world.add_session("s1");
+    assert_eq!(world.run(["explain", "T-1"]).stdout.lines().next(), Some("T-1 is todo"));
+    assert_eq!(world.json(["explain", "s1"])["noun"], "session");
+    // An id of both is neither until its kind is named.
+    world.run(["task", "add", "--id", "s1", "of the same name"]).exits(0);
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway explain s1",
+        "fairway explain task s1",
+        "fairway explain T-2",
+        "fairway explain s2",
+        "fairway explain 'a b'",
+        "fairway explain",
+        "fairway explain T-1 task T-1",
+    ]), @"
+    $ fairway explain s1
+    error: id 's1' is ambiguous: it fits task s1, session s1
+    hint: name its kind: fairway explain task s1, or fairway explain session s1
+    [exit 3]
+    $ fairway explain task s1
+    s1 is todo
+    FACT                      SOURCE  AGE
+    added, no transition yet  task    2s
+    no rule prevents a claim  rules   -
+    $ fairway explain T-2
+    error: there is no task or session 'T-2'
+    hint: did you mean T-1?
+    [exit 3]
+    $ fairway explain s2
+    error: there is no task or session 's2'
+    hint: fairway task list
+    [exit 3]
+    $ fairway explain 'a b'
+    error: id 'a b' is not the id of a task or session
+    [exit 2]
+    $ fairway explain
+    error: the following required arguments were not provided: <ID>
+    hint: write it as: fairway explain <ID>
+    [exit 2]
+    $ fairway explain T-1 task T-1
+    error: give one id: explain ID, explain task ID or explain session ID
+    [exit 2]
+    ");
+}

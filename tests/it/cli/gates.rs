@@ -23,10 +23,10 @@ fn done_lists_every_blocker() {
     added T-1
     $ fairway done T-1
     error: T-1 is todo and cannot be marked done
-    hint: fairway explain task T-1
+    hint: claim it first: fairway claim T-1
     [exit 4]
     $ fairway claim
-    claimed T-1 under epoch 1: one
+    claimed T-1: one
     $ fairway checkpoint record T-1 --state awaiting_input --summary 'which one?'
     recorded checkpoint 1 on T-1: awaiting_input
     $ fairway handoff create T-1 --to review --summary 'look at it'
@@ -67,13 +67,13 @@ fn done_needs_fresh_evidence_and_the_claimant() {
     $ fairway task add T-1 'one'
     added T-1
     $ fairway claim
-    claimed T-1 under epoch 1: one
+    claimed T-1: one
     $ fairway evidence add T-1 --result pass
     recorded evidence 1 on T-1: test pass, as claimed
     $ fairway release T-1
     released T-1: in_progress → todo
     $ fairway claim
-    claimed T-1 under epoch 2: one
+    claimed T-1: one
     $ fairway done T-1
     error: T-1 is not ready: no passing evidence since the last claim
     hint: fairway evidence run T-1 -- COMMAND
@@ -137,7 +137,7 @@ fn merge_ready_wants_everything_at_one_commit() {
     $ fairway task add T-1 'one' --path migrations/V2.sql --check unit=true
     added T-1
     $ fairway --session s1 claim T-1
-    claimed T-1 under epoch 1: one
+    claimed T-1: one
     $ fairway merge-ready T-1
     T-1 is not ready to be merged:
       judged: [world]/project (branch main, commit 2d460ad51c36, base main)
@@ -202,10 +202,10 @@ fn submitted_task_is_resumed_by_claimant_or_reviewer() {
     $ fairway task add T-1 'one'
     added T-1
     $ fairway --session s1 claim T-1
-    claimed T-1 under epoch 1: one
+    claimed T-1: one
     $ fairway --session s1 task resume T-1
     error: T-1 is in_progress and cannot be resumed
-    hint: fairway explain task T-1
+    hint: submit it first: fairway task submit T-1
     [exit 4]
     $ fairway --session s1 task submit T-1
     submitted T-1: in_progress → review

@@ -40,7 +40,18 @@ fn calls_are_decided_explained_and_looked_up() {
     $ fairway guard test --role witness --tool Bash --input ls
     denied: roles.witness: the role witness may use only Read, Grep
     $ fairway guard log --denied
-    ID  AT                        SESSION  TOOL  VERDICT  RULE           REASON                    INPUT
-    1   2026-01-01T00:00:03.000Z  s1       Bash  denied   no-force-push  force push is for people  cd x && sudo git push -fu origin
+    ID  AGE  SESSION  TOOL  VERDICT  RULE           REASON                    INPUT
+    1   4s   s1       Bash  denied   no-force-push  force push is for people  cd x && sudo git push -fu origin
     "#);
+}
+
+#[test]
+fn a_tested_command_is_shown_with_its_quotes() {
+    let world: TestProject = world_with(GUARD);
+    let input = "sh -c 'git push -fu origin main'";
+    let shown = world.run(["guard", "test", "--role", "backend", "--input", input]).exits(0).stdout;
+    assert!(shown.contains("\ncommand   sh -c 'git push -fu origin main'\n"), "{shown}");
+    let plain =
+        world.run(["guard", "test", "--role", "backend", "--input", "git log --format=%h:%s src/*.rs"]).exits(0).stdout;
+    assert!(plain.contains("\ncommand   git log --format=%h:%s "), "{plain}");
 }

@@ -22,7 +22,7 @@ fn a_handoff_is_declined_with_a_reason() {
     $ fairway task add T-1 'one'
     added T-1
     $ fairway --session s1 claim T-1
-    claimed T-1 under epoch 1: one
+    claimed T-1: one
     $ fairway --session s1 handoff create T-1 --to frontend --summary 'the page is next'
     created handoff 1 of T-1 to role frontend
     $ fairway --session s2 handoff decline 1
@@ -70,12 +70,12 @@ fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
     $ fairway task add T-1 'one'
     added T-1
     $ fairway --session s1 claim T-1
-    claimed T-1 under epoch 1: one
+    claimed T-1: one
     $ fairway --session s1 handoff create T-1 --to frontend --summary 'the page is next' --payload 'see page.md'
     created handoff 1 of T-1 to role frontend
     $ fairway handoff list --open
-    ID  TASK  STATUS  FROM     TO             AT                        SUMMARY
-    1   T-1   open    backend  role frontend  2026-01-01T00:00:04.000Z  the page is next
+    ID  TASK  STATUS  FROM     TO             AGE  SUMMARY
+    1   T-1   open    backend  role frontend  1s   the page is next
     $ fairway --session s3 handoff accept 1 --claim
     error: handoff 1 is for the role frontend; you act as docs
     hint: --as frontend
@@ -96,8 +96,8 @@ fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
     hint: fairway task show T-1
     [exit 4]
     $ fairway handoff list --task T-1
-    ID  TASK  STATUS    FROM     TO             AT                        SUMMARY
-    1   T-1   accepted  backend  role frontend  2026-01-01T00:00:04.000Z  the page is next
+    ID  TASK  STATUS    FROM     TO             AGE  SUMMARY
+    1   T-1   accepted  backend  role frontend  8s   the page is next
     $ fairway handoff accept 7
     error: there is no handoff '7'
     [exit 3]
@@ -137,7 +137,7 @@ fn handoff_is_declined_withdrawn_or_outdated() {
     $ fairway task add T-1 'one'
     added T-1
     $ fairway --session s1 claim T-1
-    claimed T-1 under epoch 1: one
+    claimed T-1: one
     $ fairway --session s1 handoff create T-1 --to frontend --summary 'a'
     created handoff 1 of T-1 to role frontend
     $ fairway --session s2 handoff decline 1 --reason 'no time'
@@ -159,7 +159,7 @@ fn handoff_is_declined_withdrawn_or_outdated() {
     $ fairway --session s1 release T-1
     released T-1: in_progress → todo
     $ fairway --session s1 claim T-1
-    claimed T-1 under epoch 2: one
+    claimed T-1: one
     $ fairway --session s2 handoff accept 4 --claim
     error: handoff 4 is stale: its epoch is 1, T-1 is at epoch 2 (claimed by s1)
     hint: fairway task show T-1
@@ -167,13 +167,13 @@ fn handoff_is_declined_withdrawn_or_outdated() {
     $ fairway handoff withdraw 4 --force --reason 'superseded'
     withdrew handoff 4 of T-1
     $ fairway handoff list --open
-    ID  TASK  STATUS  FROM     TO       AT                        SUMMARY
-    3   T-1   open    backend  lane ui  2026-01-01T00:00:09.000Z  c
+    ID  TASK  STATUS  FROM     TO       AGE  SUMMARY
+    3   T-1   open    backend  lane ui  7s   c
     $ fairway task cancel T-1 --force --reason 'enough'
     cancelled T-1: in_progress → cancelled
     $ fairway handoff create T-1 --to frontend --summary 'e'
     error: T-1 is cancelled and cannot be handed over
-    hint: fairway explain task T-1
+    hint: reopen it first: fairway task reopen T-1 --reason TEXT
     [exit 4]
     $ fairway handoff create T-1 --summary 'f'
     error: the following required arguments were not provided: <--to-role <ROLE>|--to-lane <LANE>>

@@ -64,7 +64,7 @@ fn lane_is_added_edited_and_removed() {
     $ fairway task add T-2 two --lane platform
     added T-2
     $ fairway claim T-1 --session s1
-    claimed T-1 under epoch 1: one
+    claimed T-1: one
     $ fairway claim T-2 --session s1
     error: the lane platform is full: 1 of 1 tasks are claimed
     hint: fairway lane edit platform --wip 2
@@ -88,7 +88,7 @@ fn lane_is_added_edited_and_removed() {
     $ fairway lane open platform
     lane platform: paused → open
     $ fairway claim T-2 --session s1
-    claimed T-2 under epoch 1: two
+    claimed T-2: two
     $ fairway lane show platform
     platform
     status      open

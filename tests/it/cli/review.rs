@@ -24,7 +24,7 @@ fn a_review_is_asked_for_and_given_in_a_domain() {
     $ fairway task add T-1 'one' --review-domain data --review-domain security
     added T-1
     $ fairway --session s1 claim T-1
-    claimed T-1 under epoch 1: one
+    claimed T-1: one
     $ fairway --session s1 review record T-1 --verdict approve
     error: which domain? --domain data or --domain security
     [exit 2]
@@ -40,10 +40,10 @@ fn a_review_is_asked_for_and_given_in_a_domain() {
     recorded review 3 of T-1: approve in the domain 'data'
     an approval by s1, who has claimed T-1 before, may not count
     $ fairway review list T-1
-    ID  DOMAIN    STATUS    VERDICT  COMMIT            REVIEWER  AT
-    1   security  recorded  changes  -                 s2        2026-01-01T00:00:07.000Z
-    2   security  recorded  approve  0123456789abcdef  s2        2026-01-01T00:00:08.000Z
-    3   data      recorded  approve  -                 s1        2026-01-01T00:00:09.000Z
+    ID  DOMAIN    STATUS    VERDICT  COMMIT            REVIEWER  AGE
+    1   security  recorded  changes  -                 s2        3s
+    2   security  recorded  approve  0123456789abcdef  s2        2s
+    3   data      recorded  approve  -                 s1        1s
     $ fairway task add T-2 'two'
     added T-2
     $ fairway review record T-2 --verdict approve

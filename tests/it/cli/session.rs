@@ -140,7 +140,7 @@ fn reconcile_reports_its_changes() {
     $ fairway session upsert --id slow --role backend --status starting --task-id T-1
     new session slow: starting
     $ fairway --session slow claim T-1
-    claimed T-1 under epoch 1: one
+    claimed T-1: one
     $ fairway session upsert --id slower --role backend --status starting
     new session slower: starting
     $ fairway session reconcile

@@ -62,14 +62,14 @@ fn provider_events_form_a_session() {
     hint: read the help: fairway session event --help
     [exit 2]
     $ fairway checkpoint list T-1
-    ID  TASK  STATE           AT                        BY                             OWNER  DUE  SUMMARY
-    1   T-1   active          2026-01-01T00:00:05.000Z  backend-acme-jkhaa (provider)  -      -    started; acme session x1, transcript [world]/project/t.log
-    2   T-1   awaiting_input  2026-01-01T00:00:07.000Z  backend-acme-jkhaa (provider)  -      -    rm -r build
-    3   T-1   awaiting_input  2026-01-01T00:00:11.000Z  backend-acme-jkhaa (provider)  -      -    gives no sign of life
-    4   T-1   done            2026-01-01T00:00:13.000Z  backend-acme-jkhaa (provider)  -      -    all is done
+    ID  TASK  STATE           AGE  BY                             OWNER  DUE  SUMMARY
+    1   T-1   active          11s  backend-acme-jkhaa (provider)  -      -    started; acme session x1, transcript [world]/project/t.log
+    2   T-1   awaiting_input  9s   backend-acme-jkhaa (provider)  -      -    rm -r build
+    3   T-1   awaiting_input  5s   backend-acme-jkhaa (provider)  -      -    gives no sign of life
+    4   T-1   done            3s   backend-acme-jkhaa (provider)  -      -    all is done
     $ fairway handoff list
-    ID  TASK  STATUS  FROM     TO       AT                        SUMMARY
-    1   T-1   open    backend  role qa  2026-01-01T00:00:13.000Z  all is done
+    ID  TASK  STATUS  FROM     TO       AGE  SUMMARY
+    1   T-1   open    backend  role qa  4s   all is done
     $ fairway session list --all
     ID                  STATUS  ACTIVITY  ROLE     LANE  TASK  PROVIDER  SEEN
     backend-acme-jkhaa  ended   unknown   backend  -     T-1   acme      6s

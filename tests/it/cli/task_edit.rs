@@ -76,10 +76,10 @@ fn lists_replace_and_an_empty_text_clears() {
 fn dependencies_come_and_go_and_circles_are_named() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
-        "fairway task add a one",
-        "fairway task add b two",
-        "fairway task add c three",
-        "fairway task add d four",
+        "fairway task add --id a one",
+        "fairway task add --id b two",
+        "fairway task add --id c three",
+        "fairway task add --id d four",
         "fairway task dep add a b",
         "fairway task dep add a b",
         "fairway task dep add b c",
@@ -98,13 +98,13 @@ fn dependencies_come_and_go_and_circles_are_named() {
         "fairway ready --quiet",
         "fairway task dep tree nowhere",
     ]), @r#"
-    $ fairway task add a one
+    $ fairway task add --id a one
     added a
-    $ fairway task add b two
+    $ fairway task add --id b two
     added b
-    $ fairway task add c three
+    $ fairway task add --id c three
     added c
-    $ fairway task add d four
+    $ fairway task add --id d four
     added d
     $ fairway task dep add a b
     a waits for b now
@@ -194,4 +194,16 @@ fn a_file_called_dash_is_stdin() {
     let world = TestProject::new();
     world.run_with_stdin(["task", "add", "T-1", "t", "--body-file", "-"], b"at length").exits(0);
     assert_eq!(world.json(["task", "show", "T-1"])["body"], "at length");
+}
+
+#[test]
+fn an_id_in_another_case_or_without_its_hyphen_is_suggested() {
+    let world = TestProject::new();
+    for id in ["T-1", "T-10", "T-2", "SHOP-a"] {
+        world.run(["task", "add", "--id", id, "t"]).exits(0);
+    }
+    for (typed, near) in [("t-1", "T-1"), ("T1", "T-1"), ("t10", "T-10"), ("shop-A", "SHOP-a"), ("shopA", "SHOP-a")] {
+        let error = world.run(["task", "show", typed, "--json"]).refuses(3, "not_found").error();
+        assert_eq!(error["hint"], format!("did you mean {near}?"), "{error}");
+    }
 }

@@ -32,7 +32,7 @@ fn repeated_import_changes_nothing() {
         "fairway task import nowhere.jsonl",
     ]), @r#"
     $ fairway task import tasks.yaml
-    imported 2 tasks
+    imported 2 tasks (2 open)
     A-2 depends on the unknown task gone
     A-2: colour is ignored: red
     $ fairway task import tasks.yaml
@@ -172,8 +172,74 @@ fn real_backlog_is_imported_completely() {
     let parents = tasks.iter().filter(|task| !task["parent"].is_null()).count();
     assert_eq!(parents, links(&["parent-child"]).len());
 
+    let open = tasks.iter().filter(|task| task["status"] == "todo").count();
+    assert_eq!((&report["open"], &report["skipped"]), (&json!(open), &json!(0)));
     let again = world.json(["task", "import", BACKLOG]);
     assert_eq!((&again["imported"], &again["unchanged"]), (&json!(0), &json!(677)));
+}
+
+/// A dry run tells the same as the import, and writes nothing: not even a store.
+#[test]
+fn dry_run_reports_and_writes_nothing() {
+    let world = TestProject::new();
+    let mut planned = world.json(["task", "import", BACKLOG, "--dry-run"]);
+    assert_eq!(world.json(["task", "list", "--all"]), json!([]));
+    assert_eq!(world.run(["events", "--json"]).exits(0).stdout, "");
+    assert_eq!(planned["dry_run"], true);
+    planned["dry_run"] = json!(false);
+    assert_eq!(world.json(["task", "import", BACKLOG]), planned);
+
+    fs::write(world.root().join("more.yaml"), "- {id: A-1, title: one}\n- {id: A-2, title: two, status: done}\n")
+        .unwrap();
+    world.run(["task", "import", "more.yaml"]).exits(0);
+    world.run(["task", "add", "A-9", "removed here"]).exits(0);
+    world.run(["task", "rm", "A-9"]).exits(0);
+    let before = world.run(["events", "--json"]).stdout;
+    fs::write(
+        world.root().join("more.yaml"),
+        "- {id: A-1, title: changed}\n- {id: A-2, title: two, status: done}\n- {id: A-3, title: new}\n\
+         - {id: A-4, title: new and done, status: done, depends_on: [gone], parent: lost}\n- {id: A-9, title: back}\n",
+    )
+    .unwrap();
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway task import more.yaml --dry-run",
+        "fairway task import more.yaml --dry-run --quiet",
+    ]), @"
+    $ fairway task import more.yaml --dry-run
+    would import 2 tasks (1 open); 2 tasks exist already, unchanged (1 different in the file); 1 task skipped
+    A-9: the task is ignored: it was removed here
+    2 links of closed tasks lead to unknown tasks; --json lists all
+    $ fairway task import more.yaml --dry-run --quiet
+    A-3
+    A-4
+    ");
+    assert_eq!(world.run(["events", "--json"]).stdout, before);
+    assert_eq!(world.json(["task", "show", "A-1"])["title"], "one");
+}
+
+/// A Markdown heading is a comment in YAML: such a file is read without an error, and has no task.
+#[test]
+fn a_file_without_tasks_is_refused() {
+    let world = TestProject::new();
+    for text in ["", "# Shop\n", "# Shop\n# A shop\n\n---\n", "[]", "{\"tasks\":[]}", "tasks: []\n"] {
+        let run = world.run_with_stdin(["task", "import", "-", "--json"], text.as_bytes());
+        let error = run.refuses(2, "invalid_value").error();
+        assert!(error["message"].as_str().unwrap().starts_with("the file has no tasks"), "{error}");
+    }
+    world.run_with_stdin(["task", "import", "-", "--json"], b"# Shop\n\nA shop.\n").refuses(2, "invalid_line");
+}
+
+/// What a closed task lacks stops nothing: hundreds of such links are one line, and those of open tasks are named.
+#[test]
+fn missing_ids_of_closed_tasks_are_one_note() {
+    let world = TestProject::new();
+    let run = world.run(["task", "import", BACKLOG]).exits(0);
+    let report = TestProject::new().json(["task", "import", BACKLOG]);
+    let open = report["open"].as_u64().unwrap();
+    assert!(run.stdout.starts_with(&format!("imported 677 tasks ({open} open)")), "{}", run.stdout);
+    let notes: Vec<&str> = run.stderr.lines().collect();
+    assert!(notes.len() <= 14, "{notes:?}");
+    assert!(notes.last().unwrap().contains("links of closed tasks lead to unknown tasks"), "{notes:?}");
 }
 
 /// Export, import elsewhere, export: the same bytes. What is held comes in unheld, and says so.
@@ -282,7 +348,7 @@ fn imported_beads_issue_keeps_its_text() {
         .run_with_stdin(["task", "import", "-", "--json"], format!("{issue}\n{gone}\n").as_bytes())
         .exits(0)
         .json();
-    insta::assert_snapshot!(report, @r#"{"imported":1,"unchanged":0,"absent":[{"task_id":"bd-1","depends_on":"bd-2","type":"blocks"},{"task_id":"bd-1","depends_on":"bd-3","type":"parent-child"}],"ignored":[{"task_id":"bd-9","what":"status","value":"tombstone"},{"task_id":"bd-1","what":"related","value":"bd-4"},{"task_id":"bd-1","what":"assignee","value":"ann"}]}"#);
+    insta::assert_snapshot!(report, @r#"{"imported":1,"unchanged":0,"differing":0,"skipped":1,"open":1,"dry_run":false,"absent":[{"task_id":"bd-1","depends_on":"bd-2","type":"blocks"},{"task_id":"bd-1","depends_on":"bd-3","type":"parent-child"}],"ignored":[{"task_id":"bd-9","what":"status","value":"tombstone"},{"task_id":"bd-1","what":"related","value":"bd-4"},{"task_id":"bd-1","what":"assignee","value":"ann"}]}"#);
     insta::assert_snapshot!(world.redacted(&world.json(["task", "show", "bd-1"]).to_string()), @r#"{"id":"bd-1","title":"t","body":"what\n\n## Design\n\nhow\n\n## Acceptance criteria\n\nwhen\n\n## Notes\n\nalso","status":"todo","role":null,"lane":null,"parent":"bd-3","priority":2,"labels":["beads:in_progress","type:bug"],"paths":[],"depends_on":["bd-2"],"checks":[],"review_domains":[],"claim":null,"branch":null,"commit":null,"blocked_reason":null,"ready":false,"waiting_on":[{"code":"dep_absent","id":"bd-2","message":"bd-2 is not in this store"}],"created_at":"2026-01-01T10:00:00.000Z","updated_at":"2026-01-01T10:00:00.000Z","closed_at":null,"dependents":[],"checkpoint":null,"checkpoint_by":null,"timeline":[{"seq":1,"at":"2026-01-01T00:00:02.000Z","kind":"task.imported","actor":"[user]","session_id":null,"message":"imported as todo"}]}"#);
 }
 
@@ -290,7 +356,7 @@ fn imported_beads_issue_keeps_its_text() {
 #[test]
 fn a_broken_line_imports_nothing() {
     let world = TestProject::new();
-    world.run(["task", "add", "old", "here before"]).exits(0);
+    world.run(["task", "add", "--id", "old", "here before"]).exits(0);
     let before = world.run(["events", "--json"]).stdout;
     let good = "{\"id\":\"a\",\"title\":\"t\"}\n";
     let long = format!("{{\"id\":\"b\",\"title\":\"{}\"}}", "x".repeat(1 << 20));

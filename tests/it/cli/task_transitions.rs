@@ -68,10 +68,10 @@ fn a_task_is_blocked_submitted_cancelled_and_taken_up_again() {
     added T-1
     $ fairway task block T-1 --reason rain
     error: T-1 is todo and cannot be blocked
-    hint: fairway explain task T-1
+    hint: claim it first: fairway claim T-1
     [exit 4]
     $ fairway claim T-1
-    claimed T-1 under epoch 1: one
+    claimed T-1: one
     $ fairway task block T-1
     error: block needs --reason TEXT
     [exit 2]
@@ -85,7 +85,7 @@ fn a_task_is_blocked_submitted_cancelled_and_taken_up_again() {
     submitted T-1: in_progress → review
     $ fairway task unblock T-1
     error: T-1 is review and cannot be unblocked
-    hint: fairway explain task T-1
+    hint: resume it: fairway task resume T-1
     [exit 4]
     $ fairway task cancel T-1 --reason 'not needed'
     cancelled T-1: review → cancelled
@@ -93,7 +93,7 @@ fn a_task_is_blocked_submitted_cancelled_and_taken_up_again() {
     unchanged: T-1 is cancelled already
     $ fairway task submit T-1
     error: T-1 is cancelled and cannot be submitted
-    hint: fairway explain task T-1
+    hint: reopen it first: fairway task reopen T-1 --reason TEXT
     [exit 4]
     $ fairway task reopen T-1 --reason 'needed after all'
     reopened T-1: cancelled → todo
@@ -120,5 +120,64 @@ fn a_task_is_blocked_submitted_cancelled_and_taken_up_again() {
     5  2026-01-01 00:00:09  task.submitted  [user]  T-1  from=in_progress to=review epoch=1
     6  2026-01-01 00:00:11  task.cancelled  [user]  T-1  from=review to=cancelled epoch=1 reason=not needed
     7  2026-01-01 00:00:14  task.reopened   [user]  T-1  from=cancelled to=todo epoch=1 reason=needed after all
+    ");
+}
+
+/// Every verb from every state that it does not lead from names the command that leads on.
+#[test]
+fn a_wrong_state_names_the_next_command() {
+    let world = TestProject::new();
+    world.add_session("s1");
+    let hint = |words: &str| -> String {
+        let words: Vec<&str> = words.split(' ').chain(["--json", "--session", "s1"]).collect();
+        let error = world.run(words).refuses(4, "wrong_state").error();
+        error["hint"].as_str().unwrap().to_owned()
+    };
+    let claim = "claim it first: fairway claim T-1";
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    assert_eq!(hint("done T-1"), claim);
+    assert_eq!(hint("task submit T-1"), claim);
+    assert_eq!(hint("task block T-1 --reason r"), claim);
+    assert_eq!(hint("release T-1"), "claim it: fairway claim T-1");
+    assert_eq!(hint("task unblock T-1"), "claim it: fairway claim T-1");
+    assert_eq!(hint("task resume T-1"), "claim it: fairway claim T-1");
+    assert_eq!(hint("task reopen T-1 --reason r"), "claim it: fairway claim T-1");
+    world.run(["claim", "T-1", "--session", "s1"]).exits(0);
+    assert_eq!(hint("task reopen T-1 --reason r"), "release it instead: fairway release T-1");
+    assert_eq!(hint("task resume T-1"), "submit it first: fairway task submit T-1");
+    world.run(["task", "block", "T-1", "--reason", "r", "--session", "s1"]).exits(0);
+    assert_eq!(hint("done T-1"), "unblock it first: fairway task unblock T-1");
+    assert_eq!(hint("task submit T-1"), "unblock it first: fairway task unblock T-1");
+    assert_eq!(hint("task resume T-1"), "unblock it: fairway task unblock T-1");
+    world.run(["task", "unblock", "T-1", "--session", "s1"]).exits(0);
+    world.run(["task", "submit", "T-1", "--session", "s1"]).exits(0);
+    assert_eq!(hint("task unblock T-1"), "resume it: fairway task resume T-1");
+    assert_eq!(hint("task block T-1 --reason r"), "resume it first: fairway task resume T-1");
+    world.run(["evidence", "add", "T-1", "--result", "pass", "--session", "s1"]).exits(0);
+    world.run(["done", "T-1", "--session", "s1"]).exits(0);
+    let reopen = "reopen it first: fairway task reopen T-1 --reason TEXT";
+    for words in
+        ["claim T-1", "release T-1", "task submit T-1", "task unblock T-1", "handoff create T-1 --to r --summary s"]
+    {
+        assert_eq!(hint(words), reopen, "{words}");
+    }
+    assert_eq!(hint("task cancel T-1 --reason r"), "see its history: fairway task show T-1");
+}
+
+/// A claim from before a restore is stale although no other claimant came: the message does not speak of one.
+#[test]
+fn a_stale_claim_on_a_free_task_says_that_it_has_no_claimant() {
+    let world = TestProject::new();
+    world.add_session("s1");
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    world.run(["backup", "b.db"]).exits(0);
+    world.run(["claim", "T-1", "--session", "s1"]).exits(0);
+    world.run(["restore", "b.db"]).exits(0);
+    world.run(["task", "reopen", "T-1", "--reason", "r", "--epoch", "1", "--json"]).refuses(4, "stale_claim");
+    insta::assert_snapshot!(world.transcript(&["fairway done T-1 --session s1 --epoch 1"]), @"
+    $ fairway done T-1 --session s1 --epoch 1
+    error: your claim on T-1 is stale: its epoch is 1, the task is at epoch 2 and has no claimant
+    hint: if it is todo, claim it again: fairway claim T-1
+    [exit 4]
     ");
 }

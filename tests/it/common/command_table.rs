@@ -49,6 +49,7 @@ pub const COMMANDS: &[CommandRow] = &[
         &[
             "task add N-{n} {}",
             "task add {} title",
+            "task add --id {} title",
             "task add N-{n} t --body {}",
             "task add N-{n} t --body-file {}",
             "task add N-{n} t --role {}",
@@ -71,7 +72,13 @@ pub const COMMANDS: &[CommandRow] = &[
     row(
         "task list",
         "task list",
-        &["task list --status {}", "task list --label {}", "task list --lane {}", "task list --limit {}"],
+        &[
+            "task list --status {}",
+            "task list --grep {}",
+            "task list --label {}",
+            "task list --lane {}",
+            "task list --limit {}",
+        ],
     ),
     row("task show", "task show T-1", &["task show {}"]),
     row(
@@ -96,7 +103,8 @@ pub const COMMANDS: &[CommandRow] = &[
     row("task submit", "task submit T-2", &["task submit T-2 --commit {}"]),
     row("task cancel", "task cancel T-4 --reason rain", &["task cancel T-4 --reason {}"]),
     row("task reopen", "task reopen T-5 --reason again", &["task reopen T-5 --reason {}"]),
-    row("task import", "task import tasks.yaml", &["task import {}"]),
+    row("task rm", "task rm T-4", &["task rm {}", "task rm T-4 {}"]),
+    row("task import", "task import tasks.yaml", &["task import {}", "task import {} --dry-run"]),
     row("task export", "task export", &["task export --format {}"]),
     row(
         "lane add",
@@ -232,6 +240,17 @@ pub const COMMANDS: &[CommandRow] = &[
         texts: &["review withdraw {}", "review withdraw 1 --force --reason {}"],
     },
     row("merge-ready", "merge-ready T-7", &["merge-ready {}", "merge-ready T-7 --base {}"]),
+    row(
+        "send",
+        "send s1 hello",
+        &[
+            "send {} hello",
+            "send s1 {}",
+            "send s1 --text-file {}",
+            "send lane:ui hello --priority {}",
+            "send s1 hello --ttl {}",
+        ],
+    ),
     row(
         "message send",
         "message send hi --to-role qa",
@@ -494,6 +513,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row("guard log", "guard log", &["guard log --for {}", "guard log --limit {}"]),
     row("explain task", "explain task T-1", &["explain task {}"]),
     row("explain session", "explain session s1", &["explain session {}"]),
+    row("explain", "explain T-1", &["explain {}"]),
     row("adapter list", "adapter list", &["adapter list --root {}"]),
     row(
         "adapter check",

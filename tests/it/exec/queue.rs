@@ -104,7 +104,7 @@ fn next_job_starts_after_a_supervisor_is_killed() {
         fs::read_to_string(format!("/proc/{}/syscall", waits.pid)).ok().filter(|text| text.starts_with("7 "))
     });
     let before = ticks();
-    place.run(["task", "add", "something", "else"]).exits(0);
+    place.run(["task", "add", "something else"]).exits(0);
     if soak::is_on() {
         assert_eq!(ticks(), before);
     }

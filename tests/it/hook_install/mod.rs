@@ -52,6 +52,22 @@ fn existing_settings_survive_install_and_uninstall() {
 }
 
 #[test]
+fn uninstall_leaves_no_empty_directory_and_no_other_file_behind() {
+    let world = TestProject::new();
+    for provider in ["claude", "codex", "gemini"] {
+        let dir = world.root().join(format!(".{provider}"));
+        world.run(["hook", "install", provider]).exits(0);
+        assert!(dir.is_dir());
+        world.run(["hook", "uninstall", provider]).exits(0);
+        assert!(!dir.exists(), "{provider}");
+        world.run(["hook", "install", provider]).exits(0);
+        fs::write(dir.join("notes.md"), "mine").unwrap();
+        world.run(["hook", "uninstall", provider]).exits(0);
+        assert_eq!(fs::read_to_string(dir.join("notes.md")).unwrap(), "mine");
+    }
+}
+
+#[test]
 fn created_settings_file_is_removed_on_uninstall() {
     let world = TestProject::new();
     let path = world.root().join(".claude/settings.json");

@@ -92,6 +92,25 @@ fn a_permission_request_is_answered_by_the_rules_first() {
     assert_eq!(world.json(["approvals", "list", "--all"]), json!([]));
 }
 
+/// A provider asks before the tool and again for the permission: that is one decision. Two calls are two.
+#[test]
+fn guard_log_has_one_row_for_a_call_and_its_permission_request() {
+    let world = guarded();
+    let logged = || world.json(["guard", "log"]).as_array().unwrap().len();
+    let before = |text: &str| world.hook("claude", &command("claude", "a", text)).exits(0);
+    before("cargo test");
+    world.hook("claude", &asks("claude", "cargo test")).exits(0);
+    assert_eq!(logged(), 1);
+    before("cargo test");
+    world.hook("claude", &asks("claude", "cargo test")).exits(0);
+    assert_eq!(logged(), 2);
+    world.hook("claude", &asks("claude", "cargo build")).exits(0);
+    assert_eq!(logged(), 3);
+    world.advance_clock(60);
+    world.hook("claude", &asks("claude", "cargo build")).exits(0);
+    assert_eq!(logged(), 4);
+}
+
 #[test]
 fn a_person_answers_a_permission_request_from_here() {
     let world = TestProject::new();

@@ -339,7 +339,7 @@ fn stale_session_leaves_a_checkpoint_on_its_own_task() {
     let world = TestProject::new();
     let mut sleepers = Vec::new();
     for task in ["mine", "free", "done", "theirs"] {
-        world.run(["task", "add", task, "one"]).exits(0);
+        world.run(["task", "add", "--id", task, "one"]).exits(0);
         sleepers.push(Sleeper::new());
         upsert(&world, &["--id", &format!("s-{task}"), "--task-id", task, "--pid", &sleepers.last().unwrap().pid()]);
     }
@@ -371,7 +371,7 @@ fn unattended_tasks_are_reported_and_kept() {
     let world = TestProject::new();
     let sleeper = Sleeper::new();
     for task in ["held", "taken-up", "ended", "person", "closed"] {
-        world.run(["task", "add", task, "one"]).exits(0);
+        world.run(["task", "add", "--id", task, "one"]).exits(0);
     }
     for (session, task) in [("a", "held"), ("b", "taken-up"), ("c", "ended")] {
         upsert(&world, &["--id", session]);

@@ -1,5 +1,7 @@
 //! Decides on a tool call and records the decision.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use serde_json::Value;
 
@@ -12,6 +14,7 @@ use super::{
 use crate::{
     actions::App,
     domain::{Event, EventKind, secrets, session::Session},
+    env::Timestamp,
     store::{
         WriteTx,
         guard_decisions::{self, LoggedDecision},
@@ -22,6 +25,8 @@ use crate::{
 
 /// Maximum logged input.
 const MAX_LOGGED_INPUT_BYTES: usize = 2_048;
+/// The longest time between the decision before a tool call and its permission request.
+const SAME_CALL_WINDOW: Duration = Duration::from_secs(30);
 /// Maximum logged reason.
 const MAX_REASON_CHARS: usize = 500;
 
@@ -59,12 +64,31 @@ pub fn authorize_if_configured(
     call: &ToolCall,
     entry_point: EntryPoint,
 ) -> Option<GuardDecision> {
-    let rules = LoadedRules::load(app);
-    if rules.is_unconfigured() {
-        return None;
-    }
-    let guard_decision = decide_with_rules(&rules, app, session, call);
+    let guard_decision = decide_if_configured(app, session, call)?;
     Some(record_or_deny(app, entry_point, Some(session), call, guard_decision))
+}
+
+/// Like [`authorize_if_configured`], for the permission request of a tool call. The same decision, recorded before the tool
+/// call, is not recorded a second time.
+#[must_use]
+pub fn authorize_permission(
+    app: &App,
+    session: &Session,
+    call: &ToolCall,
+    entry_point: EntryPoint,
+) -> Option<GuardDecision> {
+    let guard_decision = decide_if_configured(app, session, call)?;
+    let decision = logged_decision(app.env.now(), entry_point, Some(session), call, &guard_decision);
+    let since = decision.at.minus(SAME_CALL_WINDOW);
+    match with_short_timeout(app, || app.read(|tx| Ok(guard_decisions::is_recorded(tx, &decision, since)?))) {
+        Ok(true) => Some(guard_decision),
+        _ => Some(record_or_deny(app, entry_point, Some(session), call, guard_decision)),
+    }
+}
+
+fn decide_if_configured(app: &App, session: &Session, call: &ToolCall) -> Option<GuardDecision> {
+    let rules = LoadedRules::load(app);
+    (!rules.is_unconfigured()).then(|| decide_with_rules(&rules, app, session, call))
 }
 
 /// Records a decision, and for a denial an event, in the caller's transaction.
@@ -78,30 +102,15 @@ pub fn record(
     call: &ToolCall,
     guard_decision: &GuardDecision,
 ) -> Result<()> {
-    let tool: String = call.tool.chars().take(128).collect();
-    let reason: String = secrets::mask(&guard_decision.reason).chars().take(MAX_REASON_CHARS).collect();
-    let decision = LoggedDecision {
-        id: 0,
-        at: tx.now(),
-        entry_point: entry_point.as_str().to_owned(),
-        session_id: session.map(|session| session.id.to_string()),
-        run_id: session.map(|session| session.run_id.clone()),
-        role: session.map(|session| session.role.to_string()),
-        tool: tool.clone(),
-        input: tool_input::for_log(&call.input, MAX_LOGGED_INPUT_BYTES),
-        allowed: guard_decision.allowed,
-        rule: guard_decision.rule.clone(),
-        reason: reason.clone(),
-        context: (!call.context.is_empty()).then(|| Value::Object(call.context.clone()).to_string()),
-    };
+    let decision = logged_decision(tx.now(), entry_point, session, call, guard_decision);
     let id = guard_decisions::insert(tx, &decision)?;
     if !guard_decision.allowed {
         let event = Event::new(EventKind::GuardDenied)
             .with("id", id)
             .with("door", entry_point.as_str())
-            .with("tool", tool)
-            .with("rule", guard_decision.rule.clone())
-            .with("reason", reason);
+            .with("tool", decision.tool)
+            .with("rule", decision.rule)
+            .with("reason", decision.reason);
         let event = match session {
             Some(session) => event.session(&session.id, &session.run_id),
             None => event,
@@ -109,6 +118,30 @@ pub fn record(
         tx.record(&event)?;
     }
     Ok(())
+}
+
+/// The row of a decision.
+fn logged_decision(
+    at: Timestamp,
+    entry_point: EntryPoint,
+    session: Option<&Session>,
+    call: &ToolCall,
+    guard_decision: &GuardDecision,
+) -> LoggedDecision {
+    LoggedDecision {
+        id: 0,
+        at,
+        entry_point: entry_point.as_str().to_owned(),
+        session_id: session.map(|session| session.id.to_string()),
+        run_id: session.map(|session| session.run_id.clone()),
+        role: session.map(|session| session.role.to_string()),
+        tool: call.tool.chars().take(128).collect(),
+        input: tool_input::for_log(&call.input, MAX_LOGGED_INPUT_BYTES),
+        allowed: guard_decision.allowed,
+        rule: guard_decision.rule.clone(),
+        reason: secrets::mask(&guard_decision.reason).chars().take(MAX_REASON_CHARS).collect(),
+        context: (!call.context.is_empty()).then(|| Value::Object(call.context.clone()).to_string()),
+    }
 }
 
 /// Records a decision and returns it. An allowed call that cannot be recorded is denied.

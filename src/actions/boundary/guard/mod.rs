@@ -11,7 +11,7 @@ mod short_timeout;
 mod tool_call_parser;
 
 pub use self::{
-    authorize::{authorize, authorize_if_configured, authorize_run, record},
+    authorize::{authorize, authorize_if_configured, authorize_permission, authorize_run, record},
     call::{EntryPoint, GuardDecision, ToolCall},
     decide::{decide, decide_with_rules, evaluate},
     rules::LoadedRules,

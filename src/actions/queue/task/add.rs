@@ -9,7 +9,7 @@ use crate::{
         Event, EventKind, Refusal, TaskId,
         task::{Task, TaskFields, TaskState},
     },
-    store::tasks,
+    store::{removed_tasks, tasks},
 };
 
 /// Adds a task under this id, or under the next generated id.
@@ -23,11 +23,15 @@ pub fn add(app: &App, id: Option<&TaskId>, fields: TaskFields) -> Result<Answer>
             Some(id) => id.clone(),
             None => {
                 let prefix = &app.settings.prefix;
-                TaskId::parse(&format!("{prefix}-{}", tasks::newest_number(tx, prefix)? + 1))?
+                let newest = tasks::newest_number(tx, prefix)?.max(removed_tasks::newest_number(tx, prefix)?);
+                TaskId::parse(&format!("{prefix}-{}", newest + 1))?
             }
         };
         if tasks::find(tx, &id)?.is_some() {
             return Err(Refusal::AlreadyExists { noun: "task", id: id.to_string() }.into());
+        }
+        if removed_tasks::find(tx, &id)?.is_some() {
+            return Err(Refusal::IdUsed { task: id }.into());
         }
         validate::check_links(tx, &id, &fields, None)?;
         let now = tx.now();

@@ -376,7 +376,7 @@ fn grant(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, task: &Task, gran
         Takeover::Continued { from } => format!(", continuing {from} ({why})"),
         Takeover::HandedOver { from } => from.as_ref().map(|from| format!(" from {from}")).unwrap_or_default(),
     };
-    let line = format!("claimed {} under epoch {}{how}: {}", task.id, claim.epoch, task.fields.title);
+    let line = format!("claimed {}{how}: {}", task.id, task.fields.title);
     let (word, from, _) = describe(takeover);
     let document = json!({ "task": lookup::task_view(tx, &task.id)?, "takeover": word, "from": from });
     let mut answer = Answer::new(&document, &task.id, line)?;

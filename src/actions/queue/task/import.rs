@@ -11,55 +11,47 @@ use super::import_record::{self, BLOCKS, ImportedTask, PARENT};
 use crate::{
     actions::{Answer, App},
     domain::{Event, EventKind, Refusal, TaskId, rules::cycle},
-    store::{ReadTx, lanes, tasks},
+    store::{ReadTx, lanes, removed_tasks, tasks},
     wire::import::{IgnoredFieldView, ImportFormat, ImportReport, MissingDependencyView, parse},
 };
 
 /// The maximum number of notes; the JSON document has all details.
 const MAX_NOTES: usize = 10;
 
-/// Imports the tasks of a file. Existing tasks stay unchanged.
+/// A parsed file.
+struct ImportFile {
+    /// The tasks, by id.
+    tasks: BTreeMap<TaskId, ImportedTask>,
+    /// Their ids in the order of the file.
+    order: Vec<TaskId>,
+    /// The records that are deleted in the file.
+    deleted: Vec<IgnoredFieldView>,
+}
+
+/// What an import does to the store.
+struct ImportPlan {
+    /// The tasks to insert, in the order of the file.
+    fresh: Vec<ImportedTask>,
+    report: ImportReport,
+}
+
+/// Imports the tasks of a file. Existing tasks stay unchanged, and removed ones stay removed. With `dry_run`, writes nothing
+/// and reports the same.
 ///
 /// # Errors
-/// `invalid_line` naming the line; `not_found` for unknown lanes; `cycle`.
-pub fn import(app: &App, text: &str, form: Option<ImportFormat>) -> Result<Answer> {
-    let placed = parse(text, form).map_err(|broken| Refusal::Line { line: broken.line, why: broken.why })?;
-    let mut deleted = Vec::new();
-    let mut incoming: BTreeMap<TaskId, ImportedTask> = BTreeMap::new();
-    let mut order = Vec::new();
-    for one in placed {
-        let Some(one) = import_record::read(one.line, one.record, app.env.now(), &mut deleted)? else { continue };
-        let id = one.task.id.clone();
-        if let Some(earlier) = incoming.get(&id) {
-            let why = format!("{id} is on line {} already", earlier.line);
-            return Err(Refusal::Line { line: one.line, why }.into());
-        }
-        order.push(id.clone());
-        incoming.insert(id, one);
+/// `invalid_line` naming the line; `invalid_value` for a file without tasks; `not_found` for unknown lanes; `cycle`.
+pub fn import(app: &App, text: &str, form: Option<ImportFormat>, dry_run: bool) -> Result<Answer> {
+    let file = read(app, text, form)?;
+    if dry_run {
+        return app.read(|tx| answer(&plan(tx, &file, true)?));
     }
     app.mutate(|tx| {
-        let mut unchanged = 0;
-        let mut fresh = Vec::new();
-        for id in &order {
-            if tasks::exists(tx, id)? {
-                unchanged += 1;
-                incoming.remove(id);
-            } else {
-                fresh.push(id.clone());
-            }
-        }
-        check_lanes(tx, incoming.values())?;
-        check_cycles(tx, &fresh, &incoming)?;
-        let mut absent = Vec::new();
-        let mut ignored = deleted;
-        for id in &fresh {
-            let Some(one) = incoming.get(id) else { continue };
-            absent.extend(absent_links(tx, one, &incoming)?);
-            ignored.extend(one.ignored.iter().cloned());
+        let plan = plan(tx, &file, false)?;
+        for one in &plan.fresh {
             tasks::insert(tx, &one.task)?;
             tx.record(
                 &Event::new(EventKind::TaskImported)
-                    .task(id)
+                    .task(&one.task.id)
                     .lane(one.task.fields.lane.as_ref())
                     .with("title", one.task.fields.title.as_str())
                     .with("priority", i64::from(one.task.fields.priority))
@@ -68,9 +60,64 @@ pub fn import(app: &App, text: &str, form: Option<ImportFormat>) -> Result<Answe
                     .with("close_reason", one.close_reason.as_deref()),
             )?;
         }
-        let report = ImportReport { imported: fresh.len(), unchanged, absent, ignored };
-        answer(&report, &fresh)
+        answer(&plan)
     })
+}
+
+fn read(app: &App, text: &str, form: Option<ImportFormat>) -> Result<ImportFile> {
+    let placed = parse(text, form).map_err(|broken| Refusal::Line { line: broken.line, why: broken.why })?;
+    if placed.is_empty() {
+        let why = "has no tasks; expected JSON lines, a JSON document or YAML, with id and title of each task";
+        return Err(Refusal::invalid("the file", why).into());
+    }
+    let mut file = ImportFile { tasks: BTreeMap::new(), order: Vec::new(), deleted: Vec::new() };
+    for one in placed {
+        let Some(one) = import_record::read(one.line, one.record, app.env.now(), &mut file.deleted)? else { continue };
+        let id = one.task.id.clone();
+        if let Some(earlier) = file.tasks.get(&id) {
+            let why = format!("{id} is on line {} already", earlier.line);
+            return Err(Refusal::Line { line: one.line, why }.into());
+        }
+        file.order.push(id.clone());
+        file.tasks.insert(id, one);
+    }
+    Ok(file)
+}
+
+/// Tells new tasks from existing and removed ones, and checks the links of the new ones.
+fn plan(tx: &ReadTx<'_>, file: &ImportFile, dry_run: bool) -> Result<ImportPlan> {
+    let (mut unchanged, mut differing) = (0, 0);
+    let mut incoming: BTreeMap<TaskId, ImportedTask> = BTreeMap::new();
+    let mut fresh_ids = Vec::new();
+    let mut ignored = file.deleted.clone();
+    for id in &file.order {
+        let Some(one) = file.tasks.get(id) else { continue };
+        if let Some(existing) = tasks::find(tx, id)? {
+            unchanged += 1;
+            differing += usize::from(existing.fields != one.task.fields);
+        } else if removed_tasks::find(tx, id)?.is_some() {
+            ignored.push(IgnoredFieldView {
+                task_id: id.to_string(),
+                what: "the task".into(),
+                value: "it was removed here".into(),
+            });
+        } else {
+            fresh_ids.push(id.clone());
+            incoming.insert(id.clone(), one.clone());
+        }
+    }
+    let skipped = ignored.len();
+    check_lanes(tx, incoming.values())?;
+    check_cycles(tx, &fresh_ids, &incoming)?;
+    let mut absent = Vec::new();
+    for one in fresh_ids.iter().filter_map(|id| incoming.get(id)) {
+        absent.extend(absent_links(tx, one, &incoming)?);
+        ignored.extend(one.ignored.iter().cloned());
+    }
+    let fresh: Vec<ImportedTask> = fresh_ids.iter().filter_map(|id| incoming.remove(id)).collect();
+    let open = fresh.iter().filter(|one| !one.task.state.status().is_closed()).count();
+    let report = ImportReport { imported: fresh.len(), unchanged, differing, skipped, open, dry_run, absent, ignored };
+    Ok(ImportPlan { fresh, report })
 }
 
 fn check_lanes<'a>(tx: &ReadTx<'_>, incoming: impl Iterator<Item = &'a ImportedTask>) -> Result<()> {
@@ -126,14 +173,30 @@ fn absent_links(
     Ok(absent)
 }
 
-fn answer(report: &ImportReport, fresh: &[TaskId]) -> Result<Answer> {
-    let mut line = format!("imported {}", task_count_text(report.imported));
+fn answer(plan: &ImportPlan) -> Result<Answer> {
+    let report = &plan.report;
+    let verb = if report.dry_run { "would import" } else { "imported" };
+    let mut line = format!("{verb} {}", task_count_text(report.imported));
+    if report.imported > 0 {
+        let _ = write!(line, " ({} open)", report.open);
+    }
     if report.unchanged > 0 {
         let _ = write!(line, "; {} exist already, unchanged", task_count_text(report.unchanged));
     }
+    if report.differing > 0 {
+        let _ = write!(line, " ({} different in the file)", report.differing);
+    }
+    if report.skipped > 0 {
+        let _ = write!(line, "; {} skipped", task_count_text(report.skipped));
+    }
     let mut answer = Answer::new(report, "", line)?;
-    answer.ids = fresh.iter().map(ToString::to_string).collect();
-    let absent = report.absent.iter().map(|MissingDependencyView { task_id, depends_on, kind }| match *kind {
+    answer.ids = plan.fresh.iter().map(|one| one.task.id.to_string()).collect();
+    // A closed task waits for nothing: the ids that it lacks are one line.
+    let closed: BTreeSet<&str> =
+        plan.fresh.iter().filter(|one| one.task.state.status().is_closed()).map(|one| one.task.id.as_str()).collect();
+    let (of_closed, of_open): (Vec<_>, Vec<_>) =
+        report.absent.iter().partition(|link| closed.contains(link.task_id.as_str()));
+    let absent = of_open.into_iter().map(|MissingDependencyView { task_id, depends_on, kind }| match *kind {
         PARENT => format!("{task_id} has the unknown parent {depends_on}"),
         _ => format!("{task_id} depends on the unknown task {depends_on}"),
     });
@@ -146,6 +209,10 @@ fn answer(report: &ImportReport, fresh: &[TaskId]) -> Result<Answer> {
         if told.len() > MAX_NOTES {
             answer.notes.push(format!("… and {} more; --json lists all", told.len() - MAX_NOTES));
         }
+    }
+    if !of_closed.is_empty() {
+        let links = if of_closed.len() == 1 { "1 link".to_owned() } else { format!("{} links", of_closed.len()) };
+        answer.notes.push(format!("{links} of closed tasks lead to unknown tasks; --json lists all"));
     }
     Ok(answer)
 }

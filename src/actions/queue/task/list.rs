@@ -28,6 +28,8 @@ pub struct Filter {
     pub lane: Option<LaneName>,
     /// Only tasks with this label.
     pub label: Option<String>,
+    /// Only tasks with this text in their id, title, body or a label; upper and lower case are the same.
+    pub text: Option<String>,
     /// Only claimed tasks.
     pub held: bool,
     /// Maximum number of results.
@@ -35,12 +37,13 @@ pub struct Filter {
 }
 
 impl Filter {
-    fn matches(&self, task: &Task) -> bool {
+    fn matches(&self, task: &Task, text: Option<&str>) -> bool {
         (self.statuses.is_empty() || self.statuses.contains(&task.state.status()))
             && self.role.as_ref().is_none_or(|role| task.fields.role.as_ref() == Some(role))
             && self.lane.as_ref().is_none_or(|lane| task.fields.lane.as_ref() == Some(lane))
             && self.label.as_ref().is_none_or(|label| task.fields.labels.contains(label))
             && (!self.held || task.state.status().is_claimed())
+            && text.is_none_or(|text| contains(task, text))
     }
 
     fn range(&self) -> ListScope {
@@ -54,11 +57,21 @@ impl Filter {
     }
 }
 
+/// Whether a text in lower case is in the task's id, title, body or a label.
+fn contains(task: &Task, text: &str) -> bool {
+    let fields = &task.fields;
+    [task.id.as_str(), &fields.title, &fields.body]
+        .into_iter()
+        .chain(fields.labels.iter().map(String::as_str))
+        .any(|field| field.to_lowercase().contains(text))
+}
+
 /// The matching tasks, by priority, age and id.
 ///
 /// # Errors
 /// As the store fails.
 pub fn list(app: &App, filter: &Filter) -> Result<Vec<TaskView>> {
+    let text = filter.text.as_ref().map(|text| text.to_lowercase());
     app.read(|tx| {
         if let Some(lane) = &filter.lane {
             lookup::lane(tx, lane)?;
@@ -68,7 +81,7 @@ pub fn list(app: &App, filter: &Filter) -> Result<Vec<TaskView>> {
             if filter.limit.is_some_and(|limit| kept.len() >= limit) {
                 return Ok(false);
             }
-            if filter.matches(&task) {
+            if filter.matches(&task, text.as_deref()) {
                 kept.push(task);
             }
             Ok(true)

@@ -15,6 +15,7 @@ mod import_record;
 pub mod list;
 pub mod ready;
 pub mod release;
+pub mod remove;
 pub mod reopen;
 pub mod resume;
 pub mod submit;

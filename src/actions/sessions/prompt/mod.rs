@@ -1,6 +1,7 @@
 //! Prompts: messages to one session whose delivery is tracked. A prompt is acknowledged only with a proof that it arrived;
 //! each delivery channel defines its proof.
 
+mod audience;
 mod deliver_by_typing;
 pub(crate) mod deliver_inline;
 pub mod listener;
@@ -9,6 +10,7 @@ pub mod stream;
 mod wait_acknowledged;
 
 pub use crate::actions::core::message_state::{confirm_typed, expire_for_session};
+pub use audience::{Audience, send_to};
 pub(in crate::actions) use deliver_by_typing::deliver_when_idle;
 pub use deliver_by_typing::{deliver, try_deliver, type_pending};
 pub use deliver_inline::{DeliveryBatch, confirm_delivered, take_deliverable};

@@ -25,6 +25,9 @@ use crate::{
     wire::PromptView,
 };
 
+/// The source of a prompt that names none.
+const DEFAULT_SOURCE: &str = "nudge";
+
 /// A new prompt.
 #[derive(Debug, Clone)]
 pub struct NewPrompt {
@@ -50,39 +53,80 @@ pub struct NewPrompt {
 /// # Errors
 /// `not_found`, `session_final`, `invalid_value`.
 pub fn send(app: &App, prompt: &NewPrompt) -> Result<Answer> {
-    let content = text_limits::check_body("prompt", &prompt.content)?;
-    if content.trim().is_empty() {
-        return Err(Refusal::invalid("prompt", "must not be empty").into());
-    }
-    let dedup = prompt.dedup.as_deref().map(|key| text_limits::check_line("dedup key", key)).transpose()?;
-    let metadata = metadata_with_sender(app, prompt.metadata.as_ref())?;
+    let prepared = PreparedPrompt::check(app, prompt)?;
     app.mutate(|tx| {
         expire(tx)?;
-        let session = lookup::session(tx, &prompt.to)?;
+        prepared.queue(tx, &lookup::session(tx, &prompt.to)?)
+    })
+}
+
+/// A checked prompt.
+pub(super) struct PreparedPrompt {
+    content: String,
+    priority: Priority,
+    source: String,
+    metadata: String,
+    dedup: Option<String>,
+    ttl: Option<Duration>,
+}
+
+impl PreparedPrompt {
+    /// Checks the texts of a prompt.
+    ///
+    /// # Errors
+    /// `invalid_value`.
+    fn check(app: &App, prompt: &NewPrompt) -> Result<Self> {
+        let dedup = prompt.dedup.as_deref().map(|key| text_limits::check_line("dedup key", key)).transpose()?;
+        Ok(Self {
+            source: prompt.source.to_string(),
+            metadata: metadata_with_sender(app, prompt.metadata.as_ref())?,
+            dedup,
+            ..Self::of_text(app, &prompt.content, prompt.priority, prompt.ttl)?
+        })
+    }
+
+    /// A prompt with the default source, and without metadata or a dedup key.
+    ///
+    /// # Errors
+    /// `invalid_value`.
+    pub fn of_text(app: &App, content: &str, priority: Priority, ttl: Option<Duration>) -> Result<Self> {
+        let content = text_limits::check_body("prompt", content)?;
+        if content.trim().is_empty() {
+            return Err(Refusal::invalid("prompt", "must not be empty").into());
+        }
+        let metadata = metadata_with_sender(app, None)?;
+        Ok(Self { content, priority, source: DEFAULT_SOURCE.into(), metadata, dedup: None, ttl })
+    }
+
+    /// Queues the prompt for a session.
+    ///
+    /// # Errors
+    /// `session_final`; as the store fails.
+    pub fn queue(&self, tx: &WriteTx<'_>, session: &Session) -> Result<Answer> {
         session.check_open()?;
-        let expires_at = prompt.ttl.map(|ttl| tx.now().plus(ttl));
-        if let Some(key) = &dedup {
+        let expires_at = self.ttl.map(|ttl| tx.now().plus(ttl));
+        if let Some(key) = &self.dedup {
             if let Some(known) = messages::find_acknowledged(tx, &session.id, key)? {
                 let line = format!("unchanged: prompt {} with this dedup key is already acknowledged", known.id);
                 return answer(tx, &known, true, line);
             }
             let open = messages::open_for(tx, &Recipient::Session(session.id.clone()))?;
             if let Some(known) = open.into_iter().rfind(|message| message.dedup.as_ref() == Some(key)) {
-                return repeat_pending(tx, &session, known, prompt.priority, expires_at);
+                return repeat_pending(tx, session, known, self.priority, expires_at);
             }
         }
         let message = Message {
             id: 0,
             to: Recipient::Session(session.id.clone()),
-            priority: prompt.priority,
-            source: prompt.source.to_string(),
-            content: content.clone(),
-            metadata: Some(metadata.clone()),
+            priority: self.priority,
+            source: self.source.clone(),
+            content: self.content.clone(),
+            metadata: Some(self.metadata.clone()),
             status: MessageStatus::Queued,
             offered_to: None,
             offered_until: None,
             channel: None,
-            dedup: dedup.clone(),
+            dedup: self.dedup.clone(),
             count: 1,
             announced_to: None,
             expires_at,
@@ -92,7 +136,7 @@ pub fn send(app: &App, prompt: &NewPrompt) -> Result<Answer> {
         tx.record(&event(EventKind::MessageQueued, &message).session(&session.id, &session.run_id))?;
         let line = format!("queued prompt {} to session {}", message.id, session.id);
         answer(tx, &message, false, line)
-    })
+    }
 }
 
 /// The API's answer for a prompt that was not accepted, with the reason. `None` for other errors.
