@@ -115,6 +115,15 @@ fn difference(before: &Value, now: &Value, at: &str, texts: &[&str]) -> Option<S
             }
             now.get(key).map_or_else(|| Some(format!("{at} is missing")), |now| difference(value, now, &at, texts))
         }),
+        // A list of settings: a later version has more keys.
+        (Value::Array(before), Value::Array(now)) if before.iter().any(|one| one["key"].is_string()) => {
+            before.iter().find_map(|one| {
+                let key = &one["key"];
+                let found = now.iter().find(|other| other["key"] == *key);
+                let at = format!("{at}[{key}]");
+                found.map_or_else(|| Some(format!("{at} is missing")), |found| difference(one, found, &at, texts))
+            })
+        }
         (Value::Array(before), Value::Array(now)) if before.len() == now.len() => before
             .iter()
             .zip(now)

@@ -134,7 +134,9 @@ fn session_whose_supervisor_died_too_ends_as_failed_with_the_claim() {
     world.run(["lane", "open", "a"]).exits(0);
     assert_eq!(claim(&world, "s2", &["T-1"]).exits(0).json()["takeover"], "continued");
     let ended = world.session("s1");
-    assert_eq!((ended["status"].as_str(), ended["reason"].contains("is gone")), ("failed", true), "{ended:?}");
+    assert_eq!(ended["status"], "failed");
+    // Gone, or not reaped yet.
+    assert!(ended["reason"].starts_with(&format!("process {} ", ended["pid"])), "{ended:?}");
 }
 
 #[test]
