@@ -52,7 +52,10 @@ pub use guard::{EvaluationView, GuardResultView, LoggedDecisionView, RuleTraceVi
 pub use handoff::HandoffView;
 pub use hook::HookChangeView;
 pub use job::{ForegroundView, JobItemView, JobKillView, JobLogView, JobPollView, JobSpawnView, JobView, SendKeysView};
-pub use lane::{LaneDetailView, LaneView};
+pub use lane::{
+    FileDiffView, KeptLaneView, LaneDetailView, LaneDiffView, LaneGitView, LanePruneView, LaneSyncView, LaneView,
+    PrunedLaneView,
+};
 pub use launch::{BackendView, LaunchView};
 pub use message::MessageView;
 pub use outbox::OutboxView;

@@ -17,6 +17,7 @@ use crate::{
     actions::{
         App,
         core::{errors, lookup, trust},
+        queue::lane::checkout::{self, Presence},
         sessions::new_id::new_id,
     },
     adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, is_session_var},
@@ -259,6 +260,11 @@ fn worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>) -> Result<P
         None => lane.and_then(|lane| lane.worktree.as_ref()).map_or_else(|| app.project.root.clone(), PathBuf::from),
     };
     let dir = normalize(&configured);
+    if let (None, Some(lane)) = (&request.worktree, lane)
+        && let Presence::Missing(dir) = checkout::presence(lane)
+    {
+        return Err(Refusal::WorktreeMissing { lane: lane.name.clone(), dir: dir.display().to_string() });
+    }
     if dir.is_dir() {
         return Ok(dir);
     }
