@@ -67,4 +67,4 @@ pub use runtime::{ContextView, HealthView, HeartbeatView, LifecycleView, Section
 pub use session::SessionView;
 pub use sidecar::SidecarView;
 pub use task::{CheckView, ClaimView, TaskView, WaitingView};
-pub use usage::{UsageRowView, UsageView};
+pub use usage::{TaskMediansView, TaskNumbersView, UsageRowView, UsageView};

@@ -149,7 +149,7 @@ const EXAMPLES: &[Examples] = &[
     ("hook uninstall", &["fairway hook uninstall {provider}"]),
     ("serve", &["fairway serve", "fairway serve --http 8080 --exit-after 8h"]),
     ("prime", &["fairway prime --mode compact"]),
-    ("usage", &["fairway usage --by lane --since 7d"]),
+    ("usage", &["fairway usage --by lane --since 7d", "fairway usage --tasks --since 7d"]),
     ("adapter", &["fairway adapter list", "fairway adapter check tmux"]),
     ("adapter list", &["fairway adapter list"]),
     ("adapter install", &["fairway adapter install ./backends"]),

@@ -13,6 +13,7 @@ use crate::{
 /// Merges the base into the branch; --rebase puts the branch's commits on top of the base instead. On a conflict nothing is
 /// changed, and the error names the files. A worktree with changes is refused. Nothing is fetched, and git hooks do not run.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Args {
     /// Lane name
     #[arg(value_parser = values::lane)]

@@ -13,3 +13,4 @@ pub mod initial_prompt;
 pub mod liveness;
 pub mod recovery;
 pub mod retention;
+pub mod task_times;

@@ -64,11 +64,8 @@ impl Drop for Scratch {
 
 /// The absolute path of a file of the worktree's repository.
 pub(super) fn git_path(git: &Git<'_>, name: &str) -> Result<PathBuf, GitError> {
-    let text = git.run_checked(
-        "rev-parse",
-        &["rev-parse", "--path-format=absolute", "--git-path", name],
-        QUERY_TIMEOUT,
-    )?;
+    let text =
+        git.run_checked("rev-parse", &["rev-parse", "--path-format=absolute", "--git-path", name], QUERY_TIMEOUT)?;
     Ok(PathBuf::from(text))
 }
 

@@ -45,7 +45,11 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
         return Ok(answer);
     }
     let commit = git.commit(&base)?.ok_or_else(|| {
-        if git.git().has_commits() { Refusal::not_found("base branch", &base) } else { Refusal::NoCommit { base: base.clone() } }
+        if git.git().has_commits() {
+            Refusal::not_found("base branch", &base)
+        } else {
+            Refusal::NoCommit { base: base.clone() }
+        }
     })?;
     let plan = WorktreePlan { branch, commit, worktree: dir };
     worktree::create(app, &git, name, &plan, || {

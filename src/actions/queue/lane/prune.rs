@@ -65,11 +65,8 @@ fn prune_one(app: &App, lane: &Lane, dry_run: bool) -> Result<Outcome> {
     if !lane.owns_worktree {
         let command = format!("git worktree remove {}", shell_words::quote(dir));
         let why = "Fairway did not make it".to_owned();
-        let outcome = if is_missing {
-            Outcome::Nothing
-        } else {
-            Outcome::Kept(kept(lane, "worktree_not_owned", why, command))
-        };
+        let outcome =
+            if is_missing { Outcome::Nothing } else { Outcome::Kept(kept(lane, "worktree_not_owned", why, command)) };
         return Ok(outcome);
     }
     let _held = worktree::lock(app, &lane.name)?;

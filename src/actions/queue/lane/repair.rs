@@ -9,7 +9,10 @@ use super::{
     patch, worktree,
 };
 use crate::{
-    actions::{Answer, App, core::{errors, lookup}},
+    actions::{
+        Answer, App,
+        core::{errors, lookup},
+    },
     domain::{Event, EventKind, LaneName, Refusal, lane::Lane},
     os::git::{Git, Repository},
 };

@@ -28,13 +28,7 @@ pub(super) fn check(app: &App, lane: &Lane, verb: &'static str) -> Result<()> {
     };
     let mut tips = Vec::new();
     if let Some(dir) = lane.worktree.as_ref().map(Path::new).filter(|dir| dir.exists()) {
-        if !dir.join(".git").exists() {
-            let is_empty = dir.read_dir().is_ok_and(|mut entries| entries.next().is_none());
-            if !is_empty {
-                let why = format!("{} is no worktree any more, and it has files", dir.display());
-                return Err(unsaved(why).into());
-            }
-        } else {
+        if dir.join(".git").exists() {
             let inside = Repository::around(Git::new(app.env.vars(), dir))?;
             // Without an index git shows every file as deleted: nothing was ever checked out.
             let changes = if inside.is_unfinished()? { Vec::new() } else { inside.changes()? };
@@ -43,6 +37,9 @@ pub(super) fn check(app: &App, lane: &Lane, verb: &'static str) -> Result<()> {
                 return Err(unsaved(format!("its worktree holds changes that are in no commit ({shown})")).into());
             }
             tips.extend(inside.commit("HEAD")?);
+        } else if !dir.read_dir().is_ok_and(|mut entries| entries.next().is_none()) {
+            let why = format!("{} is no worktree any more, and it has files", dir.display());
+            return Err(unsaved(why).into());
         }
     }
     if let Some(branch) = &lane.branch {
