@@ -10,7 +10,10 @@ use super::{
 };
 use crate::{
     actions::{Answer, App, core::errors},
-    domain::lane::{Lane, LaneStatus},
+    domain::{
+        Refusal,
+        lane::{Lane, LaneStatus},
+    },
     store::lanes,
     wire::{KeptLaneView, LanePruneView, PrunedLaneView},
 };
@@ -33,8 +36,11 @@ pub fn prune(app: &App, dry_run: bool) -> Result<Answer> {
             Ok(Outcome::Kept(kept)) => view.kept.push(kept),
             Err(error) => {
                 let failure = errors::classify(&error);
-                let command = format!("fairway lane diff {}", lane.name);
-                view.kept.push(kept(&lane, failure.code, failure.message, command));
+                let why = match error.downcast_ref() {
+                    Some(Refusal::UnsavedWork { why, .. }) => why.clone(),
+                    _ => failure.message,
+                };
+                view.kept.push(kept(&lane, failure.code, why, format!("fairway lane diff {}", lane.name)));
             }
         }
     }

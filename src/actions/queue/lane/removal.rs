@@ -15,6 +15,8 @@ use crate::{
 /// What was removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Removed {
+    /// Whether git had a worktree there, or a record of one.
+    pub(super) worktree: bool,
     /// The branch that was deleted, and its commit.
     pub(super) branch: Option<(String, String)>,
     /// Why the branch stays.
@@ -116,16 +118,18 @@ pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
 pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Removed> {
     let _alone = worktree::lock_git(app)?;
     let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
+    let mut had_worktree = false;
     if let Some(dir) = lane.worktree.as_ref().map(Path::new)
         && git.has_worktree(dir)?
     {
+        had_worktree = true;
         if !dir.join(".git").exists() {
             // Only an empty directory goes; git drops its own record of a directory that is gone.
             let _ = fs::remove_dir(dir);
         }
         git.remove_worktree(dir, false)?;
     }
-    let removed = branch_to_delete(app, lane)?;
+    let removed = Removed { worktree: had_worktree, ..branch_to_delete(app, lane)? };
     if let Some((branch, tip)) = &removed.branch {
         // Checked again: a commit may have been added since. The deletion itself requires this tip.
         saved::check(app, lane, verb)?;
@@ -146,7 +150,7 @@ pub(super) fn branch_to_delete(app: &App, lane: &Lane) -> Result<Removed> {
     let is_other = |one: &ListedWorktree| one.branch.as_ref() == Some(branch) && Some(one) != own.as_ref();
     if let Some(other) = git.worktrees()?.into_iter().find(is_other) {
         let note = format!("its branch {branch} stays: it is checked out in {}", other.path.display());
-        return Ok(Removed { branch: None, note: Some(note) });
+        return Ok(Removed { note: Some(note), ..Removed::default() });
     }
-    Ok(Removed { branch: Some((branch.clone(), tip)), note: None })
+    Ok(Removed { branch: Some((branch.clone(), tip)), ..Removed::default() })
 }

@@ -86,15 +86,15 @@ fn delete(tx: &WriteTx<'_>, lane: &Lane, removed: Option<&Removed>) -> Result<An
             .lane(Some(&lane.name))
             .with("worktree", lane.worktree.as_deref())
             .with("branch", lane.branch.as_deref())
-            .with("removed_worktree", removed.is_some())
+            .with("removed_worktree", removed.is_some_and(|removed| removed.worktree))
             .with("hidden", has_history),
     )?;
-    let line = match removed {
-        Some(removed) => match &removed.branch {
-            Some((branch, _)) => format!("removed lane {}, its worktree and its branch {branch}", lane.name),
-            None => format!("removed lane {} and its worktree", lane.name),
-        },
-        None => format!("removed lane {}", lane.name),
+    let worktree = removed.filter(|removed| removed.worktree).map(|_| "its worktree".to_owned());
+    let branch = removed.and_then(|removed| removed.branch.as_ref()).map(|(branch, _)| format!("its branch {branch}"));
+    let line = match (worktree, branch) {
+        (Some(worktree), Some(branch)) => format!("removed lane {}, {worktree} and {branch}", lane.name),
+        (Some(one), None) | (None, Some(one)) => format!("removed lane {} and {one}", lane.name),
+        (None, None) => format!("removed lane {}", lane.name),
     };
     let mut answer = Answer::new(&LaneView::new(lane, 0), &lane.name, line)?;
     if let (Some(dir), None) = (&lane.worktree, removed) {
