@@ -10,7 +10,6 @@ use std::{
 
 use thiserror::Error;
 
-use super::scratch::Scratch;
 use crate::os::{
     capture::{self, Call, Captured, ExitReason},
     executable, foreground,
@@ -70,20 +69,20 @@ pub enum GitError {
 pub struct Git<'a> {
     vars: &'a BTreeMap<OsString, OsString>,
     dir: &'a Path,
-    scratch: Option<&'a Scratch>,
+    more_vars: &'a [(OsString, OsString)],
 }
 
 impl<'a> Git<'a> {
     /// Git in this directory, with these environment variables except those that select another repository.
     #[must_use]
     pub const fn new(vars: &'a BTreeMap<OsString, OsString>, directory: &'a Path) -> Self {
-        Self { vars, dir: directory, scratch: None }
+        Self { vars, dir: directory, more_vars: &[] }
     }
 
-    /// The same git, which writes its index and its objects into `scratch`.
+    /// The same git with more variables, which may select another index or other objects.
     #[must_use]
-    pub const fn with_scratch(self, scratch: &'a Scratch) -> Self {
-        Self { scratch: Some(scratch), ..self }
+    pub(super) const fn with_vars(self, more_vars: &'a [(OsString, OsString)]) -> Self {
+        Self { more_vars, ..self }
     }
 
     /// Its working directory.
@@ -135,7 +134,7 @@ impl<'a> Git<'a> {
         let mut env = self.vars.clone();
         env.retain(|name, _| !REPOSITORY_VARS.iter().any(|var| name == var));
         env.insert("GIT_OPTIONAL_LOCKS".into(), "0".into());
-        env.extend(self.scratch.into_iter().flat_map(Scratch::vars));
+        env.extend(self.more_vars.iter().cloned());
         env
     }
 

@@ -15,7 +15,8 @@ use crate::os::random;
 #[derive(Debug)]
 pub struct Scratch {
     dir: PathBuf,
-    has_index: bool,
+    /// The variables that select it.
+    vars: Vec<(OsString, OsString)>,
 }
 
 impl Scratch {
@@ -29,7 +30,8 @@ impl Scratch {
             let name: String = random::hex()?.chars().take(16).collect();
             let dir = parent.join(format!("fairway-git-{name}"));
             DirBuilder::new().mode(0o700).create(&dir)?;
-            let scratch = Self { dir, has_index: false };
+            let vars = vec![("GIT_OBJECT_DIRECTORY".into(), dir.join("objects").into_os_string())];
+            let scratch = Self { dir, vars };
             let info = scratch.dir.join("objects/info");
             fs::create_dir_all(&info)?;
             fs::write(info.join("alternates"), [objects.as_os_str().as_bytes(), b"\n"].concat())?;
@@ -46,13 +48,16 @@ impl Scratch {
         let path = git_path(git, "index")?;
         copy_with_time(&path, &self.dir.join("index"))
             .map_err(|error| GitError::Scratch { dir: self.dir.clone(), error })?;
-        self.has_index = true;
+        self.vars.push(("GIT_INDEX_FILE".into(), self.dir.join("index").into_os_string()));
         Ok(self)
     }
+}
 
-    pub(super) fn vars(&self) -> impl Iterator<Item = (OsString, OsString)> {
-        let index = self.has_index.then(|| ("GIT_INDEX_FILE".into(), self.dir.join("index").into_os_string()));
-        [("GIT_OBJECT_DIRECTORY".into(), self.dir.join("objects").into_os_string())].into_iter().chain(index)
+impl<'a> Git<'a> {
+    /// The same git, which writes its index and its objects into `scratch`.
+    #[must_use]
+    pub fn with_scratch(self, scratch: &'a Scratch) -> Self {
+        self.with_vars(&scratch.vars)
     }
 }
 
