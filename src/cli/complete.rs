@@ -199,7 +199,7 @@ fn open_tasks(app: &App) -> Result<Vec<crate::wire::TaskView>> {
 }
 
 fn lanes(ctx: &Context) -> Result<BTreeSet<String>> {
-    Ok(lane::list::list(&ctx.app()?)?.into_iter().map(|lane| lane.name).collect())
+    Ok(lane::list::list(&ctx.app()?, false)?.into_iter().map(|lane| lane.name).collect())
 }
 
 fn sessions(ctx: &Context, all: bool) -> Result<BTreeSet<String>> {
@@ -212,7 +212,7 @@ fn audiences(ctx: &Context) -> Result<BTreeSet<String>> {
     let live = sessions::list::list(&app, false)?;
     let mut found: BTreeSet<String> = live.iter().map(|session| session.id.clone()).collect();
     found.extend(live.iter().map(|session| format!("role:{}", session.role)));
-    found.extend(lane::list::list(&app)?.into_iter().map(|lane| format!("lane:{}", lane.name)));
+    found.extend(lane::list::list(&app, false)?.into_iter().map(|lane| format!("lane:{}", lane.name)));
     Ok(found)
 }
 
@@ -220,7 +220,7 @@ fn audiences(ctx: &Context) -> Result<BTreeSet<String>> {
 fn roles(ctx: &Context) -> Result<BTreeSet<String>> {
     let app = ctx.app()?;
     let mut roles: BTreeSet<String> = open_tasks(&app)?.into_iter().filter_map(|task| task.role).collect();
-    roles.extend(lane::list::list(&app)?.into_iter().filter_map(|lane| lane.role));
+    roles.extend(lane::list::list(&app, false)?.into_iter().filter_map(|lane| lane.role));
     roles.extend(sessions::list::list(&app, false)?.into_iter().map(|session| session.role));
     Ok(roles)
 }

@@ -1,21 +1,29 @@
 //! `fairway usage`
 
+use std::time::Duration;
+
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit, values};
+use super::{age::rough, context::Context, exit::Exit, values};
 use crate::{
     actions::boundary::usage,
     domain::{SessionId, usage::UsageBy},
     render::Table,
-    wire::{UsageRowView, UsageView},
+    wire::{TaskMediansView, TaskNumbersView, UsageRowView, UsageView},
 };
 
-/// Report token usage and cost
+/// Report token usage and cost, and tasks per day
+///
+/// With --by day also how many tasks were claimed and done, and the median time from claim to done. With --tasks the median time
+/// that the tasks done on a day were in each state, since they were added or reopened. Days are UTC.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Group by session, lane, task, role, model or day
     #[arg(long, value_parser = values::usage_by, default_value = "session")]
     by: UsageBy,
+    /// Show the tasks of each day and their time in each state
+    #[arg(long, conflicts_with = "by")]
+    tasks: bool,
     /// Only usage after a date, a time or a duration ago
     #[arg(long, value_name = "DATE|DURATION")]
     since: Option<String>,
@@ -27,10 +35,12 @@ pub struct Args {
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let since = self.since.as_deref().map(|text| values::since(text, ctx.env.now())).transpose()?;
-        let view = usage::usage(&ctx.app()?, self.by, since, &self.sessions)?;
+        let by = if self.tasks { UsageBy::Day } else { self.by };
+        let view = usage::usage(&ctx.app()?, by, since, &self.sessions)?;
         let ids = || view.rows.iter().filter_map(|row| row.key.clone()).collect();
         ctx.show(&view, ids, || {
-            table(&view).map_or_else(|| "nothing was reported\n".into(), |t| t.render(ctx.out.width))
+            let table = if self.tasks { task_table(&view) } else { table(&view) };
+            table.map_or_else(|| "nothing was reported\n".into(), |t| t.render(ctx.out.width))
         })
     }
 }
@@ -40,7 +50,8 @@ fn table(view: &UsageView) -> Option<Table> {
         return None;
     }
     let headings = [view.by, "turns", "input", "output", "cache read", "cache write", "cost", "tool calls", "failed"];
-    let mut table = Table::new(&headings);
+    let of_tasks: &[&str] = if view.total.tasks.is_some() { &["claimed", "done", "claim to done"] } else { &[] };
+    let mut table = Table::new(&[&headings, of_tasks].concat());
     for row in &view.rows {
         table.row(cells(row.key.as_deref().unwrap_or("-"), row));
     }
@@ -50,14 +61,48 @@ fn table(view: &UsageView) -> Option<Table> {
     Some(table)
 }
 
-fn cells(key: &str, row: &UsageRowView) -> [String; 9] {
+/// The tasks of each day.
+fn task_table(view: &UsageView) -> Option<Table> {
+    let mut table =
+        Table::new(&["day", "claimed", "done", "claim to done", "todo", "in progress", "blocked", "review"]);
+    let rows: Vec<&UsageRowView> = view.rows.iter().filter(|row| row.tasks.as_ref().is_some_and(has_tasks)).collect();
+    let total = Some(&view.total).filter(|_| rows.len() > 1);
+    for row in rows.iter().copied().chain(total) {
+        let Some(tasks) = &row.tasks else { continue };
+        let times = tasks.median_seconds.as_ref();
+        let states: [fn(&TaskMediansView) -> i64; 4] =
+            [|times| times.todo, |times| times.in_progress, |times| times.blocked, |times| times.review];
+        let mut cells = vec![row.key.clone().unwrap_or_else(|| "total".into())];
+        cells.extend(task_cells(tasks));
+        cells.extend(states.iter().map(|state| span(times.map(state))));
+        table.row(cells);
+    }
+    (!rows.is_empty()).then_some(table)
+}
+
+const fn has_tasks(tasks: &TaskNumbersView) -> bool {
+    tasks.claimed > 0 || tasks.done > 0
+}
+
+fn task_cells(tasks: &TaskNumbersView) -> [String; 3] {
+    let median = tasks.median_seconds.as_ref().map(|times| times.claim_to_done);
+    [tasks.claimed.to_string(), tasks.done.to_string(), span(median)]
+}
+
+/// A number of seconds in its two largest units.
+fn span(seconds: Option<i64>) -> String {
+    let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
+    seconds.map_or_else(|| "-".into(), |seconds| rough(Duration::from_secs(seconds)))
+}
+
+fn cells(key: &str, row: &UsageRowView) -> Vec<String> {
     let cost = match (row.cost_usd, row.turns_without_cost) {
         (None, _) => "unknown".to_owned(),
         (Some(cost), 0) => format!("${cost:.4}"),
         (Some(cost), without) => format!("${cost:.4} + {without} turn(s) unknown"),
     };
     let number = |number: i64| number.to_string();
-    [
+    let mut cells = vec![
         key.to_owned(),
         number(row.turns),
         number(row.input_tokens),
@@ -67,5 +112,7 @@ fn cells(key: &str, row: &UsageRowView) -> [String; 9] {
         cost,
         number(row.tools),
         number(row.tool_failures),
-    ]
+    ];
+    cells.extend(row.tasks.iter().flat_map(task_cells));
+    cells
 }

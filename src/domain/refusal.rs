@@ -71,9 +71,39 @@ pub enum Refusal {
     /// The object is referenced by others.
     #[error("{noun} '{id}' is in use: {by}")]
     InUse { noun: &'static str, id: String, by: String },
+    /// A session, a claim, a job or git itself needs the worktree of the lane.
+    #[error("lane '{lane}' is in use: {why}")]
+    LaneHeld { lane: LaneName, why: String, hint: String },
     /// The worktree of the lane has work that exists nowhere else.
-    #[error("cannot remove the lane {lane}: {why}")]
-    UnsavedWork { lane: LaneName, why: String },
+    #[error("cannot {verb} the lane {lane}: {why}")]
+    UnsavedWork { lane: LaneName, verb: &'static str, why: String, dir: Option<String> },
+    /// The lane has no worktree.
+    #[error("the lane {lane} has no worktree")]
+    LaneWithoutWorktree { lane: LaneName },
+    /// The directory of the lane's worktree does not exist, or is no worktree any more.
+    #[error("the worktree of the lane {lane} is gone: {dir}")]
+    WorktreeMissing { lane: LaneName, dir: String },
+    /// Fairway did not make the worktree, so it does not remove it.
+    #[error("the worktree of the lane {lane} was not made by Fairway: {dir}")]
+    WorktreeNotOwned { lane: LaneName, dir: String },
+    /// Another branch than that of the lane, or none, is checked out.
+    #[error("the worktree of the lane {lane} has {} checked out{}", match .have {
+        Some(have) => format!("the branch {have}"),
+        None => "no branch".to_owned(),
+    }, match .wants {
+        Some(wants) => format!(", not {wants}"),
+        None => String::new(),
+    })]
+    WrongBranch { lane: LaneName, wants: Option<String>, have: Option<String>, dir: String },
+    /// A rebase would leave out the merges of the lane's branch.
+    #[error("cannot rebase the lane {lane}: its branch has merge commits, which a rebase would leave out")]
+    MergeCommits { lane: LaneName },
+    /// The base and the lane's branch have changed the same lines.
+    #[error("{base} conflicts with the lane {lane} in {}; the lane is unchanged", list_files(.files))]
+    SyncConflict { lane: LaneName, base: String, files: Vec<String>, commit: Option<String>, by_hand: String },
+    /// The repository has no commit that a branch could start from.
+    #[error("there is no base branch '{base}': the repository has no commit")]
+    NoCommit { base: String },
     /// Another claimant has the task.
     #[error("{task} is claimed by {by} since {since}")]
     AlreadyClaimed { task: TaskId, by: String, since: Timestamp },
@@ -224,6 +254,16 @@ pub enum Refusal {
     TrackedByGit { path: String },
 }
 
+/// The first files of a list, and how many more there are.
+fn list_files(files: &[String]) -> String {
+    const MAX_LISTED: usize = 5;
+    let listed: Vec<&str> = files.iter().take(MAX_LISTED).map(String::as_str).collect();
+    match files.len().saturating_sub(MAX_LISTED) {
+        0 => listed.join(", "),
+        more => format!("{} and {more} more", listed.join(", ")),
+    }
+}
+
 fn claimed_by(claimant: Option<&str>) -> String {
     claimant.map_or_else(|| " and has no claimant".into(), |claimant| format!(" (claimed by {claimant})"))
 }
@@ -240,11 +280,18 @@ impl Refusal {
             | Self::UnknownBackend { .. }
             | Self::NoneFound { .. }
             | Self::TaskRemoved { .. }
-            | Self::NoLiveSession { .. } => "not_found",
+            | Self::NoLiveSession { .. }
+            | Self::WorktreeMissing { .. }
+            | Self::NoCommit { .. } => "not_found",
             Self::Ambiguous { .. } => "ambiguous",
             Self::AlreadyExists { .. } | Self::IdUsed { .. } => "exists",
-            Self::InUse { .. } | Self::TaskInUse { .. } => "in_use",
+            Self::InUse { .. } | Self::TaskInUse { .. } | Self::LaneHeld { .. } => "in_use",
             Self::UnsavedWork { .. } => "unsaved_work",
+            Self::LaneWithoutWorktree { .. } | Self::NoWorktree { .. } => "no_worktree",
+            Self::WorktreeNotOwned { .. } => "worktree_not_owned",
+            Self::WrongBranch { .. } => "wrong_branch",
+            Self::MergeCommits { .. } => "merge_commits",
+            Self::SyncConflict { .. } => "sync_conflict",
             Self::AlreadyClaimed { .. } => "already_claimed",
             Self::AlreadyClaimedByYou { .. } => "already_yours",
             Self::StaleClaim { .. } | Self::StaleHandoff { .. } => "stale_claim",
@@ -269,7 +316,6 @@ impl Refusal {
             Self::NotForYou { is_role: false, .. } => "lane_mismatch",
             Self::NotCreator { .. } => "not_creator",
             Self::InsideSession { .. } => "inside_session",
-            Self::NoWorktree { .. } => "no_worktree",
             Self::GateBlocked(_) => "gate_blocked",
             Self::Cycle { .. } => "cycle",
             Self::NothingReady { .. } => "nothing_ready",

@@ -22,18 +22,24 @@ macro_rules! select {
     };
 }
 
-const ONE: &str = select!("WHERE name = $1");
-const ALL: &str = select!("ORDER BY name");
+const ONE: &str = select!("WHERE name = $1 AND removed_at IS NULL");
+const ALL: &str = select!("WHERE removed_at IS NULL ORDER BY name");
 const UPSERT: &str = "INSERT INTO lanes (name, title, role, status, branch, base, worktree, wip_limit, provider, backend, \
      created_at, made_worktree) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (name) DO UPDATE SET \
      title = excluded.title, role = excluded.role, status = excluded.status, branch = excluded.branch, \
      base = excluded.base, worktree = excluded.worktree, wip_limit = excluded.wip_limit, \
-     provider = excluded.provider, backend = excluded.backend, made_worktree = excluded.made_worktree";
+     provider = excluded.provider, backend = excluded.backend, created_at = excluded.created_at, \
+     made_worktree = excluded.made_worktree, removed_at = NULL";
 const DELETE: &str = "DELETE FROM lanes WHERE name = $1";
+const HIDE: &str = "UPDATE lanes SET removed_at = $2, made_worktree = 0 WHERE name = $1";
 const USAGE: &str = "SELECT (SELECT count(*) FROM tasks WHERE lane = $1 AND claimant IS NOT NULL), \
      (SELECT count(*) FROM agent_sessions WHERE lane = $1 AND ended_at IS NULL), \
-     (SELECT count(*) FROM tasks WHERE lane = $1), (SELECT count(*) FROM agent_sessions WHERE lane = $1), \
-     (SELECT count(*) FROM handoffs WHERE to_lane = $1), (SELECT count(*) FROM messages WHERE to_lane = $1)";
+     (SELECT count(*) FROM tasks WHERE lane = $1 AND status NOT IN ('done', 'cancelled')), \
+     (SELECT count(*) FROM handoffs INDEXED BY handoffs_open WHERE status = 'open' AND to_lane = $1), \
+     (SELECT count(*) FROM messages INDEXED BY messages_lane WHERE settled_at IS NULL AND to_lane = $1), \
+     EXISTS (SELECT 1 FROM tasks WHERE lane = $1) OR EXISTS (SELECT 1 FROM agent_sessions WHERE lane = $1) \
+     OR EXISTS (SELECT 1 FROM claims WHERE lane = $1) OR EXISTS (SELECT 1 FROM handoffs WHERE to_lane = $1) \
+     OR EXISTS (SELECT 1 FROM messages WHERE to_lane = $1)";
 
 fn read(row: &Row<'_>) -> Result<Lane, StoreError> {
     Ok(Lane {
@@ -52,7 +58,7 @@ fn read(row: &Row<'_>) -> Result<Lane, StoreError> {
     })
 }
 
-/// The lane of this name.
+/// The lane of this name; a removed lane counts as absent, here and in every list.
 ///
 /// # Errors
 /// As the store fails.
@@ -68,7 +74,7 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Lane>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
 }
 
-/// Inserts or replaces a lane.
+/// Inserts or replaces a lane. The row of a removed lane is used again.
 ///
 /// # Errors
 /// As the store fails.
@@ -94,30 +100,39 @@ pub fn upsert(tx: &WriteTx<'_>, lane: &Lane) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Deletes an unused lane.
+/// Deletes a lane that no other row refers to.
 ///
 /// # Errors
-/// As the store fails, also if the lane is in use.
+/// As the store fails, also if a row refers to the lane.
 pub fn delete(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
     sql::execute(tx.conn(), DELETE, &[&name.as_str()])?;
     Ok(())
 }
 
-/// The numbers of rows that refer to a lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Hides a lane that history refers to: its row stays, and its name can be used again.
+///
+/// # Errors
+/// As the store fails.
+pub fn hide(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), HIDE, &[&name.as_str(), &tx.now().millis()])?;
+    Ok(())
+}
+
+/// The rows that refer to a lane.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LaneUsage {
-    /// Claimed tasks.
+    /// The number of claimed tasks.
     pub claimed_tasks: i64,
-    /// Live sessions.
+    /// The number of sessions that have not ended.
     pub live_sessions: i64,
-    /// Tasks of any state.
-    pub tasks: i64,
-    /// Sessions of any state.
-    pub sessions: i64,
-    /// Handoffs to it, answered or not.
-    pub handoffs: i64,
-    /// Messages to it, open or not.
-    pub messages: i64,
+    /// The number of tasks that are neither done nor cancelled, claimed or not.
+    pub open_tasks: i64,
+    /// The number of handoffs to it without an answer.
+    pub open_handoffs: i64,
+    /// The number of messages to it that are not settled.
+    pub open_messages: i64,
+    /// Whether any row refers to it, closed or not.
+    pub has_history: bool,
 }
 
 /// Counts the rows that refer to a lane.
@@ -129,12 +144,11 @@ pub fn usage(tx: &ReadTx<'_>, name: &LaneName) -> Result<LaneUsage, StoreError> 
         Ok(LaneUsage {
             claimed_tasks: row.get(0)?,
             live_sessions: row.get(1)?,
-            tasks: row.get(2)?,
-            sessions: row.get(3)?,
-            handoffs: row.get(4)?,
-            messages: row.get(5)?,
+            open_tasks: row.get(2)?,
+            open_handoffs: row.get(3)?,
+            open_messages: row.get(4)?,
+            has_history: row.get(5)?,
         })
     };
-    let none = LaneUsage { claimed_tasks: 0, live_sessions: 0, tasks: 0, sessions: 0, handoffs: 0, messages: 0 };
-    Ok(sql::first(tx.conn(), USAGE, &[&name.as_str()], read)?.unwrap_or(none))
+    Ok(sql::first(tx.conn(), USAGE, &[&name.as_str()], read)?.unwrap_or_default())
 }

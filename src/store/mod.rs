@@ -24,6 +24,7 @@ mod schema;
 pub mod session_reports;
 pub mod sessions;
 mod sql;
+pub mod task_changes;
 pub mod tasks;
 pub mod tool_calls;
 mod transaction;

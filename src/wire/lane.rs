@@ -32,6 +32,32 @@ pub struct LaneView {
     pub held: i64,
     /// When it was added.
     pub created_at: String,
+    /// The state of its worktree; only in `lane show` and `lane list --git`, and null without a worktree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub git: Option<Option<LaneGitView>>,
+}
+
+/// The state of a lane's worktree, as git sees it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct LaneGitView {
+    /// The directory.
+    pub worktree: String,
+    /// The branch that is checked out; null for none.
+    pub branch: Option<String>,
+    /// The branch that it is compared with.
+    pub base: String,
+    /// The commit that is checked out.
+    pub commit: Option<String>,
+    /// The number of commits that the base lacks.
+    pub ahead: Option<u64>,
+    /// The number of commits that only the base has.
+    pub behind: Option<u64>,
+    /// Whether it has changes that are in no commit.
+    pub dirty: Option<bool>,
+    /// The number of files with such changes.
+    pub changed_files: Option<usize>,
+    /// Why a value is unknown; null when all are known.
+    pub problem: Option<String>,
 }
 
 impl LaneView {
@@ -51,6 +77,7 @@ impl LaneView {
             backend: lane.backend.clone(),
             held,
             created_at: lane.created_at.to_string(),
+            git: None,
         }
     }
 }
@@ -70,4 +97,106 @@ pub struct LaneDetailView {
     pub handoffs: Vec<HandoffView>,
     /// How many messages to it are not settled.
     pub messages: i64,
+}
+
+/// The difference between a lane's worktree and a commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LaneDiffView {
+    /// The lane.
+    pub lane: String,
+    /// The worktree's directory.
+    pub worktree: String,
+    /// The branch that is checked out; null for none.
+    pub branch: Option<String>,
+    /// The commit that is checked out.
+    pub commit: String,
+    /// The lane's base.
+    pub base: String,
+    /// The commit that the worktree is compared with.
+    pub since: String,
+    /// The files that differ, by path.
+    pub files: Vec<FileDiffView>,
+    /// The number of added lines.
+    pub added: u64,
+    /// The number of deleted lines.
+    pub deleted: u64,
+}
+
+/// A file that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FileDiffView {
+    /// Its path.
+    pub path: String,
+    /// Its path before it was renamed or copied.
+    pub old_path: Option<String>,
+    /// added, copied, deleted, modified, renamed, type_changed, unmerged.
+    pub status: &'static str,
+    /// The number of added lines; null for a binary file.
+    pub added: Option<u64>,
+    /// The number of deleted lines; null for a binary file.
+    pub deleted: Option<u64>,
+}
+
+/// The result of `lane sync`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LaneSyncView {
+    /// The lane.
+    pub lane: String,
+    /// The worktree's directory.
+    pub worktree: String,
+    /// Its branch.
+    pub branch: String,
+    /// The base.
+    pub base: String,
+    /// The commit of the base.
+    pub base_commit: String,
+    /// up_to_date, fast_forward, merge, rebase.
+    pub how: &'static str,
+    /// The number of commits that the branch lacked.
+    pub behind: u64,
+    /// The commit of the branch before.
+    pub from: String,
+    /// The commit of the branch afterwards; null in a dry run that would make one.
+    pub to: Option<String>,
+    /// Whether nothing was changed because of `--dry-run`.
+    pub dry_run: bool,
+}
+
+/// The result of `lane prune`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct LanePruneView {
+    /// Whether nothing was removed because of `--dry-run`.
+    pub dry_run: bool,
+    /// The lanes whose worktree was removed, or would be.
+    pub removed: Vec<PrunedLaneView>,
+    /// The lanes whose worktree stays.
+    pub kept: Vec<KeptLaneView>,
+}
+
+/// A lane whose worktree was removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PrunedLaneView {
+    /// The lane.
+    pub lane: String,
+    /// The directory.
+    pub worktree: String,
+    /// The branch that was deleted; null when it stays or was gone.
+    pub branch: Option<String>,
+    /// The commit of that branch.
+    pub commit: Option<String>,
+}
+
+/// A lane whose worktree stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KeptLaneView {
+    /// The lane.
+    pub lane: String,
+    /// The directory.
+    pub worktree: String,
+    /// The code of the reason.
+    pub code: String,
+    /// The reason.
+    pub why: String,
+    /// The command that changes it.
+    pub command: String,
 }

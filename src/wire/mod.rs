@@ -52,7 +52,10 @@ pub use guard::{EvaluationView, GuardResultView, LoggedDecisionView, RuleTraceVi
 pub use handoff::{AcceptedHandoffView, HandoffView};
 pub use hook::HookChangeView;
 pub use job::{ForegroundView, JobItemView, JobKillView, JobLogView, JobPollView, JobSpawnView, JobView, SendKeysView};
-pub use lane::{LaneDetailView, LaneView};
+pub use lane::{
+    FileDiffView, KeptLaneView, LaneDetailView, LaneDiffView, LaneGitView, LanePruneView, LaneSyncView, LaneView,
+    PrunedLaneView,
+};
 pub use launch::{BackendView, LaunchView, LaunchedView};
 pub use message::MessageView;
 pub use outbox::OutboxView;
@@ -64,4 +67,4 @@ pub use runtime::{ContextView, HealthView, HeartbeatView, LifecycleView, Section
 pub use session::{SessionDetailView, SessionView};
 pub use sidecar::SidecarView;
 pub use task::{CheckView, ClaimView, DependentView, TaskDetailView, TaskView, TimelineEntryView, WaitingView};
-pub use usage::{UsageRowView, UsageView};
+pub use usage::{TaskMediansView, TaskNumbersView, UsageRowView, UsageView};

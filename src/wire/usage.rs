@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::domain::rules::task_times::TaskNumbers;
+
 /// The sums.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UsageView {
@@ -38,6 +40,48 @@ pub struct UsageRowView {
     pub tools: i64,
     /// How many of them failed.
     pub tool_failures: i64,
+    /// The tasks of the day; only by day.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<TaskNumbersView>,
+}
+
+/// Tasks that were claimed and done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TaskNumbersView {
+    /// How many tasks were claimed; several claims of one task on a day count once.
+    pub claimed: usize,
+    /// How many times a task was done.
+    pub done: usize,
+    /// Over the tasks that were done, since they were added or reopened; null when there are none.
+    pub median_seconds: Option<TaskMediansView>,
+}
+
+/// Medians of times, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct TaskMediansView {
+    /// From the first claim until it was done.
+    pub claim_to_done: i64,
+    /// In the state todo.
+    pub todo: i64,
+    /// In the state `in_progress`.
+    pub in_progress: i64,
+    /// In the state blocked.
+    pub blocked: i64,
+    /// In the state review.
+    pub review: i64,
+}
+
+impl From<&TaskNumbers> for TaskNumbersView {
+    fn from(numbers: &TaskNumbers) -> Self {
+        let median_seconds = numbers.medians().map(|medians| TaskMediansView {
+            claim_to_done: medians.claim_to_done,
+            todo: medians.todo,
+            in_progress: medians.in_progress,
+            blocked: medians.blocked,
+            review: medians.review,
+        });
+        Self { claimed: numbers.claimed(), done: numbers.done(), median_seconds }
+    }
 }
 
 impl UsageRowView {

@@ -1,4 +1,4 @@
-//! Token usage and cost, summed.
+//! Token usage and cost, summed; by day also the tasks.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -6,9 +6,13 @@ use anyhow::Result;
 
 use crate::actions::{App, core::lookup};
 use crate::{
-    domain::{SessionId, usage::UsageBy},
+    domain::{
+        SessionId,
+        rules::task_times::{self, TaskNumbers},
+        usage::UsageBy,
+    },
     env::Timestamp,
-    store::{tool_calls, usage_turns},
+    store::{task_changes, tool_calls, usage_turns},
     wire::{UsageRowView, UsageView},
 };
 
@@ -21,7 +25,7 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// `not_found` for an unknown session; store errors.
 pub fn usage(app: &App, by: UsageBy, since: Option<Timestamp>, sessions: &[SessionId]) -> Result<UsageView> {
     let from = since.unwrap_or(Timestamp::from_millis(0));
-    let rows = app.read(|tx| {
+    let (rows, days) = app.read(|tx| {
         let mut rows: BTreeMap<Option<String>, UsageRowView> = BTreeMap::new();
         for session in sessions {
             lookup::session(tx, session)?;
@@ -51,7 +55,13 @@ pub fn usage(app: &App, by: UsageBy, since: Option<Timestamp>, sessions: &[Sessi
                 rows.entry(sum.key).or_default().add(&row);
             }
         }
-        Ok(rows)
+        let names: Vec<&str> = sessions.iter().map(SessionId::as_str).collect();
+        let changes = if by == UsageBy::Day { task_changes::all(tx, from, &names)? } else { Vec::new() };
+        let days = task_times::by_day(changes);
+        for day in days.keys() {
+            rows.entry(Some(day.to_string())).or_default();
+        }
+        Ok((rows, days))
     })?;
     let mut total = UsageRowView::default();
     let mut rows: Vec<UsageRowView> = rows.into_iter().map(|(key, row)| UsageRowView { key, ..row }).collect();
@@ -61,8 +71,15 @@ pub fn usage(app: &App, by: UsageBy, since: Option<Timestamp>, sessions: &[Sessi
     if by == UsageBy::Day {
         rows.sort_by_key(|row| day_number(row.key.as_deref()));
         for row in &mut rows {
-            row.key = Some(format_day(day_number(row.key.as_deref())));
+            let day = day_number(row.key.as_deref());
+            row.tasks = Some(days.get(&day).unwrap_or(&TaskNumbers::default()).into());
+            row.key = Some(format_day(day));
         }
+        let mut all = TaskNumbers::default();
+        for one in days.values() {
+            all.add(one);
+        }
+        total.tasks = Some((&all).into());
     } else {
         rows.sort_by_key(|row| (Reverse(row.tokens()), row.key.clone()));
     }

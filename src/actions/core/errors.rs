@@ -126,7 +126,27 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::InUse { noun: "run", id, .. } => (Conflict, Some(format!("to end it: fairway exec kill {id}"))),
         Refusal::AlreadyExists { noun: "file", .. } => (Conflict, Some("--force replaces it".into())),
         Refusal::AlreadyExists { .. } | Refusal::InUse { .. } => (Conflict, None),
-        Refusal::UnsavedWork { lane, .. } => (Refused, Some(format!("to keep it as it is: fairway lane close {lane}"))),
+        Refusal::LaneHeld { hint, .. } => (Conflict, Some(hint.clone())),
+        Refusal::UnsavedWork { dir: Some(dir), .. } => {
+            (Refused, Some(format!("commit or stash the changes: {}", git_in(dir, "stash --include-untracked"))))
+        }
+        Refusal::UnsavedWork { lane, dir: None, .. } => {
+            (Refused, Some(format!("to keep it as it is: fairway lane close {lane}")))
+        }
+        Refusal::LaneWithoutWorktree { lane } => {
+            (Refused, Some(format!("name one: fairway lane edit {lane} --worktree DIR")))
+        }
+        Refusal::WorktreeMissing { lane, .. } => (NotFound, Some(format!("make it again: fairway lane repair {lane}"))),
+        Refusal::WorktreeNotOwned { dir, .. } => {
+            (Refused, Some(format!("remove it yourself: git worktree remove {}", shell_words::quote(dir))))
+        }
+        Refusal::WrongBranch { wants, dir, .. } => {
+            let branch = wants.as_deref().unwrap_or("BRANCH");
+            (Refused, Some(format!("check the branch out: {}", git_in(dir, &format!("switch {branch}")))))
+        }
+        Refusal::MergeCommits { lane } => (Refused, Some(format!("merge instead: fairway lane sync {lane} --merge"))),
+        Refusal::SyncConflict { by_hand, .. } => (Refused, Some(format!("resolve it by hand: {by_hand}"))),
+        Refusal::NoCommit { .. } => (NotFound, Some("commit first: git add -A && git commit -m 'first commit'".into())),
         Refusal::AlreadyClaimed { task, .. } => {
             (Conflict, Some(format!("to take over: fairway claim {task} --steal --reason TEXT")))
         }
@@ -256,6 +276,11 @@ fn next_step(task: &TaskId, status: TaskStatus, verb: &str) -> String {
     format!("{purpose}: fairway {command} {task}{arguments}")
 }
 
+/// A command of git in a directory, as a user types it.
+fn git_in(dir: &str, command: &str) -> String {
+    format!("git -C {} {command}", shell_words::quote(dir))
+}
+
 fn details(refusal: &Refusal) -> Value {
     match refusal {
         Refusal::Line { line, .. } => json!({ "line": line }),
@@ -296,7 +321,20 @@ fn details(refusal: &Refusal) -> Value {
         Refusal::NotForYou { id, wants, have, is_role: false } => {
             json!({ "handoff_id": id, "lane": wants, "your_lane": have })
         }
-        Refusal::LanePaused { lane } | Refusal::LaneClosed { lane } => json!({ "lane": lane.as_str() }),
+        Refusal::LanePaused { lane }
+        | Refusal::LaneClosed { lane }
+        | Refusal::LaneWithoutWorktree { lane }
+        | Refusal::MergeCommits { lane } => json!({ "lane": lane.as_str() }),
+        Refusal::LaneHeld { lane, .. } => json!({ "noun": "lane", "id": lane.as_str() }),
+        Refusal::WorktreeMissing { lane, dir } | Refusal::WorktreeNotOwned { lane, dir } => {
+            json!({ "lane": lane.as_str(), "worktree": dir })
+        }
+        Refusal::WrongBranch { lane, wants, have, dir } => {
+            json!({ "lane": lane.as_str(), "worktree": dir, "branch": wants, "current_branch": have })
+        }
+        Refusal::SyncConflict { lane, base, files, commit, .. } => {
+            json!({ "lane": lane.as_str(), "base": base, "files": files, "commit": commit })
+        }
         Refusal::SessionFinal { session, status } | Refusal::SessionExited { session, status } => {
             json!({ "session_id": session.as_str(), "status": status.as_str() })
         }

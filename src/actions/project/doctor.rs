@@ -11,7 +11,7 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    doctor_intents, doctor_jobs,
+    doctor_intents, doctor_jobs, doctor_lanes,
     findings::{FIX_COMMAND, display_path, io_error},
 };
 use crate::{
@@ -86,6 +86,7 @@ fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Resul
         findings.push(error("store_unreadable", unreadable.to_string()));
     }
     findings.extend(doctor_intents::find(app, tx)?);
+    findings.extend(doctor_lanes::find(app, tx)?);
     findings.extend(doctor_jobs::find(app, tx)?);
     let (schema, sqlite) = integrity::versions();
     let message = format!("{} task(s), schema {schema}, SQLite {sqlite}", integrity::count_tasks(tx)?);

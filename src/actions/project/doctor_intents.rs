@@ -7,7 +7,10 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        queue::{evidence::run, lane::worktree},
+        queue::{
+            evidence::run,
+            lane::{sync_intent, worktree},
+        },
     },
     domain::{
         EventKind, LaneName,
@@ -27,9 +30,10 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let now = app.env.now();
     for open in requests::open_intents(tx)?.into_iter().filter(|open| now.since(open.since) >= MIN_AGE) {
-        let finding = match worktree::lane_of_intent(&open.id) {
-            Some(lane) => Some(lane_finding(tx, &lane, &open)?),
-            None => request_finding(tx, &open)?,
+        let finding = match (worktree::lane_of_intent(&open.id), sync_intent::lane_of(&open.id)) {
+            (Some(lane), _) => Some(lane_finding(tx, &lane, &open)?),
+            (None, Some(lane)) => Some(sync_finding(&lane, &open)),
+            (None, None) => request_finding(tx, &open)?,
         };
         found.extend(finding);
     }
@@ -38,6 +42,11 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
 
 fn intent_finding(message: String, fix: String) -> Finding {
     Finding::new("unsettled", Severity::Note, message).with_fix(fix)
+}
+
+fn sync_finding(lane: &LaneName, open: &requests::OpenIntent) -> Finding {
+    let message = format!("the sync of lane {lane} started at {} and was never completed", open.since);
+    intent_finding(message, format!("fairway lane sync {lane}"))
 }
 
 fn lane_finding(tx: &ReadTx<'_>, lane: &LaneName, open: &requests::OpenIntent) -> Result<Finding> {

@@ -5,6 +5,7 @@ pub mod config;
 pub mod doctor;
 mod doctor_intents;
 mod doctor_jobs;
+mod doctor_lanes;
 pub mod events;
 pub mod explain;
 pub mod explain_subject;

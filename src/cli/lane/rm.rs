@@ -8,9 +8,10 @@ use crate::{
     domain::LaneName,
 };
 
-/// Remove an unused lane with its worktree and branch
+/// Remove a lane with its worktree and branch
 ///
-/// Only what Fairway created is removed. A worktree with changes, or a branch with unmerged commits, is refused.
+/// Only what Fairway created is removed. A worktree with changes, or a branch with unmerged commits, is refused. So is a lane with
+/// open tasks, live sessions, open handoffs or messages. The history of a lane stays; its name can be used again.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Lane name

@@ -10,10 +10,10 @@ use crate::{
     domain::LaneName,
     env::Timestamp,
     render::{Table, escape_line},
-    wire::LaneDetailView,
+    wire::{LaneDetailView, LaneGitView, LaneView},
 };
 
-/// Show a lane's sessions, tasks, handoffs and messages
+/// Show a lane's worktree, sessions, tasks and messages
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Lane name
@@ -26,6 +26,26 @@ impl Args {
         let present = list::show(&ctx.app()?, &self.name)?;
         ctx.show(&present, || vec![present.lane.name.clone()], || words(&present, ctx.env.now(), ctx.out.width))
     }
+}
+
+/// The commit that is checked out, how far it is from the base, and the branch if it is not the lane's.
+fn commit(lane: &LaneView, git: &LaneGitView) -> Option<String> {
+    let mut text = git.commit.as_ref()?.chars().take(12).collect::<String>();
+    match (&git.branch, &lane.branch) {
+        (None, _) => text.push_str(", on no branch"),
+        (Some(have), Some(wants)) if have == wants => {}
+        (Some(have), _) => {
+            let _ = write!(text, ", on {have}");
+        }
+    }
+    if let (Some(ahead), Some(behind)) = (git.ahead, git.behind) {
+        let _ = write!(text, ", {ahead} ahead of {}, {behind} behind", git.base);
+    }
+    Some(text)
+}
+
+fn changes(files: usize) -> String {
+    if files == 0 { "none".to_owned() } else { format!("{files} file(s) with changes in no commit") }
 }
 
 fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> String {
@@ -44,6 +64,12 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
     field("branch", lane.branch.as_deref());
     field("base", lane.base.as_deref());
     field("worktree", lane.worktree.as_deref());
+    if let Some(git) = lane.git.as_ref().and_then(Option::as_ref) {
+        let (commit, changes) = (commit(lane, git), git.changed_files.map(changes));
+        field("commit", commit.as_deref());
+        field("changes", changes.as_deref());
+        field("problem", git.problem.as_deref());
+    }
     field("provider", lane.provider.as_deref());
     field("backend", lane.backend.as_deref());
     field("created", Some(&lane.created_at));

@@ -14,3 +14,4 @@ pub mod liveness;
 pub mod open_question;
 pub mod recovery;
 pub mod retention;
+pub mod task_times;

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
     io,
-    path::Path,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -14,6 +14,7 @@ use crate::os::{
     capture::{self, Call, Captured},
     executable,
     exit_reason::ExitReason,
+    foreground,
 };
 
 /// The time limit of a query.
@@ -32,6 +33,12 @@ const REPOSITORY_VARS: &[&str] = &[
     "GIT_CEILING_DIRECTORIES",
 ];
 
+/// Switched off: programs that a repository's configuration names.
+const SWITCHED_OFF: [&str; 4] = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
+
+/// How much of an output that is read whole is kept, in bytes.
+pub(super) const MAX_WHOLE_OUTPUT: usize = 256 << 20;
+
 /// The longest error message of git that is quoted, in characters.
 const MAX_REASON_CHARS: usize = 300;
 
@@ -41,6 +48,14 @@ pub enum GitError {
     /// It could not be started.
     #[error("git cannot be started: {0}")]
     CannotStart(io::Error),
+    /// The directory for temporary files cannot be written.
+    #[error("no temporary files can be written to {}: {error}", .dir.display())]
+    Scratch {
+        /// The directory.
+        dir: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
     /// It exited with an error or took too long.
     #[error("git {step} failed: {why}")]
     Failed {
@@ -56,29 +71,73 @@ pub enum GitError {
 pub struct Git<'a> {
     vars: &'a BTreeMap<OsString, OsString>,
     dir: &'a Path,
+    more_vars: &'a [(OsString, OsString)],
 }
 
 impl<'a> Git<'a> {
     /// Git in this directory, with these environment variables except those that select another repository.
     #[must_use]
     pub const fn new(vars: &'a BTreeMap<OsString, OsString>, directory: &'a Path) -> Self {
-        Self { vars, dir: directory }
+        Self { vars, dir: directory, more_vars: &[] }
+    }
+
+    /// The same git with more variables, which may select another index or other objects.
+    #[must_use]
+    pub(super) const fn with_vars(self, more_vars: &'a [(OsString, OsString)]) -> Self {
+        Self { more_vars, ..self }
+    }
+
+    /// Its working directory.
+    #[must_use]
+    pub const fn dir(&self) -> &'a Path {
+        self.dir
     }
 
     /// Runs git to its end.
     pub(super) fn run<T: AsRef<OsStr>>(&self, args: &[T], limit: Duration) -> Result<Captured, GitError> {
-        let path = self.vars.get(OsStr::new("PATH")).map(OsString::as_os_str);
-        let absent = || GitError::CannotStart(io::Error::from(io::ErrorKind::NotFound));
-        let git = executable::find("git", path, Path::new("/")).ok_or_else(absent)?;
-        let fixed = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"].map(OsString::from);
-        let args: Vec<OsString> = fixed.into_iter().chain(args.iter().map(|arg| arg.as_ref().to_owned())).collect();
-        let mut env = self.vars.clone();
-        env.retain(|name, _| !REPOSITORY_VARS.iter().any(|var| name == var));
-        for (name, value) in [("LC_ALL", "C"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_OPTIONAL_LOCKS", "0")] {
+        self.run_with(args, &[], b"", limit)
+    }
+
+    /// Runs git to its end with more variables and a stdin.
+    pub(super) fn run_with<T: AsRef<OsStr>>(
+        &self,
+        args: &[T],
+        more_vars: &[(&str, &OsStr)],
+        stdin: &[u8],
+        limit: Duration,
+    ) -> Result<Captured, GitError> {
+        let mut env = self.environment();
+        for (name, value) in [("LC_ALL", "C"), ("GIT_TERMINAL_PROMPT", "0")] {
             env.insert(name.into(), value.into());
         }
-        let call = Call { program: &git, args: &args, env: &env, cwd: self.dir, stdin: b"", limit, ends_group: true };
-        capture::capture(&call).map_err(GitError::CannotStart)
+        env.extend(more_vars.iter().map(|(name, value)| (OsString::from(name), (*value).to_owned())));
+        let (git, args) = (self.program()?, with_fixed(args));
+        let call = Call { program: &git, args: &args, env: &env, cwd: self.dir, stdin, limit, ends_group: true };
+        capture::capture_with_limit(&call, MAX_WHOLE_OUTPUT).map_err(GitError::CannotStart)
+    }
+
+    /// Runs git in the foreground: it writes to this process's stdout, through its pager when that is a terminal.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(super) fn run_in_foreground<T: AsRef<OsStr>>(&self, args: &[T]) -> Result<ExitReason, GitError> {
+        foreground::run(&self.program()?, &with_fixed(args), &self.environment(), self.dir)
+            .map_err(GitError::CannotStart)
+    }
+
+    fn program(&self) -> Result<PathBuf, GitError> {
+        let path = self.vars.get(OsStr::new("PATH")).map(OsString::as_os_str);
+        let absent = || GitError::CannotStart(io::Error::from(io::ErrorKind::NotFound));
+        executable::find("git", path, Path::new("/")).ok_or_else(absent)
+    }
+
+    /// The caller's variables without those that select another repository.
+    fn environment(&self) -> BTreeMap<OsString, OsString> {
+        let mut env = self.vars.clone();
+        env.retain(|name, _| !REPOSITORY_VARS.iter().any(|var| name == var));
+        env.insert("GIT_OPTIONAL_LOCKS".into(), "0".into());
+        env.extend(self.more_vars.iter().cloned());
+        env
     }
 
     /// Runs git and returns its stdout.
@@ -94,6 +153,10 @@ impl<'a> Git<'a> {
         let done = self.run(args, limit)?;
         if done.exit == ExitReason::Code(0) { Ok(output_text(&done.stdout)) } else { Err(git_error(step, &done)) }
     }
+}
+
+fn with_fixed<T: AsRef<OsStr>>(args: &[T]) -> Vec<OsString> {
+    SWITCHED_OFF.into_iter().map(OsString::from).chain(args.iter().map(|arg| arg.as_ref().to_owned())).collect()
 }
 
 pub(super) fn git_error(step: &'static str, done: &Captured) -> GitError {

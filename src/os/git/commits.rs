@@ -25,6 +25,13 @@ impl Git<'_> {
         Some(answer.trim_end().to_owned()).filter(|branch| success && !branch.is_empty())
     }
 
+    /// Whether the repository has a commit.
+    #[must_use]
+    pub fn has_commits(&self) -> bool {
+        let any_ref = || self.try_output(&["for-each-ref", "--count=1"]);
+        self.head().is_some() || any_ref().is_some_and(|(_, refs)| !refs.is_empty())
+    }
+
     /// The full id of the commit that a revision names.
     #[must_use]
     pub fn commit(&self, name: &str) -> Option<String> {

@@ -3,8 +3,16 @@
 
 mod command;
 mod commits;
+mod diff;
+mod integrate;
+mod scratch;
+mod state;
 mod tracked;
 mod worktree;
 
 pub use command::{Git, GitError};
+pub use diff::{ChangedFile, DiffFormat, WorktreeDiff};
+pub use integrate::Integration;
+pub use scratch::Scratch;
+pub use state::ListedWorktree;
 pub use worktree::Repository;

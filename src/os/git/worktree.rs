@@ -23,6 +23,12 @@ impl<'a> Repository<'a> {
         Ok(Self { git })
     }
 
+    /// Git in its directory.
+    #[must_use]
+    pub const fn git(&self) -> &Git<'a> {
+        &self.git
+    }
+
     /// The commit that a branch, tag or commit id names; `None` when there is none.
     ///
     /// # Errors
@@ -104,19 +110,7 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// When git fails.
     pub fn has_worktree(&self, path: &Path) -> Result<bool, GitError> {
-        let list = self.git.run_checked("worktree list", &["worktree", "list", "--porcelain", "-z"], QUERY_TIMEOUT)?;
-        let same =
-            |known: &str| Path::new(known) == path || path.canonicalize().is_ok_and(|path| path == Path::new(known));
-        Ok(list.split('\0').filter_map(|line| line.strip_prefix("worktree ")).any(same))
-    }
-
-    /// Whether `commit` is merged into `base`.
-    ///
-    /// # Errors
-    /// When git fails.
-    pub fn is_merged(&self, base: &str, commit: &str) -> Result<bool, GitError> {
-        let unknown = || GitError::Failed { step: "rev-list", why: format!("cannot compare {base} with {commit}") };
-        self.git.is_ancestor(commit, base).ok_or_else(unknown)
+        Ok(self.listed_worktree(path)?.is_some())
     }
 
     /// The first three uncommitted changes, in the format of `git status --porcelain`; empty when the worktree is clean.

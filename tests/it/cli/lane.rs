@@ -185,7 +185,7 @@ fn a_lane_shows_its_whole_present() {
 #[test]
 fn git_makes_a_worktree_and_takes_it_away() {
     let world = TestProject::with_git();
-    insta::assert_snapshot!(world.transcript(&[
+    let transcript = world.transcript(&[
         "fairway lane add ui --create-worktree",
         "fairway lane show ui",
         "fairway lane rm ui",
@@ -193,7 +193,9 @@ fn git_makes_a_worktree_and_takes_it_away() {
         "fairway lane add ui --create-worktree --branch main",
         "fairway lane add ui --create-worktree --worktree .fairway",
         "fairway lane list",
-    ]), @"
+    ]);
+    let commit = world.git(&world.root(), &["rev-parse", "--short=12", "main"]);
+    insta::assert_snapshot!(transcript.replace(commit.trim(), "[commit]"), @"
     $ fairway lane add ui --create-worktree
     added lane ui with a worktree at [world]/project/.fairway/worktrees/ui
     $ fairway lane show ui
@@ -203,6 +205,8 @@ fn git_makes_a_worktree_and_takes_it_away() {
     branch      lane/ui
     base        main
     worktree    [world]/project/.fairway/worktrees/ui
+    commit      [commit], 0 ahead of main, 0 behind
+    changes     none
     created     2026-01-01T00:00:05.000Z
     $ fairway lane rm ui
     removed lane ui, its worktree and its branch lane/ui

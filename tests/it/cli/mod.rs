@@ -18,6 +18,8 @@ mod handoff;
 mod hook;
 mod init;
 mod lane;
+mod lane_prune;
+mod lane_work;
 mod message;
 mod prime;
 mod prompt;

@@ -83,16 +83,16 @@ fn usage_is_summed_over_turns() {
     small  1      1000   100     10          1            unknown                      1           0
     total  3      3000   300     30          3            $0.7500 + 1 turn(s) unknown  3           2
     $ fairway usage --by day
-    DAY         TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                         TOOL CALLS  FAILED
-    2025-12-23  1      1000   100     10          1            $0.2500                      1           1
-    2025-12-31  1      1000   100     10          1            unknown                      1           0
-    2026-01-01  2      2000   200     20          2            $0.5000 + 1 turn(s) unknown  2           1
-    total       4      4000   400     40          4            $0.7500 + 2 turn(s) unknown  4           2
+    DAY         TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                         TOOL CALLS  FAILED  CLAIMED  DONE  CLAIM TO DONE
+    2025-12-23  1      1000   100     10          1            $0.2500                      1           1       0        0     -
+    2025-12-31  1      1000   100     10          1            unknown                      1           0       0        0     -
+    2026-01-01  2      2000   200     20          2            $0.5000 + 1 turn(s) unknown  2           1       0        0     -
+    total       4      4000   400     40          4            $0.7500 + 2 turn(s) unknown  4           2       0        0     -
     $ fairway usage --by day --since 2025-12-31
-    DAY         TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                         TOOL CALLS  FAILED
-    2025-12-31  1      1000   100     10          1            unknown                      1           0
-    2026-01-01  2      2000   200     20          2            $0.5000 + 1 turn(s) unknown  2           1
-    total       3      3000   300     30          3            $0.5000 + 2 turn(s) unknown  3           1
+    DAY         TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                         TOOL CALLS  FAILED  CLAIMED  DONE  CLAIM TO DONE
+    2025-12-31  1      1000   100     10          1            unknown                      1           0       0        0     -
+    2026-01-01  2      2000   200     20          2            $0.5000 + 1 turn(s) unknown  2           1       0        0     -
+    total       3      3000   300     30          3            $0.5000 + 2 turn(s) unknown  3           1       0        0     -
     $ fairway usage --since 2027-01-01
     nothing was reported
     $ fairway usage --json --by model --for s2 --for s1 --for s2
@@ -109,4 +109,69 @@ fn usage_is_summed_over_turns() {
     hint: fairway session list --all
     [exit 3]
     "#);
+}
+
+/// Each command takes a second of the clock, and more where the test lets it pass.
+#[test]
+fn tasks_per_day_have_claims_completions_and_times_in_states() {
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "backend", None);
+    let step = |seconds: i64, call: &str| {
+        world.advance_clock(seconds - 1);
+        world.run(call.split(' ')).exits(0);
+    };
+    step(10, "task add T-1 one");
+    step(100, "claim T-1 --session s1");
+    step(60, "task block T-1 --reason rain --session s1");
+    step(30, "task unblock T-1 --session s1");
+    step(20, "task submit T-1 --session s1");
+    step(14, "evidence add T-1 --result pass --session s1");
+    step(1, "done T-1 --session s1");
+    step(5, "task add T-2 two");
+    step(7, "claim T-2");
+    // A second claim on the same day counts once, and the claim lasts from the first one.
+    step(3, "release T-2");
+    step(2, "claim T-2");
+    step(24 * 60 * 60 - 1, "evidence add T-2 --result pass");
+    step(1, "done T-2");
+    let times = |claim_to_done: i64, todo: i64, in_progress: i64, blocked: i64, review: i64| {
+        serde_json::json!({ "claim_to_done": claim_to_done, "todo": todo, "in_progress": in_progress,
+            "blocked": blocked, "review": review })
+    };
+    let tasks = |claimed: i64, done: i64, median: &serde_json::Value| serde_json::json!({ "claimed": claimed, "done": done, "median_seconds": median });
+    let day = 24 * 60 * 60;
+    let first = times(125, 100, 80, 30, 15);
+    let second = times(day + 5, 9, day + 3, 0, 0);
+    let usage = world.json(["usage", "--by", "day"]);
+    let keys: Vec<&str> = usage["rows"].as_array().unwrap().iter().map(|row| row["key"].as_str().unwrap()).collect();
+    assert_eq!(keys, ["2026-01-01", "2026-01-02"]);
+    assert_eq!(usage["rows"][0]["tasks"], tasks(2, 1, &first));
+    assert_eq!(usage["rows"][1]["tasks"], tasks(0, 1, &second));
+    let middle = times((125 + day + 5) / 2, 54, (80 + day + 3) / 2, 15, 7);
+    assert_eq!(usage["total"]["tasks"], tasks(2, 2, &middle));
+    assert_eq!(world.json(["usage", "--tasks"]), usage);
+    assert!(world.json(["usage"])["total"].get("tasks").is_none());
+    // The claims and completions of a session, and those since a day; the times stay whole.
+    let of_session = world.json(["usage", "--tasks", "--of-session", "s1"]);
+    assert_eq!(of_session["total"]["tasks"], tasks(1, 1, &first));
+    let since = world.json(["usage", "--tasks", "--since", "2026-01-02"]);
+    assert_eq!(since["rows"].as_array().unwrap().len(), 1);
+    assert_eq!(since["total"]["tasks"], tasks(0, 1, &second));
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway usage --tasks",
+        "fairway usage --tasks --since 2027-01-01",
+        "fairway usage --tasks --by day",
+    ]), @"
+    $ fairway usage --tasks
+    DAY         CLAIMED  DONE  CLAIM TO DONE  TODO    IN PROGRESS  BLOCKED  REVIEW
+    2026-01-01  2        1     2m 5s          1m 40s  1m 20s       30s      15s
+    2026-01-02  0        1     1day           9s      1day         0s       0s
+    total       2        2     12h 1m         54s     12h          15s      7s
+    $ fairway usage --tasks --since 2027-01-01
+    nothing was reported
+    $ fairway usage --tasks --by day
+    error: the argument '--tasks' cannot be used with '--by <BY>'
+    hint: write it as: fairway usage --tasks
+    [exit 2]
+    ");
 }

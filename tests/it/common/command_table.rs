@@ -40,6 +40,11 @@ const fn trusted_row(path: &'static str, good: &'static str, texts: &'static [&'
     CommandRow { path, before: &["trust"], good, texts }
 }
 
+/// A verb of a lane's worktree: the lane gets the repository of a [`TestProject::populated`] one.
+const fn git_row(path: &'static str, good: &'static str, texts: &'static [&'static str]) -> CommandRow {
+    CommandRow { path, before: &["lane edit ui --worktree repository --base main"], good, texts }
+}
+
 /// Every verb, in the order of the help.
 pub const COMMANDS: &[CommandRow] = &[
     row("init", "init", &["init --root {}"]),
@@ -123,11 +128,15 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
     row("lane list", "lane list", &[]),
     row("lane show", "lane show ui", &["lane show {}"]),
+    git_row("lane diff", "lane diff ui", &["lane diff {}", "lane diff ui --since {}"]),
+    git_row("lane sync", "lane sync ui", &["lane sync {}"]),
     row("lane edit", "lane edit ui --wip 3", &["lane edit ui --title {}", "lane edit ui --branch {}"]),
     row("lane pause", "lane pause ui", &["lane pause {}"]),
     row("lane open", "lane open ui", &["lane open {}"]),
     row("lane close", "lane close ui", &["lane close {}"]),
     row("lane rm", "lane rm ui", &["lane rm {}"]),
+    row("lane prune", "lane prune", &[]),
+    git_row("lane repair", "lane repair ui", &["lane repair {}"]),
     row("ready", "ready", &["ready --role {}", "ready --lane {}", "ready --limit {}"]),
     row(
         "claim",
@@ -655,6 +664,12 @@ impl TestProject {
         ] {
             world.run(call.split(' ')).exits(0);
         }
+        let repository = world.root().join("repository");
+        fs::create_dir(&repository).unwrap();
+        world.git(&repository, &["init", "--quiet", "--template=", "--initial-branch=main"]);
+        world.git(&repository, &["commit", "--quiet", "--allow-empty", "--message=begin"]);
+        // A difference to print.
+        fs::write(repository.join("new.txt"), "new\n").unwrap();
         // So that what a row asks for before its call has the id that stands there, whatever is added above.
         world.commands.store(500, Relaxed);
         world

@@ -44,7 +44,13 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
     if let Some(answer) = worktree::prepare(app, &git, name, |tx| check_absent(tx, name))? {
         return Ok(answer);
     }
-    let commit = git.commit(&base)?.ok_or_else(|| Refusal::not_found("base branch", &base))?;
+    let commit = git.commit(&base)?.ok_or_else(|| {
+        if git.git().has_commits() {
+            Refusal::not_found("base branch", &base)
+        } else {
+            Refusal::NoCommit { base: base.clone() }
+        }
+    })?;
     let plan = WorktreePlan { branch, commit, worktree: dir };
     worktree::create(app, &git, name, &plan, || {
         app.mutate(|tx| {

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use super::checkout;
 use crate::{
     actions::{App, core::lookup},
     domain::{LaneName, lane::Lane, message::Recipient},
@@ -12,24 +13,33 @@ use crate::{
     wire::{CheckpointView, HandoffView, LaneDetailView, LaneView, SessionView, TaskView},
 };
 
-/// Every lane, by name.
+/// Every lane, by name. `with_git` asks git for the state of each worktree, which takes some calls of it per lane.
 ///
 /// # Errors
 /// As the store fails.
-pub fn list(app: &App) -> Result<Vec<LaneView>> {
-    app.read(|tx| lanes::all(tx)?.iter().map(|lane| with_counts(tx, lane)).collect())
+pub fn list(app: &App, with_git: bool) -> Result<Vec<LaneView>> {
+    let lanes: Vec<(Lane, LaneView)> = app.read(|tx| {
+        let all = lanes::all(tx)?;
+        let view = |lane: Lane| with_counts(tx, &lane).map(|view| (lane, view));
+        all.into_iter().map(view).collect::<Result<_>>()
+    })?;
+    let state = |(lane, view): (Lane, LaneView)| {
+        let git = with_git.then(|| checkout::git_view(app, &lane));
+        LaneView { git, ..view }
+    };
+    Ok(lanes.into_iter().map(state).collect())
 }
 
 fn with_counts(tx: &ReadTx<'_>, lane: &Lane) -> Result<LaneView> {
     Ok(LaneView::new(lane, tasks::held_in_lane(tx, &lane.name, None)?))
 }
 
-/// A lane with its sessions, claimed tasks, newest checkpoints and open handoffs.
+/// A lane with the state of its worktree, its sessions, claimed tasks, newest checkpoints and open handoffs.
 ///
 /// # Errors
 /// `not_found`.
 pub fn show(app: &App, name: &LaneName) -> Result<LaneDetailView> {
-    app.read(|tx| {
+    let (lane, mut view) = app.read(|tx| {
         let lane = lookup::lane(tx, name)?;
         let mut held = Vec::new();
         tasks::for_each(tx, ListScope::Claimed, |task| {
@@ -39,7 +49,7 @@ pub fn show(app: &App, name: &LaneName) -> Result<LaneDetailView> {
             Ok(true)
         })?;
         let live = sessions::live(tx)?;
-        Ok(LaneDetailView {
+        let view = LaneDetailView {
             lane: with_counts(tx, &lane)?,
             sessions: live.iter().filter(|one| one.lane.as_ref() == Some(name)).map(SessionView::from).collect(),
             tasks: held
@@ -49,6 +59,10 @@ pub fn show(app: &App, name: &LaneName) -> Result<LaneDetailView> {
             checkpoints: checkpoints::held_in_lane(tx, name)?.iter().map(CheckpointView::from).collect(),
             handoffs: handoffs::open_for_lane(tx, name)?.iter().map(HandoffView::from).collect(),
             messages: i64::try_from(messages::open_for(tx, &Recipient::Lane(name.clone()))?.len()).unwrap_or(i64::MAX),
-        })
-    })
+        };
+        Ok((lane, view))
+    })?;
+    // Git is asked outside of the snapshot, which would keep the store's log from being truncated.
+    view.lane.git = Some(checkout::git_view(app, &lane));
+    Ok(view)
 }

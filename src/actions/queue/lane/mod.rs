@@ -1,11 +1,20 @@
-//! Lanes: add, edit, list, open, pause, close and remove them, with their worktrees.
+//! Lanes: add, edit, list, open, pause, close and remove them, and work with their worktrees.
 
 pub mod add;
+pub(crate) mod checkout;
+pub mod close;
+pub mod diff;
 pub mod edit;
 pub mod list;
 mod patch;
+pub mod prune;
+mod removal;
+pub mod repair;
 pub mod rm;
+mod saved;
 pub mod status;
+pub mod sync;
+pub(crate) mod sync_intent;
 pub(crate) mod worktree;
 
 pub use patch::LanePatch;

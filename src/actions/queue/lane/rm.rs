@@ -1,23 +1,26 @@
 //! Remove a lane, with the branch and worktree that Fairway created for it.
 
-use std::path::Path;
-
 use anyhow::Result;
 
-use super::{status, worktree};
+use super::{
+    removal::{self, Removed},
+    saved, status, worktree,
+};
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{
         Event, EventKind, LaneName, Refusal,
         lane::{Lane, LaneStatus},
     },
-    os::git::{Git, Repository},
     store::{ReadTx, WriteTx, lanes},
     wire::LaneView,
 };
 
-/// Removes an unused lane. A worktree that Fairway created is removed too, unless it holds unsaved work. Any other worktree
-/// stays.
+/// The verb of refusals.
+const VERB: &str = "remove";
+
+/// Removes a lane. A worktree that Fairway created is removed too, unless it holds unsaved work. Any other worktree stays. A
+/// lane with a history is hidden: the history stays, and the name can be used again.
 ///
 /// # Errors
 /// `in_use`, `unsaved_work`, `git_failed`.
@@ -25,41 +28,43 @@ pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
+    worktree::check_actor(app)?;
     let lane = app.read(|tx| check_unused(tx, name))?;
-    let made = if lane.owns_worktree { lane.branch.clone().zip(lane.worktree.clone()) } else { None };
-    let Some((branch, dir)) = made else {
+    if !lane.owns_worktree {
         return app.mutate(|tx| delete(tx, &check_unused(tx, name)?, None));
-    };
+    }
     let _held = worktree::lock(app, name)?;
-    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
-    let dir = Path::new(&dir);
-    check_merged(app, &git, &lane, &branch, dir)?;
+    if let Some(hold) = app.read(|tx| removal::hold_in_store(tx, &lane))? {
+        return Err(hold.refusal(&lane).into());
+    }
+    saved::check(app, &lane, VERB)?;
     // Closed first: no claim and no launch may use the worktree while it is removed.
     app.transaction(|tx| match check_unused(tx, name)? {
         lane if lane.status == LaneStatus::Closed => Ok(()),
         lane => status::write(tx, lane, LaneStatus::Closed),
     })?;
-    let taken = remove_worktree_and_branch(app, &git, &lane, &branch, dir);
-    if let Err(error) = taken {
-        if lane.status != LaneStatus::Closed {
-            app.transaction(|tx| status::write(tx, lookup::lane(tx, name)?, lane.status))?;
+    let removed = match removal::remove(app, &lane, VERB) {
+        Ok(removed) => removed,
+        Err(error) => {
+            if lane.status != LaneStatus::Closed {
+                app.transaction(|tx| status::write(tx, lookup::lane(tx, name)?, lane.status))?;
+            }
+            return Err(error);
         }
-        return Err(error);
-    }
-    app.mutate(|tx| delete(tx, &check_unused(tx, name)?, Some(&branch)))
+    };
+    app.mutate(|tx| delete(tx, &check_unused(tx, name)?, Some(&removed)))
 }
 
-/// The lane, if it is unused.
+/// The lane, if no open record refers to it.
 fn check_unused(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
     let lane = lookup::lane(tx, name)?;
     let uses = lanes::usage(tx, name)?;
     let by = [
         (uses.claimed_tasks, "claimed task(s)"),
         (uses.live_sessions, "live session(s)"),
-        (uses.tasks, "task(s)"),
-        (uses.sessions, "ended session(s)"),
-        (uses.handoffs, "handoff(s)"),
-        (uses.messages, "message(s)"),
+        (uses.open_tasks, "open task(s)"),
+        (uses.open_handoffs, "open handoff(s)"),
+        (uses.open_messages, "open message(s)"),
     ];
     match by.into_iter().find(|(count, _)| *count > 0) {
         Some((count, what)) => {
@@ -69,63 +74,34 @@ fn check_unused(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
     }
 }
 
-/// Refuses unless everything in branch and worktree is in the base too. An unknown base is refused.
-fn check_merged(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, dir: &Path) -> Result<()> {
-    let unsaved = |why: String| Refusal::UnsavedWork { lane: lane.name.clone(), why };
-    let base = lane.base.as_ref().unwrap_or(&app.settings.base_branch);
-    let Some(base_commit) = git.commit(base)? else {
-        return Err(
-            unsaved(format!("its base {base} is unknown to git, so merged commits cannot be determined")).into()
-        );
-    };
-    let mut tips = Vec::new();
-    if dir.exists() {
-        let inside = Repository::around(Git::new(app.env.vars(), dir))?;
-        let changes = inside.changes()?;
-        if !changes.is_empty() {
-            let shown = changes.iter().map(|line| line.trim()).collect::<Vec<_>>().join(", ");
-            return Err(unsaved(format!("its worktree holds changes that are in no commit ({shown})")).into());
-        }
-        tips.extend(inside.commit("HEAD")?);
+fn delete(tx: &WriteTx<'_>, lane: &Lane, removed: Option<&Removed>) -> Result<Answer> {
+    let has_history = lanes::usage(tx, &lane.name)?.has_history;
+    if has_history {
+        lanes::hide(tx, &lane.name)?;
+    } else {
+        lanes::delete(tx, &lane.name)?;
     }
-    tips.extend(git.branch_commit(branch)?);
-    for tip in tips {
-        if !git.is_merged(&base_commit, &tip)? {
-            return Err(unsaved(format!("its branch {branch} has commits that are not in {base}")).into());
-        }
-    }
-    Ok(())
-}
-
-fn remove_worktree_and_branch(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, dir: &Path) -> Result<()> {
-    let _alone = worktree::lock_git(app)?;
-    if dir.exists() && git.has_worktree(dir)? {
-        git.remove_worktree(dir, false)?;
-    }
-    if let Some(tip) = git.branch_commit(branch)? {
-        // Checked again: a commit may have been added since. The deletion itself requires this tip.
-        check_merged(app, git, lane, branch, dir)?;
-        git.delete_branch(branch, &tip)?;
-    }
-    Ok(())
-}
-
-fn delete(tx: &WriteTx<'_>, lane: &Lane, branch: Option<&str>) -> Result<Answer> {
-    lanes::delete(tx, &lane.name)?;
     tx.record(
         &Event::new(EventKind::LaneRemoved)
             .lane(Some(&lane.name))
             .with("worktree", lane.worktree.as_deref())
             .with("branch", lane.branch.as_deref())
-            .with("removed_worktree", branch.is_some()),
+            .with("removed_worktree", removed.is_some_and(|removed| removed.worktree))
+            .with("hidden", has_history),
     )?;
-    let line = match branch {
-        Some(branch) => format!("removed lane {}, its worktree and its branch {branch}", lane.name),
-        None => format!("removed lane {}", lane.name),
+    let worktree = removed.filter(|removed| removed.worktree).map(|_| "its worktree".to_owned());
+    let branch = removed.and_then(|removed| removed.branch.as_ref()).map(|(branch, _)| format!("its branch {branch}"));
+    let line = match (worktree, branch) {
+        (Some(worktree), Some(branch)) => format!("removed lane {}, {worktree} and {branch}", lane.name),
+        (Some(one), None) | (None, Some(one)) => format!("removed lane {} and {one}", lane.name),
+        (None, None) => format!("removed lane {}", lane.name),
     };
-    let answer = Answer::new(&LaneView::new(lane, 0), &lane.name, line)?;
-    Ok(match (&lane.worktree, branch) {
-        (Some(dir), None) => answer.note(format!("its worktree {dir} stays")),
-        _ => answer,
-    })
+    let mut answer = Answer::new(&LaneView::new(lane, 0), &lane.name, line)?;
+    if let (Some(dir), None) = (&lane.worktree, removed) {
+        answer = answer.note(format!("its worktree {dir} stays"));
+    }
+    if let Some(note) = removed.and_then(|removed| removed.note.as_ref()) {
+        answer = answer.note(note.clone());
+    }
+    Ok(if has_history { answer.note("its history stays in the event log") } else { answer })
 }

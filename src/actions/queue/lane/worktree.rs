@@ -54,6 +54,17 @@ pub fn lock(app: &App, name: &LaneName) -> Result<FileLock> {
     })
 }
 
+/// Refuses an acting session that does not exist, before anything is done outside of the store.
+///
+/// # Errors
+/// `not_found`.
+pub(super) fn check_actor(app: &App) -> Result<()> {
+    match &app.actor.session {
+        Some(session) => app.read(|tx| lookup::session(tx, session).map(drop)),
+        None => Ok(()),
+    }
+}
+
 /// Locks all worktrees of this project against creation and removal: while git creates a worktree it reads the others, and
 /// fails at an incomplete one.
 pub fn lock_git(app: &App) -> Result<FileLock> {

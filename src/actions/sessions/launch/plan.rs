@@ -22,6 +22,7 @@ use crate::{
     actions::{
         App,
         core::{errors, lookup, trust},
+        queue::lane::checkout::{self, Presence},
     },
     adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, is_session_var},
     api_client::socket_path,
@@ -92,8 +93,8 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     let pre_start = role.pre_start.clone().or_else(|| entry.pre_start.clone());
     let worktree = worktree(app, request, lane.as_ref())?;
     let is_made_by_launch = !worktree.is_dir();
-    if is_made_by_launch && pre_start.as_ref().is_none_or(Vec::is_empty) {
-        return Err(Refusal::not_found("worktree", worktree.display().to_string()).into());
+    if pre_start.as_ref().is_none_or(Vec::is_empty) {
+        check_worktree(request, lane.as_ref(), &worktree)?;
     }
     let transcript = transcript(app, request, &id)?;
     let branch = branch(request, lane.as_ref(), task.as_ref())
@@ -300,6 +301,16 @@ fn worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>) -> Result<P
         return Err(Refusal::not_found("worktree", dir.display().to_string()));
     }
     Ok(dir)
+}
+
+/// Checks that the worktree is there; a launch without `pre_start` does not make one.
+fn check_worktree(request: &LaunchRequest, lane: Option<&Lane>, worktree: &Path) -> Result<(), Refusal> {
+    if let (None, Some(lane)) = (&request.worktree, lane)
+        && let Presence::Missing(dir) = checkout::presence(lane)
+    {
+        return Err(Refusal::WorktreeMissing { lane: lane.name.clone(), dir: dir.display().to_string() });
+    }
+    if worktree.is_dir() { Ok(()) } else { Err(Refusal::not_found("worktree", worktree.display().to_string())) }
 }
 
 /// The size of the caller's terminal, if it has one. screen drops the upper rows when a smaller terminal attaches, so that a

@@ -1,0 +1,48 @@
+//! Worktrees of lanes that are gone or incomplete.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::{
+    actions::{
+        App,
+        queue::lane::checkout::{self, Presence},
+    },
+    domain::{
+        finding::{Finding, Severity},
+        lane::{Lane, LaneStatus},
+    },
+    os::git::{Git, Repository},
+    store::{ReadTx, lanes},
+};
+
+/// A finding for each lane that takes claims and whose worktree cannot be used.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
+    let open = lanes::all(tx)?.into_iter().filter(|lane| lane.status != LaneStatus::Closed);
+    Ok(open.filter_map(|lane| inspect(app, &lane)).collect())
+}
+
+fn inspect(app: &App, lane: &Lane) -> Option<Finding> {
+    let repair = format!("fairway lane repair {}", lane.name);
+    let found = |why: &str, dir: &Path, fix: String| {
+        let message = format!("the worktree of lane {} {why}: {}", lane.name, dir.display());
+        Some(Finding::new("worktree_missing", Severity::Error, message).with_fix(fix))
+    };
+    match checkout::presence(lane) {
+        Presence::None => None,
+        Presence::Missing(dir) if dir.is_dir() && dir.read_dir().is_ok_and(|mut entries| entries.next().is_some()) => {
+            let quoted = shell_words::quote(&dir.to_string_lossy()).into_owned();
+            found("is no worktree any more", &dir, format!("mv {quoted} {quoted}.old && {repair}"))
+        }
+        Presence::Missing(dir) => found("is gone", &dir, repair),
+        Presence::Present(dir) if lane.owns_worktree => {
+            let inside = Repository::around(Git::new(app.env.vars(), &dir)).ok()?;
+            if inside.is_unfinished().ok()? { found("was never checked out", &dir, repair) } else { None }
+        }
+        Presence::Present(_) => None,
+    }
+}

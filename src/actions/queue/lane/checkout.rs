@@ -1,0 +1,113 @@
+//! The directory of a lane's worktree, and what git knows about it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::{
+    actions::App,
+    domain::{Refusal, lane::Lane},
+    env::vars,
+    os::git::{Git, GitError, Scratch},
+    wire::LaneGitView,
+};
+
+/// The state of a lane's worktree, without a call of git.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Presence {
+    /// The lane has no worktree.
+    None,
+    /// The directory is there.
+    Present(PathBuf),
+    /// There is no such directory, or it is a worktree no more.
+    Missing(PathBuf),
+}
+
+/// Whether a lane's worktree is there. Below a directory that Fairway made a worktree of, git would take one that has lost its
+/// `.git` file for a part of the main checkout.
+#[must_use]
+pub fn presence(lane: &Lane) -> Presence {
+    let Some(dir) = lane.worktree.as_ref().map(PathBuf::from) else { return Presence::None };
+    let is_present = dir.is_dir() && (!lane.owns_worktree || dir.join(".git").exists());
+    if is_present { Presence::Present(dir) } else { Presence::Missing(dir) }
+}
+
+/// The directory of a lane's worktree.
+///
+/// # Errors
+/// `no_worktree`; `not_found` when it is gone.
+pub fn dir(lane: &Lane) -> Result<PathBuf, Refusal> {
+    match presence(lane) {
+        Presence::Present(dir) => Ok(dir),
+        Presence::None => Err(Refusal::LaneWithoutWorktree { lane: lane.name.clone() }),
+        Presence::Missing(dir) => {
+            Err(Refusal::WorktreeMissing { lane: lane.name.clone(), dir: dir.display().to_string() })
+        }
+    }
+}
+
+/// The name of a lane's base.
+#[must_use]
+pub fn base<'a>(app: &'a App, lane: &'a Lane) -> &'a str {
+    lane.base.as_deref().unwrap_or(&app.settings.base_branch)
+}
+
+/// A directory for objects and an index that git needs for a question only.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn scratch(app: &App, git: &Git<'_>) -> Result<Scratch, GitError> {
+    Scratch::create(git, &temp_dir(app))
+}
+
+/// The directory for temporary files.
+#[must_use]
+pub fn temp_dir(app: &App) -> PathBuf {
+    app.env.cwd.join(app.env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from))
+}
+
+/// The state of a lane's worktree; `None` without one. A value that git cannot tell is null, with the reason.
+#[must_use]
+pub fn git_view(app: &App, lane: &Lane) -> Option<LaneGitView> {
+    let base = base(app, lane).to_owned();
+    match presence(lane) {
+        Presence::None => None,
+        Presence::Missing(dir) => Some(LaneGitView {
+            worktree: dir.display().to_string(),
+            base,
+            problem: Some("the worktree is gone".into()),
+            ..LaneGitView::default()
+        }),
+        Presence::Present(dir) => Some(inspect(app, &dir, base)),
+    }
+}
+
+fn inspect(app: &App, dir: &Path, base: String) -> LaneGitView {
+    let git = Git::new(app.env.vars(), dir);
+    let mut problem = None;
+    let mut note = |error: GitError| {
+        problem.get_or_insert_with(|| error.to_string());
+    };
+    let branch = git.current_branch().map_err(&mut note).ok().flatten();
+    let commit = git.head();
+    let changed_files = git.count_changed_files().map_err(&mut note).ok();
+    let apart = match (&commit, git.commit(&base)) {
+        (Some(commit), Some(base)) => git.count_apart(commit, &base).map_err(&mut note).ok(),
+        (_, None) => {
+            problem.get_or_insert_with(|| format!("there is no base branch '{base}'"));
+            None
+        }
+        (None, _) => None,
+    };
+    LaneGitView {
+        worktree: dir.display().to_string(),
+        branch,
+        base,
+        commit,
+        ahead: apart.map(|(ahead, _)| ahead),
+        behind: apart.map(|(_, behind)| behind),
+        dirty: changed_files.map(|files| files > 0),
+        changed_files,
+        problem,
+    }
+}

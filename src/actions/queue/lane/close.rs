@@ -1,0 +1,123 @@
+//! Close a lane and remove the worktree that Fairway made for it.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::{
+    checkout::{self, Presence},
+    patch, removal, saved, status, worktree,
+};
+use crate::{
+    actions::{Answer, App, core::lookup},
+    domain::{
+        Event, EventKind, LaneName, Refusal,
+        lane::{Lane, LaneStatus},
+    },
+    os::git::{Git, Repository},
+    store::WriteTx,
+};
+
+/// The verb of refusals.
+const VERB: &str = "remove the worktree of";
+
+/// Closes a lane and removes its worktree and branch. The lane keeps their names, so that `lane repair` can make them again.
+///
+/// # Errors
+/// `in_use` while a session, a claim or a job needs the worktree; `unsaved_work`; `worktree_not_owned`; `no_worktree`;
+/// `git_failed`.
+pub fn close_and_remove(app: &App, name: &LaneName) -> Result<Answer> {
+    if let Some(answer) = app.stored_response()? {
+        return Ok(answer);
+    }
+    worktree::check_actor(app)?;
+    let lane = app.read(|tx| lookup::lane(tx, name))?;
+    let Some(dir) = &lane.worktree else { return Err(Refusal::LaneWithoutWorktree { lane: name.clone() }.into()) };
+    if !lane.owns_worktree {
+        return Err(Refusal::WorktreeNotOwned { lane: name.clone(), dir: dir.clone() }.into());
+    }
+    let _held = worktree::lock(app, name)?;
+    if is_removed(app, &lane)? {
+        return status::set(app, name, LaneStatus::Closed);
+    }
+    let removed = remove(app, &lane)?;
+    app.mutate(|tx| {
+        let line = format!("closed lane {name}, removed its worktree{}", removed.branch_text());
+        let answer = patch::answer(tx, name, line)?;
+        Ok(match &removed.note {
+            Some(note) => answer.note(note.clone()),
+            None => answer,
+        })
+    })
+}
+
+/// Whether nothing is left of a lane's worktree and branch.
+///
+/// # Errors
+/// `git_failed`.
+pub(super) fn is_removed(app: &App, lane: &Lane) -> Result<bool> {
+    let Presence::Missing(dir) = checkout::presence(lane) else { return Ok(false) };
+    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
+    let branch = lane.branch.as_ref().map(|branch| git.branch_commit(branch)).transpose()?.flatten();
+    Ok(!dir.exists() && branch.is_none() && !git.has_worktree(&dir)?)
+}
+
+/// The reason why the worktree of a lane must stay, or nothing.
+///
+/// # Errors
+/// `in_use`, `unsaved_work`, `git_failed`.
+pub(super) fn check_removable(app: &App, lane: &Lane) -> Result<Option<removal::Hold>> {
+    if let Some(hold) = app.read(|tx| removal::hold_in_store(tx, lane))? {
+        return Ok(Some(hold));
+    }
+    if let Some(hold) = removal::hold_in_git(app, lane)? {
+        return Ok(Some(hold));
+    }
+    saved::check(app, lane, VERB)?;
+    Ok(None)
+}
+
+/// Closes a lane, then removes its worktree and branch, and records it. The caller has its lock. After a crash in between, the
+/// lane is closed and the next call removes the rest.
+///
+/// # Errors
+/// As [`close_and_remove`].
+pub(super) fn remove(app: &App, lane: &Lane) -> Result<removal::Removed> {
+    if let Some(hold) = check_removable(app, lane)? {
+        return Err(hold.refusal(lane).into());
+    }
+    // Closed first: no claim may use the worktree while it is removed.
+    app.transaction(|tx| {
+        let now = lookup::lane(tx, &lane.name)?;
+        if let Some(hold) = removal::hold_in_store(tx, &now)? {
+            return Err(hold.refusal(&now).into());
+        }
+        if now.status == LaneStatus::Closed { Ok(()) } else { status::write(tx, now, LaneStatus::Closed) }
+    })?;
+    match removal::remove(app, lane, VERB) {
+        Ok(removed) => {
+            app.transaction(|tx| record(tx, lane, &removed))?;
+            Ok(removed)
+        }
+        Err(error) => {
+            // Nothing was removed as long as the directory is there.
+            let is_present = lane.worktree.as_ref().is_some_and(|dir| Path::new(dir).exists());
+            if lane.status != LaneStatus::Closed && is_present {
+                app.transaction(|tx| status::write(tx, lookup::lane(tx, &lane.name)?, lane.status))?;
+            }
+            Err(error)
+        }
+    }
+}
+
+fn record(tx: &WriteTx<'_>, lane: &Lane, removed: &removal::Removed) -> Result<()> {
+    let (branch, commit) = removed.branch.as_ref().map(|(branch, commit)| (branch.as_str(), commit.as_str())).unzip();
+    tx.record(
+        &Event::new(EventKind::LaneWorktreeRemoved)
+            .lane(Some(&lane.name))
+            .with("worktree", lane.worktree.as_deref())
+            .with("branch", branch)
+            .with("commit", commit),
+    )?;
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! The difference between a lane's worktree and its base.
+
+use anyhow::Result;
+
+use super::checkout;
+use crate::{
+    actions::{App, core::lookup},
+    domain::{LaneName, Refusal},
+    os::git::{ChangedFile, DiffFormat, Git, WorktreeDiff},
+    wire::{FileDiffView, LaneDiffView},
+};
+
+/// The difference as a document. Files that are not committed and new files are included; nothing is written to the
+/// repository.
+///
+/// # Errors
+/// `not_found` for the lane, its worktree, its base or the commit `since`; `no_worktree`; `git_failed`.
+pub fn view(app: &App, name: &LaneName, since: Option<&str>) -> Result<LaneDiffView> {
+    with_diff(app, name, since, |git, diff, facts| {
+        let mut files: Vec<FileDiffView> = diff.files(&facts.since)?.into_iter().map(file_view).collect();
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(LaneDiffView {
+            lane: name.to_string(),
+            worktree: git.dir().display().to_string(),
+            branch: git.current_branch()?,
+            commit: facts.head,
+            base: facts.base,
+            since: facts.since,
+            added: files.iter().filter_map(|file| file.added).sum(),
+            deleted: files.iter().filter_map(|file| file.deleted).sum(),
+            files,
+        })
+    })
+}
+
+/// Shows the difference on the terminal, as `git diff` does: through git's pager.
+///
+/// # Errors
+/// As [`view`].
+pub fn show(app: &App, name: &LaneName, since: Option<&str>, format: DiffFormat, color: Option<bool>) -> Result<()> {
+    with_diff(app, name, since, |_, diff, facts| Ok(diff.show(&facts.since, format, color)?))
+}
+
+/// The difference as `git diff` prints it into a pipe.
+///
+/// # Errors
+/// As [`view`].
+pub fn text(
+    app: &App,
+    name: &LaneName,
+    since: Option<&str>,
+    format: DiffFormat,
+    color: Option<bool>,
+) -> Result<Vec<u8>> {
+    with_diff(app, name, since, |_, diff, facts| Ok(diff.text(&facts.since, format, color)?))
+}
+
+/// What is compared.
+struct Facts {
+    head: String,
+    base: String,
+    /// The commit that the worktree is compared with.
+    since: String,
+}
+
+fn with_diff<T>(
+    app: &App,
+    name: &LaneName,
+    since: Option<&str>,
+    act: impl FnOnce(&Git<'_>, &WorktreeDiff<'_>, Facts) -> Result<T>,
+) -> Result<T> {
+    let lane = app.read(|tx| lookup::lane(tx, name))?;
+    let dir = checkout::dir(&lane)?;
+    let top = Git::new(app.env.vars(), &dir).top()?;
+    let git = Git::new(app.env.vars(), &top);
+    let base = checkout::base(app, &lane).to_owned();
+    let head = git.head().ok_or_else(|| Refusal::NoCommit { base: base.clone() })?;
+    let since = match since {
+        Some(since) => git.commit(since).ok_or_else(|| Refusal::not_found("commit", since))?,
+        None => {
+            let base_commit = git.commit(&base).ok_or_else(|| Refusal::not_found("base branch", &base))?;
+            let fork = git.merge_base(&base_commit, &head)?;
+            fork.ok_or_else(|| Refusal::not_found("common commit", format!("{base}...{name}")))?
+        }
+    };
+    let diff = WorktreeDiff::open(git, &checkout::temp_dir(app))?;
+    act(&git, &diff, Facts { head, base, since })
+}
+
+fn file_view(file: ChangedFile) -> FileDiffView {
+    let status = match file.letter {
+        'A' => "added",
+        'C' => "copied",
+        'D' => "deleted",
+        'R' => "renamed",
+        'T' => "type_changed",
+        'U' => "unmerged",
+        _ => "modified",
+    };
+    FileDiffView { path: file.path, old_path: file.old_path, status, added: file.added, deleted: file.deleted }
+}

@@ -1,0 +1,113 @@
+//! Remove the worktrees of closed lanes whose work is in their base.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+
+use super::{
+    checkout::{self, Presence},
+    close, removal, worktree,
+};
+use crate::{
+    actions::{Answer, App, core::errors},
+    domain::{
+        Refusal,
+        lane::{Lane, LaneStatus},
+    },
+    store::lanes,
+    wire::{KeptLaneView, LanePruneView, PrunedLaneView},
+};
+
+/// Removes the worktrees and branches that Fairway made for lanes that are closed. One stays while a session, a claim or a job
+/// needs it, or while it has work that its base lacks.
+///
+/// # Errors
+/// As the store fails. What keeps one lane does not stop the others.
+pub fn prune(app: &App, dry_run: bool) -> Result<Answer> {
+    if let Some(answer) = app.stored_response()? {
+        return Ok(answer);
+    }
+    worktree::check_actor(app)?;
+    let mut view = LanePruneView { dry_run, ..LanePruneView::default() };
+    for lane in app.read(|tx| Ok(lanes::all(tx)?))? {
+        match prune_one(app, &lane, dry_run) {
+            Ok(Outcome::Nothing) => {}
+            Ok(Outcome::Removed(removed)) => view.removed.push(removed),
+            Ok(Outcome::Kept(kept)) => view.kept.push(kept),
+            Err(error) => {
+                let failure = errors::classify(&error);
+                let why = match error.downcast_ref() {
+                    Some(Refusal::UnsavedWork { why, .. }) => why.clone(),
+                    _ => failure.message,
+                };
+                view.kept.push(kept(&lane, failure.code, why, format!("fairway lane diff {}", lane.name)));
+            }
+        }
+    }
+    let answer = Answer {
+        document: serde_json::to_value(&view).map_err(errors::internal)?,
+        line: text(&view),
+        ids: view.removed.iter().map(|one| one.lane.clone()).collect(),
+        notes: Vec::new(),
+    };
+    if dry_run { Ok(answer) } else { app.mutate(|_| Ok(answer)) }
+}
+
+enum Outcome {
+    /// The lane has no worktree to remove.
+    Nothing,
+    Removed(PrunedLaneView),
+    Kept(KeptLaneView),
+}
+
+fn prune_one(app: &App, lane: &Lane, dry_run: bool) -> Result<Outcome> {
+    let Some(dir) = &lane.worktree else { return Ok(Outcome::Nothing) };
+    let is_missing = matches!(checkout::presence(lane), Presence::Missing(_));
+    if lane.status != LaneStatus::Closed {
+        let why = if is_missing { "its worktree is gone".to_owned() } else { format!("it is {}", lane.status) };
+        let (code, verb) = if is_missing { ("worktree_missing", "repair") } else { (lane.status.as_str(), "close") };
+        return Ok(Outcome::Kept(kept(lane, code, why, format!("fairway lane {verb} {}", lane.name))));
+    }
+    if !lane.owns_worktree {
+        let command = format!("git worktree remove {}", shell_words::quote(dir));
+        let why = "Fairway did not make it".to_owned();
+        let outcome =
+            if is_missing { Outcome::Nothing } else { Outcome::Kept(kept(lane, "worktree_not_owned", why, command)) };
+        return Ok(outcome);
+    }
+    let _held = worktree::lock(app, &lane.name)?;
+    if close::is_removed(app, lane)? {
+        return Ok(Outcome::Nothing);
+    }
+    if let Some(hold) = close::check_removable(app, lane)? {
+        return Ok(Outcome::Kept(kept(lane, hold.code, hold.why, hold.command)));
+    }
+    let branch = if dry_run { removal::branch_to_delete(app, lane)?.branch } else { close::remove(app, lane)?.branch };
+    let (branch, commit) = branch.unzip();
+    Ok(Outcome::Removed(PrunedLaneView { lane: lane.name.to_string(), worktree: dir.clone(), branch, commit }))
+}
+
+fn kept(lane: &Lane, code: &str, why: String, command: String) -> KeptLaneView {
+    let worktree = lane.worktree.clone().unwrap_or_default();
+    KeptLaneView { lane: lane.name.to_string(), worktree, code: code.to_owned(), why, command }
+}
+
+fn text(view: &LanePruneView) -> String {
+    let mut text = String::new();
+    let verb = if view.dry_run { "would remove" } else { "removed" };
+    for one in &view.removed {
+        let _ = write!(text, "{verb} the worktree of lane {}", one.lane);
+        if let (Some(branch), Some(commit)) = (&one.branch, &one.commit) {
+            let _ = write!(text, " and its branch {branch} (was {})", commit.get(..12).unwrap_or(commit));
+        }
+        text.push('\n');
+    }
+    for one in &view.kept {
+        let _ = writeln!(text, "kept the worktree of lane {}: {}\n    {}", one.lane, one.why, one.command);
+    }
+    if text.is_empty() {
+        text.push_str("no worktrees to remove\n");
+    }
+    text.truncate(text.trim_end().len());
+    text
+}

@@ -1,0 +1,156 @@
+//! Removing the branch and the worktree that Fairway made for a lane.
+
+use std::{fs, path::Path};
+
+use anyhow::Result;
+
+use super::{saved, worktree};
+use crate::{
+    actions::App,
+    domain::{Refusal, lane::Lane},
+    os::git::{Git, ListedWorktree, Repository},
+    store::{ReadTx, jobs, sessions, tasks},
+};
+
+/// What was removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Removed {
+    /// Whether git had a worktree there, or a record of one.
+    pub(super) worktree: bool,
+    /// The branch that was deleted, and its commit.
+    pub(super) branch: Option<(String, String)>,
+    /// Why the branch stays.
+    pub(super) note: Option<String>,
+}
+
+impl Removed {
+    /// The end of a sentence: the branch with its commit, as `git branch -d` says it.
+    pub(super) fn branch_text(&self) -> String {
+        match &self.branch {
+            Some((branch, commit)) => {
+                format!(" and its branch {branch} (was {})", commit.get(..12).unwrap_or(commit))
+            }
+            None => String::new(),
+        }
+    }
+}
+
+/// Why a worktree cannot be removed now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hold {
+    pub(super) code: &'static str,
+    pub(super) why: String,
+    pub(super) command: String,
+}
+
+impl Hold {
+    /// The refusal of a command for this lane alone.
+    pub(super) fn refusal(self, lane: &Lane) -> Refusal {
+        let hint = format!("then try again: {}", self.command);
+        Refusal::LaneHeld { lane: lane.name.clone(), why: self.why, hint }
+    }
+}
+
+/// The session, claim or job that needs a lane's worktree, if any. Ended sessions and closed tasks do not.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane) -> Result<Option<Hold>> {
+    let is_inside = |path: &str| lane.worktree.as_ref().is_some_and(|dir| Path::new(path).starts_with(dir));
+    let live = sessions::live(tx)?;
+    let mut in_lane = live
+        .iter()
+        .filter(|one| one.lane.as_ref() == Some(&lane.name) || one.worktree.as_deref().is_some_and(is_inside));
+    if let Some(session) = in_lane.next() {
+        return Ok(Some(Hold {
+            code: "live_session",
+            why: format!("session {} is {}", session.id, session.status),
+            command: format!("fairway session stop {}", session.id),
+        }));
+    }
+    let mut claimed = None;
+    tasks::for_each(tx, tasks::ListScope::Claimed, |task| {
+        if task.fields.lane.as_ref() == Some(&lane.name) {
+            claimed = Some(task);
+        }
+        Ok(claimed.is_none())
+    })?;
+    if let Some(task) = claimed {
+        let by = task.state.claim().map(|claim| claim.claimant.clone()).unwrap_or_default();
+        return Ok(Some(Hold {
+            code: "claimed_task",
+            why: format!("{} is claimed by {by}", task.id),
+            command: format!("fairway release {} --force --reason TEXT", task.id),
+        }));
+    }
+    let running = jobs::active(tx)?.into_iter().find(|job| is_inside(&job.cwd));
+    Ok(running.map(|job| Hold {
+        code: "running_job",
+        why: format!("job {} runs in its worktree", job.id.short()),
+        command: format!("fairway exec kill {}", job.id.short()),
+    }))
+}
+
+/// The property of a worktree for which git does not remove it, if any.
+///
+/// # Errors
+/// `git_failed`.
+pub(super) fn hold_in_git(app: &App, lane: &Lane) -> Result<Option<Hold>> {
+    let Some(dir) = lane.worktree.as_ref().map(Path::new) else { return Ok(None) };
+    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
+    let quoted = lane.worktree.as_deref().map(shell_words::quote).unwrap_or_default();
+    if let Some(reason) = git.listed_worktree(dir)?.and_then(|listed| listed.locked) {
+        let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+        let why = format!("its worktree is locked{reason}");
+        return Ok(Some(Hold { code: "locked", why, command: format!("git worktree unlock {quoted}") }));
+    }
+    if dir.join(".gitmodules").exists() {
+        let why = "its worktree has submodules, and git removes such a worktree only by force".to_owned();
+        return Ok(Some(Hold { code: "submodules", why, command: format!("git worktree remove --force {quoted}") }));
+    }
+    Ok(None)
+}
+
+/// Removes worktree and branch; what is gone already is no failure. A branch that is checked out elsewhere stays.
+///
+/// # Errors
+/// `unsaved_work`, `git_failed`.
+pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Removed> {
+    let _alone = worktree::lock_git(app)?;
+    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
+    let mut had_worktree = false;
+    if let Some(dir) = lane.worktree.as_ref().map(Path::new)
+        && git.has_worktree(dir)?
+    {
+        had_worktree = true;
+        if !dir.join(".git").exists() {
+            // Only an empty directory goes; git drops its own record of a directory that is gone.
+            let _ = fs::remove_dir(dir);
+        }
+        git.remove_worktree(dir, false)?;
+    }
+    let removed = Removed { worktree: had_worktree, ..branch_to_delete(app, lane)? };
+    if let Some((branch, tip)) = &removed.branch {
+        // Checked again: a commit may have been added since. The deletion itself requires this tip.
+        saved::check(app, lane, verb)?;
+        git.delete_branch(branch, tip)?;
+    }
+    Ok(removed)
+}
+
+/// The branch that goes with the worktree, or why it stays.
+///
+/// # Errors
+/// `git_failed`.
+pub(super) fn branch_to_delete(app: &App, lane: &Lane) -> Result<Removed> {
+    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
+    let Some(branch) = &lane.branch else { return Ok(Removed::default()) };
+    let Some(tip) = git.branch_commit(branch)? else { return Ok(Removed::default()) };
+    let own = lane.worktree.as_ref().map(|dir| git.listed_worktree(Path::new(dir))).transpose()?.flatten();
+    let is_other = |one: &ListedWorktree| one.branch.as_ref() == Some(branch) && Some(one) != own.as_ref();
+    if let Some(other) = git.worktrees()?.into_iter().find(is_other) {
+        let note = format!("its branch {branch} stays: it is checked out in {}", other.path.display());
+        return Ok(Removed { note: Some(note), ..Removed::default() });
+    }
+    Ok(Removed { branch: Some((branch.clone(), tip)), ..Removed::default() })
+}

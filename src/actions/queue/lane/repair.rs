@@ -1,0 +1,91 @@
+//! Make a lane's worktree again after its directory was removed, or after its creation was interrupted.
+
+use std::{fs, path::Path};
+
+use anyhow::Result;
+
+use super::{
+    checkout::{self, Presence},
+    patch, worktree,
+};
+use crate::{
+    actions::{
+        Answer, App,
+        core::{errors, lookup},
+    },
+    domain::{Event, EventKind, LaneName, Refusal, lane::Lane},
+    os::git::{Git, Repository},
+};
+
+/// Makes the worktree of a lane again, from its branch. A branch that is gone starts again at the lane's base. A worktree that
+/// is there stays as it is.
+///
+/// # Errors
+/// `no_worktree`; `exists` when other files are in its directory; `not_found` for the base; `git_failed`.
+pub fn repair(app: &App, name: &LaneName) -> Result<Answer> {
+    if let Some(answer) = app.stored_response()? {
+        return Ok(answer);
+    }
+    worktree::check_actor(app)?;
+    let _held = worktree::lock(app, name)?;
+    let lane = app.read(|tx| lookup::lane(tx, name))?;
+    let dir = match checkout::presence(&lane) {
+        Presence::None => return Err(Refusal::LaneWithoutWorktree { lane: name.clone() }.into()),
+        Presence::Present(dir) => {
+            let inside = Repository::around(Git::new(app.env.vars(), &dir))?;
+            if !inside.is_unfinished()? {
+                return app
+                    .mutate(|tx| patch::answer(tx, name, format!("unchanged: the worktree of lane {name} is there")));
+            }
+            inside.checkout()?;
+            return record(app, &lane, &dir, false);
+        }
+        Presence::Missing(dir) => dir,
+    };
+    let branch = lane.branch.clone().unwrap_or_else(|| format!("lane/{name}"));
+    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
+    let is_new_branch = make(app, &git, &lane, &branch, &dir)?;
+    Repository::around(Git::new(app.env.vars(), &dir))?.checkout()?;
+    record(app, &lane, &dir, is_new_branch)
+}
+
+/// Creates the worktree, and the branch if it is gone; returns whether it was.
+fn make(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, dir: &Path) -> Result<bool> {
+    let _alone = worktree::lock_git(app)?;
+    if dir.read_dir().is_ok_and(|mut entries| entries.next().is_some()) || dir.is_file() {
+        return Err(Refusal::AlreadyExists { noun: "directory", id: dir.display().to_string() }.into());
+    }
+    if dir.is_dir() {
+        // Empty: `add_worktree` and the removal of git's record need a free path.
+        fs::remove_dir(dir).map_err(errors::internal)?;
+    }
+    if git.has_worktree(dir)? {
+        // Git's record of the directory that is gone; git refuses to drop that of a locked worktree.
+        git.remove_worktree(dir, false)?;
+    }
+    let is_new_branch = git.branch_commit(branch)?.is_none();
+    if is_new_branch {
+        let base = checkout::base(app, lane);
+        let commit = git.commit(base)?.ok_or_else(|| Refusal::not_found("base branch", base))?;
+        git.create_branch(branch, &commit)?;
+    }
+    git.add_worktree(dir, branch)?;
+    Ok(is_new_branch)
+}
+
+fn record(app: &App, lane: &Lane, dir: &Path, is_new_branch: bool) -> Result<Answer> {
+    let branch = Git::new(app.env.vars(), dir).current_branch()?;
+    app.mutate(|tx| {
+        tx.record(
+            &Event::new(EventKind::LaneWorktreeRepaired)
+                .lane(Some(&lane.name))
+                .with("worktree", lane.worktree.as_deref())
+                .with("branch", branch.as_deref())
+                .with("new_branch", is_new_branch),
+        )?;
+        let origin = if is_new_branch { "a new branch" } else { "its branch" };
+        let line =
+            format!("made the worktree of lane {} again, on {origin} {}", lane.name, branch.as_deref().unwrap_or("-"));
+        patch::answer(tx, &lane.name, line)
+    })
+}

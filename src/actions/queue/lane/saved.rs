@@ -1,0 +1,57 @@
+//! Whether the work in a lane's branch and worktree exists elsewhere too.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::checkout;
+use crate::{
+    actions::App,
+    domain::{Refusal, lane::Lane},
+    os::git::{Git, Repository},
+};
+
+/// Refuses unless everything in the lane's branch and worktree is in its base too, as the same commits, as commits with the
+/// same changes, or as one commit with all changes. An unknown base is refused. Ignored files do not count, as for
+/// `git worktree remove`.
+///
+/// # Errors
+/// `unsaved_work`, `git_failed`.
+pub(super) fn check(app: &App, lane: &Lane, verb: &'static str) -> Result<()> {
+    let unsaved = |why: String| Refusal::UnsavedWork { lane: lane.name.clone(), verb, why, dir: None };
+    let root = Git::new(app.env.vars(), &app.project.root);
+    let base = checkout::base(app, lane);
+    let Some(base_commit) = root.commit(base) else {
+        return Err(
+            unsaved(format!("its base {base} is unknown to git, so merged commits cannot be determined")).into()
+        );
+    };
+    let mut tips = Vec::new();
+    if let Some(dir) = lane.worktree.as_ref().map(Path::new).filter(|dir| dir.exists()) {
+        if dir.join(".git").exists() {
+            let inside = Repository::around(Git::new(app.env.vars(), dir))?;
+            // Without an index git shows every file as deleted: nothing was ever checked out.
+            let changes = if inside.is_unfinished()? { Vec::new() } else { inside.changes()? };
+            if !changes.is_empty() {
+                let shown = changes.iter().map(|line| line.trim()).collect::<Vec<_>>().join(", ");
+                return Err(unsaved(format!("its worktree holds changes that are in no commit ({shown})")).into());
+            }
+            tips.extend(inside.commit("HEAD")?);
+        } else if !dir.read_dir().is_ok_and(|mut entries| entries.next().is_none()) {
+            let why = format!("{} is no worktree any more, and it has files", dir.display());
+            return Err(unsaved(why).into());
+        }
+    }
+    if let Some(branch) = &lane.branch {
+        tips.extend(Repository::around(root)?.branch_commit(branch)?);
+    }
+    tips.dedup();
+    let scratch = checkout::scratch(app, &root)?;
+    for tip in tips {
+        if !root.with_scratch(&scratch).has_all_changes(&base_commit, &tip)? {
+            let branch = lane.branch.as_deref().unwrap_or("HEAD");
+            return Err(unsaved(format!("its branch {branch} has commits that are not in {base}")).into());
+        }
+    }
+    Ok(())
+}

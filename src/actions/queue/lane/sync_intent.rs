@@ -1,0 +1,77 @@
+//! The intent of a `lane sync`: written before git moves the branch, deleted with the event. After a crash the next sync
+//! records what has happened.
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    actions::{App, core::errors},
+    domain::{Event, EventKind, LaneName},
+    store::{ReadTx, WriteTx, requests},
+};
+
+/// The prefix of an intent's id. The space keeps it apart from every `--request-id`.
+const INTENT_PREFIX: &str = "lane-sync ";
+
+/// The move of a branch. Stored as JSON in the intent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SyncPlan {
+    /// The name of the base.
+    pub base: String,
+    /// The commit of the base.
+    pub base_commit: String,
+    /// `fast_forward`, `merge` or `rebase`.
+    pub how: String,
+    /// The number of commits that the branch lacked.
+    pub behind: u64,
+    /// The commit of the branch before.
+    pub from: String,
+    /// The commit of the branch afterwards.
+    pub to: String,
+}
+
+fn key(name: &LaneName) -> String {
+    format!("{INTENT_PREFIX}{name}")
+}
+
+/// The lane of a sync intent; `None` for other requests.
+pub fn lane_of(id: &str) -> Option<LaneName> {
+    id.strip_prefix(INTENT_PREFIX).and_then(|name| LaneName::parse(name).ok())
+}
+
+/// The plan that an interrupted sync left, if any.
+pub(super) fn find(tx: &ReadTx<'_>, name: &LaneName) -> Result<Option<SyncPlan>> {
+    let left = requests::find(tx, &key(name))?.filter(|left| left.answer.is_none());
+    left.map(|left| serde_json::from_str(&left.fingerprint).map_err(errors::internal)).transpose()
+}
+
+/// Writes the intent.
+pub(super) fn write(app: &App, name: &LaneName, plan: &SyncPlan) -> Result<()> {
+    let text = serde_json::to_string(plan).map_err(errors::internal)?;
+    app.transaction(|tx| {
+        requests::delete_open(tx, &key(name))?;
+        Ok(requests::upsert(tx, &key(name), &text, None)?)
+    })
+}
+
+/// Deletes the intent of a move that did not happen.
+pub(super) fn clear(tx: &WriteTx<'_>, name: &LaneName) -> Result<()> {
+    Ok(requests::delete_open(tx, &key(name))?)
+}
+
+/// Records the move and deletes its intent. `is_late`: the command that made it was interrupted.
+pub(super) fn record(tx: &WriteTx<'_>, name: &LaneName, plan: &SyncPlan, is_late: bool) -> Result<()> {
+    clear(tx, name)?;
+    tx.record(
+        &Event::new(EventKind::LaneSynced)
+            .lane(Some(name))
+            .with("base", plan.base.as_str())
+            .with("base_commit", plan.base_commit.as_str())
+            .with("how", plan.how.as_str())
+            .with("behind", i64::try_from(plan.behind).unwrap_or(i64::MAX))
+            .with("from", plan.from.as_str())
+            .with("to", plan.to.as_str())
+            .with("interrupted", is_late),
+    )?;
+    Ok(())
+}

@@ -1,0 +1,257 @@
+//! Bringing a base into a branch: merge and rebase are worked out among objects, without a worktree. A worktree changes in one
+//! step, when the result is known and has no conflict.
+
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    time::Duration,
+};
+
+use super::command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text};
+use crate::os::exit_reason::ExitReason;
+
+/// The time limit of one merge, of one commit and of the final step.
+const MERGE_TIMEOUT: Duration = Duration::from_secs(1800);
+
+/// The first words of the entry in the branch's reflog.
+const REFLOG_ACTION: &str = "fairway lane sync";
+
+/// The result of a merge or rebase.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Integration {
+    /// The branch can move to this commit.
+    Commit(String),
+    /// Files conflict.
+    Conflict {
+        /// The files, relative to the top of the worktree.
+        files: Vec<String>,
+        /// The commit of the branch that conflicts; `None` in a merge.
+        commit: Option<String>,
+    },
+}
+
+/// The author and committer of a new commit.
+enum Identity {
+    /// Those of git's configuration.
+    Configured,
+    /// This author, and the committer of git's configuration.
+    Author { name: OsString, email: OsString, date: OsString, encoding: Option<OsString> },
+    /// A fixed one, for a commit that no branch gets.
+    Fixed,
+}
+
+impl Git<'_> {
+    /// How many commits only `left` has, and how many only `right` has.
+    ///
+    /// # Errors
+    /// When git fails, also because it does not know a commit.
+    pub fn count_apart(&self, left: &str, right: &str) -> Result<(u64, u64), GitError> {
+        let args = ["rev-list", "--left-right", "--count", &format!("{left}...{right}"), "--"];
+        let text = self.run_checked("rev-list", &args, QUERY_TIMEOUT)?;
+        let mut numbers = text.split_whitespace().map(str::parse);
+        match (numbers.next(), numbers.next()) {
+            (Some(Ok(left)), Some(Ok(right))) => Ok((left, right)),
+            _ => Err(GitError::Failed { step: "rev-list", why: "its output has an unknown form".into() }),
+        }
+    }
+
+    /// The best common ancestor of two commits; `None` when there is none.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
+        let done = self.run(&["merge-base", one, other], QUERY_TIMEOUT)?;
+        match done.exit {
+            ExitReason::Code(0) => Ok(Some(output_text(&done.stdout))),
+            ExitReason::Code(1) => Ok(None),
+            _ => Err(git_error("merge-base", &done)),
+        }
+    }
+
+    /// Whether every change of the branch at `tip` is in `base`: as its commits, as commits with the same changes, or as one
+    /// commit with all of them. Writes an object that no branch gets.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn has_all_changes(&self, base: &str, tip: &str) -> Result<bool, GitError> {
+        if self.count_apart(base, tip)?.1 == 0 {
+            return Ok(true);
+        }
+        // `git cherry` leaves merges out, and a merge can have changes of its own.
+        if !self.has_merges(base, tip)? && !self.has_new_change(base, tip)? {
+            return Ok(true);
+        }
+        let Some(fork) = self.merge_base(base, tip)? else { return Ok(false) };
+        let squashed = self.commit_tree(&format!("{tip}^{{tree}}"), &[&fork], b"squashed\n", &Identity::Fixed)?;
+        Ok(!self.has_new_change(base, &squashed)?)
+    }
+
+    /// Whether the commits of `tip` that `base` lacks include a merge.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn has_merges(&self, base: &str, tip: &str) -> Result<bool, GitError> {
+        let args = ["rev-list", "--min-parents=2", "--max-count=1", tip, &format!("^{base}"), "--"];
+        Ok(!self.run_checked("rev-list", &args, QUERY_TIMEOUT)?.is_empty())
+    }
+
+    /// Whether a commit of `tip` has changes that no commit of `base` has.
+    fn has_new_change(&self, base: &str, tip: &str) -> Result<bool, GitError> {
+        let text = self.run_checked("cherry", &["cherry", base, tip], MERGE_TIMEOUT)?;
+        Ok(text.lines().any(|line| line.starts_with('+')))
+    }
+
+    /// Merges `base` into `head`.
+    ///
+    /// # Errors
+    /// When git fails, also because no committer is configured.
+    pub fn plan_merge(&self, head: &str, base: &str, message: &str) -> Result<Integration, GitError> {
+        Ok(match self.merge_trees(head, base)? {
+            Ok(tree) => {
+                let message = format!("{message}\n");
+                Integration::Commit(self.commit_tree(
+                    &tree,
+                    &[head, base],
+                    message.as_bytes(),
+                    &Identity::Configured,
+                )?)
+            }
+            Err(files) => Integration::Conflict { files, commit: None },
+        })
+    }
+
+    /// Puts the commits that only `head` has on top of `base`, as `git rebase` does: without merges, without those whose
+    /// changes `base` has, with their authors. A commit that becomes empty is left out.
+    ///
+    /// # Errors
+    /// When git fails, also because no committer is configured.
+    pub fn plan_rebase(&self, head: &str, base: &str) -> Result<Integration, GitError> {
+        let range = format!("{base}...{head}");
+        let args = ["rev-list", "--reverse", "--topo-order", "--right-only", "--cherry-pick", "--no-merges", &range];
+        let list = self.run_checked("rev-list", &args, MERGE_TIMEOUT)?;
+        let mut onto = base.to_owned();
+        for commit in list.lines() {
+            match self.pick(commit, &onto)? {
+                Integration::Commit(picked) => onto = picked,
+                conflict @ Integration::Conflict { .. } => return Ok(conflict),
+            }
+        }
+        Ok(Integration::Commit(onto))
+    }
+
+    /// One step of a rebase.
+    fn pick(&self, commit: &str, onto: &str) -> Result<Integration, GitError> {
+        let tree_of = |name: &str| {
+            self.run_checked("rev-parse", &["rev-parse", "--verify", &format!("{name}^{{tree}}")], QUERY_TIMEOUT)
+        };
+        let (tree, before, present) = (tree_of(commit)?, tree_of(&format!("{commit}^"))?, tree_of(onto)?);
+        // Three commits whose only history is this change, so that their common ancestor is the commit's parent.
+        let bare = |tree: &str, parents: &[&str]| self.commit_tree(tree, parents, b"picked\n", &Identity::Fixed);
+        let parent = bare(&before, &[])?;
+        let (ours, theirs) = (bare(&present, &[&parent])?, bare(&tree, &[&parent])?);
+        let merged = match self.merge_trees(&ours, &theirs)? {
+            Ok(merged) => merged,
+            Err(files) => return Ok(Integration::Conflict { files, commit: Some(commit.to_owned()) }),
+        };
+        if merged == present && tree != before {
+            return Ok(Integration::Commit(onto.to_owned()));
+        }
+        let source = self.run(&["cat-file", "commit", commit], QUERY_TIMEOUT)?;
+        if source.exit != ExitReason::Code(0) {
+            return Err(git_error("cat-file", &source));
+        }
+        let (author, message) = parse_commit(&source.stdout)
+            .ok_or_else(|| GitError::Failed { step: "cat-file", why: format!("{commit} has an unknown form") })?;
+        self.commit_tree(&merged, &[onto], message, &author).map(Integration::Commit)
+    }
+
+    /// The tree of a merge, or the files that conflict.
+    fn merge_trees(&self, ours: &str, theirs: &str) -> Result<Result<String, Vec<String>>, GitError> {
+        let args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs];
+        let done = self.run(&args, MERGE_TIMEOUT)?;
+        let text = String::from_utf8_lossy(&done.stdout).into_owned();
+        let mut parts = text.split_terminator('\0').map(str::to_owned);
+        match (done.exit, parts.next()) {
+            (ExitReason::Code(0), Some(tree)) => Ok(Ok(tree)),
+            (ExitReason::Code(1), Some(_)) => Ok(Err(parts.collect())),
+            _ => Err(git_error("merge-tree", &done)),
+        }
+    }
+
+    /// Writes a commit. A commit for a branch is signed where the configuration asks for it.
+    fn commit_tree(
+        &self,
+        tree: &str,
+        parents: &[&str],
+        message: &[u8],
+        identity: &Identity,
+    ) -> Result<String, GitError> {
+        let mut args: Vec<OsString> = Vec::new();
+        if let Identity::Author { encoding: Some(encoding), .. } = identity {
+            let mut setting = OsString::from("i18n.commitEncoding=");
+            setting.push(encoding);
+            args.extend(["-c".into(), setting]);
+        }
+        args.extend(["commit-tree".into(), tree.into()]);
+        for parent in parents {
+            args.extend(["-p".into(), parent.into()]);
+        }
+        let vars: Vec<(&str, &OsStr)> = match identity {
+            Identity::Configured => Vec::new(),
+            Identity::Author { name, email, date, .. } => {
+                vec![("GIT_AUTHOR_NAME", name), ("GIT_AUTHOR_EMAIL", email), ("GIT_AUTHOR_DATE", date)]
+            }
+            Identity::Fixed => [
+                ("GIT_AUTHOR_NAME", "fairway"),
+                ("GIT_AUTHOR_EMAIL", "fairway@localhost"),
+                ("GIT_AUTHOR_DATE", "@0 +0000"),
+                ("GIT_COMMITTER_NAME", "fairway"),
+                ("GIT_COMMITTER_EMAIL", "fairway@localhost"),
+                ("GIT_COMMITTER_DATE", "@0 +0000"),
+            ]
+            .map(|(name, value)| (name, OsStr::new(value)))
+            .to_vec(),
+        };
+        if !matches!(identity, Identity::Fixed) && self.signs_commits()? {
+            args.push("-S".into());
+        }
+        let done = self.run_with(&args, &vars, message, MERGE_TIMEOUT)?;
+        if done.exit == ExitReason::Code(0) {
+            Ok(output_text(&done.stdout))
+        } else {
+            Err(git_error("commit-tree", &done))
+        }
+    }
+
+    fn signs_commits(&self) -> Result<bool, GitError> {
+        let done = self.run(&["config", "--type=bool", "--get", "commit.gpgSign"], QUERY_TIMEOUT)?;
+        Ok(output_text(&done.stdout) == "true")
+    }
+
+    /// Moves the checked out branch and the files of a clean worktree to `commit`. A file with changes is never overwritten:
+    /// git refuses then, and nothing moves.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn move_to(&self, commit: &str) -> Result<(), GitError> {
+        let vars = [("GIT_REFLOG_ACTION", OsStr::new(REFLOG_ACTION))];
+        let done = self.run_with(&["reset", "--quiet", "--keep", commit], &vars, b"", MERGE_TIMEOUT)?;
+        if done.exit == ExitReason::Code(0) { Ok(()) } else { Err(git_error("reset", &done)) }
+    }
+}
+
+/// The author and the message of a commit's source.
+fn parse_commit(source: &[u8]) -> Option<(Identity, &[u8])> {
+    let end = source.windows(2).position(|pair| pair == b"\n\n")?;
+    let (header, message) = (source.get(..end)?, source.get(end + 2..)?);
+    let field = |name: &[u8]| header.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(name));
+    let line = field(b"author ")?;
+    let open = line.iter().position(|byte| *byte == b'<')?;
+    let close = line.iter().rposition(|byte| *byte == b'>')?;
+    let text = |bytes: Option<&[u8]>| Some(OsStr::from_bytes(bytes?.trim_ascii()).to_owned());
+    let mut date = OsString::from("@");
+    date.push(text(line.get(close + 1..))?);
+    let (name, email) = (text(line.get(..open))?, text(line.get(open + 1..close))?);
+    let author = Identity::Author { name, email, date, encoding: text(field(b"encoding ")) };
+    Some((author, message))
+}
