@@ -187,7 +187,8 @@ fn lanes(ctx: &Context) -> Result<BTreeSet<String>> {
 }
 
 fn sessions(ctx: &Context, all: bool) -> Result<BTreeSet<String>> {
-    Ok(sessions::list::list(&ctx.app()?, all)?.into_iter().map(|session| session.id).collect())
+    let scope = if all { sessions::list::SessionScope::All } else { sessions::list::SessionScope::Live };
+    Ok(sessions::list::list(&ctx.app()?, scope)?.into_iter().map(|one| one.session.id).collect())
 }
 
 /// The roles that tasks, lanes and sessions name.
@@ -195,7 +196,9 @@ fn roles(ctx: &Context) -> Result<BTreeSet<String>> {
     let app = ctx.app()?;
     let mut roles: BTreeSet<String> = open_tasks(&app)?.into_iter().filter_map(|task| task.role).collect();
     roles.extend(lane::list::list(&app)?.into_iter().filter_map(|lane| lane.role));
-    roles.extend(sessions::list::list(&app, false)?.into_iter().map(|session| session.role));
+    roles.extend(
+        sessions::list::list(&app, sessions::list::SessionScope::Live)?.into_iter().map(|one| one.session.role),
+    );
     Ok(roles)
 }
 

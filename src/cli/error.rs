@@ -20,6 +20,8 @@ const LONGEST: usize = 400;
 /// The longest sentence about anything: it may repeat a value, and a value may be anything too.
 const LONGEST_OF_ALL: usize = 1_000;
 
+const MISSING_COMMAND: &str = "a command is missing";
+
 /// Tells a failure; answers with its exit code.
 pub(super) fn print_error(failure: &Failure, out: &Out) -> Exit {
     let failure = &Failure { message: shortened(&failure.message, LONGEST_OF_ALL), ..failure.clone() };
@@ -66,12 +68,22 @@ fn help(words: &[OsString]) -> StyledStr {
     page::page(&command(), &path, is_long).unwrap_or_default()
 }
 
+/// The failure of a line without a command, outside of a project.
+pub(super) fn missing_command() -> Failure {
+    failure(
+        "usage",
+        FailureKind::Usage,
+        MISSING_COMMAND.to_owned(),
+        Some("list the commands: fairway --help".to_owned()),
+    )
+}
+
 fn usage(error: &clap::Error, words: &[OsString]) -> Failure {
     let (path, command) = path(words);
     let line = if path.is_empty() { "fairway".to_owned() } else { format!("fairway {path}") };
     let (sentence, hint) = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            ("a command is missing".to_owned(), format!("list the commands: {line} --help"))
+            (MISSING_COMMAND.to_owned(), format!("list the commands: {line} --help"))
         }
         ErrorKind::InvalidSubcommand => {
             let sentence = sentence(error).replace("unrecognized subcommand", "unknown command");

@@ -43,6 +43,7 @@ mod run;
 mod serve;
 mod session;
 mod sidecar;
+mod status;
 mod task;
 mod trust;
 mod usage;

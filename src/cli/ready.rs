@@ -52,7 +52,12 @@ impl Args {
                         let why: Vec<&str> = task.waiting_on.iter().map(|one| one.message.as_str()).collect();
                         table.row([task.id.as_str(), &task.title, &why.join("; ")]);
                     }
-                    if table.is_empty() { "every open task is ready\n".into() } else { table.render(ctx.out.width) }
+                    if table.is_empty() {
+                        return "every open task is ready\n".into();
+                    }
+                    let ways_on = task::table::ways_on(&tasks, ctx.env.now());
+                    let gap = if ways_on.is_empty() { "" } else { "\n" };
+                    format!("{}{gap}{ways_on}", table.render(ctx.out.width))
                 },
             );
         }

@@ -11,7 +11,7 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    doctor_intents, doctor_jobs,
+    doctor_claims, doctor_intents, doctor_jobs,
     findings::{FIX_COMMAND, display_path, io_error},
 };
 use crate::{
@@ -87,6 +87,7 @@ fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Resul
     }
     findings.extend(doctor_intents::find(app, tx)?);
     findings.extend(doctor_jobs::find(app, tx)?);
+    findings.extend(doctor_claims::find(tx)?);
     let (schema, sqlite) = integrity::versions();
     let message = format!("{} task(s), schema {schema}, SQLite {sqlite}", integrity::count_tasks(tx)?);
     findings.push(Finding::new("store", Severity::Note, message));

@@ -139,6 +139,7 @@ const EXAMPLES: &[Examples] = &[
     ("explain", &["fairway explain task T-4", "fairway explain session s1"]),
     ("explain task", &["fairway explain task T-4"]),
     ("explain session", &["fairway explain session s1"]),
+    ("status", &["fairway status", "fairway status --json"]),
     ("events", &["fairway events --since 120", "fairway events --follow"]),
     ("hook", &["fairway hook install {provider}"]),
     ("hook install", &["fairway hook install {provider} --dry-run"]),

@@ -6,8 +6,9 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::lane::list,
-    cli::{context::Context, exit::Exit, task, values},
+    cli::{context::Context, exit::Exit, session, task, values},
     domain::LaneName,
+    env::Timestamp,
     render::{Table, escape_line},
     wire::LaneDetailView,
 };
@@ -23,11 +24,11 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let present = list::show(&ctx.app()?, &self.name)?;
-        ctx.show(&present, || vec![present.lane.name.clone()], || words(&present, ctx.out.width))
+        ctx.show(&present, || vec![present.lane.name.clone()], || words(&present, ctx.out.width, ctx.env.now()))
     }
 }
 
-fn words(present: &LaneDetailView, width: Option<usize>) -> String {
+fn words(present: &LaneDetailView, width: Option<usize>, now: Timestamp) -> String {
     let lane = &present.lane;
     let mut text = format!("{}  {}\n", lane.name, escape_line(lane.title.as_deref().unwrap_or_default()));
     text.truncate(text.trim_end().len());
@@ -47,11 +48,7 @@ fn words(present: &LaneDetailView, width: Option<usize>) -> String {
     field("backend", lane.backend.as_deref());
     field("created", Some(&lane.created_at));
     field("messages", Some(&present.messages.to_string()).filter(|_| present.messages > 0).map(String::as_str));
-    let mut sessions = Table::new(&["session", "status", "activity", "role", "task"]);
-    for session in &present.sessions {
-        let task = session.task_id.as_deref().unwrap_or("-");
-        sessions.row([session.id.as_str(), session.status, session.activity, &session.role, task]);
-    }
+    let sessions = session::list::table(&present.sessions, now);
     let mut checkpoints = Table::new(&["task", "state", "checkpoint"]);
     for checkpoint in &present.checkpoints {
         checkpoints.row([checkpoint.task_id.as_str(), checkpoint.state, &checkpoint.summary]);
@@ -65,6 +62,10 @@ fn words(present: &LaneDetailView, width: Option<usize>) -> String {
         if !table.is_empty() {
             let _ = write!(text, "\n{}", table.render(width));
         }
+    }
+    let ways_on = task::table::ways_on(&present.tasks, now);
+    if !ways_on.is_empty() {
+        let _ = write!(text, "\n{ways_on}");
     }
     text
 }

@@ -6,10 +6,11 @@ use anyhow::Result;
 
 use crate::{
     actions::sessions::{control::suggestions, list},
-    cli::{context::Context, exit::Exit, values},
+    cli::{age::age, context::Context, exit::Exit, values},
     domain::SessionId,
+    env::Timestamp,
     render::escape_line,
-    wire::SessionView,
+    wire::SessionOverviewView,
 };
 
 /// Show everything about a session
@@ -22,13 +23,19 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let session = list::show(&ctx.app()?, &self.id)?;
-        let view = SessionView::from(&session);
-        ctx.show(&view, || vec![view.id.clone()], || words(&view, &suggestions::commands(&session)))
+        let (overview, ways_on) = list::show(&ctx.app()?, &self.id)?;
+        let view = SessionOverviewView::from(&overview);
+        let mut next: Vec<(&str, String)> = suggestions::commands(&overview.session)
+            .into_iter()
+            .filter(|(verb, _)| *verb != "attach" || !overview.alive.is_dead())
+            .collect();
+        next.extend(ways_on.into_iter().map(|way| ("next", format!("{}: {}", way.purpose, way.command))));
+        ctx.show(&view, || vec![view.session.id.clone()], || words(&view, ctx.env.now(), &next))
     }
 }
 
-fn words(session: &SessionView, next: &[(&'static str, String)]) -> String {
+fn words(one: &SessionOverviewView, now: Timestamp, next: &[(&str, String)]) -> String {
+    let session = &one.session;
     let mut text = format!("{}\n", session.id);
     let mut field = |name: &str, value: Option<&str>| {
         if let Some(value) = value {
@@ -36,11 +43,29 @@ fn words(session: &SessionView, next: &[(&'static str, String)]) -> String {
         }
     };
     let number = |number: Option<i64>| number.map(|number| number.to_string());
-    field("status", Some(session.status));
+    field("status", Some(one.shown_status));
+    let source = one.alive.alive_source;
+    let alive = match one.alive.alive {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "unknown",
+    };
+    field("alive", Some(&format!("{alive}: {} (source: {source})", one.alive.alive_reason)));
     field("reason", session.reason.as_deref());
     field("exit code", number(session.exit_code).as_deref());
-    field("activity", Some(session.activity));
-    field("waits for", session.waiting_for.as_deref());
+    let activity = one.shown_activity.map(|activity| match (&one.activity_at, &one.activity_source) {
+        (Some(at), Some(source)) => format!("{activity}, reported {} ago (source: {source})", age(at, now)),
+        _ => activity.to_owned(),
+    });
+    field("activity", activity.as_deref());
+    field("waits for", one.shown_activity.and(session.waiting_for.as_deref()));
+    for held in &one.holds {
+        field("holds", Some(&format!("{} ({}): {}", held.task_id, held.status, held.title)));
+    }
+    if let Some(doing) = &one.doing {
+        let age = doing.at.as_deref().map(|at| format!(", {} ago", age(at, now))).unwrap_or_default();
+        field("doing", Some(&format!("{} ({}{age})", doing.text, doing.source)));
+    }
     field("role", Some(&session.role));
     field("lane", session.lane.as_deref());
     field("task", session.task_id.as_deref());
@@ -58,7 +83,7 @@ fn words(session: &SessionView, next: &[(&'static str, String)]) -> String {
     field("context", session.context_usage.map(|share| format!("{:.0} % full", share * 100.0)).as_deref());
     field("run", Some(&session.run_id));
     field("started", Some(&session.started_at));
-    field("last sign", session.last_heartbeat_at.as_deref());
+    field("seen", Some(&format!("{} ago (source: {})", age(&one.seen_at, now), one.seen_by)));
     field("ended", session.ended_at.as_deref());
     for (what, command) in next {
         field(what, Some(command));

@@ -4,10 +4,12 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
+use super::table;
 use crate::{
     actions::queue::task::list,
-    cli::{context::Context, exit::Exit, values},
+    cli::{age::age, context::Context, exit::Exit, values},
     domain::TaskId,
+    env::Timestamp,
     render::{escape_controls, escape_line},
     wire::TaskView,
 };
@@ -23,11 +25,11 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let task = list::show(&ctx.app()?, &self.id)?;
-        ctx.show(&task, || vec![task.id.clone()], || words(&task))
+        ctx.show(&task, || vec![task.id.clone()], || words(&task, ctx.env.now()))
     }
 }
 
-fn words(task: &TaskView) -> String {
+fn words(task: &TaskView, now: Timestamp) -> String {
     let mut text = format!("{}  {}\n", task.id, escape_line(&task.title));
     let mut field = |name: &str, value: &str| {
         if !value.is_empty() {
@@ -36,8 +38,15 @@ fn words(task: &TaskView) -> String {
     };
     field("status", task.status);
     if let Some(claim) = &task.claim {
-        field("held by", &format!("{} since {}, epoch {}", claim.claimant, claim.claimed_at, claim.epoch));
+        let claimant = table::claimant(task).unwrap_or_default();
+        field("held by", &format!("{claimant} since {}, epoch {}", claim.claimed_at, claim.epoch));
         field("lease", claim.lease_until.as_deref().unwrap_or_default());
+    }
+    if let Some((claimant, trouble)) = task.claimant.as_ref().and_then(|one| Some((one, one.trouble()?))) {
+        field("claimant", &format!("{trouble}, last seen {} ago", age(&claimant.seen_at, now)));
+        for next in &claimant.commands {
+            field("next", &format!("{}: {}", next.purpose, next.command));
+        }
     }
     field("blocked", task.blocked_reason.as_deref().unwrap_or_default());
     field("ready", if task.ready { "yes" } else { "no" });

@@ -3,7 +3,10 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{App, core::lookup},
+    actions::{
+        App,
+        core::{claimants::Claimants, lookup},
+    },
     domain::{
         LaneName, Role, TaskId,
         task::{Task, TaskStatus},
@@ -71,7 +74,13 @@ pub fn list(app: &App, filter: &Filter) -> Result<Vec<TaskView>> {
         if filter.held {
             kept.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
         }
-        kept.iter().map(|task| Ok(TaskView::new(task, &lookup::not_ready_reasons(tx, task)?))).collect()
+        let mut claimants = Claimants::new();
+        let view = |task: &Task| {
+            let mut view = TaskView::new(task, &lookup::not_ready_reasons(tx, task)?);
+            claimants.describe(tx, task, &mut view)?;
+            Ok(view)
+        };
+        kept.iter().map(view).collect()
     })
 }
 
@@ -84,5 +93,10 @@ fn sort_key(task: &Task) -> (u8, crate::env::Timestamp, &str) {
 /// # Errors
 /// `not_found`.
 pub fn show(app: &App, id: &TaskId) -> Result<TaskView> {
-    app.read(|tx| lookup::task_view(tx, id))
+    app.read(|tx| {
+        let task = lookup::task(tx, id)?;
+        let mut view = TaskView::new(&task, &lookup::not_ready_reasons(tx, &task)?);
+        Claimants::new().describe(tx, &task, &mut view)?;
+        Ok(view)
+    })
 }

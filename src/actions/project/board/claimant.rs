@@ -1,0 +1,86 @@
+//! Claims whose claimant is dead or stale, and claims with an expired lease.
+
+use super::{facts::Facts, need::Need};
+use crate::{
+    actions::core::claimants,
+    domain::{
+        need::NeedKind,
+        session::SessionStatus,
+        session_facts::{SeenBy, SessionOverview},
+        task::TaskStatus,
+    },
+};
+
+/// Whether a session is dead, or stale.
+pub(super) fn is_in_trouble(one: &SessionOverview) -> bool {
+    one.alive.is_dead() || one.session.status == SessionStatus::Stale
+}
+
+/// An item for each dead or stale session with claims, and for each other claim whose lease has expired.
+pub(super) fn items(facts: &Facts) -> Vec<Need> {
+    let mut items: Vec<Need> = facts
+        .sessions
+        .iter()
+        .filter(|one| !one.holds.is_empty() && is_in_trouble(one))
+        .map(|one| of_session(facts, one))
+        .collect();
+    items.extend(leases(facts));
+    items
+}
+
+fn of_session(facts: &Facts, one: &SessionOverview) -> Need {
+    let session = &one.session;
+    let kind = if one.alive.is_dead() { NeedKind::Dead } else { NeedKind::Stale };
+    let tasks: Vec<String> = one.holds.iter().map(|held| held.task.to_string()).collect();
+    let reason = match (kind, &session.reason) {
+        (NeedKind::Stale, Some(reason)) => reason,
+        _ => &one.alive.reason,
+    };
+    let title = match one.holds.as_slice() {
+        [held] => format!(" {}", held.title),
+        _ => String::new(),
+    };
+    let line = format!("{reason}; claims {}{title}", tasks.join(", "));
+    // The time of an end that is not recorded is unknown: the session was alive when it was last seen.
+    let (since, by) = match session.ended_at {
+        Some(at) => (at, "end"),
+        None => (one.seen.at, one.seen.by.as_str()),
+    };
+    let seen = if session.ended_at.is_none() && one.seen.by != SeenBy::Start { "last seen by" } else { "since its" };
+    let evidence = format!("{}: {} ({seen} {by})", one.alive.source, one.alive.reason);
+    let mut need = Need::new(kind, session.id.as_str(), Some(since), line, evidence).session(one);
+    if let Some(held) = one.holds.first() {
+        need = need.task(&held.task);
+    }
+    let mut processes = facts.processes.borrow_mut();
+    for held in &one.holds {
+        for next in claimants::ways_on(&held.task, session, &one.alive, &mut processes) {
+            need = need.command(&next);
+        }
+    }
+    need
+}
+
+fn leases(facts: &Facts) -> Vec<Need> {
+    let is_expired = |until| until <= facts.now;
+    let expired = facts.held.iter().filter(|held| {
+        held.status == TaskStatus::InProgress
+            && held.lease_until.is_some_and(is_expired)
+            && !facts.claimant_in_trouble(held)
+    });
+    let item = |held: &crate::domain::session_facts::HeldTask| {
+        let task = &held.task;
+        let line = format!("the lease of {} has expired: {}", held.claimant, held.title);
+        let evidence = format!("claim {} of {task}", held.epoch);
+        let need = Need::new(NeedKind::Lease, task.as_str(), held.lease_until, line, evidence)
+            .task(task)
+            .lane(held.lane.as_ref());
+        let need = match held.session.as_ref().and_then(|id| facts.session(id)) {
+            Some(one) => need.session(one),
+            None => need,
+        };
+        need.then("take it over", format!("fairway claim {task}"))
+            .then("release it", format!("fairway release {task} --force --reason TEXT"))
+    };
+    expired.map(item).collect()
+}
