@@ -126,6 +126,12 @@ pub struct SessionOverview {
 }
 
 impl SessionOverview {
+    /// Whether it works no more: its end is recorded, or it is proven dead.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.session.status.is_final() || self.alive.is_dead()
+    }
+
     /// The status for people: `dead` for a session whose process is gone before its end was recorded.
     #[must_use]
     pub fn shown_status(&self) -> &'static str {
@@ -137,8 +143,7 @@ impl SessionOverview {
     #[must_use]
     pub fn current_activity(&self) -> Option<Activity> {
         let session = &self.session;
-        let is_over = self.alive.is_dead() || session.status.is_final() || session.status == SessionStatus::Stale;
-        (!is_over).then_some(session.activity)
+        (!self.is_over() && session.status != SessionStatus::Stale).then_some(session.activity)
     }
 
     /// What it waits for, if a person must act now.

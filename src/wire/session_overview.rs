@@ -166,19 +166,24 @@ impl ClaimantView {
         }
     }
 
-    /// The mark for people beside the claimant's name: `dead`, `stale`, or none.
+    /// The mark for people beside the claimant's name: `dead`, `ended`, `failed`, `stale`, or none.
     #[must_use]
     pub fn mark(&self) -> Option<&'static str> {
-        match (self.alive.alive, self.status) {
-            (Some(false), _) => Some("dead"),
-            (_, "stale") => Some("stale"),
+        match (self.status, self.alive.alive) {
+            ("ended", _) => Some("ended"),
+            // Its end is recorded, and its process is still there.
+            ("failed", Some(true)) => Some("failed"),
+            (_, Some(false)) => Some("dead"),
+            ("stale", _) => Some("stale"),
             _ => None,
         }
     }
 
-    /// The claimant's state as a clause: `dead: process 7 is gone`; `None` for one that works.
+    /// The claimant's state after its name: `is dead: process 7 is gone`; `None` for one that works.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
-        self.mark().map(|mark| format!("{mark}: {}", self.alive.alive_reason))
+        let mark = self.mark()?;
+        let verb = if matches!(mark, "ended" | "failed") { "has" } else { "is" };
+        Some(format!("{verb} {mark}: {}", self.alive.alive_reason))
     }
 }

@@ -9,7 +9,7 @@ use crate::{
         rules::aliveness,
         session::Session,
         session_facts::{Aliveness, NextCommand, Seen},
-        task::Task,
+        task::{Task, TaskStatus},
     },
     store::{ReadTx, StoreError, sessions},
     wire::{ClaimantView, TaskView},
@@ -43,7 +43,7 @@ impl Claimants {
             self.known.insert(id.clone(), found);
         }
         if let Some((session, alive)) = self.known.get(id).and_then(Option::as_ref) {
-            let ways = ways_on(&task.id, session, alive, &mut self.processes);
+            let ways = ways_on(&task.id, task.state.status(), session, alive, &mut self.processes);
             view.claimant = Some(ClaimantView::new(session, alive, Seen::of(session, None), &ways));
         }
         Ok(())
@@ -52,8 +52,15 @@ impl Claimants {
 
 /// The ways on for a task of a session that is dead or stale. `/proc` is searched for the rest of its session run only when
 /// it is dead.
-pub fn ways_on(task: &TaskId, session: &Session, alive: &Aliveness, processes: &mut RunProcesses) -> Vec<NextCommand> {
+pub fn ways_on(
+    task: &TaskId,
+    status: TaskStatus,
+    session: &Session,
+    alive: &Aliveness,
+    processes: &mut RunProcesses,
+) -> Vec<NextCommand> {
+    let is_over = alive.is_dead() || session.status.is_final();
     let is_local = session_process::is_local(session);
-    let remaining = if alive.is_dead() && is_local { processes.count(&session.run_id) } else { 0 };
-    aliveness::ways_on(task, session, alive, session.lane.as_ref(), remaining)
+    let remaining = if is_over && is_local { processes.count(&session.run_id) } else { 0 };
+    aliveness::ways_on(task, status, session, alive, session.lane.as_ref(), remaining)
 }

@@ -8,7 +8,10 @@ use crate::{
         session_overview::{self, SessionScope},
         session_process::RunProcesses,
     },
-    domain::finding::{Finding, Severity},
+    domain::{
+        finding::{Finding, Severity},
+        task::TaskStatus,
+    },
     store::{ReadTx, overview},
 };
 
@@ -20,14 +23,15 @@ pub(super) fn find(tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let mut processes = RunProcesses::default();
     for one in session_overview::read(tx, SessionScope::LiveAndHolding, &overview::held(tx)?)? {
-        if !one.alive.is_dead() {
+        if !one.is_over() {
             continue;
         }
-        for held in &one.holds {
+        // A submitted task waits for its reviewer.
+        for held in one.holds.iter().filter(|held| held.status != TaskStatus::Review) {
             let message =
-                format!("{} is claimed by {}, which is dead: {}", held.task, one.session.id, one.alive.reason);
+                format!("{} is claimed by {}, which works no more: {}", held.task, one.session.id, one.alive.reason);
             let finding = Finding::new("claimant_dead", Severity::Note, message);
-            let ways_on = claimants::ways_on(&held.task, &one.session, &one.alive, &mut processes);
+            let ways_on = claimants::ways_on(&held.task, held.status, &one.session, &one.alive, &mut processes);
             found.push(match ways_on.into_iter().next_back() {
                 Some(way) => finding.with_fix(way.command),
                 None => finding,

@@ -106,7 +106,8 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
                 let source = format!("{} of {}", alive.source, session.id);
                 view.fact("dead", format!("the claimant's session is dead: {}", alive.reason), source, Some(now));
             }
-            for way in claimants::ways_on(&task.id, &session, &alive, &mut RunProcesses::default()) {
+            for way in claimants::ways_on(&task.id, task.state.status(), &session, &alive, &mut RunProcesses::default())
+            {
                 view.fact("next", format!("{}: {}", way.purpose, way.command), "rules", None);
             }
         }

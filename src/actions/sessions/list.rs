@@ -37,7 +37,9 @@ pub fn show(app: &App, id: &SessionId) -> Result<(SessionOverview, Vec<NextComma
         let found = session_overview::with_facts(tx, vec![session], &overview::held(tx)?)?;
         let overview = found.into_iter().next().ok_or_else(|| errors::internal("the session was not kept"))?;
         let mut processes = RunProcesses::default();
-        let ways = |held: &HeldTask| claimants::ways_on(&held.task, &overview.session, &overview.alive, &mut processes);
+        let ways = |held: &HeldTask| {
+            claimants::ways_on(&held.task, held.status, &overview.session, &overview.alive, &mut processes)
+        };
         let ways = overview.holds.iter().flat_map(ways).collect();
         Ok((overview, ways))
     })

@@ -43,7 +43,8 @@ fn words(task: &TaskView, now: Timestamp) -> String {
         field("lease", claim.lease_until.as_deref().unwrap_or_default());
     }
     if let Some((claimant, trouble)) = task.claimant.as_ref().and_then(|one| Some((one, one.trouble()?))) {
-        field("claimant", &format!("{trouble}, last seen {} ago", age(&claimant.seen_at, now)));
+        let seen = age(&claimant.seen_at, now);
+        field("claimant", &format!("{} {trouble}, last seen {seen} ago", claimant.session_id));
         for next in &claimant.commands {
             field("next", &format!("{}: {}", next.purpose, next.command));
         }

@@ -43,7 +43,7 @@ pub(in crate::cli) fn ways_on(tasks: &[TaskView], now: Timestamp) -> String {
         let Some((claim, claimant)) = task.claim.as_ref().zip(task.claimant.as_ref()) else { continue };
         let Some(trouble) = claimant.trouble() else { continue };
         let seen = age(&claimant.seen_at, now);
-        let line = format!("{}: {} is {trouble}, last seen {seen} ago", task.id, claim.claimant);
+        let line = format!("{}: {} {trouble}, last seen {seen} ago", task.id, claim.claimant);
         let _ = writeln!(text, "{}", escape_line(&line));
         for next in &claimant.commands {
             let _ = writeln!(text, "  {}: {}", escape_line(&next.purpose), escape_line(&next.command));

@@ -5,6 +5,7 @@ use crate::domain::{
     LaneName, TaskId,
     session::{Session, SessionStatus},
     session_facts::{AliveSource, Aliveness, NextCommand},
+    task::TaskStatus,
 };
 
 /// Judges a session by its record and its process. `is_local`: its process numbers are those of this host.
@@ -19,9 +20,9 @@ pub fn judge(session: &Session, is_local: bool, process: &ProcessObservation) ->
             proven(true, format!("process {pid} is running, though the session is recorded as {}", session.status))
         }
         _ if end => {
-            let reason = session.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
             let verb = if session.status == SessionStatus::Failed { "failed" } else { "ended" };
-            Aliveness { alive: Some(false), source: AliveSource::End, reason: format!("it {verb}{reason}") }
+            let reason = session.reason.clone().unwrap_or_else(|| format!("its session {verb}"));
+            Aliveness { alive: Some(false), source: AliveSource::End, reason }
         }
         _ if !is_local => unknown(format!("it runs on {}", session.host)),
         ProcessObservation::Alive => proven(true, format!("process {pid} is running")),
@@ -31,20 +32,23 @@ pub fn judge(session: &Session, is_local: bool, process: &ProcessObservation) ->
     }
 }
 
-/// The ways on for a task whose claimant is dead or stale, best first; none for a claimant that works. `lane` is the
-/// claimant's, `remaining` the number of processes of its session run that are still there.
+/// The ways on for a task whose claimant is dead or stale, best first; none for a claimant that works. A submitted task is not
+/// released: it waits for its reviewer. `lane` is the claimant's, `remaining` the number of processes of its session run that
+/// are still there.
 #[must_use]
 pub fn ways_on(
     task: &TaskId,
+    status: TaskStatus,
     session: &Session,
     alive: &Aliveness,
     lane: Option<&LaneName>,
     remaining: usize,
 ) -> Vec<NextCommand> {
     let id = &session.id;
-    let release = || NextCommand::new("release it", format!("fairway release {task} --force --reason TEXT"));
+    let release = (status != TaskStatus::Review)
+        .then(|| NextCommand::new("release it", format!("fairway release {task} --force --reason TEXT")));
     match alive.alive {
-        Some(false) => {
+        is_alive if is_alive == Some(false) || session.status.is_final() => {
             let stop = (remaining > 0 && session.adapter_script.is_some()).then(|| {
                 let what = if remaining == 1 {
                     "its remaining process".into()
@@ -60,13 +64,14 @@ pub fn ways_on(
                     format!("fairway claim {task}"),
                 )
             });
-            stop.into_iter().chain(continue_it).chain([release()]).collect()
+            stop.into_iter().chain(continue_it).chain(release).collect()
         }
         Some(true) if session.status == SessionStatus::Stale => {
             vec![NextCommand::new("record that it is alive", "fairway session reconcile")]
         }
         None if session.status == SessionStatus::Stale => {
-            vec![NextCommand::new("see what is known of it", format!("fairway explain session {id}")), release()]
+            let explain = NextCommand::new("see what is known of it", format!("fairway explain session {id}"));
+            [explain].into_iter().chain(release).collect()
         }
         _ => Vec::new(),
     }
@@ -121,11 +126,18 @@ mod tests {
         one.adapter_script = Some("/s".into());
         let ways = |one: &Session, process: &ProcessObservation, lane: Option<&LaneName>, remaining| -> Vec<String> {
             let alive = judge(one, true, process);
-            ways_on(&task, one, &alive, lane, remaining).into_iter().map(|way| way.command).collect()
+            ways_on(&task, TaskStatus::InProgress, one, &alive, lane, remaining)
+                .into_iter()
+                .map(|way| way.command)
+                .collect()
         };
         let release = "fairway release T-1 --force --reason TEXT";
         assert_eq!(ways(&one, &gone(), Some(&lane), 0), ["fairway claim T-1", release]);
         assert_eq!(ways(&one, &gone(), None, 0), [release]);
+        let alive = judge(&one, true, &gone());
+        let submitted = ways_on(&task, TaskStatus::Review, &one, &alive, Some(&lane), 0);
+        let submitted: Vec<String> = submitted.into_iter().map(|way| way.command).collect();
+        assert_eq!(submitted, ["fairway claim T-1"]);
         assert_eq!(ways(&one, &gone(), Some(&lane), 2), ["fairway session stop s-1", release]);
         assert!(ways(&one, &ProcessObservation::Alive, Some(&lane), 0).is_empty());
         assert!(ways(&one, &ProcessObservation::NotRecorded, Some(&lane), 0).is_empty());

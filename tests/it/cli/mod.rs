@@ -30,6 +30,7 @@ mod session_event;
 mod session_launch;
 mod sidecar;
 mod spellings;
+mod status;
 mod task_edit;
 mod task_import;
 mod task_transitions;

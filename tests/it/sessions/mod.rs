@@ -3,6 +3,7 @@
 mod adopted_panes;
 mod agent_in_tmux;
 mod control;
+mod dead_claimants;
 mod dry_run;
 mod external_caller;
 mod launch;

@@ -15,7 +15,7 @@ pub(super) fn items(facts: &Facts) -> Vec<Need> {
 
 fn item(facts: &Facts, approval: &Approval) -> Option<Need> {
     let id = approval.id;
-    let one = facts.session(&approval.session).filter(|one| !one.alive.is_dead())?;
+    let one = facts.session(&approval.session).filter(|one| !one.is_over())?;
     let input: Value = serde_json::from_str(&approval.input).unwrap_or_else(|_| Value::String(approval.input.clone()));
     let line = format!("{}: {}", approval.tool, tool_input::summary(&input));
     let evidence = format!("approval {id}, asked by {}", approval.provider);

@@ -1,12 +1,12 @@
 //! Blocked tasks.
 
 use super::{facts::Facts, need::Need};
-use crate::domain::{need::NeedKind, task::TaskStatus};
+use crate::domain::{need::NeedKind, session_facts::HeldTask, task::TaskStatus};
 
 /// An item for each task that its claimant has blocked, unless the claimant is dead or stale.
 pub(super) fn items(facts: &Facts) -> Vec<Need> {
     let blocked = facts.held.iter().filter(|held| held.status == TaskStatus::Blocked);
-    let item = |held: &crate::domain::session_facts::HeldTask| {
+    let item = |held: &HeldTask| {
         let task = &held.task;
         let line = held.blocked_reason.clone().unwrap_or_else(|| held.title.clone());
         let evidence = format!("{task} is blocked by {}", held.claimant);

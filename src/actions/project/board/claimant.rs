@@ -6,14 +6,14 @@ use crate::{
     domain::{
         need::NeedKind,
         session::SessionStatus,
-        session_facts::{SeenBy, SessionOverview},
+        session_facts::{HeldTask, SessionOverview},
         task::TaskStatus,
     },
 };
 
-/// Whether a session is dead, or stale.
+/// Whether a session is over, or stale.
 pub(super) fn is_in_trouble(one: &SessionOverview) -> bool {
-    one.alive.is_dead() || one.session.status == SessionStatus::Stale
+    one.is_over() || one.session.status == SessionStatus::Stale
 }
 
 /// An item for each dead or stale session with claims, and for each other claim whose lease has expired.
@@ -21,40 +21,44 @@ pub(super) fn items(facts: &Facts) -> Vec<Need> {
     let mut items: Vec<Need> = facts
         .sessions
         .iter()
-        .filter(|one| !one.holds.is_empty() && is_in_trouble(one))
+        .filter(|one| is_in_trouble(one) && unfinished(one).next().is_some())
         .map(|one| of_session(facts, one))
         .collect();
     items.extend(leases(facts));
     items
 }
 
+/// The claims that need the session: a submitted task waits for its reviewer.
+fn unfinished(one: &SessionOverview) -> impl Iterator<Item = &HeldTask> {
+    one.holds.iter().filter(|held| held.status != TaskStatus::Review)
+}
+
 fn of_session(facts: &Facts, one: &SessionOverview) -> Need {
     let session = &one.session;
-    let kind = if one.alive.is_dead() { NeedKind::Dead } else { NeedKind::Stale };
-    let tasks: Vec<String> = one.holds.iter().map(|held| held.task.to_string()).collect();
+    let kind = if one.is_over() { NeedKind::Dead } else { NeedKind::Stale };
+    let tasks: Vec<String> = unfinished(one).map(|held| held.task.to_string()).collect();
     let reason = match (kind, &session.reason) {
         (NeedKind::Stale, Some(reason)) => reason,
         _ => &one.alive.reason,
     };
-    let title = match one.holds.as_slice() {
-        [held] => format!(" {}", held.title),
+    let title = match (unfinished(one).next(), tasks.len()) {
+        (Some(held), 1) => format!("; {}", held.title),
         _ => String::new(),
     };
-    let line = format!("{reason}; claims {}{title}", tasks.join(", "));
-    // The time of an end that is not recorded is unknown: the session was alive when it was last seen.
-    let (since, by) = match session.ended_at {
-        Some(at) => (at, "end"),
-        None => (one.seen.at, one.seen.by.as_str()),
+    let line = format!("{}: {reason}{title}", tasks.join(", "));
+    // The time of a death that is not recorded is unknown; the session was alive when it was last seen.
+    let (since, since_when) = match session.ended_at {
+        Some(at) => (at, "since its end".to_owned()),
+        None => (one.seen.at, format!("since it was last seen, by its {}", one.seen.by)),
     };
-    let seen = if session.ended_at.is_none() && one.seen.by != SeenBy::Start { "last seen by" } else { "since its" };
-    let evidence = format!("{}: {} ({seen} {by})", one.alive.source, one.alive.reason);
+    let evidence = format!("{} (source: {}), {since_when}", one.alive.reason, one.alive.source);
     let mut need = Need::new(kind, session.id.as_str(), Some(since), line, evidence).session(one);
-    if let Some(held) = one.holds.first() {
+    if let Some(held) = unfinished(one).next() {
         need = need.task(&held.task);
     }
     let mut processes = facts.processes.borrow_mut();
-    for held in &one.holds {
-        for next in claimants::ways_on(&held.task, session, &one.alive, &mut processes) {
+    for held in unfinished(one) {
+        for next in claimants::ways_on(&held.task, held.status, session, &one.alive, &mut processes) {
             need = need.command(&next);
         }
     }
@@ -68,7 +72,7 @@ fn leases(facts: &Facts) -> Vec<Need> {
             && held.lease_until.is_some_and(is_expired)
             && !facts.claimant_in_trouble(held)
     });
-    let item = |held: &crate::domain::session_facts::HeldTask| {
+    let item = |held: &HeldTask| {
         let task = &held.task;
         let line = format!("the lease of {} has expired: {}", held.claimant, held.title);
         let evidence = format!("claim {} of {task}", held.epoch);

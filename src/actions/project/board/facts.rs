@@ -111,7 +111,7 @@ impl Facts {
 
 /// Whether a session may be working: neither final nor proven dead.
 pub(super) fn may_work(one: &SessionOverview) -> bool {
-    !one.session.status.is_final() && !one.alive.is_dead()
+    !one.is_over()
 }
 
 fn questions(tx: &ReadTx<'_>, sessions: &[SessionOverview]) -> Result<Vec<(SessionId, TaskId, WrittenCheckpoint)>> {
@@ -141,7 +141,7 @@ fn submitted(app: &App, tx: &ReadTx<'_>, held: &[HeldTask]) -> Result<BTreeMap<T
 
 fn undelivered(tx: &ReadTx<'_>, sessions: &[SessionOverview], now: Timestamp) -> Result<Vec<Message>> {
     let mut found = messages::expired(tx, now)?;
-    for one in sessions.iter().filter(|one| one.alive.is_dead()) {
+    for one in sessions.iter().filter(|one| one.is_over()) {
         found.extend(messages::open_for(tx, &Recipient::Session(one.session.id.clone()))?);
     }
     found.retain(|message| {

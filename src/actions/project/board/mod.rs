@@ -63,7 +63,7 @@ pub fn compose(app: &App, hook_providers: &[&str]) -> Result<BoardView> {
 fn counts(facts: &Facts) -> BoardCountsView {
     let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     let with_status = |status| number(facts.held.iter().filter(|held| held.status == status).count());
-    let dead = facts.sessions.iter().filter(|one| one.alive.is_dead()).count();
+    let dead = facts.sessions.iter().filter(|one| one.is_over()).count();
     BoardCountsView {
         ready: facts.counts.ready,
         held: number(facts.held.len()),

@@ -29,7 +29,7 @@ fn undelivered(facts: &Facts, message: &Message) -> Option<Need> {
     let id = message.id;
     let one = facts.session(session);
     let why = match one {
-        Some(one) if one.alive.is_dead() => format!("{session} is dead"),
+        Some(one) if one.is_over() => format!("{session} works no more"),
         _ => "its time to live is over".to_owned(),
     };
     let line = format!("message {id} to {session} was not delivered: {why}");

@@ -3,10 +3,10 @@
 use super::{facts::Facts, need::Need};
 use crate::domain::{need::NeedKind, session_facts::HeldTask, task::TaskStatus};
 
-/// An item for each submitted task of a claimant that is neither dead nor stale.
+/// An item for each submitted task. It needs its claimant no more.
 pub(super) fn items(facts: &Facts) -> Vec<Need> {
     let submitted = facts.held.iter().filter(|held| held.status == TaskStatus::Review);
-    submitted.filter(|held| !facts.claimant_in_trouble(held)).map(|held| item(facts, held)).collect()
+    submitted.map(|held| item(facts, held)).collect()
 }
 
 fn item(facts: &Facts, held: &HeldTask) -> Need {
