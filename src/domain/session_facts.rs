@@ -24,7 +24,7 @@ string_enum! {
 /// Whether a session is alive, as far as this host can prove it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Aliveness {
-    /// `None` when it cannot be told.
+    /// `None` when this host has no proof.
     pub alive: Option<bool>,
     /// The source of the answer.
     pub source: AliveSource,

@@ -11,6 +11,8 @@ use super::escape_line;
 const GAP: usize = 2;
 /// The width that a column keeps while another one can still be cut, in characters.
 const MIN_TEXT_WIDTH: usize = 24;
+/// The width for which the last column drives optional ones out, in characters.
+const TEXT_WIDTH: usize = 40;
 /// The width that a column keeps, in characters.
 const MIN_WIDTH: usize = 8;
 
@@ -95,12 +97,12 @@ impl Table {
             .collect()
     }
 
-    /// Leaves optional columns out until the last column keeps its width, or [`MIN_TEXT_WIDTH`] of it.
+    /// Leaves optional columns out until the last column keeps its width, or [`TEXT_WIDTH`] of it.
     fn drop_optional(&mut self, width: usize) {
         for heading in std::mem::take(&mut self.optional) {
             let widths = self.widths();
             let others = widths.iter().rev().skip(1).map(|width| width + GAP).sum::<usize>();
-            let last = widths.last().map_or(0, |last| (*last).min(MIN_TEXT_WIDTH));
+            let last = widths.last().map_or(0, |last| (*last).min(TEXT_WIDTH));
             if others + last <= width {
                 return;
             }

@@ -24,7 +24,7 @@ const COUNT_READY: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_ready WHE
 const COUNT_OPEN: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_open WHERE closed_at IS NULL";
 const COUNT_DONE: &str = "SELECT count(*) FROM tasks WHERE status = 'done'";
 const EXPIRED_PROMPTS: &str = "SELECT id, to_session, source, settled_at FROM messages INDEXED BY messages_settled \
-     WHERE settled_at IS NOT NULL AND settled_at >= $1 AND status = 'expired' AND to_session IS NOT NULL ORDER BY id";
+     WHERE settled_at IS NOT NULL AND settled_at >= $1 AND status = 'expired' AND to_session IS NOT NULL ORDER BY settled_at";
 const FAILED_JOBS: &str = "SELECT id, session_id, command, status, exit_code, error_message, finished_at FROM exec_runs \
      INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL AND finished_at >= $1 \
      AND status IN ('failed', 'timed_out', 'lost') ORDER BY finished_at DESC LIMIT $2";

@@ -60,7 +60,7 @@ impl LaneView {
 pub struct LaneDetailView {
     /// The lane.
     pub lane: LaneView,
-    /// The sessions that are attached to it now, and those that have a claim on one of its tasks.
+    /// The sessions that are attached to it now; final ones while they have a claim.
     pub sessions: Vec<SessionOverviewView>,
     /// The tasks that are held in it.
     pub tasks: Vec<TaskView>,

@@ -19,7 +19,7 @@ pub struct Args {
     /// Include ended and failed sessions
     #[arg(long)]
     all: bool,
-    /// Include ended sessions that have a claim; the table does so by itself
+    /// Include ended sessions that have a claim
     #[arg(long)]
     holding: bool,
 }

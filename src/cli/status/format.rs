@@ -13,6 +13,9 @@ use crate::{
 const MAX_ROWS: usize = 15;
 /// The commands of an item that are shown; JSON has all.
 const MAX_COMMANDS: usize = 3;
+/// Room for the line of an item, in characters; with less it gets a line of its own.
+const MIN_LINE_WIDTH: usize = 24;
+const INDENT: &str = "    ";
 
 struct Printer {
     now: Timestamp,
@@ -74,17 +77,34 @@ impl Printer {
             };
             let since = need.since.as_deref().map(|at| age(at, self.now)).unwrap_or_default();
             let begin = format!("{shape} {:<9}", need.kind);
-            let about = escape_line(&format!("{:<14} {since:>6}  ", about.join(" ")));
-            let used = begin.chars().count() + 1 + about.chars().count();
-            let line = self.cut(&need.line, used);
-            let _ = writeln!(self.text, "{} {about}{line}", self.style.paint(meaning, &begin));
+            let about = escape_line(&format!("{:<14} {since:>6}", about.join(" ")));
+            let used = begin.chars().count() + about.chars().count() + 3;
+            let painted = self.style.paint(meaning, &begin);
+            // Long ids push the text to a line of its own.
+            let is_narrow = self.width.is_some_and(|width| used + MIN_LINE_WIDTH > width);
+            if is_narrow {
+                let line = self.cut(&need.line, INDENT.len());
+                let _ = writeln!(self.text, "{painted} {about}\n{INDENT}{line}");
+            } else {
+                let line = self.cut(&need.line, used);
+                let _ = writeln!(self.text, "{painted} {about}  {line}");
+            }
+            let evidence = self.cut(&format!("evidence: {}", need.evidence), INDENT.len());
+            let _ = writeln!(self.text, "{INDENT}{}", self.style.paint(Meaning::Faint, &evidence));
             for next in need.commands.iter().take(MAX_COMMANDS) {
-                let command = escape_line(&next.command);
-                let purpose = self.style.paint(Meaning::Faint, &escape_line(&format!("{}: ", next.purpose)));
-                let _ = writeln!(self.text, "    {purpose}{command}");
+                self.command(&next.purpose, &next.command);
             }
         }
         self.more(needs.len());
+    }
+
+    /// A command stays whole; its purpose is left out where there is no room for both.
+    fn command(&mut self, purpose: &str, command: &str) {
+        let (purpose, command) = (escape_line(&format!("{purpose}: ")), escape_line(command));
+        let used = INDENT.len() + purpose.chars().count() + command.chars().count();
+        let fits = self.width.is_none_or(|width| used <= width);
+        let purpose = if fits { self.style.paint(Meaning::Faint, &purpose) } else { String::new() };
+        let _ = writeln!(self.text, "{INDENT}{purpose}{command}");
     }
 
     fn counts(&mut self, board: &BoardView) {

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::{context::Context, exit::Exit};
 use crate::{actions::project::board, hooks::Provider};
 
-/// Show what needs you, what every lane does, and which jobs run
+/// Show what needs you, then lanes, sessions and jobs
 ///
 /// First come the items that need a person: approvals, questions, dead agents that have claims, expired leases, submitted
 /// tasks, handoffs without a reader and messages that were not delivered, each with the commands that settle it. Then come

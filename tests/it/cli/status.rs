@@ -259,7 +259,7 @@ fn status_writes_nothing() {
 
 /// What a terminal of this width shows.
 fn on_terminal(world: &TestProject, columns: u32, words: &str) -> String {
-    let line = format!("stty cols {columns}; '{FAIRWAY}' {words}");
+    let line = format!("stty rows 24 cols {columns}; '{FAIRWAY}' {words}");
     let output = world.command("script").env("NO_COLOR", "1").args(["-qec", &line, "/dev/null"]).output().unwrap();
     assert!(output.status.success());
     String::from_utf8(output.stdout).unwrap().replace('\r', "")
@@ -271,13 +271,7 @@ fn eighty_columns_keep_ids_whole_and_need_no_colour() {
     let id = "a-session-with-quite-a-long-name";
     world.run(["session", "upsert", "--id", id, "--role", "backend", "--lane", "api", "--provider", "acme"]).exits(0);
     world
-        .run([
-            "task",
-            "add",
-            "--id",
-            "INVOICES-1234",
-            "a title that is far too long for what is left of eighty columns",
-        ])
+        .run(["task", "add", "INVOICES-1234", "a title that is far too long for what is left of eighty columns"])
         .exits(0);
     world.run(["--session", id, "claim", "INVOICES-1234"]).exits(0);
     world.run(["session", "heartbeat", id, "--activity", "busy"]).exits(0);
@@ -317,11 +311,19 @@ fn long_sections_are_cut_unless_all_is_asked_for() {
 #[test]
 fn text_of_agents_is_data() {
     let world = TestProject::new();
-    world.run(["task", "add", "T-1", "a\u{1b}[31mb"]).exits(0);
+    world.run(["task", "add", "T-1", "one"]).exits(0);
     world.run(["session", "upsert", "--id", "s1", "--role", "dev"]).exits(0);
     world.run(["--session", "s1", "claim", "T-1"]).exits(0);
-    let asks = ["--activity", "requires_action", "--waiting-for", "one\ntwo \u{1b}]0;title\u{7}"];
-    world.run([&["session", "heartbeat", "s1"], &asks[..]].concat());
+    world.run(["session", "heartbeat", "s1", "--activity", "requires_action", "--waiting-for", "what?"]).exits(0);
+    // As if a version without checks had written it.
+    let conn = rusqlite::Connection::open(world.store()).unwrap();
+    let hostile = "'a' || char(10) || char(27) || '[31mb' || char(7)";
+    conn.execute_batch(&format!(
+        "UPDATE tasks SET title = {hostile}; UPDATE agent_sessions SET waiting_for = {hostile};"
+    ))
+    .unwrap();
+    drop(conn);
     let shown = world.run(["status"]).exits(0).stdout;
+    assert!(shown.contains("a \\u{1b}[31mb\\u{7}"), "{shown:?}");
     assert!(!shown.contains('\u{1b}') && !shown.contains('\u{7}'), "{shown:?}");
 }

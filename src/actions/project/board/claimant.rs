@@ -1,20 +1,17 @@
 //! Claims whose claimant is dead or stale, and claims with an expired lease.
 
-use super::{facts::Facts, need::Need};
+use super::{
+    facts::{Facts, is_in_trouble},
+    need::Need,
+};
 use crate::{
     actions::core::claimants,
     domain::{
         need::NeedKind,
-        session::SessionStatus,
         session_facts::{HeldTask, SessionOverview},
         task::TaskStatus,
     },
 };
-
-/// Whether a session is over, or stale.
-pub(super) fn is_in_trouble(one: &SessionOverview) -> bool {
-    one.is_over() || one.session.status == SessionStatus::Stale
-}
 
 /// An item for each dead or stale session with claims, and for each other claim whose lease has expired.
 pub(super) fn items(facts: &Facts) -> Vec<Need> {

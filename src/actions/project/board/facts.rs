@@ -22,6 +22,7 @@ use crate::{
         job::Job,
         lane::Lane,
         message::{HUMAN_SOURCES, Message, Recipient},
+        session::SessionStatus,
         session_facts::{HeldTask, SessionOverview},
         task::TaskStatus,
     },
@@ -105,8 +106,13 @@ impl Facts {
 
     /// Whether the claimant of a task is a session that needs a person itself: dead or stale.
     pub(super) fn claimant_in_trouble(&self, held: &HeldTask) -> bool {
-        held.session.as_ref().and_then(|id| self.session(id)).is_some_and(super::claimant::is_in_trouble)
+        held.session.as_ref().and_then(|id| self.session(id)).is_some_and(is_in_trouble)
     }
+}
+
+/// Whether a session is over, or stale.
+pub(super) fn is_in_trouble(one: &SessionOverview) -> bool {
+    one.is_over() || one.session.status == SessionStatus::Stale
 }
 
 /// Whether a session may be working: neither final nor proven dead.

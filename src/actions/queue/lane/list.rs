@@ -45,11 +45,7 @@ pub fn show(app: &App, name: &LaneName) -> Result<LaneDetailView> {
             }
             Ok(true)
         })?;
-        // Final sessions are listed while they have a claim on a task of the lane.
-        let of_lane = |one: &&SessionOverview| {
-            let holds_here = one.holds.iter().any(|held| held.lane.as_ref() == Some(name));
-            (one.session.lane.as_ref() == Some(name) && !one.session.status.is_final()) || holds_here
-        };
+        let of_lane = |one: &&SessionOverview| one.session.lane.as_ref() == Some(name);
         let sessions = session_overview::read(tx, SessionScope::LiveAndHolding, &overview::held(tx)?)?;
         let mut claimants = Claimants::new();
         let mut task_view = |task: &Task| -> Result<TaskView> {
