@@ -51,7 +51,8 @@ impl Args {
 pub(in crate::cli) fn table(sessions: &[SessionOverviewView], now: Timestamp) -> Table {
     let mut table = Table::new(&["id", "status", "activity", "role", "lane", "holds", "provider", "seen", "doing"])
         .with_whole(&["lane", "holds", "seen"])
-        .with_optional(&["provider", "role"]);
+        .with_optional(&["provider", "role"])
+        .with_expendable(&["activity", "seen", "lane"]);
     for one in sessions {
         let session = &one.session;
         let dash = |text: Option<&str>| text.unwrap_or("-").to_owned();

@@ -247,7 +247,10 @@ impl Printer {
 }
 
 fn board_table(headings: &[&str]) -> Table {
-    Table::new(headings).with_whole(&["task", "session", "claimant"]).with_optional(&["provider"])
+    Table::new(headings)
+        .with_whole(&["task", "session", "claimant"])
+        .with_optional(&["provider"])
+        .with_expendable(&["activity"])
 }
 
 /// Whether the row of a session shows this task.

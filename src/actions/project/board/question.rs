@@ -1,16 +1,20 @@
 //! Questions of live sessions.
 
 use super::{facts::Facts, need::Need};
+use crate::actions::boundary::approval;
 use crate::domain::{SessionId, need::NeedKind, session_facts::SessionOverview};
 
-/// An item for each session that requires action, unless an approval says so already; and one for each other task whose
+/// An item for each session that requires action, unless an approval made it do so: that has an item of its own while it is
+/// pending, and once it is answered its hook has not reported back yet. And one for each other task whose
 /// newest written checkpoint awaits input.
 pub(super) fn items(facts: &Facts) -> Vec<Need> {
     let asks_approval = |id: &SessionId| facts.approvals.iter().any(|approval| approval.session == *id);
     let mut items: Vec<Need> = facts
         .sessions
         .iter()
-        .filter(|one| !asks_approval(&one.session.id))
+        .filter(|one| {
+            !asks_approval(&one.session.id) && one.session.activity_source.as_deref() != Some(approval::SOURCE)
+        })
         .filter_map(|one| Some(of_session(one, one.waiting_for()?)))
         .collect();
     for (session, task, checkpoint) in &facts.questions {
