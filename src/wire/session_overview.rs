@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{SessionView, values::time};
 use crate::domain::{
-    session::Session,
+    session::{Activity, Session},
     session_facts::{Aliveness, Doing, HeldTask, NextCommand, Seen, SessionOverview},
 };
 
@@ -147,7 +147,7 @@ impl From<&SessionOverview> for SessionOverviewView {
             activity_source: overview.session.activity_source.clone(),
             activity_at: time(overview.session.activity_at),
             shown_status: overview.shown_status(),
-            shown_activity: overview.current_activity().map(|activity| activity.as_str()),
+            shown_activity: overview.current_activity().map(Activity::as_str),
         }
     }
 }

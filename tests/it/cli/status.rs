@@ -229,6 +229,18 @@ fn guard_rules_that_are_not_trusted_need_a_person() {
     assert_eq!(shown[0]["commands"][1]["command"], "fairway trust");
     world.run(["trust"]).exits(0);
     assert!(needs(&world).is_empty());
+
+    // Under rules, an agent of a provider with hooks calls one when it starts.
+    let provider = fairway::hooks::Provider::ALL[0].label();
+    world.run(["session", "upsert", "--id", "s1", "--role", "dev", "--provider", provider]).exits(0);
+    world.run(["session", "upsert", "--id", "s2", "--role", "dev", "--provider", "acme"]).exits(0);
+    assert!(needs(&world).is_empty());
+    world.advance_clock(120);
+    let shown = needs(&world);
+    assert_eq!(ids(&shown), ["guard:s1"]);
+    assert_eq!(shown[0]["commands"][0]["command"], format!("fairway doctor hooks {provider}"));
+    world.run(["session", "end", "s1"]).exits(0);
+    assert!(needs(&world).is_empty());
 }
 
 #[test]
