@@ -190,6 +190,7 @@ try outbox --all
 holds '"status":"acknowledged"' outbox --all --json
 
 step "At the end of the day"
+try status
 try lane list
 try task list --status todo --status in_progress --status "done"
 try events --since 6

@@ -203,15 +203,16 @@ fn lanes(ctx: &Context) -> Result<BTreeSet<String>> {
 }
 
 fn sessions(ctx: &Context, all: bool) -> Result<BTreeSet<String>> {
-    Ok(sessions::list::list(&ctx.app()?, all)?.into_iter().map(|session| session.id).collect())
+    let scope = if all { sessions::list::SessionScope::All } else { sessions::list::SessionScope::Live };
+    Ok(sessions::list::list(&ctx.app()?, scope)?.into_iter().map(|one| one.session.id).collect())
 }
 
 /// The live sessions, and the lanes and roles with their prefixes.
 fn audiences(ctx: &Context) -> Result<BTreeSet<String>> {
     let app = ctx.app()?;
-    let live = sessions::list::list(&app, false)?;
-    let mut found: BTreeSet<String> = live.iter().map(|session| session.id.clone()).collect();
-    found.extend(live.iter().map(|session| format!("role:{}", session.role)));
+    let live = sessions::list::list(&app, sessions::list::SessionScope::Live)?;
+    let mut found: BTreeSet<String> = live.iter().map(|one| one.session.id.clone()).collect();
+    found.extend(live.iter().map(|one| format!("role:{}", one.session.role)));
     found.extend(lane::list::list(&app, false)?.into_iter().map(|lane| format!("lane:{}", lane.name)));
     Ok(found)
 }
@@ -221,7 +222,9 @@ fn roles(ctx: &Context) -> Result<BTreeSet<String>> {
     let app = ctx.app()?;
     let mut roles: BTreeSet<String> = open_tasks(&app)?.into_iter().filter_map(|task| task.role).collect();
     roles.extend(lane::list::list(&app, false)?.into_iter().filter_map(|lane| lane.role));
-    roles.extend(sessions::list::list(&app, false)?.into_iter().map(|session| session.role));
+    roles.extend(
+        sessions::list::list(&app, sessions::list::SessionScope::Live)?.into_iter().map(|one| one.session.role),
+    );
     Ok(roles)
 }
 

@@ -24,6 +24,8 @@ use crate::{
 /// The longest sentence about words that could not be read: they may be anything, a megabyte of it too.
 const LONGEST: usize = 400;
 
+const MISSING_COMMAND: &str = "a command is missing";
+
 /// Tells what is wrong with words that clap could not read; help and version are results.
 pub(super) fn unparsed(error: &clap::Error, words: &[OsString], env: &Env) -> Exit {
     let before_dashes = || words.iter().take_while(|word| *word != "--");
@@ -53,12 +55,22 @@ fn help(words: &[OsString]) -> StyledStr {
     page::page(&command(), &path, is_long).unwrap_or_default()
 }
 
+/// The failure of a line without a command, outside of a project.
+pub(super) fn missing_command() -> Failure {
+    failure(
+        "usage",
+        FailureKind::Usage,
+        MISSING_COMMAND.to_owned(),
+        Some("list the commands: fairway --help".to_owned()),
+    )
+}
+
 fn usage(error: &clap::Error, words: &[OsString]) -> Failure {
     let (path, command) = path(words);
     let line = if path.is_empty() { "fairway".to_owned() } else { format!("fairway {path}") };
     let (sentence, hint) = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
-            ("a command is missing".to_owned(), format!("list the commands: {line} --help"))
+            (MISSING_COMMAND.to_owned(), format!("list the commands: {line} --help"))
         }
         ErrorKind::InvalidSubcommand => {
             let sentence = sentence(error).replace("unrecognized subcommand", "unknown command");

@@ -6,8 +6,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::{
     adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, doctor, events,
     evidence, exec, exit::Exit, explain, globals::Globals, guard, handoff, help, hook, inbox, init, lane, man,
-    merge_ready, message, outbox, prime, prompt, ready, release, restore, review, send, serve, session, sidecar, task,
-    trust, usage,
+    merge_ready, message, outbox, prime, prompt, ready, release, restore, review, send, serve, session, sidecar,
+    status, task, trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -17,8 +17,9 @@ use super::{
 pub(super) struct Cli {
     #[command(flatten)]
     pub(super) globals: Globals,
+    /// Without a command: the status of the project, if there is one.
     #[command(subcommand)]
-    pub(super) verb: Verb,
+    pub(super) verb: Option<Verb>,
 }
 
 /// Every verb; one line each.
@@ -59,6 +60,7 @@ pub(super) enum Verb {
     #[command(subcommand)]
     Guard(guard::Verb),
     Explain(explain::Args),
+    Status(status::Args),
     #[command(visible_alias = "event")]
     Events(events::Args),
     Hook(hook::Args),
@@ -107,6 +109,7 @@ impl Verb {
             Self::Exec(verb) => verb.run(ctx),
             Self::Guard(verb) => verb.run(ctx),
             Self::Explain(args) => args.run(ctx),
+            Self::Status(args) => args.run(ctx),
             Self::Events(args) => args.run(ctx),
             Self::Hook(args) => args.run(ctx),
             Self::Serve(args) => args.run(ctx),

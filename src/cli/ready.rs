@@ -54,10 +54,11 @@ impl Args {
                         table.row([task.id.as_str(), &task.title, &why.join("; ")]);
                     }
                     if table.is_empty() {
-                        "every open task is ready\n".into()
-                    } else {
-                        table.coloured(ctx.out.width, ctx.out.style)
+                        return "every open task is ready\n".into();
                     }
+                    let ways_on = task::table::ways_on(&tasks, ctx.env.now());
+                    let gap = if ways_on.is_empty() { "" } else { "\n" };
+                    format!("{}{gap}{ways_on}", table.coloured(ctx.out.width, ctx.out.style))
                 },
             );
         }

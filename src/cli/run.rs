@@ -13,9 +13,11 @@ use super::{
     globals::{self, Globals},
     parser::{Cli, Verb},
     print_error::print_error,
+    status,
 };
 use crate::{
     actions::core::errors,
+    config::Project,
     env::Env,
     render::{Out, OutError, Style},
 };
@@ -29,10 +31,15 @@ pub fn main(env: Env) -> Exit {
         Ok(parsed) => parsed,
         Err(error) => return error::unparsed(&error, &words, &env),
     };
-    cli.globals.json |= matches!(&cli.verb, Verb::Exec(verb) if verb.is_json());
+    cli.globals.json |= matches!(&cli.verb, Some(Verb::Exec(verb)) if verb.is_json());
     let out = out(&cli.globals, &env);
     let ctx = Context::new(Rc::new(env), cli.globals, out, asked);
-    match cli.verb.run(&ctx) {
+    let result = match cli.verb {
+        Some(verb) => verb.run(&ctx),
+        None if Project::discover(&ctx.env, ctx.globals.root.as_deref()).is_ok() => status::Args::default().run(&ctx),
+        None => return print_error(&error::missing_command(), &out),
+    };
+    match result {
         Ok(exit) => exit,
         Err(error) if matches!(error.downcast_ref::<OutError>(), Some(OutError::Closed)) => 0,
         Err(error) => print_error(&errors::classify(&error), &out),

@@ -61,6 +61,24 @@ pub fn with_env_entry(entry: &str) -> io::Result<Vec<ProcessKey>> {
     Ok(keys(all.iter().filter(is_marked)))
 }
 
+/// All processes of this user whose environment has a variable of this name, each with the variable's value. Like
+/// [`with_env_entry`] for every value at once.
+///
+/// # Errors
+/// When `/proc` cannot be listed.
+pub fn with_env_name(name: &str) -> io::Result<Vec<(String, ProcessKey)>> {
+    let mut found = Vec::new();
+    for key in keys(process::all()?.iter()) {
+        let environ = environ(key.pid);
+        let value =
+            environ.split(|byte| *byte == 0).find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            found.push((String::from_utf8_lossy(value).into_owned(), key));
+        }
+    }
+    Ok(found)
+}
+
 /// All processes of this user whose command line contains this text.
 ///
 /// # Errors

@@ -11,6 +11,8 @@ use super::{Style, escape_line, status_colour};
 const GAP: usize = 2;
 /// The width that a column keeps while another one can still be cut, in characters.
 const MIN_TEXT_WIDTH: usize = 24;
+/// The width for which the last column drives optional ones out, in characters.
+const TEXT_WIDTH: usize = 40;
 /// The width that a column keeps, in characters.
 const MIN_WIDTH: usize = 8;
 
@@ -19,13 +21,47 @@ const MIN_WIDTH: usize = 8;
 pub struct Table {
     /// The headings, then the rows.
     cells: Vec<Vec<String>>,
+    /// Positions of columns that are never cut.
+    whole: Vec<usize>,
+    /// Headings of columns that a narrow terminal does not show; the first one goes first.
+    optional: Vec<String>,
+    /// Headings of columns that go when whole columns would not fit otherwise.
+    expendable: Vec<String>,
 }
 
 impl Table {
     /// A table with these headings.
     #[must_use]
     pub fn new(headings: &[&str]) -> Self {
-        Self { cells: vec![headings.iter().map(|heading| heading.to_uppercase()).collect()] }
+        let cells = vec![headings.iter().map(|heading| heading.to_uppercase()).collect()];
+        Self { cells, whole: vec![0], optional: Vec::new(), expendable: Vec::new() }
+    }
+
+    /// The same table in which these columns are never cut: ids, which a person copies into the next command.
+    #[must_use]
+    pub fn with_whole(mut self, headings: &[&str]) -> Self {
+        let found = headings.iter().filter_map(|heading| self.position(&heading.to_uppercase()));
+        let found: Vec<usize> = found.collect();
+        self.whole.extend(found);
+        self
+    }
+
+    /// The same table that leaves these columns out, one after the other, when the last column gets too narrow.
+    #[must_use]
+    pub fn with_optional(mut self, headings: &[&str]) -> Self {
+        self.optional = headings.iter().map(|heading| heading.to_uppercase()).collect();
+        self
+    }
+
+    /// The same table that leaves these columns out, one after the other, when whole columns would not fit otherwise.
+    #[must_use]
+    pub fn with_expendable(mut self, headings: &[&str]) -> Self {
+        self.expendable = headings.iter().map(|heading| heading.to_uppercase()).collect();
+        self
+    }
+
+    fn position(&self, heading: &str) -> Option<usize> {
+        self.cells.first()?.iter().position(|cell| cell == heading)
     }
 
     /// Adds a row.
@@ -67,19 +103,63 @@ impl Table {
         status_colour::colour(&self.render(width), style)
     }
 
-    /// Cuts cells until the rows fit: first the last column, which is a title or a summary, then the others from the right.
-    /// The first column is what a person copies into the next command and stays whole.
-    fn fit(&mut self, width: usize) {
+    /// The widths of all columns, in characters.
+    fn widths(&self) -> Vec<usize> {
         let columns = self.cells.first().map_or(0, Vec::len);
-        let mut widths: Vec<usize> = (0..columns)
+        (0..columns)
             .map(|column| self.cells.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max())
             .map(Option::unwrap_or_default)
-            .collect();
+            .collect()
+    }
+
+    /// Leaves optional columns out until the last column keeps its width, or [`TEXT_WIDTH`] of it, and expendable ones until
+    /// the whole columns fit beside what the others keep.
+    fn drop_columns(&mut self, width: usize) {
+        for heading in std::mem::take(&mut self.optional) {
+            let widths = self.widths();
+            let others = widths.iter().rev().skip(1).map(|width| width + GAP).sum::<usize>();
+            let last = widths.last().map_or(0, |last| (*last).min(TEXT_WIDTH));
+            if others + last <= width {
+                break;
+            }
+            self.remove(&heading);
+        }
+        for heading in std::mem::take(&mut self.expendable) {
+            let least = |(column, width): (usize, usize)| {
+                let kept = MIN_WIDTH.max(self.heading_width(column));
+                if self.whole.contains(&column) { width } else { width.min(kept) }
+            };
+            let widths = self.widths();
+            let needed: usize = widths.iter().copied().enumerate().map(least).sum();
+            if needed + GAP * widths.len().saturating_sub(1) <= width {
+                break;
+            }
+            self.remove(&heading);
+        }
+    }
+
+    fn heading_width(&self, column: usize) -> usize {
+        self.cells.first().and_then(|row| row.get(column)).map_or(0, |cell| cell.chars().count())
+    }
+
+    fn remove(&mut self, heading: &str) {
+        if let Some(column) = self.position(heading) {
+            self.cells.iter_mut().for_each(|row| drop(row.remove(column)));
+            self.whole.iter_mut().filter(|whole| **whole > column).for_each(|whole| *whole -= 1);
+        }
+    }
+
+    /// Cuts cells until the rows fit: first the last column, which is a title or a summary, then the others from the right.
+    /// Whole columns stay as they are.
+    fn fit(&mut self, width: usize) {
+        self.drop_columns(width);
+        let mut widths = self.widths();
+        let columns = widths.len();
         let natural = widths.iter().sum::<usize>() + GAP * columns.saturating_sub(1);
         let mut excess = natural.saturating_sub(width);
         for least in [MIN_TEXT_WIDTH, MIN_WIDTH] {
-            for column in (1..columns).rev() {
-                let heading = self.cells.first().and_then(|row| row.get(column)).map_or(0, |cell| cell.chars().count());
+            for column in (0..columns).rev().filter(|column| !self.whole.contains(column)) {
+                let heading = self.heading_width(column);
                 if let Some(now) = widths.get_mut(column) {
                     let cut = now.saturating_sub(least.max(heading)).min(excess);
                     *now -= cut;
@@ -128,6 +208,37 @@ mod tests {
                      failed  failed  requires_action  blocked by failed\n\
                      T-2     todo    -                done\n";
         assert_eq!(rows(Style::choose("never", true, &env)), plain);
+    }
+
+    #[test]
+    fn optional_columns_make_room_and_whole_ones_stay() {
+        let table = || {
+            let mut table = Table::new(&["id", "role", "lane", "holds", "provider", "doing"])
+                .with_whole(&["holds"])
+                .with_optional(&["provider", "role"]);
+            table.row([
+                "agent-1",
+                "backend",
+                "api",
+                "TASK-1, TASK-2",
+                "acme",
+                "the parser is done, the printer is half",
+            ]);
+            table.render(Some(80)).lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            table(),
+            [
+                "ID       ROLE     LANE  HOLDS           DOING",
+                "agent-1  backend  api   TASK-1, TASK-2  the parser is done, the printer is half",
+            ]
+        );
+        let mut tight = Table::new(&["id", "activity", "lane", "doing"]).with_expendable(&["activity", "lane"]);
+        tight.row(["a-session-with-quite-a-long-name", "requires_action", "api", "the parser"]);
+        assert_eq!(tight.render(Some(50)).lines().nth(1), Some("a-session-with-quite-a-long-name  api   the parser"));
+        let mut narrow = Table::new(&["id", "role", "holds", "doing"]).with_whole(&["holds"]).with_optional(&["role"]);
+        narrow.row(["agent-1", "backend", "TASK-1, TASK-2", "the parser is done, the printer is half"]);
+        assert_eq!(narrow.render(Some(44)).lines().nth(1), Some("agent-1  TASK-1, TASK-2  the parser is done…"));
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod jobs;
 pub mod lanes;
 pub mod messages;
 mod open;
+pub mod overview;
 pub mod removed_tasks;
 pub mod requests;
 pub mod reviews;

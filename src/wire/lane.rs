@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{CheckpointView, HandoffView, SessionView, TaskView};
+use super::{CheckpointView, HandoffView, SessionOverviewView, TaskView};
 use crate::domain::lane::Lane;
 
 /// A lane.
@@ -87,8 +87,8 @@ impl LaneView {
 pub struct LaneDetailView {
     /// The lane.
     pub lane: LaneView,
-    /// The sessions that are attached to it now.
-    pub sessions: Vec<SessionView>,
+    /// The sessions that are attached to it now; final ones while they have a claim.
+    pub sessions: Vec<SessionOverviewView>,
     /// The tasks that are held in it.
     pub tasks: Vec<TaskView>,
     /// The newest checkpoint of each of them.

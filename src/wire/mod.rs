@@ -3,6 +3,7 @@
 
 mod adapter_check;
 mod approval;
+mod board;
 mod checkpoint;
 mod config;
 mod dependency_tree;
@@ -28,6 +29,7 @@ mod reconcile;
 mod review;
 mod runtime;
 mod session;
+mod session_overview;
 mod sidecar;
 mod task;
 pub mod telemetry;
@@ -39,6 +41,7 @@ mod values;
 
 pub use adapter_check::{AdapterCheckView, OperationCheckView, ProbeOutcome, ProbeView};
 pub use approval::ApprovalView;
+pub use board::{BoardCountsView, BoardJobView, BoardJobsView, BoardLaneView, BoardView, NeedView};
 pub use checkpoint::{CheckpointResultView, CheckpointView};
 pub use config::{ConfigCheckView, SettingView};
 pub use dependency_tree::{DepNodeView, DepTreeView};
@@ -64,7 +67,10 @@ pub use provider_event::ProviderEventView;
 pub use reconcile::{ReconcileEntryView, ReconcileView, RecoveredJobView};
 pub use review::ReviewView;
 pub use runtime::{ContextView, HealthView, HeartbeatView, LifecycleView, SectionView, TelemetryView};
-pub use session::{SessionDetailView, SessionView};
+pub use session::SessionView;
+pub use session_overview::{
+    AliveView, ClaimantView, CommandView, DoingView, HeldTaskView, SessionDetailView, SessionOverviewView,
+};
 pub use sidecar::SidecarView;
 pub use task::{CheckView, ClaimView, DependentView, TaskDetailView, TaskView, TimelineEntryView, WaitingView};
 pub use usage::{TaskMediansView, TaskNumbersView, UsageRowView, UsageView};

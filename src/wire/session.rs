@@ -37,16 +37,6 @@ pub struct SessionView {
     pub context_usage: Option<f64>,
 }
 
-/// `session show`: a session with what there is to know about it besides.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SessionDetailView {
-    /// The session.
-    #[serde(flatten)]
-    pub session: SessionView,
-    /// The multiplexer's own command to attach to it, as shell text.
-    pub attach_command: Option<String>,
-}
-
 impl From<&Session> for SessionView {
     fn from(session: &Session) -> Self {
         Self {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    CheckpointView,
+    CheckpointView, ClaimantView,
     values::{texts, time},
 };
 use crate::domain::{
@@ -29,6 +29,9 @@ pub struct TaskView {
     pub checks: Vec<CheckView>,
     pub review_domains: Vec<String>,
     pub claim: Option<ClaimView>,
+    /// The claimant's session, in the commands that look at it; otherwise the field is omitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claimant: Option<ClaimantView>,
     pub branch: Option<String>,
     pub commit: Option<String>,
     pub blocked_reason: Option<String>,
@@ -111,6 +114,7 @@ impl TaskView {
                 .collect(),
             review_domains: texts(&words.review_domains),
             claim: task.state.claim().map(ClaimView::from),
+            claimant: None,
             branch: task.branch.clone(),
             commit: task.commit.clone(),
             blocked_reason: match &task.state {

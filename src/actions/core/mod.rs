@@ -4,6 +4,7 @@
 pub(crate) mod answer;
 pub(crate) mod app;
 pub(crate) mod approval_state;
+pub(crate) mod claimants;
 pub mod dead_session;
 pub mod errors;
 pub mod fingerprint;
@@ -15,5 +16,7 @@ pub mod keepalive;
 pub mod lookup;
 pub(crate) mod message_state;
 pub(crate) mod path_limits;
+pub(crate) mod session_overview;
+pub(crate) mod session_process;
 pub(crate) mod task_worktree;
 pub mod trust;

@@ -8,6 +8,7 @@ pub mod foreground;
 pub mod gc;
 mod job_waiter;
 pub mod kill;
+pub(in crate::actions) mod last_line;
 mod launch_supervisor;
 pub mod list;
 pub mod log;

@@ -11,7 +11,7 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    doctor_intents, doctor_jobs, doctor_lanes,
+    doctor_claims, doctor_intents, doctor_jobs, doctor_lanes,
     findings::{FIX_COMMAND, display_path, io_error},
 };
 use crate::{
@@ -82,12 +82,19 @@ fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Resul
     }
     // Reading every row finds ids and values that this binary does not know, which no CHECK finds.
     let read = tasks::for_each(tx, tasks::ListScope::ById, |_| Ok(true));
+    let is_readable = read.is_ok();
     if let Err(unreadable) = read {
         findings.push(error("store_unreadable", unreadable.to_string()));
     }
     findings.extend(doctor_intents::find(app, tx)?);
     findings.extend(doctor_lanes::find(app, tx)?);
     findings.extend(doctor_jobs::find(app, tx)?);
+    match doctor_claims::find(tx) {
+        Ok(found) => findings.extend(found),
+        Err(unreadable) if is_readable => findings.push(error("store_unreadable", unreadable.to_string())),
+        // Reported above.
+        Err(_) => {}
+    }
     let (schema, sqlite) = integrity::versions();
     let message = format!("{} task(s), schema {schema}, SQLite {sqlite}", integrity::count_tasks(tx)?);
     findings.push(Finding::new("store", Severity::Note, message));

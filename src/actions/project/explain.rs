@@ -4,7 +4,10 @@ use anyhow::Result;
 
 use crate::actions::{
     App,
-    core::lookup,
+    core::{
+        claimants, lookup,
+        session_process::{self, RunProcesses},
+    },
     queue::task::{claim, event_text::transition_detail},
     sessions::{
         control::suggestions,
@@ -84,10 +87,20 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
             let why = session.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
             let message = format!("the claimant's session is {}{why}", session.status);
             view.fact("holder", message, format!("session {}", session.id), Some(session.last_seen()));
-            if !session.status.is_final() && session.activity == Activity::RequiresAction {
+            let alive = session_process::aliveness(&session);
+            let is_final = session.status.is_final();
+            if !is_final && !alive.is_dead() && session.activity == Activity::RequiresAction {
                 let waiting_for = session.waiting_for.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
                 let message = format!("the claimant's session waits for a person{waiting_for}");
                 view.fact("waiting_for", message, format!("session {}", session.id), session.activity_at);
+            }
+            if alive.is_dead() && !is_final {
+                let source = format!("{} of {}", alive.source, session.id);
+                view.fact("dead", format!("the claimant's session is dead: {}", alive.reason), source, Some(now));
+            }
+            for way in claimants::ways_on(&task.id, task.state.status(), &session, &alive, &mut RunProcesses::default())
+            {
+                view.fact("next", format!("{}: {}", way.purpose, way.command), "rules", None);
             }
         }
     }
@@ -142,7 +155,8 @@ pub fn session(app: &App, id: &SessionId) -> Result<ExplainView> {
         if session.activity != Activity::Unknown {
             let waiting_for =
                 session.waiting_for.as_ref().map(|text| format!(", waiting for: {text}")).unwrap_or_default();
-            let last = if session.status == SessionStatus::Running { "" } else { " (last report)" };
+            let is_over = session.status != SessionStatus::Running || session_process::aliveness(&session).is_dead();
+            let last = if is_over { " (last report)" } else { "" };
             let from = session.activity_source.clone().unwrap_or_else(|| "session".into());
             view.fact("activity", format!("{}{waiting_for}{last}", session.activity), from, session.activity_at);
         }
@@ -189,8 +203,7 @@ fn location(session: &Session, view: &mut ExplainView) {
         let pane = session.pane.as_ref().map(|pane| format!(", pane {pane}")).unwrap_or_default();
         view.fact("place", format!("backend {backend}{socket}{pane}"), "session", None);
     }
-    let is_gone = host::identity().owns(&session.host, session.host_id.as_deref())
-        && matches!(facts::process_state(session), ProcessObservation::Gone(_));
+    let is_gone = session_process::aliveness(session).is_dead();
     for (verb, command) in suggestions::commands(session) {
         if verb != "attach" || !is_gone {
             view.fact("next", format!("{verb}: {command}"), "session", None);

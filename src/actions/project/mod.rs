@@ -1,8 +1,10 @@
 //! Commands on a whole project: create it, check it, back it up, reconcile it, read its log and configuration.
 
 pub mod backup;
+pub mod board;
 pub mod config;
 pub mod doctor;
+mod doctor_claims;
 mod doctor_intents;
 mod doctor_jobs;
 mod doctor_lanes;

@@ -191,20 +191,21 @@ fn find_unattended(
     let mut found = Vec::new();
     for task in claimed {
         let Some(claim) = task.state.claim() else { continue };
-        let claimant = claim.session.as_ref();
+        // A person works without a session.
+        let Some(claimant) = claim.session.as_ref() else { continue };
         // Its claimant, or a session that was launched for the task meanwhile.
-        let attended = claimant.is_some_and(|id| live.contains_key(id))
-            || live.values().any(|session| session.task.as_ref() == Some(&task.id));
+        let attended =
+            live.contains_key(claimant) || live.values().any(|session| session.task.as_ref() == Some(&task.id));
         if attended {
             continue;
         }
-        let why = match claimant.map(|id| sessions::find(tx, id)).transpose()?.flatten() {
+        let why = match sessions::find(tx, claimant)? {
             // A dry run has marked nothing: a session that is not live here would be stale.
             Some(session) if !session.status.is_final() => format!("claimed by {}, which is stale", claim.claimant),
             Some(session) => format!("claimed by {}, which is {}", claim.claimant, session.status),
             None => format!("claimed by {}, which has no session", claim.claimant),
         };
-        found.push(ReconcileEntryView::new(claimant, Some(&task.id), why));
+        found.push(ReconcileEntryView::new(Some(claimant), Some(&task.id), why));
     }
     for session in live.values() {
         let task: Option<&TaskId> = session.task.as_ref();

@@ -16,7 +16,7 @@ use crate::{
         id::Label,
         review::Review,
         rules::{
-            gate::{self, Gate, GateFacts, GateReport, WorkFacts},
+            gate::{self, Blocker, Gate, GateFacts, GateReport, WorkFacts},
             globs,
             open_question::{self, OpenQuestion},
         },
@@ -226,4 +226,27 @@ pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateRep
     let git_facts = collect_facts(app, id, gates, None, base)?;
     let report = app.read(|tx| evaluate(app, tx, &lookup::task(tx, id)?, gates, &git_facts))?;
     Ok(GateReportView::from(&report))
+}
+
+/// The blockers of `done` and merge that the store alone knows. What needs git, and what depends on a commit that is not
+/// recorded with the task, is left out.
+///
+/// # Errors
+/// As the store fails.
+pub(in crate::actions) fn stored_blockers(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<Blocker>> {
+    let settings = &app.settings;
+    let required = settings.done_gates.iter().chain(&settings.merge_gates).copied();
+    let mut gates: Vec<Gate> = required.filter(|gate| !matches!(gate, Gate::CleanWorktree | Gate::BasedOn)).collect();
+    let mut known = Vec::new();
+    gates.retain(|gate| {
+        let is_new = !known.contains(gate);
+        known.push(*gate);
+        is_new
+    });
+    let facts = GitFacts { dir: None, given: None, head: None, evaluated_commit: None, work: WorkFacts::default() };
+    let mut blockers = evaluate(app, tx, task, &gates, &facts)?.blockers;
+    if task.commit.is_none() {
+        blockers.retain(|blocker| !matches!(blocker.code, "check_outdated" | "review_lapsed"));
+    }
+    Ok(blockers)
 }

@@ -2,28 +2,45 @@
 
 use anyhow::Result;
 
+pub use crate::actions::core::session_overview::SessionScope;
 use crate::{
-    actions::{App, core::lookup},
-    domain::{SessionId, session::Session},
-    store::sessions,
-    wire::SessionView,
+    actions::{
+        App,
+        core::{claimants, errors, lookup, session_overview, session_process::RunProcesses},
+    },
+    domain::{
+        SessionId,
+        session_facts::{HeldTask, NextCommand, SessionOverview},
+    },
+    store::overview,
+    wire::SessionOverviewView,
 };
 
-/// The sessions that are not final, or with `all` every session; oldest first.
+/// The sessions of a scope with what is known of them, oldest first.
 ///
 /// # Errors
 /// As the store fails.
-pub fn list(app: &App, all: bool) -> Result<Vec<SessionView>> {
+pub fn list(app: &App, scope: SessionScope) -> Result<Vec<SessionOverviewView>> {
     app.read(|tx| {
-        let found = if all { sessions::all(tx)? } else { sessions::live(tx)? };
-        Ok(found.iter().map(SessionView::from).collect())
+        let found = session_overview::read(tx, scope, &overview::held(tx)?)?;
+        Ok(found.iter().map(SessionOverviewView::from).collect())
     })
 }
 
-/// One session.
+/// One session, and for each task that it has claimed while it is dead or stale the ways on.
 ///
 /// # Errors
 /// `not_found`.
-pub fn show(app: &App, id: &SessionId) -> Result<Session> {
-    app.read(|tx| lookup::session(tx, id))
+pub fn show(app: &App, id: &SessionId) -> Result<(SessionOverview, Vec<NextCommand>)> {
+    app.read(|tx| {
+        let session = lookup::session(tx, id)?;
+        let found = session_overview::with_facts(tx, vec![session], &overview::held(tx)?)?;
+        let overview = found.into_iter().next().ok_or_else(|| errors::internal("the session was not kept"))?;
+        let mut processes = RunProcesses::default();
+        let ways = |held: &HeldTask| {
+            claimants::ways_on(&held.task, held.status, &overview.session, &overview.alive, &mut processes)
+        };
+        let ways = overview.holds.iter().flat_map(ways).collect();
+        Ok((overview, ways))
+    })
 }

@@ -151,6 +151,7 @@ const EXAMPLES: &[Examples] = &[
     ("explain", &["fairway explain T-4", "fairway explain session s1"]),
     ("explain task", &["fairway explain task T-4"]),
     ("explain session", &["fairway explain session s1"]),
+    ("status", &["fairway status", "fairway status --json"]),
     ("events", &["fairway events --of-task T-4 --since 1h", "fairway events --tail 20 --follow"]),
     ("hook", &["fairway hook install {provider}"]),
     ("hook install", &["fairway hook install {provider} --dry-run"]),

@@ -9,7 +9,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Work", &["task", "lane", "ready", "claim", "release", "done", "checkpoint"]),
     ("Review", &["evidence", "review", "handoff", "merge-ready"]),
     ("Talk", &["send", "message", "prompt", "inbox", "outbox"]),
-    ("Watch", &["events", "explain", "usage"]),
+    ("Watch", &["status", "events", "explain", "usage"]),
     ("Jobs", &["exec"]),
     ("Safety", &["guard", "approvals"]),
     ("Project", &["config", "doctor", "backup", "restore"]),

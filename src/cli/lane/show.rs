@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::lane::list,
-    cli::{age::age, context::Context, exit::Exit, task, values},
+    cli::{age::age, context::Context, exit::Exit, session, task, values},
     domain::LaneName,
     env::Timestamp,
     render::{Table, escape_line},
@@ -74,11 +74,7 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
     field("backend", lane.backend.as_deref());
     field("created", Some(&lane.created_at));
     field("messages", Some(&present.messages.to_string()).filter(|_| present.messages > 0).map(String::as_str));
-    let mut sessions = Table::new(&["session", "status", "activity", "role", "task"]);
-    for session in &present.sessions {
-        let task = session.task_id.as_deref().unwrap_or("-");
-        sessions.row([session.id.as_str(), session.status, session.activity, &session.role, task]);
-    }
+    let sessions = session::list::table(&present.sessions, now);
     let mut checkpoints = Table::new(&["task", "state", "by", "ago", "checkpoint"]);
     for checkpoint in &present.checkpoints {
         let by = checkpoint.session_id.as_deref().unwrap_or("-");
@@ -94,6 +90,10 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
         if !table.is_empty() {
             let _ = write!(text, "\n{}", table.render(width));
         }
+    }
+    let ways_on = task::table::ways_on(&present.tasks, now);
+    if !ways_on.is_empty() {
+        let _ = write!(text, "\n{ways_on}");
     }
     text
 }

@@ -3,27 +3,39 @@
 use anyhow::Result;
 
 use crate::{
-    actions::sessions::list,
+    actions::sessions::list::{self, SessionScope},
     cli::{age::age, context::Context, exit::Exit},
     env::Timestamp,
     render::Table,
-    wire::SessionView,
+    wire::SessionOverviewView,
 };
 
 /// List live sessions, oldest first
+///
+/// The processes of this host are looked at, so that a session whose process is gone is shown as dead before
+/// `fairway session reconcile` records it. The table also lists ended sessions that still have a claim.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Include ended and failed sessions
     #[arg(long)]
     all: bool,
+    /// Include ended sessions that have a claim
+    #[arg(long)]
+    holding: bool,
 }
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let sessions = list::list(&ctx.app()?, self.all)?;
+        let is_for_people = !ctx.out.json && !ctx.out.quiet;
+        let scope = match (self.all, self.holding || is_for_people) {
+            (true, _) => SessionScope::All,
+            (false, true) => SessionScope::LiveAndHolding,
+            (false, false) => SessionScope::Live,
+        };
+        let sessions = list::list(&ctx.app()?, scope)?;
         ctx.show(
             &sessions,
-            || sessions.iter().map(|session| session.id.clone()).collect(),
+            || sessions.iter().map(|one| one.session.id.clone()).collect(),
             || {
                 if sessions.is_empty() {
                     "no sessions\n".into()
@@ -35,20 +47,41 @@ impl Args {
     }
 }
 
-fn table(sessions: &[SessionView], now: Timestamp) -> Table {
-    let mut table = Table::new(&["id", "status", "activity", "role", "lane", "task", "provider", "seen"]);
-    for session in sessions {
-        let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
+/// Sessions as a table, one row each.
+pub(in crate::cli) fn table(sessions: &[SessionOverviewView], now: Timestamp) -> Table {
+    let mut table = Table::new(&["id", "status", "activity", "role", "lane", "holds", "provider", "seen", "doing"])
+        .with_whole(&["lane", "holds", "seen"])
+        .with_optional(&["provider", "role"])
+        .with_expendable(&["activity", "seen", "lane"]);
+    for one in sessions {
+        let session = &one.session;
+        let dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
         table.row([
             session.id.clone(),
-            session.status.to_owned(),
-            session.activity.to_owned(),
+            one.shown_status.to_owned(),
+            dash(one.shown_activity),
             session.role.clone(),
-            dash(&session.lane),
-            dash(&session.task_id),
-            dash(&session.provider),
-            session.last_heartbeat_at.as_deref().map_or_else(|| "-".into(), |at| age(at, now)),
+            dash(session.lane.as_deref()),
+            holds(one),
+            dash(session.provider.as_deref()),
+            age(&one.seen_at, now),
+            doing(one),
         ]);
     }
     table
+}
+
+/// The ids of the tasks that a session has claimed.
+pub(in crate::cli) fn holds(one: &SessionOverviewView) -> String {
+    let ids: Vec<&str> = one.holds.iter().map(|held| held.task_id.as_str()).collect();
+    if ids.is_empty() { "-".into() } else { ids.join(",") }
+}
+
+/// What a session does, in its own words; else the task that it was launched for and has not claimed.
+pub(in crate::cli) fn doing(one: &SessionOverviewView) -> String {
+    match (&one.doing, &one.session.task_id) {
+        (Some(doing), _) => doing.text.clone(),
+        (None, Some(task)) if one.holds.is_empty() => format!("launched for {task}, which it has not claimed"),
+        (None, _) => "-".into(),
+    }
 }

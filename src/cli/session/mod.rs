@@ -6,7 +6,7 @@ mod event;
 mod heartbeat;
 mod interrupt;
 mod launch;
-mod list;
+pub(super) mod list;
 mod meta;
 mod nudge;
 mod peek;

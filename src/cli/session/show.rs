@@ -10,10 +10,11 @@ use crate::{
         list,
     },
     adapters::builtin_scripts,
-    cli::{context::Context, exit::Exit, values},
+    cli::{age::age, context::Context, exit::Exit, values},
     domain::SessionId,
+    env::Timestamp,
     render::escape_line,
-    wire::{SessionDetailView, SessionView},
+    wire::{SessionDetailView, SessionOverviewView},
 };
 
 /// Show everything about a session
@@ -26,22 +27,28 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let session = list::show(&ctx.app()?, &self.id)?;
+        let (overview, ways_on) = list::show(&ctx.app()?, &self.id)?;
+        let session = &overview.session;
+        let is_dead = overview.alive.is_dead();
         let view = SessionDetailView {
-            session: SessionView::from(&session),
-            attach_command: multiplexer_command::attach_command(&session),
+            overview: SessionOverviewView::from(&overview),
+            attach_command: multiplexer_command::attach_command(session).filter(|_| !is_dead),
         };
         // A built-in backend records the process that looks after the program, not the program's own.
         let is_supervised = session.pid.is_some()
             && session.backend.as_deref().is_some_and(|name| builtin_scripts::find(name).is_some())
             && session.adapter_script.is_some();
-        let next = suggestions::commands(&session);
-        ctx.show(&view, || vec![view.session.id.clone()], || words(&view, is_supervised, &next))
+        let mut next: Vec<(&str, String)> =
+            suggestions::commands(session).into_iter().filter(|(verb, _)| *verb != "attach" || !is_dead).collect();
+        next.extend(ways_on.into_iter().map(|way| ("next", format!("{}: {}", way.purpose, way.command))));
+        let id = || vec![view.overview.session.id.clone()];
+        ctx.show(&view, id, || words(&view, is_supervised, ctx.env.now(), &next))
     }
 }
 
-fn words(view: &SessionDetailView, is_supervised: bool, next: &[(&'static str, String)]) -> String {
-    let session = &view.session;
+fn words(view: &SessionDetailView, is_supervised: bool, now: Timestamp, next: &[(&str, String)]) -> String {
+    let one = &view.overview;
+    let session = &one.session;
     let mut text = format!("{}\n", session.id);
     let mut field = |name: &str, value: Option<&str>| {
         if let Some(value) = value {
@@ -49,11 +56,29 @@ fn words(view: &SessionDetailView, is_supervised: bool, next: &[(&'static str, S
         }
     };
     let number = |number: Option<i64>| number.map(|number| number.to_string());
-    field("status", Some(session.status));
+    field("status", Some(one.shown_status));
+    let source = one.alive.alive_source;
+    let alive = match one.alive.alive {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "unknown",
+    };
+    field("alive", Some(&format!("{alive}: {} (source: {source})", one.alive.alive_reason)));
     field("reason", session.reason.as_deref());
     field("exit code", number(session.exit_code).as_deref());
-    field("activity", Some(session.activity));
-    field("waits for", session.waiting_for.as_deref());
+    let activity = one.shown_activity.map(|activity| match (&one.activity_at, &one.activity_source) {
+        (Some(at), Some(source)) => format!("{activity}, reported {} ago (source: {source})", age(at, now)),
+        _ => activity.to_owned(),
+    });
+    field("activity", activity.as_deref());
+    field("waits for", one.shown_activity.and(session.waiting_for.as_deref()));
+    for held in &one.holds {
+        field("holds", Some(&format!("{} ({}): {}", held.task_id, held.status, held.title)));
+    }
+    if let Some(doing) = &one.doing {
+        let age = doing.at.as_deref().map(|at| format!(", {} ago", age(at, now))).unwrap_or_default();
+        field("doing", Some(&format!("{} ({}{age})", doing.text, doing.source)));
+    }
     field("role", Some(&session.role));
     field("lane", session.lane.as_deref());
     field("task", session.task_id.as_deref());
@@ -73,7 +98,7 @@ fn words(view: &SessionDetailView, is_supervised: bool, next: &[(&'static str, S
     field("context", session.context_usage.map(|share| format!("{:.0} % full", share * 100.0)).as_deref());
     field("run", Some(&session.run_id));
     field("started", Some(&session.started_at));
-    field("last sign", session.last_heartbeat_at.as_deref());
+    field("seen", Some(&format!("{} ago (source: {})", age(&one.seen_at, now), one.seen_by)));
     field("last output", session.last_output_at.as_deref());
     field("ended", session.ended_at.as_deref());
     for (what, command) in next {

@@ -7,7 +7,7 @@ use crate::{
     cli::{context::Context, exit::Exit, values},
     domain::SessionId,
     render::escape_line,
-    wire::SessionView,
+    wire::SessionOverviewView,
 };
 
 /// Print a session's status in one line
@@ -20,20 +20,24 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let session = SessionView::from(&list::show(&ctx.app()?, &self.id)?);
-        ctx.show(&session, || vec![session.id.clone()], || format!("{}\n", escape_line(&line(&session))))
+        let one = SessionOverviewView::from(&list::show(&ctx.app()?, &self.id)?.0);
+        ctx.show(&one, || vec![one.session.id.clone()], || format!("{}\n", escape_line(&line(&one))))
     }
 }
 
-fn line(session: &SessionView) -> String {
+fn line(one: &SessionOverviewView) -> String {
+    let session = &one.session;
     let said = |words: &Option<String>| words.as_ref().map(|words| format!(": {words}")).unwrap_or_default();
     if session.ended_at.is_some() {
         let code = session.exit_code.map(|code| format!(" with exit code {code}")).unwrap_or_default();
         return format!("{}{code}{}", session.status, said(&session.reason));
     }
-    let doing = match session.activity {
-        "unknown" => String::new(),
-        activity => format!(", {activity}{}", said(&session.waiting_for)),
+    if one.alive.alive == Some(false) {
+        return format!("dead: {}; recorded as {}", one.alive.alive_reason, session.status);
+    }
+    let doing = match one.shown_activity {
+        None | Some("unknown") => String::new(),
+        Some(activity) => format!(", {activity}{}", said(&session.waiting_for)),
     };
     format!("{}{}{doing}", session.status, said(&session.reason))
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
+use super::table;
 use crate::{
     actions::queue::task::list,
     cli::{age::age, context::Context, exit::Exit, values},
@@ -56,8 +57,16 @@ fn fields(task: &TaskView, detail: &TaskDetailView, now: Timestamp) -> String {
     };
     field("status", task.status);
     if let Some(claim) = &task.claim {
-        field("held by", &format!("{} since {}, epoch {}", claim.claimant, claim.claimed_at, claim.epoch));
+        let claimant = table::claimant(task).unwrap_or_default();
+        field("held by", &format!("{claimant} since {}, epoch {}", claim.claimed_at, claim.epoch));
         field("lease", claim.lease_until.as_deref().unwrap_or_default());
+    }
+    if let Some((claimant, trouble)) = task.claimant.as_ref().and_then(|one| Some((one, one.trouble()?))) {
+        let seen = age(&claimant.seen_at, now);
+        field("claimant", &format!("{} {trouble}, last seen {seen} ago", claimant.session_id));
+        for next in &claimant.commands {
+            field("next", &format!("{}: {}", next.purpose, next.command));
+        }
     }
     field("blocked", task.blocked_reason.as_deref().unwrap_or_default());
     field("ready", if task.ready { "yes" } else { "no" });

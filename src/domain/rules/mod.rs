@@ -1,5 +1,6 @@
 //! Rules: pure functions from facts to a decision.
 
+pub mod aliveness;
 pub mod claim;
 pub mod command_line;
 pub mod cycle;

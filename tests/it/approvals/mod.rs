@@ -104,6 +104,31 @@ fn an_answer_wakes_the_hook_that_waits_for_it() {
 }
 
 #[test]
+fn an_approval_needs_a_person_until_it_is_answered() {
+    if let Some(part) = part() {
+        return run_part(&part);
+    }
+    let world = world();
+    let needs = || world.json(["status"])["needs_you"].clone();
+    assert_eq!(needs(), json!([]));
+    let hook = hook(&world, "approvals::an_approval_needs_a_person_until_it_is_answered", 60_000);
+    let id = wait_for_approval(&world)["id"].to_string();
+    let shown = needs();
+    assert_eq!(shown.as_array().unwrap().len(), 1, "the approval alone, and no question besides: {shown}");
+    let need = &shown[0];
+    assert_eq!((&need["id"], &need["kind"]), (&json!(format!("approval:{id}")), &json!("approval")));
+    assert_eq!((&need["session_id"], &need["line"]), (&json!("s1"), &json!("Bash: deploy --token •••")));
+    assert_eq!(need["since"], world.json(["approvals", "list"])[0]["asked_at"]);
+    let command = need["commands"][0]["command"].as_str().unwrap();
+    assert_eq!(command, format!("fairway approvals answer {id} allow"));
+    assert!(world.run(["status"]).exits(0).stdout.contains(command));
+    world.run(command.split(' ').skip(1)).exits(0);
+    assert_eq!(needs(), json!([]), "answered anywhere is gone everywhere");
+    assert!(world.run(["status"]).exits(0).stdout.starts_with("nothing needs you\n"));
+    decision(hook);
+}
+
+#[test]
 fn unanswered_approval_returns_to_the_provider() {
     if let Some(part) = part() {
         return run_part(&part);

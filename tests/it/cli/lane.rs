@@ -168,8 +168,8 @@ fn a_lane_shows_its_whole_present() {
     created     2026-01-01T00:00:02.000Z
     messages    1
 
-    SESSION  STATUS   ACTIVITY  ROLE    TASK
-    s1       running  unknown   worker  -
+    ID  STATUS   ACTIVITY  ROLE    LANE  HOLDS  PROVIDER  SEEN  DOING
+    s1  running  unknown   worker  ui    T-1    -         2s    -
 
     ID   P  STATUS       ROLE  LANE  HELD BY  TITLE
     T-1  2  in_progress  -     ui    s1       one

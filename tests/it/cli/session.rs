@@ -1,5 +1,7 @@
 //! `fairway session …`
 
+use serde_json::Value;
+
 use crate::common::TestProject;
 
 #[test]
@@ -47,8 +49,8 @@ fn session_lifecycle_is_printed() {
     $ fairway session status be-1
     running, requires_action: which port?
     $ fairway session list
-    ID    STATUS   ACTIVITY         ROLE     LANE  TASK  PROVIDER  SEEN
-    be-1  running  requires_action  backend  -     T-1   acme      2s
+    ID    STATUS   ACTIVITY         ROLE     LANE  HOLDS  PROVIDER  SEEN  DOING
+    be-1  running  requires_action  backend  -     -      acme      2s    which port?
     $ fairway session upsert --id be-1 --status starting
     error: the session be-1 is running; it cannot become starting
     [exit 4]
@@ -99,8 +101,8 @@ fn upsert_and_show_print_every_field() {
     $ fairway session show be-1
     be-1
     status      stale
+    alive       unknown: no process is recorded (source: none)
     reason      reported stale
-    activity    unknown
     role        backend
     provider    acme
     external    x1
@@ -113,7 +115,7 @@ fn upsert_and_show_print_every_field() {
     branch      topic
     run         019b76da-afd0-7000-8000-0000000007d1
     started     2026-01-01T00:00:02.000Z
-    last sign   2026-01-01T00:00:02.000Z
+    seen        2s ago (source: heartbeat)
     $ fairway session upsert --id be-1 --provider acme --external-session-id x1 --status running --quiet
     be-1
     $ fairway session upsert --id be-2 --role backend --provider acme --external-session-id x1
@@ -198,16 +200,33 @@ fn a_session_is_one_document_wherever_it_appears() {
         "id run_id role lane task_id provider backend session_name external_session_id status activity waiting_for host \
          pid socket pane transcript worktree branch started_at last_heartbeat_at last_output_at ended_at exit_code reason context_usage"
     );
+    // What is looked at has the same members, and then what was seen.
+    let listed = world.json(["session", "list"])[0].clone();
+    assert_eq!(world.json(["session", "status", "s"]), listed);
     let show = || {
         let mut shown = world.json(["session", "show", "s"]);
         assert!(shown.as_object_mut().unwrap().remove("attach_command").is_some(), "its own key");
         shown
     };
-    assert_eq!(show(), made);
-    assert_eq!(world.json(["session", "status", "s"]), made);
-    assert_eq!(world.json(["session", "list"])[0], made);
+    assert_eq!(show(), listed);
+    let seen = [
+        "alive",
+        "alive_source",
+        "alive_reason",
+        "holds",
+        "doing",
+        "seen_at",
+        "seen_by",
+        "activity_source",
+        "activity_at",
+    ];
+    let without_seen = |mut shown: Value| {
+        seen.iter().for_each(|key| assert!(shown.as_object_mut().unwrap().remove(*key).is_some(), "{key}"));
+        shown
+    };
+    assert_eq!(without_seen(listed), made);
     let beat = world.json(["session", "heartbeat", "s"]);
-    assert_eq!(show(), beat);
+    assert_eq!(without_seen(show()), beat);
     let ended = world.json(["session", "end", "s"]);
     assert_eq!((ended["status"].as_str(), ended["exit_code"].is_null()), (Some("ended"), true));
     assert_eq!(world.json(["session", "list"]), serde_json::json!([]));

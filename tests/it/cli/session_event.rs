@@ -45,8 +45,8 @@ fn provider_events_form_a_session() {
     hint: another event needs another --event-id
     [exit 2]
     $ fairway session list
-    ID                  STATUS   ACTIVITY         ROLE     LANE  TASK  PROVIDER  SEEN
-    backend-acme-jkhaa  running  requires_action  backend  -     T-1   acme      3s
+    ID                  STATUS   ACTIVITY         ROLE     LANE  HOLDS  PROVIDER  SEEN  DOING
+    backend-acme-jkhaa  running  requires_action  backend  -     -      acme      3s    approval: rm -r build
     $ fairway session event --provider acme --external-session-id x1 --state stale
     recorded stale: session backend-acme-jkhaa: stale; checkpoint awaiting_input on T-1
     $ fairway session event --provider acme --external-session-id x1 --state running --quiet
@@ -71,7 +71,7 @@ fn provider_events_form_a_session() {
     ID  TASK  STATUS  FROM     TO       AGE  SUMMARY
     1   T-1   open    backend  role qa  4s   all is done
     $ fairway session list --all
-    ID                  STATUS  ACTIVITY  ROLE     LANE  TASK  PROVIDER  SEEN
-    backend-acme-jkhaa  ended   unknown   backend  -     T-1   acme      6s
+    ID                  STATUS  ACTIVITY  ROLE     LANE  HOLDS  PROVIDER  SEEN  DOING
+    backend-acme-jkhaa  ended   -         backend  -     -      acme      6s    all is done
     ");
 }

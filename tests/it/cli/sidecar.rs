@@ -24,8 +24,8 @@ fn a_sidecar_ends_with_its_session() {
     $ fairway sidecar --session s1 --json
     {"session_id":"s1","reason":"the session is stale","turns":0}
     $ fairway session list
-    ID  STATUS  ACTIVITY  ROLE    LANE  TASK  PROVIDER  SEEN
-    s1  stale   unknown   worker  -     -     acme      3s
+    ID  STATUS  ACTIVITY  ROLE    LANE  HOLDS  PROVIDER  SEEN  DOING
+    s1  stale   -         worker  -     -      acme      3s    -
     $ fairway session end s1
     s1 has ended
     $ fairway sidecar --session s1

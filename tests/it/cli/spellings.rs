@@ -105,7 +105,7 @@ fn help_shows_the_new_spelling_only() {
 fn unknown_words_have_a_command_as_their_hint() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
-        "fairway status",
+        "fairway statsu",
         "fairway ps",
         "fairway taks",
         "fairway deploy",
@@ -127,9 +127,9 @@ fn unknown_words_have_a_command_as_their_hint() {
         "fairway message list",
         "fairway message withdraw 9",
     ]), @"
-    $ fairway status
-    error: unknown command 'status'
-    hint: list the sessions: fairway session list
+    $ fairway statsu
+    error: unknown command 'statsu'
+    hint: did you mean status: fairway status --help
     [exit 2]
     $ fairway ps
     error: unknown command 'ps'

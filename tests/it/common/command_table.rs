@@ -371,6 +371,7 @@ pub const COMMANDS: &[CommandRow] = &[
             "session upsert --id s1 --run-id {}",
         ],
     ),
+    row("status", "status", &[]),
     row("session list", "session list", &[]),
     row("session show", "session show s1", &["session show {}"]),
     row("session status", "session status s1", &["session status {}"]),

@@ -79,6 +79,7 @@ run_pages! {
     lanes_and_worktrees: "docs/guides/lanes-and-worktrees.md",
     reviews_and_gates: "docs/guides/reviews-and-gates.md",
     sessions: "docs/guides/sessions.md",
+    status: "docs/guides/status.md",
     prompts: "docs/guides/prompts.md",
     jobs: "docs/guides/jobs.md",
     guard: "docs/guides/guard.md",

@@ -4,6 +4,7 @@ mod adopted_panes;
 mod agent_in_tmux;
 mod continue_claim;
 mod control;
+mod dead_claimants;
 mod dry_run;
 mod external_caller;
 mod launch;

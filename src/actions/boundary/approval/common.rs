@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// The source of activity reported by approvals.
-pub(super) const SOURCE: &str = "approval";
+pub(in crate::actions) const SOURCE: &str = "approval";
 
 pub(super) fn find(tx: &ReadTx<'_>, id: i64) -> Result<Approval> {
     approvals::find(tx, id)?.ok_or_else(|| Refusal::not_found("approval", id.to_string()).into())

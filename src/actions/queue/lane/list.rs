@@ -4,13 +4,20 @@ use anyhow::Result;
 
 use super::checkout;
 use crate::{
-    actions::{App, core::lookup},
-    domain::{LaneName, lane::Lane, message::Recipient},
+    actions::{
+        App,
+        core::{
+            claimants::Claimants,
+            lookup,
+            session_overview::{self, SessionScope},
+        },
+    },
+    domain::{LaneName, lane::Lane, message::Recipient, session_facts::SessionOverview, task::Task},
     store::{
-        ReadTx, checkpoints, handoffs, lanes, messages, sessions,
+        ReadTx, checkpoints, handoffs, lanes, messages, overview,
         tasks::{self, ListScope},
     },
-    wire::{CheckpointView, HandoffView, LaneDetailView, LaneView, SessionView, TaskView},
+    wire::{CheckpointView, HandoffView, LaneDetailView, LaneView, SessionOverviewView, TaskView},
 };
 
 /// Every lane, by name. `with_git` asks git for the state of each worktree, which takes some calls of it per lane.
@@ -48,14 +55,18 @@ pub fn show(app: &App, name: &LaneName) -> Result<LaneDetailView> {
             }
             Ok(true)
         })?;
-        let live = sessions::live(tx)?;
+        let of_lane = |one: &&SessionOverview| one.session.lane.as_ref() == Some(name);
+        let sessions = session_overview::read(tx, SessionScope::LiveAndHolding, &overview::held(tx)?)?;
+        let mut claimants = Claimants::new();
+        let mut task_view = |task: &Task| -> Result<TaskView> {
+            let mut view = TaskView::new(task, &lookup::not_ready_reasons(tx, task)?);
+            claimants.describe(tx, task, &mut view)?;
+            Ok(view)
+        };
         let view = LaneDetailView {
             lane: with_counts(tx, &lane)?,
-            sessions: live.iter().filter(|one| one.lane.as_ref() == Some(name)).map(SessionView::from).collect(),
-            tasks: held
-                .iter()
-                .map(|task| Ok(TaskView::new(task, &lookup::not_ready_reasons(tx, task)?)))
-                .collect::<Result<_>>()?,
+            sessions: sessions.iter().filter(of_lane).map(SessionOverviewView::from).collect(),
+            tasks: held.iter().map(&mut task_view).collect::<Result<_>>()?,
             checkpoints: checkpoints::held_in_lane(tx, name)?.iter().map(CheckpointView::from).collect(),
             handoffs: handoffs::open_for_lane(tx, name)?.iter().map(HandoffView::from).collect(),
             messages: i64::try_from(messages::open_for(tx, &Recipient::Lane(name.clone()))?.len()).unwrap_or(i64::MAX),

@@ -5,7 +5,10 @@ use anyhow::Result;
 use super::timeline;
 
 use crate::{
-    actions::{App, core::lookup},
+    actions::{
+        App,
+        core::{claimants::Claimants, lookup},
+    },
     domain::{
         LaneName, Role, TaskId,
         task::{Task, TaskStatus},
@@ -89,7 +92,13 @@ pub fn list(app: &App, filter: &Filter) -> Result<Vec<TaskView>> {
         if filter.held {
             kept.sort_by(|a, b| sort_key(a).cmp(&sort_key(b)));
         }
-        kept.iter().map(|task| Ok(TaskView::new(task, &lookup::not_ready_reasons(tx, task)?))).collect()
+        let mut claimants = Claimants::new();
+        let view = |task: &Task| {
+            let mut view = TaskView::new(task, &lookup::not_ready_reasons(tx, task)?);
+            claimants.describe(tx, task, &mut view)?;
+            Ok(view)
+        };
+        kept.iter().map(view).collect()
     })
 }
 
@@ -103,13 +112,15 @@ fn sort_key(task: &Task) -> (u8, crate::env::Timestamp, &str) {
 /// `not_found`.
 pub fn show(app: &App, id: &TaskId) -> Result<TaskDetailView> {
     app.read(|tx| {
-        let task = lookup::task_view(tx, id)?;
+        let task = lookup::task(tx, id)?;
+        let mut view = TaskView::new(&task, &lookup::not_ready_reasons(tx, &task)?);
+        Claimants::new().describe(tx, &task, &mut view)?;
         let dependents = tasks::dependents(tx, id)?;
         let newest = checkpoints::newest_written(tx, id)?;
         let author = newest.as_ref().map(|newest| checkpoints::author(tx, newest)).transpose()?.flatten();
         let (timeline, has_earlier) = timeline::newest(tx, id)?;
         Ok(TaskDetailView {
-            task,
+            task: view,
             dependents: dependents
                 .into_iter()
                 .map(|(id, status)| DependentView { id: id.to_string(), status: status.as_str() })

@@ -3,10 +3,13 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{App, core::lookup},
+    actions::{
+        App,
+        core::{claimants::Claimants, lookup},
+    },
     domain::{LaneName, Role},
     store::tasks::{self, ListScope},
-    wire::{TaskView, WaitingView},
+    wire::{ClaimantView, TaskView, WaitingView},
 };
 
 /// At most `limit` ready tasks for a role and lane (`None` for all) in claim order, and whether there are more.
@@ -54,12 +57,17 @@ pub fn blocked_tasks(app: &App, role: Option<&Role>, lane: Option<&LaneName>) ->
             }
             Ok(true)
         })?;
+        let mut claimants = Claimants::new();
         found
             .iter()
             .map(|task| {
                 let mut view = TaskView::new(task, &lookup::not_ready_reasons(tx, task)?);
                 if let Some(claim) = task.state.claim() {
-                    let message = format!("{} by {} since {}", task.state.status(), claim.claimant, claim.claimed_at);
+                    claimants.describe(tx, task, &mut view)?;
+                    let mark = view.claimant.as_ref().and_then(ClaimantView::mark);
+                    let mark = mark.map(|mark| format!(" ({mark})")).unwrap_or_default();
+                    let message =
+                        format!("{} by {}{mark} since {}", task.state.status(), claim.claimant, claim.claimed_at);
                     view.waiting_on.push(WaitingView { code: "held", id: task.id.to_string(), message });
                 }
                 Ok(view)

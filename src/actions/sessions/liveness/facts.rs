@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+pub use crate::actions::core::session_process::process_state;
 use crate::{
     actions::App,
     adapters::tmux_panes,
@@ -11,10 +12,7 @@ use crate::{
         session::Session,
     },
     env::Timestamp,
-    os::{
-        host,
-        process::{self, ProcessKey, ProcessStatus},
-    },
+    os::host,
 };
 
 /// Judges the liveness of a session by the state of its process and the answer of its backend.
@@ -50,37 +48,6 @@ pub fn stale_after(app: &App, session: &Session) -> Option<Duration> {
     match own.unwrap_or(app.settings.stale_after) {
         StaleAfter::After(limit) => Some(limit),
         StaleAfter::Never => None,
-    }
-}
-
-/// The state of a session's process on this host.
-#[must_use]
-pub fn process_state(session: &Session) -> ProcessObservation {
-    // Neither a process nor a pane survives a reboot.
-    let now = host::boot_id();
-    if let Some(then) = &session.boot_id
-        && !now.is_empty()
-        && *then != now
-    {
-        return ProcessObservation::Gone("the machine was rebooted".into());
-    }
-    let Some(number) = session.pid else { return ProcessObservation::NotRecorded };
-    let gone = || ProcessObservation::Gone(format!("process {number} is gone"));
-    // A number that is no valid pid belongs to no process.
-    let Some(pid) = i32::try_from(number).ok().filter(|pid| *pid > 0) else { return gone() };
-    if let Some(key) = ProcessKey::from_record(session.pid, session.pid_started, session.boot_id.as_deref()) {
-        return match key.status() {
-            ProcessStatus::Alive => ProcessObservation::Alive,
-            ProcessStatus::Gone(why) => ProcessObservation::Gone(why),
-            ProcessStatus::Unknown(why) => ProcessObservation::Unknown(why),
-        };
-    }
-    match process::stat(pid) {
-        Ok(None) => gone(),
-        Ok(Some(_)) => ProcessObservation::Unknown(format!(
-            "process {pid} exists, but the start time of the session's process is not recorded"
-        )),
-        Err(error) => ProcessObservation::Unknown(error.to_string()),
     }
 }
 

@@ -1,0 +1,93 @@
+//! What `/proc` says about a session: nothing is asked of its backend.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    domain::{
+        rules::{aliveness, liveness::ProcessObservation},
+        session::Session,
+        session_facts::Aliveness,
+    },
+    env::vars,
+    os::{
+        host,
+        process::{self, ProcessKey, ProcessStatus},
+        process_tree,
+    },
+};
+
+/// Whether the process numbers of a session are those of this host and pid namespace.
+#[must_use]
+pub fn is_local(session: &Session) -> bool {
+    host::identity().owns(&session.host, session.host_id.as_deref())
+}
+
+/// Whether a session is alive, by its recorded process, and for a pane by its multiplexer's server.
+#[must_use]
+pub fn aliveness(session: &Session) -> Aliveness {
+    let is_local = is_local(session);
+    let process = match process_state(session) {
+        ProcessObservation::NotRecorded | ProcessObservation::Unknown(_) if is_local && is_server_gone(session) => {
+            ProcessObservation::Gone("the server of its pane is gone".to_owned())
+        }
+        observed => observed,
+    };
+    aliveness::judge(session, is_local, &process)
+}
+
+/// Whether the multiplexer's server is gone that was recorded with the session's pane.
+fn is_server_gone(session: &Session) -> bool {
+    let server = ProcessKey::from_record(session.server_pid, session.server_started, session.boot_id.as_deref());
+    server.is_some_and(|server| matches!(server.status(), ProcessStatus::Gone(_)))
+}
+
+/// The processes of session runs on this host, found by their environment in one pass over `/proc` at first use.
+#[derive(Debug, Default)]
+pub struct RunProcesses {
+    counts: Option<BTreeMap<String, usize>>,
+}
+
+impl RunProcesses {
+    /// The number of processes of a session run that are alive here. Zero when `/proc` cannot be listed.
+    pub fn count(&mut self, run_id: &str) -> usize {
+        let counts = self.counts.get_or_insert_with(|| {
+            let mut counts = BTreeMap::new();
+            for (run_id, _) in process_tree::with_env_name(vars::FAIRWAY_RUN_ID).unwrap_or_default() {
+                *counts.entry(run_id).or_default() += 1;
+            }
+            counts
+        });
+        counts.get(run_id).copied().unwrap_or_default()
+    }
+}
+
+/// The state of a session's process on this host.
+#[must_use]
+pub fn process_state(session: &Session) -> ProcessObservation {
+    // Neither a process nor a pane survives a reboot.
+    let now = host::boot_id();
+    if let Some(then) = &session.boot_id
+        && !now.is_empty()
+        && *then != now
+    {
+        return ProcessObservation::Gone("the machine was rebooted".into());
+    }
+    let Some(number) = session.pid else { return ProcessObservation::NotRecorded };
+    let gone = || ProcessObservation::Gone(format!("process {number} is gone"));
+    // A number that is no valid pid belongs to no process.
+    let Some(pid) = i32::try_from(number).ok().filter(|pid| *pid > 0) else { return gone() };
+    if let Some(key) = ProcessKey::from_record(session.pid, session.pid_started, session.boot_id.as_deref()) {
+        return match key.status() {
+            ProcessStatus::Alive => ProcessObservation::Alive,
+            ProcessStatus::Gone(why) => ProcessObservation::Gone(why),
+            ProcessStatus::Unknown(why) => ProcessObservation::Unknown(why),
+        };
+    }
+    match process::stat(pid) {
+        Ok(None) => gone(),
+        Ok(Some(_)) => ProcessObservation::Unknown(format!(
+            "process {pid} exists, but the start time of the session's process is not recorded"
+        )),
+        Err(error) => ProcessObservation::Unknown(error.to_string()),
+    }
+}

@@ -1,0 +1,32 @@
+//! Pending approvals.
+
+use serde_json::Value;
+
+use super::{facts::Facts, need::Need};
+use crate::{
+    domain::{approval::Approval, need::NeedKind},
+    wire::tool_input,
+};
+
+/// An item for each pending approval of a session that is not proven dead: the provider of a dead one waits no longer.
+pub(super) fn items(facts: &Facts) -> Vec<Need> {
+    facts.approvals.iter().filter_map(|approval| item(facts, approval)).collect()
+}
+
+fn item(facts: &Facts, approval: &Approval) -> Option<Need> {
+    let id = approval.id;
+    let one = facts.session(&approval.session).filter(|one| !one.is_over())?;
+    let input: Value = serde_json::from_str(&approval.input).unwrap_or_else(|_| Value::String(approval.input.clone()));
+    let line = format!("{}: {}", approval.tool, tool_input::summary(&input));
+    let evidence = format!("approval {id}, asked by {}", approval.provider);
+    let need = Need::new(NeedKind::Approval, &id.to_string(), Some(approval.asked_at), line, evidence).session(one);
+    let need = one.holds.first().into_iter().fold(need, |need, held| need.task(&held.task));
+    Some(if approval.answerable {
+        need.then("allow it", format!("fairway approvals answer {id} allow"))
+            .then("deny it", format!("fairway approvals answer {id} deny"))
+    } else if one.session.adapter_script.is_some() {
+        need.then("answer it in its own window", format!("fairway session attach {}", one.session.id))
+    } else {
+        need.then("see where it runs, and answer it there", format!("fairway session show {}", one.session.id))
+    })
+}

@@ -1,0 +1,80 @@
+//! An item that needs a person.
+
+use crate::{
+    domain::{
+        LaneName, TaskId,
+        need::NeedKind,
+        session_facts::{NextCommand, SessionOverview},
+    },
+    env::Timestamp,
+    wire::{CommandView, NeedView},
+};
+
+/// An item before it has its place in the list.
+#[derive(Debug)]
+pub(super) struct Need {
+    kind: NeedKind,
+    since: Option<Timestamp>,
+    view: NeedView,
+}
+
+impl Need {
+    /// An item; `key` names its object, so that `kind:key` is its id.
+    pub(super) fn new(kind: NeedKind, key: &str, since: Option<Timestamp>, line: String, evidence: String) -> Self {
+        let view = NeedView {
+            id: format!("{kind}:{key}"),
+            kind: kind.as_str(),
+            session_id: None,
+            task_id: None,
+            lane: None,
+            since: since.map(|at| at.to_string()),
+            line,
+            evidence,
+            commands: Vec::new(),
+        };
+        Self { kind, since, view }
+    }
+
+    /// The same about a session and its lane.
+    pub(super) fn session(mut self, one: &SessionOverview) -> Self {
+        self.view.session_id = Some(one.session.id.to_string());
+        self.lane(one.session.lane.as_ref())
+    }
+
+    /// The same about a task.
+    pub(super) fn task(mut self, task: &TaskId) -> Self {
+        self.view.task_id = Some(task.to_string());
+        self
+    }
+
+    /// The same about a lane, if there is one.
+    pub(super) fn lane(mut self, lane: Option<&LaneName>) -> Self {
+        if let Some(lane) = lane {
+            self.view.lane = Some(lane.to_string());
+        }
+        self
+    }
+
+    /// The same with another command; a repeated one is left out.
+    pub(super) fn command(mut self, next: &NextCommand) -> Self {
+        let next = CommandView::from(next);
+        if !self.view.commands.contains(&next) {
+            self.view.commands.push(next);
+        }
+        self
+    }
+
+    /// As [`Need::command`] with its two parts.
+    pub(super) fn then(self, purpose: &str, command: String) -> Self {
+        self.command(&NextCommand::new(purpose, command))
+    }
+}
+
+/// The items by kind, age and id.
+pub(super) fn sorted(mut needs: Vec<Need>) -> Vec<NeedView> {
+    needs.sort_by(|a, b| {
+        let key = |need: &Need| (need.kind.rank(), need.since.map_or(i64::MAX, Timestamp::millis));
+        key(a).cmp(&key(b)).then_with(|| a.view.id.cmp(&b.view.id))
+    });
+    needs.into_iter().map(|need| need.view).collect()
+}

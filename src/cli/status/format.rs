@@ -1,0 +1,272 @@
+//! The board as text. Shapes tell states apart without colour; ids are never cut.
+
+use std::fmt::Write as _;
+
+use crate::{
+    cli::{age::age, session::list},
+    env::Timestamp,
+    render::{Meaning, Style, Table, escape_line},
+    wire::{BoardJobView, BoardLaneView, BoardView, HeldTaskView, NeedView, SessionOverviewView},
+};
+
+/// The rows of a section that are shown without `--all`.
+const MAX_ROWS: usize = 15;
+/// The commands of an item that are shown; JSON has all.
+const MAX_COMMANDS: usize = 3;
+/// Room for the line of an item, in characters; with less it gets a line of its own.
+const MIN_LINE_WIDTH: usize = 24;
+const INDENT: &str = "    ";
+
+struct Printer {
+    now: Timestamp,
+    style: Style,
+    width: Option<usize>,
+    most: usize,
+    text: String,
+}
+
+/// The whole board.
+pub(super) fn text(board: &BoardView, now: Timestamp, style: Style, width: Option<usize>, all: bool) -> String {
+    let most = if all { usize::MAX } else { MAX_ROWS };
+    let mut printer = Printer { now, style, width, most, text: String::new() };
+    printer.needs(&board.needs_you);
+    printer.counts(board);
+    printer.lanes(&board.lanes);
+    printer.sessions(&board.sessions);
+    printer.claims(&board.claims);
+    let jobs = &board.jobs;
+    printer.jobs("JOBS", jobs.active_count, &jobs.active);
+    printer.jobs("FAILED JOBS", jobs.failed.len(), &jobs.failed);
+    printer.text
+}
+
+impl Printer {
+    fn heading(&mut self, title: &str, count: usize) {
+        let gap = if self.text.is_empty() { "" } else { "\n" };
+        let _ = writeln!(self.text, "{gap}{}", self.style.paint(Meaning::Strong, &format!("{title} ({count})")));
+    }
+
+    fn more(&mut self, count: usize) {
+        if count > self.most {
+            let line = format!("… and {} more: fairway status --all", count - self.most);
+            let _ = writeln!(self.text, "{}", self.style.paint(Meaning::Faint, &line));
+        }
+    }
+
+    /// Text of people and programs, safe for the terminal and cut to what is left of the line.
+    fn cut(&self, text: &str, used: usize) -> String {
+        let text = escape_line(text);
+        match self.width.map(|width| width.saturating_sub(used).max(8)) {
+            Some(room) if text.chars().count() > room => text.chars().take(room - 1).chain(['…']).collect(),
+            _ => text,
+        }
+    }
+
+    fn needs(&mut self, needs: &[NeedView]) {
+        if needs.is_empty() {
+            let _ = writeln!(self.text, "{}", self.style.paint(Meaning::Good, "nothing needs you"));
+            return;
+        }
+        self.heading("NEEDS YOU", needs.len());
+        for need in needs.iter().take(self.most) {
+            let (shape, meaning) = shape_of_need(need.kind);
+            let about: Vec<&str> = match need.kind {
+                // Its line names the tasks.
+                "dead" | "stale" => need.session_id.iter().map(String::as_str).collect(),
+                _ => [&need.session_id, &need.task_id].into_iter().flatten().map(String::as_str).collect(),
+            };
+            let since = need.since.as_deref().map(|at| age(at, self.now)).unwrap_or_default();
+            let begin = format!("{shape} {:<9}", need.kind);
+            let about = escape_line(&format!("{:<14} {since:>6}", about.join(" ")));
+            let used = begin.chars().count() + about.chars().count() + 3;
+            let painted = self.style.paint(meaning, &begin);
+            // Long ids push the text to a line of its own.
+            let is_narrow = self.width.is_some_and(|width| used + MIN_LINE_WIDTH > width);
+            if is_narrow {
+                let line = self.cut(&need.line, INDENT.len());
+                let _ = writeln!(self.text, "{painted} {about}\n{INDENT}{line}");
+            } else {
+                let line = self.cut(&need.line, used);
+                let _ = writeln!(self.text, "{painted} {about}  {line}");
+            }
+            let evidence = self.cut(&format!("evidence: {}", need.evidence), INDENT.len());
+            let _ = writeln!(self.text, "{INDENT}{}", self.style.paint(Meaning::Faint, &evidence));
+            for next in need.commands.iter().take(MAX_COMMANDS) {
+                self.command(&next.purpose, &next.command);
+            }
+        }
+        self.more(needs.len());
+    }
+
+    /// A command stays whole; its purpose is left out where there is no room for both.
+    fn command(&mut self, purpose: &str, command: &str) {
+        let (purpose, command) = (escape_line(&format!("{purpose}: ")), escape_line(command));
+        let used = INDENT.len() + purpose.chars().count() + command.chars().count();
+        let fits = self.width.is_none_or(|width| used <= width);
+        let purpose = if fits { self.style.paint(Meaning::Faint, &purpose) } else { String::new() };
+        let _ = writeln!(self.text, "{INDENT}{purpose}{command}");
+    }
+
+    fn counts(&mut self, board: &BoardView) {
+        let counts = &board.counts;
+        let mut parts =
+            vec![format!("{} ready", counts.ready), format!("{} held", counts.held), format!("{} done", counts.done)];
+        for (count, word) in [(counts.review, "in review"), (counts.blocked, "blocked")] {
+            if count > 0 {
+                parts.insert(parts.len() - 1, format!("{count} {word}"));
+            }
+        }
+        let _ = writeln!(self.text, "\n{}", parts.join(" · "));
+    }
+
+    fn lanes(&mut self, lanes: &[BoardLaneView]) {
+        if lanes.is_empty() {
+            return;
+        }
+        self.heading("LANES", lanes.len());
+        let mut table = board_table(&["lane", "task", "session", "provider", "activity", "doing"]);
+        for lane in lanes.iter().take(self.most) {
+            let mut is_free = true;
+            for one in &lane.sessions {
+                is_free = false;
+                self.session_row(&mut table, Some(&lane.name), one);
+            }
+            let is_shown = |held: &&HeldTaskView| lane.sessions.iter().any(|one| shows(one, held));
+            for held in lane.tasks.iter().filter(|held| !is_shown(held)) {
+                is_free = false;
+                self.claim_row(&mut table, Some(&lane.name), held);
+            }
+            if is_free {
+                let state = if lane.status == "open" { "free" } else { lane.status };
+                table.row([&format!("○ {}", lane.name), "-", "-", "-", state, "-"]);
+            }
+        }
+        self.text.push_str(&table.render(self.width));
+        self.more(lanes.len());
+    }
+
+    fn sessions(&mut self, sessions: &[SessionOverviewView]) {
+        if sessions.is_empty() {
+            return;
+        }
+        self.heading("SESSIONS WITHOUT A LANE", sessions.len());
+        let mut table = board_table(&["session", "task", "provider", "activity", "doing"]);
+        for one in sessions.iter().take(self.most) {
+            self.session_row(&mut table, None, one);
+        }
+        self.text.push_str(&table.render(self.width));
+        self.more(sessions.len());
+    }
+
+    fn claims(&mut self, claims: &[HeldTaskView]) {
+        // Those in a lane are shown there.
+        let claims: Vec<&HeldTaskView> = claims.iter().filter(|held| held.lane.is_none()).collect();
+        if claims.is_empty() {
+            return;
+        }
+        self.heading("CLAIMS WITHOUT A SESSION", claims.len());
+        let mut table = board_table(&["claimant", "task", "activity", "doing"]);
+        for held in claims.iter().take(self.most) {
+            self.claim_row(&mut table, None, held);
+        }
+        self.text.push_str(&table.render(self.width));
+        self.more(claims.len());
+    }
+
+    fn session_row(&self, table: &mut Table, lane: Option<&str>, one: &SessionOverviewView) {
+        let session = &one.session;
+        let (shape, activity) = self.activity(one);
+        let provider = session.provider.as_deref().unwrap_or("-");
+        let blocked = one.holds.iter().find_map(|held| held.blocked_reason.as_ref());
+        let doing = match blocked {
+            Some(reason) => format!("blocked: {reason}"),
+            None => list::doing(one),
+        };
+        let tasks = list::holds(one);
+        match lane {
+            Some(lane) => {
+                table.row([&format!("{shape} {lane}"), &tasks, &session.id, provider, &activity, &doing]);
+            }
+            None => table.row([&format!("{shape} {}", session.id), &tasks, provider, &activity, &doing]),
+        }
+    }
+
+    fn claim_row(&self, table: &mut Table, lane: Option<&str>, held: &HeldTaskView) {
+        let since = format!("{} {}", held.status, age(&held.claimed_at, self.now));
+        let doing = match &held.blocked_reason {
+            Some(reason) => format!("blocked: {reason}"),
+            None => held.title.clone(),
+        };
+        match lane {
+            Some(lane) => table.row([&format!("● {lane}"), &held.task_id, &held.claimant, "-", &since, &doing]),
+            None => table.row([&format!("● {}", held.claimant), &held.task_id, &since, &doing]),
+        }
+    }
+
+    /// The shape of a session's state, and the state with its age and source.
+    fn activity(&self, one: &SessionOverviewView) -> (&'static str, String) {
+        let seen = age(&one.seen_at, self.now);
+        match (one.shown_status, one.shown_activity) {
+            ("dead" | "failed" | "ended", _) => {
+                let at = one.session.ended_at.as_deref().map_or(seen, |at| age(at, self.now));
+                let source = if one.session.ended_at.is_some() { "end" } else { one.seen_by };
+                ("✗", format!("{} {at} ({source})", one.shown_status))
+            }
+            ("stale", _) => ("✗", format!("stale {seen} ({})", one.seen_by)),
+            (status, None | Some("unknown")) => ("·", format!("{status} {seen} ({})", one.seen_by)),
+            (_, Some(activity)) => {
+                let shape = match activity {
+                    "requires_action" => "?",
+                    "idle" => "○",
+                    _ => "●",
+                };
+                let at = one.activity_at.as_deref().map(|at| age(at, self.now)).unwrap_or_default();
+                let word = if activity == "requires_action" { "waits" } else { activity };
+                let source = one.activity_source.as_deref().unwrap_or("session");
+                (shape, format!("{word} {at} ({source})"))
+            }
+        }
+    }
+
+    fn jobs(&mut self, title: &str, count: usize, jobs: &[BoardJobView]) {
+        if jobs.is_empty() {
+            return;
+        }
+        self.heading(title, count);
+        let mut table = board_table(&["job", "session", "state", "command", "output"]);
+        for job in jobs.iter().take(self.most) {
+            let shape = if matches!(job.status, "running" | "starting") { "▶" } else { "✗" };
+            let code = job.exit_code.map(|code| format!(" {code}")).unwrap_or_default();
+            let state = format!("{}{code} {}", job.status, age(&job.since, self.now));
+            let id = format!("{shape} {}", short_id(&job.run_id));
+            let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
+            table.row([id, dash(&job.session_id), state, job.command.clone(), dash(&job.last_line)]);
+        }
+        self.text.push_str(&table.render(self.width));
+    }
+}
+
+fn board_table(headings: &[&str]) -> Table {
+    Table::new(headings)
+        .with_whole(&["task", "session", "claimant"])
+        .with_optional(&["provider"])
+        .with_expendable(&["activity"])
+}
+
+/// Whether the row of a session shows this task.
+fn shows(one: &SessionOverviewView, held: &HeldTaskView) -> bool {
+    one.holds.iter().any(|other| other.task_id == held.task_id)
+}
+
+/// The last digits of a job's id, which every command on jobs takes.
+fn short_id(id: &str) -> &str {
+    id.len().checked_sub(8).and_then(|from| id.get(from..)).unwrap_or(id)
+}
+
+fn shape_of_need(kind: &str) -> (char, Meaning) {
+    match kind {
+        "approval" | "guard" | "lease" | "prompt" => ('!', Meaning::Notice),
+        "question" | "review" | "handoff" => ('?', Meaning::Notice),
+        _ => ('✗', Meaning::Bad),
+    }
+}

@@ -1,0 +1,39 @@
+//! What a person must look at, in the order of how soon.
+
+use super::string_enum::string_enum;
+
+string_enum! {
+    /// The kind of an item.
+    NeedKind {
+        /// A provider asks for a permission.
+        Approval => "approval",
+        /// An agent asks a question.
+        Question => "question",
+        /// The guard denies everything, or nothing calls it.
+        Guard => "guard",
+        /// A dead session has claims.
+        Dead => "dead",
+        /// A session with claims is stale, and its death is not proven.
+        Stale => "stale",
+        /// The lease of a claim has expired.
+        Lease => "lease",
+        /// A submitted task has an unmet gate.
+        Gate => "gate",
+        /// A submitted task waits for its end.
+        Review => "review",
+        /// A claimant has blocked its task.
+        Blocked => "blocked",
+        /// A handoff has no live session that it is for.
+        Handoff => "handoff",
+        /// A person's message was not delivered.
+        Prompt => "prompt",
+    }
+}
+
+impl NeedKind {
+    /// Its place among the kinds; 0 comes first.
+    #[must_use]
+    pub fn rank(self) -> usize {
+        Self::ALL.iter().position(|kind| *kind == self).unwrap_or(usize::MAX)
+    }
+}

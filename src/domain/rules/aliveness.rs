@@ -1,0 +1,148 @@
+//! Whether a session is alive, and how its claims go on when it is not. Unknown is never called dead.
+
+use super::liveness::ProcessObservation;
+use crate::domain::{
+    LaneName, TaskId,
+    session::{Session, SessionStatus},
+    session_facts::{AliveSource, Aliveness, NextCommand},
+    task::TaskStatus,
+};
+
+/// Judges a session by its record and its process. `is_local`: its process numbers are those of this host.
+#[must_use]
+pub fn judge(session: &Session, is_local: bool, process: &ProcessObservation) -> Aliveness {
+    let proven = |alive, reason| Aliveness { alive: Some(alive), source: AliveSource::Process, reason };
+    let unknown = |reason| Aliveness { alive: None, source: AliveSource::None, reason };
+    let pid = session.pid.unwrap_or_default();
+    let end = session.status.is_final();
+    match process {
+        ProcessObservation::Alive if is_local && end => {
+            proven(true, format!("process {pid} is running, though the session is recorded as {}", session.status))
+        }
+        _ if end => {
+            let verb = if session.status == SessionStatus::Failed { "failed" } else { "ended" };
+            let reason = session.reason.clone().unwrap_or_else(|| format!("its session {verb}"));
+            Aliveness { alive: Some(false), source: AliveSource::End, reason }
+        }
+        _ if !is_local => unknown(format!("it runs on {}", session.host)),
+        ProcessObservation::Alive => proven(true, format!("process {pid} is running")),
+        ProcessObservation::Gone(why) => proven(false, why.clone()),
+        ProcessObservation::NotRecorded => unknown("no process is recorded".to_owned()),
+        ProcessObservation::Unknown(why) => unknown(why.clone()),
+    }
+}
+
+/// The ways on for a task whose claimant is dead or stale, best first; none for a claimant that works. A submitted task is not
+/// released: it waits for its reviewer. `lane` is the claimant's, `remaining` the number of processes of its session run that
+/// are still there.
+#[must_use]
+pub fn ways_on(
+    task: &TaskId,
+    status: TaskStatus,
+    session: &Session,
+    alive: &Aliveness,
+    lane: Option<&LaneName>,
+    remaining: usize,
+) -> Vec<NextCommand> {
+    let id = &session.id;
+    let release = (status != TaskStatus::Review)
+        .then(|| NextCommand::new("release it", format!("fairway release {task} --force --reason TEXT")));
+    match alive.alive {
+        is_alive if is_alive == Some(false) || session.status.is_final() => {
+            let stop = (remaining > 0 && session.adapter_script.is_some()).then(|| {
+                let what = if remaining == 1 {
+                    "its remaining process".into()
+                } else {
+                    format!("its {remaining} remaining processes")
+                };
+                NextCommand::new(format!("end {what}"), format!("fairway session stop {id}"))
+            });
+            // A claim goes on in its lane once nothing of the session run is alive.
+            let continue_it = lane.filter(|_| remaining == 0).map(|lane| {
+                NextCommand::new(
+                    format!("continue it, in a new session of lane {lane}"),
+                    format!("fairway claim {task}"),
+                )
+            });
+            stop.into_iter().chain(continue_it).chain(release).collect()
+        }
+        Some(true) if session.status == SessionStatus::Stale => {
+            vec![NextCommand::new("record that it is alive", "fairway session reconcile")]
+        }
+        None if session.status == SessionStatus::Stale => {
+            let explain = NextCommand::new("see what is known of it", format!("fairway explain session {id}"));
+            [explain].into_iter().chain(release).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::session::tests::session;
+
+    fn gone() -> ProcessObservation {
+        ProcessObservation::Gone("process 7 is gone".into())
+    }
+
+    #[test]
+    fn only_a_recorded_end_or_a_gone_local_process_is_dead() {
+        use ProcessObservation::{Alive, NotRecorded, Unknown};
+        use SessionStatus::{Ended, Failed, Running, Stale, Starting};
+        let unknown = || Unknown("no /proc".into());
+        for status in [Starting, Running, Stale] {
+            for (is_local, process, expected) in [
+                (true, gone(), Some(false)),
+                (true, Alive, Some(true)),
+                (true, NotRecorded, None),
+                (true, unknown(), None),
+                (false, gone(), None),
+                (false, Alive, None),
+                (false, NotRecorded, None),
+            ] {
+                assert_eq!(judge(&session(status), is_local, &process).alive, expected, "{status} {process:?}");
+            }
+        }
+        for status in [Ended, Failed] {
+            for (is_local, process, expected) in [
+                (true, gone(), false),
+                (true, NotRecorded, false),
+                (true, unknown(), false),
+                (false, Alive, false),
+                // Its end was recorded by hand, and it works on.
+                (true, Alive, true),
+            ] {
+                assert_eq!(judge(&session(status), is_local, &process).alive, Some(expected), "{status} {process:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_ways_on_continue_a_claim_only_when_nothing_is_left_of_its_claimant() {
+        let task = TaskId::parse("T-1").unwrap();
+        let lane = LaneName::parse("api").unwrap();
+        let mut one = session(SessionStatus::Running);
+        one.adapter_script = Some("/s".into());
+        let ways = |one: &Session, process: &ProcessObservation, lane: Option<&LaneName>, remaining| -> Vec<String> {
+            let alive = judge(one, true, process);
+            ways_on(&task, TaskStatus::InProgress, one, &alive, lane, remaining)
+                .into_iter()
+                .map(|way| way.command)
+                .collect()
+        };
+        let release = "fairway release T-1 --force --reason TEXT";
+        assert_eq!(ways(&one, &gone(), Some(&lane), 0), ["fairway claim T-1", release]);
+        assert_eq!(ways(&one, &gone(), None, 0), [release]);
+        let alive = judge(&one, true, &gone());
+        let submitted = ways_on(&task, TaskStatus::Review, &one, &alive, Some(&lane), 0);
+        let submitted: Vec<String> = submitted.into_iter().map(|way| way.command).collect();
+        assert_eq!(submitted, ["fairway claim T-1"]);
+        assert_eq!(ways(&one, &gone(), Some(&lane), 2), ["fairway session stop s-1", release]);
+        assert!(ways(&one, &ProcessObservation::Alive, Some(&lane), 0).is_empty());
+        assert!(ways(&one, &ProcessObservation::NotRecorded, Some(&lane), 0).is_empty());
+        one.status = SessionStatus::Stale;
+        assert_eq!(ways(&one, &ProcessObservation::Alive, None, 0), ["fairway session reconcile"]);
+        assert_eq!(ways(&one, &ProcessObservation::NotRecorded, None, 0), ["fairway explain session s-1", release]);
+    }
+}

@@ -1,0 +1,221 @@
+//! What is known of a session besides its row: whether it is alive, what it has claimed, what it does and when it was last
+//! seen. Each fact names its source.
+
+use super::{
+    LaneName, SessionId, TaskId,
+    session::{Activity, Session, SessionStatus},
+    string_enum::string_enum,
+    task::TaskStatus,
+};
+use crate::env::Timestamp;
+
+string_enum! {
+    /// Where the answer comes from whether a session is alive.
+    AliveSource {
+        /// The kernel, about the recorded process of this host.
+        Process => "process",
+        /// The store, in which the session's end is recorded.
+        End => "end",
+        /// Nothing: this host cannot tell.
+        None => "none",
+    }
+}
+
+/// Whether a session is alive, as far as this host can prove it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Aliveness {
+    /// `None` when this host has no proof.
+    pub alive: Option<bool>,
+    /// The source of the answer.
+    pub source: AliveSource,
+    /// The observation, as a clause: `process 7 is gone`.
+    pub reason: String,
+}
+
+impl Aliveness {
+    /// Whether it is proven that the session is not alive.
+    #[must_use]
+    pub fn is_dead(&self) -> bool {
+        self.alive == Some(false)
+    }
+}
+
+/// A claimed task, without its texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldTask {
+    /// Its id.
+    pub task: TaskId,
+    /// Its title.
+    pub title: String,
+    /// Its status.
+    pub status: TaskStatus,
+    /// Its lane.
+    pub lane: Option<LaneName>,
+    /// The claimant.
+    pub claimant: String,
+    /// The claimant's session, if it is one.
+    pub session: Option<SessionId>,
+    /// The claim's epoch.
+    pub epoch: i64,
+    /// The start of the claim.
+    pub claimed_at: Timestamp,
+    /// The end of the lease; `None` for a claim without a lease.
+    pub lease_until: Option<Timestamp>,
+    /// The reason, of a blocked task.
+    pub blocked_reason: Option<String>,
+    /// The time of its last change.
+    pub updated_at: Timestamp,
+}
+
+/// What a session does, in its own words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Doing {
+    /// The summary of its newest written checkpoint, or what it waits for.
+    pub text: String,
+    /// `checkpoint 12`, or `activity`.
+    pub source: String,
+    /// The time of the report.
+    pub at: Option<Timestamp>,
+}
+
+string_enum! {
+    /// By what a session was last seen.
+    SeenBy {
+        Heartbeat => "heartbeat",
+        Output => "output",
+        Start => "start",
+    }
+}
+
+/// The last sight of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// The time.
+    pub at: Timestamp,
+    /// The report.
+    pub by: SeenBy,
+}
+
+impl Seen {
+    /// The newest of a session's heartbeat, its output and its start.
+    #[must_use]
+    pub fn of(session: &Session, last_output: Option<Timestamp>) -> Self {
+        let start = Self { at: session.started_at, by: SeenBy::Start };
+        let heartbeat = session.last_heartbeat_at.map(|at| Self { at, by: SeenBy::Heartbeat });
+        let output = last_output.map(|at| Self { at, by: SeenBy::Output });
+        [heartbeat, output]
+            .into_iter()
+            .flatten()
+            .fold(start, |seen, other| if other.at >= seen.at { other } else { seen })
+    }
+}
+
+/// A session with everything that is known of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionOverview {
+    /// Its row.
+    pub session: Session,
+    /// Whether it is alive.
+    pub alive: Aliveness,
+    /// The tasks that it has claimed, by id.
+    pub holds: Vec<HeldTask>,
+    /// What it does; `None` when it has not said so.
+    pub doing: Option<Doing>,
+    /// When it was last seen.
+    pub seen: Seen,
+}
+
+impl SessionOverview {
+    /// Whether it works no more: its end is recorded, or it is proven dead.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.session.status.is_final() || self.alive.is_dead()
+    }
+
+    /// The status for people: `dead` for a session whose process is gone before its end was recorded.
+    #[must_use]
+    pub fn shown_status(&self) -> &'static str {
+        let status = self.session.status;
+        if self.alive.is_dead() && !status.is_final() { "dead" } else { status.as_str() }
+    }
+
+    /// The activity; `None` when its last report says nothing about now, because the session is dead, stale or over.
+    #[must_use]
+    pub fn current_activity(&self) -> Option<Activity> {
+        let session = &self.session;
+        (!self.is_over() && session.status != SessionStatus::Stale).then_some(session.activity)
+    }
+
+    /// What it waits for, if a person must act now.
+    #[must_use]
+    pub fn waiting_for(&self) -> Option<&str> {
+        (self.current_activity() == Some(Activity::RequiresAction))
+            .then(|| self.session.waiting_for.as_deref().unwrap_or("it requires action"))
+    }
+}
+
+/// A command that a person can run, and what it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NextCommand {
+    /// What it does: `release it`.
+    pub purpose: String,
+    /// The whole command.
+    pub command: String,
+}
+
+impl NextCommand {
+    /// A command and its purpose.
+    #[must_use]
+    pub fn new(purpose: impl Into<String>, command: impl Into<String>) -> Self {
+        Self { purpose: purpose.into(), command: command.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::session::tests::session;
+
+    fn overview(status: SessionStatus, alive: Option<bool>) -> SessionOverview {
+        let now = Timestamp::from_millis(5);
+        let session = session(status).with_activity(Activity::RequiresAction, Some("which?"), "test", now);
+        let seen = Seen::of(&session, None);
+        let alive = Aliveness { alive, source: AliveSource::None, reason: String::new() };
+        SessionOverview { session, alive, holds: Vec::new(), doing: None, seen }
+    }
+
+    #[test]
+    fn activity_is_shown_of_sessions_that_may_be_alive_and_are_not_stale() {
+        for alive in [None, Some(true)] {
+            assert_eq!(overview(SessionStatus::Running, alive).waiting_for(), Some("which?"));
+        }
+        for (status, alive) in [
+            (SessionStatus::Running, Some(false)),
+            (SessionStatus::Stale, None),
+            (SessionStatus::Ended, Some(true)),
+            (SessionStatus::Failed, Some(false)),
+        ] {
+            assert_eq!(overview(status, alive).current_activity(), None);
+            assert_eq!(overview(status, alive).waiting_for(), None);
+        }
+    }
+
+    #[test]
+    fn dead_is_a_word_for_a_death_that_is_not_recorded() {
+        assert_eq!(overview(SessionStatus::Running, Some(false)).shown_status(), "dead");
+        assert_eq!(overview(SessionStatus::Stale, Some(false)).shown_status(), "dead");
+        assert_eq!(overview(SessionStatus::Failed, Some(false)).shown_status(), "failed");
+        assert_eq!(overview(SessionStatus::Stale, None).shown_status(), "stale");
+    }
+
+    #[test]
+    fn the_newest_report_says_when_a_session_was_seen() {
+        let at = Timestamp::from_millis;
+        let mut one = session(SessionStatus::Running);
+        one.started_at = at(10);
+        assert_eq!(Seen::of(&one, None), Seen { at: at(10), by: SeenBy::Start });
+        one.last_heartbeat_at = Some(at(30));
+        assert_eq!(Seen::of(&one, Some(at(20))), Seen { at: at(30), by: SeenBy::Heartbeat });
+        assert_eq!(Seen::of(&one, Some(at(40))), Seen { at: at(40), by: SeenBy::Output });
+    }
+}

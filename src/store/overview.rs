@@ -1,0 +1,222 @@
+//! What an overview of the whole project reads: narrow rows, found through partial indexes, without texts that it does not
+//! show.
+
+use rusqlite::Row;
+
+use super::{ReadTx, StoreError, sql};
+use crate::{
+    domain::{
+        LaneName, SessionId, TaskId, checkpoint::CheckpointState, job::JobId, job::JobStatus, session_facts::HeldTask,
+        task::TaskStatus,
+    },
+    env::Timestamp,
+};
+
+const HELD: &str = "SELECT id, title, status, lane, claimant, claim_session, epoch, claimed_at, lease_until, \
+     blocked_reason, updated_at FROM tasks INDEXED BY tasks_held WHERE claimant IS NOT NULL ORDER BY lane, id";
+const NEWEST_WRITTEN: &str = "SELECT id, session_id, state, summary, created_at FROM checkpoints \
+     INDEXED BY checkpoints_written WHERE task_id = $1 AND origin IS NULL ORDER BY id DESC LIMIT 1";
+const NEWEST_WRITTEN_BY: &str = "SELECT id, session_id, state, summary, created_at FROM checkpoints \
+     INDEXED BY checkpoints_written WHERE task_id = $1 AND origin IS NULL AND session_id = $2 ORDER BY id DESC LIMIT 1";
+const LAST_OUTPUTS: &str = "SELECT id, last_output_at FROM agent_sessions INDEXED BY agent_sessions_live \
+     WHERE ended_at IS NULL AND last_output_at IS NOT NULL";
+const COUNT_READY: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_ready WHERE status = 'todo' AND open_deps = 0";
+const COUNT_OPEN: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_open WHERE closed_at IS NULL";
+const COUNT_DONE: &str = "SELECT count(*) FROM tasks WHERE status = 'done'";
+const EXPIRED_PROMPTS: &str = "SELECT id, to_session, source, settled_at FROM messages INDEXED BY messages_settled \
+     WHERE settled_at IS NOT NULL AND settled_at >= $1 AND status = 'expired' AND to_session IS NOT NULL ORDER BY settled_at";
+const FAILED_JOBS: &str = "SELECT id, session_id, command, status, exit_code, error_message, finished_at FROM exec_runs \
+     INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL AND finished_at >= $1 \
+     AND status IN ('failed', 'timed_out', 'lost') ORDER BY finished_at DESC LIMIT $2";
+
+/// Every claimed task, by lane and id.
+///
+/// # Errors
+/// As the store fails.
+pub fn held(tx: &ReadTx<'_>) -> Result<Vec<HeldTask>, StoreError> {
+    sql::rows(tx.conn(), HELD, &[], |row| {
+        Ok(HeldTask {
+            task: sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?,
+            title: row.get(1)?,
+            status: sql::parse_value("a task's status", &row.get::<_, String>(2)?, TaskStatus::parse)?,
+            lane: sql::parse_optional_id("a lane", row.get(3)?, LaneName::parse)?,
+            claimant: row.get(4)?,
+            session: sql::parse_optional_id("a session id", row.get(5)?, SessionId::parse)?,
+            epoch: row.get(6)?,
+            claimed_at: Timestamp::from_millis(row.get(7)?),
+            lease_until: row.get::<_, Option<i64>>(8)?.map(Timestamp::from_millis),
+            blocked_reason: row.get(9)?,
+            updated_at: Timestamp::from_millis(row.get(10)?),
+        })
+    })
+}
+
+/// A checkpoint that an agent or a person wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenCheckpoint {
+    /// Its number.
+    pub id: i64,
+    /// The session that wrote it.
+    pub session: Option<SessionId>,
+    /// The state of the work.
+    pub state: CheckpointState,
+    /// The summary.
+    pub summary: String,
+    /// The time.
+    pub at: Timestamp,
+}
+
+fn read_checkpoint(row: &Row<'_>) -> Result<WrittenCheckpoint, StoreError> {
+    Ok(WrittenCheckpoint {
+        id: row.get(0)?,
+        session: sql::parse_optional_id("a session id", row.get(1)?, SessionId::parse)?,
+        state: sql::parse_value("a checkpoint's state", &row.get::<_, String>(2)?, CheckpointState::parse)?,
+        summary: row.get(3)?,
+        at: Timestamp::from_millis(row.get(4)?),
+    })
+}
+
+/// The newest written checkpoint of a task.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest_written(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<WrittenCheckpoint>, StoreError> {
+    sql::first(tx.conn(), NEWEST_WRITTEN, &[&task.as_str()], read_checkpoint)
+}
+
+/// The newest checkpoint of a task that a session wrote.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest_written_by(
+    tx: &ReadTx<'_>,
+    task: &TaskId,
+    session: &SessionId,
+) -> Result<Option<WrittenCheckpoint>, StoreError> {
+    sql::first(tx.conn(), NEWEST_WRITTEN_BY, &[&task.as_str(), &session.as_str()], read_checkpoint)
+}
+
+/// When the backends of live sessions last saw output of them; sessions without that are left out.
+///
+/// # Errors
+/// As the store fails.
+pub fn last_outputs(tx: &ReadTx<'_>) -> Result<Vec<(SessionId, Timestamp)>, StoreError> {
+    sql::rows(tx.conn(), LAST_OUTPUTS, &[], |row| {
+        let id = sql::parse_id("a session id", &row.get::<_, String>(0)?, SessionId::parse)?;
+        Ok((id, Timestamp::from_millis(row.get(1)?)))
+    })
+}
+
+/// Numbers of tasks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TaskCounts {
+    /// Claimable now.
+    pub ready: i64,
+    /// Neither done nor cancelled.
+    pub open: i64,
+    /// Done.
+    pub done: i64,
+}
+
+/// Counts the tasks.
+///
+/// # Errors
+/// As the store fails.
+pub fn counts(tx: &ReadTx<'_>) -> Result<TaskCounts, StoreError> {
+    let count = |query| -> Result<i64, StoreError> {
+        Ok(sql::first(tx.conn(), query, &[], |row| Ok(row.get(0)?))?.unwrap_or_default())
+    };
+    Ok(TaskCounts { ready: count(COUNT_READY)?, open: count(COUNT_OPEN)?, done: count(COUNT_DONE)? })
+}
+
+/// A message to a session that expired without being acknowledged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpiredMessage {
+    /// Its number.
+    pub id: i64,
+    /// The session.
+    pub to: SessionId,
+    /// Where it came from.
+    pub source: String,
+    /// When it expired.
+    pub at: Timestamp,
+}
+
+/// The messages to sessions that expired since a time, oldest first.
+///
+/// # Errors
+/// As the store fails.
+pub fn expired_messages(tx: &ReadTx<'_>, since: Timestamp) -> Result<Vec<ExpiredMessage>, StoreError> {
+    sql::rows(tx.conn(), EXPIRED_PROMPTS, &[&since.millis()], |row| {
+        Ok(ExpiredMessage {
+            id: row.get(0)?,
+            to: sql::parse_id("a session id", &row.get::<_, String>(1)?, SessionId::parse)?,
+            source: row.get(2)?,
+            at: Timestamp::from_millis(row.get(3)?),
+        })
+    })
+}
+
+/// A job that did not succeed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedJob {
+    /// Its id.
+    pub id: JobId,
+    /// The session that started it.
+    pub session: Option<String>,
+    /// The command, not masked.
+    pub command: String,
+    /// How it ended.
+    pub status: JobStatus,
+    /// Its exit code.
+    pub exit_code: Option<i64>,
+    /// Why it failed, in a sentence, not masked.
+    pub error_message: Option<String>,
+    /// The time of its end.
+    pub finished_at: Timestamp,
+}
+
+/// The jobs that failed, timed out or were lost since a time, newest first, at most `limit`.
+///
+/// # Errors
+/// As the store fails.
+pub fn failed_jobs(tx: &ReadTx<'_>, since: Timestamp, limit: i64) -> Result<Vec<FailedJob>, StoreError> {
+    sql::rows(tx.conn(), FAILED_JOBS, &[&since.millis(), &limit], |row| {
+        Ok(FailedJob {
+            id: sql::parse_id("a job id", &row.get::<_, String>(0)?, JobId::parse)?,
+            session: row.get(1)?,
+            command: row.get(2)?,
+            status: sql::parse_value("a job's status", &row.get::<_, String>(3)?, JobStatus::parse)?,
+            exit_code: row.get(4)?,
+            error_message: row.get(5)?,
+            finished_at: Timestamp::from_millis(row.get(6)?),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::open;
+
+    /// An overview of many tasks, sessions and jobs costs as much as it shows.
+    #[test]
+    fn an_overview_reads_through_indexes() {
+        let conn = open::in_memory().unwrap();
+        for (query, index) in [
+            (HELD, "tasks_held"),
+            (NEWEST_WRITTEN, "checkpoints_written"),
+            (NEWEST_WRITTEN_BY, "checkpoints_written"),
+            (LAST_OUTPUTS, "agent_sessions_live"),
+            (COUNT_READY, "tasks_ready"),
+            (COUNT_OPEN, "tasks_open"),
+            (EXPIRED_PROMPTS, "messages_settled"),
+            (FAILED_JOBS, "exec_runs_final"),
+        ] {
+            let explain = format!("EXPLAIN QUERY PLAN {query}");
+            let plan = sql::rows(&conn, &explain, &[], |row| Ok(row.get::<_, String>(3)?)).unwrap().join("\n");
+            assert!(plan.contains(index), "{plan}");
+            assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The board as a document: what needs a person, what every lane does, which jobs run. Its form is versioned; keys are only
+//! added.
+
+use serde::Serialize;
+
+use super::{CommandView, HeldTaskView, SessionOverviewView};
+
+/// The board at one instant.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BoardView {
+    /// The version of this form.
+    pub version: u32,
+    /// The time.
+    pub at: String,
+    /// The sequence number of the newest event in it.
+    pub seq: i64,
+    /// The project's name.
+    pub project: String,
+    /// What needs a person, most urgent first.
+    pub needs_you: Vec<NeedView>,
+    /// Numbers.
+    pub counts: BoardCountsView,
+    /// The lanes, by name. Closed ones are left out unless something is in them.
+    pub lanes: Vec<BoardLaneView>,
+    /// The sessions without a lane, oldest first.
+    pub sessions: Vec<SessionOverviewView>,
+    /// The claims of people, who have no session.
+    pub claims: Vec<HeldTaskView>,
+    /// Background jobs.
+    pub jobs: BoardJobsView,
+    /// The cost of today in US dollars; `null`, because the board does not compute it.
+    pub cost_usd: Option<f64>,
+}
+
+/// One thing that needs a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NeedView {
+    /// Its id: the same while it lasts.
+    pub id: String,
+    /// `approval`, `question`, `guard`, `dead`, `stale`, `lease`, `gate`, `review`, `blocked`, `handoff` or `prompt`.
+    pub kind: &'static str,
+    /// The session that it is about.
+    pub session_id: Option<String>,
+    /// The task that it is about.
+    pub task_id: Option<String>,
+    /// The lane that it is about.
+    pub lane: Option<String>,
+    /// Since when; `null` when that is unknown.
+    pub since: Option<String>,
+    /// It in one line.
+    pub line: String,
+    /// What shows it, with its source.
+    pub evidence: String,
+    /// The commands that settle it, best first.
+    pub commands: Vec<CommandView>,
+}
+
+/// Numbers of the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "each is the number of tasks of that status, or of sessions")]
+pub struct BoardCountsView {
+    /// Claimable now.
+    pub ready: i64,
+    /// Claimed.
+    pub held: i64,
+    pub in_progress: i64,
+    pub blocked: i64,
+    pub review: i64,
+    /// Neither done nor cancelled.
+    pub open: i64,
+    pub done: i64,
+    /// Sessions that are not final and not proven dead.
+    pub sessions: i64,
+    /// Sessions that are proven dead, of those that are shown.
+    pub dead_sessions: i64,
+}
+
+/// A lane with what goes on in it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BoardLaneView {
+    /// Its name.
+    pub name: String,
+    /// `open`, `paused` or `closed`.
+    pub status: &'static str,
+    /// The role that works in it.
+    pub role: Option<String>,
+    /// Its branch.
+    pub branch: Option<String>,
+    /// Its base branch.
+    pub base: Option<String>,
+    /// Its worktree's directory.
+    pub worktree: Option<String>,
+    /// Its WIP limit.
+    pub wip_limit: Option<i64>,
+    /// Its default provider.
+    pub provider: Option<String>,
+    /// Its claimed tasks.
+    pub tasks: Vec<HeldTaskView>,
+    /// Its sessions, oldest first; final ones while they have a claim.
+    pub sessions: Vec<SessionOverviewView>,
+    /// The size of the change against its base; `null`, because the board does not ask git.
+    pub diffstat: Option<String>,
+    /// Other lanes that change the same files; `null`, because the board does not ask git.
+    pub overlap: Option<String>,
+    /// Its cost of today in US dollars; `null`, because the board does not compute it.
+    pub cost_usd: Option<f64>,
+}
+
+/// Background jobs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BoardJobsView {
+    /// Starting and running ones, in the order of their start; the newest when there are many.
+    pub active: Vec<BoardJobView>,
+    /// How many are starting or running.
+    pub active_count: usize,
+    /// The newest of the last day that failed, timed out or were lost, newest first.
+    pub failed: Vec<BoardJobView>,
+}
+
+/// A job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BoardJobView {
+    /// Its id, as every other document names it.
+    pub run_id: String,
+    /// The session that started it.
+    pub session_id: Option<String>,
+    /// The command, with secrets masked.
+    pub command: String,
+    /// Its status.
+    pub status: &'static str,
+    /// The time of its start, or of its end.
+    pub since: String,
+    /// Its exit code.
+    pub exit_code: Option<i64>,
+    /// The last line of its output, or why it failed.
+    pub last_line: Option<String>,
+}

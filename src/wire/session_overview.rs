@@ -1,0 +1,199 @@
+//! A session with what is known of it besides its row, and a claimant's session beside a task.
+
+use serde::Serialize;
+
+use super::{SessionView, values::time};
+use crate::domain::{
+    session::{Activity, Session},
+    session_facts::{Aliveness, Doing, HeldTask, NextCommand, Seen, SessionOverview},
+};
+
+/// A session in a list: its members, and what is known besides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionOverviewView {
+    /// The session.
+    #[serde(flatten)]
+    pub session: SessionView,
+    /// Whether it is alive.
+    #[serde(flatten)]
+    pub alive: AliveView,
+    /// The tasks that it has claimed.
+    pub holds: Vec<HeldTaskView>,
+    /// What it does, in its own words.
+    pub doing: Option<DoingView>,
+    /// When it was last seen.
+    pub seen_at: String,
+    /// By what: `heartbeat`, `output` or `start`.
+    pub seen_by: &'static str,
+    /// Where its activity was reported from.
+    pub activity_source: Option<String>,
+    /// When its activity was reported.
+    pub activity_at: Option<String>,
+    /// The status for people, `dead` among them. JSON has `status` and `alive`.
+    #[serde(skip)]
+    pub shown_status: &'static str,
+    /// The activity for people; `None` when it says nothing about now.
+    #[serde(skip)]
+    pub shown_activity: Option<&'static str>,
+}
+
+/// `session show`: a session in a list, and the way to its terminal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SessionDetailView {
+    /// The session as in a list.
+    #[serde(flatten)]
+    pub overview: SessionOverviewView,
+    /// The multiplexer's own command to attach to it, as shell text; `null` for a dead session.
+    pub attach_command: Option<String>,
+}
+
+/// Whether a session is alive, with the source of the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AliveView {
+    /// `null` when this host cannot tell.
+    pub alive: Option<bool>,
+    /// `process`, `end` or `none`.
+    pub alive_source: &'static str,
+    /// The observation.
+    pub alive_reason: String,
+}
+
+/// A claimed task of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "documented at `domain::session_facts::HeldTask`")]
+pub struct HeldTaskView {
+    pub task_id: String,
+    pub title: String,
+    pub status: &'static str,
+    pub lane: Option<String>,
+    pub claimant: String,
+    pub session_id: Option<String>,
+    pub epoch: i64,
+    pub claimed_at: String,
+    pub lease_until: Option<String>,
+    pub blocked_reason: Option<String>,
+}
+
+/// What a session does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "documented at `domain::session_facts::Doing`")]
+pub struct DoingView {
+    pub text: String,
+    pub source: String,
+    pub at: Option<String>,
+}
+
+/// The session of a task's claimant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ClaimantView {
+    /// Its id.
+    pub session_id: String,
+    /// Its status.
+    pub status: &'static str,
+    /// Whether it is alive.
+    #[serde(flatten)]
+    pub alive: AliveView,
+    /// When it was last seen.
+    pub seen_at: String,
+    /// By what: `heartbeat`, `output` or `start`.
+    pub seen_by: &'static str,
+    /// The ways on, when it is dead or stale.
+    pub commands: Vec<CommandView>,
+}
+
+/// A command and what it is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CommandView {
+    /// What it does: `release it`.
+    pub purpose: String,
+    /// The whole command.
+    pub command: String,
+}
+
+impl From<&Aliveness> for AliveView {
+    fn from(alive: &Aliveness) -> Self {
+        Self { alive: alive.alive, alive_source: alive.source.as_str(), alive_reason: alive.reason.clone() }
+    }
+}
+
+impl From<&HeldTask> for HeldTaskView {
+    fn from(held: &HeldTask) -> Self {
+        Self {
+            task_id: held.task.to_string(),
+            title: held.title.clone(),
+            status: held.status.as_str(),
+            lane: held.lane.as_ref().map(ToString::to_string),
+            claimant: held.claimant.clone(),
+            session_id: held.session.as_ref().map(ToString::to_string),
+            epoch: held.epoch,
+            claimed_at: held.claimed_at.to_string(),
+            lease_until: time(held.lease_until),
+            blocked_reason: held.blocked_reason.clone(),
+        }
+    }
+}
+
+impl From<&Doing> for DoingView {
+    fn from(doing: &Doing) -> Self {
+        Self { text: doing.text.clone(), source: doing.source.clone(), at: time(doing.at) }
+    }
+}
+
+impl From<&NextCommand> for CommandView {
+    fn from(next: &NextCommand) -> Self {
+        Self { purpose: next.purpose.clone(), command: next.command.clone() }
+    }
+}
+
+impl From<&SessionOverview> for SessionOverviewView {
+    fn from(overview: &SessionOverview) -> Self {
+        Self {
+            session: SessionView::from(&overview.session),
+            alive: AliveView::from(&overview.alive),
+            holds: overview.holds.iter().map(HeldTaskView::from).collect(),
+            doing: overview.doing.as_ref().map(DoingView::from),
+            seen_at: overview.seen.at.to_string(),
+            seen_by: overview.seen.by.as_str(),
+            activity_source: overview.session.activity_source.clone(),
+            activity_at: time(overview.session.activity_at),
+            shown_status: overview.shown_status(),
+            shown_activity: overview.current_activity().map(Activity::as_str),
+        }
+    }
+}
+
+impl ClaimantView {
+    /// The view of a claimant's session, with the ways on.
+    #[must_use]
+    pub fn new(session: &Session, alive: &Aliveness, seen: Seen, ways_on: &[NextCommand]) -> Self {
+        Self {
+            session_id: session.id.to_string(),
+            status: session.status.as_str(),
+            alive: AliveView::from(alive),
+            seen_at: seen.at.to_string(),
+            seen_by: seen.by.as_str(),
+            commands: ways_on.iter().map(CommandView::from).collect(),
+        }
+    }
+
+    /// The mark for people beside the claimant's name: `dead`, `ended`, `failed`, `stale`, or none.
+    #[must_use]
+    pub fn mark(&self) -> Option<&'static str> {
+        match (self.status, self.alive.alive) {
+            ("ended", _) => Some("ended"),
+            // Its end is recorded, and its process is still there.
+            ("failed", Some(true)) => Some("failed"),
+            (_, Some(false)) => Some("dead"),
+            ("stale", _) => Some("stale"),
+            _ => None,
+        }
+    }
+
+    /// The claimant's state after its name: `is dead: process 7 is gone`; `None` for one that works.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        let mark = self.mark()?;
+        let verb = if matches!(mark, "ended" | "failed") { "has" } else { "is" };
+        Some(format!("{verb} {mark}: {}", self.alive.alive_reason))
+    }
+}

@@ -1,0 +1,341 @@
+//! `fairway status`, and `fairway` alone.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::common::{
+    TestProject,
+    test_project::{CommandOutput, FAIRWAY},
+};
+
+fn needs(world: &TestProject) -> Vec<Value> {
+    world.json(["status"])["needs_you"].as_array().unwrap().clone()
+}
+
+fn ids(needs: &[Value]) -> Vec<&str> {
+    needs.iter().map(|need| need["id"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn an_empty_project_needs_nobody() {
+    let world = TestProject::new();
+    insta::assert_snapshot!(world.transcript(&["fairway status", "fairway", "fairway status --quiet"]), @"
+    $ fairway status
+    nothing needs you
+
+    0 ready · 0 held · 0 done
+    $ fairway
+    nothing needs you
+
+    0 ready · 0 held · 0 done
+    $ fairway status --quiet
+    ");
+}
+
+#[test]
+fn fairway_alone_is_the_status_in_a_project_and_an_error_outside() {
+    let world = TestProject::new();
+    assert_eq!(world.json([""; 0])["version"], 1);
+    let inside: CommandOutput =
+        world.fairway([""; 0]).current_dir(world.root().join(".fairway")).output().unwrap().into();
+    assert!(inside.exits(0).stdout.starts_with("nothing needs you"));
+    let outside: CommandOutput = world.fairway([""; 0]).current_dir(world.dir()).output().unwrap().into();
+    let outside = outside.exits(2);
+    assert_eq!(
+        (outside.stdout.as_str(), outside.stderr.as_str()),
+        ("", "error: a command is missing\nhint: list the commands: fairway --help\n")
+    );
+    let outside: CommandOutput = world.fairway(["--json"]).current_dir(world.dir()).output().unwrap().into();
+    outside.refuses(2, "usage");
+}
+
+/// A project in which something of everything goes on.
+fn busy() -> TestProject {
+    let world = TestProject::new();
+    for (id, title) in [
+        ("T-1", "Fix the total"),
+        ("T-2", "Print invoices"),
+        ("T-3", "Import old orders"),
+        ("T-4", "Refunds"),
+        ("T-5", "Write the manual"),
+        ("T-6", "Not started"),
+        ("T-7", "By a person"),
+    ] {
+        world.run(["task", "add", id, title]).exits(0);
+    }
+    world.run(["lane", "add", "api"]).exits(0);
+    world.run(["lane", "add", "docs"]).exits(0);
+    for (session, task) in [("asks", "T-1"), ("waits", "T-2"), ("stuck", "T-3"), ("submits", "T-4"), ("slow", "T-5")] {
+        world
+            .run(["session", "upsert", "--id", session, "--role", "dev", "--lane", "api", "--provider", "acme"])
+            .exits(0);
+        let lease = if session == "slow" { &["--lease", "30s"][..] } else { &[] };
+        world.run([&["--session", session, "claim", task], lease].concat()).exits(0);
+    }
+    world.run(["claim", "T-7"]).exits(0);
+    let waiting = ["--activity", "requires_action", "--waiting-for", "which currency?"];
+    world.run([&["session", "heartbeat", "asks"], &waiting[..]].concat()).exits(0);
+    let question = ["--state", "awaiting_input", "--summary", "is the old format still read?"];
+    world.run([&["--session", "waits", "checkpoint", "record", "T-2"], &question[..]].concat()).exits(0);
+    world.run(["--session", "stuck", "task", "block", "T-3", "--reason", "no access to the archive"]).exits(0);
+    world.run(["--session", "submits", "task", "submit", "T-4"]).exits(0);
+    world.run(["handoff", "create", "T-7", "--to-role", "qa", "--summary", "ready to test"]).exits(0);
+    world.advance_clock(60);
+    world
+}
+
+#[test]
+fn each_question_of_a_coordinator_is_answered_by_one_command() {
+    let world = busy();
+    let board = world.json(["status"]);
+    // Who waits for me, what came back, what is stuck: first what an agent waits for.
+    let needs: Vec<(&str, &str)> = board["needs_you"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|need| (need["id"].as_str().unwrap(), need["line"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        needs,
+        [
+            ("question:asks", "which currency?"),
+            ("question:T-2", "is the old format still read?"),
+            ("lease:T-5", "the lease of slow has expired: Write the manual"),
+            ("gate:T-4", "no passing evidence since the last claim: Refunds"),
+            ("blocked:T-3", "no access to the archive"),
+            ("handoff:1", "to role qa: ready to test"),
+        ]
+    );
+    for need in board["needs_you"].as_array().unwrap() {
+        for key in ["since", "evidence", "kind"] {
+            assert!(need[key].as_str().is_some_and(|text| !text.is_empty()), "{key}: {need}");
+        }
+        let commands = need["commands"].as_array().unwrap();
+        assert!(!commands.is_empty(), "{need}");
+        assert!(commands.iter().all(|next| next["command"].as_str().unwrap().starts_with("fairway ")), "{need}");
+    }
+    // Who works on what.
+    let works: Vec<(&str, &str)> = board["lanes"][0]["sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["id"].as_str().unwrap(), one["holds"][0]["task_id"].as_str().unwrap()))
+        .collect();
+    assert_eq!(works, [("asks", "T-1"), ("waits", "T-2"), ("stuck", "T-3"), ("submits", "T-4"), ("slow", "T-5")]);
+    assert_eq!((&board["claims"][0]["task_id"], &board["claims"][0]["session_id"]), (&json!("T-7"), &Value::Null));
+    let counts = &board["counts"];
+    assert_eq!(
+        counts,
+        &json!({ "ready": 1, "held": 6, "in_progress": 4, "blocked": 1, "review": 1, "open": 7, "done": 0,
+                 "sessions": 5, "dead_sessions": 0 })
+    );
+    // What comes later is there already, and says nothing.
+    for lane in board["lanes"].as_array().unwrap() {
+        assert_eq!(
+            (&lane["diffstat"], &lane["overlap"], &lane["cost_usd"]),
+            (&Value::Null, &Value::Null, &Value::Null)
+        );
+    }
+    let keys: Vec<&String> = board.as_object().unwrap().keys().collect();
+    let expected =
+        ["at", "claims", "cost_usd", "counts", "jobs", "lanes", "needs_you", "project", "seq", "sessions", "version"];
+    let mut keys: Vec<&str> = keys.into_iter().map(String::as_str).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, expected);
+}
+
+#[test]
+fn an_item_disappears_when_it_is_settled_and_the_others_stay_in_place() {
+    let world = busy();
+    let all = needs(&world);
+    let mut left: Vec<String> = ids(&all).into_iter().map(str::to_owned).collect();
+    let answer = ["checkpoint", "record", "T-2", "--state", "active", "--summary", "yes, it is"];
+    for (id, words) in [
+        ("question:asks", &["session", "heartbeat", "asks", "--activity", "busy"][..]),
+        ("question:T-2", &[&["--session", "waits"], &answer[..]].concat()),
+        ("lease:T-5", &["--session", "slow", "session", "heartbeat", "slow"]),
+        ("gate:T-4", &["--session", "submits", "task", "resume", "T-4"]),
+        ("blocked:T-3", &["--session", "stuck", "task", "unblock", "T-3"]),
+        ("handoff:1", &["handoff", "withdraw", "1"]),
+    ] {
+        world.run(words).exits(0);
+        left.retain(|other| other != id);
+        assert_eq!(ids(&needs(&world)), left, "after {words:?}");
+    }
+    assert!(left.is_empty());
+}
+
+#[test]
+fn a_submitted_task_waits_for_its_gates_and_then_for_its_end() {
+    let world = TestProject::new();
+    world.run(["task", "add", "T-1", "Refunds"]).exits(0);
+    world.run(["claim", "T-1"]).exits(0);
+    world.run(["task", "submit", "T-1"]).exits(0);
+    assert_eq!(ids(&needs(&world)), ["gate:T-1"]);
+    world.run(["evidence", "add", "T-1", "--kind", "test", "--result", "pass"]).exits(0);
+    let needs_now = needs(&world);
+    assert_eq!(ids(&needs_now), ["review:T-1"]);
+    assert_eq!(needs_now[0]["commands"][0]["command"], "fairway merge-ready T-1");
+    world.run(["done", "T-1"]).exits(0);
+    assert!(needs(&world).is_empty());
+}
+
+#[test]
+fn a_submitted_task_outlives_its_session() {
+    let world = TestProject::new();
+    world.run(["task", "add", "T-1", "Refunds"]).exits(0);
+    world.run(["task", "add", "T-2", "Not submitted"]).exits(0);
+    world.run(["session", "upsert", "--id", "s1", "--role", "dev"]).exits(0);
+    for task in ["T-1", "T-2"] {
+        world.run(["--session", "s1", "claim", task]).exits(0);
+    }
+    world.run(["--session", "s1", "task", "submit", "T-1"]).exits(0);
+    world.run(["session", "end", "s1"]).exits(0);
+    let needs = needs(&world);
+    assert_eq!(ids(&needs), ["dead:s1", "gate:T-1"]);
+    let commands: Vec<&Value> = needs[0]["commands"].as_array().unwrap().iter().map(|next| &next["command"]).collect();
+    assert_eq!(commands, ["fairway release T-2 --force --reason TEXT"]);
+    let listed = world.run(["task", "list"]).exits(0).stdout;
+    assert_eq!(listed.matches("s1 (ended)").count(), 2, "{listed}");
+    let shown = world.run(["task", "show", "T-1"]).exits(0).stdout;
+    assert!(shown.contains("s1 has ended") && !shown.contains("release"), "{shown}");
+}
+
+#[test]
+fn a_message_that_was_not_delivered_needs_its_sender() {
+    let world = TestProject::new();
+    world.run(["session", "upsert", "--id", "s1", "--role", "dev"]).exits(0);
+    world.run(["message", "send", "please hurry", "--to-session", "s1", "--ttl", "10s"]).exits(0);
+    assert!(needs(&world).is_empty());
+    world.advance_clock(60);
+    let waiting = needs(&world);
+    assert_eq!(ids(&waiting), ["prompt:1"]);
+    let withdraw = waiting[0]["commands"][0]["command"].as_str().unwrap().to_owned();
+    assert_eq!(withdraw, "fairway outbox withdraw 1");
+    world.run(withdraw.split(' ').skip(1)).exits(0);
+    assert!(needs(&world).is_empty());
+}
+
+#[test]
+fn guard_rules_that_are_not_trusted_need_a_person() {
+    let world = TestProject::new();
+    let file = world.root().join(".fairway.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let rule = "\n[[guard.rules]]\nname = \"no-push\"\ncommand = [\"git\", \"push\"]\naction = \"deny\"\nreason = \"not from here\"\n";
+    fs::write(&file, text + rule).unwrap();
+    let shown = needs(&world);
+    assert_eq!(ids(&shown), ["guard:trust"]);
+    assert_eq!(shown[0]["commands"][1]["command"], "fairway trust");
+    world.run(["trust"]).exits(0);
+    assert!(needs(&world).is_empty());
+
+    // Under rules, an agent of a provider with hooks calls one when it starts.
+    let provider = fairway::hooks::Provider::ALL[0].label();
+    world.run(["session", "upsert", "--id", "s1", "--role", "dev", "--provider", provider]).exits(0);
+    world.run(["session", "upsert", "--id", "s2", "--role", "dev", "--provider", "acme"]).exits(0);
+    assert!(needs(&world).is_empty());
+    world.advance_clock(120);
+    let shown = needs(&world);
+    assert_eq!(ids(&shown), ["guard:s1"]);
+    assert_eq!(shown[0]["commands"][0]["command"], format!("fairway doctor hooks {provider}"));
+    world.run(["session", "end", "s1"]).exits(0);
+    assert!(needs(&world).is_empty());
+}
+
+#[test]
+fn jobs_are_shown_with_their_last_line_and_failures_for_a_day() {
+    let world = TestProject::new();
+    world.real_time();
+    let shell = "echo compiling; echo 'half \u{1b}[31mway'; sleep 600";
+    world.run(["exec", "spawn", "--shell", shell]).exits(0);
+    world.run(["exec", "spawn", "--foreground", "--shell", "echo broken; exit 3"]);
+    crate::sessions::eventually("both jobs", || {
+        let jobs = world.json(["status"])["jobs"].clone();
+        let is_there = jobs["active"][0]["last_line"] == "half way" && jobs["failed"][0]["exit_code"] == 3;
+        is_there.then_some(())
+    });
+    let shown = world.run(["status"]).exits(0).stdout;
+    assert!(shown.contains("JOBS (1)") && shown.contains("half way") && shown.contains("FAILED JOBS (1)"), "{shown}");
+    assert!(!shown.contains('\u{1b}'), "{shown}");
+}
+
+#[test]
+fn status_writes_nothing() {
+    let world = busy();
+    let before = (fs::read(world.store()).unwrap(), world.run(["events", "--json"]).stdout);
+    world.run(["status"]).exits(0);
+    world.run(["status", "--json"]).exits(0);
+    assert_eq!((fs::read(world.store()).unwrap(), world.run(["events", "--json"]).stdout), before);
+}
+
+/// What a terminal of this width shows.
+fn on_terminal(world: &TestProject, columns: u32, words: &str) -> String {
+    let line = format!("stty rows 24 cols {columns}; '{FAIRWAY}' {words}");
+    let output = world.command("script").env("NO_COLOR", "1").args(["-qec", &line, "/dev/null"]).output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap().replace('\r', "")
+}
+
+#[test]
+fn eighty_columns_keep_ids_whole_and_need_no_colour() {
+    let world = busy();
+    let id = "a-session-with-quite-a-long-name";
+    world.run(["session", "upsert", "--id", id, "--role", "backend", "--lane", "api", "--provider", "acme"]).exits(0);
+    world
+        .run(["task", "add", "INVOICES-1234", "a title that is far too long for what is left of eighty columns"])
+        .exits(0);
+    world.run(["--session", id, "claim", "INVOICES-1234"]).exits(0);
+    world.run(["session", "heartbeat", id, "--activity", "busy"]).exits(0);
+    for words in ["status", "session list"] {
+        let wide = on_terminal(&world, 200, words);
+        assert!(wide.contains("PROVIDER"), "{wide}");
+        let narrow = on_terminal(&world, 80, words);
+        assert!(!narrow.contains("PROVIDER"), "{narrow}");
+        assert!(narrow.contains(id) && narrow.contains("INVOICES-1234"), "{narrow}");
+        for line in narrow.lines() {
+            assert!(line.chars().count() <= 80, "{line:?}");
+        }
+        assert!(!narrow.contains('\u{1b}'), "{narrow}");
+    }
+    let shown = on_terminal(&world, 80, "status");
+    for shape in ["? question", "! lease", "✗ blocked", "● api", "○ docs", "? api"] {
+        assert!(shown.contains(shape), "{shape}:\n{shown}");
+    }
+}
+
+#[test]
+fn long_sections_are_cut_unless_all_is_asked_for() {
+    let world = TestProject::new();
+    for number in 1..=20 {
+        let id = format!("T-{number}");
+        world.run(["task", "add", &id, "work"]).exits(0);
+        world.run(["claim", &id]).exits(0);
+        world.run(["task", "block", &id, "--reason", "no key"]).exits(0);
+    }
+    let shown = world.run(["status"]).exits(0).stdout;
+    assert!(shown.contains("NEEDS YOU (20)") && shown.contains("… and 5 more: fairway status --all"), "{shown}");
+    let all = world.run(["status", "--all"]).exits(0).stdout;
+    assert_eq!(all.matches("✗ blocked").count(), 20, "{all}");
+    assert!(!all.contains("more:"), "{all}");
+}
+
+#[test]
+fn text_of_agents_is_data() {
+    let world = TestProject::new();
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    world.run(["session", "upsert", "--id", "s1", "--role", "dev"]).exits(0);
+    world.run(["--session", "s1", "claim", "T-1"]).exits(0);
+    world.run(["session", "heartbeat", "s1", "--activity", "requires_action", "--waiting-for", "what?"]).exits(0);
+    // As if a version without checks had written it.
+    let conn = rusqlite::Connection::open(world.store()).unwrap();
+    let hostile = "'a' || char(10) || char(27) || '[31mb' || char(7)";
+    conn.execute_batch(&format!(
+        "UPDATE tasks SET title = {hostile}; UPDATE agent_sessions SET waiting_for = {hostile};"
+    ))
+    .unwrap();
+    drop(conn);
+    let shown = world.run(["status"]).exits(0).stdout;
+    assert!(shown.contains("a \\u{1b}[31mb\\u{7}"), "{shown:?}");
+    assert!(!shown.contains('\u{1b}') && !shown.contains('\u{7}'), "{shown:?}");
+}

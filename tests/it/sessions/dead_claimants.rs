@@ -1,0 +1,168 @@
+//! A session whose processes are gone is dead on every surface at once: nothing reconciles it, and nothing is written.
+
+use std::{fs, time::Duration};
+
+use fairway::os::{poll_until, process::ProcessKey};
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use super::{Sessions, eventually, marked, text};
+use crate::common::TestProject;
+
+/// A session `api-agent` in the lane `api` that has claimed T-1 and written down how far it came.
+fn working() -> (Sessions, Value) {
+    let world = Sessions::new();
+    world.run(["task", "add", "T-1", "Fix the total"]).exits(0);
+    world.run(["lane", "add", "api"]).exits(0);
+    let session = world.launch(&["--role", "dev", "--lane", "api", "--name", "api-agent", "--", "sleep", "600"]);
+    world.run(["--session", "api-agent", "--as", "dev", "claim", "T-1"]).exits(0);
+    let words = ["checkpoint", "record", "T-1", "--state", "active", "--summary", "the parser is done"];
+    world.run([&["--session", "api-agent"], &words[..]].concat()).exits(0);
+    (world, session)
+}
+
+fn kill(keys: impl IntoIterator<Item = ProcessKey>) {
+    for key in keys {
+        let _ = key.signal(Signal::SIGKILL);
+    }
+}
+
+/// Kills the root process first, so that it cannot record the end of its program, and then what is left of the session run.
+fn kill_all(session: &Value) {
+    let root = i32::try_from(session["pid"].as_i64().unwrap()).unwrap();
+    kill(ProcessKey::of(root));
+    let run = text(&session["run_id"]);
+    poll_until::poll_until(Duration::from_secs(10), Duration::from_millis(10), || {
+        let left = marked(&run).unwrap();
+        let is_empty = left.is_empty();
+        kill(left);
+        is_empty.then_some(())
+    })
+    .expect("the processes are gone");
+}
+
+/// The events, and the store's main file: what a read must leave alone.
+fn written(world: &TestProject) -> (String, Vec<u8>) {
+    (world.run(["events", "--json"]).exits(0).stdout, fs::read(world.store()).unwrap())
+}
+
+fn need(world: &TestProject, id: &str) -> Option<Value> {
+    let needs = world.json(["status"])["needs_you"].clone();
+    needs.as_array().unwrap().iter().find(|need| need["id"] == id).cloned()
+}
+
+#[test]
+fn a_killed_session_is_dead_everywhere_at_once_and_the_cure_is_named() {
+    let (world, session) = working();
+    let listed = world.json(["session", "list"]);
+    assert_eq!((&listed[0]["alive"], &listed[0]["alive_source"]), (&json!(true), &json!("process")));
+    assert_eq!(listed[0]["holds"][0]["task_id"], "T-1");
+    assert_eq!(listed[0]["doing"]["text"], "the parser is done");
+    assert!(!world.run(["task", "list"]).stdout.contains("dead"));
+    assert_eq!(need(&world, "dead:api-agent"), None);
+
+    let before = written(&world);
+    kill_all(&session);
+    let listed = world.json(["session", "list"]);
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+    assert_eq!((&listed[0]["status"], &listed[0]["alive"]), (&json!("running"), &json!(false)));
+    assert!(text(&listed[0]["alive_reason"]).starts_with(&format!("process {}", session["pid"])), "{listed}");
+    let release = "fairway release T-1 --force --reason TEXT";
+    for (words, expected) in [
+        (&["session", "list"][..], &["api-agent  dead", "T-1", "the parser is done"][..]),
+        (&["session", "show", "api-agent"], &["status      dead", "T-1", "fairway claim T-1", release]),
+        (&["session", "status", "api-agent"], &["dead: process"]),
+        (&["task", "list"], &["api-agent (dead)"]),
+        (&["task", "list", "--held"], &["api-agent (dead)"]),
+        (&["task", "show", "T-1"], &["api-agent (dead)", "lane api: fairway claim T-1", release]),
+        (&["ready", "--why"], &["api-agent (dead)", "lane api: fairway claim T-1", release]),
+        (&["lane", "show", "api"], &["api-agent  dead", "T-1"]),
+        (&["explain", "task", "T-1"], &["session is dead: process", "lane api: fairway claim T-1", release]),
+        (&["doctor"], &["claimant_dead", release]),
+        (&["status"], &["✗ dead", "api-agent", "lane api: fairway claim T-1", release]),
+    ] {
+        let shown = world.run(words).exits(0).stdout;
+        for part in expected {
+            assert!(shown.contains(part), "{words:?} without {part:?}:\n{shown}");
+        }
+    }
+    for words in [["explain", "session", "api-agent"], ["session", "show", "api-agent"]] {
+        let shown = world.run(words).exits(0).stdout;
+        assert!(!shown.contains("attach"), "a dead session cannot be attached to:\n{shown}");
+    }
+    let need = need(&world, "dead:api-agent").expect("an item about the dead session");
+    assert_eq!((&need["task_id"], &need["lane"]), (&json!("T-1"), &json!("api")));
+    assert!(text(&need["evidence"]).contains("source: process"), "{need}");
+    let task = world.json(["task", "show", "T-1"]);
+    assert_eq!((&task["claimant"]["alive"], &task["claimant"]["status"]), (&json!(false), &json!("running")));
+    assert_eq!(written(&world), before, "a look writes nothing");
+
+    world.run(["release", "T-1", "--force", "--reason", "its agent is dead"]).exits(0);
+    assert_eq!(self::need(&world, "dead:api-agent"), None);
+}
+
+#[test]
+fn what_is_left_of_a_dead_session_is_to_be_ended_before_its_claim_goes_on() {
+    let (world, session) = working();
+    let root = i32::try_from(session["pid"].as_i64().unwrap()).unwrap();
+    kill(ProcessKey::of(root));
+    let remains = eventually("a dead session", || need(&world, "dead:api-agent"));
+    let commands: Vec<String> =
+        remains["commands"].as_array().unwrap().iter().map(|next| text(&next["command"])).collect();
+    assert_eq!(commands, ["fairway session stop api-agent", "fairway release T-1 --force --reason TEXT"], "{remains}");
+    kill_all(&session);
+    let remains = need(&world, "dead:api-agent").unwrap();
+    assert_eq!(remains["commands"][0]["command"], "fairway claim T-1", "{remains}");
+}
+
+#[test]
+fn an_ended_session_is_listed_while_it_has_a_claim() {
+    let (world, session) = working();
+    // The program alone: its supervisor records the end.
+    let root = i64::from(i32::try_from(session["pid"].as_i64().unwrap()).unwrap());
+    kill(marked(&text(&session["run_id"])).unwrap().into_iter().filter(|key| i64::from(key.pid) != root));
+    eventually("the recorded end", || (world.session("api-agent")["status"] == "failed").then_some(()));
+    assert_eq!(world.json(["session", "list"]), json!([]), "the document keeps its members");
+    let holding = world.json(["session", "list", "--holding"]);
+    assert_eq!((&holding[0]["id"], &holding[0]["status"]), (&json!("api-agent"), &json!("failed")));
+    let listed = world.run(["session", "list"]).exits(0).stdout;
+    assert!(listed.contains("api-agent  failed") && listed.contains("T-1"), "{listed}");
+    // The supervisor outlives its record for a moment.
+    eventually("the mark", || world.run(["task", "list"]).stdout.contains("api-agent (dead)").then_some(()));
+    assert!(world.run(["lane", "show", "api"]).stdout.contains("api-agent  failed"));
+    assert!(need(&world, "dead:api-agent").is_some());
+    world.run(["release", "T-1", "--force", "--reason", "its agent is dead"]).exits(0);
+    assert_eq!(world.run(["session", "list"]).exits(0).stdout, "no sessions\n");
+}
+
+#[test]
+fn a_session_that_cannot_be_looked_at_is_not_called_dead() {
+    let world = TestProject::new();
+    for task in ["T-1", "T-2", "T-3"] {
+        world.run(["task", "add", task, "some work"]).exits(0);
+    }
+    // On another host, without a process, and a person.
+    world.add_session("elsewhere");
+    world.run(["session", "upsert", "--id", "unrecorded", "--role", "worker"]).exits(0);
+    world.run(["--session", "elsewhere", "claim", "T-1"]).exits(0);
+    world.run(["--session", "unrecorded", "claim", "T-2"]).exits(0);
+    world.run(["claim", "T-3"]).exits(0);
+    for words in
+        [&["task", "list"][..], &["ready", "--why"], &["task", "show", "T-1"], &["session", "list"], &["doctor"]]
+    {
+        let shown = world.run(words).exits(0).stdout;
+        assert!(!shown.contains("dead") && !shown.contains("--force"), "{words:?}:\n{shown}");
+    }
+    let listed = world.json(["session", "list"]);
+    for one in listed.as_array().unwrap() {
+        assert_eq!((&one["alive"], &one["alive_source"]), (&Value::Null, &json!("none")), "{one}");
+    }
+    assert_eq!(world.json(["status"])["needs_you"], json!([]));
+    assert_eq!(world.json(["task", "show", "T-3"]).get("claimant"), None, "a person has no session");
+
+    // Stale is a suspicion, and is called that.
+    world.run(["session", "upsert", "--id", "unrecorded", "--status", "stale"]).exits(0);
+    assert!(world.run(["task", "list"]).stdout.contains("unrecorded (stale)"));
+    let needs = world.json(["status"])["needs_you"].clone();
+    assert_eq!((&needs[0]["id"], needs.as_array().unwrap().len()), (&json!("stale:unrecorded"), 1));
+}
