@@ -116,13 +116,16 @@ fn difference(before: &Value, now: &Value, at: &str, texts: &[&str]) -> Option<S
             now.get(key).map_or_else(|| Some(format!("{at} is missing")), |now| difference(value, now, &at, texts))
         }),
         // A list of settings: a later version has more keys.
-        (Value::Array(before), Value::Array(now)) if before.iter().any(|one| one["key"].is_string()) => {
-            before.iter().find_map(|one| {
-                let key = &one["key"];
-                let found = now.iter().find(|other| other["key"] == *key);
-                let at = format!("{at}[{key}]");
-                found.map_or_else(|| Some(format!("{at} is missing")), |found| difference(one, found, &at, texts))
-            })
+        (Value::Array(before), Value::Array(now))
+            if before.iter().any(|one| one["key"].is_string()) && now != before =>
+        {
+            let is_known = |one: &&Value| before.iter().any(|other| other["key"] == one["key"]);
+            let known: Vec<Value> = now.iter().filter(is_known).cloned().collect();
+            let all = before.iter().zip(&known);
+            let pair =
+                |(before, now): (&Value, &Value)| difference(before, now, &format!("{at}[{}]", before["key"]), texts);
+            let missing = || (known.len() != before.len()).then(|| format!("{at}: {} settings", known.len()));
+            all.map(pair).find_map(|found| found).or_else(missing)
         }
         (Value::Array(before), Value::Array(now)) if before.len() == now.len() => before
             .iter()

@@ -297,6 +297,7 @@ fn silence_counts_only_without_local_facts() {
     world.advance_clock(660);
     for id in ["away", "far"] {
         forge(&world, id, "host", "elsewhere/1");
+        forge(&world, id, "host_id", "elsewhere/1");
     }
     world.run(["session", "heartbeat", "far"]).exits(0);
     let report = settle(&world);
