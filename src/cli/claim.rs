@@ -16,9 +16,10 @@ use crate::{
 /// Claim a task: by id, or the next ready one that fits
 ///
 /// Without an id a session claims its own task, else continues one of a dead session of its lane, else claims the next ready
-/// one of its role: of its lane, then without a lane. The answer names the claim's epoch. Pass it as --epoch to be refused
-/// once the task has changed hands.
+/// one of its role: of its lane, then without a lane. With --json the answer has the claim's epoch. Pass it as --epoch to be
+/// refused once the task has changed hands.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Task id; default: the session's, else the next ready task
     #[arg(value_parser = values::task)]

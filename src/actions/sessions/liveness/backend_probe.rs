@@ -52,6 +52,12 @@ pub struct BackendProber {
     local_host: HostIdentity,
 }
 
+impl Default for BackendProber {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl BackendProber {
     /// A prober that has queried nothing yet.
     #[must_use]
