@@ -84,15 +84,17 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::NoLaunchRole { lane: Some(lane) } => {
             (Usage, Some(format!("to set the lane's role: fairway lane edit {lane} --role ROLE")))
         }
-        Refusal::NoLaunchRole { lane: None } => (Usage, Some("fairway session launch --role ROLE".into())),
+        Refusal::NoLaunchRole { lane: None } => (Usage, Some("name a role: fairway session launch --role ROLE".into())),
         Refusal::RequestReused { .. } => (Usage, Some("use a new --request-id".into())),
         Refusal::EventReused { .. } => (Usage, Some("another event needs another --event-id".into())),
         Refusal::NotFound { noun, near, .. } => {
             let hint = match (near.as_slice(), *noun) {
-                ([], "lane") => Some("fairway lane list".into()),
-                ([], "session" | "session with the run") => Some("fairway session list --all".into()),
-                ([], "run") => Some("fairway exec list".into()),
-                ([], "task" | "task or session") => Some("fairway task list".into()),
+                ([], "lane") => Some("list the lanes: fairway lane list".into()),
+                ([], "session" | "session with the run") => {
+                    Some("list the sessions: fairway session list --all".into())
+                }
+                ([], "run") => Some("list the jobs: fairway exec list".into()),
+                ([], "task" | "task or session") => Some("list the tasks: fairway task list".into()),
                 ([], "multiplexer") => Some("install it, or choose another backend: fairway adapter list".into()),
                 ([], "backend") => Some("list the backends: fairway adapter list".into()),
                 ([], _) => None,
@@ -117,7 +119,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             (NotFound, Some(format!("leave a message for the next session: fairway message send TEXT {flag}")))
         }
         Refusal::NoLiveSession { .. } => (NotFound, Some("list the sessions: fairway session list".into())),
-        Refusal::NoneFound { noun, .. } => (NotFound, Some(format!("fairway {noun} list"))),
+        Refusal::NoneFound { noun, .. } => (NotFound, Some(format!("list them: fairway {noun} list"))),
         Refusal::Ambiguous { noun: "id", id, .. } => {
             (NotFound, Some(format!("name its kind: fairway explain task {id}, or fairway explain session {id}")))
         }
@@ -157,7 +159,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             (Conflict, Some(format!("if it is todo, claim it again: fairway claim {task}")))
         }
         Refusal::StaleClaim { task, .. } | Refusal::StaleHandoff { task, .. } => {
-            (Conflict, Some(format!("fairway task show {task}")))
+            (Conflict, Some(format!("see who has it: fairway task show {task}")))
         }
         Refusal::NotClaimant { task, .. } => {
             (Conflict, Some(format!("to stand in for the holder of {task}: --force --reason TEXT")))
@@ -169,11 +171,13 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::SessionExited { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
         Refusal::SessionMismatch { .. } | Refusal::AlreadyAnswered { .. } => (Conflict, None),
         Refusal::InvalidSettings { .. } => (Usage, None),
-        Refusal::ApprovalLapsed { .. } => (Conflict, Some("fairway approvals list".into())),
-        Refusal::NotAnswerable { session, .. } => (Refused, Some(format!("fairway session attach {session}"))),
+        Refusal::ApprovalLapsed { .. } => (Conflict, Some("list the approvals: fairway approvals list".into())),
+        Refusal::NotAnswerable { session, .. } => {
+            (Refused, Some(format!("answer in its terminal: fairway session attach {session}")))
+        }
         Refusal::SelfApproval { .. } => (Refused, None),
         Refusal::NotForYou { wants, is_role: true, .. } => (Refused, Some(format!("--as {wants}"))),
-        Refusal::NotForYou { .. } => (Refused, Some("fairway handoff list --open".into())),
+        Refusal::NotForYou { .. } => (Refused, Some("list the open handoffs: fairway handoff list --open".into())),
         Refusal::NotCreator { .. } => (Conflict, Some("override as its creator: --force --reason TEXT".into())),
         Refusal::RequestPending { running: true, .. } => (Conflict, Some("wait for it, then repeat".into())),
         Refusal::RequestPending { .. } => {
@@ -184,15 +188,17 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::NoTerminal { .. } => (Conflict, Some("start it with: fairway exec spawn --pty".into())),
         Refusal::InputFull { run, .. } => (Conflict, Some(format!("to see what it does: fairway exec poll {run}"))),
         Refusal::JobUnsupervised { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
-        Refusal::JobUnresponsive { run } => (Busy, Some(format!("fairway exec poll {run}"))),
-        Refusal::DepsOpen { task, .. } => (Refused, Some(format!("fairway task dep tree {task}"))),
+        Refusal::JobUnresponsive { run } => (Busy, Some(format!("look at it again: fairway exec poll {run}"))),
+        Refusal::DepsOpen { task, .. } => {
+            (Refused, Some(format!("see what it waits for: fairway task dep tree {task}")))
+        }
         Refusal::RoleMismatch { wants, .. } => (Refused, Some(format!("--role {wants}, or --any-role"))),
         Refusal::LaneMismatch { wants, .. } => (Refused, Some(format!("--lane {wants}"))),
         Refusal::LanePaused { lane } | Refusal::LaneClosed { lane } => {
-            (Refused, Some(format!("fairway lane open {lane}")))
+            (Refused, Some(format!("open it: fairway lane open {lane}")))
         }
         Refusal::LaneFull { lane, limit, .. } => {
-            (Refused, Some(format!("fairway lane edit {lane} --wip {}", limit + 1)))
+            (Refused, Some(format!("raise the limit: fairway lane edit {lane} --wip {}", limit + 1)))
         }
         Refusal::PathConflict { other, .. } => {
             (Refused, Some(format!("wait for {other}, or set [claims] path_conflicts = \"warn\"")))
@@ -208,9 +214,13 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             (Refused, Some(fixes.join("\n")))
         }
         Refusal::Cycle { .. } => (Refused, None),
-        Refusal::NothingReady { skipped } => {
-            (Empty, Some(if skipped.is_empty() { "fairway ready --why" } else { "fairway ready" }.into()))
-        }
+        Refusal::NothingReady { skipped } => (
+            Empty,
+            Some(
+                if skipped.is_empty() { "see why: fairway ready --why" } else { "list the ready tasks: fairway ready" }
+                    .into(),
+            ),
+        ),
         Refusal::WaitTimedOut { .. } => (Empty, None),
         Refusal::NotAcknowledged { status, .. } => match status {
             MessageStatus::Expired | MessageStatus::Withdrawn => (Empty, None),
@@ -388,7 +398,7 @@ fn store(error: &StoreError) -> Failure {
             ("store_foreign", Fault, Some("is it the right file? FAIRWAY_DB says where the store is"))
         }
         StoreError::Damaged { .. } => {
-            ("store_damaged", Fault, Some("fairway restore FILE takes a backup; the bytes here are left as they are"))
+            ("store_damaged", Fault, Some("restore a backup; the bytes here are kept: fairway restore FILE"))
         }
         StoreError::NotOwned { .. } => ("store_not_owned", Refused, None),
         StoreError::NetworkFileSystem { .. } => ("store_network", Refused, Some("FAIRWAY_DB moves it to a local disk")),
@@ -396,9 +406,9 @@ fn store(error: &StoreError) -> Failure {
         StoreError::Replaced => ("store_replaced", Busy, Some("try again: the next call opens the new one")),
         StoreError::Full => ("store_full", Busy, Some("make room on the disk, then try again")),
         StoreError::ReadOnly { .. } => ("store_read_only", Busy, Some("make the directory writable, then try again")),
-        StoreError::Unreadable { .. } => ("store_damaged", Fault, Some("fairway doctor")),
+        StoreError::Unreadable { .. } => ("store_damaged", Fault, Some("check the store: fairway doctor")),
         StoreError::OldSqlite { .. } | StoreError::Migration(_) | StoreError::Io { .. } | StoreError::Sqlite(_) => {
-            ("store_failed", Fault, Some("fairway doctor"))
+            ("store_failed", Fault, Some("check the store: fairway doctor"))
         }
     };
     // SQLite may quote arbitrary bytes of a damaged file; the message must stay one line.
@@ -408,7 +418,9 @@ fn store(error: &StoreError) -> Failure {
 
 fn adapter(error: &AdapterError) -> Failure {
     let hint = match error {
-        AdapterError::ProgramEnded { session, .. } => Some(format!("fairway session peek {session}")),
+        AdapterError::ProgramEnded { session, .. } => {
+            Some(format!("see its last output: fairway session peek {session}"))
+        }
         AdapterError::Busy { .. } => Some("try again later".into()),
         AdapterError::Unsupported { operation, .. } => alternative_hint(operation).map(str::to_owned),
         _ => None,
@@ -433,10 +445,10 @@ pub(in crate::actions) fn alternative_hint(operation: &str) -> Option<&'static s
 
 fn config(error: &ConfigError) -> Failure {
     let (code, kind, hint) = match error {
-        ConfigError::NoProject { .. } => ("no_project", FailureKind::NotFound, Some("fairway init")),
+        ConfigError::NoProject { .. } => ("no_project", FailureKind::NotFound, Some("create one: fairway init")),
         ConfigError::Unreadable { .. } => ("config_unreadable", FailureKind::Failure, None),
         ConfigError::Syntax { .. } | ConfigError::UnknownKey { .. } | ConfigError::Value { .. } => {
-            ("config_invalid", FailureKind::Usage, Some("fairway config check"))
+            ("config_invalid", FailureKind::Usage, Some("see all problems: fairway config check"))
         }
     };
     Failure { hint: hint.map(str::to_owned), ..plain(code, kind, error.to_string()) }

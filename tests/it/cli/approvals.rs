@@ -46,7 +46,7 @@ fn approvals_are_listed_and_answered() {
     [exit 4]
     $ fairway approvals answer 2 allow
     error: approval 2 cannot be answered from here: acme asks in its own window
-    hint: fairway session attach s2
+    hint: answer in its terminal: fairway session attach s2
     [exit 5]
     $ fairway approvals answer 9 allow
     error: there is no approval '9'
@@ -59,7 +59,7 @@ fn approvals_are_listed_and_answered() {
     s2 has ended
     $ fairway approvals answer 3 allow
     error: approval 3 is no longer pending: the session is over
-    hint: fairway approvals list
+    hint: list the approvals: fairway approvals list
     [exit 4]
     $ fairway approvals list
     no approvals

@@ -60,7 +60,7 @@ fn a_store_is_backed_up_and_restored() {
     T-1  2  in_progress  -     -     [user]  before the backup
     $ fairway release T-1 --epoch 1
     error: your claim on T-1 is stale: its epoch is 1, the task is at epoch 2 (claimed by [user])
-    hint: fairway task show T-1
+    hint: see who has it: fairway task show T-1
     [exit 4]
     $ fairway release T-1
     released T-1: in_progress → todo

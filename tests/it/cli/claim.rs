@@ -36,11 +36,11 @@ fn a_task_is_claimed_once_and_released() {
     [exit 4]
     $ fairway claim PF-1
     error: PF-1 has unfinished dependencies: T-1 is in_progress
-    hint: fairway task dep tree PF-1
+    hint: see what it waits for: fairway task dep tree PF-1
     [exit 5]
     $ fairway claim
     error: no task is ready
-    hint: fairway ready --why
+    hint: see why: fairway ready --why
     [exit 6]
     $ fairway release T-1 --reason 'out of time'
     released T-1: in_progress → todo
@@ -156,9 +156,9 @@ fn bare_claim_prefers_the_own_lane_and_can_be_restricted_to_it() {
         fixtures::add_lane(&world, lane, None, None);
     }
     fixtures::add_session(&world, "s1", "r", Some("a"));
-    world.run(["task", "add", "free", "no lane", "--priority", "0"]).exits(0);
-    world.run(["task", "add", "other", "another lane", "--lane", "b", "--priority", "0"]).exits(0);
-    world.run(["task", "add", "own", "this lane", "--lane", "a", "--priority", "4"]).exits(0);
+    world.run(["task", "add", "--id", "free", "no lane", "--priority", "0"]).exits(0);
+    world.run(["task", "add", "--id", "other", "another lane", "--lane", "b", "--priority", "0"]).exits(0);
+    world.run(["task", "add", "--id", "own", "this lane", "--lane", "a", "--priority", "4"]).exits(0);
     let claim = |flags: &[&str]| world.run([&["claim", "--session", "s1", "--json"], flags].concat());
     assert_eq!(claim(&[]).exits(0).json()["task"]["id"], "own");
     claim(&["--own-lane"]).refuses(6, "nothing_ready");
@@ -251,7 +251,7 @@ fn several_claims_are_released_together_or_not_at_all() {
     released T-3: in_progress → todo
     $ fairway release --lane nowhere
     error: there is no lane 'nowhere'
-    hint: fairway lane list
+    hint: list the lanes: fairway lane list
     [exit 3]
     $ fairway release --dead
     unchanged: no claim of a dead session

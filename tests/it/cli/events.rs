@@ -41,9 +41,10 @@ fn conditions_select_events_together() {
     assert_eq!(seqs("--of-task T-1"), [4, 6, 8, 9, 10]);
     assert_eq!(seqs("--task T-1 --lane ui"), [4, 6, 8, 9, 10]);
     assert_eq!(seqs("--of-session m1"), [2, 6, 8, 9]);
-    assert_eq!(seqs("--of-lane ui"), [1, 4, 6, 8, 9, 10]);
+    // The claim of T-2 put it into the lane.
+    assert_eq!(seqs("--of-lane ui"), [1, 4, 6, 7, 8, 9, 10]);
     assert_eq!(seqs("--of-task T-1 --of-session m2"), [10]);
-    assert_eq!(seqs("--of-session m2 --of-lane ui"), [10]);
+    assert_eq!(seqs("--of-session m2 --of-lane ui"), [7, 10]);
     assert_eq!(seqs("--kind task.claimed --kind checkpoint.recorded"), [6, 7, 8, 10]);
     assert_eq!(seqs("--kind task.* --of-session m1"), [6, 9]);
     assert_eq!(seqs("--tail 2"), [9, 10]);
@@ -84,7 +85,7 @@ fn columns_are_aligned_and_the_actor_has_one() {
     assert_eq!(lines[5], row("9", "03:00:07", "task.released", "m1", "T-1 ui  from=in_progress to=todo epoch=1"));
     assert_eq!(lines.len(), 7);
     let last = world.run(["events", "--tail", "1"]).exits(0).stdout;
-    let text = "10  2026-01-01 03:30:08  task.claimed  m2  T-1 ui  epoch=2 claimant=m2 takeover=fresh\n";
+    let text = "10  2026-01-01 03:30:08  task.claimed  m2  T-1 ui  epoch=2 claimant=m2 role=dev takeover=fresh\n";
     assert_eq!(last, text);
 }
 

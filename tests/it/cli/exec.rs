@@ -185,7 +185,7 @@ fn job_is_started_polled_and_removed() {
     unchanged: no job exceeds the limits
     $ fairway exec log 00000bb9
     error: there is no run '00000bb9'
-    hint: fairway exec list
+    hint: list the jobs: fairway exec list
     [exit 3]
     $ fairway exec worker --until-empty
     started 0 job(s), recovered 0
@@ -325,11 +325,11 @@ fn invalid_spawn_starts_nothing() {
     [exit 2]
     $ fairway exec spawn --session unknown -- true
     error: there is no session 'unknown'
-    hint: fairway session list --all
+    hint: list the sessions: fairway session list --all
     [exit 3]
     $ fairway exec poll 000007d1
     error: there is no run '000007d1'
-    hint: fairway exec list
+    hint: list the jobs: fairway exec list
     [exit 3]
     $ fairway exec poll 1 --wait 1s --until end
     error: invalid value 'end' for '--until <WHAT>': 'end' is none of exit, output, event
@@ -337,7 +337,7 @@ fn invalid_spawn_starts_nothing() {
     [exit 2]
     $ fairway exec log 000007d1 --limit 0
     error: there is no run '000007d1'
-    hint: fairway exec list
+    hint: list the jobs: fairway exec list
     [exit 3]
     $ fairway exec kill 000007d1 --signal NONE
     error: invalid value 'NONE' for '--signal <SIGNAL>': 'NONE' is no signal: name one as TERM, INT or 9

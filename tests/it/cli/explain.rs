@@ -127,7 +127,7 @@ fn an_id_alone_names_a_task_or_a_session() {
     [exit 3]
     $ fairway explain s2
     error: there is no task or session 's2'
-    hint: fairway task list
+    hint: list the tasks: fairway task list
     [exit 3]
     $ fairway explain 'a b'
     error: id 'a b' is not the id of a task or session

@@ -93,7 +93,7 @@ fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
     [exit 4]
     $ fairway --session s1 checkpoint record T-1 --state active --summary 'still here'
     error: your claim on T-1 is stale: its epoch is 1, the task is at epoch 2 (claimed by s2)
-    hint: fairway task show T-1
+    hint: see who has it: fairway task show T-1
     [exit 4]
     $ fairway handoff list --task T-1
     ID  TASK  STATUS    FROM     TO             AGE  SUMMARY
@@ -152,7 +152,7 @@ fn handoff_is_declined_withdrawn_or_outdated() {
     created handoff 3 of T-1 to lane ui
     $ fairway --session s2 handoff accept 3 --claim
     error: the lane ui is full: 0 of 0 tasks are claimed
-    hint: fairway lane edit ui --wip 1
+    hint: raise the limit: fairway lane edit ui --wip 1
     [exit 5]
     $ fairway --session s1 handoff create T-1 --to frontend --summary 'd'
     created handoff 4 of T-1 to role frontend
@@ -162,7 +162,7 @@ fn handoff_is_declined_withdrawn_or_outdated() {
     claimed T-1: one
     $ fairway --session s2 handoff accept 4 --claim
     error: handoff 4 is stale: its epoch is 1, T-1 is at epoch 2 (claimed by s1)
-    hint: fairway task show T-1
+    hint: see who has it: fairway task show T-1
     [exit 4]
     $ fairway handoff withdraw 4 --force --reason 'superseded'
     withdrew handoff 4 of T-1

@@ -16,7 +16,7 @@ fn a_project_is_made_once() {
     ]), @"
     $ fairway task list
     error: there is no Fairway project at [world]/project or above
-    hint: fairway init
+    hint: create one: fairway init
     [exit 3]
     $ fairway init
     initialised [world]/project: .fairway.toml, .fairway/.gitignore, .fairway/AGENTS.md, .fairway/fairway.db

@@ -67,7 +67,7 @@ fn lane_is_added_edited_and_removed() {
     claimed T-1: one
     $ fairway claim T-2 --session s1
     error: the lane platform is full: 1 of 1 tasks are claimed
-    hint: fairway lane edit platform --wip 2
+    hint: raise the limit: fairway lane edit platform --wip 2
     [exit 5]
     $ fairway lane edit platform --wip 2 --title '' --backend shell
     edited lane platform: title, wip_limit, backend
@@ -83,7 +83,7 @@ fn lane_is_added_edited_and_removed() {
     unchanged: lane platform is paused already
     $ fairway claim T-2 --session s1
     error: the lane platform is paused
-    hint: fairway lane open platform
+    hint: open it: fairway lane open platform
     [exit 5]
     $ fairway lane open platform
     lane platform: paused → open
@@ -109,7 +109,7 @@ fn lane_is_added_edited_and_removed() {
     2 task(s) in it stay claimed
     $ fairway lane show nowhere
     error: there is no lane 'nowhere'
-    hint: fairway lane list
+    hint: list the lanes: fairway lane list
     [exit 3]
     $ fairway lane add brief
     added lane brief
@@ -117,7 +117,7 @@ fn lane_is_added_edited_and_removed() {
     removed lane brief
     $ fairway lane rm brief
     error: there is no lane 'brief'
-    hint: fairway lane list
+    hint: list the lanes: fairway lane list
     [exit 3]
     $ fairway lane list --quiet
     platform

@@ -47,7 +47,7 @@ fn every_message_shows_its_source() {
     [exit 2]
     $ fairway --session nobody inbox
     error: there is no session 'nobody'
-    hint: fairway session list --all
+    hint: list the sessions: fairway session list --all
     [exit 3]
     $ fairway message send --to-lane db x
     error: there is no lane 'db'

@@ -100,7 +100,7 @@ fn a_prompt_has_a_receipt() {
     [exit 4]
     $ fairway prompt nobody hello
     error: there is no session 'nobody'
-    hint: fairway session list --all
+    hint: list the sessions: fairway session list --all
     [exit 3]
     $ fairway prompt s2 ''
     error: prompt must not be empty

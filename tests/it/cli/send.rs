@@ -71,7 +71,7 @@ fn a_recipient_that_is_not_one_session_is_refused_with_what_it_may_be() {
     [exit 3]
     $ fairway send s9 hello
     error: there is no session 's9'
-    hint: fairway session list --all
+    hint: list the sessions: fairway session list --all
     [exit 3]
     $ fairway send s4 hello
     error: the session s4 has ended and cannot be changed

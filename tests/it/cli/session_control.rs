@@ -67,7 +67,7 @@ fn session_operations_print_their_results() {
     [exit 4]
     $ fairway session attach s9
     error: there is no session 's9'
-    hint: fairway session list --all
+    hint: list the sessions: fairway session list --all
     [exit 3]
     "#);
 }

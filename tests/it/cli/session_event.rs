@@ -72,6 +72,6 @@ fn provider_events_form_a_session() {
     1   T-1   open    backend  role qa  4s   all is done
     $ fairway session list --all
     ID                  STATUS  ACTIVITY  ROLE     LANE  HOLDS  PROVIDER  SEEN  DOING
-    backend-acme-jkhaa  ended   -         backend  -     -      acme      6s    all is done
+    backend-acme-jkhaa  ended   -         backend  -     -      acme      6s    launched for T-1, which it has not claimed
     ");
 }

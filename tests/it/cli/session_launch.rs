@@ -46,7 +46,7 @@ fn a_session_from_launch_to_its_end() {
     launched s2; its program has already ended with exit code 0
     $ fairway session launch --role backend --name s3 -- false
     error: s3 was started, but its program ended with exit code 1
-    hint: fairway session peek s3
+    hint: see its last output: fairway session peek s3
     [exit 7]
     $ fairway session launch --role backend --name s4 -- no-such-program
     error: there is no program 'no-such-program'
@@ -57,13 +57,13 @@ fn a_session_from_launch_to_its_end() {
     [exit 3]
     $ fairway session launch --role backend --task-id T-7
     error: there is no task 'T-7'
-    hint: fairway task list
+    hint: list the tasks: fairway task list
     [exit 3]
     $ fairway session launch --role backend --command 'A=1 true' --name s5 --quiet
     s5
     $ fairway session stop s6
     error: there is no session 's6'
-    hint: fairway session list --all
+    hint: list the sessions: fairway session list --all
     [exit 3]
     ");
 }

@@ -74,7 +74,7 @@ fn approvals_are_answered_each_by_itself() {
     allowed Bash of s1
     allowed Bash of s2
     error: approval 2 cannot be answered from here: acme asks in its own window
-    hint: fairway session attach s2
+    hint: answer in its terminal: fairway session attach s2
     [exit 5]
     $ fairway approvals answer 1
     error: invalid value '1' for '<ANSWER>': '1' is none of allow, deny

@@ -37,7 +37,7 @@ fn a_sidecar_ends_with_its_session() {
     [exit 2]
     $ fairway sidecar --session s2
     error: there is no session 's2'
-    hint: fairway session list --all
+    hint: list the sessions: fairway session list --all
     [exit 3]
     $ fairway session upsert --id s3 --role worker --provider acme --status stale
     new session s3: stale

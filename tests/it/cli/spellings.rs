@@ -194,23 +194,23 @@ fn unknown_words_have_a_command_as_their_hint() {
       9  untrusted  The configuration is not trusted: fairway trust
     $ fairway task claim T-9
     error: there is no task 'T-9'
-    hint: fairway task list
+    hint: list the tasks: fairway task list
     [exit 3]
     $ fairway task release T-9
     error: there is no task 'T-9'
-    hint: fairway task list
+    hint: list the tasks: fairway task list
     [exit 3]
     $ fairway task merge-check T-9
     error: there is no task 'T-9'
-    hint: fairway task list
+    hint: list the tasks: fairway task list
     [exit 3]
     $ fairway message prompt s9 x
     error: there is no session 's9'
-    hint: fairway session list --all
+    hint: list the sessions: fairway session list --all
     [exit 3]
     $ fairway message inbox --session s9
     error: there is no session 's9'
-    hint: fairway session list --all
+    hint: list the sessions: fairway session list --all
     [exit 3]
     $ fairway message list
     no messages

@@ -49,7 +49,7 @@ fn lists_replace_and_an_empty_text_clears() {
     [exit 2]
     $ fairway task edit T-1 --lane nowhere
     error: there is no lane 'nowhere'
-    hint: fairway lane list
+    hint: list the lanes: fairway lane list
     [exit 3]
     $ fairway task edit T-1 --depends-on T-1
     error: that would close a cycle: T-1 → T-1
@@ -128,7 +128,7 @@ fn dependencies_come_and_go_and_circles_are_named() {
     [exit 5]
     $ fairway task dep add a nowhere
     error: there is no task 'nowhere'
-    hint: fairway task list
+    hint: list the tasks: fairway task list
     [exit 3]
     $ fairway task dep tree a
     a  todo  one
@@ -151,7 +151,7 @@ fn dependencies_come_and_go_and_circles_are_named() {
     d
     $ fairway task dep tree nowhere
     error: there is no task 'nowhere'
-    hint: fairway task list
+    hint: list the tasks: fairway task list
     [exit 3]
     "#);
 }

@@ -106,7 +106,7 @@ fn usage_is_summed_over_turns() {
     [exit 2]
     $ fairway usage --for nobody
     error: there is no session 'nobody'
-    hint: fairway session list --all
+    hint: list the sessions: fairway session list --all
     [exit 3]
     "#);
 }

@@ -512,9 +512,9 @@ fn misspelled_commands_get_suggestions() {
     hint: list the commands: fairway task --help
     [exit 2]
     $ fairway
-    error: a command is missing
-    hint: list the commands: fairway --help
-    [exit 2]
+    nothing needs you
+
+    0 ready · 0 held · 0 done
     $ fairway task show
     error: the following required arguments were not provided: <ID>
     hint: write it as: fairway task show <ID>

@@ -360,7 +360,7 @@ impl Binary {
         };
         for (number, task) in TASKS.iter().enumerate() {
             let depends: &[&str] = if number == 2 { &["--depends-on", TASKS[0]] } else { &[] };
-            at_the_beginning(&[&["task", "add", task, "one"], depends].concat());
+            at_the_beginning(&[&["task", "add", "--id", task, "one"], depends].concat());
         }
         at_the_beginning(&["lane", "add", LANE]);
         let pid = std::process::id().to_string();
@@ -424,8 +424,8 @@ fn words(op: &Op, store: &Store) -> Option<Vec<String>> {
         Op::Answer { back, reply, .. } => {
             let number = store.handoff(*back);
             match reply {
-                Reply::Accept => format!("handoff accept {number}"),
-                Reply::Take => format!("handoff accept {number} --claim"),
+                Reply::Accept => format!("handoff accept {number} --no-claim"),
+                Reply::Take => format!("handoff accept {number}"),
                 Reply::Decline => format!("handoff decline {number} --reason because"),
                 Reply::Withdraw { force } => format!("handoff withdraw {number}{}", forced(force)),
             }

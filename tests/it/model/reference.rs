@@ -180,7 +180,8 @@ struct Task {
     status: &'static str,
     holder: Option<Who>,
     /// Whether its holder took it in their role.
-    in_role: bool,
+    /// The role of the claim: that of the sessions, or another one.
+    role: Option<bool>,
     /// When it was last claimed and not continued, and the epoch of that claim.
     claimed: i64,
     first_epoch: i64,
@@ -271,7 +272,7 @@ impl Model {
         let task = Task {
             status: "todo",
             holder: None,
-            in_role: false,
+            role: None,
             claimed: 0,
             first_epoch: 0,
             lane: false,
@@ -494,7 +495,7 @@ impl Model {
         if continues {
             self.go_on(who, number, lease);
         } else {
-            self.hold(who, number, lease, who != Who::Person);
+            self.hold(who, number, lease, (who != Who::Person).then_some(true));
         }
         Ok(())
     }
@@ -536,7 +537,7 @@ impl Model {
     /// The claim of a dead session goes on: state, lane and what was recorded stay.
     fn go_on(&mut self, who: Who, number: usize, lease: Option<u32>) {
         let before = self.tasks[number].clone();
-        self.hold(who, number, lease, true);
+        self.hold(who, number, lease, Some(true));
         let (forgets, drops) = (self.is(Mutant::ContinuedForgetsEvidence), self.is(Mutant::ContinuedForgetsHandoff));
         let resets = self.is(Mutant::ContinuedForgetsState);
         let task = &mut self.tasks[number];
@@ -552,7 +553,7 @@ impl Model {
         (task.lane, task.assigned) = (before.lane, before.assigned);
     }
 
-    fn hold(&mut self, who: Who, number: usize, lease: Option<u32>, in_role: bool) {
+    fn hold(&mut self, who: Who, number: usize, lease: Option<u32>, role: Option<bool>) {
         let step = i64::from(!(self.is(Mutant::EpochStays) && self.tasks[number].holder.is_some()));
         let (now, home) = (self.now, is_in_lane(who));
         let task = &mut self.tasks[number];
@@ -565,7 +566,7 @@ impl Model {
         task.made_in_lane = home;
         task.status = "in_progress";
         task.holder = Some(who);
-        task.in_role = in_role;
+        task.role = role;
         task.claimed = now;
         task.epoch += step;
         task.first_epoch = task.epoch;
@@ -746,7 +747,9 @@ impl Model {
 
     /// The claim moves to whoever accepts with it.
     fn take(&mut self, who: Who, handoff: &Handoff) -> Expected {
-        let (number, is_session) = (handoff.task, who != Who::Person);
+        let number = handoff.task;
+        // A person acts in the role that the handoff is for.
+        let role = Some(who != Who::Person || handoff.theirs);
         let task = &self.tasks[number];
         let is_of_chain = task.holder.is_some() && handoff.epoch >= task.first_epoch;
         if handoff.epoch != task.epoch && !is_of_chain && !self.is(Mutant::OldHandoffMoves) {
@@ -756,8 +759,8 @@ impl Model {
             return Err("wrong_state");
         }
         if let Some(holder) = task.holder {
-            // Who claimed without a role may hand over to themselves in theirs.
-            if holder == who && task.in_role == is_session {
+            // Who claimed without a role, or in another, may hand over to themselves.
+            if holder == who && task.role == role {
                 return Err("already_yours");
             }
             if handoff.from == who && holder != who && !self.is(Mutant::TheftByHandoff) {
@@ -771,7 +774,7 @@ impl Model {
             return Err("deps_open");
         }
         if !self.is(Mutant::AcceptTakesNothing) {
-            self.hold(who, number, None, is_session);
+            self.hold(who, number, None, role);
         }
         Ok(())
     }

@@ -100,10 +100,14 @@ fn the_end_keeps_the_tasks_and_comes_once() {
     world.run(["task", "add", "T-1", "one"]).exits(0);
     world.run(["session", "upsert", "--id", "s", "--role", "r", "--task-id", "T-1"]).exits(0);
     world.run(["--session", "s", "claim", "T-1"]).exits(0);
-    let before = world.json(["task", "show", "T-1"]);
+    let task = || world.json(["task", "list"])[0].clone();
+    let claim = |task: &serde_json::Value| (task["status"].clone(), task["claim"].clone(), task["updated_at"].clone());
+    let before = claim(&task());
     let ends = race(8, |_| world.fairway(["session", "end", "s", "--exit-code", "0", "--reason", "done"]));
     assert!(ends.iter().all(|end| end.status.success()), "{ends:#?}");
-    assert_eq!(world.json(["task", "show", "T-1"]), before);
+    let after = task();
+    assert_eq!(claim(&after), before);
+    assert_eq!(after["claimant"]["status"], "ended");
     assert_eq!(kinds(&world).iter().filter(|kind| *kind == "session.ended").count(), 1);
     // It cannot take another one, and a new session can take its place.
     world.run(["task", "add", "T-2", "two"]).exits(0);

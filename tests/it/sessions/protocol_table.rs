@@ -40,7 +40,8 @@ esac
 fn launched(world: &Sessions, text: &str) -> PathBuf {
     let script = world.script("backend", text);
     world.launch(&["--role", "r", "--name", "a", "--backend", &format!("exec:{}", script.display()), "--", "true"]);
-    PathBuf::from(&world.session("a")["adapter_state"]).join("a")
+    let session = world.session("a");
+    PathBuf::from(&session["adapter_state"]).join(&session["session_name"])
 }
 
 fn reconciled(world: &Sessions) -> Value {

@@ -64,7 +64,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
         Ok(outcome) => outcome,
     };
     if plan.located.built_in.is_none()
-        && let Err(error) = adapter.store_session_run(id.as_str(), &plan.session.run_id)
+        && let Err(error) = adapter.store_session_run(plan.session.name(), &plan.session.run_id)
     {
         notes.push(format!("the backend did not store the session's run, so it may not be known again: {error}"));
     }
