@@ -87,7 +87,7 @@ fn launch_takes_its_role_from_the_lane_then_from_the_task() {
     let error = refused(&["--lane", "bare"]);
     assert_eq!(error["message"], "no role: --role is missing, and the lane bare has none");
     assert_eq!(error["hint"], "to set the lane's role: fairway lane edit bare --role ROLE");
-    assert_eq!(refused(&[])["hint"], "fairway session launch --role ROLE");
+    assert_eq!(refused(&[])["hint"], "name a role: fairway session launch --role ROLE");
     world.run(["lane", "edit", "bare", "--role", "writer"]).exits(0);
     assert_eq!(role(&["--lane", "bare"]), "writer");
 }
