@@ -3,6 +3,11 @@
 pub use crate::domain::age::rough;
 use crate::env::Timestamp;
 
+/// A time in RFC 3339 as local date and time of day; another text as it is.
+pub fn local(at: &str) -> String {
+    Timestamp::parse(at).map_or_else(|| at.to_owned(), Timestamp::to_local)
+}
+
 /// The age of a time in RFC 3339, as `3m 20s`; `-` for another text.
 pub fn age(at: &str, now: Timestamp) -> String {
     Timestamp::parse(at).map_or_else(|| "-".into(), |at| rough(now.since(at)))

@@ -6,7 +6,12 @@ use anyhow::Result;
 
 use crate::{
     actions::queue::lane::list,
-    cli::{age::age, context::Context, exit::Exit, session, task, values},
+    cli::{
+        age::{age, local},
+        context::Context,
+        exit::Exit,
+        session, task, values,
+    },
     domain::LaneName,
     env::Timestamp,
     render::{Table, escape_line},
@@ -72,7 +77,7 @@ fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> Stri
     }
     field("provider", lane.provider.as_deref());
     field("backend", lane.backend.as_deref());
-    field("created", Some(&lane.created_at));
+    field("created", Some(&local(&lane.created_at)));
     field("messages", Some(&present.messages.to_string()).filter(|_| present.messages > 0).map(String::as_str));
     let sessions = session::list::table(&present.sessions, now);
     let mut checkpoints = Table::new(&["task", "state", "by", "ago", "checkpoint"]);

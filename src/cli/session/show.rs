@@ -10,7 +10,12 @@ use crate::{
         list,
     },
     adapters::builtin_scripts,
-    cli::{age::age, context::Context, exit::Exit, values},
+    cli::{
+        age::{age, local},
+        context::Context,
+        exit::Exit,
+        values,
+    },
     domain::SessionId,
     env::Timestamp,
     render::escape_line,
@@ -97,10 +102,10 @@ fn words(view: &SessionDetailView, is_supervised: bool, now: Timestamp, next: &[
     field("transcript", session.transcript.as_deref());
     field("context", session.context_usage.map(|share| format!("{:.0} % full", share * 100.0)).as_deref());
     field("run", Some(&session.run_id));
-    field("started", Some(&session.started_at));
+    field("started", Some(&local(&session.started_at)));
     field("seen", Some(&format!("{} ago (source: {})", age(&one.seen_at, now), one.seen_by)));
-    field("last output", session.last_output_at.as_deref());
-    field("ended", session.ended_at.as_deref());
+    field("last output", session.last_output_at.as_deref().map(local).as_deref());
+    field("ended", session.ended_at.as_deref().map(local).as_deref());
     for (what, command) in next {
         field(what, Some(command));
     }

@@ -7,7 +7,12 @@ use anyhow::Result;
 use super::table;
 use crate::{
     actions::queue::task::list,
-    cli::{age::age, context::Context, exit::Exit, values},
+    cli::{
+        age::{age, local},
+        context::Context,
+        exit::Exit,
+        values,
+    },
     domain::TaskId,
     env::Timestamp,
     render::{Table, escape_controls, escape_line},
@@ -58,8 +63,8 @@ fn fields(task: &TaskView, detail: &TaskDetailView, now: Timestamp) -> String {
     field("status", task.status);
     if let Some(claim) = &task.claim {
         let claimant = table::claimant(task).unwrap_or_default();
-        field("held by", &format!("{claimant} since {}, epoch {}", claim.claimed_at, claim.epoch));
-        field("lease", claim.lease_until.as_deref().unwrap_or_default());
+        field("held by", &format!("{claimant} since {}, epoch {}", local(&claim.claimed_at), claim.epoch));
+        field("lease", &claim.lease_until.as_deref().map(local).unwrap_or_default());
     }
     if let Some((claimant, trouble)) = task.claimant.as_ref().and_then(|one| Some((one, one.trouble()?))) {
         let seen = age(&claimant.seen_at, now);
@@ -88,9 +93,9 @@ fn fields(task: &TaskView, detail: &TaskDetailView, now: Timestamp) -> String {
     field("reviews by", &task.review_domains.join(", "));
     field("branch", task.branch.as_deref().unwrap_or_default());
     field("commit", task.commit.as_deref().unwrap_or_default());
-    field("created", &task.created_at);
-    field("updated", &task.updated_at);
-    field("closed", task.closed_at.as_deref().unwrap_or_default());
+    field("created", &local(&task.created_at));
+    field("updated", &local(&task.updated_at));
+    field("closed", &task.closed_at.as_deref().map(local).unwrap_or_default());
     if let Some(checkpoint) = &detail.checkpoint {
         let by = detail.checkpoint_by.as_ref().map(|author| format!("by {author}, ")).unwrap_or_default();
         let ago = age(&checkpoint.created_at, now);

@@ -52,8 +52,8 @@ fn a_task_is_claimed_once_and_released() {
     ready       yes
     priority    1
     needed by   PF-1 (todo)
-    created     2026-01-01T00:00:02.000Z
-    updated     2026-01-01T00:00:10.000Z
+    created     2026-01-01 00:00:02
+    updated     2026-01-01 00:00:10
 
     AGO  BY  EVENT
     10s  [user]  added

@@ -94,9 +94,9 @@ fn done_needs_fresh_evidence_and_the_claimant() {
     ready       no
     priority    2
     commit      0123456789abcdef
-    created     2026-01-01T00:00:02.000Z
-    updated     2026-01-01T00:00:10.000Z
-    closed      2026-01-01T00:00:10.000Z
+    created     2026-01-01 00:00:02
+    updated     2026-01-01 00:00:10
+    closed      2026-01-01 00:00:10
 
     AGO  BY  EVENT
     10s  [user]  added

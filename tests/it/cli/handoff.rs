@@ -285,3 +285,22 @@ fn acceptor_who_cannot_claim_accepts_nothing() {
     assert_eq!(world.json(["handoff", "list", "--open"])[0]["status"], "open");
     world.run(["--session", "s2", "handoff", "accept", "1", "--no-claim"]).exits(0);
 }
+
+#[test]
+fn task_moves_to_the_lane_that_it_is_handed_to() {
+    let world = TestProject::new();
+    for (lane, session) in [("api", "s1"), ("ui", "s2")] {
+        fixtures::add_lane(&world, lane, None, None);
+        fixtures::add_session(&world, session, "dev", Some(lane));
+    }
+    world.run(["task", "add", "T-1", "t"]).exits(0);
+    world.run(["--session", "s1", "claim", "T-1"]).exits(0);
+    assert_eq!(world.json(["task", "show", "T-1"])["lane"], "api", "the claim put it there");
+    world.run(["--session", "s1", "handoff", "create", "T-1", "--to-lane", "ui", "--summary", "the page"]).exits(0);
+    world.run(["--session", "s2", "handoff", "accept", "1"]).exits(0);
+    let task = world.json(["task", "show", "T-1"]);
+    assert_eq!((&task["lane"], &task["claim"]["claimant"]), (&"ui".into(), &"s2".into()));
+    // It stays there: its claimant put it into the lane, not a claim.
+    world.run(["--session", "s2", "release", "T-1"]).exits(0);
+    assert_eq!(world.json(["task", "show", "T-1"])["lane"], "ui");
+}

@@ -95,7 +95,7 @@ fn lane_is_added_edited_and_removed() {
     held        2/2
     role        backend
     backend     shell
-    created     2026-01-01T00:00:03.000Z
+    created     2026-01-01 00:00:03
 
     ID   P  STATUS       ROLE  LANE      HELD BY  TITLE
     T-1  2  in_progress  -     platform  s1       one
@@ -165,7 +165,7 @@ fn a_lane_shows_its_whole_present() {
     ui
     status      open
     held        1
-    created     2026-01-01T00:00:02.000Z
+    created     2026-01-01 00:00:02
     messages    1
 
     ID  STATUS   ACTIVITY  ROLE    LANE  HOLDS  PROVIDER  SEEN  DOING
@@ -207,7 +207,7 @@ fn git_makes_a_worktree_and_takes_it_away() {
     worktree    [world]/project/.fairway/worktrees/ui
     commit      [commit], 0 ahead of main, 0 behind
     changes     none
-    created     2026-01-01T00:00:05.000Z
+    created     2026-01-01 00:00:05
     $ fairway lane rm ui
     removed lane ui, its worktree and its branch lane/ui
     $ fairway lane add ui --create-worktree --branch topic/ui --base nowhere

@@ -114,7 +114,7 @@ fn upsert_and_show_print_every_field() {
     host        [host]
     branch      topic
     run         019b76da-afd0-7000-8000-0000000007d1
-    started     2026-01-01T00:00:02.000Z
+    started     2026-01-01 00:00:02
     seen        2s ago (source: heartbeat)
     $ fairway session upsert --id be-1 --provider acme --external-session-id x1 --status running --quiet
     be-1

@@ -37,8 +37,8 @@ fn lists_replace_and_an_empty_text_clears() {
     waits for   T-2 is todo
     priority    0
     depends on  T-2
-    created     2026-01-01T00:00:02.000Z
-    updated     2026-01-01T00:00:06.000Z
+    created     2026-01-01 00:00:02
+    updated     2026-01-01 00:00:06
 
     AGO  BY  EVENT
     5s  [user]  added

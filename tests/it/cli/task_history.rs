@@ -49,12 +49,12 @@ fn task_show_ends_with_a_timeline() {
     $ fairway task show T-4
     T-4  Masked
     status      in_progress
-    held by     [user] since 2026-01-01T00:00:11.000Z, epoch 2
+    held by     [user] since 2026-01-01 00:00:11, epoch 2
     ready       no
     priority    0
     needed by   T-5 (todo)
-    created     2026-01-01T00:00:02.000Z
-    updated     2026-01-01T00:00:11.000Z
+    created     2026-01-01 00:00:02
+    updated     2026-01-01 00:00:11
     checkpoint  active (by m1, 8s ago): parser done
 
     AGO  BY  EVENT

@@ -103,8 +103,8 @@ fn a_task_is_blocked_submitted_cancelled_and_taken_up_again() {
     ready       yes
     priority    2
     commit      0123456789abcdef
-    created     2026-01-01T00:00:02.000Z
-    updated     2026-01-01T00:00:14.000Z
+    created     2026-01-01 00:00:02
+    updated     2026-01-01 00:00:14
 
     AGO  BY  EVENT
     13s  [user]  added

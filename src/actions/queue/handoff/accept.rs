@@ -82,6 +82,10 @@ fn move_claim(app: &App, tx: &WriteTx<'_>, handoff: &Handoff, task: &Task, role:
     }
     let home = session.and_then(|session| session.lane);
     let place = claim_place::plan(tx, task, &takeover, &app.actor, home.as_ref())?;
+    let place = match &handoff.to_lane {
+        Some(lane) => place.handed_to(lane),
+        None => place,
+    };
     let waiting = lookup::not_ready_reasons(tx, task)?;
     if !waiting.is_empty() {
         return Err(Refusal::DepsOpen { task: task.id.clone(), waiting }.into());

@@ -60,6 +60,12 @@ pub fn plan(
 }
 
 impl PlannedPlace {
+    /// The same place, with the task moved to a lane for good: its claimant handed it over to that lane.
+    #[must_use]
+    pub fn handed_to(self, lane: &LaneName) -> Self {
+        Self { task_lane: Some(lane.clone()), is_assigned: false, ..self }
+    }
+
     /// The lane into which this claim puts the task.
     #[must_use]
     pub fn newly_assigned(&self) -> Option<&LaneName> {
