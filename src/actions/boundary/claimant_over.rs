@@ -3,10 +3,9 @@
 use anyhow::Result;
 
 use crate::{
-    actions::sessions::liveness::facts,
-    domain::{LaneName, TaskId, age, rules::liveness::ProcessObservation, session::SessionStatus, task::Task},
+    actions::core::session_process,
+    domain::{LaneName, TaskId, age, session::SessionStatus, task::Task},
     env::Timestamp,
-    os::host,
     store::{ReadTx, sessions},
 };
 
@@ -51,9 +50,7 @@ pub(super) fn find(
     let how = if let Some(at) = session.ended_at {
         let verb = if session.status == SessionStatus::Failed { "failed" } else { "ended" };
         format!("which {verb} {} ago", age::rough(now.since(at)))
-    } else if host::identity().owns(&session.host, session.host_id.as_deref())
-        && matches!(facts::process_state(&session), ProcessObservation::Gone(_))
-    {
+    } else if session_process::aliveness(&session).is_dead() {
         "whose process is gone".to_owned()
     } else {
         return Ok(None);
