@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::error::ApiError;
-use crate::{actions, os::digest::hex};
+use crate::{actions, domain::text_limits::MAX_REQUEST_ID_BYTES, os::digest::hex};
 
 /// The longest body, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 1 << 20;
@@ -116,7 +116,7 @@ fn append_zeroizing(bytes: &mut Zeroizing<Vec<u8>>, data: &[u8]) {
 
 fn idempotency_header(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
-    let text = value.to_str().ok().filter(|text| (1..=128).contains(&text.len()));
+    let text = value.to_str().ok().filter(|text| (1..=MAX_REQUEST_ID_BYTES).contains(&text.len()));
     text.map(|text| Some(text.to_owned()))
         .ok_or_else(|| ApiError::usage("invalid Idempotency-Key header: must have 1 to 128 visible ASCII characters"))
 }

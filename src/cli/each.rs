@@ -8,11 +8,9 @@ use serde_json::{Value, json};
 use super::{context::Context, exit::Exit, print_error::print_error};
 use crate::{
     actions::{Answer, App, IdempotencyKey, core::errors},
+    domain::text_limits::MAX_REQUEST_ID_BYTES,
     os::digest,
 };
-
-/// The longest `--request-id`.
-const MAX_REQUEST_ID_BYTES: usize = 128;
 
 /// Acts on each id. One id is answered with its own document, as if the command took no other; several with an array, in which
 /// a failure is `{"id": …, "error": {…}}`. The exit code is that of the first failure.

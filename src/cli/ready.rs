@@ -71,7 +71,7 @@ impl Args {
             || ids(&tasks),
             || {
                 if tasks.is_empty() {
-                    return "nothing is ready; fairway ready --why tells what stands in the way\n".into();
+                    return "nothing is ready; to see why: fairway ready --why\n".into();
                 }
                 task::table::table(&tasks).coloured(ctx.out.width, ctx.out.style)
             },

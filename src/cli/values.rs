@@ -19,6 +19,7 @@ use crate::{
         review::Verdict,
         session::{Activity, SessionStatus},
         task::TaskStatus,
+        text_limits,
         usage::UsageBy,
         watcher::{WatchScope, Watcher},
     },
@@ -177,7 +178,9 @@ pub fn run_id(text: &str) -> Result<String, String> {
 
 /// A request id: 1 to 128 printable ASCII characters.
 pub fn request_id(text: &str) -> Result<String, String> {
-    if (1..=128).contains(&text.len()) && text.chars().all(|letter| letter.is_ascii_graphic()) {
+    if (1..=text_limits::MAX_REQUEST_ID_BYTES).contains(&text.len())
+        && text.chars().all(|letter| letter.is_ascii_graphic())
+    {
         Ok(text.to_owned())
     } else {
         Err("must be 1 to 128 printable ASCII characters without spaces".into())

@@ -4,6 +4,8 @@ use super::Refusal;
 
 /// The longest title, summary or reason, in bytes.
 pub const MAX_LINE_BYTES: usize = 4 * 1024;
+/// The longest idempotency key of a caller, in bytes.
+pub const MAX_REQUEST_ID_BYTES: usize = 128;
 /// The longest body, payload or note, in bytes.
 pub const MAX_BODY_BYTES: usize = 256 * 1024;
 

@@ -140,7 +140,7 @@ impl Drop for RequestSocket {
     }
 }
 
-/// What a connection has brought.
+/// The result of reading a connection.
 enum Received {
     Nothing,
     Request(Vec<u8>),

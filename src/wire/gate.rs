@@ -9,9 +9,9 @@ use crate::domain::rules::gate::{GateReport, JudgedWork};
 pub struct GateReportView {
     /// The task.
     pub task_id: String,
-    /// Whether nothing stands in the way.
+    /// Whether there is no blocker.
     pub ready: bool,
-    /// What stands in the way.
+    /// The unmet gates.
     pub blockers: Vec<BlockerView>,
     /// The work that was judged; null when no worktree is known.
     pub judged: Option<JudgedWorkView>,
@@ -51,7 +51,7 @@ impl JudgedWorkView {
     }
 }
 
-/// One thing that stands in the way.
+/// An unmet gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BlockerView {
     /// Its code.

@@ -50,7 +50,7 @@ pub fn accept(app: &App, id: i64, take: bool) -> Result<Answer> {
     })
 }
 
-/// Who has the task now.
+/// The claimant of the task, as a clause of a sentence.
 fn claimant_clause(task: &Task) -> String {
     let id = &task.id;
     match task.state.claim() {
@@ -71,7 +71,7 @@ fn answer(handoff: &Handoff, task: &Task, line: String) -> Result<Answer> {
 }
 
 fn move_claim(app: &App, tx: &WriteTx<'_>, handoff: &Handoff, task: &Task, role: Option<Role>) -> Result<Claim> {
-    // Who accepts without a role acts in the one that the handoff is for.
+    // An acceptor without a role acts in the role that the handoff is for.
     let role = role.or_else(|| handoff.to_role.clone());
     // A handoff of a claim that was continued since stays acceptable.
     let first_epoch = claims::chain(tx, &task.id)?.map_or(task.epoch, |chain| chain.first_epoch);
