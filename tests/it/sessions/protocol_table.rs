@@ -139,7 +139,7 @@ fn last_output_comes_from_the_backend_with_reconcile() {
     reconciled(&world);
     assert_eq!(shown(), "2026-01-07T10:05:00.000Z");
     assert_eq!(world.session("a")["version"], version, "it is no change of the session");
-    assert!(world.run(["session", "show", "a"]).stdout.contains("last output 2026-01-07T10:05:00.000Z"));
+    assert!(world.run(["session", "show", "a"]).stdout.contains("last output 2026-01-07 "));
     // A built-in backend's is that of its transcript.
     let session = world.launch(&["--role", "r", "--name", "s", "--", "sh", "-c", "echo x; sleep 300"]);
     super::eventually("its output", || {
