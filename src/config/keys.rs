@@ -197,6 +197,48 @@ pub const KEYS: &[Key] = &[
         "shell commands after that, which may be run again while the session lives",
     ),
     key_without_default(
+        "providers.*.prompt_args",
+        "[\"{prompt}\"]",
+        "the keys from here on are built in for claude, codex and gemini. Arguments that bring the first prompt",
+    ),
+    key_without_default(
+        "providers.*.hook_args",
+        "[\"--settings\", \"{hooks}\"]",
+        "arguments that bring the hooks of one launch",
+    ),
+    key_without_default(
+        "providers.*.writable_args",
+        "[\"--add-dir\", \"{dir}\"]",
+        "arguments that let its own sandbox write a directory, repeated for each directory",
+    ),
+    key_without_default(
+        "providers.*.resume_args",
+        "[\"--resume\", \"{conversation}\"]",
+        "arguments that resume a conversation",
+    ),
+    key_without_default("providers.*.interrupt_keys", "[\"Escape\"]", "keys that interrupt a turn, in tmux's names"),
+    key_without_default(
+        "providers.*.session_variable",
+        "\"CLAUDE_CODE_SESSION_ID\"",
+        "the variable with the conversation's id in the environment of the programs that it starts",
+    ),
+    key_without_default(
+        "providers.*.trust_question",
+        "[\"Do you trust\"]",
+        "texts of which one is on the screen while it asks for trust in a directory or in hooks",
+    ),
+    key_without_default(
+        "providers.*.permission_question",
+        "[\"Do you want to proceed?\"]",
+        "texts of which one is on the screen while it asks for a permission",
+    ),
+    key_without_default(
+        "providers.*.working_sign",
+        "[\"esc to interrupt\"]",
+        "texts of which one is on the screen during a turn",
+    ),
+    key_without_default("providers.*.proven_with", "\"2.1.329\"", "the version with which these keys were tried"),
+    key_without_default(
         "backends.*.script",
         "\"/usr/local/bin/my-backend\"",
         "a backend script that implements the exec session protocol",

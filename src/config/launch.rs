@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::values::unknown_value;
+use super::{ProviderProfile, values::unknown_value};
 use crate::domain::{LaneName, id::Label, rules::initial_prompt::PromptDelivery};
 
 /// How a role or provider is launched.
@@ -18,6 +18,8 @@ pub struct LaunchSettings {
     pub lane: Option<LaneName>,
     /// The program.
     pub program: ProgramSettings,
+    /// The profile, of a provider.
+    pub profile: ProviderProfile,
     /// The environment; an empty value unsets.
     pub env: BTreeMap<String, String>,
     /// Shell commands before the session is made.
@@ -85,6 +87,8 @@ pub(super) struct Raw {
     session_setup: Option<Vec<String>>,
     session_setup_script: Option<String>,
     session_live: Option<Vec<String>>,
+    #[serde(flatten)]
+    profile: ProviderProfile,
 }
 
 /// The longest delay, in milliseconds: what takes longer tells it in another way.
@@ -136,6 +140,7 @@ fn parse_entry(place: &str, name: &str, raw: Raw) -> Result<LaunchSettings, (Str
             ready_prompt_prefix: raw.ready_prompt_prefix,
             ready_delay_ms: delay.transpose()?,
         },
+        profile: raw.profile,
         env: raw.env,
         pre_start: raw.pre_start,
         session_setup: raw.session_setup,

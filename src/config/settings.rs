@@ -235,6 +235,14 @@ impl Settings {
     pub fn role(&self, role: &Role) -> LaunchSettings {
         self.roles.get(role.as_str()).cloned().unwrap_or_default()
     }
+
+    /// The settings of a provider, with its built-in profile below them.
+    #[must_use]
+    pub fn provider(&self, name: &str) -> LaunchSettings {
+        let entry = self.providers.get(name).cloned().unwrap_or_default();
+        let built_in = super::built_in_profiles().remove(name).unwrap_or_default();
+        LaunchSettings { profile: entry.profile.clone().with_fallback(built_in), ..entry }
+    }
 }
 
 fn gate_names(gates: &[Gate]) -> Vec<&'static str> {

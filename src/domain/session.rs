@@ -88,6 +88,10 @@ pub struct Session {
     pub reason: Option<String>,
     /// How full its context is, 0 to 1.
     pub context_usage: Option<f64>,
+    /// The session whose work this one goes on with.
+    pub relaunch_of: Option<SessionId>,
+    /// The message with its first prompt.
+    pub first_prompt: Option<i64>,
     /// Grows with every change; a mark made from an older look fails.
     pub version: i64,
 }
@@ -132,6 +136,8 @@ impl Session {
             exit_code: None,
             reason: None,
             context_usage: None,
+            relaunch_of: None,
+            first_prompt: None,
             version: 1,
         }
     }

@@ -87,7 +87,7 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     let role = app.settings.role(&role_name);
     let provider = provider(app, request, &role, lane.as_ref())?;
     let id = app.read(|tx| session_id::choose(app, tx, request.id.as_ref(), &role_name, &provider))?;
-    let entry = app.settings.providers.get(provider.as_str()).cloned().unwrap_or_default();
+    let entry = app.settings.provider(provider.as_str());
     let located = backend(app, request, &role, lane.as_ref())?;
     check_multiplexer(app, &located)?;
     let pre_start = role.pre_start.clone().or_else(|| entry.pre_start.clone());

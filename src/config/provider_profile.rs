@@ -1,0 +1,77 @@
+//! What Fairway knows about an agent's command line: how it takes a first prompt and hooks, and what its screen shows.
+//! Profiles are data: the built-in ones stand in `providers.toml`, and `[providers.NAME]` overrides them key by key.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// The built-in profiles, by program name.
+const BUILT_IN: &str = include_str!("providers.toml");
+
+/// The profile of a provider. A key that is `None` is unknown: Fairway then does without.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ProviderProfile {
+    /// The arguments that bring the first prompt; `{prompt}` stands for its text.
+    pub prompt_args: Option<Vec<String>>,
+    /// The arguments that bring Fairway's hooks for one launch; `{hooks}` stands for a settings file or one setting.
+    pub hook_args: Option<Vec<String>>,
+    /// The arguments that let the provider's own sandbox write a directory, repeated for each; `{dir}` stands for it.
+    pub writable_args: Option<Vec<String>>,
+    /// The arguments that resume a conversation; `{conversation}` stands for its id.
+    pub resume_args: Option<Vec<String>>,
+    /// The keys that interrupt a turn, in tmux's names.
+    pub interrupt_keys: Option<Vec<String>>,
+    /// The environment variable with the conversation's id, which the provider sets for the programs that it starts.
+    pub session_variable: Option<String>,
+    /// Texts of which one is on the screen while it asks whether the directory, or its hooks, are trusted.
+    pub trust_question: Option<Vec<String>>,
+    /// Texts of which one is on the screen while it asks for a permission.
+    pub permission_question: Option<Vec<String>>,
+    /// Texts of which one is on the screen during a turn.
+    pub working_sign: Option<Vec<String>>,
+    /// The version with which every key was tried.
+    pub proven_with: Option<String>,
+}
+
+impl ProviderProfile {
+    /// Each key from this profile, else from `below`.
+    #[must_use]
+    pub fn with_fallback(self, below: Self) -> Self {
+        Self {
+            prompt_args: self.prompt_args.or(below.prompt_args),
+            hook_args: self.hook_args.or(below.hook_args),
+            writable_args: self.writable_args.or(below.writable_args),
+            resume_args: self.resume_args.or(below.resume_args),
+            interrupt_keys: self.interrupt_keys.or(below.interrupt_keys),
+            session_variable: self.session_variable.or(below.session_variable),
+            trust_question: self.trust_question.or(below.trust_question),
+            permission_question: self.permission_question.or(below.permission_question),
+            working_sign: self.working_sign.or(below.working_sign),
+            proven_with: self.proven_with.or(below.proven_with),
+        }
+    }
+}
+
+/// The built-in profiles. Parsed at each call: only commands that start or read an agent need them.
+#[must_use]
+pub fn built_in() -> BTreeMap<String, ProviderProfile> {
+    toml::from_str(BUILT_IN).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_profiles_are_read_and_overridden_key_by_key() {
+        let all: BTreeMap<String, ProviderProfile> = toml::from_str(BUILT_IN).unwrap();
+        assert_eq!(all.len(), 3);
+        for profile in all.into_values() {
+            let own = ProviderProfile { interrupt_keys: Some(vec!["C-c".into()]), ..ProviderProfile::default() };
+            let merged = own.with_fallback(profile.clone());
+            assert_eq!(merged.interrupt_keys.as_deref(), Some(&["C-c".to_owned()][..]));
+            assert_eq!((merged.prompt_args, merged.proven_with), (profile.prompt_args, profile.proven_with));
+        }
+    }
+}
