@@ -30,6 +30,7 @@ need setpriv util-linux
 need ps procps
 need systemd-analyze systemd
 need npm npm
+python3 -c "import ensurepip" 2>/dev/null || missing_packages+=(python3-venv)
 # Registries are asked over TLS.
 [[ -e /etc/ssl/certs/ca-certificates.crt ]] || missing_packages+=(ca-certificates)
 install_missing
@@ -48,7 +49,8 @@ node=$(tests/node.sh)
 export PATH="${node}:${PATH}"
 tests/agents.sh
 zellij=$(tests/zellij.sh)
-export PATH="${PATH}:${zellij}"
+schemathesis=$(tests/schemathesis.sh)
+export PATH="${PATH}:${zellij}:${schemathesis}"
 if [[ "${1:-}" = --install ]]; then
   exit 0
 fi

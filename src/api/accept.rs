@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, io, sync::Arc, time::Duration};
 
-use axum::{Router, body::Body, response::Response};
+use axum::{Router, body::Body, http::header, response::Response};
 use hyper::{Request, body::Incoming, server::conn::http1, service::Service as _, service::service_fn};
 use hyper_util::{rt::TokioIo, service::TowerToHyperService};
 use tokio::{
@@ -14,10 +14,10 @@ use tokio::{
 
 use super::{
     auth::Transport,
-    authorize_denial::AUTHORIZE_PATH,
     catch_panic::catch_panic,
     connections::{ConnectionHandle, Connections, InFlight, MAX_CONNECTIONS},
     error::ApiError,
+    refused_head::RefusedHeadStream,
     timeouts::TimeoutStream,
 };
 use crate::os::{socket, user};
@@ -100,14 +100,8 @@ impl Acceptor {
         transport: Transport,
     ) {
         let Some(connection) = self.connections.accept() else {
-            // The request is not read, so the answer must fit every route: it denies a tool call as well.
             let error = ApiError::busy(format!("{MAX_CONNECTIONS} connections are open, each with a request"));
-            let body = error.document_for(AUTHORIZE_PATH).to_string();
-            let text = format!(
-                "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close\r\n\
-                 content-length: {}\r\n\r\n{body}",
-                body.len()
-            );
+            let text = error.closing_response();
             let _ = stream.write_now(text.as_bytes());
             // Closing with unread input resets the connection, and the peer would lose the response.
             let _ = stream.read_now(&mut [0; 16 * 1024]);
@@ -145,8 +139,8 @@ impl Acceptor {
         let mut shutdown = self.shutdown.clone();
         let mut builder = http1::Builder::new();
         builder.half_close(true);
-        let connection =
-            builder.serve_connection(TokioIo::new(TimeoutStream::new(stream, Arc::clone(handle))), service);
+        let stream = RefusedHeadStream::new(TimeoutStream::new(stream, Arc::clone(handle)));
+        let connection = builder.serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
         let mut is_shutting_down = false;
         loop {
@@ -171,7 +165,14 @@ fn finish_response(
 ) -> hyper::Response<TrackedBody> {
     let response = match result {
         Ok(mut response) => match response.extensions_mut().remove::<ApiError>() {
-            Some(error) => error.response_for(path),
+            Some(error) => {
+                let mut document = error.response_for(path);
+                // The router names the route's methods.
+                document
+                    .headers_mut()
+                    .extend(response.headers_mut().remove(header::ALLOW).map(|all| (header::ALLOW, all)));
+                document
+            }
             None => response,
         },
         Err(error) => error.response_for(path),

@@ -53,6 +53,11 @@ impl ApiError {
         Self::new(status, "not_admitted", FailureKind::Refused, message)
     }
 
+    /// A head that is refused before any route.
+    pub(super) fn refused_head(status: StatusCode, message: &str) -> Self {
+        Self::new(status, "usage", FailureKind::Usage, message)
+    }
+
     /// A limit that is reached: 503, retryable.
     pub(super) fn busy(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "server_busy", FailureKind::Busy, message).with_hint("try again")
@@ -79,6 +84,17 @@ impl ApiError {
     /// The error response. On the route that decides about tool calls it is a denial as well.
     pub(super) fn response_for(&self, path: &str) -> Response {
         (self.status, Json(self.document_for(path))).into_response()
+    }
+
+    /// The whole response as text, for a request that was not read. It must fit every route, so that it denies a tool call as
+    /// well, and it closes the connection.
+    pub(super) fn closing_response(&self) -> String {
+        let body = self.document_for(AUTHORIZE_PATH).to_string();
+        format!(
+            "HTTP/1.1 {}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            self.status,
+            body.len()
+        )
     }
 
     /// The error document for a path.

@@ -17,6 +17,7 @@ mod identity_refresh;
 mod live_project;
 mod log;
 mod prompt_delivery;
+mod refused_head;
 mod router;
 mod routes;
 mod runtime_files;

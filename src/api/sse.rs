@@ -48,9 +48,17 @@ impl axum::body::HttpBody for EventBody {
 /// A streamed response and its sender.
 pub(super) fn stream() -> (Response, EventSender) {
     let (sender, receiver) = mpsc::channel(MAX_QUEUED_EVENTS);
+    (response(Body::new(EventBody(receiver))), EventSender(sender))
+}
+
+/// The response to a `HEAD` request: a stream without a reader.
+pub(super) fn head() -> Response {
+    response(Body::empty())
+}
+
+fn response(body: Body) -> Response {
     let head = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
-    let response = (StatusCode::OK, head, Body::new(EventBody(receiver))).into_response();
-    (response, EventSender(sender))
+    (StatusCode::OK, head, body).into_response()
 }
 
 /// The text of one event; `None` when the document cannot be encoded.

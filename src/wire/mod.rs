@@ -18,6 +18,7 @@ mod guard;
 mod handoff;
 mod hook;
 pub mod import;
+pub mod integer;
 mod job;
 mod lane;
 mod launch;

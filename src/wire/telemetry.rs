@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::integer::whole_number;
 use crate::{
     domain::{
         Refusal,
@@ -33,8 +34,7 @@ fn parse_turn(place: usize, event: &Value) -> Result<Turn, Refusal> {
     }
     let at = match &event["timestamp"] {
         Value::String(text) => Timestamp::parse(text),
-        Value::Number(millis) => millis.as_i64().map(Timestamp::from_millis),
-        _ => None,
+        other => whole_number(other).map(Timestamp::from_millis),
     };
     let usage = &event["usage"];
     if !usage.is_null() && !usage.is_object() {
@@ -92,16 +92,12 @@ fn text(what: &'static str, place: usize, value: &Value) -> Result<Option<String
     }
 }
 
-/// A number of something. Some sources write whole numbers with a point.
+/// A number of something.
 fn count(what: &'static str, place: usize, value: &Value) -> Result<Option<u64>, Refusal> {
     if value.is_null() {
         return Ok(None);
     }
-    let number = value.as_u64().or_else(|| {
-        let rounded = value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..=1e15).contains(number))?;
-        format!("{rounded:.0}").parse().ok()
-    });
-    match number {
+    match whole_number(value).and_then(|number| u64::try_from(number).ok()) {
         Some(number) => Ok(Some(number)),
         None => Err(invalid(what, place, &format!("is {}, not a whole number from 0", excerpt(&value.to_string())))),
     }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 
+use super::integer::whole_number;
 use crate::env::Timestamp;
 
 /// Reads an optional time: an RFC 3339 text, or milliseconds since 1970-01-01 UTC.
@@ -13,8 +14,7 @@ pub fn deserialize_timestamp<'de, D: Deserializer<'de>>(deserializer: D) -> Resu
     let timestamp = match Value::deserialize(deserializer)? {
         Value::Null => return Ok(None),
         Value::String(text) => Timestamp::parse(&text),
-        Value::Number(number) => number.as_i64().map(Timestamp::from_millis),
-        _ => None,
+        other => whole_number(&other).map(Timestamp::from_millis),
     };
     timestamp.map(Some).ok_or_else(|| D::Error::custom("invalid time"))
 }

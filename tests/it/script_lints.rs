@@ -68,6 +68,8 @@ fn run_sh_installs_every_required_program() {
         .chain(names)
         // Built from its crate.
         .chain(run_sh().contains("tests/zellij.sh").then(|| "zellij".to_owned()))
+        // Installed with pip.
+        .chain(run_sh().contains("tests/schemathesis.sh").then(|| "schemathesis".to_owned()))
         .collect();
     let call = regex::Regex::new(r#"(?:require::program|Command::new|\.command)\("([a-z0-9_-]+)"\)"#).unwrap();
     let mut required = 0;

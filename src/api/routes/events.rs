@@ -2,7 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use axum::{extract::Request, http::HeaderMap, response::Response};
+use axum::{
+    extract::Request,
+    http::{HeaderMap, Method},
+    response::Response,
+};
 use serde::Deserialize;
 use tokio::time::timeout;
 
@@ -37,6 +41,9 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> 
     let since = last_event_id(request.headers())?.or(parameters.since).unwrap_or(0);
     // An unreadable store must be an error response, not a stream that ends at once.
     read_batch(since)?;
+    if request.method() == Method::HEAD {
+        return Ok(sse::head());
+    }
     let (response, items) = sse::stream();
     tokio::spawn(follow(items, since));
     Ok(response)

@@ -67,7 +67,8 @@ fn call_exec(app: &App, run_id: Option<&str>, request: Option<&str>, document: &
     }
     let mut args: Vec<OsString> = ["exec", "call", "--file", "-"].map(OsString::from).to_vec();
     if let Some(request) = request {
-        args.extend(["--request-id".into(), request.into()]);
+        // In one word: a key may begin with a hyphen.
+        args.push(format!("--request-id={request}").into());
     }
     let program = executable::current_executable().context("cannot find the program of this server")?;
     let call = Call {

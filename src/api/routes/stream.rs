@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use axum::{extract::Request, response::Response};
+use axum::{extract::Request, http::Method, response::Response};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::{
@@ -73,9 +73,16 @@ enum NextStep {
 pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> {
     let parameters: Query = query(&request)?;
     let after = last_event_id(request.headers())?;
-    let (session, listener) = state::read(|app| {
+    let session = state::read(|app| {
         let session = app.read(|tx| session_of_run(tx, &parameters.run_id))?;
         session.check_open()?;
+        Ok(session)
+    })?;
+    // A new stream ends the runtime's own one: a request for the head alone must not.
+    if request.method() == Method::HEAD {
+        return Ok(sse::head());
+    }
+    let (session, listener) = state::read(|app| {
         let listener = listener::listen(app, &session.id, ListenerKind::Stream)?;
         Ok((session, register_fd(listener)?))
     })?;

@@ -29,3 +29,16 @@ fn exec_route_answers_like_exec_call() {
     eventually("no child is left", || children().trim().is_empty().then_some(()));
     world.kill_jobs();
 }
+
+#[test]
+fn idempotency_key_may_begin_with_a_hyphen() {
+    let world = world();
+    let _server = Server::start(&world, &[]);
+    let body = json!({ "action": "list" }).to_string();
+    let text = format!(
+        "POST /exec HTTP/1.1\r\nhost: x\r\nconnection: close\r\nidempotency-key: --help\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let answer = said(socket(&world), text.as_bytes());
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+}

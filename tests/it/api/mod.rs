@@ -7,7 +7,9 @@ mod exec;
 mod identity;
 mod kept_details;
 mod limits;
+mod openapi;
 mod routes;
+
 mod server_lifecycle;
 mod socket_path;
 mod stream;

@@ -25,7 +25,7 @@ use crate::{
     env::Timestamp,
     os::process::ProcessKey,
     store::{ReadTx, WriteTx, session_reports, sessions},
-    wire::LifecycleView,
+    wire::{LifecycleView, integer::whole_number},
 };
 
 /// The source of activity reported by lifecycle events.
@@ -209,7 +209,7 @@ impl Details {
         };
         let number = |what: &'static str, key: &str| match members.get(key) {
             None | Some(Value::Null) => Ok(None),
-            Some(value) => value.as_i64().map(Some).ok_or_else(|| Refusal::invalid(what, "must be an integer")),
+            Some(value) => whole_number(value).map(Some).ok_or_else(|| Refusal::invalid(what, "must be an integer")),
         };
         let role = text("metadata.role", "role")?.map(|text| Role::parse(&text)).transpose()?;
         let lane = text("metadata.lane", "lane")?.map(|text| LaneName::parse(&text)).transpose()?;
