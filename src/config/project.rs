@@ -102,20 +102,16 @@ impl Project {
         self.store.with_file_name(OUTPUT_FILE)
     }
 
-    /// The directories outside of a worktree that work in it must write: Fairway's own, and for a linked worktree the parts of
-    /// git's common directory that a commit writes. Git's hooks and configuration are not among them: what an agent writes
-    /// there would run outside of its sandbox.
+    /// The directories outside of a worktree that work in it must write: Fairway's own, and for a linked worktree its git
+    /// directory and the repository's common one. A commit alone would need less, but a rebase, a merge and the deletion of a
+    /// branch lock files directly in the common directory. The main worktree's git directory lies in the worktree.
     #[must_use]
     pub fn writable_dirs(&self, worktree: &Path) -> Vec<PathBuf> {
         let mut dirs = vec![self.state.clone()];
         dirs.extend(self.store.parent().filter(|dir| !dir.starts_with(&self.state)).map(Path::to_path_buf));
         let linked = worktree.ancestors().find(|dir| dir.join(".git").exists()).and_then(linked_git_dirs);
-        if let Some((own, common)) = linked {
-            dirs.push(own);
-            dirs.extend(
-                ["objects", "refs", "logs"].map(|part| common.join(part)).into_iter().filter(|dir| dir.is_dir()),
-            );
-        }
+        // A sandbox that protects a worktree's own git directory wants it named beside the common one.
+        dirs.extend(linked.into_iter().flat_map(|(own, common)| [common, own]));
         dirs
     }
 

@@ -26,6 +26,8 @@ pub static LAUNCH_HOOKS: KnownHooks = KnownHooks;
 #[derive(Debug)]
 pub struct KnownHooks;
 
+/// With this argument Codex runs hooks that nobody has trusted.
+const WITHOUT_REVIEW: &str = "--dangerously-bypass-hook-trust";
 /// The longest configuration of a user that is read, in bytes.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
@@ -64,7 +66,8 @@ impl ProviderHooks for KnownHooks {
 
     fn ask(&self, question: &HookQuestion) -> HookVerdict {
         let Ok(fairway) = executable::current_executable() else { return HookVerdict::Runs };
-        if Provider::parse(&question.provider) != Some(Provider::Codex) {
+        let skips_review = question.own_args.iter().any(|arg| arg == WITHOUT_REVIEW);
+        if Provider::parse(&question.provider) != Some(Provider::Codex) || skips_review {
             return HookVerdict::Runs;
         }
         let place =

@@ -10,6 +10,7 @@ use std::{
 
 use super::{HookCall, payload::Payload};
 use crate::{
+    actions::sessions::launch::hook_check::SIGN_PREFIX,
     config::Project,
     env::{Env, vars},
     os::{digest::sha256_hex, files, poll_until::poll_until},
@@ -47,7 +48,7 @@ fn sign_path(call: &HookCall<'_>, env: &Env, project: &Project, payload: &Payloa
     let run = env.var(vars::FAIRWAY_RUN_ID).filter(|run| !run.is_empty())?;
     let conversation = payload.session_id.as_deref().filter(|id| !id.is_empty())?;
     let digest = sha256_hex(format!("{provider}\0{run}\0{conversation}").as_bytes());
-    Some(project.launch_hooks_dir().join(format!("runs-{}", digest.get(..DIGEST_DIGITS).unwrap_or(&digest))))
+    Some(project.launch_hooks_dir().join(format!("{SIGN_PREFIX}{}", digest.get(..DIGEST_DIGITS).unwrap_or(&digest))))
 }
 
 /// A sign that cannot be left lets both hooks act.

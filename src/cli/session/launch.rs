@@ -29,7 +29,8 @@ use crate::{
 /// Launch an agent or program in a new session
 ///
 /// A launch claims nothing. The default program is the provider's command, else your shell. Output goes to the
-/// transcript, and the exit code ends the session. [providers.*] prompt configures how the first prompt is delivered.
+/// transcript, and the exit code ends the session. A known provider's profile adds arguments that bring hooks and the
+/// first prompt; --dry-run shows them, and [providers.*] overrides them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Role of the session; default: the lane's, else the task's

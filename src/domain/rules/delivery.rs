@@ -268,6 +268,17 @@ mod tests {
     }
 
     #[test]
+    fn first_prompt_is_left_to_the_first_turn_until_the_session_works_or_is_idle_for_long() {
+        let since = |millis| Some(Timestamp::from_millis(NOW.millis() - millis));
+        for activity in Activity::ALL {
+            let is_left = matches!(activity, Activity::Unknown | Activity::Idle);
+            assert_eq!(is_left_to_first_turn(*activity, since(9_999), NOW), is_left, "{activity}");
+        }
+        assert!(is_left_to_first_turn(Activity::Unknown, since(10_000), NOW));
+        assert!(!is_left_to_first_turn(Activity::Idle, since(10_000), NOW));
+    }
+
+    #[test]
     fn a_place_in_the_queue_counts_what_is_read_before() {
         let queue = [
             message(1, Priority::Normal, None),

@@ -5,6 +5,7 @@ mod block_semantics;
 mod canary;
 mod check;
 pub(super) mod codex_trust;
+mod version;
 
 pub use block_semantics::{HookOutput, would_block};
 pub use check::{DoctorContext, doctor};

@@ -99,6 +99,7 @@ pub(crate) fn apply(input: &ProfileInput<'_>, chosen: Program, notes: &mut Vec<S
     };
     let runs_hooks = !matches!(hooks, Hooks::Off);
     let mut behind_name = hook_args.clone();
+    let own_args = words.get(1..).unwrap_or_default().to_vec();
     behind_name.extend(writable_args(input, &words, &environment, notes)?);
     if let Some(conversation) = &request.resume {
         behind_name.extend(profile_args::resume(profile, input.provider, conversation)?);
@@ -117,6 +118,7 @@ pub(crate) fn apply(input: &ProfileInput<'_>, chosen: Program, notes: &mut Vec<S
         provider: input.provider.to_string(),
         program,
         args: hook_args,
+        own_args,
         env: environment,
         worktree: input.worktree.to_owned(),
     });

@@ -39,6 +39,8 @@ pub struct HookQuestion {
     pub program: PathBuf,
     /// The arguments that bring the hooks; empty when they are installed.
     pub args: Vec<String>,
+    /// The user's own arguments.
+    pub own_args: Vec<String>,
     /// The complete environment of the program.
     pub env: BTreeMap<OsString, OsString>,
     /// Its working directory.
@@ -67,7 +69,7 @@ pub trait ProviderHooks: fmt::Debug + Sync {
     /// The directories that the user's own configuration lets the provider's sandbox write. An argument may replace them.
     fn own_writable_dirs(&self, place: HookPlace<'_>) -> Vec<PathBuf>;
 
-    /// Whether the settings take the place of installed hooks, so that a launch brings them beside those.
+    /// Whether a launch brings the settings also where the hooks are installed: those are then silent.
     fn run_beside_installed(&self, settings: &HookSettings) -> bool {
         matches!(settings, HookSettings::File(_))
     }
