@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::findings::print;
 use crate::{
     cli::{context::Context, exit::Exit, values},
-    config::ConfigError,
+    config::{self, ConfigError},
     hooks::{
         Provider,
         doctor::{self, DoctorContext},
@@ -32,10 +32,16 @@ impl Args {
             Err(error) if matches!(error.downcast_ref(), Some(ConfigError::NoProject { .. })) => None,
             Err(error) => return Err(error),
         };
+        let proven = |provider: &Provider| {
+            let of_app = app.as_ref().map(|app| app.settings.provider(provider.label()).profile);
+            let profile = of_app.or_else(|| config::built_in_profiles().remove(provider.label()))?;
+            Some((provider.label(), profile.proven_with?))
+        };
         let place = DoctorContext {
             env: &ctx.env,
             root: app.as_ref().map(|app| app.project.root.as_path()),
             approval_wait: app.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait),
+            proven_versions: Provider::ALL.iter().filter_map(proven).collect(),
         };
         print(ctx, &doctor::doctor(&place, self.provider)?)
     }

@@ -107,7 +107,8 @@ const EXAMPLES: &[Examples] = &[
     (
         "session launch",
         &[
-            "fairway session launch --lane api -- {provider}",
+            "fairway session launch --lane api --prompt 'Fix the total' -- {provider}",
+            "fairway session launch --lane api --dry-run -- {provider}",
             "fairway session launch --role qa --id qa-1 --task T-4 --attach",
         ],
     ),

@@ -21,6 +21,7 @@ use crate::{
     adapters::plumbing::commands,
     cli::{context::Context, exit::Exit, values},
     domain::{LaneName, Role, SessionId, TaskId, id::Label, secrets, text_limits},
+    hooks::LAUNCH_HOOKS,
     render::escape_line,
     wire::{LaunchView, SessionView},
 };
@@ -28,7 +29,8 @@ use crate::{
 /// Launch an agent or program in a new session
 ///
 /// A launch claims nothing. The default program is the provider's command, else your shell. Output goes to the
-/// transcript, and the exit code ends the session. [providers.*] prompt configures how the first prompt is delivered.
+/// transcript, and the exit code ends the session. A known provider's profile adds arguments that bring hooks and the
+/// first prompt; --dry-run shows them, and [providers.*] overrides them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Role of the session; default: the lane's, else the task's
@@ -67,6 +69,9 @@ pub struct Args {
     /// Read the first prompt from FILE; - reads stdin
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<PathBuf>,
+    /// Add no arguments of the provider's profile
+    #[arg(long)]
+    no_profile: bool,
     /// Attach to the session once it runs
     #[arg(long, conflicts_with = "dry_run")]
     attach: bool,
@@ -103,6 +108,9 @@ impl Args {
             env: self.env.into_iter().collect::<BTreeMap<_, _>>(),
             command,
             prompt,
+            resume: None,
+            no_profile: self.no_profile,
+            hooks: &LAUNCH_HOOKS,
         };
         if self.dry_run {
             return show(ctx, &plan::plan(&app, &wish)?);

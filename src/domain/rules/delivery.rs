@@ -79,6 +79,21 @@ pub const fn channel_allows(priority: Priority, way: Channel, activity: Activity
     }
 }
 
+/// How long an idle session has not begun its first turn when its first prompt may go by another way than with that turn.
+pub const FIRST_TURN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Whether a session's first prompt is left to the hook of its first turn, which the launch has begun by an argument: typed, or
+/// sent as a turn of its own, it would come twice or answer a question. `idle_since` is the time since which the session is
+/// idle; `None` when it does something else.
+#[must_use]
+pub fn is_left_to_first_turn(activity: Activity, idle_since: Option<Timestamp>, now: Timestamp) -> bool {
+    match activity {
+        Activity::Unknown => true,
+        Activity::Idle => idle_since.is_none_or(|since| now.since(since) < FIRST_TURN_TIMEOUT),
+        Activity::Busy | Activity::RequiresAction | Activity::Stopping => false,
+    }
+}
+
 /// Of the unsettled messages that are addressed to a session, its lane or its role: those that this channel
 /// can deliver now, in their order. A message with an open offer is not among them.
 #[must_use]
@@ -250,6 +265,17 @@ mod tests {
         assert_eq!(typing_policy(Priority::Urgent, Busy, true), TypingPolicy::Wait);
         assert_eq!(typing_policy(Priority::Normal, Unknown, false), TypingPolicy::Type);
         assert_eq!(typing_policy(Priority::Normal, Unknown, true), TypingPolicy::Wait);
+    }
+
+    #[test]
+    fn first_prompt_is_left_to_the_first_turn_until_the_session_works_or_is_idle_for_long() {
+        let since = |millis| Some(Timestamp::from_millis(NOW.millis() - millis));
+        for activity in Activity::ALL {
+            let is_left = matches!(activity, Activity::Unknown | Activity::Idle);
+            assert_eq!(is_left_to_first_turn(*activity, since(9_999), NOW), is_left, "{activity}");
+        }
+        assert!(is_left_to_first_turn(Activity::Unknown, since(10_000), NOW));
+        assert!(!is_left_to_first_turn(Activity::Idle, since(10_000), NOW));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `doctor hooks`: checks the hooks in each settings file.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -9,7 +10,7 @@ use anyhow::Result;
 
 use super::{
     block_semantics::{HookOutput, would_block},
-    canary, codex_trust,
+    canary, codex_trust, version,
 };
 use crate::{
     domain::{
@@ -36,6 +37,8 @@ pub struct DoctorContext<'a> {
     pub root: Option<&'a Path>,
     /// How long a permission request waits for an answer in this project.
     pub approval_wait: Duration,
+    /// The version with which each provider's profile was tried.
+    pub proven_versions: BTreeMap<&'static str, String>,
 }
 
 /// Checks the hooks of one provider, or of all providers with installed hooks.
@@ -51,6 +54,9 @@ pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result
         let mut any = false;
         for (target, flag) in settings_targets(context) {
             any |= check_file(context, checked, &target, flag, &own, &mut findings);
+        }
+        if let Some(proven) = context.proven_versions.get(checked.label()).filter(|_| any || provider.is_some()) {
+            findings.extend(version::check(context.env, &context.env.cwd, checked.label(), proven));
         }
         if !any && provider.is_some() {
             let message = format!("no Fairway hooks in the settings of {}", checked.label());

@@ -4,7 +4,8 @@
 mod block_semantics;
 mod canary;
 mod check;
-mod codex_trust;
+pub(super) mod codex_trust;
+mod version;
 
 pub use block_semantics::{HookOutput, would_block};
 pub use check::{DoctorContext, doctor};

@@ -17,7 +17,7 @@ fn claude_code_is_launched_prompted_and_nudged() {
     let vars: String = vars.iter().map(|(name, value)| format!("{name} = \"{value}\"\n")).collect();
     world.configure(&format!(
         "[roles.dev]\nprovider = \"claude\"\nbackend = \"tmux\"\n[providers.claude]\ncommand = \"{}\"\n\
-         process_names = [\"claude\"]\nready_prompt_prefix = \"❯\"\n[providers.claude.env]\nTERM = \"xterm-256color\"\n{vars}",
+         process_names = [\"claude\"]\nprompt = \"nudge\"\nready_prompt_prefix = \"❯\"\n[providers.claude.env]\nTERM = \"xterm-256color\"\n{vars}",
         claude.display()
     ));
     world.run(["trust"]).exits(0);

@@ -10,6 +10,7 @@ mod external_caller;
 mod launch;
 mod launch_bridges;
 mod launch_notes;
+mod launch_profile;
 mod launch_prompt;
 mod lifecycle;
 mod mass_stale;

@@ -7,6 +7,7 @@ use crate::{
     actions::{
         Answer, App, IdempotencyKey,
         core::{errors, lookup},
+        sessions::prompt,
     },
     adapters::AdapterError,
     domain::{
@@ -94,6 +95,9 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan) -> R
             }
         }
         None => sessions::insert(tx, session)?,
+    }
+    if let Some(text) = &plan.first_prompt {
+        prompt::queue_first(app, tx, &session.id, text)?;
     }
     let event = Event::new(EventKind::SessionStarting)
         .session(&session.id, &session.run_id)

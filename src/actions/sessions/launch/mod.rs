@@ -2,13 +2,17 @@
 //! outcome, the steps after it, the confirmation, and the rollback of a failed launch.
 
 pub(crate) mod confirm;
+pub mod hook_check;
 pub(crate) mod intent;
 pub(crate) mod last_output;
 pub(crate) mod notes;
 pub(crate) mod outcome;
 pub mod plan;
 pub(crate) mod post_start;
+pub mod profile;
+pub mod profile_args;
 pub mod program;
+pub mod provider_hooks;
 pub mod request;
 pub(crate) mod rollback;
 pub(crate) mod session_id;

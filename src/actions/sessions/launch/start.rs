@@ -2,10 +2,11 @@
 
 use std::{path::Path, time::Duration};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use super::{
     confirm::confirm,
+    hook_check,
     intent::{record_intent, resolve_previous, store_response},
     last_output,
     outcome::{LaunchOutcome, launch_answer},
@@ -47,6 +48,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
     }
     let adapter = Adapter::new(&script, &plan.state_dir, &app.project.root, &app.env).map_err(errors::internal)?;
     let adapter = adapter.with_socket(plan.socket.as_deref());
+    let hook_check = hook_check::start(app, &plan).context("cannot write the hooks' settings file")?;
     if let Some(earlier) = app.transaction(|tx| record_intent(app, tx, &plan))? {
         return resolve_previous(app, earlier);
     }
@@ -85,6 +87,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
         notes.push(format!("unknown whether {id} is running: {why}"));
     }
     steps.run(app, &mut notes);
+    notes.extend(hook_check.and_then(|check| check.note(id)));
     // Messages that arrived while the session started.
     notes.extend(prompt::try_deliver(app, id));
     let answer = launch_answer(&session, plan.requested_id.as_ref(), notes)?;

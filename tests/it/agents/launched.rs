@@ -1,0 +1,303 @@
+//! The real command lines as a launch starts them: hooks, first prompt and directories come from the built-in profiles. Nothing
+//! is installed, and the projects' settings name no provider.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+use super::RULES;
+use crate::{
+    common::{agent_programs::Agent, mock_models::MockModels},
+    sessions::{Sessions, eventually, text},
+};
+
+/// A repository with a lane, in which an agent is launched.
+struct Lane {
+    world: Sessions,
+    models: MockModels,
+    agent: Agent,
+    program: PathBuf,
+    vars: Vec<(&'static str, String)>,
+}
+
+impl Lane {
+    /// `None` where the agent is not installed.
+    fn of(agent: Agent) -> Option<Self> {
+        let program = agent.program()?;
+        let (models, world) = (MockModels::start(), Sessions::with_git());
+        let vars = agent.configure(&world, &models);
+        world.configure(RULES);
+        world.run(["trust"]).exits(0);
+        world.run(["lane", "add", "l", "--create-worktree"]).exits(0);
+        Some(Self { world, models, agent, program, vars })
+    }
+
+    fn worktree(&self) -> PathBuf {
+        self.world.root().join(".fairway/worktrees/l")
+    }
+
+    /// The words of a launch with these flags and arguments of the agent.
+    fn words(&self, flags: &[&str], args: &[String]) -> Vec<String> {
+        let mut words: Vec<String> =
+            ["session", "launch", "--role", "dev", "--backend", "tmux", "--id", "s"].map(str::to_owned).to_vec();
+        words.extend(flags.iter().map(|flag| (*flag).to_owned()));
+        for (name, value) in
+            self.vars.iter().map(|(name, value)| (*name, value.as_str())).chain([("TERM", "xterm-256color")])
+        {
+            words.extend(["--env".to_owned(), format!("{name}={value}")]);
+        }
+        words.extend(["--".to_owned(), self.program.display().to_string()]);
+        words.extend_from_slice(args);
+        words
+    }
+
+    /// Launches; answers the session with its notes.
+    fn launch(&self, flags: &[&str], args: &[String]) -> Value {
+        let mut words = self.words(flags, args);
+        words.insert(2, "--json".to_owned());
+        self.world.run(&words).exits(0).json()
+    }
+
+    /// Presses keys in the agent's own window, as a person does.
+    fn press(&self, session: &Value, keys: &[&str]) {
+        for key in keys {
+            let socket = text(&session["socket"]);
+            let pane = text(&session["pane"]);
+            let done = Command::new("tmux").args(["-S", &socket, "send-keys", "-t", &pane, key]).status().unwrap();
+            assert!(done.success());
+            std::thread::sleep(std::time::Duration::from_millis(400));
+        }
+    }
+
+    fn screen(&self) -> String {
+        self.world.run(["session", "peek", "s", "--lines", "0"]).exits(0).stdout
+    }
+
+    fn shows(&self, what: &str) {
+        eventually(what, || self.screen().contains(what).then_some(()));
+    }
+
+    /// The row of the session's first prompt.
+    fn first_prompt(&self) -> std::collections::BTreeMap<String, String> {
+        let query = "SELECT m.* FROM messages m JOIN agent_sessions s ON s.first_prompt = m.id WHERE s.id = 's'";
+        self.world.rows(query).pop().expect("the first prompt")
+    }
+
+    fn first_prompt_arrives(&self) {
+        eventually("it is acknowledged", || (self.first_prompt()["status"] == "acknowledged").then_some(()));
+        assert_eq!(self.first_prompt()["channel"], "turn_start");
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.worktree().join(name).exists()
+    }
+
+    fn stop(&self, session: &Value) {
+        self.world.run(["session", "stop", "s"]).exits(0);
+        let _ = Command::new("tmux").args(["-S", &text(&session["socket"]), "kill-server"]).output();
+    }
+}
+
+/// The files below a directory that hold a text, the store and transcripts apart.
+fn files_with(dir: &Path, what: &str, found: &mut Vec<PathBuf>) {
+    for path in fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_symlink() || name.starts_with("fairway.db") {
+        } else if path.is_dir() {
+            files_with(&path, what, found);
+        } else if path.is_file() && String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).contains(what) {
+            found.push(path);
+        }
+    }
+}
+
+/// The processes whose command line holds a text.
+fn command_lines_with(what: &str) -> Vec<String> {
+    let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("cmdline"));
+    let lines = all.filter_map(|path| Some(String::from_utf8_lossy(&fs::read(path).ok()?).replace('\0', " ")));
+    lines.filter(|line| line.contains(what)).collect()
+}
+
+const SECRET: &str = "the word xylophone";
+
+fn it_begins_guarded_in_a_lane(agent: Agent) {
+    let Some(lane) = Lane::of(agent) else { return };
+    let prompt = format!("{SECRET}: RUN[[touch denied]] then RUN[[touch allowed]]");
+    let session = lane.launch(&["--lane", "l", "--prompt", &prompt], &agent.unattended_args());
+    assert_eq!(session["provider"], agent.name());
+    assert_eq!(session["notes"], serde_json::json!([]));
+    lane.first_prompt_arrives();
+    eventually("it works", || lane.has("allowed").then_some(()));
+    assert!(!lane.has("denied"));
+    let denied = lane.world.rows("SELECT rule FROM guard_decisions WHERE allowed = 0");
+    assert_eq!(denied.len(), 1, "{denied:?}");
+    assert_eq!(denied[0]["rule"], "no-canary");
+
+    let heard = eventually("the model is told", || lane.models.requests().pop());
+    assert_eq!(heard.count(SECRET), 1, "{heard:#?}");
+    assert!(heard.count("Run `fairway prime` and begin.") > 0, "{heard:#?}");
+    assert_eq!(command_lines_with(SECRET), Vec::<String>::new());
+    assert!(!command_lines_with("Run `fairway prime` and begin.").is_empty());
+    let mut found = Vec::new();
+    files_with(&lane.world.root().join(".fairway"), SECRET, &mut found);
+    files_with(&lane.world.dir().join("home/.local/state"), SECRET, &mut found);
+    assert_eq!(found, Vec::<PathBuf>::new());
+    // Nothing has come into the repository.
+    let changed = lane.world.git(&lane.worktree(), &["status", "--short"]);
+    assert!(!changed.contains(agent.name()), "{changed}");
+    lane.stop(&session);
+}
+
+#[test]
+fn claude_code_begins_guarded_in_a_lane_and_its_prompt_is_in_no_command_line() {
+    it_begins_guarded_in_a_lane(Agent::Claude);
+}
+
+#[test]
+fn codex_begins_guarded_in_a_lane_and_its_prompt_is_in_no_command_line() {
+    it_begins_guarded_in_a_lane(Agent::Codex);
+}
+
+/// In a directory that it does not know it asks a person. Fairway does not answer, and the prompt comes after the answer.
+fn prompt_survives_the_trust_question(agent: Agent, question: &str, keys: &[&[&str]]) {
+    let Some(lane) = Lane::of(agent) else { return };
+    let home = lane.world.dir().join("home");
+    let untrusted = |path: &str, change: &dyn Fn(String) -> String| {
+        let text = fs::read_to_string(home.join(path)).unwrap();
+        fs::write(home.join(path), change(text)).unwrap();
+    };
+    match agent {
+        Agent::Claude => untrusted(".claude.json", &|text| text.replace("hasTrustDialogAccepted\":true", "x\":1")),
+        _ => untrusted(".codex/config.toml", &|text| text.split("[projects").next().unwrap().to_owned()),
+    }
+    let session = lane.launch(&["--lane", "l", "--prompt", SECRET], &[]);
+    lane.shows(question);
+    // Nothing types meanwhile.
+    lane.world.run(["session", "reconcile"]).exits(0);
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    lane.shows(question);
+    assert_eq!(lane.first_prompt()["status"], "queued");
+    assert!(lane.models.requests().is_empty());
+    for part in keys {
+        lane.press(&session, part);
+        std::thread::sleep(std::time::Duration::from_secs(2));
+    }
+    lane.first_prompt_arrives();
+    let heard = eventually("the model is told", || lane.models.requests().pop());
+    assert_eq!(heard.count(SECRET), 1, "{heard:#?}");
+    lane.stop(&session);
+}
+
+/// Two keys: the choice of trust, and Enter.
+#[test]
+fn claude_code_trust_question_is_left_to_a_person_and_the_prompt_comes_after_it() {
+    prompt_survives_the_trust_question(Agent::Claude, "Yes, I trust this folder", &[&["Down", "Enter"]]);
+}
+
+/// Three keys: Enter for the directory, and the choice with Enter for the hooks.
+#[test]
+fn codex_trust_questions_are_left_to_a_person_and_the_prompt_comes_after_them() {
+    prompt_survives_the_trust_question(Agent::Codex, "Trust this folder?", &[&["Enter"], &["2", "Enter"]]);
+}
+
+/// Codex skips hooks that nobody has trusted. The launch says so; once trusted, they hold in every later launch.
+#[test]
+fn codex_launch_says_that_its_hooks_wait_for_trust_until_they_are_trusted() {
+    let Some(lane) = Lane::of(Agent::Codex) else { return };
+    let session = lane.launch(&["--lane", "l", "--prompt", SECRET], &[]);
+    let note = text(&session["notes"][0]);
+    assert!(note.contains("skips the hooks of Fairway until you trust them") && note.contains("no guard"), "{note}");
+    lane.shows("Hooks need review");
+    lane.press(&session, &["2", "Enter"]);
+    lane.first_prompt_arrives();
+    lane.world.run(["session", "stop", "s"]).exits(0);
+    lane.world.run(["lane", "add", "m", "--create-worktree"]).exits(0);
+    let again = lane.launch(&["--lane", "m"], &[]);
+    assert_eq!(again["notes"], serde_json::json!(["session s has ended; the new session is s-2"]));
+    lane.world.run(["session", "stop", "s-2"]).exits(0);
+    let _ = Command::new("tmux").args(["-S", &text(&session["socket"]), "kill-server"]).output();
+}
+
+/// Installed hooks and those of the launch run both; each event counts once.
+#[test]
+fn claude_code_event_counts_once_when_the_hooks_are_installed_as_well() {
+    let Some(lane) = Lane::of(Agent::Claude) else { return };
+    lane.world.run(["hook", "install", "claude", "--user"]).exits(0);
+    let prompt = format!("{SECRET}: RUN[[touch denied]] then RUN[[touch allowed]]");
+    let session = lane.launch(&["--lane", "l", "--prompt", &prompt], &lane.agent.unattended_args());
+    lane.first_prompt_arrives();
+    eventually("it works", || lane.has("allowed").then_some(()));
+    eventually("it is idle", || (lane.world.session("s")["activity"] == "idle").then_some(()));
+    assert!(!lane.has("denied"));
+    assert_eq!(lane.world.rows("SELECT id FROM guard_decisions WHERE allowed = 0").len(), 1);
+    let heard = lane.models.requests().pop().unwrap();
+    assert_eq!(heard.count("You are the session s,"), 1, "{heard:#?}");
+    assert_eq!(heard.count(SECRET), 1, "{heard:#?}");
+    let log = "SELECT data FROM events WHERE kind = 'session.activity' AND session_id = 's'";
+    let to_busy = lane.world.rows(log).into_iter().filter(|row| row["data"].contains("\"to\":\"busy\"")).count();
+    assert_eq!(to_busy, 1);
+    lane.stop(&session);
+}
+
+/// An agent that the session's agent starts has its environment, but not the launch's hooks: the installed ones act in it.
+#[test]
+fn agent_started_inside_a_launched_session_is_guarded_by_the_installed_hooks() {
+    let Some(lane) = Lane::of(Agent::Claude) else { return };
+    lane.world.run(["hook", "install", "claude", "--user"]).exits(0);
+    let inner = format!(
+        "{} --dangerously-skip-permissions -p 'RUN[(touch denied)] then RUN[(touch allowed)]'",
+        lane.program.display()
+    );
+    fs::write(lane.world.dir().join("inner.sh"), inner.replace("[(", "[[").replace(")]", "]]")).unwrap();
+    let prompt = format!("RUN[[sh {}/inner.sh]]", lane.world.dir().display());
+    let session = lane.launch(&["--lane", "l", "--prompt", &prompt], &lane.agent.unattended_args());
+    eventually("the inner one works", || lane.has("allowed").then_some(()));
+    assert!(!lane.has("denied"));
+    assert_eq!(lane.world.rows("SELECT id FROM guard_decisions WHERE allowed = 0").len(), 1);
+    lane.stop(&session);
+}
+
+/// In Codex's own sandbox, without its exception for temporary directories, an agent in a lane claims, commits and rebases.
+#[test]
+fn codex_in_its_sandbox_claims_and_commits_in_a_linked_worktree() {
+    let Some(lane) = Lane::of(Agent::Codex) else { return };
+    let config = lane.world.dir().join("home/.codex/config.toml");
+    let other = lane.world.dir().join("other");
+    fs::create_dir(&other).unwrap();
+    let sandbox = format!(
+        "[sandbox_workspace_write]\nwritable_roots = [\"{}\"]\nexclude_slash_tmp = true\nexclude_tmpdir_env_var = true\n",
+        other.display()
+    );
+    fs::write(&config, fs::read_to_string(&config).unwrap() + &sandbox).unwrap();
+    lane.world.run(["task", "add", "T-1", "one"]).exits(0);
+    fs::write(lane.world.root().join("base"), "").unwrap();
+    lane.world.git(&lane.world.root(), &["add", "base"]);
+    lane.world.git(&lane.world.root(), &["commit", "--quiet", "--message=on main"]);
+    let commands = [
+        format!("{} claim T-1", env!("CARGO_BIN_EXE_fairway")),
+        "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b".to_owned(),
+        "touch work; git add work; git commit -m in-lane".to_owned(),
+        "git rebase main".to_owned(),
+        format!("touch {}/mine", other.display()),
+        format!("touch {}/outside", lane.world.root().display()),
+        "touch finished".to_owned(),
+    ];
+    // One call, so that they run in order.
+    let prompt = format!("RUN[[{}]]", commands.join("; "));
+    let args = ["--dangerously-bypass-hook-trust".to_owned(), "--ask-for-approval".to_owned(), "never".to_owned()];
+    let session = lane.launch(&["--lane", "l", "--prompt", &prompt], &args);
+    eventually("it has finished", || lane.has("finished").then_some(()));
+    let claims = lane.world.rows("SELECT session_id FROM claims WHERE task_id = 'T-1'");
+    assert_eq!(claims.len(), 1, "{}", lane.screen());
+    assert_eq!(claims[0]["session_id"], "s");
+    let log = lane.world.git(&lane.world.root(), &["log", "--format=%s", "lane/l"]);
+    assert_eq!(log.lines().take(2).collect::<Vec<_>>(), ["in-lane", "on main"], "{}", lane.screen());
+    assert!(other.join("mine").exists(), "a directory of the user's own is writable still");
+    // The sandbox is on.
+    assert!(!lane.world.root().join("outside").exists());
+    lane.stop(&session);
+}

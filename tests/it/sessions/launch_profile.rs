@@ -1,0 +1,276 @@
+//! `session launch` with the built-in profile of a command line: its arguments, and who wins.
+
+use std::{fs, process::Output};
+
+use serde_json::{Value, json};
+
+use super::{Sessions, eventually, text};
+use crate::{common::test_project::CommandOutput, hooks};
+
+const SENTENCE: &str = "Run `fairway prime` and begin.";
+
+/// A project whose PATH has programs of these names, which sleep.
+fn with_programs(names: &[&str]) -> Sessions {
+    let mut world = Sessions::with_git();
+    let bin = world.dir().join("bin");
+    fs::create_dir(&bin).unwrap();
+    for name in names {
+        world.script(&format!("bin/{name}"), "#!/bin/sh\nexec sleep 300\n");
+    }
+    let path = std::env::var_os("PATH").unwrap();
+    let dirs = std::iter::once(bin).chain(std::env::split_paths(&path));
+    world.set("PATH", std::env::join_paths(dirs).unwrap());
+    world
+}
+
+fn configure(world: &Sessions, text: &str) {
+    world.configure(text);
+    world.run(["trust"]).exits(0);
+}
+
+/// What a launch with these arguments would do.
+fn planned(world: &Sessions, args: &[&str]) -> Value {
+    let launch = ["session", "launch", "--dry-run", "--json", "--role", "r"];
+    world.run(launch.iter().chain(args)).exits(0).json()
+}
+
+fn argv(plan: &Value) -> Vec<String> {
+    plan["start"]["argv"].as_array().unwrap().iter().map(text).collect()
+}
+
+fn has_note(plan: &Value, part: &str) -> bool {
+    plan["notes"].as_array().unwrap().iter().any(|note| text(note).contains(part))
+}
+
+#[test]
+fn profile_arguments_stand_around_the_users_and_no_profile_leaves_the_words_alone() {
+    let world = with_programs(&["claude"]);
+    let plan = planned(&world, &["--prompt", "the secret", "--", "claude", "--tools", "A", "B"]);
+    assert_eq!(plan["session"]["provider"], "claude");
+    let words = argv(&plan);
+    let settings = text(&plan["environment"]["FAIRWAY_LAUNCH_HOOKS"]);
+    assert_eq!(words, ["claude", "--settings", &settings, "--tools", "A", "B", "--", SENTENCE]);
+    assert!(text(&plan["command"]).ends_with(&format!("--tools A B -- '{SENTENCE}'")), "{plan}");
+    assert!(!plan.to_string().contains("the secret"), "{plan}");
+    // A dry run writes nothing.
+    assert!(!std::path::Path::new(&settings).exists());
+
+    let without = planned(&world, &["--", "claude", "--tools", "A"]);
+    assert_eq!(argv(&without), ["claude", "--settings", &settings, "--tools", "A"]);
+    let plain = planned(&world, &["--no-profile", "--prompt", "typed", "--", "claude", "--tools", "A"]);
+    assert_eq!(argv(&plain), ["claude", "--tools", "A"]);
+    assert_eq!(plain["start"]["nudge"], "typed");
+    // Another program of the same provider is left alone.
+    assert_eq!(argv(&planned(&world, &["--provider", "claude", "--", "sleep", "1"])), ["sleep", "1"]);
+    // Text that only a shell can read keeps its form.
+    let shell = planned(&world, &["--prompt", "typed", "--command", "cd . && claude"]);
+    assert_eq!((&shell["start"]["argv"], &shell["start"]["nudge"]), (&Value::Null, &"typed".into()));
+}
+
+#[test]
+fn own_option_of_the_user_wins_with_a_note() {
+    let world = with_programs(&["claude", "codex"]);
+    for own in [&["--settings", "x"][..], &["--settings=x"]] {
+        let plan = planned(&world, &[&["--prompt", "typed", "--", "claude"][..], own].concat());
+        assert_eq!(argv(&plan)[1..], *own);
+        assert!(has_note(&plan, "has its own --settings") && has_note(&plan, "no guard"), "{plan}");
+        assert_eq!(
+            (&plan["start"]["nudge"], &plan["environment"]["FAIRWAY_LAUNCH_HOOKS"]),
+            (&"typed".into(), &Value::Null)
+        );
+    }
+    let plan = planned(&world, &["--", "codex", "-c", "hooks.Stop=[]"]);
+    assert!(has_note(&plan, "has its own hooks.Stop=[]"), "{plan}");
+    assert!(!argv(&plan).iter().any(|word| word.starts_with("hooks.PreToolUse")));
+    let plan = planned(&world, &["--", "codex", "-c", "model=x"]);
+    assert!(argv(&plan).iter().any(|word| word.starts_with("hooks.PreToolUse")));
+    assert_eq!(argv(&plan)[argv(&plan).len() - 2..], ["-c", "model=x"]);
+}
+
+#[test]
+fn configured_way_of_the_prompt_and_configured_profile_keys_are_kept() {
+    let world = with_programs(&["claude"]);
+    configure(&world, "[providers.claude]\nprompt = \"argument\"\n");
+    let words = argv(&planned(&world, &["--prompt", "as configured", "--", "claude"]));
+    assert_eq!(words[words.len() - 1], "as configured");
+    configure(&world, "[roles.r]\nprovider = \"claude\"\nprompt = \"nudge\"\n");
+    let plan = planned(&world, &["--prompt", "as configured"]);
+    assert_eq!(plan["start"]["nudge"], "as configured");
+    assert_eq!(argv(&plan)[..2], ["claude", "--settings"]);
+    configure(
+        &world,
+        "[providers.claude]\nprompt_args = [\"--ask\", \"{prompt}\"]\nhook_args = [\"--with={hooks}\"]\n",
+    );
+    let words = argv(&planned(&world, &["--prompt", "x", "--", "claude"]));
+    assert!(words[1].starts_with("--with=/") && words[2..] == ["--ask", SENTENCE], "{words:?}");
+    // A provider of one's own is started by its command, whatever its name.
+    configure(
+        &world,
+        "[providers.mine]\ncommand = \"sleep 300\"\nwritable_args = [\"--dir\", \"{dir}\"]\nresume_args = [\"x\"]\n",
+    );
+    let words = argv(&planned(&world, &["--provider", "mine"]));
+    assert_eq!(words, ["sleep", "--dir", &world.root().join(".fairway").display().to_string(), "300"]);
+}
+
+#[test]
+fn sandbox_directories_are_the_stores_and_those_of_git_in_a_linked_worktree() {
+    let world = with_programs(&["codex"]);
+    world.run(["lane", "add", "l", "--create-worktree"]).exits(0);
+    let roots = |args: &[&str]| {
+        let words = argv(&planned(&world, args));
+        let list = words.iter().find_map(|word| word.strip_prefix("sandbox_workspace_write.writable_roots="));
+        serde_json::from_str::<Vec<String>>(list.unwrap()).unwrap()
+    };
+    let below = |path: &str| world.root().join(path).display().to_string();
+    assert_eq!(roots(&["--", "codex"]), [below(".fairway")]);
+    assert_eq!(roots(&["--lane", "l", "--", "codex"]), [below(".fairway"), below(".git"), below(".git/worktrees/l")]);
+    // Those of the user's own configuration, which the argument would replace, are kept.
+    fs::create_dir_all(world.dir().join("home/.codex")).unwrap();
+    fs::write(world.dir().join("home/.codex/config.toml"), "[sandbox_workspace_write]\nwritable_roots = [\"/a\"]\n")
+        .unwrap();
+    assert_eq!(roots(&["--", "codex"]), ["/a".to_owned(), below(".fairway")]);
+    let own = planned(&world, &["--", "codex", "-c", "sandbox_workspace_write.writable_roots=[]"]);
+    assert!(has_note(&own, "may refuse to write the store"), "{own}");
+}
+
+#[test]
+fn provider_without_hooks_by_argument_gets_its_prompt_typed_until_they_are_installed() {
+    let world = with_programs(&["gemini"]);
+    let plan = planned(&world, &["--prompt", "typed", "--", "gemini"]);
+    assert!(has_note(&plan, "cannot bring them") && has_note(&plan, "fairway hook install gemini --user"), "{plan}");
+    assert_eq!((argv(&plan), &plan["start"]["nudge"]), (vec!["gemini".to_owned()], &"typed".into()));
+    world.run(["hook", "install", "gemini", "--user"]).exits(0);
+    let plan = planned(&world, &["--prompt", "by hook", "--", "gemini"]);
+    assert_eq!(
+        (argv(&plan), &plan["notes"]),
+        (["gemini", "--prompt-interactive", SENTENCE].map(str::to_owned).to_vec(), &json!([]))
+    );
+}
+
+/// Codex's hooks of a launch and installed ones would both act: a launch brings none where they are installed.
+#[test]
+fn launch_brings_no_hooks_of_codex_where_they_are_installed_and_loadable() {
+    let world = with_programs(&["codex"]);
+    let brings = || argv(&planned(&world, &["--", "codex"])).iter().any(|word| word.starts_with("hooks."));
+    assert!(brings());
+    world.run(["hook", "install", "codex"]).exits(0);
+    assert!(!brings());
+    world.run(["lane", "add", "l", "--create-worktree"]).exits(0);
+    let in_lane = argv(&planned(&world, &["--lane", "l", "--", "codex"]));
+    assert!(in_lane.iter().any(|word| word.starts_with("hooks.")), "the file is not committed: {in_lane:?}");
+    let file = world.root().join(".codex/hooks.json");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replacen('{', "{ \"unknown\": 1,", 1)).unwrap();
+    assert!(brings(), "Codex does not load a file with an unknown key");
+}
+
+#[test]
+fn first_prompt_is_the_first_message_and_nothing_types_it_before_the_first_turn() {
+    let world = with_programs(&["claude"]);
+    let long = "word ".repeat(40_000);
+    let launch = ["session", "launch", "--json", "--role", "r", "--id", "s", "--prompt-file", "-", "--", "claude"];
+    let session = world.run_with_stdin(launch, long.as_bytes()).exits(0).json();
+    let row = || world.rows("SELECT m.* FROM messages m JOIN agent_sessions s ON s.first_prompt = m.id").pop().unwrap();
+    assert_eq!((row()["content"].as_str(), row()["to_session"].as_str()), (long.trim_end(), "s"));
+    let settings = text(&planned(&world, &["--", "claude"])["environment"]["FAIRWAY_LAUNCH_HOOKS"]);
+    assert_eq!(fs::metadata(&settings).unwrap().permissions(), std::os::unix::fs::PermissionsExt::from_mode(0o600));
+    // What looks after sessions types nothing into one whose first turn has not begun.
+    world.run(["session", "reconcile"]).exits(0);
+    world.hook_inside("s", "claude", &hooks::event("SessionStart", "c", json!({ "source": "startup" }))).exits(0);
+    world.run(["session", "reconcile"]).exits(0);
+    assert_eq!(row()["status"], "queued");
+    let began = world.hook_inside("s", "claude", &hooks::event("UserPromptSubmit", "c", json!({ "prompt": SENTENCE })));
+    assert!(began.exits(0).stdout.contains("too long to show here"), "it is announced");
+    let read = world.run(["inbox", "--session", "s"]).exits(0).stdout;
+    assert!(read.contains("word word"), "{read}");
+    assert_eq!(session["status"], "running");
+    world.run(["session", "stop", "s"]).exits(0);
+    eventually("it is over", || (world.session("s")["status"] == "ended").then_some(()));
+}
+
+#[test]
+fn version_that_is_not_the_proven_one_is_said() {
+    let world = with_programs(&["claude"]);
+    let says = |version: &str| {
+        fs::write(
+            world.dir().join("package.json"),
+            json!({ "version": version, "bin": { "claude": "x" } }).to_string(),
+        )
+        .unwrap();
+        has_note(&planned(&world, &["--", "claude"]), "is unproven: its profile was tried with 2.1.329")
+    };
+    assert!(says("2.1.330") && !says("2.1.329"));
+    configure(&world, "[providers.claude]\nproven_with = \"9.9.9\"\n");
+    assert!(has_note(
+        &planned(&world, &["--", "claude"]),
+        "claude 2.1.329 is unproven: its profile was tried with 9.9.9"
+    ));
+    let checked = world.run(["doctor", "hooks", "claude"]).stdout;
+    assert!(checked.contains("unproven_version") && checked.contains("claude 2.1.329 is unproven"), "{checked}");
+    fs::remove_file(world.dir().join("package.json")).unwrap();
+    world.script("bin/claude", "#!/bin/sh\necho '9.9.9 (an agent)'\n");
+    assert!(!world.run(["doctor", "hooks", "claude"]).stdout.contains("unproven_version"));
+}
+
+#[test]
+fn built_in_profile_is_shown_with_its_source_and_an_override_with_the_file() {
+    let world = Sessions::new();
+    world.configure("[providers.codex]\nresume_args = [\"mine\"]\n");
+    let shown = world.json(["config", "show"]);
+    let of = |key: &str| shown.as_array().unwrap().iter().find(|one| one["key"] == key).unwrap().clone();
+    let built_in = of("providers.claude.hook_args");
+    assert_eq!((&built_in["value"], &built_in["source"]), (&json!(["--settings", "{hooks}"]), &"built in".into()));
+    let own = of("providers.codex.resume_args");
+    assert_eq!(own["value"], json!(["mine"]));
+    assert!(text(&own["source"]).ends_with("/.fairway.toml"), "{own}");
+}
+
+/// The environment of the session that a launch with hooks starts.
+fn launched(world: &Sessions) -> Vec<(String, String)> {
+    world.launch(&["--role", "r", "--id", "s", "--", "claude"]);
+    let row = world.session("s");
+    let settings = text(&planned(world, &["--", "claude"])["environment"]["FAIRWAY_LAUNCH_HOOKS"]);
+    [
+        ("FAIRWAY_SESSION_ID", "s"),
+        ("FAIRWAY_RUN_ID", row["run_id"].as_str()),
+        ("FAIRWAY_PROVIDER", "claude"),
+        ("FAIRWAY_LAUNCH_HOOKS", settings.as_str()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .to_vec()
+}
+
+/// The hook of the provider's other settings is silent only in the conversation in which that of the launch acts.
+#[test]
+fn installed_hook_is_silent_only_where_the_hook_of_the_launch_acts() {
+    let world = with_programs(&["claude"]);
+    configure(
+        &world,
+        "[guard]\ndefault = \"allow\"\n[[guard.rules]]\nname = \"no\"\ntools = [\"Bash\"]\ncommand = [\"touch\"]\naction = \"deny\"\n",
+    );
+    let env = launched(&world);
+    let call = |conversation: &str, vendor: &str, by_launch: bool| -> CommandOutput {
+        let mut hook = world.fairway(["hook", vendor, "PreToolUse"].iter().chain(by_launch.then_some(&"--launch")));
+        hook.envs(env.iter().cloned());
+        let payload = hooks::command(vendor, conversation, "touch x").to_string();
+        let output: Output = hooks::started(hook, payload.as_bytes()).wait_with_output().unwrap();
+        output.into()
+    };
+    // Before any sign, both deny.
+    hooks::denied("claude", &call("c", "claude", false));
+    hooks::denied("claude", &call("c", "claude", true));
+    hooks::silent(&call("c", "claude", false));
+    // Another conversation, of an agent inside the session, and another provider's.
+    hooks::denied("claude", &call("inner", "claude", false));
+    hooks::denied("codex", &call("c", "codex", false));
+    // The settings file is gone, or another one.
+    let settings = &env[3].1;
+    let text = fs::read_to_string(settings).unwrap();
+    fs::write(settings, "{}").unwrap();
+    hooks::denied("claude", &call("c", "claude", false));
+    fs::write(settings, text).unwrap();
+    hooks::silent(&call("c", "claude", false));
+    fs::remove_file(settings).unwrap();
+    hooks::denied("claude", &call("c", "claude", false));
+    world.run(["session", "stop", "s"]).exits(0);
+}
