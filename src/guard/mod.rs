@@ -4,6 +4,7 @@
 mod evaluate;
 mod matching;
 mod rules;
+mod same_commands;
 mod shell;
 mod text_size;
 mod tool_names;
