@@ -3,7 +3,7 @@
 use super::{
     ShellAnalysis, Stdin,
     arg::{Arg, Expansion, base_name},
-    inline_code, nested_shell, wrappers,
+    inline_code, listing, nested_shell, wrappers,
 };
 
 /// Programs that never run their words.
@@ -239,7 +239,7 @@ impl ShellAnalysis {
         let words = argv.get(1..).unwrap_or_default();
         match name {
             "git" => self.analyze_git(argv),
-            "xargs" | "gxargs" => self.xargs(argv),
+            "xargs" | "gxargs" => self.xargs(argv, stdin),
             "find" | "gfind" | "fd" | "fdfind" => self.find(name, argv),
             "watch" => {
                 let words: Vec<&Arg> = words.iter().skip_while(|word| word.head().starts_with('-')).collect();
@@ -389,7 +389,7 @@ impl ShellAnalysis {
     pub(super) fn analyze_stdin(&mut self, name: &str, stdin: &Stdin) {
         match stdin {
             Stdin::Text(text) => self.analyze_nested(&text.clone()),
-            Stdin::Other => {
+            Stdin::Lines(_) | Stdin::Other => {
                 self.note_unresolved(&format!("a shell that {name} starts reads its program from another source"));
             }
             Stdin::Inherited => {}
@@ -438,7 +438,11 @@ impl ShellAnalysis {
         }
     }
 
-    fn xargs(&mut self, argv: &[Arg]) {
+    fn xargs(&mut self, argv: &[Arg], stdin: &Stdin) {
+        let lines = match stdin {
+            Stdin::Lines(lines) => Some(lines.clone()),
+            _ => None,
+        };
         let mut place = 1;
         let mut replaced = None;
         while let Some(arg) = argv.get(place) {
@@ -513,14 +517,20 @@ impl ShellAnalysis {
                         .map(String::as_str)
                         .chain(["{}"])
                         .filter(|mark| !mark.is_empty())
-                        .find_map(|mark| text.find(mark));
-                    at.map_or_else(|| arg.clone(), |at| Arg::starting_with(text.get(..at).unwrap_or_default()))
+                        .find_map(|mark| text.find(mark).map(|at| (at, mark)));
+                    match (at, &lines) {
+                        (None, _) => arg.clone(),
+                        (Some((at, _)), None) => Arg::starting_with(text.get(..at).unwrap_or_default()),
+                        (Some((_, mark)), Some(lines)) => {
+                            Arg::one_of(lines.iter().map(|line| text.replace(mark, line)).collect(), Expansion::One)
+                        }
+                    }
                 }
                 None => arg.clone(),
             })
             .collect();
         if replaced.is_none() {
-            inner.push(Arg::anything());
+            inner.push(lines.map_or_else(Arg::anything, |lines| Arg::one_of(lines, Expansion::Many)));
         }
         self.wrapper_depth += 1;
         self.analyze_command(inner, &Stdin::Other);
@@ -547,10 +557,20 @@ impl ShellAnalysis {
                 self.note_unresolved("find runs a command from an option");
             }
             let rest = argv.get(place + 1..).unwrap_or_default();
+            let found = listing::of_command(argv.get(..place).unwrap_or_default(), None);
             let inner: Vec<Arg> = rest
                 .iter()
                 .take_while(|word| !matches!(word.text(), Some(";")))
                 .map(|word| match word.text().map(|text| (text, text.find('{'))) {
+                    Some(("{}", _)) => match &found {
+                        Some(found) => Arg::Unknown {
+                            head: "./".to_owned(),
+                            tail: String::new(),
+                            form: Expansion::One,
+                            words: Some(found.clone().into()),
+                        },
+                        None => Arg::starting_with("./"),
+                    },
                     Some((_, Some(0))) => Arg::starting_with("./"),
                     Some((text, Some(at))) => Arg::starting_with(text.get(..at).unwrap_or_default()),
                     _ => word.clone(),
@@ -681,7 +701,7 @@ impl ShellAnalysis {
             let program = match word {
                 Arg::Known(text) => Some(base_name(text).to_owned()),
                 // `$(which git)`
-                Arg::Unknown { form: Expansion::One | Expansion::Any, head, tail }
+                Arg::Unknown { form: Expansion::One | Expansion::Any, head, tail, .. }
                     if head.is_empty() && tail.is_empty() =>
                 {
                     None

@@ -267,9 +267,6 @@ impl ShellAnalysis {
                     if text.starts_with("--exec-path=") {
                         self.note_unknown_git_command();
                     }
-                    if matches!(text, "-C" | "--work-tree") || text.starts_with("--work-tree") {
-                        self.dirs.push(None);
-                    }
                 }
                 None => {}
             }

@@ -1,8 +1,10 @@
 //! Programs of other languages that stand in a command's words. They are not understood; what could start a command in them
 //! is a doubt.
 
+use std::rc::Rc;
+
 use super::{
-    ShellAnalysis, Stdin,
+    ShellAnalysis, Stdin, Write,
     arg::Arg,
     languages::{COMMON_SIGNS, Language, language},
 };
@@ -12,7 +14,7 @@ const RUNNER_MODULES: &[&str] =
     &["timeit", "pdb", "code", "runpy", "trace", "cProfile", "profile", "idlelib", "IPython", "pty", "this_is_none"];
 
 /// Whether a program of this name runs programs of another language.
-pub(super) fn is_interpreter(name: &str) -> bool {
+pub(in crate::guard) fn is_interpreter(name: &str) -> bool {
     language(name).is_some() || matches!(name, "sed" | "gsed" | "ssed")
 }
 
@@ -152,7 +154,7 @@ impl ShellAnalysis {
             }
             _ => match stdin {
                 Stdin::Text(text) => self.analyze_code(language, name, &Arg::known(text.clone())),
-                Stdin::Inherited | Stdin::Other => {
+                Stdin::Inherited | Stdin::Lines(_) | Stdin::Other => {
                     self.note_unresolved(&format!("{name} reads its program from another source"));
                 }
             },
@@ -166,7 +168,9 @@ impl ShellAnalysis {
         };
         let text = text.to_owned();
         self.analyze_maybe(&text);
-        self.writes.extend(outside_paths(&text).into_iter().map(Arg::known));
+        for path in outside_paths(&text) {
+            self.writes.push(Write { path: Arg::known(path), place: Rc::clone(&self.place) });
+        }
         let is_awk = language.names.contains(&"awk");
         let any = if is_awk { &["system"][..] } else { COMMON_SIGNS };
         // Two that are no more than they say.

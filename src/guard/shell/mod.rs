@@ -8,11 +8,17 @@ mod command_table;
 pub(super) mod git;
 mod inline_code;
 mod languages;
+mod listing;
 mod nested_shell;
+mod place;
 mod sed;
 mod text_checks;
+mod variables;
 mod word_parser;
 mod wrappers;
 
 use analysis::Stdin;
-pub(super) use analysis::{FoundCommand, ShellAnalysis};
+pub(super) use analysis::{FoundCommand, ShellAnalysis, Write};
+pub(super) use place::Place;
+pub(super) use inline_code::is_interpreter;
+pub(super) use wrappers::runs_others;

@@ -1,6 +1,8 @@
 //! The stream editor: a script of it may run commands and write files.
 
-use super::{ShellAnalysis, arg::Arg};
+use std::rc::Rc;
+
+use super::{ShellAnalysis, Write, arg::Arg};
 
 impl ShellAnalysis {
     /// A stream editor: its scripts may run commands.
@@ -90,7 +92,7 @@ impl ShellAnalysis {
                             && before.ends_with(['w', 'W'])
                             && file.starts_with(['/', '.', '~'])
                         {
-                            self.writes.push(Arg::known(*file));
+                            self.writes.push(Write { path: Arg::known(*file), place: Rc::clone(&self.place) });
                         }
                     }
                     if script_runs_command(text) {

@@ -1,6 +1,8 @@
 //! Programs that run their later words as a command.
 
-use super::{ShellAnalysis, Stdin, arg::Arg};
+use std::rc::Rc;
+
+use super::{ShellAnalysis, Stdin, arg::Arg, place::Place};
 
 /// How a wrapper is called.
 pub(super) struct Wrapper {
@@ -171,6 +173,13 @@ pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
     WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))
 }
 
+/// Whether a program runs its words as a command, which is judged itself.
+pub(in crate::guard) fn runs_others(name: &str) -> bool {
+    find(name).is_some()
+        || super::nested_shell::is_shell(name)
+        || matches!(name, "xargs" | "gxargs" | "watch" | "ssh" | "su" | "tmux" | "script" | "flock")
+}
+
 /// Whether an abbreviation of an option with a value stands here.
 fn takes_value(wrapper: &Wrapper, text: &str) -> bool {
     if let Some(long) = text.strip_prefix("--") {
@@ -212,7 +221,7 @@ impl ShellAnalysis {
                     }
                 }
                 if matches!(text, "-C" | "--chdir") || text.starts_with("--chdir=") || text.starts_with("-C") {
-                    self.dirs.push(None);
+                    self.place = Rc::new(Place::lost());
                 }
             }
             if name == "command" && text.starts_with('-') && text.contains(['v', 'V']) {
