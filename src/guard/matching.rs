@@ -44,7 +44,8 @@ pub(super) fn match_deny(rule: &Rule, seen: &FoundCommand) -> MatchResult {
         }
     }
     match found {
-        MatchResult::Maybe(_) if !seen.is_sure => MatchResult::No,
+        // A part of a word that is a command by itself counts with its expansions.
+        MatchResult::Maybe(_) if !seen.is_sure && seen.argv.iter().all(|arg| arg.text().is_some()) => MatchResult::No,
         found => found,
     }
 }

@@ -9,7 +9,6 @@ mod shell;
 mod text_size;
 mod tool_names;
 mod write_targets;
-mod writers;
 
 pub use evaluate::{Evaluation, PathLocation, Paths, RuleTrace, ShellInput, ToolCallFacts, evaluate};
 pub use rules::{Action, DefaultAction, RoleEntry, Rule, Rules};

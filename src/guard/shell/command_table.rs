@@ -4,6 +4,7 @@ use super::{
     ShellAnalysis, Stdin,
     arg::{Arg, Expansion, base_name},
     inline_code, listing, nested_shell, wrappers,
+    written_words::written_words,
 };
 
 /// Programs that never run their words.
@@ -189,6 +190,12 @@ const UNRESOLVABLE_PROGRAMS: &[&str] = &[
     "zenity",
 ];
 
+/// Programs that write a file with a content of their words' choice.
+const CONTENT_WRITERS: &[&str] = &[
+    "tee", "dd", "rsync", "scp", "sort", "shuf", "split", "csplit", "uniq", "rename", "sponge", "curl", "wget", "find", "gfind",
+    "patch",
+];
+
 /// Programs whose `-c` is shell text.
 const DASH_C_PROGRAMS: &[&str] =
     &["su", "runuser", "script", "sg", "flock", "capsh", "newgrp", "rsh", "machinectl", "unshare"];
@@ -200,6 +207,11 @@ impl ShellAnalysis {
         if self.depth >= super::analysis::MAX_DEPTH || self.wrapper_depth > 24 {
             self.note_unresolved("the shell nesting is too deep");
             return;
+        }
+        if first.head().len() > 1 && first.head().starts_with('-') {
+            // `time -o FILE …`, where the shell has no command of that name.
+            let words = std::iter::once(Arg::known("time")).chain(argv).collect();
+            return self.analyze_command(words, stdin);
         }
         let Some(name) = first.program() else {
             self.add_command(argv.clone(), true);
@@ -261,9 +273,9 @@ impl ShellAnalysis {
             "make" | "gmake" | "just" | "ninja" | "rake" => {
                 let odd = |word: &Arg| {
                     let head = word.head();
-                    head.starts_with("--eval")
+                    head.starts_with("--ev")
                         || head.starts_with("-E")
-                        || head.starts_with("/dev/")
+                        || head.contains("/dev/")
                         || head == "-"
                         || head.starts_with("-f-")
                         || head.starts_with("SHELL=")
@@ -337,6 +349,9 @@ impl ShellAnalysis {
                 self.analyze_dash_c(argv);
                 self.analyze_arguments(argv);
                 // `flock FILE COMMAND…`
+                if name == "flock" {
+                    argv.iter().skip(2).filter(|word| word.head().contains('/')).for_each(|word| self.note_run_file(word));
+                }
                 for place in 2..argv.len().min(6) {
                     let shell =
                         argv.get(place).and_then(Arg::program).is_some_and(|name| nested_shell::is_shell(&name));
@@ -633,31 +648,15 @@ impl ShellAnalysis {
         self.analyze_arguments(argv);
     }
 
-    /// Files that a command writes, by their names.
+    /// Files that a command writes, by their names, and those that it reads as its program.
     fn note_written_files(&mut self, name: &str, argv: &[Arg]) {
         let words = || argv.iter().skip(1).filter(|word| !word.head().starts_with('-'));
         match name {
-            "cp" | "mv" | "ln" | "install" | "tee" | "dd" | "touch" | "chmod" | "sed" | "perl" | "rsync" | "scp" => {
+            // A copy keeps its name in a directory, and a program under another name is that program still.
+            "cp" | "mv" | "ln" | "install" => {
                 let known: Vec<Arg> = words().cloned().collect();
-                let writes_content = matches!(name, "cp" | "mv" | "ln" | "install" | "tee" | "dd" | "rsync" | "scp");
-                if writes_content {
-                    for word in &known {
-                        let text = word.text().map(|text| text.strip_prefix("of=").unwrap_or(text).to_owned());
-                        if let Some(text) = text {
-                            self.note_written_file(&Arg::known(text));
-                        }
-                    }
-                }
-                // A program under another name is that program still.
-                if matches!(name, "cp" | "ln" | "mv" | "install") {
-                    self.note_renamed_programs(&known);
-                }
-            }
-            "sort" | "split" | "csplit" | "uniq" | "rename" | "sponge" => {
-                words().for_each(|word| self.note_written_file(word));
-                if name == "split" || name == "csplit" {
-                    self.files.writes_unknown = true;
-                }
+                known.iter().for_each(|word| self.note_written_file(word));
+                self.note_renamed_programs(&known);
             }
             "git" if argv.iter().any(|word| word.text() == Some("mv")) => {
                 words().for_each(|word| self.note_written_file(word));
@@ -675,21 +674,14 @@ impl ShellAnalysis {
                 self.files.executed.insert("package.json".to_owned());
             }
             "run-parts" => self.note_run_unknown(),
-            "curl" | "wget" => {
-                for (place, word) in argv.iter().enumerate() {
-                    if let Some(text) = word.text() {
-                        if matches!(text, "-o" | "-O" | "--output" | "--output-document")
-                            && let Some(file) = argv.get(place + 1)
-                        {
-                            self.note_written_file(&file.clone());
-                        }
-                        if name == "curl" && matches!(text, "-O" | "--remote-name" | "-LO" | "-sLO" | "-fsSLO")
-                            || name == "wget"
-                        {
-                            argv.iter().skip(1).for_each(|word| self.note_written_file(word));
-                        }
-                    }
+            _ if CONTENT_WRITERS.contains(&name) => {
+                // The name of what is fetched may be the address's own.
+                let is_named_by_address = matches!(name, "curl" | "wget");
+                let more = words().filter(|_| is_named_by_address || matches!(name, "rename" | "rsync" | "scp")).cloned();
+                for word in written_words(argv).into_iter().chain(more) {
+                    self.note_written_file(&word);
                 }
+                self.files.writes_unknown |= matches!(name, "split" | "csplit" | "patch");
             }
             _ => {}
         }

@@ -177,7 +177,6 @@ const OPTIONS_WITH_VALUE: &[&str] =
 
 /// Settings whose text git runs, or that change what it does elsewhere.
 const EXECUTED_SETTINGS: &[&str] = &[
-    "core.sshcommand",
     "core.editor",
     "core.pager",
     "core.askpass",
@@ -206,7 +205,7 @@ const UNSAFE_SETTINGS: &[&str] = &[
     "alias",
 ];
 const EXECUTED_SETTING_SUFFIXES: &[&str] = &[
-    ".command",
+    "command",
     ".cmd",
     ".textconv",
     ".driver",
@@ -344,7 +343,9 @@ impl ShellAnalysis {
             // A branch that is called so would make every push of it by name a forced one.
             "branch" | "checkout" | "switch" | "symbolic-ref" | "update-ref" | "worktree"
                 if words.iter().any(|word| {
-                    word.head().starts_with('+') || word.head().contains("/+") || word.head().contains("/-")
+                    let head = word.head();
+                    let glued = head.starts_with('-') && (head.contains("=+") || !head.starts_with("--") && head.contains('+'));
+                    glued || head.starts_with('+') || head.contains("/+") || head.contains("/-")
                 }) =>
             {
                 self.note_unknown_git_command();

@@ -16,6 +16,8 @@ mod text_checks;
 mod variables;
 mod word_parser;
 mod wrappers;
+pub(super) mod writers;
+pub(super) mod written_words;
 
 use analysis::Stdin;
 pub(super) use analysis::{FoundCommand, ShellAnalysis, Write};

@@ -385,6 +385,8 @@ impl ShellAnalysis {
         // Whatever else the text says of it, it is not what it usually is.
         if matches!(name, "HOME" | "PWD") {
             self.trusted.home = false;
+            let read_at_start = [".bashrc", ".profile", ".bash_profile", ".bash_login", ".zshrc", ".zshenv", ".gitconfig"];
+            self.files.executed.extend(read_at_start.map(str::to_owned));
         }
         let is_command = COMMAND_VARIABLE_SUFFIXES.iter().any(|end| name.ends_with(end));
         let is_silenced = text == Some("/dev/null");

@@ -198,7 +198,6 @@ impl ShellAnalysis {
         let group = wrapper.names;
         let is_vague = group.contains(&FIRST_VAGUE_WRAPPER) && group.len() > 4;
         let (mut place, mut words) = (1, wrapper.words);
-        let mut is_first = true;
         while let Some(arg) = argv.get(place) {
             let Some(text) = arg.text() else {
                 // One word in the place of a word is a word; anything else may be the command itself.
@@ -232,7 +231,6 @@ impl ShellAnalysis {
                 break;
             }
             if text.starts_with('-') && text.len() > 1 {
-                is_first = false;
                 let skip = 1 + usize::from(!is_vague && takes_value(wrapper, text));
                 if skip == 2 && argv.get(place + 1).is_some_and(|value| !value.is_single_word()) {
                     self.note_unresolved(&format!("{name} runs an expansion"));
@@ -268,7 +266,7 @@ impl ShellAnalysis {
         self.wrapper_depth += 1;
         self.analyze_command(rest.to_vec(), stdin);
         // A shell behind an option's value is a shell all the same.
-        if is_vague && !is_first {
+        if is_vague || wrapper.words > 0 {
             for later in 1..rest.len().min(8) {
                 let starts_shell =
                     rest.get(later).and_then(Arg::program).is_some_and(|name| super::nested_shell::is_shell(&name));

@@ -1,10 +1,10 @@
 //! Programs that write and programs that do not, as data.
 
-use super::shell::arg::Arg;
+use super::arg::Arg;
 
 /// Which words of a program without an option are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Words {
+pub(in crate::guard) enum WrittenWords {
     /// All of them.
     All,
     /// All but the first.
@@ -20,13 +20,13 @@ pub(super) enum Words {
 }
 
 /// A program that writes.
-pub(super) struct Writer {
+pub(in crate::guard) struct Writer {
     /// Its names.
     names: &'static [&'static str],
     /// The first of its words for which this holds; empty: any.
     verbs: &'static [&'static str],
     /// The words that are written.
-    pub words: Words,
+    pub words: WrittenWords,
     /// Options whose value is written.
     pub options: &'static [&'static str],
     /// Letters among its short options whose value is written, and all that have a value.
@@ -39,12 +39,12 @@ pub(super) struct Writer {
     pub reads_others: bool,
 }
 
-const fn all(names: &'static [&'static str], words: Words) -> Writer {
+const fn all(names: &'static [&'static str], words: WrittenWords) -> Writer {
     Writer { names, verbs: &[], words, options: &[], letters: "", valued: "", unless: "", reads_others: true }
 }
 
 const fn with_options(names: &'static [&'static str], options: &'static [&'static str]) -> Writer {
-    Writer { names, verbs: &[], words: Words::None, options, letters: "", valued: "", unless: "", reads_others: true }
+    Writer { names, verbs: &[], words: WrittenWords::None, options, letters: "", valued: "", unless: "", reads_others: true }
 }
 
 impl Writer {
@@ -56,34 +56,34 @@ impl Writer {
 
     /// Whether everything that it writes is named by its words.
     pub fn is_all(&self) -> bool {
-        self.words != Words::None || !self.letters.is_empty()
+        self.words != WrittenWords::None || !self.letters.is_empty()
     }
 }
 
-pub(super) const WRITERS: &[Writer] = &[
+pub(in crate::guard) const WRITERS: &[Writer] = &[
     all(
         &[
             "tee", "touch", "rm", "mkdir", "rmdir", "truncate", "shred", "unlink", "mkfifo", "mknod", "mv", "link", "rename",
             "sponge",
         ],
-        Words::All,
+        WrittenWords::All,
     ),
-    all(&["chmod", "chown", "chgrp", "setfacl"], Words::BehindFirst),
-    Writer { options: &["-t", "--target-directory"], ..all(&["cp", "install", "scp", "ln"], Words::LastOrTarget) },
-    all(&["rsync", "ffmpeg", "convert"], Words::Last),
-    Writer { options: &["-o", "--output"], ..all(&["uniq", "split"], Words::BehindFirst) },
+    all(&["chmod", "chown", "chgrp", "setfacl"], WrittenWords::BehindFirst),
+    Writer { options: &["-t", "--target-directory"], ..all(&["cp", "install", "scp", "ln"], WrittenWords::LastOrTarget) },
+    all(&["rsync", "ffmpeg", "convert"], WrittenWords::Last),
+    Writer { options: &["-o", "--output"], ..all(&["uniq", "split"], WrittenWords::BehindFirst) },
     Writer { options: &["-f", "--prefix"], ..with_options(&["csplit"], &[]) },
-    all(&["zip", "script"], Words::First),
+    all(&["zip", "script"], WrittenWords::First),
     Writer {
         unless: "ctl",
         options: &["-o", "--output"],
         ..all(
             &["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "lzma", "zstd", "unzstd", "compress", "uncompress"],
-            Words::All,
+            WrittenWords::All,
         )
     },
     with_options(&["sort", "shuf"], &["-o", "--output"]),
-    Writer { options: &["-p", "--tmpdir"], ..all(&["mktemp"], Words::All) },
+    Writer { options: &["-p", "--tmpdir"], ..all(&["mktemp"], WrittenWords::All) },
     Writer {
         options: &["--output", "--output-dir", "--dump-header", "--cookie-jar"],
         letters: "oDc",
@@ -97,11 +97,11 @@ pub(super) const WRITERS: &[Writer] = &[
         ..with_options(&["wget"], &[])
     },
     with_options(&["unzip"], &["-d"]),
-    Writer { verbs: &["new", "init"], reads_others: false, ..all(&["cargo"], Words::BehindFirst) },
-    Writer { verbs: &["cp"], ..all(&["kubectl", "aws", "gsutil"], Words::Last) },
-    Writer { verbs: &["sync", "mv", "rsync"], ..all(&["aws", "gsutil"], Words::Last) },
+    Writer { verbs: &["new", "init"], reads_others: false, ..all(&["cargo"], WrittenWords::BehindFirst) },
+    Writer { verbs: &["cp"], ..all(&["kubectl", "aws", "gsutil"], WrittenWords::Last) },
+    Writer { verbs: &["sync", "mv", "rsync"], ..all(&["aws", "gsutil"], WrittenWords::Last) },
     Writer { verbs: &["download"], ..with_options(&["gh"], &["-D", "--dir", "-O", "--output"]) },
-    Writer { verbs: &["clone"], ..all(&["gh"], Words::Last) },
+    Writer { verbs: &["clone"], ..all(&["gh"], WrittenWords::Last) },
     with_options(&["poetry", "uv", "pdm", "bundle"], &["-C", "--directory", "--project", "--path"]),
     with_options(
         &[
@@ -123,13 +123,13 @@ pub(super) const WRITERS: &[Writer] = &[
 ];
 
 /// Options whose value any program reads.
-pub(super) const READ_OPTIONS: &[&str] = &[
+pub(in crate::guard) const READ_OPTIONS: &[&str] = &[
     "-c", "--config", "--config-file", "-f", "--file", "--input", "--in", "--from", "--src", "--source", "--schema",
     "--include", "--rcfile", "--env-file", "--data", "--cacert", "--cert", "--key", "--template", "--ignore-path",
 ];
 
 /// Programs that write none of their words, and nothing where they run; among them those that act on another host.
-pub(super) const READERS: &[&str] = &[
+pub(in crate::guard) const READERS: &[&str] = &[
     "[", "[[", "ack", "actionlint", "ag", "alias", "ansible", "az", "base32", "base64", "basename", "bat", "bc", "bg", "break",
     "b2sum", "cal", "cat", "cd", "chdir", "cksum", "clear", "cmp", "column", "comm", "command", "continue", "crontab", "cut",
     "date", "declare", "df", "diff", "dig", "dirname", "dirs", "disown", "dmesg", "du", "echo", "egrep", "env", "eval", "exec",
@@ -167,7 +167,7 @@ const INSTALL_VERBS: &[&str] =
     &["install", "reinstall", "remove", "uninstall", "upgrade", "update", "add", "del", "purge", "autoremove", "dist-upgrade"];
 
 /// Whether a command writes elsewhere, whatever its words say.
-pub(super) fn writes_elsewhere(name: &str, argv: &[Arg]) -> bool {
+pub(in crate::guard) fn writes_elsewhere(name: &str, argv: &[Arg]) -> bool {
     let words = || argv.iter().skip(1).filter_map(Arg::text);
     ELSEWHERE.iter().any(|(names, verbs, flags, unless)| {
         names.contains(&name)
