@@ -178,6 +178,18 @@ pub fn evaluate(rules: &Rules, call: &ToolCallFacts, place: &dyn Fn(&str, &[Stri
     judgement
 }
 
+/// Whether a text pushes without the hook of its session: it takes the hook away, or pushes as another user.
+fn skips_push_hook(scan: &ShellAnalysis) -> bool {
+    let changes_user = |seen: &FoundCommand| {
+        let program = seen.argv.first().and_then(Arg::program);
+        let has = |word: &str| seen.argv.iter().any(|arg| arg.text() == Some(word));
+        matches!(program.as_deref(), Some("sudo" | "doas" | "su" | "runuser" | "systemd-run"))
+            && has("git")
+            && has("push")
+    };
+    scan.skips_git_hooks || scan.commands.iter().any(changes_user)
+}
+
 impl<'a> CallAnalysis<'a> {
     fn new(call: &'a ToolCallFacts, place: &'a dyn Fn(&str, &[String]) -> PathLocation, looks_inside: bool) -> Self {
         let (mut scans, mut doubts) = (Vec::new(), Vec::new());
@@ -221,6 +233,9 @@ impl<'a> CallAnalysis<'a> {
             };
         }
         let mut doubt = self.unresolved.first().cloned();
+        if rule.effect.is_some() && self.analyses.iter().any(skips_push_hook) {
+            return RuleMatch::Yes("it would skip the hook that asks before a push".to_owned());
+        }
         for scan in &self.analyses {
             for seen in &scan.commands {
                 let meant = matching::match_deny(rule, seen);
@@ -333,7 +348,9 @@ impl<'a> CallAnalysis<'a> {
             }
             for directories in directories.iter().take(if is_absolute { 1 } else { usize::MAX }) {
                 match ((self.locate)(text, if is_absolute { &[] } else { directories }), rule.outside) {
-                    (PathLocation::Outside(real) | PathLocation::Protected { real, .. }, true) if !is_lost || is_absolute => {
+                    (PathLocation::Outside(real) | PathLocation::Protected { real, .. }, true)
+                        if !is_lost || is_absolute =>
+                    {
                         return RuleMatch::Yes(format!("'{text}' leads to {real}, outside the worktree"));
                     }
                     (PathLocation::Inside(inside) | PathLocation::Protected { inside, .. }, false)

@@ -41,7 +41,16 @@ const SAME_WORDS: &[(&str, &[&[&str]])] = &[
     (
         "npm",
         &[
-            &["install"], &["i"], &["in"], &["ins"], &["inst"], &["insta"], &["instal"], &["isnt"], &["isntall"], &["add"],
+            &["install"],
+            &["i"],
+            &["in"],
+            &["ins"],
+            &["inst"],
+            &["insta"],
+            &["instal"],
+            &["isnt"],
+            &["isntall"],
+            &["add"],
         ],
     ),
     ("npm", &[&["uninstall"], &["remove"], &["rm"], &["r"], &["un"], &["unlink"]]),

@@ -81,7 +81,9 @@ fn other_targets(seen: &FoundCommand) -> Vec<Target> {
         "docker" | "podman" => (0, false),
         // The program itself is read.
         _ if shell::is_interpreter(name) => match words.args.iter().position(|arg| !arg.head().starts_with('-')) {
-            Some(_) if words.args.iter().any(|arg| matches!(arg.text(), Some("-c" | "-e" | "-p" | "--eval"))) => return found,
+            Some(_) if words.args.iter().any(|arg| matches!(arg.text(), Some("-c" | "-e" | "-p" | "--eval"))) => {
+                return found;
+            }
             Some(_) if words.has("-m") => (0, false),
             Some(at) => (at + 1, false),
             None => return found,
@@ -100,7 +102,8 @@ fn other_targets(seen: &FoundCommand) -> Vec<Target> {
         found.extend(words.of_mounts().into_iter().map(target));
         return found;
     }
-    if WRITERS.iter().any(|writer| writer.is(name, &seen.argv) && writer.reads_others) {
+    let is_worked_out = matches!(name, "tar" | "patch" | "apply_patch" | "dd" | "yq");
+    if is_worked_out || WRITERS.iter().any(|writer| writer.is(name, &seen.argv) && writer.reads_others) {
         return found;
     }
     let mut is_read = false;

@@ -10,7 +10,7 @@ use super::{
     text_checks::{trusts_git, trusts_home, unsupported_chars, unsupported_shape},
     variables::{self, Variables},
 };
-use crate::guard::text_size::{count_delimiters, count_unclosed_parentheses};
+use crate::guard::text_size::{case_depth, count_delimiters, count_unclosed_parentheses, parenthesis_depth};
 
 /// How deep texts may stand in texts.
 pub(super) const MAX_DEPTH: usize = 12;
@@ -18,8 +18,12 @@ pub(super) const MAX_DEPTH: usize = 12;
 const MAX_PARSED_BYTES: usize = 1 << 20;
 /// How much a text may open.
 const MAX_DELIMITERS: usize = 4_000;
-/// How many parentheses a text may leave open: the parser's time doubles with each of them.
+/// How many parentheses a text may leave open.
 const MAX_UNCLOSED_PARENTHESES: usize = 8;
+/// How deep parentheses may be nested: the parser's time may double with each of them.
+const MAX_PARENTHESIS_DEPTH: usize = 11;
+/// The same of `case`.
+const MAX_CASE_DEPTH: usize = 5;
 /// How many ends of a substitution are tried.
 const MAX_SUBSTITUTION_ENDS: usize = 200;
 /// How many commands are looked at.
@@ -112,6 +116,8 @@ pub(in crate::guard) struct ShellAnalysis {
     pub(super) files: Files,
     /// Whether it sets a variable.
     pub assigns: bool,
+    /// Whether it takes the hooks away that a session's environment gives to git.
+    pub skips_git_hooks: bool,
     /// Whether it looks for programs elsewhere.
     pub(super) sets_path: bool,
     pub(super) trusted: TrustedExpansions,
@@ -125,11 +131,8 @@ pub(in crate::guard) struct ShellAnalysis {
 impl ShellAnalysis {
     /// Takes a text apart.
     pub(in crate::guard) fn of_text(text: &str) -> Self {
-        let trusted = TrustedExpansions {
-            home: trusts_home(text),
-            git: trusts_git(text),
-            variables: variables::are_plain(text),
-        };
+        let trusted =
+            TrustedExpansions { home: trusts_home(text), git: trusts_git(text), variables: variables::are_plain(text) };
         let mut scan = Self { trusted, text: text.into(), ..Self::default() };
         if let Some(why) = unsupported_chars(text).or_else(|| unsupported_shape(text)) {
             scan.note_unresolved(why);
@@ -266,6 +269,10 @@ impl ShellAnalysis {
         }
         if count_unclosed_parentheses(text) > MAX_UNCLOSED_PARENTHESES {
             self.note_unresolved("it has parentheses that are not closed");
+            return None;
+        }
+        if parenthesis_depth(text) > MAX_PARENTHESIS_DEPTH || case_depth(text) > MAX_CASE_DEPTH {
+            self.note_unresolved("the text is too complex");
             return None;
         }
         let options = ParserOptions::default();

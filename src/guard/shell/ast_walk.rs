@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use brush_parser::ast::{
-    AndOr, AndOrList, Assignment, SeparatorOperator, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand,
-    CompoundList, ExtendedTestExpr, FunctionDefinition, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect, Pipeline,
-    SimpleCommand, Word,
+    AndOr, AndOrList, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item,
+    CompoundCommand, CompoundList, ExtendedTestExpr, FunctionDefinition, IoFileRedirectKind, IoFileRedirectTarget,
+    IoRedirect, Pipeline, SeparatorOperator, SimpleCommand, Word,
 };
 
 use super::{

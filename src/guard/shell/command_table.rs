@@ -1,9 +1,13 @@
 //! What programs do with their words: some run them, most do not.
 
+use std::rc::Rc;
+
 use super::{
     ShellAnalysis, Stdin,
     arg::{Arg, Expansion, base_name},
-    inline_code, listing, nested_shell, wrappers,
+    inline_code, listing, nested_shell,
+    place::Place,
+    wrappers,
     written_words::written_words,
 };
 
@@ -192,8 +196,8 @@ const UNRESOLVABLE_PROGRAMS: &[&str] = &[
 
 /// Programs that write a file with a content of their words' choice.
 const CONTENT_WRITERS: &[&str] = &[
-    "tee", "dd", "rsync", "scp", "sort", "shuf", "split", "csplit", "uniq", "rename", "sponge", "curl", "wget", "find", "gfind",
-    "patch",
+    "tee", "dd", "rsync", "scp", "sort", "shuf", "split", "csplit", "uniq", "rename", "sponge", "curl", "wget", "find",
+    "gfind", "patch",
 ];
 
 /// Programs whose `-c` is shell text.
@@ -350,7 +354,10 @@ impl ShellAnalysis {
                 self.analyze_arguments(argv);
                 // `flock FILE COMMAND…`
                 if name == "flock" {
-                    argv.iter().skip(2).filter(|word| word.head().contains('/')).for_each(|word| self.note_run_file(word));
+                    argv.iter()
+                        .skip(2)
+                        .filter(|word| word.head().contains('/'))
+                        .for_each(|word| self.note_run_file(word));
                 }
                 for place in 2..argv.len().min(6) {
                     let shell =
@@ -657,6 +664,11 @@ impl ShellAnalysis {
                 let known: Vec<Arg> = words().cloned().collect();
                 known.iter().for_each(|word| self.note_written_file(word));
                 self.note_renamed_programs(&known);
+                // What is written below a link that leads elsewhere is not written here.
+                let leads = |word: &Arg| word.head().starts_with(['/', '~']) || word.head().starts_with("..");
+                if name == "ln" && known.iter().rev().skip(1).any(leads) {
+                    self.place = Rc::new(Place::lost());
+                }
             }
             "git" if argv.iter().any(|word| word.text() == Some("mv")) => {
                 words().for_each(|word| self.note_written_file(word));
@@ -677,7 +689,8 @@ impl ShellAnalysis {
             _ if CONTENT_WRITERS.contains(&name) => {
                 // The name of what is fetched may be the address's own.
                 let is_named_by_address = matches!(name, "curl" | "wget");
-                let more = words().filter(|_| is_named_by_address || matches!(name, "rename" | "rsync" | "scp")).cloned();
+                let more =
+                    words().filter(|_| is_named_by_address || matches!(name, "rename" | "rsync" | "scp")).cloned();
                 for word in written_words(argv).into_iter().chain(more) {
                     self.note_written_file(&word);
                 }

@@ -126,7 +126,9 @@ impl ShellAnalysis {
                             }
                             self.note_run_file(file);
                         }
-                    } else if language.names.contains(&"node") && value.as_ref().is_some_and(|file| file.head().contains('/')) {
+                    } else if language.names.contains(&"node")
+                        && value.as_ref().is_some_and(|file| file.head().contains('/'))
+                    {
                         value.iter().for_each(|file| self.note_run_file(file));
                     } else if value
                         .as_ref()
@@ -140,7 +142,9 @@ impl ShellAnalysis {
             }
         }
         if language.names.contains(&"perl") {
-            let opens = |arg: &&Arg| arg.text().is_some_and(|text| text.trim().starts_with(['|', '>']) || text.trim().ends_with('|'));
+            let opens = |arg: &&Arg| {
+                arg.text().is_some_and(|text| text.trim().starts_with(['|', '>']) || text.trim().ends_with('|'))
+            };
             if argv.get(place..).unwrap_or_default().iter().any(|arg| opens(&arg)) {
                 self.note_unresolved("perl runs the name of a file");
             }
@@ -206,7 +210,10 @@ impl ShellAnalysis {
         }
         if language.names.contains(&"python") {
             // A file beside it goes before the module of that name.
-            let imports = text.split(['\n', ';']).map(str::trim).filter(|line| line.starts_with("import ") || line.starts_with("from "));
+            let imports = text
+                .split(['\n', ';'])
+                .map(str::trim)
+                .filter(|line| line.starts_with("import ") || line.starts_with("from "));
             for name in imports.flat_map(|line| line.split([' ', ',', '.'])).filter(|name| !name.is_empty()) {
                 self.files.executed.insert(format!("{name}.py"));
             }

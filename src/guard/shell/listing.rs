@@ -46,7 +46,8 @@ pub(super) fn of_command(argv: &[Arg], input: Option<&[String]>) -> Option<Vec<S
         }
         "seq" | "nproc" | "basename" => plain(&["*"]),
         "date" => {
-            let is_plain = |arg: &Arg| arg.text().is_some_and(|text| !text.contains(['/', 'D', 'x', 'c']) || has(&["-u"]));
+            let is_plain =
+                |arg: &Arg| arg.text().is_some_and(|text| !text.contains(['/', 'D', 'x', 'c']) || has(&["-u"]));
             let formats = args.iter().filter(|arg| arg.head().starts_with('+'));
             let mut formats = formats.peekable();
             (formats.peek().is_some() && formats.all(is_plain)).then(|| vec!["*".to_owned()])

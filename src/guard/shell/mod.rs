@@ -21,6 +21,6 @@ pub(super) mod written_words;
 
 use analysis::Stdin;
 pub(super) use analysis::{FoundCommand, ShellAnalysis, Write};
-pub(super) use place::Place;
 pub(super) use inline_code::is_interpreter;
+pub(super) use place::Place;
 pub(super) use wrappers::runs_others;

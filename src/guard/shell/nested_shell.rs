@@ -43,8 +43,16 @@ const EXECUTED_VARIABLES: &[&str] = &[
 ];
 
 /// Variables that name a directory to which programs write.
-const TARGET_VARIABLES: &[&str] =
-    &["CARGO_TARGET_DIR", "CARGO_INSTALL_ROOT", "DESTDIR", "PREFIX", "GOBIN", "npm_config_prefix", "BUILD_DIR", "OUT_DIR"];
+const TARGET_VARIABLES: &[&str] = &[
+    "CARGO_TARGET_DIR",
+    "CARGO_INSTALL_ROOT",
+    "DESTDIR",
+    "PREFIX",
+    "GOBIN",
+    "npm_config_prefix",
+    "BUILD_DIR",
+    "OUT_DIR",
+];
 
 /// Ends of the names of variables whose text is run as a command.
 const COMMAND_VARIABLE_SUFFIXES: &[&str] =
@@ -294,13 +302,16 @@ impl ShellAnalysis {
                 }
                 if name == "export" {
                     for word in words {
-                        let head = word.head().split_once('=').map(|(name, value)| (name.to_owned(), word.with_head(value)));
+                        let head =
+                            word.head().split_once('=').map(|(name, value)| (name.to_owned(), word.with_head(value)));
                         if let Some((name, value)) = head {
                             self.variables.set(&name, &value);
                         }
                     }
                 }
                 self.stops_on_failure |= name == "set" && has('e');
+                let is_git = |word: &Arg| word.head().starts_with("GIT_CONFIG") || word.may_split();
+                self.skips_git_hooks |= (name == "unset" || name == "export" && has('n')) && words.iter().any(is_git);
                 if name == "export" && has('f') {
                     self.note_unresolved("a function is exported to other programs");
                 }
@@ -385,7 +396,8 @@ impl ShellAnalysis {
         // Whatever else the text says of it, it is not what it usually is.
         if matches!(name, "HOME" | "PWD") {
             self.trusted.home = false;
-            let read_at_start = [".bashrc", ".profile", ".bash_profile", ".bash_login", ".zshrc", ".zshenv", ".gitconfig"];
+            let read_at_start =
+                [".bashrc", ".profile", ".bash_profile", ".bash_login", ".zshrc", ".zshenv", ".gitconfig"];
             self.files.executed.extend(read_at_start.map(str::to_owned));
         }
         let is_command = COMMAND_VARIABLE_SUFFIXES.iter().any(|end| name.ends_with(end));
@@ -399,6 +411,10 @@ impl ShellAnalysis {
             self.note_unresolved(&format!("the variable {name} is set, and its value is executed"));
         } else if is_command {
             match text {
+                // An editor gets the name of one file.
+                Some(text) if name.ends_with("EDITOR") || name.ends_with("VISUAL") => {
+                    self.analyze_nested(&format!("{text} \"$__more\""));
+                }
                 Some(text) => self.analyze_command_prefix(text),
                 None => {
                     self.note_unresolved(&format!("the variable {name} is an expansion, and its value is executed"));

@@ -51,7 +51,8 @@ pub(super) fn unsupported_shape(text: &str) -> Option<&'static str> {
     if text.contains("$\\\n") {
         return Some("a line is continued behind a dollar sign");
     }
-    let ends_word = |character: char| character.is_whitespace() || matches!(character, ';' | '&' | '|' | ')' | '(' | '<' | '>');
+    let ends_word =
+        |character: char| character.is_whitespace() || matches!(character, ';' | '&' | '|' | ')' | '(' | '<' | '>');
     let is_glued = |(at, sign): (usize, &str)| {
         text.get(at + sign.len()..).is_some_and(|rest| !rest.is_empty() && !rest.starts_with(ends_word))
     };

@@ -84,9 +84,7 @@ impl WordBuilder {
     fn finish(self) -> Arg {
         match self.form {
             None => Arg::Known(self.head),
-            Some(form) => {
-                Arg::Unknown { head: self.head, tail: self.tail, form, words: self.words.map(Into::into) }
-            }
+            Some(form) => Arg::Unknown { head: self.head, tail: self.tail, form, words: self.words.map(Into::into) },
         }
     }
 }
@@ -542,8 +540,9 @@ impl ShellAnalysis {
 
 /// The words of a brace list, given what follows its first brace, and how long it is. `None` when it is not plain.
 fn brace_words(rest: &[char]) -> Option<(Vec<String>, usize)> {
-    let is_plain =
-        |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '/' | '+' | '@' | ',');
+    let is_plain = |character: char| {
+        character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '/' | '+' | '@' | ',')
+    };
     let mut depth = 1_usize;
     let mut length = 0;
     for character in rest {

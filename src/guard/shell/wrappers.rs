@@ -219,6 +219,7 @@ impl ShellAnalysis {
                         None => self.note_unresolved("the text that env splits is an expansion"),
                     }
                 }
+                self.skips_git_hooks |= clears_environment(text, argv.get(place + 1));
                 if matches!(text, "-C" | "--chdir") || text.starts_with("--chdir=") || text.starts_with("-C") {
                     self.place = Rc::new(Place::lost());
                 }
@@ -277,6 +278,20 @@ impl ShellAnalysis {
         }
         self.wrapper_depth -= 1;
     }
+}
+
+/// Whether an option of `env` takes git's settings out of the environment.
+fn clears_environment(text: &str, next: Option<&Arg>) -> bool {
+    let is_git = |name: &str| name.starts_with("GIT_CONFIG");
+    let long = |option: &str| text.len() > 3 && option.starts_with(text.split('=').next().unwrap_or(text));
+    let short = text.strip_prefix('-').filter(|short| !short.starts_with('-'));
+    long("--ignore-environment")
+        || text == "-"
+        || short.is_some_and(|short| short.split(['u', 'C', 'S']).next().is_some_and(|flags| flags.contains('i')))
+        || long("--unset") && text.split_once('=').is_none_or(|(_, name)| is_git(name))
+        || short.and_then(|short| short.split_once('u')).is_some_and(|(_, name)| {
+            is_git(name) || name.is_empty() && next.is_none_or(|next| next.text().is_none_or(is_git))
+        })
 }
 
 /// The text of `env -S`, when this is it.

@@ -9,9 +9,34 @@ use crate::guard::same_commands;
 
 /// Commands of git that change nothing in the directory.
 const GIT_READ_COMMANDS: &[&str] = &[
-    "blame", "cat-file", "describe", "diff", "for-each-ref", "grep", "log", "ls-files", "ls-remote", "ls-tree", "merge-base",
-    "rev-list", "rev-parse", "shortlog", "show", "show-ref", "status", "var", "version", "cherry", "reflog", "help", "name-rev",
-    "check-ignore", "count-objects", "diff-tree", "whatchanged", "range-diff",
+    "blame",
+    "cat-file",
+    "describe",
+    "diff",
+    "for-each-ref",
+    "grep",
+    "log",
+    "ls-files",
+    "ls-remote",
+    "ls-tree",
+    "merge-base",
+    "rev-list",
+    "rev-parse",
+    "shortlog",
+    "show",
+    "show-ref",
+    "status",
+    "var",
+    "version",
+    "cherry",
+    "reflog",
+    "help",
+    "name-rev",
+    "check-ignore",
+    "count-objects",
+    "diff-tree",
+    "whatchanged",
+    "range-diff",
 ];
 
 /// Whether a command of git changes nothing in its directory.
@@ -31,7 +56,9 @@ pub(in crate::guard) fn written_words(argv: &[Arg]) -> Vec<Arg> {
         "patch" | "apply_patch" => words.of_patch(),
         "find" => words.of_find(),
         "yq" if words.has("-i") || words.has("--inplace") => words.plain().skip(1).cloned().collect(),
-        "awk" | "gawk" if words.args.iter().any(|arg| arg.text() == Some("inplace")) => words.plain().skip(2).cloned().collect(),
+        "awk" | "gawk" if words.args.iter().any(|arg| arg.text() == Some("inplace")) => {
+            words.plain().skip(2).cloned().collect()
+        }
         "sqlite3" => words.of_database(),
         "dd" => words.args.iter().filter_map(|arg| Some(arg.with_head(arg.head().strip_prefix("of=")?))).collect(),
         _ => Vec::new(),
@@ -142,7 +169,10 @@ impl<'a> Words<'a> {
             return found;
         }
         let has_target = writer.words == WrittenWords::LastOrTarget
-            && (self.has("-t") || self.has("--target") || self.args.iter().any(Arg::may_split) || self.has_letter(&['t']));
+            && (self.has("-t")
+                || self.has("--target")
+                || self.args.iter().any(Arg::may_split)
+                || self.has_letter(&['t']));
         match writer.words {
             _ if has_target => found.extend(self.plain().cloned()),
             WrittenWords::All => found.extend(self.plain().cloned()),
@@ -200,7 +230,9 @@ impl<'a> Words<'a> {
         let words = argv.get(at + 1..).unwrap_or_default();
         let leads = |arg: &Arg| arg.head().starts_with(['/', '.', '~']) || arg.text().is_none();
         let mut found = Vec::new();
-        if !is_git_read(command) && argv.iter().take(at).any(|arg| arg.head().starts_with("--work-tree") || arg.head() == "-C") {
+        if !is_git_read(command)
+            && argv.iter().take(at).any(|arg| arg.head().starts_with("--work-tree") || arg.head() == "-C")
+        {
             found.push(Arg::known("."));
         }
         match command {
@@ -222,7 +254,9 @@ impl<'a> Words<'a> {
         let file = plain.next();
         let shows = |sql: &Arg| {
             let sql = sql.head().trim_start().to_ascii_lowercase();
-            ["select", "pragma", "explain", ".schema", ".tables", ".dump", ".mode"].iter().any(|start| sql.starts_with(start))
+            ["select", "pragma", "explain", ".schema", ".tables", ".dump", ".mode"]
+                .iter()
+                .any(|start| sql.starts_with(start))
         };
         let mut orders = plain.peekable();
         let is_read = self.has("-readonly") || orders.peek().is_some() && orders.all(shows);
@@ -251,7 +285,8 @@ impl<'a> Words<'a> {
     pub(in crate::guard) fn of_mounts(&self) -> Vec<Arg> {
         let mut found = Vec::new();
         for mount in self.behind(&["-v", "--volume", "--mount"]) {
-            let source = mount.head().split(',').find_map(|part| part.strip_prefix("source=").or(part.strip_prefix("src=")));
+            let source =
+                mount.head().split(',').find_map(|part| part.strip_prefix("source=").or(part.strip_prefix("src=")));
             let is_read_only = mount.head().ends_with(":ro") || mount.head().contains("readonly");
             let path = source.map(str::to_owned).or_else(|| {
                 let from = mount.head().split(':').next().unwrap_or_default();
@@ -269,4 +304,3 @@ impl<'a> Words<'a> {
         found
     }
 }
-

@@ -14,7 +14,7 @@ use anyhow::Result;
 pub use super::request::LaunchRequest;
 
 use super::{
-    notes,
+    git_hooks, notes,
     program::{self, SHELL},
     session_id,
 };
@@ -69,6 +69,8 @@ pub struct LaunchPlan {
     pub setup: Setup,
     /// The timeout of the start.
     pub timeout: Duration,
+    /// The directory of the git hooks that ask the guard, when a rule needs them.
+    pub git_hooks: Option<PathBuf>,
     /// Notes for the answer.
     pub notes: Vec<String>,
 }
@@ -135,6 +137,11 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     let state = adapters::state_dir(&app.env).ok_or_else(home)?;
     let session = Session { adapter_state: Some(path_text("the adapters' state directory", &state)?), ..session };
     let mut all = session_env(app, &session, requested)?;
+    let git_hooks = git_hooks::directory(app, &session.role)?;
+    if let Some(directory) = &git_hooks {
+        path_text("the directory of the git hooks", directory)?;
+        all.extend(git_hooks::variables(app, directory, &all));
+    }
     // The built-in scripts start the argv, which needs the variable only where the program reads it.
     let is_set = located.built_in.is_none() || prompted.reads_prompt_var;
     all.extend(prompted.prompt_var.filter(|_| is_set).map(|prompt| (PROMPT_VAR.to_owned(), prompt)));
@@ -172,6 +179,7 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
         socket: backend.socket.map(|socket| socket_path(app, &socket)).transpose()?,
         setup: backend.setup,
         timeout,
+        git_hooks,
         notes,
     })
 }
