@@ -12,7 +12,7 @@ test:
 
 # The long set, with its assertions about time: 2400 points where a process is killed, three gigabytes of output, idle minutes
 soak:
-    FAIRWAY_SOAK=1200 cargo nextest run --locked --profile soak --run-ignored all
+    FAIRWAY_SOAK=1200 FAIRWAY_GUARD_FUZZ=600 cargo nextest run --locked --profile soak --run-ignored all
 
 # Format the code
 fmt:

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::values::unknown_value;
 use crate::{
     domain::{Role, rules::globs},
-    guard::{Action, DefaultAction, RoleEntry, Rule, Rules},
+    guard::{Action, DefaultAction, Effect, RoleEntry, Rule, Rules},
 };
 
 /// The section as it is written.
@@ -34,6 +34,7 @@ struct RawRule {
     roles: Vec<String>,
     command: Option<Vec<String>>,
     flags: Option<Vec<String>>,
+    effect: Option<String>,
     outside: Option<String>,
     paths: Option<Vec<String>>,
     action: Option<String>,
@@ -98,6 +99,11 @@ impl RawRule {
             Some("worktree") => true,
             Some(word) => return Err(wrong("outside", unknown_value(word, &["worktree"]))),
         };
+        let effect = match self.effect.as_deref() {
+            None => None,
+            Some("force-push") => Some(Effect::ForcePush),
+            Some(word) => return Err(wrong("effect", unknown_value(word, &["force-push"]))),
+        };
         check_tool_names("guard.rules[].tools", &self.tools)?;
         for role in &self.roles {
             Role::parse(role).map_err(|why| wrong("roles", why.to_string()))?;
@@ -110,6 +116,22 @@ impl RawRule {
         let command = listed("command", self.command)?;
         let flags = listed("flags", self.flags)?;
         let paths = listed("paths", self.paths)?;
+        if effect.is_some() {
+            if action == Action::Allow {
+                return Err(wrong("effect", of("can only deny")));
+            }
+            if !(command.is_empty() && flags.is_empty() && paths.is_empty()) || outside {
+                return Err(wrong("effect", of("cannot stand beside command, flags, paths or outside")));
+            }
+        }
+        let (command, flags) = match effect {
+            None => (command, flags),
+            Some(effect) => {
+                let listed = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+                let (command, flags) = effect.command();
+                (listed(command), listed(flags))
+            }
+        };
         let is_word = |word: &&String| word.is_empty() || word.chars().any(|c| c.is_whitespace() || c.is_control());
         if let Some(word) = command.iter().chain(&flags).find(is_word) {
             return Err(wrong("command", of(&format!("has the invalid argument '{}'", word.escape_debug()))));
@@ -136,13 +158,14 @@ impl RawRule {
             return Err(wrong("paths", of("cannot match outside the worktree: they are relative to it")));
         }
         if self.tools.is_empty() && command.is_empty() && !outside && paths.is_empty() {
-            return Err(wrong("tools", of("needs one of tools, command, paths or outside")));
+            return Err(wrong("tools", of("needs one of tools, command, effect, paths or outside")));
         }
         Ok(Rule {
             tools: self.tools,
             roles: self.roles,
             command,
             flags,
+            effect,
             outside,
             paths,
             action,
@@ -191,6 +214,12 @@ mod tests {
             ("[[rules]]\nname = \"a\"\naction = \"deny\"\ncommand = [\"git push\"]", "guard.rules[].command"),
             ("[[rules]]\nname = \"a\"\naction = \"deny\"\ntools = [\"x\"]\nflags = [\"-f\"]", "guard.rules[].flags"),
             ("[[rules]]\nname = \"a\"\naction = \"deny\"\noutside = \"elsewhere\"", "guard.rules[].outside"),
+            ("[[rules]]\nname = \"a\"\naction = \"deny\"\neffect = \"push\"", "guard.rules[].effect"),
+            ("[[rules]]\nname = \"a\"\naction = \"allow\"\neffect = \"force-push\"", "guard.rules[].effect"),
+            (
+                "[[rules]]\nname = \"a\"\naction = \"deny\"\neffect = \"force-push\"\ncommand = [\"git\"]",
+                "guard.rules[].effect",
+            ),
             ("[[rules]]\nname = \"a\"\naction = \"allow\"\noutside = \"worktree\"", "guard.rules[].outside"),
             ("[[rules]]\nname = \"a\"\naction = \"deny\"\npaths = [\"/etc\"]", "guard.rules[].paths"),
         ] {

@@ -114,6 +114,11 @@ pub const KEYS: &[Key] = &[
         "commands that begin with these arguments, also inside wrappers and other shells …",
     ),
     key_without_default("guard.rules[].flags", "[\"--force\", \"-f\"]", "… and have one of these"),
+    key_without_default(
+        "guard.rules[].effect",
+        "\"force-push\"",
+        "a push that overwrites or deletes, however it is spelled; a launched session asks before each push",
+    ),
     key_without_default("guard.rules[].outside", "\"worktree\"", "paths outside the session's worktree"),
     key_without_default("guard.rules[].paths", "[\".github/**\"]", "paths of this form, relative to the worktree"),
     key_without_default("guard.rules[].action", "\"deny\"", "deny or allow; deny beats allow"),

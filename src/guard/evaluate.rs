@@ -1,10 +1,13 @@
 //! From rules and a call to a decision.
 
+use std::rc::Rc;
+
 use super::{
     Action, DefaultAction, Rule, Rules,
     matching::{self, MatchResult},
-    shell::{FoundCommand, ShellAnalysis, arg::Arg},
-    tool_names, write_targets,
+    shell::{FoundCommand, Place, ShellAnalysis, arg::Arg},
+    tool_names,
+    write_targets::{self, Target},
 };
 use crate::domain::{Role, rules::globs};
 
@@ -48,6 +51,13 @@ pub enum PathLocation {
     Inside(String),
     /// Out of it: so.
     Outside(String),
+    /// Into it, but to what belongs to the project: its state, or git's own files. It counts as outside.
+    Protected {
+        /// So, relative to the worktree.
+        inside: String,
+        /// So.
+        real: String,
+    },
     /// It cannot be determined, and why.
     Unknown(String),
 }
@@ -168,6 +178,18 @@ pub fn evaluate(rules: &Rules, call: &ToolCallFacts, place: &dyn Fn(&str, &[Stri
     judgement
 }
 
+/// Whether a text pushes without the hook of its session: it takes the hook away, or pushes as another user.
+fn skips_push_hook(scan: &ShellAnalysis) -> bool {
+    let changes_user = |seen: &FoundCommand| {
+        let program = seen.argv.first().and_then(Arg::program);
+        let has = |word: &str| seen.argv.iter().any(|arg| arg.text() == Some(word));
+        matches!(program.as_deref(), Some("sudo" | "doas" | "su" | "runuser" | "systemd-run"))
+            && has("git")
+            && has("push")
+    };
+    scan.skips_git_hooks || scan.commands.iter().any(changes_user)
+}
+
 impl<'a> CallAnalysis<'a> {
     fn new(call: &'a ToolCallFacts, place: &'a dyn Fn(&str, &[String]) -> PathLocation, looks_inside: bool) -> Self {
         let (mut scans, mut doubts) = (Vec::new(), Vec::new());
@@ -211,6 +233,9 @@ impl<'a> CallAnalysis<'a> {
             };
         }
         let mut doubt = self.unresolved.first().cloned();
+        if rule.effect.is_some() && self.analyses.iter().any(skips_push_hook) {
+            return RuleMatch::Yes("it would skip the hook that asks before a push".to_owned());
+        }
         for scan in &self.analyses {
             for seen in &scan.commands {
                 let meant = matching::match_deny(rule, seen);
@@ -221,9 +246,11 @@ impl<'a> CallAnalysis<'a> {
                 if rule.has_path_condition() {
                     let mut paths = write_targets::command_targets(seen);
                     if paths.is_empty() {
-                        paths = seen.argv.iter().skip(1).filter(|arg| !arg.head().starts_with('-')).cloned().collect();
+                        let words = seen.argv.iter().skip(1).filter(|arg| !arg.head().starts_with('-'));
+                        let target = |arg: &Arg| Target::of(arg.clone(), seen);
+                        paths = words.map(target).collect();
                     }
-                    match (self.match_paths(rule, &paths, scan), meant) {
+                    match (self.match_paths(rule, &paths), meant) {
                         (RuleMatch::No(_), _) => {}
                         (RuleMatch::Yes(why), MatchResult::Yes) => return RuleMatch::Yes(why),
                         (RuleMatch::Yes(why) | RuleMatch::Maybe(why), _) => doubt = doubt.or(Some(why)),
@@ -252,7 +279,7 @@ impl<'a> CallAnalysis<'a> {
         for scan in &self.analyses {
             let paths =
                 if rule.outside { write_targets::written_paths(scan) } else { write_targets::possible_paths(scan) };
-            match self.match_paths(rule, &paths, scan) {
+            match self.match_paths(rule, &paths) {
                 RuleMatch::Yes(why) => return RuleMatch::Yes(why),
                 RuleMatch::Maybe(why) => doubt = doubt.or(Some(why)),
                 RuleMatch::No(_) => {}
@@ -276,37 +303,20 @@ impl<'a> CallAnalysis<'a> {
             }
             Paths::Known(told) => told,
         };
-        let paths: Vec<Arg> = told.iter().map(Arg::known).collect();
-        self.match_paths(rule, &paths, &ShellAnalysis::default())
+        let target = |path| Target { path: Arg::known(path), place: Rc::default(), is_loose: false };
+        self.match_paths(rule, &told.iter().map(target).collect::<Vec<_>>())
     }
 
-    fn match_paths(&self, rule: &Rule, paths: &[Arg], scan: &ShellAnalysis) -> RuleMatch {
+    fn match_paths(&self, rule: &Rule, targets: &[Target]) -> RuleMatch {
         let mut doubt = None;
-        let (directories, is_lost) = self.base_dirs(scan);
-        for path in paths {
-            let Some(text) = path.text() else {
-                doubt.get_or_insert_with(|| format!("the path '{}' is an expansion", path.display()));
-                continue;
-            };
-            let is_absolute = text.starts_with('/');
-            if is_lost && !is_absolute {
-                doubt.get_or_insert_with(|| format!("the location of '{text}' depends on a change of directory"));
-            }
-            for directories in directories.iter().take(if is_absolute { 1 } else { usize::MAX }) {
-                match ((self.locate)(text, if is_absolute { &[] } else { directories }), rule.outside) {
-                    (PathLocation::Outside(real), true) => {
-                        return RuleMatch::Yes(format!("'{text}' leads to {real}, outside the worktree"));
-                    }
-                    (PathLocation::Inside(inside), false)
-                        if rule.paths.iter().any(|glob| globs::matches(glob, &inside)) =>
-                    {
-                        return RuleMatch::Yes(format!("'{text}' matches"));
-                    }
-                    (PathLocation::Unknown(why), _) => {
-                        doubt.get_or_insert(why);
-                    }
-                    (PathLocation::Inside(_) | PathLocation::Outside(_), _) => {}
+        for target in targets {
+            let found = self.match_path(rule, target);
+            match found {
+                RuleMatch::Yes(_) => return found,
+                RuleMatch::Maybe(why) if !target.is_loose => {
+                    doubt.get_or_insert(why);
                 }
+                RuleMatch::Maybe(_) | RuleMatch::No(_) => {}
             }
         }
         match doubt {
@@ -315,30 +325,76 @@ impl<'a> CallAnalysis<'a> {
         }
     }
 
-    /// The directories that a relative path may be relative to, each a way from where the call is made; and whether one of them
-    /// cannot be determined.
-    fn base_dirs(&self, scan: &ShellAnalysis) -> (Vec<Vec<String>>, bool) {
-        let mut ways: Vec<Vec<String>> = vec![Vec::new()];
-        let mut is_lost = false;
-        let said: &[String] = match (&self.call.paths, self.is_shell) {
-            (Paths::Known(told), true) => told,
-            (Paths::Unsupported(_), true) => {
-                is_lost = true;
-                &[]
+    fn match_path(&self, rule: &Rule, target: &Target) -> RuleMatch {
+        let path = &target.path;
+        if path.text().is_none() && path.head().starts_with("/dev/fd/") {
+            return RuleMatch::No("a process reads it".to_owned());
+        }
+        let is_expansion = || format!("the path '{}' is an expansion", path.display());
+        // A pattern stays below its directory, but which of the rule's globs it meets is not worked out.
+        let words = path.candidates().filter(|words| rule.outside || !words.iter().any(|word| word.contains('*')));
+        let Some(words) = words else {
+            if target.is_loose && path.head().starts_with('/') && rule.outside {
+                return RuleMatch::Yes(format!("'{}' may lead outside the worktree", path.display()));
             }
-            _ => &[],
+            return RuleMatch::Maybe(is_expansion());
         };
-        for directory in said.iter().cloned().map(Some).chain(scan.dirs.iter().cloned()) {
-            match directory {
-                Some(directory) if ways.len() <= 64 => {
-                    let more: Vec<Vec<String>> =
-                        ways.iter().map(|way| way.iter().cloned().chain([directory.clone()]).collect()).collect();
-                    ways.extend(more);
+        let (directories, is_lost) = self.base_dirs(&target.place);
+        let mut doubt = None;
+        for text in &words {
+            let is_absolute = text.starts_with('/');
+            if is_lost && !is_absolute {
+                doubt.get_or_insert_with(|| format!("the location of '{text}' depends on a change of directory"));
+            }
+            for directories in directories.iter().take(if is_absolute { 1 } else { usize::MAX }) {
+                match ((self.locate)(text, if is_absolute { &[] } else { directories }), rule.outside) {
+                    (PathLocation::Outside(real) | PathLocation::Protected { real, .. }, true)
+                        if !is_lost || is_absolute =>
+                    {
+                        return RuleMatch::Yes(format!("'{text}' leads to {real}, outside the worktree"));
+                    }
+                    (PathLocation::Inside(inside) | PathLocation::Protected { inside, .. }, false)
+                        if rule.paths.iter().any(|glob| globs::matches(glob, &inside)) =>
+                    {
+                        return RuleMatch::Yes(format!("'{text}' matches"));
+                    }
+                    (PathLocation::Unknown(_), true) if target.is_loose && text.starts_with('~') => {
+                        return RuleMatch::Yes(format!("'{text}' may lead outside the worktree"));
+                    }
+                    (PathLocation::Unknown(why), _) => {
+                        doubt.get_or_insert(why);
+                    }
+                    _ => {}
                 }
-                _ => is_lost = true,
             }
         }
-        (ways, is_lost)
+        doubt.map_or_else(|| RuleMatch::No("no path matches".to_owned()), RuleMatch::Maybe)
+    }
+
+    /// The directories that a relative path may be relative to, each a way from where the call is made; and whether one of them
+    /// cannot be determined.
+    fn base_dirs(&self, place: &Place) -> (Vec<Vec<String>>, bool) {
+        let mut starts: Vec<Vec<String>> = vec![Vec::new()];
+        let mut is_lost = place.is_lost;
+        match (&self.call.paths, self.is_shell) {
+            // The tool may go to a directory that its input names, or not.
+            (Paths::Known(told), true) if told.len() <= 6 => {
+                for directory in told {
+                    let more: Vec<Vec<String>> =
+                        starts.iter().map(|way| way.iter().chain([directory]).cloned().collect()).collect();
+                    starts.extend(more);
+                }
+            }
+            (_, true) => is_lost = true,
+            (_, false) => {}
+        }
+        let ways = starts.iter().flat_map(|start| {
+            place.ways.iter().map(move |way| match way.first() {
+                Some(first) if first.starts_with('/') => way.clone(),
+                _ => start.iter().chain(way).cloned().collect(),
+            })
+        });
+        (ways.collect(), is_lost)
     }
 
     fn match_allow(&self, rule: &Rule, allowing: &[&Rule]) -> RuleMatch {
@@ -356,7 +412,7 @@ impl<'a> CallAnalysis<'a> {
                 if scan.assigns {
                     return no("it also sets a variable");
                 }
-                if !scan.writes.iter().all(|path| matches!(path.text(), Some("/dev/null"))) {
+                if !scan.writes.iter().all(|write| matches!(write.path.text(), Some("/dev/null"))) {
                     return no("it also writes a file");
                 }
                 let is_meant = |seen: &FoundCommand| others().any(|rule| matching::match_allow(rule, seen));

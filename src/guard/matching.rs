@@ -1,7 +1,7 @@
 //! Whether a rule means a command: its leading words, its flags, and what is the same under another name.
 
 use super::{
-    Rule,
+    Rule, same_commands,
     shell::{
         FoundCommand,
         arg::{Arg, base_name, plain_name},
@@ -19,32 +19,6 @@ pub(super) enum MatchResult {
     /// It means it.
     Yes,
 }
-
-/// Flags that are the same to their program: the words of the command, then the spellings.
-const FLAG_ALIASES: &[(&[&str], &[&str])] = &[
-    (&["git", "push"], &["--force", "-f"]),
-    (&["git", "push"], &["--delete", "-d"]),
-    (&["git", "clean"], &["--force", "-f"]),
-    (&["git", "checkout"], &["--force", "-f"]),
-    (&["git", "switch"], &["--force", "-f", "--discard-changes"]),
-    (&["git", "branch"], &["-D", "-d", "--delete"]),
-    (&["git", "commit"], &["--no-verify", "-n"]),
-    (&["git", "tag"], &["--delete", "-d"]),
-    (&["git", "tag"], &["--force", "-f"]),
-    (&["rm"], &["-r", "-R", "--recursive"]),
-    (&["rm"], &["-f", "--force"]),
-    (&["cp"], &["-r", "-R", "--recursive", "-a", "--archive"]),
-    (&["cp"], &["-f", "--force"]),
-    (&["mv"], &["-f", "--force"]),
-    (&["chmod"], &["-R", "--recursive"]),
-    (&["chown"], &["-R", "--recursive"]),
-    (&["docker"], &["-f", "--force"]),
-    (&["npm"], &["-f", "--force"]),
-    (&["kubectl"], &["--all", "-A"]),
-];
-
-/// Commands that do the same as another.
-const COMMAND_ALIASES: &[(&[&str], &[&str])] = &[(&["git", "push"], &["send-pack", "http-push"])];
 
 /// Whether a rule that denies may mean a command.
 pub(super) fn match_deny(rule: &Rule, seen: &FoundCommand) -> MatchResult {
@@ -70,7 +44,8 @@ pub(super) fn match_deny(rule: &Rule, seen: &FoundCommand) -> MatchResult {
         }
     }
     match found {
-        MatchResult::Maybe(_) if !seen.is_sure => MatchResult::No,
+        // A part of a word that is a command by itself counts with its expansions.
+        MatchResult::Maybe(_) if !seen.is_sure && seen.argv.iter().all(|arg| arg.text().is_some()) => MatchResult::No,
         found => found,
     }
 }
@@ -87,33 +62,35 @@ pub(super) fn match_allow(rule: &Rule, seen: &FoundCommand) -> bool {
 }
 
 fn match_program(rule: &Rule, program: &str, name: &str, argv: &[Arg]) -> MatchResult {
-    let want: Vec<&str> = rule.command.iter().skip(1).map(String::as_str).collect();
+    let program = same_commands::program(program);
+    let words: Vec<&str> = rule.command.iter().skip(1).map(String::as_str).collect();
     // `hub` hands to git what it does not know itself.
-    if name == program || name == "hub" && program == "git" {
-        return match_arguments(rule, &want, argv, program == "git");
+    let is_named = same_commands::program(name) == program || name == "hub" && program == "git";
+    if !is_named && !name.contains('-') {
+        return MatchResult::No;
     }
-    // `git-push` is `git push`.
-    for joined in 1..=want.len() {
-        let parts: Vec<&str> = want.iter().take(joined).copied().collect();
-        if name == format!("{program}-{}", parts.join("-")) {
-            return match_arguments(rule, want.get(joined..).unwrap_or_default(), argv, false);
+    let mut found = MatchResult::No;
+    for want in same_commands::word_lists(program, &words) {
+        if is_named {
+            match match_arguments(rule, program, &want, argv, program == "git") {
+                MatchResult::Yes => return MatchResult::Yes,
+                MatchResult::Maybe(why) => found = MatchResult::Maybe(why),
+                MatchResult::No => {}
+            }
+        }
+        // `git-push` is `git push`.
+        let behind = name.strip_prefix(program).and_then(|rest| rest.strip_prefix('-')).filter(|_| !want.is_empty());
+        for joined in 1..=behind.map_or(0, |_| want.len()) {
+            if behind == Some(want.get(..joined).unwrap_or_default().join("-").as_str()) {
+                return match_arguments(rule, program, want.get(joined..).unwrap_or_default(), argv, false);
+            }
         }
     }
-    let alike = COMMAND_ALIASES.iter().filter(|(words, _)| has_prefix(rule, words)).flat_map(|(_, others)| *others);
-    for other in alike {
-        if name == format!("{program}-{other}") {
-            return match_arguments(rule, &[], argv, false);
-        }
-    }
-    MatchResult::No
-}
-
-fn has_prefix(rule: &Rule, words: &[&str]) -> bool {
-    rule.command.len() >= words.len() && rule.command.iter().zip(words).all(|(have, want)| base_name(have) == *want)
+    found
 }
 
 /// The rest of a command whose program is meant.
-fn match_arguments(rule: &Rule, want: &[&str], argv: &[Arg], is_git: bool) -> MatchResult {
+fn match_arguments(rule: &Rule, program: &str, want: &[&str], argv: &[Arg], is_git: bool) -> MatchResult {
     let mut from = 1;
     let mut want = want;
     if is_git && !want.is_empty() {
@@ -124,16 +101,14 @@ fn match_arguments(rule: &Rule, want: &[&str], argv: &[Arg], is_git: bool) -> Ma
         }
         let Some(command) = argv.get(at) else { return MatchResult::No };
         let Some(text) = command.text() else { return unknown() };
-        let alike = COMMAND_ALIASES.iter().any(|(words, others)| has_prefix(rule, words) && others.contains(&text));
-        if Some(&text) != want.first() && !alike {
+        if Some(&text) != want.first() {
             return MatchResult::No;
         }
         want = want.get(1..).unwrap_or_default();
         from = at + 1;
     }
-    // npm takes any beginning of a command's name.
-    let is_short = rule.command.first().is_some_and(|word| base_name(word) == "npm");
-    let (rest, mut doubt) = match match_words(want, argv.get(from..).unwrap_or_default(), is_short) {
+    let args = argv.get(from..).unwrap_or_default();
+    let (rest, mut doubt) = match match_words(want, args, program) {
         (MatchResult::No, _) => return MatchResult::No,
         (MatchResult::Maybe(why), at) => (from + at, Some(why)),
         (MatchResult::Yes, at) => (from + at, None),
@@ -151,7 +126,12 @@ fn match_arguments(rule: &Rule, want: &[&str], argv: &[Arg], is_git: bool) -> Ma
 }
 
 /// Whether these words stand in this order, with options and their values between; and behind which word.
-fn match_words(want: &[&str], args: &[Arg], is_short: bool) -> (MatchResult, usize) {
+fn match_words(want: &[&str], args: &[Arg], program: &str) -> (MatchResult, usize) {
+    if same_commands::has_targets(program) && want.iter().all(|want| args.iter().any(|arg| arg.text() == Some(want))) {
+        return (MatchResult::Yes, 0);
+    }
+    // npm takes any beginning of a command's name.
+    let is_short = program == "npm";
     let (mut want, mut after_option, mut doubt) = (want.iter(), false, None);
     let Some(mut next) = want.next() else { return (MatchResult::Yes, 0) };
     for (place, arg) in args.iter().enumerate() {
@@ -164,6 +144,7 @@ fn match_words(want: &[&str], args: &[Arg], is_short: bool) -> (MatchResult, usi
                 }
             }
             Some(text) if text.starts_with(['-', '+']) && text.len() > 1 => after_option = !text.contains('='),
+            Some(text) if same_commands::is_idle_word(program, text) => {}
             // It may be an option's value.
             Some(_) if after_option => after_option = false,
             Some(_) => return (MatchResult::No, 0),
@@ -193,7 +174,8 @@ fn match_words(want: &[&str], args: &[Arg], is_short: bool) -> (MatchResult, usi
 /// Whether one of the rule's flags stands among these words.
 fn match_flags(rule: &Rule, args: &[Arg], honours_dashes: bool) -> MatchResult {
     let flags = flag_spellings(rule);
-    let is_push = has_prefix(rule, &["git", "push"]);
+    let is_push = rule.command.get(1).is_some_and(|word| word == "push")
+        && rule.command.first().is_some_and(|word| base_name(word) == "git");
     let forces = is_push && flags.iter().any(|flag| matches!(*flag, "--force" | "-f"));
     let mut chars = String::new();
     let (mut doubt, mut is_over) = (None, false);
@@ -247,8 +229,8 @@ fn match_flags(rule: &Rule, args: &[Arg], honours_dashes: bool) -> MatchResult {
             is_over |=
                 place == 0 || args.get(place - 1).and_then(Arg::text).is_some_and(|before| !before.starts_with('-'));
         }
-        if !is_over && text.starts_with('-') && !text.starts_with("--") {
-            chars.extend(text.chars().skip(1));
+        if !is_over && text.starts_with('-') {
+            chars.push_str(&letters_of(rule, text));
             let together = |flag: &&str| {
                 let cluster = flag.strip_prefix('-').filter(|cluster| !cluster.starts_with('-')).unwrap_or_default();
                 (2..=4).contains(&cluster.chars().count()) && cluster.chars().all(|character| chars.contains(character))
@@ -264,12 +246,28 @@ fn match_flags(rule: &Rule, args: &[Arg], honours_dashes: bool) -> MatchResult {
 /// The rule's flags in every spelling that is known for its program.
 fn flag_spellings(rule: &Rule) -> Vec<&str> {
     let mut flags: Vec<&str> = rule.flags.iter().map(String::as_str).collect();
-    for (_, same) in FLAG_ALIASES.iter().filter(|(words, _)| has_prefix(rule, words)) {
+    for same in same_commands::flag_groups(&rule.command) {
         if same.iter().any(|one| rule.flags.iter().any(|flag| flag == one)) {
-            flags.extend(*same);
+            flags.extend(same);
         }
     }
     flags
+}
+
+/// The short flags that a word stands for: its letters, and every letter that is the same flag in this command.
+fn letters_of(rule: &Rule, word: &str) -> String {
+    let own = if word.starts_with("--") { "" } else { word.get(1..).unwrap_or_default() };
+    let mut letters = own.to_owned();
+    for same in same_commands::flag_groups(&rule.command) {
+        let is_meant = |flag: &&str| match flag.strip_prefix("--") {
+            Some(_) => flag_matches(flag, word),
+            None => flag.len() == 2 && own.contains(flag.get(1..).unwrap_or("\0")),
+        };
+        if same.iter().any(is_meant) {
+            letters.extend(same.iter().filter(|flag| flag.len() == 2).filter_map(|flag| flag.chars().nth(1)));
+        }
+    }
+    letters
 }
 
 /// Whether a word is a flag: in full, shortened, with a value, or among others behind one dash.

@@ -4,11 +4,12 @@
 mod evaluate;
 mod matching;
 mod rules;
+mod same_commands;
 mod shell;
 mod text_size;
 mod tool_names;
 mod write_targets;
 
 pub use evaluate::{Evaluation, PathLocation, Paths, RuleTrace, ShellInput, ToolCallFacts, evaluate};
-pub use rules::{Action, DefaultAction, RoleEntry, Rule, Rules};
+pub use rules::{Action, DefaultAction, Effect, RoleEntry, Rule, Rules};
 pub use text_size::needs_large_stack;

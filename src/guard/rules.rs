@@ -24,6 +24,34 @@ pub enum Action {
     Allow,
 }
 
+/// What a command does, however it is spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// A push that overwrites or deletes what the remote has.
+    ForcePush,
+}
+
+impl Effect {
+    /// The name in the configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ForcePush => "force-push",
+        }
+    }
+
+    /// The command whose text has this effect, and its flags; so is the text judged before the command runs.
+    #[must_use]
+    pub const fn command(self) -> (&'static [&'static str], &'static [&'static str]) {
+        match self {
+            Self::ForcePush => (
+                &["git", "push"],
+                &["--force", "-f", "--force-with-lease", "--delete", "-d", "--prune", "--no-verify", ":*"],
+            ),
+        }
+    }
+}
+
 /// What a role may use. Names are exact, or have a `*` for any run of characters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RoleEntry {
@@ -46,6 +74,8 @@ pub struct Rule {
     pub command: Vec<String>,
     /// One of these flags must be present; empty: no flag is required.
     pub flags: Vec<String>,
+    /// What it denies by its effect; the command and the flags are then those of its text.
+    pub effect: Option<Effect>,
     /// Whether it applies only to paths outside the worktree.
     pub outside: bool,
     /// Globs of the paths that it matches; empty: paths are not inspected.
@@ -95,21 +125,35 @@ impl Rule {
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.action == Action::Deny { "deny" } else { "allow" })?;
+        let none = Vec::new();
         let lists = [
             ("tools", &self.tools),
             ("roles", &self.roles),
-            ("command", &self.command),
-            ("flags", &self.flags),
+            ("command", if self.effect.is_none() { &self.command } else { &none }),
+            ("flags", if self.effect.is_none() { &self.flags } else { &none }),
             ("paths", &self.paths),
         ];
         for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
             write!(f, " {name} [{}]", list.join(", "))?;
+        }
+        if let Some(effect) = self.effect {
+            write!(f, " effect {}", effect.as_str())?;
         }
         if self.outside { f.write_str(" outside the worktree") } else { Ok(()) }
     }
 }
 
 impl Rules {
+    /// The first rule that denies this effect to a role.
+    #[must_use]
+    pub fn denied_effect(&self, effect: Effect, role: &Role) -> Option<&Rule> {
+        let is_meant = |rule: &&Rule| {
+            rule.effect == Some(effect)
+                && (rule.roles.is_empty() || rule.roles.iter().any(|name| name == role.as_str()))
+        };
+        self.rules.iter().find(is_meant)
+    }
+
     /// Why the role's entry forbids this tool; `None`: it does not.
     #[must_use]
     pub fn role_denial_reason(&self, names: &[String], role: &Role) -> Option<String> {

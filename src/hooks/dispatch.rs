@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{
     Provider,
     call::{catch_panic, find_project, hook_caller, message_with_hint, one_line, read_stdin},
-    claude, codex, context, gemini, is_tool_event,
+    claude, codex, context, gemini, git_hook, is_tool_event,
     launch_entry::{self, BY_LAUNCH},
     payload::Payload,
     via_server, wake_hook,
@@ -53,10 +53,13 @@ pub struct HookCall<'a> {
     pub by_launch: bool,
 }
 
+/// What stands in the place of a provider when git calls a hook of a launched session.
+const GIT: &str = "git";
+
 /// The event name of the wake hook.
 pub const WAKE_EVENT: &str = "wait";
 
-/// Runs `hook PROVIDER EVENT` without the command line parser, which would slow down every tool call. `None` for any other
+/// Runs `hook PROVIDER EVENT`, and `hook git HOOK`, without the command line parser, which would slow down every tool call. `None` for any other
 /// arguments.
 #[must_use]
 pub fn fast_path(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
@@ -64,7 +67,11 @@ pub fn fast_path(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
     if next()? != "hook" {
         return None;
     }
-    let (provider, event) = (Provider::parse(&next()?)?, next()?);
+    let first = next()?;
+    if first == GIT {
+        return Some(git_hook::run(&args.collect::<Vec<_>>(), Env::from_process));
+    }
+    let (provider, event) = (Provider::parse(&first)?, args.next()?.into_string().ok()?);
     let by_launch = match args.next() {
         None => false,
         Some(flag) if flag == BY_LAUNCH => true,

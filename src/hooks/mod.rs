@@ -8,6 +8,7 @@ mod context;
 mod dispatch;
 pub mod doctor;
 mod gemini;
+mod git_hook;
 pub mod install;
 mod launch;
 mod launch_entry;

@@ -6,9 +6,11 @@ use brush_parser::{Parser, ParserOptions, ast};
 
 use super::{
     arg::Arg,
-    text_checks::{trusts_git, trusts_home, unsupported_chars},
+    place::Place,
+    text_checks::{trusts_git, trusts_home, unsupported_chars, unsupported_shape},
+    variables::{self, Variables},
 };
-use crate::guard::text_size::{count_delimiters, count_unclosed_parentheses};
+use crate::guard::text_size::{case_depth, count_delimiters, count_unclosed_parentheses, parenthesis_depth};
 
 /// How deep texts may stand in texts.
 pub(super) const MAX_DEPTH: usize = 12;
@@ -16,8 +18,12 @@ pub(super) const MAX_DEPTH: usize = 12;
 const MAX_PARSED_BYTES: usize = 1 << 20;
 /// How much a text may open.
 const MAX_DELIMITERS: usize = 4_000;
-/// How many parentheses a text may leave open: the parser's time doubles with each of them.
+/// How many parentheses a text may leave open.
 const MAX_UNCLOSED_PARENTHESES: usize = 8;
+/// How deep parentheses may be nested: the parser's time may double with each of them.
+const MAX_PARENTHESIS_DEPTH: usize = 11;
+/// The same of `case`.
+const MAX_CASE_DEPTH: usize = 5;
 /// How many ends of a substitution are tried.
 const MAX_SUBSTITUTION_ENDS: usize = 200;
 /// How many commands are looked at.
@@ -34,6 +40,17 @@ pub(in crate::guard) struct FoundCommand {
     pub runs_words: bool,
     /// Whether it stands in the text itself, with nothing around it.
     pub is_plain: bool,
+    /// Where it runs.
+    pub place: Rc<Place>,
+}
+
+/// What a redirection or a program's own text writes to.
+#[derive(Debug, Clone)]
+pub(in crate::guard) struct Write {
+    /// The path.
+    pub path: Arg,
+    /// Where the text stands then.
+    pub place: Rc<Place>,
 }
 
 /// What gives a command its input.
@@ -43,6 +60,8 @@ pub(super) enum Stdin {
     Inherited,
     /// This text.
     Text(String),
+    /// Lines each of which is one of these, where a `*` stands for characters without a slash.
+    Lines(Vec<String>),
     /// Something that cannot be determined: a pipe, a file, a text with expansions.
     Other,
 }
@@ -69,6 +88,8 @@ pub(super) struct TrustedExpansions {
     pub(super) home: bool,
     /// What git prints.
     pub(super) git: bool,
+    /// What variables hold that the text sets once.
+    pub(super) variables: bool,
 }
 
 /// All that was found in a text.
@@ -79,12 +100,24 @@ pub(in crate::guard) struct ShellAnalysis {
     /// What cannot be determined.
     pub unresolved: Vec<String>,
     /// What redirections write to.
-    pub writes: Vec<Arg>,
-    /// The directories that are changed to; `None`: one that cannot be determined.
-    pub dirs: Vec<Option<String>>,
+    pub writes: Vec<Write>,
+    /// Where the text stands.
+    pub(super) place: Rc<Place>,
+    /// Where it stood before.
+    pub(super) previous_place: Option<Rc<Place>>,
+    /// Where it stood before each `pushd`.
+    pub(super) place_stack: Vec<Rc<Place>>,
+    /// Whether it ends with the first command that fails.
+    pub(super) stops_on_failure: bool,
+    pub(super) text: Rc<str>,
+    pub(super) variables: Variables,
+    /// The words of the last simple command.
+    pub(super) last_words: Vec<Arg>,
     pub(super) files: Files,
     /// Whether it sets a variable.
     pub assigns: bool,
+    /// Whether it takes the hooks away that a session's environment gives to git.
+    pub skips_git_hooks: bool,
     /// Whether it looks for programs elsewhere.
     pub(super) sets_path: bool,
     pub(super) trusted: TrustedExpansions,
@@ -98,9 +131,10 @@ pub(in crate::guard) struct ShellAnalysis {
 impl ShellAnalysis {
     /// Takes a text apart.
     pub(in crate::guard) fn of_text(text: &str) -> Self {
-        let mut scan =
-            Self { trusted: TrustedExpansions { home: trusts_home(text), git: trusts_git(text) }, ..Self::default() };
-        if let Some(why) = unsupported_chars(text) {
+        let trusted =
+            TrustedExpansions { home: trusts_home(text), git: trusts_git(text), variables: variables::are_plain(text) };
+        let mut scan = Self { trusted, text: text.into(), ..Self::default() };
+        if let Some(why) = unsupported_chars(text).or_else(|| unsupported_shape(text)) {
             scan.note_unresolved(why);
         }
         scan.analyze(text);
@@ -150,7 +184,7 @@ impl ShellAnalysis {
 
     /// Takes a text apart that is run.
     pub(super) fn analyze(&mut self, text: &str) {
-        self.analyze_text(text, &Stdin::Inherited);
+        self.in_subshell(|scan| scan.analyze_text(text, &Stdin::Inherited));
     }
 
     /// Looks into a text that may be run, or is a mere text: only what is surely there counts.
@@ -169,7 +203,7 @@ impl ShellAnalysis {
         let was = std::mem::replace(&mut self.is_tentative, true);
         self.wrapper_depth += 1;
         if text.contains([' ', '\t', '\n', ';', '|', '&', '$']) {
-            self.analyze_text(text, &Stdin::Inherited);
+            self.in_subshell(|scan| scan.analyze_text(text, &Stdin::Inherited));
         }
         let is_part =
             |character: char| !(character.is_alphanumeric() || matches!(character, '-' | '_' | '/' | '.' | '+' | '@'));
@@ -187,7 +221,24 @@ impl ShellAnalysis {
             return;
         }
         let is_plain = self.wrapper_depth == 0 && !self.is_tentative;
-        self.commands.push(FoundCommand { argv: argv.into(), is_sure: !self.is_tentative, runs_words, is_plain });
+        let (is_sure, place) = (!self.is_tentative, Rc::clone(&self.place));
+        self.commands.push(FoundCommand { argv: argv.into(), is_sure, runs_words, is_plain, place });
+    }
+
+    /// The value of a variable that the text has set plainly.
+    pub(super) fn variable(&self, name: &str) -> Option<Arg> {
+        if self.wrapper_depth > 0 || self.is_tentative || !self.trusted.variables {
+            return None;
+        }
+        self.variables.get(name).filter(|_| variables::is_set_once(&self.text, name)).cloned()
+    }
+
+    /// What `work` changes of the shell itself is changed in a shell of its own.
+    pub(super) fn in_subshell<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let (place, variables) = (Rc::clone(&self.place), self.variables.clone());
+        let done = work(self);
+        (self.place, self.variables) = (place, variables);
+        done
     }
 
     pub(super) fn analyze_text(&mut self, text: &str, stdin: &Stdin) {
@@ -218,6 +269,10 @@ impl ShellAnalysis {
         }
         if count_unclosed_parentheses(text) > MAX_UNCLOSED_PARENTHESES {
             self.note_unresolved("it has parentheses that are not closed");
+            return None;
+        }
+        if parenthesis_depth(text) > MAX_PARENTHESIS_DEPTH || case_depth(text) > MAX_CASE_DEPTH {
+            self.note_unresolved("the text is too complex");
             return None;
         }
         let options = ParserOptions::default();

@@ -1,5 +1,7 @@
 //! A word of a command, as far as it can be told without running a shell.
 
+use std::rc::Rc;
+
 /// What an expansion may become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::guard) enum Expansion {
@@ -24,6 +26,8 @@ pub(in crate::guard) enum Arg {
         tail: String,
         /// What it may become.
         form: Expansion,
+        /// Every word that it may become, when that is known: a `*` stands for characters without a slash.
+        words: Option<Rc<[String]>>,
     },
 }
 
@@ -35,12 +39,42 @@ impl Arg {
 
     /// Any words.
     pub fn anything() -> Self {
-        Self::Unknown { head: String::new(), tail: String::new(), form: Expansion::Any }
+        Self::Unknown { head: String::new(), tail: String::new(), form: Expansion::Any, words: None }
     }
 
     /// One word that begins so.
     pub fn starting_with(head: &str) -> Self {
-        Self::Unknown { head: head.to_owned(), tail: String::new(), form: Expansion::One }
+        Self::Unknown { head: head.to_owned(), tail: String::new(), form: Expansion::One, words: None }
+    }
+
+    /// Words of which each is one of these; a `*` in one stands for characters without a slash.
+    pub fn one_of(words: Vec<String>, form: Expansion) -> Self {
+        match words.as_slice() {
+            [word] if form == Expansion::One && !word.contains('*') => Self::Known(word.clone()),
+            _ => Self::Unknown { head: common_start(&words), tail: String::new(), form, words: Some(words.into()) },
+        }
+    }
+
+    /// Every word that it may become, when that is known.
+    pub fn candidates(&self) -> Option<Vec<String>> {
+        match self {
+            Self::Known(text) => Some(vec![text.clone()]),
+            Self::Unknown { words, .. } => words.as_ref().map(|words| words.to_vec()),
+        }
+    }
+
+    /// The rest of the word behind a beginning that is known.
+    pub fn with_head(&self, rest: &str) -> Self {
+        match self {
+            Self::Known(_) => Self::known(rest),
+            Self::Unknown { head, tail, form, words } => {
+                let cut = head.len() - rest.len();
+                let words = words.as_ref().and_then(|words| {
+                    words.iter().map(|word| word.get(cut..).map(str::to_owned)).collect::<Option<Vec<_>>>()
+                });
+                Self::Unknown { head: rest.to_owned(), tail: tail.clone(), form: *form, words: words.map(Into::into) }
+            }
+        }
     }
 
     /// The word, when it is known.
@@ -126,4 +160,16 @@ pub(in crate::guard) fn plain_name(name: &str) -> String {
 /// The last part of a path.
 pub(in crate::guard) fn base_name(word: &str) -> &str {
     word.trim_end_matches('/').rsplit('/').next().unwrap_or(word)
+}
+
+/// What all words begin with, up to where they are no longer known.
+fn common_start(words: &[String]) -> String {
+    let known = |word: &String| word.split('*').next().unwrap_or_default().to_owned();
+    let mut start = words.first().map(known).unwrap_or_default();
+    for word in words.iter().skip(1).map(known) {
+        while !word.starts_with(&start) {
+            start.pop();
+        }
+    }
+    start
 }

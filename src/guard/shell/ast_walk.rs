@@ -1,27 +1,104 @@
 //! The walk over a parsed text.
 
+use std::rc::Rc;
+
 use brush_parser::ast::{
-    AndOr, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand,
-    CompoundList, ExtendedTestExpr, FunctionDefinition, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect, Pipeline,
-    SimpleCommand, Word,
+    AndOr, AndOrList, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item,
+    CompoundCommand, CompoundList, ExtendedTestExpr, FunctionDefinition, IoFileRedirectKind, IoFileRedirectTarget,
+    IoRedirect, Pipeline, SeparatorOperator, SimpleCommand, Word,
 };
 
-use super::{ShellAnalysis, Stdin, arg::Arg, word_parser};
+use super::{
+    ShellAnalysis, Stdin, Write,
+    arg::{Arg, Expansion},
+    listing,
+    place::Place,
+    word_parser,
+};
 
 impl ShellAnalysis {
     pub(super) fn walk_list(&mut self, list: &CompoundList, stdin: &Stdin) {
         for item in &list.0 {
-            self.walk_pipeline(&item.0.first, stdin);
-            for more in &item.0.additional {
-                let (AndOr::And(pipeline) | AndOr::Or(pipeline)) = more;
-                self.walk_pipeline(pipeline, stdin);
+            match item.1 {
+                SeparatorOperator::Async => self.in_subshell(|scan| scan.walk_and_or(&item.0, stdin)),
+                SeparatorOperator::Sequence => self.walk_and_or(&item.0, stdin),
             }
         }
     }
 
+    /// What stands behind `&&` runs where the command before it has led to; behind `||` and the whole list, that may have failed.
+    fn walk_and_or(&mut self, list: &AndOrList, stdin: &Stdin) {
+        let mut failed: Option<Rc<Place>> = None;
+        self.walk_step(&list.first, stdin, &mut failed);
+        let always_set = (!list.additional.is_empty()).then(|| self.variables.clone());
+        for more in &list.additional {
+            match more {
+                AndOr::And(pipeline) => self.walk_step(pipeline, stdin, &mut failed),
+                AndOr::Or(pipeline) => {
+                    let succeeded = Rc::clone(&self.place);
+                    self.place = failed.take().unwrap_or_else(|| Rc::clone(&succeeded));
+                    self.variables = always_set.clone().unwrap_or_default();
+                    self.last_words.clear();
+                    self.walk_pipeline(pipeline, stdin);
+                    let last = self.last_words.first().and_then(Arg::text);
+                    let leaves = matches!(last, Some("exit" | "return" | "break" | "continue"));
+                    self.place = if leaves { succeeded } else { Rc::new(self.place.or(&succeeded)) };
+                }
+            }
+        }
+        if let Some(always_set) = always_set {
+            self.variables = always_set;
+        }
+        if let Some(failed) = failed.filter(|_| !self.stops_on_failure) {
+            self.place = Rc::new(self.place.or(&failed));
+        }
+    }
+
+    /// A pipeline, and where the text stands when a change of directory in it fails.
+    fn walk_step(&mut self, pipeline: &Pipeline, stdin: &Stdin, failed: &mut Option<Rc<Place>>) {
+        let before = Rc::clone(&self.place);
+        self.walk_pipeline(pipeline, stdin);
+        if before != self.place {
+            let others = failed.take().unwrap_or_else(|| Rc::clone(&before));
+            *failed = Some(Rc::new(others.or(&before)));
+        }
+    }
+
+    /// A list that runs or does not.
+    fn walk_branch(&mut self, list: &CompoundList, stdin: &Stdin) {
+        let (place, variables) = (Rc::clone(&self.place), self.variables.clone());
+        self.walk_list(list, stdin);
+        self.variables = variables;
+        self.place = Rc::new(self.place.or(&place));
+    }
+
+    /// A list that runs again and again: where it stands in the end it may stand at its beginning.
+    fn walk_loop(&mut self, list: &CompoundList, stdin: &Stdin) {
+        let (place, commands, writes) = (Rc::clone(&self.place), self.commands.len(), self.writes.len());
+        self.walk_branch(list, stdin);
+        if place != self.place {
+            self.place = Rc::new(Place::lost());
+            let lost = &self.place;
+            self.commands.iter_mut().skip(commands).for_each(|seen| seen.place = Rc::clone(lost));
+            self.writes.iter_mut().skip(writes).for_each(|write| write.place = Rc::clone(lost));
+        }
+    }
+
     fn walk_pipeline(&mut self, pipeline: &Pipeline, stdin: &Stdin) {
-        for (place, command) in pipeline.seq.iter().enumerate() {
-            self.walk_command(command, if place == 0 { stdin } else { &Stdin::Other });
+        if let [command] = pipeline.seq.as_slice() {
+            return self.walk_command(command, stdin);
+        }
+        let mut input = stdin.clone();
+        for command in &pipeline.seq {
+            self.last_words.clear();
+            self.in_subshell(|scan| scan.walk_command(command, &input));
+            let lines = match &input {
+                Stdin::Lines(lines) => Some(lines.as_slice()),
+                _ => None,
+            };
+            let is_simple = matches!(command, Command::Simple(_)) && self.trusted.git;
+            let printed = if is_simple { listing::of_command(&self.last_words, lines) } else { None };
+            input = printed.map_or(Stdin::Other, Stdin::Lines);
         }
     }
 
@@ -52,15 +129,19 @@ impl ShellAnalysis {
                 for text in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
                     self.analyze_arithmetic(&text.value);
                 }
-                self.walk_list(&clause.body.list, stdin);
+                self.walk_loop(&clause.body.list, stdin);
             }
             CompoundCommand::BraceGroup(group) => self.walk_list(&group.list, stdin),
-            CompoundCommand::Subshell(shell) => self.walk_list(&shell.list, stdin),
+            CompoundCommand::Subshell(shell) => self.in_subshell(|scan| scan.walk_list(&shell.list, stdin)),
             CompoundCommand::ForClause(clause) => {
-                for value in clause.values.iter().flatten() {
-                    self.walk_word(value);
-                }
-                self.walk_list(&clause.body.list, stdin);
+                let values: Vec<Arg> = clause.values.iter().flatten().map(|value| self.walk_word(value)).collect();
+                let words: Option<Vec<_>> = values.iter().map(Arg::candidates).collect();
+                let words = words.map(|words| words.concat()).filter(|words| !words.is_empty() && words.len() <= 64);
+                let value = words.map_or_else(Arg::anything, |words| Arg::one_of(words, Expansion::One));
+                let before = self.variables.clone();
+                self.variables.set(&clause.variable_name, &value);
+                self.walk_loop(&clause.body.list, stdin);
+                self.variables = before;
             }
             CompoundCommand::CaseClause(clause) => {
                 self.walk_word(&clause.value);
@@ -69,23 +150,23 @@ impl ShellAnalysis {
                         self.walk_word(pattern);
                     }
                     if let Some(list) = &case.cmd {
-                        self.walk_list(list, stdin);
+                        self.walk_branch(list, stdin);
                     }
                 }
             }
             CompoundCommand::IfClause(clause) => {
-                self.walk_list(&clause.condition, stdin);
-                self.walk_list(&clause.then, stdin);
+                self.walk_branch(&clause.condition, stdin);
+                self.walk_branch(&clause.then, stdin);
                 for other in clause.elses.iter().flatten() {
                     if let Some(condition) = &other.condition {
-                        self.walk_list(condition, stdin);
+                        self.walk_branch(condition, stdin);
                     }
-                    self.walk_list(&other.body, stdin);
+                    self.walk_branch(&other.body, stdin);
                 }
             }
             CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
-                self.walk_list(&clause.0, stdin);
-                self.walk_list(&clause.1.list, stdin);
+                self.walk_loop(&clause.0, stdin);
+                self.walk_loop(&clause.1.list, stdin);
             }
             CompoundCommand::Coprocess(process) => {
                 if let Some(name) = &process.name {
@@ -98,7 +179,11 @@ impl ShellAnalysis {
 
     fn walk_function(&mut self, function: &FunctionDefinition) {
         self.wrapper_depth += 1;
-        // The caller of the function provides its input.
+        // The caller of the function provides its input, and the directory.
+        let place = Rc::clone(&self.place);
+        if ["cd ", "cd\n", "pushd"].iter().any(|sign| self.text.contains(sign)) {
+            self.place = Rc::new(Place::lost());
+        }
         let stdin = function
             .body
             .1
@@ -106,6 +191,7 @@ impl ShellAnalysis {
             .flat_map(|list| &list.0)
             .fold(Stdin::Other, |stdin, redirect| self.walk_redirect(redirect).unwrap_or(stdin));
         self.walk_compound(&function.body.0, &stdin);
+        self.place = place;
         self.wrapper_depth -= 1;
     }
 
@@ -139,9 +225,16 @@ impl ShellAnalysis {
         let prefix = command.prefix.iter().flat_map(|prefix| &prefix.0);
         let suffix = command.suffix.iter().flat_map(|suffix| &suffix.0);
         let mut assigned = false;
+        let variables = command.prefix.as_ref().map(|_| self.variables.clone());
         for item in prefix {
             assigned |= matches!(item, Item::AssignmentWord(..));
             self.walk_item(item, &mut argv, &mut stdin, true);
+        }
+        if command.word_or_name.is_some()
+            && let Some(variables) = variables
+        {
+            // What stands before a command is set for the command only.
+            self.variables = variables;
         }
         if let Some(word) = &command.word_or_name {
             argv.push(self.walk_word(word));
@@ -149,6 +242,7 @@ impl ShellAnalysis {
         for item in suffix {
             self.walk_item(item, &mut argv, &mut stdin, false);
         }
+        self.last_words.clone_from(&argv);
         if assigned && !argv.is_empty() {
             // What it sets changes what the command does: no rule allows that by name.
             self.wrapper_depth += 1;
@@ -195,10 +289,13 @@ impl ShellAnalysis {
                 name.clone()
             }
         };
+        let unknown = Arg::anything();
         match &assignment.value {
             AssignmentValue::Scalar(value) => {
                 let value = self.walk_word(value);
                 self.note_assignment(&name, &value);
+                let is_plain = matches!(assignment.name, AssignmentName::VariableName(_)) && !assignment.append;
+                self.variables.set(&name, if is_plain { &value } else { &unknown });
             }
             AssignmentValue::Array(values) => {
                 for (index, value) in values {
@@ -266,6 +363,6 @@ impl ShellAnalysis {
 
     fn note_write(&mut self, arg: Arg) {
         self.note_written_file(&arg);
-        self.writes.push(arg);
+        self.writes.push(Write { path: arg, place: Rc::clone(&self.place) });
     }
 }

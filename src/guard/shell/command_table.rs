@@ -1,9 +1,14 @@
 //! What programs do with their words: some run them, most do not.
 
+use std::rc::Rc;
+
 use super::{
     ShellAnalysis, Stdin,
     arg::{Arg, Expansion, base_name},
-    inline_code, nested_shell, wrappers,
+    inline_code, listing, nested_shell,
+    place::Place,
+    wrappers,
+    written_words::written_words,
 };
 
 /// Programs that never run their words.
@@ -189,6 +194,12 @@ const UNRESOLVABLE_PROGRAMS: &[&str] = &[
     "zenity",
 ];
 
+/// Programs that write a file with a content of their words' choice.
+const CONTENT_WRITERS: &[&str] = &[
+    "tee", "dd", "rsync", "scp", "sort", "shuf", "split", "csplit", "uniq", "rename", "sponge", "curl", "wget", "find",
+    "gfind", "patch",
+];
+
 /// Programs whose `-c` is shell text.
 const DASH_C_PROGRAMS: &[&str] =
     &["su", "runuser", "script", "sg", "flock", "capsh", "newgrp", "rsh", "machinectl", "unshare"];
@@ -200,6 +211,11 @@ impl ShellAnalysis {
         if self.depth >= super::analysis::MAX_DEPTH || self.wrapper_depth > 24 {
             self.note_unresolved("the shell nesting is too deep");
             return;
+        }
+        if first.head().len() > 1 && first.head().starts_with('-') {
+            // `time -o FILE …`, where the shell has no command of that name.
+            let words = std::iter::once(Arg::known("time")).chain(argv).collect();
+            return self.analyze_command(words, stdin);
         }
         let Some(name) = first.program() else {
             self.add_command(argv.clone(), true);
@@ -239,7 +255,7 @@ impl ShellAnalysis {
         let words = argv.get(1..).unwrap_or_default();
         match name {
             "git" => self.analyze_git(argv),
-            "xargs" | "gxargs" => self.xargs(argv),
+            "xargs" | "gxargs" => self.xargs(argv, stdin),
             "find" | "gfind" | "fd" | "fdfind" => self.find(name, argv),
             "watch" => {
                 let words: Vec<&Arg> = words.iter().skip_while(|word| word.head().starts_with('-')).collect();
@@ -261,9 +277,9 @@ impl ShellAnalysis {
             "make" | "gmake" | "just" | "ninja" | "rake" => {
                 let odd = |word: &Arg| {
                     let head = word.head();
-                    head.starts_with("--eval")
+                    head.starts_with("--ev")
                         || head.starts_with("-E")
-                        || head.starts_with("/dev/")
+                        || head.contains("/dev/")
                         || head == "-"
                         || head.starts_with("-f-")
                         || head.starts_with("SHELL=")
@@ -337,6 +353,12 @@ impl ShellAnalysis {
                 self.analyze_dash_c(argv);
                 self.analyze_arguments(argv);
                 // `flock FILE COMMAND…`
+                if name == "flock" {
+                    argv.iter()
+                        .skip(2)
+                        .filter(|word| word.head().contains('/'))
+                        .for_each(|word| self.note_run_file(word));
+                }
                 for place in 2..argv.len().min(6) {
                     let shell =
                         argv.get(place).and_then(Arg::program).is_some_and(|name| nested_shell::is_shell(&name));
@@ -389,7 +411,7 @@ impl ShellAnalysis {
     pub(super) fn analyze_stdin(&mut self, name: &str, stdin: &Stdin) {
         match stdin {
             Stdin::Text(text) => self.analyze_nested(&text.clone()),
-            Stdin::Other => {
+            Stdin::Lines(_) | Stdin::Other => {
                 self.note_unresolved(&format!("a shell that {name} starts reads its program from another source"));
             }
             Stdin::Inherited => {}
@@ -438,7 +460,11 @@ impl ShellAnalysis {
         }
     }
 
-    fn xargs(&mut self, argv: &[Arg]) {
+    fn xargs(&mut self, argv: &[Arg], stdin: &Stdin) {
+        let lines = match stdin {
+            Stdin::Lines(lines) => Some(lines.clone()),
+            _ => None,
+        };
         let mut place = 1;
         let mut replaced = None;
         while let Some(arg) = argv.get(place) {
@@ -513,14 +539,20 @@ impl ShellAnalysis {
                         .map(String::as_str)
                         .chain(["{}"])
                         .filter(|mark| !mark.is_empty())
-                        .find_map(|mark| text.find(mark));
-                    at.map_or_else(|| arg.clone(), |at| Arg::starting_with(text.get(..at).unwrap_or_default()))
+                        .find_map(|mark| text.find(mark).map(|at| (at, mark)));
+                    match (at, &lines) {
+                        (None, _) => arg.clone(),
+                        (Some((at, _)), None) => Arg::starting_with(text.get(..at).unwrap_or_default()),
+                        (Some((_, mark)), Some(lines)) => {
+                            Arg::one_of(lines.iter().map(|line| text.replace(mark, line)).collect(), Expansion::One)
+                        }
+                    }
                 }
                 None => arg.clone(),
             })
             .collect();
         if replaced.is_none() {
-            inner.push(Arg::anything());
+            inner.push(lines.map_or_else(Arg::anything, |lines| Arg::one_of(lines, Expansion::Many)));
         }
         self.wrapper_depth += 1;
         self.analyze_command(inner, &Stdin::Other);
@@ -547,10 +579,20 @@ impl ShellAnalysis {
                 self.note_unresolved("find runs a command from an option");
             }
             let rest = argv.get(place + 1..).unwrap_or_default();
+            let found = listing::of_command(argv.get(..place).unwrap_or_default(), None);
             let inner: Vec<Arg> = rest
                 .iter()
                 .take_while(|word| !matches!(word.text(), Some(";")))
                 .map(|word| match word.text().map(|text| (text, text.find('{'))) {
+                    Some(("{}", _)) => match &found {
+                        Some(found) => Arg::Unknown {
+                            head: "./".to_owned(),
+                            tail: String::new(),
+                            form: Expansion::One,
+                            words: Some(found.clone().into()),
+                        },
+                        None => Arg::starting_with("./"),
+                    },
                     Some((_, Some(0))) => Arg::starting_with("./"),
                     Some((text, Some(at))) => Arg::starting_with(text.get(..at).unwrap_or_default()),
                     _ => word.clone(),
@@ -613,30 +655,19 @@ impl ShellAnalysis {
         self.analyze_arguments(argv);
     }
 
-    /// Files that a command writes, by their names.
+    /// Files that a command writes, by their names, and those that it reads as its program.
     fn note_written_files(&mut self, name: &str, argv: &[Arg]) {
         let words = || argv.iter().skip(1).filter(|word| !word.head().starts_with('-'));
         match name {
-            "cp" | "mv" | "ln" | "install" | "tee" | "dd" | "touch" | "chmod" | "sed" | "perl" | "rsync" | "scp" => {
+            // A copy keeps its name in a directory, and a program under another name is that program still.
+            "cp" | "mv" | "ln" | "install" => {
                 let known: Vec<Arg> = words().cloned().collect();
-                let writes_content = matches!(name, "cp" | "mv" | "ln" | "install" | "tee" | "dd" | "rsync" | "scp");
-                if writes_content {
-                    for word in &known {
-                        let text = word.text().map(|text| text.strip_prefix("of=").unwrap_or(text).to_owned());
-                        if let Some(text) = text {
-                            self.note_written_file(&Arg::known(text));
-                        }
-                    }
-                }
-                // A program under another name is that program still.
-                if matches!(name, "cp" | "ln" | "mv" | "install") {
-                    self.note_renamed_programs(&known);
-                }
-            }
-            "sort" | "split" | "csplit" | "uniq" | "rename" | "sponge" => {
-                words().for_each(|word| self.note_written_file(word));
-                if name == "split" || name == "csplit" {
-                    self.files.writes_unknown = true;
+                known.iter().for_each(|word| self.note_written_file(word));
+                self.note_renamed_programs(&known);
+                // What is written below a link that leads elsewhere is not written here.
+                let leads = |word: &Arg| word.head().starts_with(['/', '~']) || word.head().starts_with("..");
+                if name == "ln" && known.iter().rev().skip(1).any(leads) {
+                    self.place = Rc::new(Place::lost());
                 }
             }
             "git" if argv.iter().any(|word| word.text() == Some("mv")) => {
@@ -655,21 +686,15 @@ impl ShellAnalysis {
                 self.files.executed.insert("package.json".to_owned());
             }
             "run-parts" => self.note_run_unknown(),
-            "curl" | "wget" => {
-                for (place, word) in argv.iter().enumerate() {
-                    if let Some(text) = word.text() {
-                        if matches!(text, "-o" | "-O" | "--output" | "--output-document")
-                            && let Some(file) = argv.get(place + 1)
-                        {
-                            self.note_written_file(&file.clone());
-                        }
-                        if name == "curl" && matches!(text, "-O" | "--remote-name" | "-LO" | "-sLO" | "-fsSLO")
-                            || name == "wget"
-                        {
-                            argv.iter().skip(1).for_each(|word| self.note_written_file(word));
-                        }
-                    }
+            _ if CONTENT_WRITERS.contains(&name) => {
+                // The name of what is fetched may be the address's own.
+                let is_named_by_address = matches!(name, "curl" | "wget");
+                let more =
+                    words().filter(|_| is_named_by_address || matches!(name, "rename" | "rsync" | "scp")).cloned();
+                for word in written_words(argv).into_iter().chain(more) {
+                    self.note_written_file(&word);
                 }
+                self.files.writes_unknown |= matches!(name, "split" | "csplit" | "patch");
             }
             _ => {}
         }
@@ -681,7 +706,7 @@ impl ShellAnalysis {
             let program = match word {
                 Arg::Known(text) => Some(base_name(text).to_owned()),
                 // `$(which git)`
-                Arg::Unknown { form: Expansion::One | Expansion::Any, head, tail }
+                Arg::Unknown { form: Expansion::One | Expansion::Any, head, tail, .. }
                     if head.is_empty() && tail.is_empty() =>
                 {
                     None

@@ -177,7 +177,6 @@ const OPTIONS_WITH_VALUE: &[&str] =
 
 /// Settings whose text git runs, or that change what it does elsewhere.
 const EXECUTED_SETTINGS: &[&str] = &[
-    "core.sshcommand",
     "core.editor",
     "core.pager",
     "core.askpass",
@@ -206,7 +205,7 @@ const UNSAFE_SETTINGS: &[&str] = &[
     "alias",
 ];
 const EXECUTED_SETTING_SUFFIXES: &[&str] = &[
-    ".command",
+    "command",
     ".cmd",
     ".textconv",
     ".driver",
@@ -242,6 +241,16 @@ pub(in crate::guard) fn command_at(argv: &[Arg]) -> (usize, bool) {
     (place, is_known)
 }
 
+/// Whether a setting names the directory of the hooks.
+fn is_hooks_path(setting: &str) -> bool {
+    setting.split('=').next().is_some_and(|key| key.eq_ignore_ascii_case("core.hookspath"))
+}
+
+/// Whether this command of git may push: it does, or it may be an alias.
+fn may_push(command: &str) -> bool {
+    matches!(command, "push" | "send-pack" | "subtree") || !GIT_COMMANDS.contains(&command)
+}
+
 /// A word of short options, divided at this one.
 fn cluster_at<'a>(text: &'a str, option: &str) -> Option<(&'a str, &'a str)> {
     let cluster = text.strip_prefix('-').filter(|cluster| !cluster.starts_with('-'))?;
@@ -254,6 +263,12 @@ impl ShellAnalysis {
         let (at, _) = command_at(argv);
         for (place, arg) in argv.iter().enumerate().take(at).skip(1) {
             match arg.text() {
+                Some("-c" | "--config-env") if argv.get(place + 1).is_some_and(|value| is_hooks_path(value.head())) => {
+                    self.skips_git_hooks |= argv.get(at).and_then(Arg::text).is_none_or(may_push);
+                    if let Some(value) = argv.get(place + 1) {
+                        self.analyze_setting(value);
+                    }
+                }
                 Some("-c") => {
                     if let Some(value) = argv.get(place + 1) {
                         self.analyze_setting(value);
@@ -266,9 +281,6 @@ impl ShellAnalysis {
                     }
                     if text.starts_with("--exec-path=") {
                         self.note_unknown_git_command();
-                    }
-                    if matches!(text, "-C" | "--work-tree") || text.starts_with("--work-tree") {
-                        self.dirs.push(None);
                     }
                 }
                 None => {}
@@ -347,7 +359,10 @@ impl ShellAnalysis {
             // A branch that is called so would make every push of it by name a forced one.
             "branch" | "checkout" | "switch" | "symbolic-ref" | "update-ref" | "worktree"
                 if words.iter().any(|word| {
-                    word.head().starts_with('+') || word.head().contains("/+") || word.head().contains("/-")
+                    let head = word.head();
+                    let glued =
+                        head.starts_with('-') && (head.contains("=+") || !head.starts_with("--") && head.contains('+'));
+                    glued || head.starts_with('+') || head.contains("/+") || head.contains("/-")
                 }) =>
             {
                 self.note_unknown_git_command();

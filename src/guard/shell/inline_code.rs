@@ -1,9 +1,11 @@
 //! Programs of other languages that stand in a command's words. They are not understood; what could start a command in them
 //! is a doubt.
 
+use std::rc::Rc;
+
 use super::{
-    ShellAnalysis, Stdin,
-    arg::Arg,
+    ShellAnalysis, Stdin, Write,
+    arg::{Arg, base_name},
     languages::{COMMON_SIGNS, Language, language},
 };
 
@@ -12,7 +14,7 @@ const RUNNER_MODULES: &[&str] =
     &["timeit", "pdb", "code", "runpy", "trace", "cProfile", "profile", "idlelib", "IPython", "pty", "this_is_none"];
 
 /// Whether a program of this name runs programs of another language.
-pub(super) fn is_interpreter(name: &str) -> bool {
+pub(in crate::guard) fn is_interpreter(name: &str) -> bool {
     language(name).is_some() || matches!(name, "sed" | "gsed" | "ssed")
 }
 
@@ -47,6 +49,10 @@ impl ShellAnalysis {
                 if matches!(option, "version" | "help") {
                     return;
                 }
+                if matches!(option, "require" | "import" | "loader") {
+                    let file = value.map(Arg::known).or_else(|| argv.get(place).cloned());
+                    file.iter().for_each(|file| self.note_run_file(file));
+                }
                 if option.len() > 1 && language.long.iter().any(|known| known.starts_with(option)) {
                     has_text = true;
                     match value {
@@ -79,6 +85,9 @@ impl ShellAnalysis {
                     let module =
                         if attached.is_empty() { argv.get(place).cloned() } else { Some(Arg::known(attached)) };
                     let module = module.as_ref().and_then(Arg::text);
+                    let file = module.and_then(|module| module.rsplit('.').next());
+                    self.files.executed.extend(file.map(|file| format!("{file}.py")));
+                    self.files.executed.insert("__main__.py".to_owned());
                     if module.is_none_or(|module| RUNNER_MODULES.contains(&module)) {
                         self.note_unresolved(&format!("cannot determine what {name} runs"));
                     }
@@ -89,6 +98,8 @@ impl ShellAnalysis {
                     return;
                 }
                 if matches!(character, 'M' | 'm' | 'd' | 'D') && language.names.contains(&"perl") {
+                    let module = attached.trim_start_matches('-').split("::").last().unwrap_or_default();
+                    self.files.executed.insert(format!("{module}.pm"));
                     if attached.contains([';', '(', '=', '\'', '"', ' ']) || matches!(character, 'd' | 'D') {
                         self.note_unresolved(&format!("cannot determine what {name} runs"));
                     }
@@ -115,6 +126,10 @@ impl ShellAnalysis {
                             }
                             self.note_run_file(file);
                         }
+                    } else if language.names.contains(&"node")
+                        && value.as_ref().is_some_and(|file| file.head().contains('/'))
+                    {
+                        value.iter().for_each(|file| self.note_run_file(file));
                     } else if value
                         .as_ref()
                         .is_some_and(|value| value.head().starts_with("data:") || !value.is_single_word())
@@ -124,6 +139,19 @@ impl ShellAnalysis {
                     place += usize::from(attached.is_empty());
                     break;
                 }
+            }
+        }
+        if language.names.contains(&"perl") {
+            let opens = |arg: &&Arg| {
+                arg.text().is_some_and(|text| text.trim().starts_with(['|', '>']) || text.trim().ends_with('|'))
+            };
+            if argv.get(place..).unwrap_or_default().iter().any(|arg| opens(&arg)) {
+                self.note_unresolved("perl runs the name of a file");
+            }
+        }
+        if language.names.contains(&"python") {
+            for file in ["sitecustomize.py", "usercustomize.py", "__main__.py"] {
+                self.files.executed.insert(file.to_owned());
             }
         }
         if has_text {
@@ -145,6 +173,12 @@ impl ShellAnalysis {
             }
             Some(arg) if arg.text() != Some("-") => {
                 self.note_run_file(arg);
+                if language.names.contains(&"node") {
+                    let name = base_name(arg.head()).to_owned();
+                    let others = ["js", "mjs", "cjs", "ts"].map(|end| format!("{name}.{end}"));
+                    self.files.executed.extend(others);
+                    self.files.executed.insert("index.js".to_owned());
+                }
                 // `bun x`, `deno run`: the words behind may be a command.
                 self.wrapper_depth += 1;
                 self.add_command(argv.get(place..).unwrap_or_default().to_vec(), true);
@@ -152,7 +186,7 @@ impl ShellAnalysis {
             }
             _ => match stdin {
                 Stdin::Text(text) => self.analyze_code(language, name, &Arg::known(text.clone())),
-                Stdin::Inherited | Stdin::Other => {
+                Stdin::Inherited | Stdin::Lines(_) | Stdin::Other => {
                     self.note_unresolved(&format!("{name} reads its program from another source"));
                 }
             },
@@ -166,8 +200,29 @@ impl ShellAnalysis {
         };
         let text = text.to_owned();
         self.analyze_maybe(&text);
-        self.writes.extend(outside_paths(&text).into_iter().map(Arg::known));
+        for path in outside_paths(&text) {
+            self.writes.push(Write { path: Arg::known(path), place: Rc::clone(&self.place) });
+        }
         let is_awk = language.names.contains(&"awk");
+        if is_awk && text.contains('>') {
+            // `print > "FILE"`
+            text.split('"').skip(1).step_by(2).for_each(|file| self.note_written_file(&Arg::known(file)));
+        }
+        if language.names.contains(&"python") {
+            // A file beside it goes before the module of that name.
+            let imports = text
+                .split(['\n', ';'])
+                .map(str::trim)
+                .filter(|line| line.starts_with("import ") || line.starts_with("from "));
+            for name in imports.flat_map(|line| line.split([' ', ',', '.'])).filter(|name| !name.is_empty()) {
+                self.files.executed.insert(format!("{name}.py"));
+            }
+            if text.contains("open(") || text.contains("write") {
+                text.split(['\'', '"']).skip(1).step_by(2).for_each(|file| {
+                    self.note_written_file(&Arg::known(file));
+                });
+            }
+        }
         let any = if is_awk { &["system"][..] } else { COMMON_SIGNS };
         // Two that are no more than they say.
         let text = text.replace("re.compile(", "").replace(".execute(", "");

@@ -1,8 +1,11 @@
 //! Other shells, and what the shell itself runs: texts within texts.
 
+use std::rc::Rc;
+
 use super::{
-    ShellAnalysis, Stdin,
+    ShellAnalysis, Stdin, Write,
     arg::{Arg, Expansion, base_name},
+    place::Place,
 };
 
 /// Programs that read shell text.
@@ -28,6 +31,7 @@ const EXECUTED_VARIABLES: &[&str] = &[
     "LESSOPEN",
     "LESSCLOSE",
     "MAKEFLAGS",
+    "MAKEFILES",
     "GNUMAKEFLAGS",
     "MFLAGS",
     "GIT_CONFIG_PARAMETERS",
@@ -36,6 +40,18 @@ const EXECUTED_VARIABLES: &[&str] = &[
     "TAR_OPTIONS",
     "PYTHONPATH_STARTUP",
     "INPUTRC",
+];
+
+/// Variables that name a directory to which programs write.
+const TARGET_VARIABLES: &[&str] = &[
+    "CARGO_TARGET_DIR",
+    "CARGO_INSTALL_ROOT",
+    "DESTDIR",
+    "PREFIX",
+    "GOBIN",
+    "npm_config_prefix",
+    "BUILD_DIR",
+    "OUT_DIR",
 ];
 
 /// Ends of the names of variables whose text is run as a command.
@@ -131,7 +147,7 @@ impl ShellAnalysis {
             None if has_text => {}
             _ => match stdin {
                 Stdin::Text(text) => self.analyze_nested(&text.clone()),
-                Stdin::Inherited | Stdin::Other => {
+                Stdin::Inherited | Stdin::Lines(_) | Stdin::Other => {
                     self.note_unresolved("a shell reads its program from another source");
                 }
             },
@@ -284,18 +300,49 @@ impl ShellAnalysis {
                         self.analyze_declaration(word);
                     }
                 }
+                if name == "export" {
+                    for word in words {
+                        let head =
+                            word.head().split_once('=').map(|(name, value)| (name.to_owned(), word.with_head(value)));
+                        if let Some((name, value)) = head {
+                            self.variables.set(&name, &value);
+                        }
+                    }
+                }
+                self.stops_on_failure |= name == "set" && has('e');
+                let is_git = |word: &Arg| word.head().starts_with("GIT_CONFIG") || word.may_split();
+                self.skips_git_hooks |= (name == "unset" || name == "export" && has('n')) && words.iter().any(is_git);
                 if name == "export" && has('f') {
                     self.note_unresolved("a function is exported to other programs");
                 }
             }
             "cd" | "pushd" | "popd" | "chdir" => {
-                let to = words.iter().find(|word| !matches!(word.text(), Some("-L" | "-P" | "-e" | "--" | "-n")));
-                let to = to.and_then(Arg::text).filter(|text| !text.starts_with(['-', '+', '~'])).map(str::to_owned);
-                self.dirs.push(to);
+                self.change_directory(name, words);
             }
             _ => return false,
         }
         true
+    }
+
+    fn change_directory(&mut self, name: &str, words: &[Arg]) {
+        let before = Rc::clone(&self.place);
+        if name == "popd" {
+            self.place = self.place_stack.pop().unwrap_or_else(|| Rc::new(Place::lost()));
+            return;
+        }
+        let to = words.iter().find(|word| !matches!(word.text(), Some("-L" | "-P" | "-e" | "--" | "-n")));
+        self.place = match to {
+            Some(to) if to.text() == Some("-") && name != "pushd" => {
+                self.previous_place.take().unwrap_or_else(|| Rc::new(Place::lost()))
+            }
+            // `cd` alone leads home, `~` and `$HOME` are not in the worktree.
+            Some(to) if !to.head().starts_with(['-', '+']) => Rc::new(self.place.changed_to(to)),
+            _ => Rc::new(Place::lost()),
+        };
+        if name == "pushd" {
+            self.place_stack.push(Rc::clone(&before));
+        }
+        self.previous_place = Some(before);
     }
 
     fn analyze_source(&mut self, words: &[Arg]) {
@@ -323,10 +370,9 @@ impl ShellAnalysis {
                     self.note_assignment(name, &Arg::known(value));
                 }
             }
-            Arg::Unknown { head, tail, form } => {
+            Arg::Unknown { head, .. } => {
                 if let Some((name, value)) = head.split_once('=') {
-                    let value = Arg::Unknown { head: value.to_owned(), tail: tail.clone(), form: *form };
-                    self.note_assignment(name, &value);
+                    self.note_assignment(name, &word.with_head(value));
                 }
             }
         }
@@ -342,7 +388,17 @@ impl ShellAnalysis {
         let name = name.trim_end_matches('+');
         self.sets_path |= name == "PATH";
         if name == "CDPATH" {
-            self.dirs.push(None);
+            self.place = Rc::new(Place::lost());
+        }
+        if TARGET_VARIABLES.contains(&name) {
+            self.writes.push(Write { path: value.clone(), place: Rc::clone(&self.place) });
+        }
+        // Whatever else the text says of it, it is not what it usually is.
+        if matches!(name, "HOME" | "PWD") {
+            self.trusted.home = false;
+            let read_at_start =
+                [".bashrc", ".profile", ".bash_profile", ".bash_login", ".zshrc", ".zshenv", ".gitconfig"];
+            self.files.executed.extend(read_at_start.map(str::to_owned));
         }
         let is_command = COMMAND_VARIABLE_SUFFIXES.iter().any(|end| name.ends_with(end));
         let is_silenced = text == Some("/dev/null");
@@ -355,6 +411,10 @@ impl ShellAnalysis {
             self.note_unresolved(&format!("the variable {name} is set, and its value is executed"));
         } else if is_command {
             match text {
+                // An editor gets the name of one file.
+                Some(text) if name.ends_with("EDITOR") || name.ends_with("VISUAL") => {
+                    self.analyze_nested(&format!("{text} \"$__more\""));
+                }
                 Some(text) => self.analyze_command_prefix(text),
                 None => {
                     self.note_unresolved(&format!("the variable {name} is an expansion, and its value is executed"));

@@ -1,6 +1,8 @@
 //! The stream editor: a script of it may run commands and write files.
 
-use super::{ShellAnalysis, arg::Arg};
+use std::rc::Rc;
+
+use super::{ShellAnalysis, Write, arg::Arg};
 
 impl ShellAnalysis {
     /// A stream editor: its scripts may run commands.
@@ -88,9 +90,14 @@ impl ShellAnalysis {
                     for pair in words.windows(2) {
                         if let [before, file] = pair
                             && before.ends_with(['w', 'W'])
+                        {
+                            self.note_written_file(&Arg::known(*file));
+                        }
+                        if let [before, file] = pair
+                            && before.ends_with(['w', 'W'])
                             && file.starts_with(['/', '.', '~'])
                         {
-                            self.writes.push(Arg::known(*file));
+                            self.writes.push(Write { path: Arg::known(*file), place: Rc::clone(&self.place) });
                         }
                     }
                     if script_runs_command(text) {
@@ -204,7 +211,11 @@ fn script_runs_command(script: &str) -> bool {
                 }
             }
             'b' | 't' | 'T' | ':' | 'v' => {
-                while peek(at).is_some_and(|character| !matches!(character, '\n' | ';' | '}')) {
+                // A label ends at a blank, at least for one of them.
+                while peek(at).is_some_and(|character| matches!(character, ' ' | '\t')) {
+                    at += 1;
+                }
+                while peek(at).is_some_and(|character| !matches!(character, '\n' | ';' | '}' | ' ' | '\t')) {
                     at += 1;
                 }
             }

@@ -45,3 +45,50 @@ pub(super) fn trusts_home(text: &str) -> bool {
     ];
     is_read_only("HOME") && is_read_only("PWD") && !sets.iter().any(|word| text.contains(word)) && !text.contains("${!")
 }
+
+/// Why a text is not looked at further: a shape that shells read in another way than the parser.
+pub(super) fn unsupported_shape(text: &str) -> Option<&'static str> {
+    if text.contains("$\\\n") {
+        return Some("a line is continued behind a dollar sign");
+    }
+    let ends_word =
+        |character: char| character.is_whitespace() || matches!(character, ';' | '&' | '|' | ')' | '(' | '<' | '>');
+    let is_glued = |(at, sign): (usize, &str)| {
+        text.get(at + sign.len()..).is_some_and(|rest| !rest.is_empty() && !rest.starts_with(ends_word))
+    };
+    if ["<&-", ">&-"].iter().any(|sign| text.match_indices(sign).any(is_glued)) {
+        return Some("a word is glued to a closed file descriptor");
+    }
+    if !text.contains("<<") {
+        return None;
+    }
+    let delimiters: Vec<&str> = text
+        .match_indices("<<")
+        .filter(|(at, _)| !text.get(..*at).unwrap_or_default().ends_with('<'))
+        .filter_map(|(at, _)| text.get(at + 2..))
+        .filter(|rest| !rest.starts_with('<'))
+        .map(|rest| rest.strip_prefix('-').unwrap_or(rest).trim_start_matches([' ', '\t']))
+        .map(|rest| rest.split(ends_word).next().unwrap_or_default())
+        .collect();
+    if delimiters.iter().any(|delimiter| delimiter.contains(['$', '`'])) {
+        return Some("the end of a here-document is not plain");
+    }
+    if !text.contains("\\\n") {
+        return None;
+    }
+    let mut joined = String::new();
+    for line in text.lines() {
+        match line.strip_suffix('\\') {
+            Some(part) => joined.push_str(part.trim_start_matches('\t')),
+            None if joined.is_empty() => {}
+            None => {
+                joined.push_str(line);
+                if delimiters.iter().any(|delimiter| delimiter.trim_matches(['\'', '"']) == joined) {
+                    return Some("the end of a here-document is continued over lines");
+                }
+                joined.clear();
+            }
+        }
+    }
+    None
+}

@@ -3,7 +3,11 @@
 use super::{
     analysis::{MAX_DEPTH, ShellAnalysis},
     arg::{Arg, Expansion},
+    listing,
 };
+
+/// The most words that one word is followed into.
+const MAX_WORDS: usize = 64;
 
 /// The word that is being put together.
 #[derive(Default)]
@@ -11,11 +15,17 @@ struct WordBuilder {
     head: String,
     tail: String,
     form: Option<Expansion>,
+    /// Every word so far, when that is known. Nothing is kept here before the first expansion.
+    words: Option<Vec<String>>,
 }
 
 impl WordBuilder {
     fn push(&mut self, character: char) {
-        if self.form.is_some() { self.tail.push(character) } else { self.head.push(character) }
+        if self.form.is_none() {
+            return self.head.push(character);
+        }
+        self.tail.push(character);
+        self.words.iter_mut().flatten().for_each(|word| word.push(character));
     }
 
     fn push_str(&mut self, text: &str) {
@@ -23,14 +33,58 @@ impl WordBuilder {
     }
 
     fn push_unknown(&mut self, form: Expansion) {
+        self.push_one_of(form, None);
+    }
+
+    /// An expansion that becomes one of these.
+    fn push_one_of(&mut self, form: Expansion, more: Option<&[String]>) {
+        let before = if self.form.is_none() { Some(vec![self.head.clone()]) } else { self.words.take() };
+        self.words = match (before, more) {
+            (Some(before), Some(more)) if before.len() * more.len() <= MAX_WORDS => {
+                Some(before.iter().flat_map(|start| more.iter().map(move |end| format!("{start}{end}"))).collect())
+            }
+            _ => None,
+        };
         self.form = Some(self.form.map_or(form, |known| known.max(form)));
         self.tail.clear();
+    }
+
+    /// A pattern of file names: it matches no slash, and neither `.` nor `..` unless a dot stands before it.
+    fn push_pattern(&mut self) {
+        let ends_in_dots = |word: &String| {
+            let last = word.rsplit('/').next().unwrap_or_default();
+            !last.is_empty() && last.chars().all(|character| character == '.')
+        };
+        let is_plain = match (&self.form, &self.words) {
+            (None, _) => !ends_in_dots(&self.head),
+            (Some(_), Some(words)) => !words.iter().any(ends_in_dots),
+            (Some(_), None) => false,
+        };
+        let any = ["*".to_owned()];
+        self.push_one_of(Expansion::Many, is_plain.then_some(&any));
+    }
+
+    /// What a variable holds that the text has set.
+    fn push_value(&mut self, value: &Arg, is_open: bool) {
+        let is_word = |text: &str| !text.is_empty() && !text.contains([' ', '\t', '\n', '*', '?', '[', '~']);
+        match value {
+            Arg::Known(text) if !is_open || is_word(text) => self.push_str(text),
+            Arg::Known(_) => self.push_unknown(Expansion::Any),
+            Arg::Unknown { form, head, words, .. } => {
+                if self.form.is_none() && !is_open {
+                    self.push_one_of(*form.min(&Expansion::One), words.as_deref());
+                    self.head.push_str(head);
+                } else {
+                    self.push_one_of(if is_open { Expansion::Any } else { Expansion::One }, words.as_deref());
+                }
+            }
+        }
     }
 
     fn finish(self) -> Arg {
         match self.form {
             None => Arg::Known(self.head),
-            Some(form) => Arg::Unknown { head: self.head, tail: self.tail, form },
+            Some(form) => Arg::Unknown { head: self.head, tail: self.tail, form, words: self.words.map(Into::into) },
         }
     }
 }
@@ -132,10 +186,11 @@ fn parse_into(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut Wor
             (Quoting::Double, '"') => return,
             (_, '$') => parse_dollar(scan, reader, build, quoting),
             (_, '`') => parse_backquotes(scan, reader, build, quoting),
-            (Quoting::Open, '*' | '?' | '(' | ')') => build.push_unknown(Expansion::Many),
+            (Quoting::Open, '*' | '?') => build.push_pattern(),
+            (Quoting::Open, '(' | ')') => build.push_unknown(Expansion::Many),
             (Quoting::Open, '[') => {
                 if reader.chars.get(reader.at..).is_some_and(|rest| rest.contains(&']')) {
-                    build.push_unknown(Expansion::Many);
+                    build.push_pattern();
                 } else {
                     build.push('[');
                 }
@@ -143,7 +198,14 @@ fn parse_into(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut Wor
             (Quoting::Open, '{') => {
                 let rest = reader.chars.get(reader.at..).unwrap_or_default();
                 let list = rest.contains(&'}') && (rest.contains(&',') || rest.windows(2).any(|two| two == ['.', '.']));
-                if list { build.push_unknown(Expansion::Many) } else { build.push('{') }
+                match brace_words(rest).filter(|_| list) {
+                    Some((words, length)) => {
+                        build.push_one_of(Expansion::Many, Some(&words));
+                        reader.at += length;
+                    }
+                    None if list => build.push_unknown(Expansion::Many),
+                    None => build.push('{'),
+                }
             }
             (Quoting::Open, '<' | '>') if reader.peek(0) == Some('(') => {
                 reader.at += 1;
@@ -173,11 +235,13 @@ fn parse_dollar(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut W
         Some('(') => {
             reader.at += 1;
             let text = parse_substitution(scan, reader);
+            let any = ["*".to_owned()];
             if is_branch(&text) && scan.trusted.git {
                 build.push_str("b");
-                build.push_unknown(Expansion::One);
+                build.push_one_of(Expansion::One, Some(&any));
             } else {
-                build.push_unknown(if is_open { Expansion::Any } else { Expansion::One });
+                let words = if scan.trusted.git { listing::of_text(text.trim()) } else { None };
+                build.push_one_of(if is_open { Expansion::Any } else { Expansion::One }, words.as_deref());
             }
         }
         Some('[') => {
@@ -229,8 +293,21 @@ fn parse_parameter(scan: &mut ShellAnalysis, build: &mut WordBuilder, text: &str
         return;
     }
     if matches!(text, "HOME" | "PWD") && scan.trusted.home {
-        build.push('/');
-        build.push_unknown(Expansion::One);
+        let here = [".".to_owned()];
+        let is_first = build.form.is_none() && build.head.is_empty();
+        let is_whole = build.form.is_none() && (is_first || build.head.ends_with(['=', ':']));
+        build.push_one_of(Expansion::One, if text == "PWD" && is_whole { Some(&here) } else { None });
+        if is_first {
+            build.head.push('/');
+        }
+        return;
+    }
+    if let Some(value) = scan.variable(text) {
+        build.push_value(&value, is_open);
+        return;
+    }
+    if let Some(words) = part_of_value(scan, text) {
+        build.push_one_of(if is_open { Expansion::Any } else { Expansion::One }, Some(&words));
         return;
     }
     parse_embedded(scan, text);
@@ -240,6 +317,26 @@ fn parse_parameter(scan: &mut ShellAnalysis, build: &mut WordBuilder, text: &str
     let is_list =
         text == "@" || text.contains("[@]") || text.starts_with('@') || text.starts_with('!') && text.contains('@');
     build.push_unknown(if is_open || is_list { Expansion::Any } else { Expansion::One });
+}
+
+/// `${NAME%.txt}` and `${NAME##*/}` of a variable that holds paths below here.
+fn part_of_value(scan: &ShellAnalysis, text: &str) -> Option<Vec<String>> {
+    let at = text.find(|character: char| !(character.is_ascii_alphanumeric() || character == '_'))?;
+    let (name, operation) = text.split_at(at);
+    let words = scan.variable(name)?.candidates()?;
+    let any = || vec!["*".to_owned()];
+    match operation {
+        "##*/" => Some(any()),
+        _ => {
+            let pattern = operation.strip_prefix("%%").or_else(|| operation.strip_prefix('%'))?;
+            let is_ending = pattern.starts_with(['.', '-', '_']) && !pattern.contains(['/', '$', '`']);
+            let is_below = |word: &String| {
+                word.starts_with(|character: char| character.is_ascii_alphanumeric() || character == '*')
+                    && !word.contains("..")
+            };
+            (is_ending && words.iter().all(is_below)).then(any)
+        }
+    }
 }
 
 fn parse_embedded(scan: &mut ShellAnalysis, text: &str) {
@@ -439,4 +536,69 @@ impl ShellAnalysis {
         self.analyze_maybe(text);
         self.depth -= 1;
     }
+}
+
+/// The words of a brace list, given what follows its first brace, and how long it is. `None` when it is not plain.
+fn brace_words(rest: &[char]) -> Option<(Vec<String>, usize)> {
+    let is_plain = |character: char| {
+        character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '/' | '+' | '@' | ',')
+    };
+    let mut depth = 1_usize;
+    let mut length = 0;
+    for character in rest {
+        length += 1;
+        match character {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            character if is_plain(*character) => {}
+            _ => return None,
+        }
+        if depth == 0 {
+            let inside: String = rest.get(..length - 1).unwrap_or_default().iter().collect();
+            let mut words = brace_alternatives(&inside, 0)?;
+            // A shell without brace lists sees the text itself.
+            words.push(format!("{{{inside}}}"));
+            return Some((words, length));
+        }
+    }
+    None
+}
+
+fn brace_alternatives(inside: &str, depth: usize) -> Option<Vec<String>> {
+    if depth > 3 {
+        return None;
+    }
+    let mut parts = vec![String::new()];
+    let mut open = 0_usize;
+    for character in inside.chars() {
+        match character {
+            '{' => open += 1,
+            '}' => open = open.checked_sub(1)?,
+            ',' if open == 0 => {
+                parts.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        parts.last_mut()?.push(character);
+    }
+    if let [one] = parts.as_slice() {
+        // `1..5`, `a..z`
+        let is_end = |end: &str| {
+            end.len() == 1 && end.starts_with(|c: char| c.is_ascii_alphabetic())
+                || !end.is_empty() && end.chars().all(|character| character.is_ascii_digit())
+        };
+        let is_range = one.split("..").all(is_end);
+        return is_range.then(|| vec!["*".to_owned()]);
+    }
+    let mut words = Vec::new();
+    for part in parts {
+        let Some((before, rest)) = part.split_once('{') else {
+            words.push(part);
+            continue;
+        };
+        let (inner, after) = rest.rsplit_once('}')?;
+        words.extend(brace_alternatives(inner, depth + 1)?.iter().map(|word| format!("{before}{word}{after}")));
+    }
+    (words.len() <= MAX_WORDS && !words.iter().any(|word| word.contains(['{', '}']))).then_some(words)
 }

@@ -1,6 +1,8 @@
 //! Programs that run their later words as a command.
 
-use super::{ShellAnalysis, Stdin, arg::Arg};
+use std::rc::Rc;
+
+use super::{ShellAnalysis, Stdin, arg::Arg, place::Place};
 
 /// How a wrapper is called.
 pub(super) struct Wrapper {
@@ -171,6 +173,13 @@ pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
     WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))
 }
 
+/// Whether a program runs its words as a command, which is judged itself.
+pub(in crate::guard) fn runs_others(name: &str) -> bool {
+    find(name).is_some()
+        || super::nested_shell::is_shell(name)
+        || matches!(name, "xargs" | "gxargs" | "watch" | "ssh" | "su" | "tmux" | "script" | "flock")
+}
+
 /// Whether an abbreviation of an option with a value stands here.
 fn takes_value(wrapper: &Wrapper, text: &str) -> bool {
     if let Some(long) = text.strip_prefix("--") {
@@ -189,7 +198,6 @@ impl ShellAnalysis {
         let group = wrapper.names;
         let is_vague = group.contains(&FIRST_VAGUE_WRAPPER) && group.len() > 4;
         let (mut place, mut words) = (1, wrapper.words);
-        let mut is_first = true;
         while let Some(arg) = argv.get(place) {
             let Some(text) = arg.text() else {
                 // One word in the place of a word is a word; anything else may be the command itself.
@@ -211,8 +219,9 @@ impl ShellAnalysis {
                         None => self.note_unresolved("the text that env splits is an expansion"),
                     }
                 }
+                self.skips_git_hooks |= clears_environment(text, argv.get(place + 1));
                 if matches!(text, "-C" | "--chdir") || text.starts_with("--chdir=") || text.starts_with("-C") {
-                    self.dirs.push(None);
+                    self.place = Rc::new(Place::lost());
                 }
             }
             if name == "command" && text.starts_with('-') && text.contains(['v', 'V']) {
@@ -223,7 +232,6 @@ impl ShellAnalysis {
                 break;
             }
             if text.starts_with('-') && text.len() > 1 {
-                is_first = false;
                 let skip = 1 + usize::from(!is_vague && takes_value(wrapper, text));
                 if skip == 2 && argv.get(place + 1).is_some_and(|value| !value.is_single_word()) {
                     self.note_unresolved(&format!("{name} runs an expansion"));
@@ -259,7 +267,7 @@ impl ShellAnalysis {
         self.wrapper_depth += 1;
         self.analyze_command(rest.to_vec(), stdin);
         // A shell behind an option's value is a shell all the same.
-        if is_vague && !is_first {
+        if is_vague || wrapper.words > 0 {
             for later in 1..rest.len().min(8) {
                 let starts_shell =
                     rest.get(later).and_then(Arg::program).is_some_and(|name| super::nested_shell::is_shell(&name));
@@ -270,6 +278,20 @@ impl ShellAnalysis {
         }
         self.wrapper_depth -= 1;
     }
+}
+
+/// Whether an option of `env` takes git's settings out of the environment.
+fn clears_environment(text: &str, next: Option<&Arg>) -> bool {
+    let is_git = |name: &str| name.starts_with("GIT_CONFIG");
+    let long = |option: &str| text.len() > 3 && option.starts_with(text.split('=').next().unwrap_or(text));
+    let short = text.strip_prefix('-').filter(|short| !short.starts_with('-'));
+    long("--ignore-environment")
+        || text == "-"
+        || short.is_some_and(|short| short.split(['u', 'C', 'S']).next().is_some_and(|flags| flags.contains('i')))
+        || long("--unset") && text.split_once('=').is_none_or(|(_, name)| is_git(name))
+        || short.and_then(|short| short.split_once('u')).is_some_and(|(_, name)| {
+            is_git(name) || name.is_empty() && next.is_none_or(|next| next.text().is_none_or(is_git))
+        })
 }
 
 /// The text of `env -S`, when this is it.

@@ -27,12 +27,12 @@ const TOOLS: &[&str] = &[
 ];
 
 /// A folder in which lines are run: its programs, among them the canary, and what the canary saw.
-struct Cage {
+pub(super) struct Cage {
     dir: tempfile::TempDir,
 }
 
 impl Cage {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let dir = scratch::directory("fwcage");
         let bin = dir.path().join("bin");
         for name in ["bin", "tmp", "home", "work"] {
@@ -67,7 +67,7 @@ impl Cage {
     }
 
     /// The line as it is run here: what would leave the folder leads back into it.
-    fn moved(&self, line: &str) -> String {
+    pub(super) fn moved(&self, line: &str) -> String {
         let dir = self.dir.path().display().to_string();
         line.replace("/usr/local/bin/", &format!("{dir}/bin/"))
             .replace("/usr/bin/", &format!("{dir}/bin/"))
@@ -76,7 +76,7 @@ impl Cage {
     }
 
     /// Runs a line; answers whether the canary saw a forced push.
-    fn forces(&self, shell: &str, line: &str) -> bool {
+    pub(super) fn forces(&self, shell: &str, line: &str) -> bool {
         let work = self.path("work");
         let _ = fs::remove_dir_all(&work);
         fs::create_dir(&work).unwrap();
@@ -102,20 +102,29 @@ impl Cage {
     }
 }
 
-/// Whether these words after `git` are a forced push.
+/// Whether these words after `git` are a forced push: with `push` as the command, and a flag that git knows.
 fn is_forced(words: &[&str]) -> bool {
-    let Some(at) = words.iter().position(|word| *word == "push") else { return false };
-    words.iter().skip(at + 1).take_while(|word| **word != "--").any(|word| {
+    const VALUED: &[&str] = &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env"];
+    let mut words = words.iter();
+    loop {
+        match words.next() {
+            Some(word) if VALUED.contains(word) => drop(words.next()),
+            Some(word) if word.starts_with('-') => {}
+            Some(&"push") => break,
+            _ => return false,
+        }
+    }
+    words.take_while(|word| **word != "--").any(|word| {
         let cluster = word.strip_prefix('-').filter(|cluster| !cluster.starts_with('-'));
-        word.starts_with("--force")
-            || word.starts_with('+')
-            || *word == "--mirror"
-            || cluster.is_some_and(|letters| letters.contains('f'))
+        let long = word.split('=').next().unwrap_or_default();
+        let is_long =
+            ["--force", "--force-with-lease", "--mirror"].iter().any(|flag| long.len() > 4 && flag.starts_with(long));
+        is_long || word.starts_with('+') || cluster.is_some_and(|letters| letters.contains('f'))
     })
 }
 
 /// Lines that are not to be run at all, wherever it is: they look for other processes.
-fn may_run(line: &str) -> bool {
+pub(super) fn may_run(line: &str) -> bool {
     !["kill", "/dev/tty", "sleep 2"].iter().any(|word| line.contains(word))
 }
 
@@ -143,7 +152,7 @@ fn walk(shell: &str, lines: &[String]) -> (usize, Vec<String>) {
 }
 
 /// Lines that differ from the lists by what stands around them.
-fn variants() -> Vec<String> {
+pub(super) fn variants() -> Vec<String> {
     let mut lines = Vec::new();
     let forced = ["git push -f", "'git' pu\"sh\" $'\\x2df'", "git push --force origin", "git -C . push origin +main"];
     let around = [

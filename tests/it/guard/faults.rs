@@ -160,6 +160,25 @@ fn unclosed_parentheses_are_denied_before_they_are_parsed() {
 }
 
 #[test]
+fn text_whose_parse_would_take_too_long_is_denied_in_time() {
+    let world = world_with(GUARD);
+    for text in [
+        // Closed, but no program: the parser tries each of them in several ways.
+        format!("{}a ; ; b{}", "(( (".repeat(20), ") ))".repeat(20)),
+        format!("{}a ; ; b{}", "(".repeat(30), ")".repeat(30)),
+        // Closed by quoted ones only.
+        format!(": '{}'; {}a", ")".repeat(40), "(".repeat(40)),
+        format!("{}a ; ; b{}", "case x in x) ".repeat(30), " ;; esac".repeat(30)),
+        format!(": \"$(\" \"{}\"", "(a".repeat(30)),
+    ] {
+        let document = json!({"run_id": "run-s1", "tool": "Bash", "input": {"command": text}}).to_string();
+        let start = Instant::now();
+        assert_denied(world.run_with_stdin(["guard", "check", "--json"], document.as_bytes()));
+        crate::common::soak::took(start.elapsed(), ..Duration::from_secs(3), "the denial");
+    }
+}
+
+#[test]
 fn call_outside_a_project_is_denied() {
     let world = TestProject::uninitialized();
     assert_denied(world.run(["guard", "check", "--json", "--session", "s1", "--tool", "Bash", "--input", "{}"]));

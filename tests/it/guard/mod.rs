@@ -5,7 +5,10 @@ mod check;
 mod differential;
 mod faults;
 mod fuzz;
+mod push_hook;
+mod rates;
 mod rules;
+mod shell_fuzz;
 mod trust;
 mod write_paths;
 
@@ -52,6 +55,7 @@ pub fn no_force_push() -> Rules {
         roles: Vec::new(),
         command: words(&["git", "push"]),
         flags: words(&["--force", "-f", "--force-with-lease"]),
+        effect: None,
         outside: false,
         paths: Vec::new(),
         action: Action::Deny,

@@ -145,7 +145,7 @@ fn logged_decision(
 }
 
 /// Records a decision and returns it. An allowed call that cannot be recorded is denied.
-fn record_or_deny(
+pub(super) fn record_or_deny(
     app: &App,
     entry_point: EntryPoint,
     session: Option<&Session>,

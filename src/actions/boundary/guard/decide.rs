@@ -2,13 +2,16 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use super::{
     call::{GuardDecision, ToolCall},
-    path_resolver::PathResolver,
+    path_resolver::{PathResolver, protected_directories},
     rules::LoadedRules,
     short_timeout::{error_message, with_short_timeout},
     tool_call_parser,
@@ -24,6 +27,10 @@ use crate::{
 
 /// Maximum evaluation time.
 const EVALUATION_TIMEOUT: Duration = Duration::from_secs(2);
+/// The most evaluations of large texts at a time: one that takes too long is answered, and goes on until it is done.
+const MAX_HEAVY: usize = 8;
+/// How many of them are at work.
+static HEAVY: AtomicUsize = AtomicUsize::new(0);
 /// Stack size for the evaluation of long or deeply nested texts.
 const STACK_BYTES: usize = 256 << 20;
 
@@ -89,7 +96,11 @@ pub fn evaluate(
     let resolver = if rules.rules.iter().any(guard::Rule::has_path_condition) {
         new_path_resolver(loaded, app, session, call)
     } else {
-        PathResolver { base: PathBuf::new(), worktree: Err("not resolved: no rule has a path condition".to_owned()) }
+        PathResolver {
+            base: PathBuf::new(),
+            worktree: Err("not resolved: no rule has a path condition".to_owned()),
+            protected: Vec::new(),
+        }
     };
     let is_heavy = facts.shell_inputs.iter().any(|script| match script {
         ShellInput::Text(text) => guard::needs_large_stack(text),
@@ -102,11 +113,20 @@ pub fn evaluate(
         })
     };
     let evaluation = if is_heavy {
-        big_stack::run(STACK_BYTES, EVALUATION_TIMEOUT, evaluate)
+        if HEAVY.load(Ordering::Relaxed) >= MAX_HEAVY {
+            return Err("the call could not be evaluated: others that are too complex are still at work".to_owned());
+        }
+        HEAVY.fetch_add(1, Ordering::Relaxed);
+        big_stack::run(STACK_BYTES, EVALUATION_TIMEOUT, move || {
+            let evaluation = std::panic::catch_unwind(std::panic::AssertUnwindSafe(evaluate)).ok();
+            HEAVY.fetch_sub(1, Ordering::Relaxed);
+            evaluation
+        })
+        .flatten()
     } else {
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(evaluate)).ok()
     };
-    evaluation.ok_or_else(|| "the call could not be evaluated: the text is too long or too deeply nested".to_owned())
+    evaluation.ok_or_else(|| "the call could not be evaluated: the text is too complex".to_owned())
 }
 
 fn new_path_resolver(loaded: &LoadedRules, app: &App, session: Option<&Session>, call: &ToolCall) -> PathResolver {
@@ -116,7 +136,10 @@ fn new_path_resolver(loaded: &LoadedRules, app: &App, session: Option<&Session>,
         Some(cwd) => base.join(cwd),
         None => base,
     };
-    PathResolver { base: from, worktree }
+    // The project's state, this user's state of Fairway, and git's own files.
+    let own = [Some(app.project.state.clone()), app.env.state_dir()];
+    let protected = worktree.as_ref().map(|worktree| protected_directories(worktree, own.into_iter().flatten()));
+    PathResolver { base: from, protected: protected.unwrap_or_default(), worktree }
 }
 
 /// The session's worktree, else its lane's, else the project's root, with links resolved.

@@ -6,6 +6,7 @@ mod call;
 mod decide;
 pub mod log;
 mod path_resolver;
+mod push;
 mod rules;
 mod short_timeout;
 mod tool_call_parser;
@@ -14,5 +15,6 @@ pub use self::{
     authorize::{authorize, authorize_if_configured, authorize_permission, authorize_run, record},
     call::{EntryPoint, GuardDecision, ToolCall},
     decide::{decide, decide_with_rules, evaluate},
+    push::authorize_forced_push,
     rules::LoadedRules,
 };

@@ -21,6 +21,8 @@ pub(super) struct PathResolver {
     pub base: PathBuf,
     /// The worktree, or the reason why it is unknown.
     pub worktree: Result<PathBuf, String>,
+    /// What lies in the worktree and is no part of it, with links resolved.
+    pub protected: Vec<PathBuf>,
 }
 
 impl PathResolver {
@@ -47,20 +49,37 @@ impl PathResolver {
             return PathLocation::Unknown("the directory of the call is unknown".to_owned());
         }
         // Programs either remove `..` from the text or let the kernel resolve it: both results must be inside.
-        let mut inside = String::new();
+        let (mut inside, mut protected) = (String::new(), None);
         for written in [normalize(&written), written] {
             match resolve_links(&written) {
                 Err(error) => {
                     return PathLocation::Unknown(format!("'{}' cannot be resolved: {error}", path.escape_debug()));
                 }
                 Ok(real) => match real.strip_prefix(worktree) {
-                    Ok(rest) => inside = rest.to_string_lossy().into_owned(),
+                    Ok(rest) => {
+                        inside = rest.to_string_lossy().into_owned();
+                        if self.protected.iter().any(|directory| real.starts_with(directory)) {
+                            protected = Some(real.display().to_string());
+                        }
+                    }
                     Err(_) => return PathLocation::Outside(real.display().to_string()),
                 },
             }
         }
-        PathLocation::Inside(inside)
+        match protected {
+            Some(real) => PathLocation::Protected { inside, real },
+            None => PathLocation::Inside(inside),
+        }
     }
+}
+
+/// Which of these directories, and of git's own, lie in the worktree and are no part of it. A worktree below one of them is its
+/// session's all the same.
+pub(super) fn protected_directories(worktree: &Path, directories: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let git = worktree.join(".git");
+    let directories = directories.filter_map(|directory| directory.canonicalize().ok());
+    let below = directories.filter(|directory| directory.starts_with(worktree) && directory != worktree);
+    below.chain(std::iter::once(git)).collect()
 }
 
 /// The reason why a path cannot be resolved from its text, if any.
@@ -139,7 +158,13 @@ mod tests {
         symlink(top.join("nowhere"), tree.join("dangling")).unwrap();
         symlink("sub", tree.join("near")).unwrap();
         symlink("loop", tree.join("loop")).unwrap();
-        let places = PathResolver { base: tree.clone(), worktree: Ok(tree.clone()) };
+        fs::create_dir_all(tree.join("state/deep")).unwrap();
+        symlink("state/deep", tree.join("to-state")).unwrap();
+        let places = PathResolver {
+            base: tree.clone(),
+            worktree: Ok(tree.clone()),
+            protected: protected_directories(&tree, [tree.join("state"), top.clone()].into_iter()),
+        };
         let inside = |path: &str| matches!(places.locate(path, &[]), PathLocation::Inside(_));
         for path in ["a", "sub/new/deep", "./sub/../a", "near/x", &format!("{}/a", tree.display()), "/dev/null"] {
             assert!(inside(path), "{path}: {:?}", places.locate(path, &[]));
@@ -162,9 +187,14 @@ mod tests {
         ] {
             assert!(!inside(path), "{path}: {:?}", places.locate(path, &[]));
         }
+        for path in ["state/x", "state", "to-state/x", ".git/hooks/pre-push", ".git", "sub/../.git/config"] {
+            let found = places.locate(path, &[]);
+            assert!(matches!(found, PathLocation::Protected { .. }), "{path}: {found:?}");
+        }
+        assert!(inside("states/x") && inside(".github/x") && inside(".gitignore"));
         assert!(matches!(places.locate("x", &["..".into()]), PathLocation::Outside(_)));
         assert!(matches!(places.locate("x", &["sub".into(), "..".into()]), PathLocation::Inside(_)));
-        let unknown = PathResolver { base: tree, worktree: Err("no".into()) };
+        let unknown = PathResolver { base: tree, worktree: Err("no".into()), protected: Vec::new() };
         assert!(matches!(unknown.locate("a", &[]), PathLocation::Unknown(_)));
     }
 }

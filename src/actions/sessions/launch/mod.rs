@@ -2,6 +2,7 @@
 //! outcome, the steps after it, the confirmation, and the rollback of a failed launch.
 
 pub(crate) mod confirm;
+pub(crate) mod git_hooks;
 pub mod hook_check;
 pub(crate) mod intent;
 pub(crate) mod last_output;

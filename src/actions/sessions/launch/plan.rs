@@ -14,7 +14,7 @@ use anyhow::Result;
 pub use super::request::LaunchRequest;
 
 use super::{
-    notes,
+    git_hooks, notes,
     profile::{self, LaunchHooks, ProfileInput},
     program::{self, SHELL},
     provider_hooks::ProviderHooks,
@@ -77,6 +77,8 @@ pub struct LaunchPlan {
     pub hooks: LaunchHooks,
     /// What is known about the providers' hooks.
     pub known_hooks: &'static dyn ProviderHooks,
+    /// The directory of the git hooks that ask the guard, when a rule needs them.
+    pub git_hooks: Option<PathBuf>,
     /// Notes for the answer.
     pub notes: Vec<String>,
 }
@@ -159,6 +161,11 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     if let Some((path, _)) = &profiled.hooks.file {
         all.insert(vars::FAIRWAY_LAUNCH_HOOKS.to_owned(), path_text("the hooks' settings file", path)?);
     }
+    let git_hooks = git_hooks::directory(app, &session.role)?;
+    if let Some(directory) = &git_hooks {
+        path_text("the directory of the git hooks", directory)?;
+        all.extend(git_hooks::variables(app, directory, &all));
+    }
     // The built-in scripts start the argv, which needs the variable only where the program reads it.
     let is_set = located.built_in.is_none() || prompted.reads_prompt_var;
     all.extend(prompted.prompt_var.filter(|_| is_set).map(|prompt| (PROMPT_VAR.to_owned(), prompt)));
@@ -199,6 +206,7 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
         first_prompt,
         hooks: profiled.hooks,
         known_hooks: request.hooks,
+        git_hooks,
         notes,
     })
 }

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 
 use super::{
     confirm::confirm,
-    hook_check,
+    git_hooks, hook_check,
     intent::{record_intent, resolve_previous, store_response},
     last_output,
     outcome::{LaunchOutcome, launch_answer},
@@ -45,6 +45,9 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
     let script = plan.located.script.clone();
     if let Some(built_in) = plan.located.built_in {
         built_in.unpack(&app.env).map_err(|source| AdapterError::CannotRun { script: script.clone(), source })?;
+    }
+    if let Some(directory) = &plan.git_hooks {
+        git_hooks::write(directory)?;
     }
     let adapter = Adapter::new(&script, &plan.state_dir, &app.project.root, &app.env).map_err(errors::internal)?;
     let adapter = adapter.with_socket(plan.socket.as_deref());

@@ -1,0 +1,98 @@
+//! Hooks of git for a launched session: each push asks the guard, and every hook of the repository runs as before.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Result;
+
+use crate::{
+    actions::{App, core::errors},
+    domain::{Refusal, Role},
+    env::git_hooks,
+    guard::Effect,
+    os::{digest, executable, files},
+};
+
+/// Every hook that git runs from the directory of `core.hooksPath`.
+const HOOKS: &[&str] = &[
+    "applypatch-msg",
+    "commit-msg",
+    "p4-changelist",
+    "p4-post-changelist",
+    "p4-pre-submit",
+    "p4-prepare-changelist",
+    "post-applypatch",
+    "post-checkout",
+    "post-commit",
+    "post-index-change",
+    "post-merge",
+    "post-receive",
+    "post-rewrite",
+    "post-update",
+    "pre-applypatch",
+    "pre-auto-gc",
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-push",
+    "pre-rebase",
+    "pre-receive",
+    "prepare-commit-msg",
+    "proc-receive",
+    "push-to-checkout",
+    "reference-transaction",
+    "sendemail-validate",
+    "update",
+];
+
+/// The directory of the hooks for a session in this role: where a rule denies a forced push by its effect.
+///
+/// # Errors
+/// When there is no home, or the path cannot stand in a variable.
+pub(super) fn directory(app: &App, role: &Role) -> Result<Option<PathBuf>> {
+    let rules = app.settings.guard.as_ref();
+    if rules.and_then(|rules| rules.denied_effect(Effect::ForcePush, role)).is_none() {
+        return Ok(None);
+    }
+    let home = || Refusal::invalid("the environment", "has no home directory; set HOME or XDG_STATE_HOME");
+    let base = git_hooks::base(&app.env).ok_or_else(home)?;
+    let program = executable::current_executable().map_err(errors::internal)?;
+    let name = digest::sha256_hex(program.as_os_str().as_encoded_bytes());
+    Ok(Some(base.join(name.get(..12).unwrap_or_default())))
+}
+
+/// The variables that name the directory to git, behind the settings that the session has anyway.
+pub(super) fn variables(app: &App, directory: &Path, set: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    let get = |name: &str| set.get(name).cloned().or_else(|| app.env.var(name).map(str::to_owned));
+    let mut settings = git_hooks::settings(get, directory.parent().unwrap_or(directory));
+    settings.push((git_hooks::HOOKS_PATH.to_owned(), directory.to_string_lossy().into_owned()));
+    git_hooks::variables(&settings)
+}
+
+/// Writes the hooks. They are the same for every session of this program.
+///
+/// # Errors
+/// When they cannot be written.
+pub(super) fn write(directory: &Path) -> Result<()> {
+    write_all(directory).map_err(errors::internal)
+}
+
+fn write_all(directory: &Path) -> io::Result<()> {
+    let program = executable::current_executable()?;
+    let program = shell_words::quote(&program.to_string_lossy()).into_owned();
+    // Without the program nothing asks the guard: the hook fails, and so does what git was about to do.
+    let script = format!(
+        "#!/bin/sh\n[ -x {program} ] || {{\n\techo \"fairway: {program} is gone, so git's ${{0##*/}} hook fails; launch the session again\" >&2\n\texit 1\n}}\nexec {program} hook git \"${{0##*/}}\" \"$@\"\n"
+    );
+    files::private_dir(directory)?;
+    for name in HOOKS {
+        let path = directory.join(name);
+        if fs::read(&path).is_ok_and(|content| content == script.as_bytes()) {
+            continue;
+        }
+        files::write_atomic(&path, script.as_bytes(), 0o700)?;
+    }
+    Ok(())
+}

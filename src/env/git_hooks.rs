@@ -1,0 +1,59 @@
+//! The directory of git hooks that a session's environment names, and the settings of git in an environment.
+
+use std::path::{Path, PathBuf};
+
+use super::Env;
+
+/// The variable with the number of settings.
+pub const COUNT: &str = "GIT_CONFIG_COUNT";
+/// The beginning of the variable with a setting's name.
+pub const KEY: &str = "GIT_CONFIG_KEY_";
+/// The beginning of the variable with a setting's value.
+pub const VALUE: &str = "GIT_CONFIG_VALUE_";
+/// The setting that names the directory of the hooks.
+pub const HOOKS_PATH: &str = "core.hooksPath";
+
+/// The most settings that are read from an environment.
+const MAX_SETTINGS: usize = 256;
+
+/// Every directory with hooks of Fairway lies here; `None` without a home.
+#[must_use]
+pub fn base(env: &Env) -> Option<PathBuf> {
+    Some(env.state_dir()?.join("git-hooks"))
+}
+
+/// The settings that an environment gives to git, without the hooks of Fairway. `get` reads a variable.
+pub fn settings(get: impl Fn(&str) -> Option<String>, base: &Path) -> Vec<(String, String)> {
+    let count = get(COUNT).and_then(|count| count.trim().parse::<usize>().ok()).unwrap_or_default();
+    let pair = |at: usize| Some((get(&format!("{KEY}{at}"))?, get(&format!("{VALUE}{at}"))?));
+    let is_ours =
+        |(key, value): &(String, String)| key.eq_ignore_ascii_case(HOOKS_PATH) && Path::new(value).starts_with(base);
+    (0..count.min(MAX_SETTINGS)).filter_map(pair).filter(|pair| !is_ours(pair)).collect()
+}
+
+/// The variables that give these settings to git.
+#[must_use]
+pub fn variables(settings: &[(String, String)]) -> Vec<(String, String)> {
+    let count = (COUNT.to_owned(), settings.len().to_string());
+    let pairs = settings
+        .iter()
+        .enumerate()
+        .flat_map(|(at, (key, value))| [(format!("{KEY}{at}"), key.clone()), (format!("{VALUE}{at}"), value.clone())]);
+    std::iter::once(count).chain(pairs).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_the_user_stay_and_those_of_fairway_are_left_out() {
+        let base = Path::new("/state/git-hooks");
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let all =
+            [pair("user.name", "A"), pair("core.hooksPath", "/state/git-hooks/1"), pair("core.hookspath", ".husky")];
+        let given = variables(&all);
+        let read = settings(|name| given.iter().find(|(given, _)| given == name).map(|(_, value)| value.clone()), base);
+        assert_eq!(read, [pair("user.name", "A"), pair("core.hookspath", ".husky")]);
+    }
+}

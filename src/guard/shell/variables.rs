@@ -1,0 +1,89 @@
+//! Variables that a text sets plainly: once, before their use, where nothing else can set them.
+
+use std::collections::BTreeMap;
+
+use super::arg::Arg;
+
+/// What sets variables in ways that are not followed.
+const OTHER_SETTERS: &[&str] = &[
+    "declare",
+    "typeset",
+    "printf -v",
+    "readonly",
+    "local -",
+    "mapfile",
+    "readarray",
+    "read ",
+    "getopts",
+    "let ",
+    "unset",
+    "eval",
+    "source",
+    "IFS",
+    "${!",
+    "((",
+    "set --",
+    "export $",
+    "export \"$",
+    "coproc",
+    "select ",
+    "\n. ",
+    "; . ",
+    "&& . ",
+];
+
+/// The variables of one shell.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Variables {
+    known: BTreeMap<String, Arg>,
+}
+
+impl Variables {
+    /// Notes a value, which is lost where it is one of several.
+    pub(super) fn set(&mut self, name: &str, value: &Arg) {
+        match value.candidates() {
+            Some(_) => self.known.insert(name.to_owned(), value.clone()),
+            None => self.known.remove(name),
+        };
+    }
+
+    /// The value that a variable has here.
+    pub(super) fn get(&self, name: &str) -> Option<&Arg> {
+        self.known.get(name)
+    }
+}
+
+/// Whether a text sets variables only in ways that are followed.
+pub(super) fn are_plain(text: &str) -> bool {
+    !OTHER_SETTERS.iter().any(|sign| text.contains(sign)) && !text.starts_with(". ")
+}
+
+/// Whether a text sets this variable in one place.
+pub(super) fn is_set_once(text: &str, name: &str) -> bool {
+    let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let sets = text.match_indices(name).filter(|(at, _)| {
+        let before = text.get(..*at).unwrap_or_default();
+        let after = text.get(at + name.len()..).unwrap_or_default();
+        if before.ends_with(is_part) || after.starts_with(is_part) || before.ends_with(['-', '$']) {
+            return false;
+        }
+        // `${NAME:=…}` sets it as well.
+        after.starts_with(['=', '[']) || after.starts_with("+=") || after.starts_with(":=") || before.ends_with("for ")
+    });
+    sets.take(2).count() == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_that_is_set_twice_is_not_set_once() {
+        for text in ["A=1; B=$A", "for A in x y; do echo \"${A%.c}\" -A; done", "export A=1; echo $A $AB A_ xA"] {
+            assert!(is_set_once(text, "A"), "{text}");
+        }
+        for text in ["A=1; A=2", "echo $A", "A=1; : ${A:=2}", "A=1; A+=2", "A=1; for A in b; do :; done"] {
+            assert!(!is_set_once(text, "A"), "{text}");
+        }
+    }
+}

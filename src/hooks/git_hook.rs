@@ -1,0 +1,222 @@
+//! Hooks of git in a launched session: a push that overwrites or deletes asks the guard, and every hook of the repository runs
+//! as it would without Fairway, with its arguments, its input and its exit code.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fs::{self, File},
+    io::{self, Read, Seek, Write},
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use nix::{
+    sys::memfd::{MFdFlags, memfd_create},
+    unistd::dup2_stdin,
+};
+
+use super::{
+    call::{catch_panic, message_with_hint, one_line},
+    context,
+};
+use crate::{
+    actions::boundary::guard,
+    config::Project,
+    env::{Env, git_hooks, vars},
+    os::{
+        capture::{self, Call},
+        exec, executable,
+        exit_reason::ExitReason,
+    },
+};
+
+/// The hook that asks the guard.
+const PRE_PUSH: &str = "pre-push";
+/// How long git may take to compare two commits.
+const COMPARE_TIMEOUT: Duration = Duration::from_secs(20);
+/// How much a push may say on stdin: some hundred thousand refs.
+const MAX_STDIN_BYTES: u64 = 64 << 20;
+
+/// Runs `hook git HOOK ARGUMENTS…`. Returns only the exit code of a failure, or 0 where the repository has no such hook.
+pub(super) fn run(args: &[OsString], env: impl FnOnce() -> Env) -> u8 {
+    let Some((name, args)) = args.split_first() else { return 2 };
+    match catch_panic(|| handle(name, args, &env())) {
+        Ok(()) => 0,
+        Err(why) => {
+            let name = name.to_string_lossy();
+            let denied = if name == PRE_PUSH { "the push is denied: " } else { "" };
+            let _ = io::stderr().write_all(format!("fairway: git {name}: {denied}{}\n", one_line(&why)).as_bytes());
+            1
+        }
+    }
+}
+
+fn handle(name: &OsStr, args: &[OsString], env: &Env) -> Result<(), String> {
+    if name == PRE_PUSH {
+        let updates = read_updates()?;
+        let forced = forced_refs(&updates, env)?;
+        if !forced.is_empty() {
+            let remote = args.first().map(|remote| remote.to_string_lossy()).unwrap_or_default();
+            ask(env, &remote, &forced)?;
+        }
+        hand_on_stdin(&updates).map_err(|error| format!("cannot hand on the input: {error}"))?;
+    }
+    let Some(own) = own_hook(name, env)? else { return Ok(()) };
+    let words: Vec<OsString> = std::iter::once(own.into_os_string()).chain(args.iter().cloned()).collect();
+    Err(exec::replace_process(&words, env.vars()).to_string())
+}
+
+fn read_updates() -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let read = io::stdin().lock().take(MAX_STDIN_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| format!("cannot read stdin: {error}"))?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > MAX_STDIN_BYTES) {
+        return Err("it has too many refs".to_owned());
+    }
+    Ok(bytes)
+}
+
+/// The refs of the remote that would be deleted, or would lose commits. Lines are `LOCAL_REF LOCAL_ID REMOTE_REF REMOTE_ID`.
+fn forced_refs(updates: &[u8], env: &Env) -> Result<Vec<String>, String> {
+    let text = String::from_utf8_lossy(updates);
+    let mut forced = Vec::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let [_, local, remote_ref, remote] = fields.as_slice() else {
+            return Err(format!("git has sent a line of another form: {line}"));
+        };
+        let is_none = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte == b'0');
+        let is_forced = if is_none(local) {
+            true
+        } else if is_none(remote) || local == remote {
+            false
+        } else {
+            // A tag is moved only by force, wherever it leads.
+            remote_ref.starts_with("refs/tags/") || !is_ancestor(env, remote, local)
+        };
+        if is_forced {
+            forced.push((*remote_ref).to_owned());
+        }
+    }
+    Ok(forced)
+}
+
+/// Whether git can tell that the remote's commit is contained in the local one. One that is absent here cannot be.
+fn is_ancestor(env: &Env, remote: &str, local: &str) -> bool {
+    let args = ["merge-base", "--is-ancestor", remote, local].map(OsString::from);
+    let mut vars = env.vars().clone();
+    // Replaced commits are this repository's own view.
+    vars.insert("GIT_NO_REPLACE_OBJECTS".into(), "1".into());
+    vars.insert("GIT_GRAFT_FILE".into(), "/dev/null".into());
+    git(env, &vars, &args).is_some_and(|done| done.exit == ExitReason::Code(0))
+}
+
+fn git(env: &Env, vars: &BTreeMap<OsString, OsString>, args: &[OsString]) -> Option<capture::Captured> {
+    let path = vars.get(OsStr::new(vars::PATH)).map(OsString::as_os_str);
+    let program = executable::find("git", path, &env.cwd)?;
+    let call = Call {
+        program: &program,
+        args,
+        env: vars,
+        cwd: &env.cwd,
+        stdin: b"",
+        limit: COMPARE_TIMEOUT,
+        ends_group: true,
+    };
+    capture::capture(&call).ok()
+}
+
+/// Asks the guard.
+fn ask(env: &Env, remote: &str, refs: &[String]) -> Result<(), String> {
+    let what = format!("it overwrites or deletes {} of {remote}", refs.join(", "));
+    let run = env.var(vars::FAIRWAY_RUN_ID).filter(|_| env.var(vars::FAIRWAY_SESSION_ID).is_some()).map(str::to_owned);
+    let run = run.ok_or_else(|| format!("{what}, and the environment names no session"))?;
+    let project = Project::discover(env, None).map_err(|error| message_with_hint(&error.into()))?;
+    let app = context::build_app(env.clone(), project).map_err(|error| message_with_hint(&error))?;
+    let decision = guard::authorize_forced_push(&app, &run, remote, refs);
+    if decision.allowed {
+        return Ok(());
+    }
+    let rule = decision.rule.map(|rule| format!("{rule}: ")).unwrap_or_default();
+    Err(format!("{rule}{} ({what})", decision.reason))
+}
+
+/// Makes what was read the input of the next program.
+fn hand_on_stdin(bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::from(memfd_create("updates", MFdFlags::MFD_CLOEXEC)?);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    dup2_stdin(&file)?;
+    Ok(())
+}
+
+/// The repository's own hook of this name, when there is one that may run.
+fn own_hook(name: &OsStr, env: &Env) -> Result<Option<PathBuf>, String> {
+    let directory = match default_directory(env) {
+        Some(directory) => directory,
+        None => configured_directory(env)?,
+    };
+    let hook = env.cwd.join(directory).join(name);
+    let is_own = git_hooks::base(env).is_none_or(|base| !hook.starts_with(base));
+    Ok(Some(hook).filter(|hook| is_own && hook.is_file() && executable::is_executable(hook)))
+}
+
+/// Where git looks for hooks without Fairway, as it tells itself.
+fn configured_directory(env: &Env) -> Result<PathBuf, String> {
+    let failed = || "cannot find the hooks of the repository".to_owned();
+    let vars = without_own_settings(env).ok_or_else(failed)?;
+    let args = ["rev-parse", "--git-path", "hooks"].map(OsString::from);
+    let done = git(env, &vars, &args).filter(|done| done.exit == ExitReason::Code(0)).ok_or_else(failed)?;
+    let path = done.stdout.strip_suffix(b"\n").unwrap_or(&done.stdout);
+    Ok(PathBuf::from(OsStr::from_bytes(path)))
+}
+
+/// The environment as it would be without the hooks of Fairway.
+fn without_own_settings(env: &Env) -> Option<BTreeMap<OsString, OsString>> {
+    let base = git_hooks::base(env)?;
+    let settings = git_hooks::settings(|name| env.var(name).map(str::to_owned), &base);
+    let is_setting = |name: &OsString| {
+        let name = name.to_string_lossy();
+        name == git_hooks::COUNT || name.starts_with(git_hooks::KEY) || name.starts_with(git_hooks::VALUE)
+    };
+    let others =
+        env.vars().iter().filter(|(name, _)| !is_setting(name)).map(|(name, value)| (name.clone(), value.clone()));
+    let own = git_hooks::variables(&settings).into_iter().map(|(name, value)| (name.into(), value.into()));
+    Some(others.chain(own).collect())
+}
+
+/// The directory `hooks` of the repository, where surely nothing names another one: git runs some hooks many times for one
+/// command, and asking it each time would be felt. `None` where git must be asked.
+fn default_directory(env: &Env) -> Option<PathBuf> {
+    let base = git_hooks::base(env)?;
+    let names_another = |bytes: &[u8]| {
+        let text = bytes.to_ascii_lowercase();
+        [&b"hookspath"[..], b"include"].iter().any(|word| text.windows(word.len()).any(|part| part == *word))
+    };
+    let settings = git_hooks::settings(|name| env.var(name).map(str::to_owned), &base);
+    if settings.iter().any(|(key, _)| names_another(key.as_bytes()))
+        || ["GIT_CONFIG_PARAMETERS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"]
+            .iter()
+            .any(|name| env.var_os(name).is_some())
+    {
+        return None;
+    }
+    let directory = env.cwd.join(env.var_os("GIT_DIR")?);
+    let common = match fs::read_to_string(directory.join("commondir")) {
+        Ok(common) => directory.join(common.trim_end_matches('\n')),
+        Err(_) => directory.clone(),
+    };
+    let home = env.home.clone()?;
+    let user = env.var_os("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from);
+    let system = ["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"].map(PathBuf::from);
+    let files =
+        [common.join("config"), directory.join("config.worktree"), home.join(".gitconfig"), user.join("git/config")];
+    let is_silent = |path: &Path| match fs::read(path) {
+        Ok(bytes) => !names_another(&bytes),
+        Err(error) => matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+    };
+    // Without a configuration it is no repository of the usual form.
+    let is_usual = common.join("config").is_file() && files.iter().chain(&system).all(|path| is_silent(path));
+    is_usual.then(|| common.join("hooks"))
+}

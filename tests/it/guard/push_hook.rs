@@ -1,0 +1,255 @@
+//! What a session really pushes: git asks the guard with the refs, however the push was spelled, and every hook of the
+//! repository runs as before.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs,
+    os::unix::{ffi::OsStringExt, fs::PermissionsExt},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use super::check_text;
+use crate::{
+    common::test_project::CommandOutput,
+    sessions::{Sessions, eventually},
+};
+
+const RULE: &str =
+    "\n[[guard.rules]]\nname = \"no-rewrite\"\neffect = \"force-push\"\naction = \"deny\"\nreason = \"ask a person\"\n";
+
+/// A repository with a remote, a session in it, and the environment that the session was given.
+struct Pushing {
+    world: Sessions,
+    env: BTreeMap<OsString, OsString>,
+}
+
+impl Pushing {
+    fn new(launch: &[&str]) -> Self {
+        let world = Sessions::with_git();
+        let config = world.root().join(".fairway.toml");
+        let text = fs::read_to_string(&config).unwrap();
+        fs::write(&config, format!("{text}{RULE}")).unwrap();
+        world.run(["trust"]).exits(0);
+        let root = world.root();
+        world.git(&root, &["init", "--quiet", "--bare", "--initial-branch=main", "../remote.git"]);
+        world.git(&root, &["remote", "add", "origin", "../remote.git"]);
+        world.git(&root, &["commit", "--quiet", "--all", "--message=rules"]);
+        world.git(&root, &["push", "--quiet", "-u", "origin", "main"]);
+        world.git(&root, &["config", "user.name", "a"]);
+        world.git(&root, &["config", "user.email", "a@b"]);
+        let env = Self::launched(&world, "s1", launch);
+        Self { world, env }
+    }
+
+    /// The environment of a new session.
+    fn launched(world: &Sessions, name: &str, launch: &[&str]) -> BTreeMap<OsString, OsString> {
+        let file = world.dir().join(format!("env-{name}"));
+        let script = format!("env -0 >{0}.new; mv {0}.new {0}; exec sleep 300", file.display());
+        let words = ["--role", "r", "--backend", "shell", "--name", name];
+        let program = ["--", "sh", "-c", &script];
+        world.launch(&words.iter().chain(launch).chain(&program).copied().collect::<Vec<_>>());
+        eventually("the environment is written", || file.exists().then_some(()));
+        let pairs = fs::read(&file).unwrap();
+        let pairs = pairs.split(|byte| *byte == 0).filter_map(|pair| {
+            let at = pair.iter().position(|byte| *byte == b'=')?;
+            Some((OsString::from_vec(pair[..at].to_vec()), OsString::from_vec(pair[at + 1..].to_vec())))
+        });
+        pairs.collect()
+    }
+
+    /// Runs shell text as the session would, in this directory.
+    fn sh(&self, directory: &Path, text: &str) -> CommandOutput {
+        let mut command = Command::new("sh");
+        command.args(["-c", text]).env_clear().envs(&self.env).current_dir(directory);
+        command.output().unwrap().into()
+    }
+
+    #[track_caller]
+    fn denied(&self, directory: &Path, text: &str) {
+        let before = self.remote();
+        let run = self.sh(directory, text);
+        assert!(run.code != Some(0), "{text}: {run:#?}");
+        assert!(run.stderr.contains("fairway: git pre-push: the push is denied: no-rewrite: ask a person"), "{run:#?}");
+        assert_eq!(self.remote(), before, "{text}");
+    }
+
+    fn remote(&self) -> String {
+        self.world.git(&self.world.dir().join("remote.git"), &["for-each-ref"])
+    }
+
+    fn hook(&self, directory: &str, name: &str, text: &str) -> PathBuf {
+        let path = self.world.root().join(directory).join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+}
+
+#[test]
+fn forced_push_is_denied_however_it_is_spelled() {
+    let pushing = Pushing::new(&[]);
+    let root = pushing.world.root();
+    pushing.sh(&root, "git commit --quiet --allow-empty -m one && git push --quiet").exits(0);
+    pushing
+        .sh(&root, "git push --quiet origin main:side main:other && git tag v1 && git push --quiet origin v1")
+        .exits(0);
+    // What git itself would take without force stays allowed, with a plus too.
+    pushing.sh(&root, "git commit --quiet --allow-empty -m two && git push --quiet origin +main").exits(0);
+    pushing.sh(&root, "git commit --quiet --amend --allow-empty -m three").exits(0);
+    for text in [
+        "git push -f",
+        "git push --force-with-lease origin main",
+        "git push origin +main",
+        "x=pu; x=${x}sh; git $x -f",
+        "git config alias.p 'push --force' && git p",
+        "printf '%s' 'git push -f' >x.sh; sh x.sh",
+        "git config remote.origin.push +refs/heads/main && git push",
+        "git push --mirror",
+        "git push origin --delete side",
+        "git push origin :side",
+        "git tag -f v1 && git push origin +v1",
+    ] {
+        pushing.denied(&root, text);
+    }
+    // A view of the history that only this repository has changes nothing.
+    pushing.sh(&root, "git replace --graft HEAD origin/main").exits(0);
+    pushing.denied(&root, "git push -f origin main");
+    pushing.sh(&root, "git replace -d HEAD").exits(0);
+    // A commit of the remote that is absent here.
+    pushing.world.git(pushing.world.dir(), &["clone", "--quiet", "remote.git", "clone"]);
+    let clone = pushing.world.dir().join("clone");
+    pushing.world.git(&clone, &["commit", "--quiet", "--allow-empty", "-m", "theirs"]);
+    pushing.world.git(&clone, &["push", "--quiet", "origin", "HEAD:other"]);
+    pushing.denied(&root, "git push -f origin main:other");
+    let log = pushing.world.json(["guard", "log", "--denied"]);
+    let last = log.as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (&last["tool"], &last["session_id"], &last["rule"]),
+        (&"git push".into(), &"s1".into(), &"no-rewrite".into())
+    );
+    assert_eq!(last["input"]["refs"][0], "refs/heads/other");
+    // A session that has ended may do nothing more, and a push without a session neither.
+    let run = pushing.sh(&root, "env -u FAIRWAY_RUN_ID git push -f");
+    assert!(run.code != Some(0) && run.stderr.contains("names no session"), "{run:#?}");
+    pushing.world.run(["session", "stop", "s1"]).exits(0);
+    let run = pushing.sh(&root, "git push -f");
+    assert!(run.code != Some(0) && run.stderr.contains("the push is denied: the session s1 is"), "{run:#?}");
+}
+
+#[test]
+fn lanes_submodules_and_rules_that_change_are_judged_alike() {
+    let pushing = Pushing::new(&[]);
+    let root = pushing.world.root();
+    pushing
+        .sh(&root, "git worktree add --quiet ../lane -b lane && cd ../lane && git push --quiet origin lane")
+        .exits(0);
+    let lane = pushing.world.dir().join("lane");
+    pushing.sh(&lane, "git commit --quiet --amend --allow-empty -m other").exits(0);
+    pushing.denied(&lane, "git push -f origin lane");
+    let add = "git -c protocol.file.allow=always submodule --quiet add ../remote.git sub && cd sub && git checkout --quiet -B main";
+    pushing.sh(&root, add).exits(0);
+    let sub = root.join("sub");
+    pushing.sh(&sub, "git -c user.name=a -c user.email=a@b commit --quiet --amend --allow-empty -m sub").exits(0);
+    pushing.denied(&sub, "git push -f origin main");
+    // The rules that are in force at the push decide: changed ones deny until they are trusted.
+    let config = root.join(".fairway.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text.replace(RULE, "")).unwrap();
+    let run = pushing.sh(&lane, "git push -f origin lane");
+    assert!(run.code != Some(0) && run.stderr.contains("fairway trust"), "{run:#?}");
+}
+
+#[test]
+fn hooks_of_the_repository_run_with_arguments_input_and_exit_code() {
+    let pushing = Pushing::new(&[]);
+    let root = pushing.world.root();
+    let log = "{ echo \"${0##*/} $*\"; cat; } >>../hooks.log";
+    for (directory, set) in [(".git/hooks", "true"), (".husky", "git config core.hooksPath .husky")] {
+        pushing.hook(directory, "pre-push", &format!("{log}; exit $(cat ../exit)"));
+        pushing.hook(directory, "commit-msg", "echo hooked >>\"$1\"; exit $(cat ../exit)");
+        pushing.hook(directory, "reference-transaction", "echo \"ref $1\" >>../refs.log");
+        pushing.sh(&root, set).exits(0);
+        fs::write(pushing.world.dir().join("exit"), "0").unwrap();
+        pushing.sh(&root, "git commit --quiet --allow-empty -m text").exits(0);
+        assert_eq!(pushing.sh(&root, "git log -1 --format=%B").stdout.trim(), "text\nhooked", "{directory}");
+        assert!(fs::read_to_string(pushing.world.dir().join("refs.log")).unwrap().contains("ref committed"));
+        fs::remove_file(pushing.world.dir().join("refs.log")).unwrap();
+        pushing.sh(&root, "git push --quiet origin main").exits(0);
+        let seen = fs::read_to_string(pushing.world.dir().join("hooks.log")).unwrap();
+        let head = pushing.sh(&root, "git rev-parse HEAD").stdout.trim().to_owned();
+        assert!(seen.starts_with("pre-push origin ../remote.git\n"), "{directory}: {seen}");
+        assert!(seen.contains(&format!("refs/heads/main {head} refs/heads/main ")), "{directory}: {seen}");
+        fs::remove_file(pushing.world.dir().join("hooks.log")).unwrap();
+        fs::write(pushing.world.dir().join("exit"), "7").unwrap();
+        let head = pushing.sh(&root, "git rev-parse HEAD").stdout;
+        assert!(pushing.sh(&root, "git commit --quiet --allow-empty -m no").code != Some(0), "{directory}");
+        assert_eq!(pushing.sh(&root, "git rev-parse HEAD").stdout, head, "{directory}");
+        let remote = pushing.remote();
+        assert!(pushing.sh(&root, "git push --quiet origin HEAD~1:refs/heads/new").code != Some(0), "{directory}");
+        assert_eq!(pushing.remote(), remote, "{directory}");
+        fs::write(pushing.world.dir().join("exit"), "0").unwrap();
+        // The guard goes before them.
+        pushing.sh(&root, "git commit --quiet --amend --allow-empty -m other").exits(0);
+        let _ = fs::remove_file(pushing.world.dir().join("hooks.log"));
+        pushing.denied(&root, "git push -f origin main");
+        assert!(!pushing.world.dir().join("hooks.log").exists(), "{directory}");
+        pushing.sh(&root, "git reset --quiet --hard origin/main").exits(0);
+    }
+}
+
+#[test]
+fn settings_of_the_user_are_kept_and_nothing_is_set_without_such_a_rule() {
+    let pushing = Pushing::new(&[
+        "--env",
+        "GIT_CONFIG_COUNT=1",
+        "--env",
+        "GIT_CONFIG_KEY_0=user.nick",
+        "--env",
+        "GIT_CONFIG_VALUE_0=ann",
+    ]);
+    let root = pushing.world.root();
+    assert_eq!(pushing.sh(&root, "git config user.nick").stdout, "ann\n");
+    assert_eq!(pushing.env.get(&OsString::from("GIT_CONFIG_COUNT")), Some(&OsString::from("2")));
+    pushing.sh(&root, "git commit --quiet --amend --allow-empty -m other").exits(0);
+    pushing.denied(&root, "git push -f");
+    // Under another role's rule no session pays for it.
+    let config = root.join(".fairway.toml");
+    let text = fs::read_to_string(&config).unwrap().replace("effect =", "roles = [\"other\"]\neffect =");
+    fs::write(&config, text).unwrap();
+    pushing.world.run(["trust"]).exits(0);
+    let env = Pushing::launched(&pushing.world, "s2", &[]);
+    assert!(!env.keys().any(|name| name.to_string_lossy().starts_with("GIT_CONFIG")), "{env:?}");
+}
+
+#[test]
+fn text_of_a_push_that_skips_the_hook_is_denied() {
+    let pushing = Pushing::new(&[]);
+    for text in [
+        "git push -f",
+        "git push --delete origin x",
+        "git push origin :x",
+        "git push --no-verify",
+        "git -c core.hooksPath=/dev/null push",
+        "git -c core.hookspath= push origin main",
+        "GIT_CONFIG_COUNT=0 git push",
+        "unset GIT_CONFIG_COUNT; git push",
+        "env -u GIT_CONFIG_COUNT git push",
+        "env --unset=GIT_CONFIG_KEY_0 git push",
+        "env -i PATH=\"$PATH\" git push",
+        "sudo git push",
+    ] {
+        let run = check_text(&pushing.world, text);
+        assert_eq!(run.code, Some(5), "{text}: {run:?}");
+    }
+    for text in [
+        "git push",
+        "git push origin main",
+        "git commit --no-verify -m x",
+        "git -c core.hooksPath=/dev/null commit -m x",
+    ] {
+        check_text(&pushing.world, text).exits(0);
+    }
+}
