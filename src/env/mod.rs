@@ -48,6 +48,9 @@ impl Env {
         if let Some(dir) = env.state_dir() {
             os::host::set_state_dir(&dir);
         }
+        if env.var_os(vars::FAIRWAY_NETWORK_STORE).is_some() {
+            os::file_system::allow_network();
+        }
         env
     }
 

@@ -126,7 +126,8 @@ impl App {
             return Ok(store);
         }
         if self.reader.get().is_none() {
-            let store = Store::open_for_reading(&self.project.store, &self.project.runtime_dir())?;
+            let (runtime, outside) = (self.project.runtime_dir(), self.project.outside_dir());
+            let store = Store::open_for_reading(&self.project.store, &runtime, outside.as_deref())?;
             let _ = self.reader.set(store);
         }
         self.reader.get().ok_or_else(|| errors::internal("the store was not kept"))
@@ -141,7 +142,8 @@ impl App {
             return Ok(store);
         }
         if self.writer.get().is_none() {
-            let store = Store::open_for_writing(&self.project.store, &self.project.runtime_dir())?;
+            let (runtime, outside) = (self.project.runtime_dir(), self.project.outside_dir());
+            let store = Store::open_for_writing(&self.project.store, &runtime, outside.as_deref())?;
             let _ = self.writer.set(store);
         }
         self.writer.get().ok_or_else(|| errors::internal("the store was not kept"))

@@ -89,7 +89,8 @@ pub fn evaluate(
     let resolver = if rules.rules.iter().any(guard::Rule::has_path_condition) {
         new_path_resolver(loaded, app, session, call)
     } else {
-        PathResolver { base: PathBuf::new(), worktree: Err("not resolved: no rule has a path condition".to_owned()) }
+        let worktree = Err("not resolved: no rule has a path condition".to_owned());
+        PathResolver { base: PathBuf::new(), worktree, protected: Vec::new() }
     };
     let is_heavy = facts.shell_inputs.iter().any(|script| match script {
         ShellInput::Text(text) => guard::needs_large_stack(text),
@@ -116,7 +117,7 @@ fn new_path_resolver(loaded: &LoadedRules, app: &App, session: Option<&Session>,
         Some(cwd) => base.join(cwd),
         None => base,
     };
-    PathResolver { base: from, worktree }
+    PathResolver { base: from, worktree, protected: app.project.protected_dirs() }
 }
 
 /// The session's worktree, else its lane's, else the project's root, with links resolved.

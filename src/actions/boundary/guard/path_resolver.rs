@@ -21,6 +21,8 @@ pub(super) struct PathResolver {
     pub base: PathBuf,
     /// The worktree, or the reason why it is unknown.
     pub worktree: Result<PathBuf, String>,
+    /// Directories that are outside also where they lie in the worktree.
+    pub protected: Vec<PathBuf>,
 }
 
 impl PathResolver {
@@ -54,12 +56,17 @@ impl PathResolver {
                     return PathLocation::Unknown(format!("'{}' cannot be resolved: {error}", path.escape_debug()));
                 }
                 Ok(real) => match real.strip_prefix(worktree) {
-                    Ok(rest) => inside = rest.to_string_lossy().into_owned(),
-                    Err(_) => return PathLocation::Outside(real.display().to_string()),
+                    Ok(rest) if !self.is_protected(&real, worktree) => inside = rest.to_string_lossy().into_owned(),
+                    _ => return PathLocation::Outside(real.display().to_string()),
                 },
             }
         }
         PathLocation::Inside(inside)
+    }
+
+    /// Whether a path is in a protected directory of the worktree. A worktree below such a directory is the session's own.
+    fn is_protected(&self, real: &Path, worktree: &Path) -> bool {
+        self.protected.iter().any(|dir| dir.starts_with(worktree) && real.starts_with(dir))
     }
 }
 
@@ -139,7 +146,7 @@ mod tests {
         symlink(top.join("nowhere"), tree.join("dangling")).unwrap();
         symlink("sub", tree.join("near")).unwrap();
         symlink("loop", tree.join("loop")).unwrap();
-        let places = PathResolver { base: tree.clone(), worktree: Ok(tree.clone()) };
+        let places = PathResolver { base: tree.clone(), worktree: Ok(tree.clone()), protected: Vec::new() };
         let inside = |path: &str| matches!(places.locate(path, &[]), PathLocation::Inside(_));
         for path in ["a", "sub/new/deep", "./sub/../a", "near/x", &format!("{}/a", tree.display()), "/dev/null"] {
             assert!(inside(path), "{path}: {:?}", places.locate(path, &[]));
@@ -164,7 +171,20 @@ mod tests {
         }
         assert!(matches!(places.locate("x", &["..".into()]), PathLocation::Outside(_)));
         assert!(matches!(places.locate("x", &["sub".into(), "..".into()]), PathLocation::Inside(_)));
-        let unknown = PathResolver { base: tree, worktree: Err("no".into()) };
+        let unknown = PathResolver { base: tree.clone(), worktree: Err("no".into()), protected: Vec::new() };
         assert!(matches!(unknown.locate("a", &[]), PathLocation::Unknown(_)));
+
+        let (state, own) = (tree.join(".fairway"), tree.join(".fairway/worktrees/l1"));
+        let at = |worktree: &Path| PathResolver {
+            base: worktree.to_path_buf(),
+            worktree: Ok(worktree.to_path_buf()),
+            protected: vec![state.clone()],
+        };
+        for path in [".fairway", ".fairway/fairway.db", ".fairway/worktrees/l1/a", "sub/../.fairway/new"] {
+            assert!(matches!(at(&tree).locate(path, &[]), PathLocation::Outside(_)), "{path}");
+        }
+        assert!(matches!(at(&tree).locate(".fairway.toml", &[]), PathLocation::Inside(_)));
+        assert!(matches!(at(&own).locate("a", &[]), PathLocation::Inside(_)));
+        assert!(matches!(at(&own).locate("../../fairway.db", &[]), PathLocation::Outside(_)));
     }
 }

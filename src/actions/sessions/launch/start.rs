@@ -16,7 +16,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, lookup},
+        core::{errors, lookup, store_safety},
         sessions::prompt,
     },
     adapters::{Adapter, AdapterError, StartReport, Tristate, readiness::Readiness},
@@ -87,6 +87,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
     steps.run(app, &mut notes);
     // Messages that arrived while the session started.
     notes.extend(prompt::try_deliver(app, id));
+    notes.extend(store_safety::keep_safe(app));
     let answer = launch_answer(&session, plan.requested_id.as_ref(), notes)?;
     if let Some(request) = app.idempotency_key.as_ref().filter(|_| answer.notes != stored) {
         app.transaction(|tx| store_response(tx, request, &answer))?;
