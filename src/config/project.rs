@@ -74,6 +74,9 @@ impl Project {
                 Err(ConfigError::NoProject { from: root })
             };
         }
+        if let Some(why) = &env.cwd_error {
+            return Err(ConfigError::NoWorkingDir { why: why.clone() });
+        }
         let found = env.cwd.ancestors().find_map(|dir| {
             if dir.join(CONFIG_FILE).is_file() {
                 return Some(main_counterpart(dir).unwrap_or_else(|| dir.to_path_buf()));
@@ -90,14 +93,17 @@ impl Project {
 
     /// Where a project for the working directory is to be made: what was named, else this directory, and of a linked
     /// worktree its counterpart in the main one, where every command will look for it.
-    #[must_use]
-    pub fn init_root(env: &Env, root: Option<&Path>) -> PathBuf {
+    ///
+    /// # Errors
+    /// [`ConfigError::NoWorkingDir`] when neither is there.
+    pub fn init_root(env: &Env, root: Option<&Path>) -> Result<PathBuf, ConfigError> {
         let stated = root.map(Path::to_path_buf).or_else(|| env.var_os(vars::FAIRWAY_ROOT).map(PathBuf::from));
-        match stated {
-            Some(stated) => normalize(&env.cwd.join(stated)),
-            None => {
+        match (stated, &env.cwd_error) {
+            (Some(stated), _) => Ok(normalize(&env.cwd.join(stated))),
+            (None, Some(why)) => Err(ConfigError::NoWorkingDir { why: why.clone() }),
+            (None, None) => {
                 let here = normalize(&env.cwd);
-                main_counterpart(&here).unwrap_or(here)
+                Ok(main_counterpart(&here).unwrap_or(here))
             }
         }
     }

@@ -9,6 +9,7 @@ mod connection;
 pub mod error;
 pub mod events;
 pub mod evidence;
+pub mod future_times;
 pub mod guard_decisions;
 pub mod handoffs;
 pub mod integrity;

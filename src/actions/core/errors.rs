@@ -193,6 +193,9 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::JobQueued { run } => (Conflict, Some(format!("to wait for it: fairway exec poll {run} --wait 30s"))),
         Refusal::NoTerminal { .. } => (Conflict, Some("start it with: fairway exec spawn --pty".into())),
         Refusal::InputFull { run, .. } => (Conflict, Some(format!("to see what it does: fairway exec poll {run}"))),
+        Refusal::JobUnsupervised { run, is_elsewhere: true } => {
+            (Conflict, Some(format!("to give it up, if its host or container is gone: fairway exec rm --force {run}")))
+        }
         Refusal::JobUnsupervised { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
         Refusal::JobUnresponsive { run } => (Busy, Some(format!("look at it again: fairway exec poll {run}"))),
         Refusal::DepsOpen { task, .. } => {
@@ -472,6 +475,11 @@ pub(in crate::actions) fn alternative_hint(operation: &str) -> Option<&'static s
 fn config(error: &ConfigError) -> Failure {
     let (code, kind, hint) = match error {
         ConfigError::NoProject { .. } => ("no_project", FailureKind::NotFound, Some("create one: fairway init")),
+        ConfigError::NoWorkingDir { .. } => (
+            "no_project",
+            FailureKind::NotFound,
+            Some("go to a directory that exists, or name the project: fairway --root DIR"),
+        ),
         ConfigError::Unreadable { .. } => ("config_unreadable", FailureKind::Failure, None),
         ConfigError::Syntax { .. } | ConfigError::UnknownKey { .. } | ConfigError::Value { .. } => {
             ("config_invalid", FailureKind::Usage, Some("see all problems: fairway config check"))

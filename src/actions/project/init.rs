@@ -33,7 +33,7 @@ const PASTE_TEXT: &str =
 /// # Errors
 /// `store_gone` without `new`; when a file cannot be written, or an existing store cannot be used.
 pub fn init(env: &Env, root: Option<&Path>, new: bool) -> Result<Answer> {
-    let root = Project::init_root(env, root);
+    let root = Project::init_root(env, root)?;
     if !root.is_dir() {
         return Err(Refusal::invalid("root", format!("{} is not a directory", root.display())).into());
     }

@@ -51,6 +51,9 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     if !dry_run && let Some(dir) = adapters::state_dir(&app.env) {
         SessionDir::forget_abandoned_starts(&dir, false);
     }
+    if !dry_run {
+        app.count_future_times_from_now()?;
+    }
     let jobs = recover_jobs(app, dry_run);
     let notes = |is_suppressed| warnings(is_suppressed, &jobs.warnings);
     let now = app.env.now();
