@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::secrets;
+use crate::{domain::secrets, env::vars};
 
 /// The start configuration. Every field is optional, `{}` and `null` are legal, unknown fields are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +75,11 @@ pub struct StartConfig {
     pub run_id: Option<String>,
 }
 
+/// The variables that a session is known by: Fairway's, and those of other callers of the protocol.
+const KEPT_PREFIXES: &[&str] = &["FAIRWAY_", "GC_"];
+/// Variables of that form that hold what is to be forgotten.
+const START_VARS: &[&str] = &[vars::FAIRWAY_INITIAL_PROMPT, vars::FAIRWAY_PROVIDER_COMMAND];
+
 /// A file or directory to copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -122,6 +127,23 @@ impl StartConfig {
             } else {
                 around.insert(name.into(), value.into());
             }
+        }
+    }
+
+    /// What is needed as long as the session lives: who it is, and where its output goes. Prompt, program, commands and all
+    /// other variables are needed for the start alone, and may be secret.
+    #[must_use]
+    pub fn without_start(&self) -> Self {
+        let is_kept =
+            |name: &str| KEPT_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && !START_VARS.contains(&name);
+        let env = self.env.iter().flatten().filter(|(name, _)| is_kept(name));
+        Self {
+            env: self.env.is_some().then(|| env.map(|(name, value)| (name.clone(), value.clone())).collect()),
+            terminal: self.terminal,
+            transcript: self.transcript.clone(),
+            session_id: self.session_id.clone(),
+            run_id: self.run_id.clone(),
+            ..Self::default()
         }
     }
 

@@ -24,9 +24,10 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    actions::{App, boundary::runtime::session_of_run},
+    actions::{App, boundary::runtime::session_of_run, core::store_safety},
     domain::{Actor, SessionId},
     os::{core_dumps, notify::ChangeWaiter},
+    store::snapshots,
 };
 
 /// How long the server waits at shutdown for requests in flight.
@@ -77,7 +78,7 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
     let (change, changes) = watch::channel(0_u64);
     let (end, ending) = watch::channel(false);
     let writer = Writer::start(factory.clone()).context("cannot start the writer thread")?;
-    ServerState::open(factory.open()?, writer, changes, ending.clone(), app.env.now());
+    ServerState::open(factory.clone().open()?, writer, changes, ending.clone(), app.env.now());
     let runtime = build_runtime()?;
     let served = runtime.block_on(async {
         let connections = Connections::new();
@@ -96,6 +97,7 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
             accept_loops.push(tokio::spawn(accept_on_port(acceptor, listener, transport)));
             port = Some(number);
         }
+        tokio::spawn(keep_store_safe(factory, change.subscribe()));
         tokio::spawn(forward_store_changes(waiter, change));
         let token_file = port.map(|_| app.project.runtime_dir().join(crate::api_client::socket_path::TOKEN_FILE));
         on_listen(&ListenAddress { socket: files.socket.clone(), port, token_file, pid: std::process::id() })?;
@@ -134,6 +136,20 @@ async fn shutdown_signal(signals: (Signal, Signal), exit_after: Option<Duration>
         _ = term.recv() => {}
         _ = int.recv() => {}
         () = time_limit => {}
+    }
+}
+
+/// Shields the state directory, and makes snapshots of the store while it changes.
+async fn keep_store_safe(factory: AppFactory, mut changes: watch::Receiver<u64>) {
+    loop {
+        let factory = factory.clone();
+        let work = move || factory.open().map(|mut project| project.app().map(store_safety::keep_safe));
+        // Without settings, or without a place for snapshots, the server has other work.
+        let _ = tokio::task::spawn_blocking(move || drop(work())).await;
+        sleep(snapshots::MIN_INTERVAL).await;
+        if changes.changed().await.is_err() {
+            return;
+        }
     }
 }
 

@@ -9,11 +9,17 @@ use crate::actions::project;
 ///
 /// A repeat is harmless: existing files stay as they are.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Begin a new store where one that was here before is gone
+    ///
+    /// Ids of tasks go on where the other store's ended.
+    #[arg(long)]
+    new: bool,
+}
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        let answer = project::init::init(&ctx.env, ctx.globals.root.as_deref())?;
+        let answer = project::init::init(&ctx.env, ctx.globals.root.as_deref(), self.new)?;
         ctx.answer(&answer)
     }
 }

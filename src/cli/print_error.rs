@@ -11,19 +11,24 @@ const LONGEST_OF_ALL: usize = 1_000;
 
 /// Prints a failure. Returns its exit code.
 pub(super) fn print_error(failure: &Failure, out: &Out) -> Exit {
+    out.write_error(error_text(failure, out).trim_end_matches('\n'));
+    failure.kind.exit_code()
+}
+
+/// A failure as it is printed, with the newline of its last line.
+pub(super) fn error_text(failure: &Failure, out: &Out) -> String {
     let failure = &Failure { message: shortened(&failure.message, LONGEST_OF_ALL), ..failure.clone() };
     if out.json {
         let document = ErrorDocument { error: failure };
         let text = serde_json::to_string(&document).unwrap_or_else(|_| escape_line(&failure.message));
-        out.write_error(&escape_json(text));
-    } else {
-        let label = out.stderr_style.paint(Meaning::Bad, "error:");
-        out.write_error(&format!("{label} {}", escape_line(&failure.message)));
-        for hint in failure.hint.iter().flat_map(|hint| hint.lines()) {
-            out.write_error(&format!("{} {}", out.stderr_style.paint(Meaning::Faint, "hint:"), escape_line(hint)));
-        }
+        return format!("{}\n", escape_json(text));
     }
-    failure.kind.exit_code()
+    let label = out.stderr_style.paint(Meaning::Bad, "error:");
+    let mut text = format!("{label} {}\n", escape_line(&failure.message));
+    for hint in failure.hint.iter().flat_map(|hint| hint.lines()) {
+        text.push_str(&format!("{} {}\n", out.stderr_style.paint(Meaning::Faint, "hint:"), escape_line(hint)));
+    }
+    text
 }
 
 /// A sentence of at most this many characters, with its middle left out.

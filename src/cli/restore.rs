@@ -4,22 +4,60 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit};
-use crate::actions::project::backup;
+use super::{age, context::Context, exit::Exit};
+use crate::{
+    actions::project::{backup, snapshots},
+    domain::Refusal,
+    render::Table,
+};
 
-/// Restore the store from a backup
+/// Restore the store from a backup or a snapshot
 ///
 /// The backup is checked first, and the present store is kept beside it. A damaged or missing store can be restored.
 /// Every epoch that was given out before becomes invalid, so sessions that worked meanwhile are refused.
+///
+/// Snapshots are made by session reconcile, session launch and serve, at most every ten minutes, outside of the project:
+/// in the user's state directory. The newest twelve are kept, none longer than seven days. --latest says which events
+/// are missing since.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Backup file
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present_any = ["latest", "list"], conflicts_with_all = ["latest", "list"])]
+    file: Option<PathBuf>,
+    /// Restore the newest snapshot
+    #[arg(long)]
+    latest: bool,
+    /// List the snapshots, newest first, and restore nothing
+    #[arg(long)]
+    list: bool,
 }
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&backup::restore(&ctx.app()?, &self.file)?)
+        let app = ctx.app()?;
+        match self.file {
+            _ if self.list => {
+                let found = snapshots::list(&app);
+                ctx.show(
+                    &found,
+                    || found.iter().map(|snapshot| snapshot.file.display().to_string()).collect(),
+                    || {
+                        let mut table = Table::new(&["age", "event", "bytes", "file"]);
+                        for one in &found {
+                            table.row([
+                                age::age(&one.made_at, ctx.env.now()),
+                                one.event.to_string(),
+                                one.bytes.to_string(),
+                                one.file.display().to_string(),
+                            ]);
+                        }
+                        if table.is_empty() { "no snapshots\n".into() } else { table.render(ctx.out.width) }
+                    },
+                )
+            }
+            Some(file) => ctx.answer(&backup::restore(&app, &file)?),
+            None if self.latest => ctx.answer(&snapshots::restore_latest(&app)?),
+            None => Err(Refusal::Usage { why: "name a backup, or give --latest".into() }.into()),
+        }
     }
 }

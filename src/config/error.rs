@@ -12,6 +12,9 @@ pub enum ConfigError {
     /// No `.fairway.toml` from here upwards.
     #[error("there is no Fairway project at {} or above", .from.display())]
     NoProject { from: PathBuf },
+    /// A working directory that is not there.
+    #[error("the working directory cannot be used: {why}")]
+    NoWorkingDir { why: String },
     /// A file that cannot be read.
     #[error("{} cannot be read: {source}", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },

@@ -3,11 +3,15 @@
 
 use std::{
     fs,
+    os::unix::ffi::OsStrExt,
     path::{Component, Path, PathBuf},
 };
 
 use super::ConfigError;
-use crate::env::{Env, vars};
+use crate::{
+    env::{Env, vars},
+    os::digest::sha256_hex,
+};
 
 /// The configuration's file name.
 pub const CONFIG_FILE: &str = ".fairway.toml";
@@ -19,6 +23,9 @@ pub const STORE_FILE: &str = "fairway.db";
 /// The file name of the store of runs' output, beside the store.
 pub const OUTPUT_FILE: &str = "runs.db";
 
+/// The directory about stores, in the user's state directory.
+const KNOWN_STORES: &str = "stores";
+
 /// A project's places. All absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
@@ -28,6 +35,8 @@ pub struct Project {
     pub state: PathBuf,
     /// The store's file.
     pub store: PathBuf,
+    /// The directory of what is kept about stores outside their trees; `None` without a home.
+    known_stores: Option<PathBuf>,
 }
 
 impl Project {
@@ -39,7 +48,16 @@ impl Project {
             Some(path) => env.cwd.join(path),
             None => state.join(STORE_FILE),
         };
-        Self { root, state, store }
+        Self { root, state, store, known_stores: env.state_dir().map(|dir| dir.join(KNOWN_STORES)) }
+    }
+
+    /// The directory of what is kept about this project's store outside its tree: how far it has come, and snapshots. It is
+    /// in the user's state directory, by the canonical path of the store; `None` without a home.
+    #[must_use]
+    pub fn outside_dir(&self) -> Option<PathBuf> {
+        let known = self.known_stores.as_ref()?;
+        let name = sha256_hex(canonical_or_near(&self.store).as_os_str().as_bytes());
+        Some(known.join(name.get(..16)?))
     }
 
     /// Finds the project: `--root`, `FAIRWAY_ROOT`, then upwards from the working directory.
@@ -55,6 +73,9 @@ impl Project {
             } else {
                 Err(ConfigError::NoProject { from: root })
             };
+        }
+        if let Some(why) = &env.cwd_error {
+            return Err(ConfigError::NoWorkingDir { why: why.clone() });
         }
         let found = env.cwd.ancestors().find_map(|dir| {
             if dir.join(CONFIG_FILE).is_file() {
@@ -72,14 +93,17 @@ impl Project {
 
     /// Where a project for the working directory is to be made: what was named, else this directory, and of a linked
     /// worktree its counterpart in the main one, where every command will look for it.
-    #[must_use]
-    pub fn init_root(env: &Env, root: Option<&Path>) -> PathBuf {
+    ///
+    /// # Errors
+    /// [`ConfigError::NoWorkingDir`] when neither is there.
+    pub fn init_root(env: &Env, root: Option<&Path>) -> Result<PathBuf, ConfigError> {
         let stated = root.map(Path::to_path_buf).or_else(|| env.var_os(vars::FAIRWAY_ROOT).map(PathBuf::from));
-        match stated {
-            Some(stated) => normalize(&env.cwd.join(stated)),
-            None => {
+        match (stated, &env.cwd_error) {
+            (Some(stated), _) => Ok(normalize(&env.cwd.join(stated))),
+            (None, Some(why)) => Err(ConfigError::NoWorkingDir { why: why.clone() }),
+            (None, None) => {
                 let here = normalize(&env.cwd);
-                main_counterpart(&here).unwrap_or(here)
+                Ok(main_counterpart(&here).unwrap_or(here))
             }
         }
     }
@@ -121,6 +145,15 @@ impl Project {
         self.runtime_dir().join("hooks")
     }
 
+    /// The directories that no session's worktree includes, wherever it lies: the project's own state, the user's state
+    /// directory, and git's common directory. A session's own worktree may lie below the first.
+    #[must_use]
+    pub fn protected_dirs(&self) -> Vec<PathBuf> {
+        let user = self.known_stores.as_deref().and_then(Path::parent).map(Path::to_path_buf);
+        let found = [Some(self.state.clone()), user, GitDir::around(&self.root).map(|git| git.common)];
+        found.into_iter().flatten().map(|dir| dir.canonicalize().unwrap_or(dir)).collect()
+    }
+
     /// The directory of sockets, locks and wakes.
     #[must_use]
     pub fn runtime_dir(&self) -> PathBuf {
@@ -130,16 +163,53 @@ impl Project {
 
 /// The same directory in the main worktree, when `dir` lies in a linked one.
 fn main_counterpart(dir: &Path) -> Option<PathBuf> {
-    let top = dir.ancestors().find(|ancestor| ancestor.join(".git").exists())?;
+    let top = dir.ancestors().find(|ancestor| is_worktree_top(ancestor))?;
     let inside = dir.strip_prefix(top).ok()?;
     Some(normalize(&main_worktree_of(top)?.join(inside)))
 }
 
-/// The top of the git worktree around a directory: its nearest ancestor with a `.git` entry.
+/// The top of the git worktree around a directory: its nearest ancestor with a `.git` entry of git.
 #[must_use]
 pub fn worktree_top(dir: &Path) -> Option<PathBuf> {
-    let top = dir.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok())?;
-    top.canonicalize().ok()
+    dir.ancestors().find(|dir| is_worktree_top(dir))?.canonicalize().ok()
+}
+
+/// Whether a directory has a `.git` entry that git made. Sandboxes place empty ones, and devices, above a project.
+fn is_worktree_top(dir: &Path) -> bool {
+    let entry = dir.join(".git");
+    match fs::metadata(&entry) {
+        Ok(found) if found.is_dir() => entry.join("HEAD").symlink_metadata().is_ok(),
+        // Also one that leads nowhere: a worktree whose repository was moved.
+        Ok(found) if found.is_file() => link_target(dir).is_some(),
+        _ => false,
+    }
+}
+
+/// The git directory that the `.git` file of a linked worktree or a submodule names.
+fn link_target(top: &Path) -> Option<PathBuf> {
+    let link = fs::read_to_string(top.join(".git")).ok()?;
+    Some(normalize(&top.join(link.trim_end().strip_prefix("gitdir: ")?)))
+}
+
+/// The git repository around a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitDir {
+    /// The top of the worktree.
+    pub top: PathBuf,
+    /// The directory that all worktrees of the repository share.
+    pub common: PathBuf,
+}
+
+impl GitDir {
+    /// The repository of the nearest worktree around a directory.
+    #[must_use]
+    pub fn around(dir: &Path) -> Option<Self> {
+        let top = dir.ancestors().find(|dir| is_worktree_top(dir))?;
+        let own = link_target(top).unwrap_or_else(|| top.join(".git"));
+        let common = fs::read_to_string(own.join("commondir"));
+        let common = common.map_or_else(|_| own.clone(), |common| normalize(&own.join(common.trim_end())));
+        Some(Self { top: top.to_path_buf(), common })
+    }
 }
 
 /// Whether two worktrees belong to one repository.
@@ -158,11 +228,18 @@ fn main_worktree_of(top: &Path) -> Option<PathBuf> {
 
 /// The own git directory of a linked worktree and the repository's common one.
 fn linked_git_dirs(top: &Path) -> Option<(PathBuf, PathBuf)> {
-    let link = fs::read_to_string(top.join(".git")).ok()?;
-    let own = normalize(&top.join(link.trim_end().strip_prefix("gitdir: ")?));
+    let own = link_target(top)?;
     let common = fs::read_to_string(own.join("commondir")).ok()?;
     let common = normalize(&own.join(common.trim_end()));
     Some((own, common))
+}
+
+/// The canonical path of a file whose directory, or all of it, may be missing.
+fn canonical_or_near(path: &Path) -> PathBuf {
+    let path = normalize(path);
+    let found = path.ancestors().skip(1).find_map(|dir| Some((dir, dir.canonicalize().ok()?)));
+    let rest = found.as_ref().and_then(|(dir, real)| Some(real.join(path.strip_prefix(dir).ok()?)));
+    rest.unwrap_or(path)
 }
 
 /// An absolute path without `.` and `..`, as git writes them into its own files; links stay as they are.

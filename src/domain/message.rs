@@ -1,6 +1,8 @@
 //! A message to a session, lane or role, with a receipt.
 
 pub use super::status::{Channel, MessageStatus};
+use std::time::Duration;
+
 use super::{LaneName, Role, RoutingKey, SessionId, string_enum::string_enum};
 use crate::env::Timestamp;
 
@@ -23,6 +25,8 @@ impl Priority {
 
 /// How long a message is offered before it counts as not taken, in seconds.
 pub const OFFER_TIMEOUT_SECS: u64 = 60;
+/// The longest time of an offer that ends: that of a prompt which is being typed.
+pub const LONGEST_OFFER: Duration = Duration::from_secs(2 * OFFER_TIMEOUT_SECS);
 
 /// How long text that was typed stays offered: until an event of its session confirms it, whenever that comes. The end of
 /// the year 9999.
@@ -92,7 +96,9 @@ impl Message {
     /// Whether an offer is open: a reader got it and may still acknowledge it.
     #[must_use]
     pub fn is_offered(&self, now: Timestamp) -> bool {
-        self.status == MessageStatus::Offered && self.offered_until.is_some_and(|until| until > now)
+        // An offer that would last for longer was made by a clock that was ahead.
+        let is_open = |until: Timestamp| until > now && (until <= now.plus(LONGEST_OFFER) || until == NEVER_EXPIRES);
+        self.status == MessageStatus::Offered && self.offered_until.is_some_and(is_open)
     }
 
     /// Whether it was typed into a session that has not confirmed it yet.

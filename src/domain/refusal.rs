@@ -236,7 +236,7 @@ pub enum Refusal {
     InputFull { run: String, taken: usize },
     /// The supervisor of the job died.
     #[error("job {run} has no supervisor: its supervisor died")]
-    JobUnsupervised { run: String },
+    JobUnsupervised { run: String, is_elsewhere: bool },
     /// The supervisor of the job is alive and does not answer.
     #[error("the supervisor of job {run} does not answer")]
     JobUnresponsive { run: String },

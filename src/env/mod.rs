@@ -7,7 +7,7 @@ mod ids;
 mod terminal;
 pub mod vars;
 
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
+use std::{collections::BTreeMap, ffi::OsString, io, path::PathBuf};
 
 pub use clock::{Clock, Timestamp};
 pub use ids::IdSource;
@@ -26,6 +26,8 @@ pub struct Env {
     pub terminal: Terminal,
     /// The working directory, as the caller sees it; `/` when it cannot be determined.
     pub cwd: PathBuf,
+    /// Why the working directory cannot be determined, as when it was deleted.
+    pub cwd_error: Option<String>,
     /// The user's home: `HOME`, else the passwd entry (cron gives none).
     pub home: Option<PathBuf>,
     vars: BTreeMap<OsString, OsString>,
@@ -37,7 +39,13 @@ impl Env {
     pub fn from_process() -> Self {
         // The one place that reads the process environment.
         let vars: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
-        let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        let (cwd, cwd_error) = match std::env::current_dir() {
+            Ok(cwd) => (cwd, None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                (PathBuf::from("/"), Some("it was deleted".into()))
+            }
+            Err(error) => (PathBuf::from("/"), Some(error.to_string())),
+        };
         let home = vars
             .get(&OsString::from(vars::HOME))
             .filter(|home| !home.is_empty())
@@ -45,9 +53,12 @@ impl Env {
             .or_else(os::user::home);
         let clock = Clock::from_setting(vars.get(&OsString::from(vars::FAIRWAY_TEST_TIME)));
         let ids = IdSource::from_setting(vars.get(&OsString::from(vars::FAIRWAY_TEST_SEED)));
-        let env = Self { clock, ids, terminal: Terminal::detect(), cwd, home, vars };
+        let env = Self { clock, ids, terminal: Terminal::detect(), cwd, cwd_error, home, vars };
         if let Some(dir) = env.state_dir() {
             os::host::set_state_dir(&dir);
+        }
+        if env.var_os(vars::FAIRWAY_NETWORK_STORE).is_some() {
+            os::file_system::allow_network();
         }
         env
     }

@@ -23,6 +23,8 @@ pub const COLUMNS: &str = "COLUMNS";
 pub const FAIRWAY_ROOT: &str = "FAIRWAY_ROOT";
 /// The store's file, when it shall not be `.fairway/fairway.db` under the root.
 pub const FAIRWAY_DB: &str = "FAIRWAY_DB";
+/// When set to anything, a store may be on a network file system.
+pub const FAIRWAY_NETWORK_STORE: &str = "FAIRWAY_NETWORK_STORE";
 /// The role of the caller; `--as` overrides it.
 pub const FAIRWAY_ROLE: &str = "FAIRWAY_ROLE";
 /// The lane of the caller.

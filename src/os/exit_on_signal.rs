@@ -82,6 +82,47 @@ pub fn install(ending: &'static ExitPlan) -> io::Result<()> {
     Ok(())
 }
 
+/// The signals by which a person or the system ends a process.
+const TERMINATION_SIGNALS: &[Signal] = &[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
+
+/// The plan for the time of one call. Dropping it restores what these signals did before.
+#[derive(Debug)]
+pub struct TerminationPlan {
+    before: Vec<(Signal, SigAction)>,
+}
+
+/// Exits by this plan on a signal that ends a process from outside. Signals that are ignored stay ignored.
+///
+/// # Errors
+/// When the kernel refuses.
+#[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
+pub fn during_call(code: i32, on_signal: String) -> io::Result<TerminationPlan> {
+    // A signal may arrive at any time until the process ends.
+    replace(Box::leak(Box::new(ExitPlan { code, on_timeout: "", on_signal: Box::leak(on_signal.into_boxed_str()) })));
+    let action = SigAction::new(SigHandler::Handler(exit_handler), SaFlags::SA_ONSTACK, SigSet::empty());
+    let mut plan = TerminationPlan { before: Vec::new() };
+    for signal in TERMINATION_SIGNALS {
+        // SAFETY: the handler makes two system calls and does not return.
+        let before = unsafe { sigaction(*signal, &action) }?;
+        plan.before.push((*signal, before));
+        if matches!(before.handler(), SigHandler::SigIgn) {
+            // SAFETY: it was in force before.
+            unsafe { sigaction(*signal, &before) }?;
+        }
+    }
+    Ok(plan)
+}
+
+impl Drop for TerminationPlan {
+    #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
+    fn drop(&mut self) {
+        for (signal, before) in &self.before {
+            // SAFETY: it was in force before.
+            let _ = unsafe { sigaction(*signal, before) };
+        }
+    }
+}
+
 /// Replaces the plan.
 pub fn replace(ending: &'static ExitPlan) {
     PLAN.store(std::ptr::from_ref(ending).cast_mut(), SeqCst);

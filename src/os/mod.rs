@@ -13,6 +13,7 @@ pub mod executable;
 pub mod exit_on_signal;
 pub mod exit_reason;
 pub mod fifo;
+pub mod file_system;
 pub mod file_watch;
 pub mod files;
 pub mod foreground;

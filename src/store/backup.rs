@@ -12,6 +12,7 @@ use rusqlite::{
 
 use super::{
     ReadTx, Store, StoreError, WriteTx, integrity, open,
+    progress::{self, Loss, Progress},
     schema::{self, STATE},
     sibling_path, sql, write_queue,
 };
@@ -131,13 +132,14 @@ fn check_backup(conn: &Connection, path: &Path) -> Result<i64, StoreError> {
 }
 
 /// Replaces the store by a backup. The backup is copied and checked first, and the previous store is kept beside. All epochs
-/// of the previous store become invalid.
+/// of the previous store become invalid. Numbers of events and tasks that are remembered in `outside` are not given out again.
 ///
 /// # Errors
 /// As the backup, the store or the disk fails; the store is unchanged then.
 pub fn restore(
     path: &Path,
     runtime: &Path,
+    outside: Option<&Path>,
     source: &Path,
     now: Timestamp,
     actor: &str,
@@ -151,14 +153,63 @@ pub fn restore(
     }
     let draft = DraftFile::create_for(path)?;
     prepare_draft(source, &draft.path)?;
-    let task = Restore { path, source, now, actor };
+    let known = outside.map(progress::known).unwrap_or_default();
+    let task = Restore { path, source, known, now, actor };
     let done = match sound_one {
         Some(store) => task.replace_content(&store, &draft.path)?,
         None => task.replace_file(draft)?,
     };
+    if let Some(dir) = outside {
+        progress::replace(&open::open_checked(path, &STATE)?, dir);
+    }
     drop(making);
     notify::notify_all(&runtime.join("wake"));
     Ok(done)
+}
+
+/// Goes on with a store that lacks records which were written: their numbers are not given out again, and every epoch
+/// becomes invalid, because lost claims may have been given out under higher ones. `None` when nothing is missing.
+///
+/// # Errors
+/// As the store fails.
+pub fn accept_loss(
+    path: &Path,
+    runtime: &Path,
+    outside: &Path,
+    now: Timestamp,
+    actor: &str,
+) -> Result<Option<(Loss, i64)>, StoreError> {
+    if open::is_absent(path)? {
+        return Ok(None);
+    }
+    let store = Store::open(path, runtime, None)?;
+    let known = progress::known(outside);
+    let accepted = store.write(now, actor, |tx| {
+        let Some(loss) = progress::missing(tx.conn(), outside)? else { return Ok(None) };
+        let epoch = highest_epoch(tx.conn())? + EPOCH_JUMP;
+        progress::raise_to(tx.conn(), &known, now.millis())?;
+        renew_claims(tx, epoch)?;
+        let lost = loss.known_event - loss.found_event;
+        tx.record(&Event::new(EventKind::StoreRepaired).with("lost_events", lost).with("epoch", epoch))?;
+        Ok::<_, StoreError>(Some((loss, epoch)))
+    })?;
+    if accepted.is_some() {
+        progress::replace(&store.conn, outside);
+    }
+    Ok(accepted)
+}
+
+/// Creates a new store where one that is remembered in `outside` is gone. Its numbers of events and tasks go on where those of
+/// the other ended.
+///
+/// # Errors
+/// As the store fails.
+pub fn create_new(path: &Path, runtime: &Path, outside: &Path, now: Timestamp, actor: &str) -> Result<(), StoreError> {
+    let known = progress::known(outside);
+    let store = Store::open_for_writing(path, runtime, None)?;
+    store.write(now, actor, |tx| progress::raise_to(tx.conn(), &known, now.millis()))?;
+    progress::replace(&store.conn, outside);
+    Ok(())
 }
 
 /// Copies a backup to a draft, with its WAL if there is one, and migrates it.
@@ -189,7 +240,7 @@ fn prepare_draft(source: &Path, draft: &Path) -> Result<(), StoreError> {
 fn open_if_intact(path: &Path, runtime: &Path) -> Result<Option<Store>, StoreError> {
     let opened = match open::is_absent(path) {
         Ok(true) => return Ok(None),
-        Ok(false) => Store::open(path, runtime),
+        Ok(false) => Store::open(path, runtime, None),
         Err(error) => Err(error),
     };
     let checked = opened.and_then(|store| Ok(integrity::database_errors(&store.conn)?.is_empty().then_some(store)));
@@ -204,6 +255,7 @@ fn open_if_intact(path: &Path, runtime: &Path) -> Result<Option<Store>, StoreErr
 struct Restore<'a> {
     path: &'a Path,
     source: &'a Path,
+    known: Progress,
     now: Timestamp,
     actor: &'a str,
 }
@@ -218,7 +270,9 @@ impl Restore<'_> {
         let turn = write_queue::acquire(self.path, write_queue::DEFAULT_TIMEOUT)?;
         let tx = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
         store.check_path_unchanged()?;
-        let epoch = highest_epoch(&tx)? + 1;
+        // Claims that are gone may have had higher epochs than those that are known.
+        let has_lost = self.known.event > progress::position(conn)?.1.event;
+        let epoch = highest_epoch(&tx)? + if has_lost { EPOCH_JUMP } else { 1 };
         // The write lock is held, so the kept copy has the last commit.
         let kept = self.keep_copy()?;
         tx.pragma_update(None, "defer_foreign_keys", true)?;
@@ -296,36 +350,10 @@ impl Restore<'_> {
         std::iter::once(plain.clone()).chain(numbered).find(|path| !path.exists()).unwrap_or(plain)
     }
 
-    /// Raises every epoch, renews the claims under it, and records an event. Returns the number of tasks.
+    /// Raises the numbers and every epoch, renews the claims, and records an event. Returns the number of tasks.
     fn raise_epochs(&self, tx: &WriteTx<'_>, epoch: i64, kept: Option<&Path>) -> Result<i64, StoreError> {
-        let conn = tx.conn();
-        sql::execute(conn, INSERT_RESTORE, &[&epoch, &self.now.millis()])?;
-        sql::execute(conn, RAISE_HANDOFF_EPOCHS, &[&epoch])?;
-        sql::execute(conn, RAISE_EPOCHS, &[&epoch])?;
-        sql::execute(conn, END_ALL_CLAIMS, &[&self.now.millis(), &ClaimEnd::Restored.as_str()])?;
-        let held = sql::rows(conn, CLAIMED_TASKS, &[], |row| {
-            let claim = Claim {
-                claimant: row.get(1)?,
-                role: sql::parse_optional_id("a role", row.get(2)?, crate::domain::Role::parse)?,
-                epoch,
-                claimed_at: Timestamp::from_millis(row.get(3)?),
-                session: sql::parse_optional_id("a session id", row.get(4)?, crate::domain::SessionId::parse)?,
-                lease_until: None,
-                lease: None,
-            };
-            Ok((sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?, claim))
-        })?;
-        for (task, claim) in &held {
-            let place = super::claims::newest(tx, task)?.map(|newest| newest.place).unwrap_or_default();
-            super::claims::insert(tx, task, claim, &place)?;
-            let event = Event::new(EventKind::TaskClaimed)
-                .task(task)
-                .with("epoch", epoch)
-                .with("claimant", claim.claimant.as_str())
-                .with("role", claim.role.as_ref().map(ToString::to_string))
-                .with("takeover", "restored");
-            tx.record(&event)?;
-        }
+        progress::raise_to(tx.conn(), &self.known, self.now.millis())?;
+        renew_claims(tx, epoch)?;
         let shown = |path: &Path| path.display().to_string();
         let event = Event::new(EventKind::StoreRestored)
             .with("from", shown(self.source))
@@ -334,6 +362,40 @@ impl Restore<'_> {
         tx.record(&event)?;
         integrity::count_tasks(tx)
     }
+}
+
+/// Raises every epoch to this one and renews the claims under it.
+fn renew_claims(tx: &WriteTx<'_>, epoch: i64) -> Result<(), StoreError> {
+    let conn = tx.conn();
+    let now = tx.now().millis();
+    sql::execute(conn, INSERT_RESTORE, &[&epoch, &now])?;
+    sql::execute(conn, RAISE_HANDOFF_EPOCHS, &[&epoch])?;
+    sql::execute(conn, RAISE_EPOCHS, &[&epoch])?;
+    sql::execute(conn, END_ALL_CLAIMS, &[&now, &ClaimEnd::Restored.as_str()])?;
+    let held = sql::rows(conn, CLAIMED_TASKS, &[], |row| {
+        let claim = Claim {
+            claimant: row.get(1)?,
+            role: sql::parse_optional_id("a role", row.get(2)?, crate::domain::Role::parse)?,
+            epoch,
+            claimed_at: Timestamp::from_millis(row.get(3)?),
+            session: sql::parse_optional_id("a session id", row.get(4)?, crate::domain::SessionId::parse)?,
+            lease_until: None,
+            lease: None,
+        };
+        Ok((sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?, claim))
+    })?;
+    for (task, claim) in &held {
+        let place = super::claims::newest(tx, task)?.map(|newest| newest.place).unwrap_or_default();
+        super::claims::insert(tx, task, claim, &place)?;
+        let event = Event::new(EventKind::TaskClaimed)
+            .task(task)
+            .with("epoch", epoch)
+            .with("claimant", claim.claimant.as_str())
+            .with("role", claim.role.as_ref().map(ToString::to_string))
+            .with("takeover", "restored");
+        tx.record(&event)?;
+    }
+    Ok(())
 }
 
 fn highest_epoch(conn: &Connection) -> Result<i64, StoreError> {

@@ -10,7 +10,9 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::{
     error::StoreError,
-    open, schema,
+    open,
+    progress::{self, ProgressFile},
+    schema,
     transaction::{ReadTx, ScratchTx, WriteTx},
     write_queue,
 };
@@ -27,27 +29,33 @@ pub struct Store {
     wal_was_there: bool,
     /// The opened file, by device and inode number.
     file: Option<(u64, u64)>,
+    /// What is remembered of the store outside its tree; `None` without a place for it.
+    progress: Option<ProgressFile>,
     /// How long to wait in the write queue.
     lock_timeout: Cell<Duration>,
 }
 
 impl Store {
-    /// Opens the store for reading. If the file is missing, an empty store in memory answers.
+    /// Opens the store for reading. If the file is missing, an empty store in memory answers. `outside` is the directory of
+    /// what is remembered outside the store's tree.
     ///
     /// # Errors
-    /// When the file cannot be used: newer, damaged, foreign, another user's, or on a network file system.
-    pub fn open_for_reading(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
+    /// When the file cannot be used: newer, damaged, foreign, another user's, or on a network file system. When it lacks
+    /// records that were written, or a store that was here is gone.
+    pub fn open_for_reading(path: &Path, runtime: &Path, outside: Option<&Path>) -> Result<Self, StoreError> {
         if open::is_absent(path)? {
+            refuse_gone(path, outside)?;
             return Ok(Self {
                 conn: open::in_memory()?,
                 path: None,
                 wake: runtime.join("wake"),
                 wal_was_there: false,
                 file: None,
+                progress: None,
                 lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
             });
         }
-        Self::open(path, runtime)
+        Self::open(path, runtime, outside)
     }
 
     /// Opens the store for reading and writing, and creates it if it is missing. Any number of processes may do so at
@@ -55,23 +63,27 @@ impl Store {
     ///
     /// # Errors
     /// As for [`Store::open_for_reading`], and when it cannot be created.
-    pub fn open_for_writing(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
+    pub fn open_for_writing(path: &Path, runtime: &Path, outside: Option<&Path>) -> Result<Self, StoreError> {
         if open::is_absent(path)? {
+            refuse_gone(path, outside)?;
             open::create(path, &schema::STATE)?;
         }
-        Self::open(path, runtime)
+        Self::open(path, runtime, outside)
     }
 
-    pub(super) fn open(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
+    pub(super) fn open(path: &Path, runtime: &Path, outside: Option<&Path>) -> Result<Self, StoreError> {
         let wal_was_there = open::wal_size(path).is_some();
         let file = open::file_identity(path);
         let conn = open::open_existing(path, &schema::STATE)?;
+        let progress = outside.map(|dir| ProgressFile::check(&conn, path, dir)).transpose();
+        let progress = progress.map_err(|error| error.with_path(path))?;
         Ok(Self {
             conn,
             path: Some(path.to_path_buf()),
             wake: runtime.join("wake"),
             wal_was_there,
             file,
+            progress,
             lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
         })
     }
@@ -157,14 +169,35 @@ impl Store {
         };
         let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate).map_err(StoreError::from)?;
         self.check_path_unchanged()?;
-        let done = change(&WriteTx::new(&tx, now, actor))?;
+        let writing = WriteTx::new(&tx, now, actor);
+        let done = change(&writing)?;
+        let progress = writing.into_progress();
         if let Some(turn) = &turn {
             turn.release_next();
         }
         tx.commit().map_err(StoreError::from)?;
+        self.remember(&progress);
         drop(turn);
         notify::notify_all(&self.wake);
         Ok(done)
+    }
+}
+
+impl Store {
+    /// Remembers, outside the store's tree, what was committed.
+    pub(super) fn remember(&self, committed: &progress::Progress) {
+        // A change without an event leaves nothing that could be missed.
+        if let Some(file) = self.progress.as_ref().filter(|_| committed.event > 0) {
+            file.record(committed);
+        }
+    }
+}
+
+/// Refuses a missing store that was seen before: an empty one in its place would hide the loss.
+fn refuse_gone(path: &Path, outside: Option<&Path>) -> Result<(), StoreError> {
+    match outside {
+        Some(dir) if progress::is_known(dir) => Err(StoreError::Gone { path: path.to_path_buf() }),
+        _ => Ok(()),
     }
 }
 

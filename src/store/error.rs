@@ -5,6 +5,8 @@ use std::{io, path::PathBuf};
 use rusqlite::{ErrorCode, ffi};
 use thiserror::Error;
 
+use super::progress::Loss;
+
 /// An error of the store.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -19,12 +21,21 @@ pub enum StoreError {
     /// Damaged content.
     #[error("the store {}is damaged: {why}", .path.as_ref().map(|path| format!("{} ", path.display())).unwrap_or_default())]
     Damaged { path: Option<PathBuf>, why: String },
+    /// Records that were written are gone.
+    #[error(
+        "the store {} is damaged: its last {} event(s) are gone (event {} was written, the newest one here is {})",
+        .path.display(), .loss.known_event - .loss.found_event, .loss.known_event, .loss.found_event
+    )]
+    Lost { path: PathBuf, loss: Loss },
+    /// A store that was seen here before.
+    #[error("the store {} is gone; it was here before", .path.display())]
+    Gone { path: PathBuf },
     /// Another user's file.
     #[error("the store {} belongs to another user (uid {uid})", .path.display())]
     NotOwned { path: PathBuf, uid: u32 },
     /// A file system on which locks cannot be trusted.
     #[error("the store {} is on a network file system ({kind}), where locks cannot be trusted", .path.display())]
-    NetworkFileSystem { path: PathBuf, kind: &'static str },
+    NetworkFileSystem { path: PathBuf, kind: String },
     /// Another process holds the lock for too long.
     #[error("the store is locked by another process")]
     Busy,

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     config::project::STATE_DIR,
-    os::{files, lock::FileLock, user},
+    os::{file_system, files, lock::FileLock, user},
 };
 
 /// The size of the WAL in bytes above which a closing writer writes it back.
@@ -31,8 +31,9 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 const HEADER_BYTES: u64 = 512;
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-const NETWORK_FILE_SYSTEMS: &[(i64, &str)] =
-    &[(0x6969, "NFS"), (0x517B, "SMB"), (0xFF53_4D42, "CIFS"), (0xFE53_4D42, "SMB2"), (0x0102_1997, "9P")];
+/// File systems in memory or on a disk, which need no closer look: ext, btrfs, xfs, f2fs, tmpfs, overlay, zfs, bcachefs.
+const LOCAL_FILE_SYSTEMS: &[i64] =
+    &[0xEF53, 0x9123_683E, 0x5846_5342, 0xF2F5_2010, 0x0102_1994, 0x794C_7630, 0x2FC1_2FC1, 0xCA45_1A4E];
 
 /// Whether there is no store at this path. A WAL without its store is damage, not absence: SQLite would apply it to a new
 /// file.
@@ -286,10 +287,11 @@ fn is_truncated(path: &Path) -> io::Result<bool> {
 }
 
 fn reject_network_file_system(path: &Path) -> Result<(), StoreError> {
-    let Ok(found) = statfs::statfs(path) else { return Ok(()) };
-    let magic = found.filesystem_type().0;
-    match NETWORK_FILE_SYSTEMS.iter().find(|(number, _)| *number == magic) {
-        Some((_, kind)) => Err(StoreError::NetworkFileSystem { path: path.to_path_buf(), kind }),
+    if statfs::statfs(path).is_ok_and(|found| LOCAL_FILE_SYSTEMS.contains(&found.filesystem_type().0)) {
+        return Ok(());
+    }
+    match file_system::network_type(path) {
+        Some(kind) => Err(StoreError::NetworkFileSystem { path: path.to_path_buf(), kind }),
         None => Ok(()),
     }
 }
@@ -351,11 +353,11 @@ mod tests {
     fn opening_a_store_twice_takes_no_lock_from_the_first() {
         let home = tempfile::tempdir().unwrap();
         let (path, runtime) = (home.path().join("s.db"), home.path().join("runtime"));
-        let first = Store::open_for_writing(&path, &runtime).unwrap();
+        let first = Store::open_for_writing(&path, &runtime, None).unwrap();
         let look = || first.read::<_, crate::store::StoreError>(crate::store::integrity::count_tasks).unwrap();
         look();
         assert!(is_locked(&path));
-        let second = Store::open_for_writing(&path, &runtime).unwrap();
+        let second = Store::open_for_writing(&path, &runtime, None).unwrap();
         look();
         assert!(is_locked(&path));
         drop(second);

@@ -1,13 +1,13 @@
 //! Transactions: a read snapshot and a write with its events.
 
-use std::ops::Deref;
+use std::{cell::RefCell, ops::Deref};
 
 use rusqlite::{Connection, Transaction};
 use serde_json::{Map, Value};
 
-use super::{StoreError, sql};
+use super::{StoreError, progress::Progress, sql};
 use crate::{
-    domain::{Event, LaneName, SessionId, TaskId, event::EventValue},
+    domain::{Event, EventKind, LaneName, SessionId, TaskId, event::EventValue},
     env::Timestamp,
 };
 
@@ -68,11 +68,18 @@ pub struct WriteTx<'a> {
     read: ReadTx<'a>,
     now: Timestamp,
     actor: &'a str,
+    /// The newest event and the task ids that this transaction gave out.
+    progress: RefCell<Progress>,
 }
 
 impl<'a> WriteTx<'a> {
     pub(super) fn new(tx: &'a Transaction<'_>, now: Timestamp, actor: &'a str) -> Self {
-        Self { read: ReadTx::new(tx), now, actor }
+        Self { read: ReadTx::new(tx), now, actor, progress: RefCell::default() }
+    }
+
+    /// The newest event and the task ids of this transaction.
+    pub(super) fn into_progress(self) -> Progress {
+        self.progress.into_inner()
     }
 
     /// The time of this change.
@@ -118,7 +125,13 @@ impl<'a> WriteTx<'a> {
             ],
             |row| Ok(row.get(0)?),
         )?;
-        Ok(seq.unwrap_or_default())
+        let seq = seq.unwrap_or_default();
+        let mut progress = self.progress.borrow_mut();
+        progress.event = seq;
+        if let (EventKind::TaskAdded | EventKind::TaskImported, Some(task)) = (event.kind, &event.task) {
+            progress.add_task(task);
+        }
+        Ok(seq)
     }
 }
 

@@ -32,6 +32,7 @@ mod runtime;
 mod session;
 mod session_overview;
 mod sidecar;
+mod snapshot;
 mod task;
 pub mod telemetry;
 pub mod terminal_input;
@@ -73,5 +74,6 @@ pub use session_overview::{
     AliveView, ClaimantView, CommandView, DoingView, HeldTaskView, SessionDetailView, SessionOverviewView,
 };
 pub use sidecar::SidecarView;
+pub use snapshot::SnapshotView;
 pub use task::{CheckView, ClaimView, DependentView, TaskDetailView, TaskView, TimelineEntryView, WaitingView};
 pub use usage::{TaskMediansView, TaskNumbersView, UsageRowView, UsageView};

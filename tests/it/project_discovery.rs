@@ -273,3 +273,40 @@ fn test_projects_ignore_repositories_above_them() {
         assert!(run.stdout.contains("1 passed"), "{run:#?}");
     }
 }
+
+#[test]
+fn deleted_working_directory_is_named_and_nothing_is_created_elsewhere() {
+    let world = TestProject::new();
+    let gone = world.dir().join("gone");
+    fs::create_dir(&gone).unwrap();
+    let run = |words: &str| -> CommandOutput {
+        let text = format!("cd {0} && rmdir {0} && exec \"$1\" {words}", gone.display());
+        fs::create_dir_all(&gone).unwrap();
+        let binary = crate::common::test_project::FAIRWAY;
+        world.command("sh").args(["-c", &text, "sh", binary]).output().unwrap().into()
+    };
+    for words in ["ready --json", "init --json", "status --json"] {
+        let error = run(words).refuses(3, "no_project").error();
+        assert_eq!(error["message"], "the working directory cannot be used: it was deleted", "{words}");
+    }
+    // A project that is named is found.
+    run(&format!("--root {} ready", world.root().display())).exits(0);
+}
+
+#[test]
+fn empty_or_foreign_git_entry_is_no_repository() {
+    let world = TestProject::with_git();
+    let sub = world.root().join("sub");
+    fs::create_dir(&sub).unwrap();
+    fs::create_dir(sub.join(".git")).unwrap();
+    assert_eq!(fairway::config::project::worktree_top(&sub), world.root().canonicalize().ok());
+    fs::remove_dir(sub.join(".git")).unwrap();
+    fs::write(sub.join(".git"), "").unwrap();
+    assert_eq!(fairway::config::project::worktree_top(&sub), world.root().canonicalize().ok());
+    fs::remove_file(sub.join(".git")).unwrap();
+    symlink("/dev/null", sub.join(".git")).unwrap();
+    assert_eq!(fairway::config::project::worktree_top(&sub), world.root().canonicalize().ok());
+    // Work below it belongs to the repository above.
+    let run: CommandOutput = world.fairway(["task", "add", "one"]).current_dir(&sub).output().unwrap().into();
+    run.exits(0);
+}

@@ -14,7 +14,7 @@ use crate::{
     domain::{
         Actor, LaneName, Role, SessionId, TaskId, age,
         hidden_text::reveal_hidden,
-        message::{Message, MessageStatus, Priority, Recipient},
+        message::{Message, Priority, Recipient},
         rules::gate::{Gate, GateReport},
         secrets,
         session::Session,
@@ -405,7 +405,7 @@ fn mail_section(tx: &ReadTx<'_>, subject: &Subject, now: Timestamp, max_chars: u
 }
 
 fn is_waiting(message: &Message, now: Timestamp) -> bool {
-    let is_offered = message.status == MessageStatus::Offered && message.offered_until.is_some_and(|until| until > now);
+    let is_offered = message.is_offered(now);
     !is_offered && message.expires_at.is_none_or(|until| until > now)
 }
 

@@ -12,7 +12,7 @@ use crate::{
     domain::Actor,
     env::Env,
     os::notify::ChangeWaiter,
-    store::{ReadTx, Store, WriteTx, tasks},
+    store::{ReadTx, Store, WriteTx, future_times, tasks},
 };
 
 /// Everything a use case needs. It opens the store at first use; clones by the `with_…` methods share the open store.
@@ -126,7 +126,8 @@ impl App {
             return Ok(store);
         }
         if self.reader.get().is_none() {
-            let store = Store::open_for_reading(&self.project.store, &self.project.runtime_dir())?;
+            let (runtime, outside) = (self.project.runtime_dir(), self.project.outside_dir());
+            let store = Store::open_for_reading(&self.project.store, &runtime, outside.as_deref())?;
             let _ = self.reader.set(store);
         }
         self.reader.get().ok_or_else(|| errors::internal("the store was not kept"))
@@ -141,7 +142,8 @@ impl App {
             return Ok(store);
         }
         if self.writer.get().is_none() {
-            let store = Store::open_for_writing(&self.project.store, &self.project.runtime_dir())?;
+            let (runtime, outside) = (self.project.runtime_dir(), self.project.outside_dir());
+            let store = Store::open_for_writing(&self.project.store, &runtime, outside.as_deref())?;
             let _ = self.writer.set(store);
         }
         self.writer.get().ok_or_else(|| errors::internal("the store was not kept"))
@@ -188,6 +190,18 @@ impl App {
             key.store_response(tx, &answer)?;
             Ok(answer)
         })
+    }
+
+    /// Counts leases and heartbeats that a clock which was ahead has written from now. Writes only if there are any.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub fn count_future_times_from_now(&self) -> Result<()> {
+        let now = self.env.now();
+        if self.read(|tx| Ok(future_times::exist(tx, now)?))? {
+            self.transaction(|tx| Ok(future_times::count_from_now(tx)?))?;
+        }
+        Ok(())
     }
 
     /// Runs `change` as one IMMEDIATE transaction that no `--request-id` covers: one step of a command with effects outside

@@ -20,6 +20,9 @@ use crate::{
     wire::{Failure, FailureKind, GateReportView, WaitingView},
 };
 
+/// The noun of a missing snapshot.
+pub const SNAPSHOT: &str = "snapshot of the store";
+
 /// A bug in Fairway: a state that the code excludes.
 #[derive(Debug, Error)]
 #[error("internal error: {0} (please report this)")]
@@ -96,6 +99,9 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
                 ([], "run") => Some("list the jobs: fairway exec list".into()),
                 ([], "task" | "task or session") => Some("list the tasks: fairway task list".into()),
                 ([], "multiplexer") => Some("install it, or choose another backend: fairway adapter list".into()),
+                ([], SNAPSHOT) => {
+                    Some("restore a backup: fairway restore FILE; or begin a new store: fairway init --new".into())
+                }
                 ([], "backend") => Some("list the backends: fairway adapter list".into()),
                 ([], _) => None,
                 (near, _) => Some(format!("did you mean {}?", near.join(", "))),
@@ -187,6 +193,9 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::JobQueued { run } => (Conflict, Some(format!("to wait for it: fairway exec poll {run} --wait 30s"))),
         Refusal::NoTerminal { .. } => (Conflict, Some("start it with: fairway exec spawn --pty".into())),
         Refusal::InputFull { run, .. } => (Conflict, Some(format!("to see what it does: fairway exec poll {run}"))),
+        Refusal::JobUnsupervised { run, is_elsewhere: true } => {
+            (Conflict, Some(format!("to give it up, if its host or container is gone: fairway exec rm --force {run}")))
+        }
         Refusal::JobUnsupervised { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
         Refusal::JobUnresponsive { run } => (Busy, Some(format!("look at it again: fairway exec poll {run}"))),
         Refusal::DepsOpen { task, .. } => {
@@ -397,11 +406,31 @@ fn store(error: &StoreError) -> Failure {
         StoreError::Foreign { .. } => {
             ("store_foreign", Fault, Some("is it the right file? FAIRWAY_DB says where the store is"))
         }
-        StoreError::Damaged { .. } => {
-            ("store_damaged", Fault, Some("restore a backup; the bytes here are kept: fairway restore FILE"))
-        }
+        StoreError::Damaged { .. } => (
+            "store_damaged",
+            Fault,
+            Some("restore the newest snapshot; the bytes here are kept: fairway restore --latest"),
+        ),
+        StoreError::Lost { .. } => (
+            "store_damaged",
+            Fault,
+            Some(
+                "restore the newest snapshot: fairway restore --latest; or go on without them: fairway doctor --accept",
+            ),
+        ),
+        StoreError::Gone { .. } => (
+            "store_gone",
+            Fault,
+            Some("restore the newest snapshot: fairway restore --latest; or begin a new store: fairway init --new"),
+        ),
         StoreError::NotOwned { .. } => ("store_not_owned", Refused, None),
-        StoreError::NetworkFileSystem { .. } => ("store_network", Refused, Some("FAIRWAY_DB moves it to a local disk")),
+        StoreError::NetworkFileSystem { .. } => (
+            "store_network",
+            Refused,
+            Some(
+                "move it to a local disk with FAIRWAY_DB; or, where locks are known to work, set FAIRWAY_NETWORK_STORE=1",
+            ),
+        ),
         StoreError::Busy => ("store_busy", Busy, Some("try again; fairway doctor tells who may hold it")),
         StoreError::Replaced => ("store_replaced", Busy, Some("try again: the next call opens the new one")),
         StoreError::Full => ("store_full", Busy, Some("make room on the disk, then try again")),
@@ -446,6 +475,11 @@ pub(in crate::actions) fn alternative_hint(operation: &str) -> Option<&'static s
 fn config(error: &ConfigError) -> Failure {
     let (code, kind, hint) = match error {
         ConfigError::NoProject { .. } => ("no_project", FailureKind::NotFound, Some("create one: fairway init")),
+        ConfigError::NoWorkingDir { .. } => (
+            "no_project",
+            FailureKind::NotFound,
+            Some("go to a directory that exists, or name the project: fairway --root DIR"),
+        ),
         ConfigError::Unreadable { .. } => ("config_unreadable", FailureKind::Failure, None),
         ConfigError::Syntax { .. } | ConfigError::UnknownKey { .. } | ConfigError::Value { .. } => {
             ("config_invalid", FailureKind::Usage, Some("see all problems: fairway config check"))

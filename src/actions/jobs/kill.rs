@@ -71,7 +71,11 @@ fn try_kill(app: &App, first: &Job, asked: &Request, grace: Option<Duration>, le
         // Its pids have a meaning on its own host only.
         Ok(None) if !host::identity().owns(&job.host, job.host_id.as_deref()) => {
             let held = dir.is_locked().unwrap_or(true);
-            if held { final_now() } else { Err(Refusal::JobUnsupervised { run: job.id.to_string() }.into()) }
+            if held {
+                final_now()
+            } else {
+                Err(Refusal::JobUnsupervised { run: job.id.to_string(), is_elsewhere: true }.into())
+            }
         }
         // The supervisor died. A result that it wrote is valid; without one the job is canceled here.
         Ok(None) if dir.read_result().is_some() => {

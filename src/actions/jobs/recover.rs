@@ -13,7 +13,7 @@ use super::{
 use crate::{
     actions::App,
     domain::{
-        EventKind, RoutingKey,
+        EventKind, Refusal, RoutingKey,
         job::{Job, JobId, JobResult, JobStatus},
         rules::recovery::{self, RecoveryAction, RecoveryFacts},
     },
@@ -119,6 +119,28 @@ pub fn cancel(app: &App, job: &Job, grace: Option<Duration>, why: &str) -> Resul
     let done = finish::finish_unsupervised(app, job, &ending);
     drop(lock);
     done
+}
+
+/// Records a job of another host or container as lost, if no process has its lock. Its processes cannot be judged from here:
+/// that they are gone is the caller's word.
+///
+/// # Errors
+/// `in_use` while a process has the lock; store errors.
+pub fn give_up_elsewhere(app: &App, job: &Job) -> Result<()> {
+    if !job.status.is_active() || host::identity().owns(&job.host, job.host_id.as_deref()) {
+        return Ok(());
+    }
+    let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
+    let Some(lock) = try_lock(&dir)? else {
+        let by = format!("its supervisor runs on {}", job.host);
+        return Err(Refusal::InUse { noun: "run", id: job.id.to_string(), by }.into());
+    };
+    let why = format!("its host or container, {}, is gone: given up by {}", job.host, app.actor.name);
+    finish::finish_unsupervised(app, job, &JobResult::without_exit(JobStatus::Lost, why))?;
+    drop(lock);
+    dir.notify_waiters();
+    queue_waiter::wake(app);
+    Ok(())
 }
 
 /// The right to recover a job.

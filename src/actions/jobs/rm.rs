@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Context as _, Result};
 use serde_json::json;
 
-use super::{event, find};
+use super::{event, find, recover, scheduler};
 use crate::{
     actions::{Answer, App},
     domain::{
@@ -16,11 +16,18 @@ use crate::{
     supervisor::JobDir,
 };
 
-/// Deletes jobs with their output, all or none.
+/// Deletes jobs with their output, all or none. With `force`, jobs of another host or container that have no supervisor are
+/// given up first: they are recorded as lost, and their queues go on.
 ///
 /// # Errors
 /// `not_found`, `ambiguous`; `in_use` for a job that is not final.
-pub fn rm(app: &App, targets: &[String]) -> Result<Answer> {
+pub fn rm(app: &App, targets: &[String], force: bool) -> Result<Answer> {
+    if force {
+        for text in targets {
+            let job = app.read(|tx| find::job(tx, text))?;
+            recover::give_up_elsewhere(app, &job)?;
+        }
+    }
     let mut removed: Vec<JobId> = Vec::new();
     let answer = app.mutate(|tx| {
         let mut found: Vec<Job> = Vec::new();
@@ -44,6 +51,9 @@ pub fn rm(app: &App, targets: &[String]) -> Result<Answer> {
         Ok(Answer { ids: ids.clone(), ..Answer::new(&json!({ "removed": ids }), "", line)? })
     })?;
     delete_files(app, &removed)?;
+    if force {
+        scheduler::schedule(app)?;
+    }
     Ok(answer)
 }
 

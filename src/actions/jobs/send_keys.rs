@@ -97,7 +97,7 @@ fn send_to_supervisor(app: &App, job: &Job, inputs: &[TerminalInput]) -> Result<
                     .and_then(|job| check_accepts_input(&job).map(|()| supervisor_alive(&job)).map_err(Into::into))
                 {
                     Ok(is_alive) if is_alive || dir.is_locked().unwrap_or(true) => None,
-                    Ok(_) => Some(Err(Refusal::JobUnsupervised { run: id() }.into())),
+                    Ok(_) => Some(Err(Refusal::JobUnsupervised { run: id(), is_elsewhere: false }.into())),
                     Err(error) => Some(Err(error)),
                 }
             }

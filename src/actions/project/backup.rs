@@ -56,7 +56,8 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
     // A damaged store cannot be read; it is what a restore is for.
     let running = app.with_fresh_store().read(|tx| Ok(sessions::live(tx)?)).unwrap_or_default();
     let (project, now) = (&app.project, app.env.now());
-    let done = backup::restore(&project.store, &project.runtime_dir(), &source, now, &app.actor.name)?;
+    let (runtime, outside) = (project.runtime_dir(), project.outside_dir());
+    let done = backup::restore(&project.store, &runtime, outside.as_deref(), &source, now, &app.actor.name)?;
     let document = json!({
         "file": source, "store": project.store, "kept": done.kept, "tasks": done.tasks, "epoch": done.epoch,
     });

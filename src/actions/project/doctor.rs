@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     actions::{App, core::errors},
+    adapters::{self, plumbing::SessionDir},
     domain::{
         Event, EventKind,
         finding::{Finding, Severity},
@@ -96,7 +97,10 @@ fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Resul
         Err(_) => {}
     }
     let (schema, sqlite) = integrity::versions();
-    let message = format!("{} task(s), schema {schema}, SQLite {sqlite}", integrity::count_tasks(tx)?);
+    let message = format!(
+        "{} task(s), schema {schema}, SQLite {sqlite}; only fairway backup copies it: a copy of the file lacks its log",
+        integrity::count_tasks(tx)?
+    );
     findings.push(Finding::new("store", Severity::Note, message));
     Ok(())
 }
@@ -123,6 +127,13 @@ fn check_files(app: &App, findings: &mut Vec<Finding>) {
     for path in stray_files(app, false) {
         let message = format!("{} was left behind by a process that no longer runs", display_path(app, &path));
         findings.push(Finding::new("leftover", Severity::Warning, message).with_fix(FIX_COMMAND));
+    }
+    if let Some(dir) = adapters::state_dir(&app.env) {
+        let starts = SessionDir::forget_abandoned_starts(&dir, true);
+        if starts > 0 {
+            let message = format!("{starts} interrupted start(s) left prompt and environment in {}", dir.display());
+            findings.push(Finding::new("start_left", Severity::Warning, message).with_fix(FIX_COMMAND));
+        }
     }
     for path in tracked_files(app) {
         let message = format!("{path} is tracked by git; it must not be committed");
@@ -216,6 +227,10 @@ fn fix_files(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
             }
         }
         repaired(format!("removed {}, left behind by a process that no longer runs", display_path(app, &path)));
+    }
+    let starts = adapters::state_dir(&app.env).map_or(0, |dir| SessionDir::forget_abandoned_starts(&dir, false));
+    if starts > 0 {
+        repaired(format!("removed prompt and environment of {starts} interrupted start(s)"));
     }
     Ok(())
 }

@@ -9,13 +9,16 @@ use anyhow::{Context as _, Result};
 use serde_json::json;
 
 use crate::{
-    actions::Answer,
+    actions::{Answer, core::git_shield},
     config::{Project, project::CONFIG_FILE},
     domain::Refusal,
     env::Env,
     os::files,
-    store::Store,
+    store::{Store, backup, progress},
 };
+
+/// The actor of a new store's first transaction.
+const CREATOR: &str = "init";
 
 /// The instructions for agents.
 const AGENTS_TEXT: &str = include_str!("agents.md");
@@ -24,16 +27,20 @@ const AGENTS_TEXT: &str = include_str!("agents.md");
 const PASTE_TEXT: &str =
     "This project uses Fairway. Read .fairway/AGENTS.md before you start; claim work with `fairway claim`.";
 
-/// Creates configuration, store, ignore file and agent instructions where they are missing.
+/// Creates configuration, store, ignore file and agent instructions where they are missing. `new` begins a new store where one
+/// that was here before is gone.
 ///
 /// # Errors
-/// When a file cannot be written, or an existing store cannot be used.
-pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
-    let root = Project::init_root(env, root);
+/// `store_gone` without `new`; when a file cannot be written, or an existing store cannot be used.
+pub fn init(env: &Env, root: Option<&Path>, new: bool) -> Result<Answer> {
+    let root = Project::init_root(env, root)?;
     if !root.is_dir() {
         return Err(Refusal::invalid("root", format!("{} is not a directory", root.display())).into());
     }
     let project = Project::at(root.clone(), env);
+    let (runtime, outside) = (project.runtime_dir(), project.outside_dir());
+    let usable =
+        if new { Ok(()) } else { Store::open_for_reading(&project.store, &runtime, outside.as_deref()).map(drop) };
     let mut created = Vec::new();
     let config = root.join(CONFIG_FILE);
     if !config.exists() {
@@ -46,11 +53,21 @@ pub fn init(env: &Env, root: Option<&Path>) -> Result<Answer> {
             write(&path, content, 0o600, &mut created)?;
         }
     }
+    // After the configuration, without which nothing can be restored here; before it is trusted, because the one that was
+    // here may have had guard rules.
+    usable?;
     // A configuration that this command wrote is trusted. Without a home directory, trust is required later.
     let trust_result =
         if created.contains(&config) { crate::actions::core::trust::remember_own(env, &project) } else { Ok(()) };
     let is_new = !project.store.exists();
-    drop(Store::open_for_writing(&project.store, &project.runtime_dir())?);
+    let begins_anew = is_new && outside.as_deref().is_some_and(progress::is_known);
+    match &outside {
+        Some(outside) if begins_anew => {
+            backup::create_new(&project.store, &runtime, outside, env.now(), CREATOR)?;
+        }
+        _ => drop(Store::open_for_writing(&project.store, &runtime, outside.as_deref())?),
+    }
+    git_shield::install(&project);
     if is_new {
         created.push(project.store.clone());
     }

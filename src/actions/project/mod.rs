@@ -1,5 +1,6 @@
 //! Commands on a whole project: create it, check it, back it up, reconcile it, read its log and configuration.
 
+pub mod accept_loss;
 pub mod backup;
 pub mod board;
 pub mod config;
@@ -14,3 +15,4 @@ pub mod explain_subject;
 mod findings;
 pub mod init;
 pub mod reconcile;
+pub mod snapshots;

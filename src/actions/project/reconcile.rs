@@ -18,6 +18,7 @@ use crate::{
             facts,
         },
     },
+    adapters::{self, plumbing::SessionDir},
     domain::{
         SessionId, TaskId,
         rules::liveness::{self, BackendObservation, Liveness, ProcessObservation},
@@ -46,6 +47,12 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     let lock = if dry_run || !app.project.store.exists() { ReconcileLock::NotNeeded } else { acquire_lock(app)? };
     if matches!(lock, ReconcileLock::Busy) {
         return answer(&ReconcileView { busy: true, ..ReconcileView::default() }, &[], false);
+    }
+    if !dry_run && let Some(dir) = adapters::state_dir(&app.env) {
+        SessionDir::forget_abandoned_starts(&dir, false);
+    }
+    if !dry_run {
+        app.count_future_times_from_now()?;
     }
     let jobs = recover_jobs(app, dry_run);
     let notes = |is_suppressed| warnings(is_suppressed, &jobs.warnings);

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{context::Context, exit::Exit};
-use crate::actions::project::doctor;
+use crate::actions::project::{accept_loss, doctor};
 
 mod findings;
 mod hooks;
@@ -18,6 +18,11 @@ pub struct Args {
     /// Repair findings where possible
     #[arg(long)]
     fix: bool,
+    /// Go on with a store whose last records are gone
+    ///
+    /// Ids of tasks are not given out again, and every earlier epoch becomes invalid.
+    #[arg(long, conflicts_with = "fix")]
+    accept: bool,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -32,7 +37,12 @@ impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self.verb {
             Some(Verb::Hooks(args)) => args.run(ctx),
-            None => findings::print(ctx, &doctor::doctor(&ctx.app()?, self.fix)?),
+            None => {
+                let app = ctx.app()?;
+                let accepted = if self.accept { accept_loss::accept(&app)? } else { Vec::new() };
+                let found = doctor::doctor(&app, self.fix)?;
+                findings::print(ctx, &[accepted, found].concat())
+            }
         }
     }
 }

@@ -13,10 +13,15 @@ pub struct Args {
     /// Job ids or their short forms
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
+    /// Give up jobs of a host or container that is gone
+    ///
+    /// They are recorded as lost. Jobs of this host are settled by session reconcile.
+    #[arg(long)]
+    force: bool,
 }
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&rm::rm(&ctx.app()?, &self.runs)?)
+        ctx.answer(&rm::rm(&ctx.app()?, &self.runs, self.force)?)
     }
 }

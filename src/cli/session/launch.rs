@@ -19,11 +19,12 @@ use crate::{
         },
     },
     adapters::plumbing::commands,
-    cli::{context::Context, exit::Exit, values},
+    cli::{context::Context, exit::Exit, print_error::error_text, values},
     domain::{LaneName, Role, SessionId, TaskId, id::Label, secrets, text_limits},
     hooks::LAUNCH_HOOKS,
+    os::exit_on_signal,
     render::escape_line,
-    wire::{LaunchView, SessionView},
+    wire::{Failure, FailureKind, LaunchView, SessionView},
 };
 
 /// Launch an agent or program in a new session
@@ -122,9 +123,27 @@ impl Args {
         if self.attach && !ctx.env.terminal.stdin {
             return Err(attach::no_terminal(&plan.session.id));
         }
+        let interrupted = exit_on_signal::during_call(
+            i32::from(FailureKind::External.exit_code()),
+            interruption(ctx, &plan.session.id),
+        );
         let answer = start::launch(&app, plan)?;
+        drop(interrupted);
         told(ctx, app, &answer, self.attach)
     }
+}
+
+/// What is printed when a signal ends this command while the session starts: the programs of the start may go on.
+fn interruption(ctx: &Context, id: &SessionId) -> String {
+    let failure = Failure {
+        code: "interrupted",
+        kind: FailureKind::External,
+        message: format!("interrupted: the start of {id} may go on"),
+        hint: Some(format!("to stop it: fairway session stop {id}")),
+        retryable: false,
+        details: Value::Null,
+    };
+    error_text(&failure, &ctx.out)
 }
 
 /// Prints what was launched and sits down at it, when that was asked for and it still runs.

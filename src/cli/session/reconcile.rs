@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::project::reconcile,
+    actions::{core::store_safety, project::reconcile},
     cli::{context::Context, exit::Exit},
 };
 
@@ -20,6 +20,11 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.answer(&reconcile::reconcile(&ctx.app()?, self.dry_run)?)
+        let app = ctx.app()?;
+        let mut answer = reconcile::reconcile(&app, self.dry_run)?;
+        if !self.dry_run {
+            answer.notes.extend(store_safety::keep_safe(&app));
+        }
+        ctx.answer(&answer)
     }
 }

@@ -50,11 +50,14 @@ fn a_file_that_is_not_there_is_not_made_by_reading() {
     assert!(OutputStore::open_for_reading(&path).unwrap().is_none());
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
     // The state's own file is not taken for it, nor the other way round.
-    drop(crate::store::Store::open_for_writing(&path, home.path()).unwrap());
+    drop(crate::store::Store::open_for_writing(&path, home.path(), None).unwrap());
     assert!(matches!(OutputStore::open_for_reading(&path), Err(StoreError::Foreign { .. })));
     let other = home.path().join("other.db");
     drop(OutputStore::open_for_writing(&other).unwrap());
-    assert!(matches!(crate::store::Store::open_for_reading(&other, home.path()), Err(StoreError::Foreign { .. })));
+    assert!(matches!(
+        crate::store::Store::open_for_reading(&other, home.path(), None),
+        Err(StoreError::Foreign { .. })
+    ));
 }
 
 #[test]

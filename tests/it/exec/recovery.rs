@@ -284,3 +284,30 @@ fn restored_store_starts_no_job_that_may_have_run() {
     assert_eq!((place.count("ran", "began"), place.count("ran", "next")), (1, 1));
     place.wait_no_processes("after the restore");
 }
+
+#[test]
+fn job_of_a_container_that_is_gone_is_given_up_by_hand_and_its_queue_goes_on() {
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
+    let run = begun(&place, &["--queue", "q"]);
+    let next = place.spawn(["--queue", "q", "--", "true"]);
+    kill_supervisor(&place, &run);
+    let set = "UPDATE exec_runs SET host = 'elsewhere/1', host_id = 'elsewhere/1' WHERE id = ?1";
+    place.store().execute(set, [&run]).unwrap();
+    let refused = place.run(["exec", "kill", &run, "--json"]).refuses(4, "run_unsupervised");
+    assert!(refused.error()["hint"].as_str().unwrap().contains("fairway exec rm --force"), "{refused:?}");
+    place.run(["session", "reconcile"]).exits(0);
+    place.run(["exec", "rm", &run, "--json"]).refuses(4, "in_use");
+    assert_eq!(row(&place, &next).status, "queued");
+    place.run(["exec", "rm", "--force", &run]).exits(0);
+    place.run(["exec", "wait", &next]).exits(0);
+    assert_eq!(row(&place, &next).status, "succeeded");
+    assert!(place.rows().iter().all(|row| row.id != run));
+    // Nothing of this host is given up, and nothing that somebody looks after.
+    let own = begun(&place, &["--queue", "q"]);
+    place.run(["exec", "rm", "--force", &own, "--json"]).refuses(4, "in_use");
+    place.store().execute(set, [&own]).unwrap();
+    place.run(["exec", "rm", "--force", &own, "--json"]).refuses(4, "in_use");
+    fs::write(place.dir.join("go"), "").unwrap();
+    seen(&place, || row(&place, &own).is_final().then_some(()));
+}

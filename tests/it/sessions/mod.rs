@@ -7,6 +7,7 @@ mod control;
 mod dead_claimants;
 mod dry_run;
 mod external_caller;
+mod interrupted_start;
 mod launch;
 mod launch_bridges;
 mod launch_notes;

@@ -6,5 +6,6 @@ mod first_open;
 mod read_only;
 mod restore;
 mod schema;
+mod survives_tree;
 mod unwritable_storage;
 mod upgrade;

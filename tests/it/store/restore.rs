@@ -72,10 +72,11 @@ fn no_epoch_that_was_given_out_before_is_valid_after() {
     let held = world.json(["task", "show", "T-1"]);
     assert_eq!((&held["status"], &held["claim"]["epoch"]), (&"in_progress".into(), &3.into()));
     world.run(["task", "submit", "T-1"]).exits(0);
-    // T-2 is free again, and T-3 is gone; when they come to somebody, it is under an epoch that nobody has.
+    // T-2 is free again, and T-3 is gone; its id is not given out again. Whoever claims gets an epoch that nobody has.
     world.run(["task", "show", "T-3"]).exits(3);
-    world.run(["task", "add", "the id once more"]).exits(0);
-    for task in ["T-2", "T-3"] {
+    world.run(["task", "add", "the next id"]).exits(0);
+    world.run(["task", "add", "the id once more", "--id", "T-3", "--json"]).refuses(4, "exists");
+    for task in ["T-2", "T-4"] {
         assert_eq!(world.json(["claim", task])["task"]["claim"]["epoch"], 4);
         world.run(["task", "submit", task, "--epoch", "1", "--json"]).refuses(4, "stale_claim");
     }
@@ -182,7 +183,7 @@ fn a_lost_store_comes_back_and_a_log_without_it_is_kept_apart() {
 fn writer_with_a_replaced_store_is_refused() {
     let (world, _) = backed_up();
     let runtime = world.root().join(".fairway/runtime");
-    let store = Store::open_for_writing(&world.store(), &runtime).unwrap();
+    let store = Store::open_for_writing(&world.store(), &runtime, None).unwrap();
     let add = |store: &Store| store.write(Timestamp::from_millis(1), "test", |_| Ok::<(), StoreError>(()));
     add(&store).unwrap();
     // A healthy store keeps its file: who has it open goes on.

@@ -96,11 +96,8 @@ pub fn evaluate(
     let resolver = if rules.rules.iter().any(guard::Rule::has_path_condition) {
         new_path_resolver(loaded, app, session, call)
     } else {
-        PathResolver {
-            base: PathBuf::new(),
-            worktree: Err("not resolved: no rule has a path condition".to_owned()),
-            protected: Vec::new(),
-        }
+        let worktree = Err("not resolved: no rule has a path condition".to_owned());
+        PathResolver { base: PathBuf::new(), worktree, protected: Vec::new() }
     };
     let is_heavy = facts.shell_inputs.iter().any(|script| match script {
         ShellInput::Text(text) => guard::needs_large_stack(text),
@@ -136,9 +133,8 @@ fn new_path_resolver(loaded: &LoadedRules, app: &App, session: Option<&Session>,
         Some(cwd) => base.join(cwd),
         None => base,
     };
-    // The project's state, this user's state of Fairway, and git's own files.
-    let own = [Some(app.project.state.clone()), app.env.state_dir()];
-    let protected = worktree.as_ref().map(|worktree| protected_directories(worktree, own.into_iter().flatten()));
+    let own = app.project.protected_dirs().into_iter();
+    let protected = worktree.as_ref().map(|worktree| protected_directories(worktree, own));
     PathResolver { base: from, protected: protected.unwrap_or_default(), worktree }
 }
 

@@ -194,7 +194,21 @@ mod tests {
         assert!(inside("states/x") && inside(".github/x") && inside(".gitignore"));
         assert!(matches!(places.locate("x", &["..".into()]), PathLocation::Outside(_)));
         assert!(matches!(places.locate("x", &["sub".into(), "..".into()]), PathLocation::Inside(_)));
-        let unknown = PathResolver { base: tree, worktree: Err("no".into()), protected: Vec::new() };
+        let unknown = PathResolver { base: tree.clone(), worktree: Err("no".into()), protected: Vec::new() };
         assert!(matches!(unknown.locate("a", &[]), PathLocation::Unknown(_)));
+
+        let (state, own) = (tree.join(".fairway"), tree.join(".fairway/worktrees/l1"));
+        let at = |worktree: &Path| PathResolver {
+            base: worktree.to_path_buf(),
+            worktree: Ok(worktree.to_path_buf()),
+            protected: protected_directories(worktree, [state.clone()].into_iter()),
+        };
+        fs::create_dir_all(&own).unwrap();
+        for path in [".fairway", ".fairway/fairway.db", ".fairway/worktrees/l1/a", "sub/../.fairway/new"] {
+            assert!(matches!(at(&tree).locate(path, &[]), PathLocation::Protected { .. }), "{path}");
+        }
+        assert!(matches!(at(&tree).locate(".fairway.toml", &[]), PathLocation::Inside(_)));
+        assert!(matches!(at(&own).locate("a", &[]), PathLocation::Inside(_)));
+        assert!(matches!(at(&own).locate("../../fairway.db", &[]), PathLocation::Outside(_)));
     }
 }

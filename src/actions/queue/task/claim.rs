@@ -87,7 +87,7 @@ pub fn claim(app: &App, request: &ClaimRequest, dead: &[DeadSession]) -> Result<
         return Err(Refusal::invalid("lease", "must be greater than zero").into());
     }
     let any_role = request.any_role || names_task_as_person(app, request)?;
-    app.mutate(|tx| {
+    let done = app.mutate(|tx| {
         if let Some(lane) = &request.lane {
             lookup::lane(tx, lane)?;
         }
@@ -104,7 +104,13 @@ pub fn claim(app: &App, request: &ClaimRequest, dead: &[DeadSession]) -> Result<
             Some(id) => claim_by_id(app, tx, &claimant, &id),
             None => claim_next(app, tx, &claimant),
         }
-    })
+    });
+    let is_held = |refusal: &Refusal| matches!(refusal, Refusal::AlreadyClaimed { .. } | Refusal::NothingReady { .. });
+    if done.as_ref().is_err_and(|error| error.downcast_ref().is_some_and(is_held)) {
+        // A claim made by a clock that was ahead ends after its lease, not at that clock's time.
+        app.count_future_times_from_now()?;
+    }
+    done
 }
 
 /// Whether a person without a role names a task that needs one. A person in charge claims any task by its id.

@@ -1,5 +1,7 @@
 //! Stopping a session: its whole process tree has ended before the session is recorded as ended.
 
+use std::{io, time::Duration};
+
 use anyhow::Result;
 
 use super::stop_from_inside;
@@ -12,12 +14,17 @@ use crate::{
             finish::{finish, status_verb},
         },
     },
-    adapters::{Adapter, Tristate},
+    adapters::Tristate,
     domain::{
         Event, EventKind, SessionId, TaskId,
         session::{Activity, Session, SessionStatus},
     },
-    os::child,
+    env::vars,
+    os::{
+        child,
+        process::{self, ProcessKey},
+        process_tree,
+    },
     store::{
         ReadTx, WriteTx, sessions,
         tasks::{self, ListScope},
@@ -27,6 +34,9 @@ use crate::{
 
 /// The `activity_source` of a session that is being stopped.
 pub const SOURCE: &str = "fairway session stop";
+
+/// How long the remaining processes of an ended session may take to end by themselves.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Stops a session, also from inside it. Its claims stay; a note names them.
 ///
@@ -55,17 +65,15 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
         }
     }
     // A final session may have a running program, when its end was recorded by hand.
-    let left = if session.status.is_final() { adapter_if_running(app, &session) } else { None };
-    if let Some(adapter) = &left {
-        adapter.stop(adapter_endpoint::backend_name(&session))?;
-    }
+    let left = if session.status.is_final() { end_remaining_program(app, &session)? } else { false };
     app.mutate(|tx| {
         let now = lookup::session(tx, id)?;
         if session.status.is_final() {
             let past = status_verb(session.status);
-            let line = match &left {
-                Some(_) => format!("stopped the remaining program of {id}; the session has already {past}"),
-                None => format!("unchanged: {id} has already {past}"),
+            let line = if left {
+                format!("stopped the remaining program of {id}; the session has already {past}")
+            } else {
+                format!("unchanged: {id} has already {past}")
             };
             return Answer::new(&SessionView::from(&now), id, line);
         }
@@ -95,13 +103,37 @@ fn claimed_tasks(tx: &ReadTx<'_>, id: &SessionId) -> Result<Vec<TaskId>> {
     Ok(claimed)
 }
 
-/// The adapter of a final session whose program still runs, certainly as the same session run.
-fn adapter_if_running(app: &App, session: &Session) -> Option<Adapter> {
-    let adapter = adapter_endpoint::adapter(app, session).ok()?;
+/// Ends the program of a final session that still runs, certainly as the same session run: known to its backend, or by its
+/// environment alone, as after the death of the process that the backend knows. Answers whether there was one.
+fn end_remaining_program(app: &App, session: &Session) -> Result<bool> {
+    let tag = format!("{}={}", vars::FAIRWAY_RUN_ID, session.run_id);
     let name = adapter_endpoint::backend_name(session);
-    let runs =
-        adapter.matches_session_run(name, &session.run_id) == Some(true) && adapter.is_running(name) == Tristate::Yes;
-    runs.then_some(adapter)
+    let mut found = false;
+    if let Ok(adapter) = adapter_endpoint::adapter(app, session)
+        && adapter.matches_session_run(name, &session.run_id) == Some(true)
+        && adapter.is_running(name) == Tristate::Yes
+    {
+        adapter.stop(name)?;
+        found = true;
+    }
+    // Not this command and the processes around it, when it is called inside of that session.
+    let own = std::process::id();
+    let is_other =
+        |key: &ProcessKey| u32::try_from(key.pid).is_ok_and(|pid| pid != own) && !process::is_own_ancestor(key);
+    let tagged = || {
+        let mut keys = process_tree::with_env_entry(&tag)?;
+        keys.retain(is_other);
+        Ok::<_, io::Error>(keys)
+    };
+    if tagged()?.is_empty() {
+        return Ok(found);
+    }
+    let left = process_tree::terminate(GRACE, tagged)?;
+    if left.is_empty() {
+        return Ok(true);
+    }
+    let pids: Vec<String> = left.iter().map(|key| key.pid.to_string()).collect();
+    Err(io::Error::other(format!("cannot end the remaining processes of {}: {}", session.id, pids.join(" "))).into())
 }
 
 /// Sets a session's activity. Returns the previous one.

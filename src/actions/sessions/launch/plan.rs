@@ -372,11 +372,18 @@ fn branch(request: &LaunchRequest, lane: Option<&Lane>, task: Option<&Task>) -> 
 
 /// The transcript's file, which must be writable as far as that is known without writing.
 fn transcript(app: &App, request: &LaunchRequest, id: &SessionId) -> Result<PathBuf, Refusal> {
+    let invalid = |why: String| Refusal::Invalid { what: "transcript", why };
     let path = match &request.transcript {
         Some(path) => normalize(&app.project.root.join(path)),
-        None => app.project.state.join("transcripts").join(format!("{id}.log")),
+        None => {
+            let dir = app.project.state.join("transcripts");
+            // A cloned repository may contain one with any target.
+            if dir.is_symlink() {
+                return Err(invalid(format!("{} is a symbolic link", dir.display())));
+            }
+            dir.join(format!("{id}.log"))
+        }
     };
-    let invalid = |why: String| Refusal::Invalid { what: "transcript", why };
     match fs::symlink_metadata(&path) {
         Ok(found) if !found.is_file() => return Err(invalid(format!("{} is not a file", path.display()))),
         Ok(found) if found.uid() != user::uid() => {

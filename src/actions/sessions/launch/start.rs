@@ -17,7 +17,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, lookup},
+        core::{errors, lookup, store_safety},
         sessions::prompt,
     },
     adapters::{Adapter, AdapterError, StartReport, Tristate, readiness::Readiness},
@@ -93,6 +93,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
     notes.extend(hook_check.and_then(|check| check.note(id)));
     // Messages that arrived while the session started.
     notes.extend(prompt::try_deliver(app, id));
+    notes.extend(store_safety::keep_safe(app));
     let answer = launch_answer(&session, plan.requested_id.as_ref(), notes)?;
     if let Some(request) = app.idempotency_key.as_ref().filter(|_| answer.notes != stored) {
         app.transaction(|tx| store_response(tx, request, &answer))?;

@@ -37,7 +37,7 @@ pub fn record(env: &Env, start: &StartConfig, code: i32) -> Result<()> {
         return Ok(());
     }
     let once = || -> Result<()> {
-        let store = Store::open_for_writing(&path, &state.join("runtime"))?;
+        let store = Store::open_for_writing(&path, &state.join("runtime"), None)?;
         store.write(env.now(), id.as_str(), |tx| {
             let Some(session) = sessions::find(tx, &id)?.filter(|session| session.run_id == run) else { return Ok(()) };
             let is_stopping = session.activity == Activity::Stopping;

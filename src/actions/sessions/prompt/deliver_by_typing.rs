@@ -20,7 +20,7 @@ use crate::{
     },
     domain::{
         EventKind, SessionId,
-        message::{Channel, Message, NEVER_EXPIRES, OFFER_TIMEOUT_SECS, Recipient},
+        message::{Channel, LONGEST_OFFER, Message, NEVER_EXPIRES, Recipient},
         rules::delivery::{self, MAX_READ, TypingPolicy},
         session::{Activity, Session, SessionStatus},
         text_limits::MAX_BODY_BYTES,
@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// The duration of an offer while its text is typed: longer than the timeout of a backend call.
-const TYPING_OFFER_DURATION: Duration = Duration::from_secs(2 * OFFER_TIMEOUT_SECS);
+const TYPING_OFFER_DURATION: Duration = LONGEST_OFFER;
 
 /// Types the queued messages of a session into its terminal when no other channel delivers them: the session has no listener,
 /// and its hooks are not called soon. Typed text stays offered until the session's next event. Returns the channel; `None`

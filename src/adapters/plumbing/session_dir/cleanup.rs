@@ -91,7 +91,7 @@ impl SessionDir {
         self.remove_transient_files(remove_all)
     }
 
-    /// Ends the start: from now on the name is free when the session dies.
+    /// Ends the start: from now on the name is free when the session dies, and how it was started is forgotten.
     ///
     /// # Errors
     /// When a file cannot be removed.
@@ -100,7 +100,7 @@ impl SessionDir {
         let _ = fs::rename(self.file(STARTER_FILE), self.file(STARTED_BY_FILE));
         match fs::read_to_string(self.file(FINISHED_FILE)) {
             Ok(remove_all) => self.remove_transient_files(remove_all == true.to_string()),
-            Err(_) => Ok(()),
+            Err(_) => self.forget_start().map(drop),
         }
     }
 

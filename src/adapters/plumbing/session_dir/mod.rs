@@ -3,6 +3,7 @@
 mod cleanup;
 mod create;
 mod dir;
+mod forget_start;
 mod state;
 
 pub(super) use cleanup::env_tag;

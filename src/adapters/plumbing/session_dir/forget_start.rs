@@ -1,0 +1,97 @@
+//! Forgetting how a session was started: its prompt, its commands and its environment are needed for the start alone.
+
+use std::{fs, io, path::Path};
+
+use super::dir::{ENVIRONMENT_FILE, NAME_FILE, START_FILE, SessionDir, read_optional};
+
+impl SessionDir {
+    /// Keeps of the start configuration only what is needed as long as the session lives. The caller holds the lock. Answers
+    /// whether there was anything to forget.
+    pub(super) fn forget_start(&self) -> io::Result<bool> {
+        let Some(start) = self.start_config()? else { return Ok(false) };
+        let retained = start.without_start();
+        let is_new = retained != start;
+        if is_new {
+            self.write_file(START_FILE, &serde_json::to_vec(&retained).map_err(io::Error::other)?)?;
+        }
+        match fs::remove_file(self.file(ENVIRONMENT_FILE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(is_new),
+            done => done.map(|()| true),
+        }
+    }
+
+    /// Forgets the starts of the sessions in this state directory whose starting process is gone, as after a crash. Answers
+    /// how many there were. With `dry_run` it only counts.
+    pub fn forget_abandoned_starts(state_dir: &Path, dry_run: bool) -> usize {
+        let entries = fs::read_dir(state_dir).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| read_optional(&entry.path().join(NAME_FILE)).ok().flatten());
+        let dirs = names.filter_map(|name| Some(Self::of(state_dir, std::str::from_utf8(&name).ok()?)));
+        dirs.filter(|dir| dir.has_start_to_forget() && (dry_run || dir.forget_unless_starting().unwrap_or(false)))
+            .count()
+    }
+
+    fn has_start_to_forget(&self) -> bool {
+        let is_full = |start: crate::adapters::StartConfig| start != start.without_start();
+        !self.is_start_in_progress()
+            && (self.file(ENVIRONMENT_FILE).exists() || self.start_config().ok().flatten().is_some_and(is_full))
+    }
+
+    fn forget_unless_starting(&self) -> io::Result<bool> {
+        let _turn = self.lock_state_dir()?;
+        if self.is_start_in_progress() { Ok(false) } else { self.forget_start() }
+    }
+
+    /// Whether the start may still read its configuration: its caller is at it, or the root process has not come as far as
+    /// the program.
+    fn is_start_in_progress(&self) -> bool {
+        self.is_starting() || (self.program().is_none() && self.is_alive().unwrap_or(true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::{
+        adapters::{StartConfig, plumbing::StartFiles},
+        os::process::ProcessKey,
+    };
+
+    #[test]
+    fn start_of_a_gone_caller_is_forgotten_and_one_in_progress_is_not() {
+        let home = tempfile::tempdir().unwrap();
+        let state = home.path().join("state");
+        let own = ProcessKey::of(i32::try_from(std::process::id()).unwrap()).unwrap();
+        let gone = ProcessKey { started: own.started + 1, ..own.clone() };
+        let env = [("FAIRWAY_RUN_ID", "r1"), ("TOKEN", "geheim"), ("FAIRWAY_INITIAL_PROMPT", "geheim")];
+        let start = StartConfig {
+            env: Some(env.map(|(name, value)| (name.to_owned(), value.to_owned())).into()),
+            nudge: Some("geheim".into()),
+            argv: Some(vec!["sh".into(), "-c".into(), "geheim".into()]),
+            transcript: Some("/t".into()),
+            ..StartConfig::default()
+        };
+        let around = BTreeMap::from([("SECRET".into(), "geheim".into())]);
+        let dir = SessionDir::of(&state, "x");
+        let create = |starter: &ProcessKey| {
+            let files =
+                StartFiles { start: &start, caller_env: &around, work_dir: Path::new("/"), starter: Some(starter) };
+            dir.create(&files).unwrap();
+        };
+        let leaks = || {
+            let texts = fs::read_dir(dir.path()).unwrap().map(|entry| fs::read(entry.unwrap().path()).unwrap());
+            texts.filter(|text| String::from_utf8_lossy(text).contains("geheim")).count()
+        };
+        create(&own);
+        assert_eq!((SessionDir::forget_abandoned_starts(&state, false), leaks()), (0, 2));
+        dir.kill_tree().unwrap();
+        create(&gone);
+        assert_eq!(SessionDir::forget_abandoned_starts(&state, true), 1);
+        assert_eq!(leaks(), 2);
+        assert_eq!(SessionDir::forget_abandoned_starts(&state, false), 1);
+        assert_eq!((SessionDir::forget_abandoned_starts(&state, false), leaks()), (0, 0));
+        let kept = dir.start_config().unwrap().unwrap();
+        assert_eq!((kept.var("FAIRWAY_RUN_ID"), kept.transcript.as_deref()), (Some("r1"), Some("/t")));
+    }
+}
