@@ -124,6 +124,17 @@ pub fn own_ancestors() -> io::Result<Vec<ProcessKey>> {
     Ok(found)
 }
 
+/// Whether a process was started with one of these environment variables. False when this cannot be read.
+#[must_use]
+pub fn has_variable(pid: i32, names: &[&str]) -> bool {
+    let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
+    let is_named = |entry: &[u8]| {
+        let (name, value) = entry.split_at(entry.iter().position(|byte| *byte == b'=').unwrap_or(entry.len()));
+        value.len() > 1 && names.iter().any(|wanted| wanted.as_bytes() == name)
+    };
+    environment.split(|byte| *byte == 0).any(is_named)
+}
+
 /// All visible processes.
 ///
 /// # Errors

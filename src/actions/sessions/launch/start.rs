@@ -19,6 +19,7 @@ use crate::{
         core::{errors, lookup},
         sessions::prompt,
     },
+    config,
     adapters::{Adapter, AdapterError, StartReport, Tristate, readiness::Readiness},
     domain::session::{Session, SessionStatus},
     os::{git::Git, host, poll_until, process::ProcessKey},
@@ -42,8 +43,12 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
     // A plan alone gives the machine no id.
     plan.session.host_id = host::identity_to_record().id;
     let script = plan.located.script.clone();
-    if let Some(built_in) = plan.located.built_in {
-        built_in.unpack(&app.env).map_err(|source| AdapterError::CannotRun { script: script.clone(), source })?;
+    match plan.located.built_in {
+        Some(built_in) => {
+            built_in.unpack(&app.env).map_err(|source| AdapterError::CannotRun { script: script.clone(), source })?;
+        }
+        // Later calls know the script as one that this user has launched.
+        None => config::trust::remember_script(&app.env, &app.project.root, &script).map_err(errors::internal)?,
     }
     let adapter = Adapter::new(&script, &plan.state_dir, &app.project.root, &app.env).map_err(errors::internal)?;
     let adapter = adapter.with_socket(plan.socket.as_deref());
