@@ -1,10 +1,11 @@
 //! The configuration in force: what the files say, or what was trusted of them while they say something else.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use super::{
     ConfigError, Layers, Project, Settings,
-    layers::read_texts,
+    layers::{local_file, read_text, read_texts},
+    project::CONFIG_FILE,
     trust::is_needed,
     trust_record::{self, KeptText, TextTrust, TrustContent},
 };
@@ -41,6 +42,21 @@ pub fn load_in_force(project: &Project, env: &Env) -> Result<(Layers, Settings),
     let layers = Layers::from_texts(texts?, env)?.with_text_trust(known);
     let settings = Settings::from_layers(&layers, project)?;
     Ok((layers, settings))
+}
+
+/// Checks a text as if it were in this file of the project.
+///
+/// # Errors
+/// When the configuration would be wrong.
+pub fn check_text(project: &Project, env: &Env, path: &Path, text: &str) -> Result<(), ConfigError> {
+    let own = [project.root.join(CONFIG_FILE), local_file(project)];
+    let texts = own.into_iter().map(|file| match file.canonicalize() {
+        Ok(real) if real == path => Ok(Some((file, text.to_owned()))),
+        Err(_) if file == path => Ok(Some((file, text.to_owned()))),
+        _ => Ok(read_text(&file)?.map(|text| (file, text))),
+    });
+    let texts: Vec<_> = texts.collect::<Result<Vec<_>, ConfigError>>()?.into_iter().flatten().collect();
+    Settings::from_layers(&Layers::from_texts(texts, env)?, project).map(drop)
 }
 
 /// The layers and settings of what was trusted; `None` if that needed no trust, is not kept, or one of its files is gone.

@@ -206,15 +206,25 @@ fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
 pub(super) fn read_texts(project: &Project) -> Result<Vec<(PathBuf, String)>, ConfigError> {
     let mut files = Vec::new();
     for path in [project.root.join(CONFIG_FILE), local_file(project)] {
-        let text = match read_limited(&path) {
-            Ok(bytes) => String::from_utf8(bytes)
-                .map_err(|_| ConfigError::Syntax { path: path.clone(), why: "it is not UTF-8".into() })?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(source) => return Err(ConfigError::Unreadable { path, source }),
-        };
-        files.push((path, text));
+        if let Some(text) = read_text(&path)? {
+            files.push((path, text));
+        }
     }
     Ok(files)
+}
+
+/// The text of a file; `None` when it is not there.
+///
+/// # Errors
+/// When it cannot be read or is no text.
+pub(super) fn read_text(path: &Path) -> Result<Option<String>, ConfigError> {
+    match read_limited(path) {
+        Ok(bytes) => String::from_utf8(bytes)
+            .map(Some)
+            .map_err(|_| ConfigError::Syntax { path: path.into(), why: "it is not UTF-8".into() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ConfigError::Unreadable { path: path.into(), source }),
+    }
 }
 
 fn parse(path: &Path, text: &str) -> Result<Table, ConfigError> {

@@ -21,7 +21,7 @@ pub use agents::AgentSettings;
 pub use backend::{Backend, Setup};
 pub use duration::{format as show_duration, parse as parse_duration};
 pub use error::ConfigError;
-pub use in_force::load_in_force;
+pub use in_force::{check_text, load_in_force};
 pub use jobs::{JobSettings, parse_bytes as parse_size};
 pub use keys::{KEYS, Key, example};
 pub use launch::{LaunchSettings, ProgramSettings};

@@ -3,6 +3,7 @@
 pub mod backup;
 pub mod board;
 pub mod config;
+pub mod config_edit;
 pub mod doctor;
 mod doctor_claims;
 mod doctor_intents;
