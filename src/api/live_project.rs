@@ -82,7 +82,7 @@ impl LiveProject {
     pub(super) fn app_and_guard_rules(&mut self) -> Result<(&App, &LoadedRules)> {
         self.app()?;
         let app = &self.app;
-        Ok((app, self.rules.get_or_insert_with(|| LoadedRules::load(app))))
+        Ok((app, self.rules.get_or_insert_with(|| LoadedRules::load_with_digest(app))))
     }
 
     /// Opens the store again after an error that says its file was replaced.

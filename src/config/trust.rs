@@ -73,7 +73,7 @@ pub fn content(project: &Project, layers: &Layers, settings: &Settings) -> io::R
     let files = layers.files().iter().map(|(path, text)| (path.clone(), sha256_hex(text.as_bytes()))).collect();
     let texts = layers.files().iter().cloned().collect();
     let scripts = scripts(project, settings)?;
-    Ok(TrustContent { root, files, texts, scripts, guard: settings.guard.is_some() })
+    Ok(TrustContent { root, files, texts, scripts, guard: settings.guard.is_some(), source: Vec::new() })
 }
 
 /// The digests of the scripts inside the root that the settings name.
@@ -193,6 +193,17 @@ pub fn guard_trust(env: &Env, project: &Project, layers: &Layers, settings: &Set
 #[must_use]
 pub const fn is_text_trusted(layers: &Layers) -> bool {
     matches!(layers.text_trust(), TextTrust::Same(_) | TextTrust::Kept(_))
+}
+
+/// The digest of the record with which the texts in force were compared; `None` without a record that can be read.
+#[must_use]
+pub fn record_digest(layers: &Layers) -> Option<String> {
+    match layers.text_trust() {
+        TextTrust::Same(record) | TextTrust::Changed(_, record) | TextTrust::Kept(KeptText { record, .. }) => {
+            Some(record.digest())
+        }
+        TextTrust::Unchecked | TextTrust::Never | TextTrust::Unreadable(_) => None,
+    }
 }
 
 /// The file that remembers what of this root was trusted; `None` without a home directory.

@@ -30,6 +30,9 @@ pub struct TrustContent {
     /// Whether the files say what agents may do: rules that go away are a change too.
     #[serde(default)]
     pub guard: bool,
+    /// The bytes of the record that this was read from.
+    #[serde(skip)]
+    pub source: Vec<u8>,
 }
 
 /// How texts compare with those that were trusted.
@@ -62,6 +65,12 @@ pub struct KeptText {
 }
 
 impl TrustContent {
+    /// The digest of the record that this was read from.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        sha256_hex(&self.source)
+    }
+
     /// The first file that is not what was trusted.
     #[must_use]
     pub fn changed_file(&self, files: &[(PathBuf, String)]) -> Option<PathBuf> {
@@ -103,7 +112,7 @@ pub(super) fn compare(env: &Env, root: &Path, files: &[(PathBuf, String)]) -> Te
 pub(super) fn load(env: &Env, root: &Path) -> io::Result<Option<TrustContent>> {
     let Some(bytes) = read(env, root)? else { return Ok(None) };
     let content: TrustContent = serde_json::from_slice(&bytes).map_err(io::Error::other)?;
-    Ok(Some(content).filter(|content| content.root == root))
+    Ok(Some(TrustContent { source: bytes, ..content }).filter(|content| content.root == root))
 }
 
 /// The digest of the record of this root: whoever decides by another one decides by other rules. `None` without a record that

@@ -3,12 +3,14 @@
 
 mod evaluate;
 mod matching;
+mod own_verbs;
 mod rules;
 mod shell;
 mod text_size;
 mod tool_names;
 mod write_targets;
 
-pub use evaluate::{Evaluation, PathLocation, Paths, RuleTrace, ShellInput, ToolCallFacts, evaluate};
+pub use evaluate::{Evaluation, OWN_VERB_REASON, PathLocation, Paths, RuleTrace, ShellInput, ToolCallFacts, evaluate};
+pub use own_verbs::own_verb_programs;
 pub use rules::{Action, DefaultAction, RoleEntry, Rule, Rules};
 pub use text_size::needs_large_stack;

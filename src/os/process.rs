@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, Read},
+    os::unix::fs::MetadataExt,
 };
 
 use nix::{
@@ -124,15 +125,23 @@ pub fn own_ancestors() -> io::Result<Vec<ProcessKey>> {
     Ok(found)
 }
 
-/// Whether a process was started with one of these environment variables. False when this cannot be read.
+/// Whether a process was started with one of these environment variables. `None` when this cannot be read.
 #[must_use]
-pub fn has_variable(pid: i32, names: &[&str]) -> bool {
-    let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
+pub fn has_variable(pid: i32, names: &[&str]) -> Option<bool> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let is_named = |entry: &[u8]| {
         let (name, value) = entry.split_at(entry.iter().position(|byte| *byte == b'=').unwrap_or(entry.len()));
         value.len() > 1 && names.iter().any(|wanted| wanted.as_bytes() == name)
     };
-    environment.split(|byte| *byte == 0).any(is_named)
+    Some(environment.split(|byte| *byte == 0).any(is_named))
+}
+
+/// Whether a process runs the file that this process runs. False when this cannot be told.
+#[must_use]
+pub fn is_same_program(pid: i32) -> bool {
+    let file = |path: &str| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    let own = file("/proc/self/exe");
+    pid > 0 && own.is_some() && own == file(&format!("/proc/{pid}/exe"))
 }
 
 /// All visible processes.

@@ -135,6 +135,6 @@ fn place_by_environment() -> CallPlace {
     let Ok(ancestors) = process::own_ancestors() else {
         return CallPlace::Unknown("the ancestors of this process cannot be read".to_owned());
     };
-    let is_inside = ancestors.iter().any(|one| process::has_variable(one.pid, &SESSION_VARIABLES));
+    let is_inside = ancestors.iter().any(|one| process::has_variable(one.pid, &SESSION_VARIABLES) == Some(true));
     if is_inside { CallPlace::Inside(None) } else { CallPlace::Outside }
 }

@@ -16,3 +16,4 @@ mod wrappers;
 
 use analysis::Stdin;
 pub(super) use analysis::{FoundCommand, ShellAnalysis};
+pub(super) use text_checks::has_unsupported_chars;

@@ -14,6 +14,8 @@ pub struct LoadedRules {
     pub(super) rules: Option<Arc<Rules>>,
     pub(super) trust: GuardTrust,
     pub(super) root: PathBuf,
+    /// The digest of the trust record by which they are trusted; `None` without a record.
+    pub digest: Option<String>,
 }
 
 impl LoadedRules {
@@ -21,7 +23,13 @@ impl LoadedRules {
     #[must_use]
     pub fn load(app: &App) -> Self {
         let trust = trust::guard_trust(&app.env, &app.project, &app.layers, &app.settings);
-        Self { rules: app.settings.guard.clone(), trust, root: app.project.root.clone() }
+        Self { rules: app.settings.guard.clone(), trust, root: app.project.root.clone(), digest: None }
+    }
+
+    /// The same with the digest of the trust record, for a server that others must be able to believe.
+    #[must_use]
+    pub fn load_with_digest(app: &App) -> Self {
+        Self { digest: trust::record_digest(&app.layers), ..Self::load(app) }
     }
 
     /// Whether there are no rules and none were trusted before; the guard then abstains.
