@@ -24,11 +24,7 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    actions::{
-        App,
-        boundary::runtime::session_of_run,
-        core::inside,
-    },
+    actions::{App, boundary::runtime::session_of_run, core::inside},
     domain::{Actor, SessionId},
     os::{core_dumps, notify::ChangeWaiter},
 };

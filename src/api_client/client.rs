@@ -38,7 +38,7 @@ impl ApiClient {
     }
 
     /// Whether the server is a process of this very program that was started outside of sessions, without libraries of others, and
-    /// holds the lock of servers in this runtime directory. What this cannot find out is a no.
+    /// holds the lock of servers in this runtime directory. False where this is unknown.
     #[must_use]
     pub fn is_own_server(&self, runtime: &Path) -> bool {
         /// What makes another program of the same file, or says that an agent started it.

@@ -115,8 +115,8 @@ pub(super) fn load(env: &Env, root: &Path) -> io::Result<Option<TrustContent>> {
     Ok(Some(TrustContent { source: bytes, ..content }).filter(|content| content.root == root))
 }
 
-/// The digest of the record of this root: whoever decides by another one decides by other rules. `None` without a record that
-/// can be read.
+/// The digest of the record of this root: a decision by another record is one by other rules. `None` without a record that can be
+/// read.
 #[must_use]
 pub fn digest(env: &Env, root: &Path) -> Option<String> {
     read(env, root).ok().flatten().map(|bytes| sha256_hex(&bytes))

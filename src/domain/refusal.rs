@@ -281,7 +281,10 @@ impl Refusal {
         match self {
             Self::Invalid { .. } => "invalid_value",
             Self::Line { .. } => "invalid_line",
-            Self::Usage { .. } | Self::NeedsTerminal { .. } | Self::NoLaunchRole { .. } | Self::TitleExpected { .. } => "usage",
+            Self::Usage { .. }
+            | Self::NeedsTerminal { .. }
+            | Self::NoLaunchRole { .. }
+            | Self::TitleExpected { .. } => "usage",
             Self::NotFound { .. }
             | Self::UnknownBackend { .. }
             | Self::NoneFound { .. }

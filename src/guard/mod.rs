@@ -11,6 +11,6 @@ mod tool_names;
 mod write_targets;
 
 pub use evaluate::{Evaluation, OWN_VERB_REASON, PathLocation, Paths, RuleTrace, ShellInput, ToolCallFacts, evaluate};
-pub use own_verbs::own_verb_programs;
+pub use own_verbs::{OWN_VERBS, OwnVerb, own_verb_programs};
 pub use rules::{Action, DefaultAction, RoleEntry, Rule, Rules};
 pub use text_size::needs_large_stack;

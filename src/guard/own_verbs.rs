@@ -1,7 +1,7 @@
 //! An agent's own commands of Fairway: texts that consist of nothing else need no person. The list is closed, and so is the
 //! language in which such a text may be written: whatever is not known here gets the ordinary decision.
 
-use super::shell::{ShellAnalysis, has_unsupported_chars};
+use super::shell::{has_unsupported_chars, plain_commands};
 
 /// The name of the program.
 const PROGRAM: &str = "fairway";
@@ -13,14 +13,16 @@ const COMMON_SWITCHES: &[&str] = &["--json", "--quiet", "-q", "--help", "-h"];
 const COMMON_OPTIONS: &[&str] = &["--color", "--request-id", "--epoch"];
 
 /// A verb of an agent, with the flags that it may have.
-struct OwnVerb {
-    path: &'static [&'static str],
+#[derive(Debug, Clone, Copy)]
+pub struct OwnVerb {
+    /// Its words.
+    pub path: &'static [&'static str],
     /// Flags without a value.
-    switches: &'static [&'static str],
+    pub switches: &'static [&'static str],
     /// Flags with a value.
-    options: &'static [&'static str],
+    pub options: &'static [&'static str],
     /// A flag without which the verb is another one.
-    required: Option<&'static str>,
+    pub required: Option<&'static str>,
 }
 
 const fn verb(
@@ -32,7 +34,7 @@ const fn verb(
 }
 
 /// The verbs. Flags that override another one, name a file or act for another session are left out on purpose.
-const OWN_VERBS: &[OwnVerb] = &[
+pub const OWN_VERBS: &[OwnVerb] = &[
     verb(&["prime"], &[], &["--task", "--mode"]),
     verb(&["guide"], &[], &[]),
     verb(&["ready"], &["--why"], &["--role", "--lane", "--limit"]),
@@ -70,23 +72,17 @@ pub fn own_verb_programs(text: &str) -> Option<Vec<String>> {
         return None;
     }
     let commands = split(text)?;
-    let is_own = |words: &Vec<String>| words.split_first().is_some_and(|(program, rest)| is_program(program) && is_own_verb(rest));
+    let is_own = |words: &Vec<String>| {
+        words.split_first().is_some_and(|(program, rest)| is_program(program) && is_own_verb(rest))
+    };
     if commands.is_empty() || !commands.iter().all(is_own) {
         return None;
     }
     // Two readers must agree on what the text says.
-    let analysis = ShellAnalysis::of_text(text);
-    if !analysis.unresolved.is_empty() || analysis.assigns || !analysis.writes.is_empty() || !analysis.dirs.is_empty() {
+    if plain_commands(text)? != commands {
         return None;
     }
-    let found = analysis.commands.iter().filter(|found| found.is_sure);
-    let found: Option<Vec<Vec<String>>> = found
-        .map(|found| {
-            let words = found.argv.iter().map(|word| word.text().map(str::to_owned)).collect::<Option<Vec<_>>>();
-            words.filter(|_| found.is_plain)
-        })
-        .collect();
-    (found? == commands).then(|| commands.into_iter().filter_map(|words| words.into_iter().next()).collect())
+    Some(commands.into_iter().filter_map(|words| words.into_iter().next()).collect())
 }
 
 fn is_program(word: &str) -> bool {
@@ -190,7 +186,10 @@ fn word(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<String> 
                     }
                 }
             }
-            plain if plain.is_alphanumeric() || matches!(plain, '_' | '-' | '.' | '/' | ':' | '@' | '%' | '+' | ',' | '=') => {
+            plain
+                if plain.is_alphanumeric()
+                    || matches!(plain, '_' | '-' | '.' | '/' | ':' | '@' | '%' | '+' | ',' | '=') =>
+            {
                 chars.next();
                 word.push(plain);
             }
@@ -399,7 +398,10 @@ mod tests {
         for text in OWN {
             let programs = own_verb_programs(text);
             let is_program = |word: &String| word == "fairway" || word == "/usr/bin/fairway";
-            assert!(programs.as_ref().is_some_and(|all| !all.is_empty() && all.iter().all(is_program)), "{text}: {programs:?}");
+            assert!(
+                programs.as_ref().is_some_and(|all| !all.is_empty() && all.iter().all(is_program)),
+                "{text}: {programs:?}"
+            );
         }
     }
 

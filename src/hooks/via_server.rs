@@ -84,8 +84,8 @@ pub(super) fn authorize(
     }
     // Any process of this user can listen there. Anything but a denial counts from this program alone, by the rules that are
     // trusted now.
-    let is_believed = client.is_own_server(&project.runtime_dir())
-        && decision.rules == config::trust::digest(env, &project.root);
+    let is_believed =
+        client.is_own_server(&project.runtime_dir()) && decision.rules == config::trust::digest(env, &project.root);
     if !is_believed {
         return None;
     }

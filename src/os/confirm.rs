@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Write};
 
-/// Asks on stderr and reads the answer from stdin. Anything but `y` or `yes` is a no.
+/// Asks on stderr and reads the answer from stdin. Only `y` and `yes` confirm.
 ///
 /// # Errors
 /// When the question cannot be written or the answer cannot be read.

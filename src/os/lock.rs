@@ -56,7 +56,7 @@ impl FileLock {
     }
 }
 
-/// Whether a process holds the lock on this file. False when this cannot be told.
+/// Whether a process holds the lock on this file. False when this is unknown.
 #[must_use]
 pub fn is_held_by(path: &Path, pid: i32) -> bool {
     let (Ok(file), Ok(locks)) = (fs::symlink_metadata(path), fs::read_to_string("/proc/locks")) else { return false };

@@ -24,9 +24,9 @@ const SESSION_VARIABLES: [&str; 2] = [vars::FAIRWAY_SESSION_ID, vars::FAIRWAY_RU
 pub enum CallPlace {
     /// Outside of every session.
     Outside,
-    /// Inside a session, and which one as far as its processes tell.
+    /// Inside a session, and which one as far as its processes, else its variables, tell.
     Inside(Option<SessionId>),
-    /// It cannot be told, for this reason.
+    /// This is unknown, for this reason.
     Unknown(String),
 }
 
@@ -93,12 +93,12 @@ pub fn is_inside(app: &App) -> bool {
 pub fn place(app: &App) -> CallPlace {
     let ancestors = match process::own_ancestors() {
         Ok(ancestors) => ancestors,
-        Err(_) if has_session_variable(&app.env) => return CallPlace::Inside(None),
+        Err(_) if has_session_variable(&app.env) => return CallPlace::Inside(session_by_variable(&app.env)),
         Err(error) => return CallPlace::Unknown(format!("the ancestors of this process cannot be read: {error}")),
     };
     // A damaged store names no session, but a session's processes still have its variables.
     match place_by_store(app, &ancestors).unwrap_or_else(|_| place_by_environment()) {
-        CallPlace::Outside if has_session_variable(&app.env) => CallPlace::Inside(None),
+        CallPlace::Outside if has_session_variable(&app.env) => CallPlace::Inside(session_by_variable(&app.env)),
         found => found,
     }
 }
@@ -107,9 +107,17 @@ fn has_session_variable(env: &Env) -> bool {
     SESSION_VARIABLES.iter().any(|name| env.var(name).is_some())
 }
 
-/// Inside the session whose root, or the supervisor of whose job, is the nearest of these processes.
+fn session_by_variable(env: &Env) -> Option<SessionId> {
+    SessionId::parse(env.var(vars::FAIRWAY_SESSION_ID)?).ok()
+}
+
+/// Inside the session whose root, or the supervisor of whose job, is the nearest of these processes, or whose variables it was
+/// started with.
 fn place_by_store(app: &App, ancestors: &[ProcessKey]) -> Result<CallPlace> {
     let host = host::identity();
+    // The program of a session that still starts has no recorded process, but the variables with which it was started.
+    let runs: Vec<Option<String>> =
+        ancestors.iter().map(|one| process::initial_variable(one.pid, vars::FAIRWAY_RUN_ID)).collect();
     let at = |key: &ProcessKey| ancestors.iter().position(|ancestor| ancestor == key);
     app.read(|tx| {
         let sessions = sessions::live(tx)?;
@@ -117,15 +125,20 @@ fn place_by_store(app: &App, ancestors: &[ProcessKey]) -> Result<CallPlace> {
             let key = ProcessKey::from_record(one.pid, one.pid_started, one.boot_id.as_deref())?;
             Some((at(&key)?, Some(one.id.clone())))
         });
+        let started = sessions.iter().filter_map(|one| {
+            let distance = runs.iter().position(|run| run.as_ref() == Some(&one.run_id))?;
+            Some((distance, Some(one.id.clone())))
+        });
         let jobs = jobs::active(tx)?;
         // The key of a job need not be a session's id.
         let session = |job: &Job| job.session.as_ref().and_then(RoutingKey::session_id);
-        let supervisors = jobs.iter().filter(|job| job.session.is_some() && host.owns(&job.host, job.host_id.as_deref()));
+        let supervisors =
+            jobs.iter().filter(|job| job.session.is_some() && host.owns(&job.host, job.host_id.as_deref()));
         let supervisors = supervisors.filter_map(|job| {
             let key = ProcessKey::from_record(job.supervisor_pid, job.supervisor_started, Some(&job.boot_id))?;
             Some((at(&key)?, session(job)))
         });
-        let nearest = roots.chain(supervisors).min_by_key(|(distance, _)| *distance);
+        let nearest = roots.chain(started).chain(supervisors).min_by_key(|(distance, _)| *distance);
         Ok(nearest.map_or(CallPlace::Outside, |(_, session)| CallPlace::Inside(session)))
     })
 }

@@ -100,7 +100,7 @@ impl Present {
             TextTrust::Same(record) => record.texts.len() == self.layers.files().len(),
             _ => false,
         };
-        self.trust(app) == Trust::Trusted && session_scripts.is_empty() && has_texts
+        has_texts && session_scripts.is_empty() && self.trust(app).why().is_none()
     }
 }
 
@@ -118,7 +118,8 @@ pub fn check_present(env: &Env, project: &Project) -> Result<(Layers, Trust)> {
 /// The scripts that the records of sessions name, and that were neither trusted nor launched by this user.
 fn unknown_session_scripts(app: &App) -> Vec<PathBuf> {
     let sessions = app.read(|tx| Ok(sessions::live(tx)?)).unwrap_or_default();
-    let named: BTreeSet<PathBuf> = sessions.into_iter().filter_map(|one| one.adapter_script).map(PathBuf::from).collect();
+    let named: BTreeSet<PathBuf> =
+        sessions.into_iter().filter_map(|one| one.adapter_script).map(PathBuf::from).collect();
     let is_unknown = |script: &PathBuf| {
         builtin_scripts::at_path(script, &app.env).is_none()
             && !trust::is_known_script(&app.env, &app.project.root, script)
@@ -190,8 +191,10 @@ fn document(
     content: &TrustContent,
     session_scripts: &[PathBuf],
 ) -> serde_json::Value {
-    let named: Vec<_> =
-        program_settings(&present.settings).into_iter().map(|(key, value)| json!({ "key": key, "value": value })).collect();
+    let named: Vec<_> = program_settings(&present.settings)
+        .into_iter()
+        .map(|(key, value)| json!({ "key": key, "value": value }))
+        .collect();
     json!({
         "root": app.project.root, "trust": state.as_str(), "why": state.why(), "files": content.files,
         "scripts": content.scripts, "names": named, "session_scripts": session_scripts,

@@ -58,7 +58,9 @@ impl ConfigDraft {
         match foreground::run(Path::new("/bin/sh"), &words, env.vars(), &env.cwd)? {
             ExitReason::Code(0) => {}
             ExitReason::Code(code) => bail!("the editor '{editor}' failed with exit code {code}; nothing was changed"),
-            ExitReason::Signal(number) => bail!("the editor '{editor}' was ended by signal {number}; nothing was changed"),
+            ExitReason::Signal(number) => {
+                bail!("the editor '{editor}' was ended by signal {number}; nothing was changed")
+            }
             ExitReason::TimedOut => bail!("the editor '{editor}' took too long; nothing was changed"),
         }
         Ok(read(&self.copy)?.unwrap_or_default())

@@ -46,8 +46,7 @@ impl Args {
         if let Ok(app) = &app
             && let GuardTrust::Untrusted(why) = trust::guard_trust(&app.env, &app.project, &app.layers, &app.settings)
         {
-            answer =
-                answer.note(format!("{why}; every tool call is denied until it is trusted: fairway trust"));
+            answer = answer.note(format!("{why}; every tool call is denied until it is trusted: fairway trust"));
         }
         super::target::show(ctx, &answer, &change, dry_run)
     }

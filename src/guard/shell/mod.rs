@@ -9,6 +9,7 @@ pub(super) mod git;
 mod inline_code;
 mod languages;
 mod nested_shell;
+mod plain_commands;
 mod sed;
 mod text_checks;
 mod word_parser;
@@ -16,4 +17,5 @@ mod wrappers;
 
 use analysis::Stdin;
 pub(super) use analysis::{FoundCommand, ShellAnalysis};
+pub(super) use plain_commands::plain_commands;
 pub(super) use text_checks::has_unsupported_chars;

@@ -12,8 +12,8 @@ mod settings_file;
 #[cfg(test)]
 mod tests;
 
-pub use diff::unified as unified_diff;
 pub use change::{Change, install, own_hook_matcher, uninstall};
+pub use diff::unified as unified_diff;
 pub use edit::{InstalledHook, find_hooks};
 pub use entries::{DEFAULT_APPROVAL_WAIT, Entry, argv, entries, own_program};
 pub use loadable::check_loadable;

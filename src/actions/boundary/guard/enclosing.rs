@@ -32,7 +32,9 @@ pub(super) fn decide(app: &App, session: &Session, call: &ToolCall) -> Option<Gu
         }
         let loaded = match load_in_force(&outer, &app.env) {
             Ok(loaded) => loaded,
-            Err(error) => return Some(GuardDecision::denied(format!("the rules around this project are unknown: {error}"))),
+            Err(error) => {
+                return Some(GuardDecision::denied(format!("the rules around this project are unknown: {error}")));
+            }
         };
         let (layers, settings) = loaded;
         let outer = App::new(Rc::clone(&app.env), outer, layers, settings, app.actor.clone(), None);

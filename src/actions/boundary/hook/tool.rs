@@ -17,12 +17,12 @@ use crate::{
         },
         sessions::report::telemetry,
     },
-    guard::OWN_VERB_REASON,
     domain::{
         message::Channel,
         session::{Activity, Session},
         usage::{ToolUse, Turn},
     },
+    guard::OWN_VERB_REASON,
     store::approvals,
 };
 

@@ -19,8 +19,8 @@ use crate::{
         core::{errors, lookup},
         sessions::prompt,
     },
-    config,
     adapters::{Adapter, AdapterError, StartReport, Tristate, readiness::Readiness},
+    config,
     domain::session::{Session, SessionStatus},
     os::{git::Git, host, poll_until, process::ProcessKey},
 };
