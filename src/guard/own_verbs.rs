@@ -267,7 +267,7 @@ mod tests {
         "fairway exec spawn -- rm x",
         "fairway session launch --role r",
         "fairway session stop s1",
-        "fairway hook uninstall claude",
+        "fairway hook uninstall acme",
         "fairway config edit",
         "fairway approvals answer 1 allow",
         "fairway task add x",

@@ -306,8 +306,13 @@ fn config_edit_puts_a_wrong_file_right_and_takes_the_editor_that_git_takes() {
 #[test]
 fn config_edit_needs_a_terminal() {
     let world = TestProject::new();
-    let refused = world.run(["config", "edit", "--json"]).refuses(2, "usage").error();
-    assert!(refused["hint"].as_str().unwrap().contains("fairway config check && fairway trust"), "{refused}");
+    insta::assert_snapshot!(world.transcript(&["fairway config edit"]), @"
+    $ fairway config edit
+    error: config edit needs a terminal to ask at
+    hint: edit the file, then check and trust it: fairway config check && fairway trust
+    [exit 2]
+    ");
+    world.run(["config", "edit", "--json"]).refuses(2, "usage");
 }
 
 #[test]
