@@ -50,7 +50,7 @@ pub struct SourcedValue {
 /// The layers above the defaults, lowest first.
 #[derive(Debug, Clone, Default)]
 pub struct Layers {
-    layers: Vec<(Source, Table)>,
+    sources: Vec<(Source, Table)>,
     files: Vec<(PathBuf, String)>,
     text_trust: TextTrust,
 }
@@ -85,7 +85,7 @@ impl Layers {
                 layers.push((Source::Variable(variable), nest(key.path, Value::String(text.to_owned()))));
             }
         }
-        Ok(Self { layers, files, text_trust: TextTrust::Unchecked })
+        Ok(Self { sources: layers, files, text_trust: TextTrust::Unchecked })
     }
 
     /// The same layers with how their texts compare with those that were trusted.
@@ -113,7 +113,7 @@ impl Layers {
     #[must_use]
     pub fn merged(&self) -> Table {
         let mut merged = Table::new();
-        for (_, table) in &self.layers {
+        for (_, table) in &self.sources {
             merge(&mut merged, table);
         }
         merged
@@ -133,7 +133,7 @@ impl Layers {
 
     /// What the files say, the lowest first.
     pub(super) fn file_tables(&self) -> impl Iterator<Item = &Table> {
-        self.layers.iter().filter(|(source, _)| matches!(source, Source::File(_))).map(|(_, table)| table)
+        self.sources.iter().filter(|(source, _)| matches!(source, Source::File(_))).map(|(_, table)| table)
     }
 
     /// Every value in force with its source, in the order of the example file.
@@ -166,13 +166,13 @@ impl Layers {
         let below =
             |key: &str| key.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
         let set = |table: &Table| leaves(table).iter().any(|(key, _)| below(key));
-        let found = self.layers.iter().rev().find(|(_, table)| set(table));
+        let found = self.sources.iter().rev().find(|(_, table)| set(table));
         found.map_or_else(|| "the configuration".to_owned(), |(source, _)| source.to_string())
     }
 
     fn source_of(&self, path: &str) -> Source {
         let set = |table: &Table| leaves(table).iter().any(|(key, _)| key == path);
-        self.layers.iter().rev().find(|(_, table)| set(table)).map_or(Source::Default, |(source, _)| source.clone())
+        self.sources.iter().rev().find(|(_, table)| set(table)).map_or(Source::Default, |(source, _)| source.clone())
     }
 }
 

@@ -121,8 +121,7 @@ fn unknown_session_scripts(app: &App) -> Vec<PathBuf> {
     let named: BTreeSet<PathBuf> =
         sessions.into_iter().filter_map(|one| one.adapter_script).map(PathBuf::from).collect();
     let is_unknown = |script: &PathBuf| {
-        builtin_scripts::at_path(script, &app.env).is_none()
-            && !trust::is_known_script(&app.env, &app.project.root, script)
+        !builtin_scripts::is_unpacked(script, &app.env) && !trust::is_known_script(&app.env, &app.project.root, script)
     };
     named.into_iter().filter(is_unknown).collect()
 }
@@ -132,6 +131,10 @@ fn unknown_session_scripts(app: &App) -> Vec<PathBuf> {
 /// # Errors
 /// `untrusted`.
 pub fn require_script(app: &App, script: &Path) -> Result<()> {
+    // Of an earlier version, or unpacked below another home.
+    if builtin_scripts::is_unpacked(script, &app.env) {
+        return Ok(());
+    }
     match trust::check_script(&app.env, &app.project, &app.layers, script) {
         Trust::NotNeeded | Trust::Trusted => Ok(()),
         Trust::Untrusted(why) => Err(Refusal::Untrusted { why }.into()),
