@@ -88,6 +88,19 @@ pub fn at_path(path: &Path, env: &Env) -> Option<&'static BuiltIn> {
     named.filter(|one| one.path(env).as_deref() == Some(path))
 }
 
+/// Whether a script has the text of a built-in one, or is one that an earlier version has unpacked for this user.
+#[must_use]
+pub fn is_unpacked(path: &Path, env: &Env) -> bool {
+    let Ok(bytes) = fs::read(path) else { return false };
+    let is_current = ALL.iter().any(|one| one.text.as_bytes() == bytes);
+    let is_in_place = || {
+        let named = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+        let dir = env.state_dir().map(|dir| dir.join("scripts"));
+        dir.is_some_and(|dir| path.ancestors().nth(2) == Some(dir.as_path())) && named == Some(&sha256_hex(&bytes))
+    };
+    is_current || is_in_place()
+}
+
 impl BuiltIn {
     /// Where it lies, or will; `None` when there is no home.
     #[must_use]

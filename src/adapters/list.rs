@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 
 use crate::{
     adapters::builtin_scripts,
-    config::{Layers, Project, Settings},
+    config::{Project, load_in_force},
     domain::Refusal,
     env::Env,
     os::files,
@@ -33,7 +33,7 @@ pub fn list(env: &Env, root: Option<&Path>) -> Result<Vec<BackendView>> {
         Err(_) => return Ok(shown),
         Ok(project) => project,
     };
-    let settings = Settings::from_layers(&Layers::load(&project, env)?, &project)?;
+    let settings = load_in_force(&project, env)?.1;
     for (name, backend) in settings.backends {
         let Some(script) = backend.script else { continue };
         shown.retain(|one| one.name != name);

@@ -12,7 +12,7 @@ use anyhow::Result;
 
 use crate::{
     actions::{App, boundary::guard::LoadedRules},
-    config::{CONFIG_FILE, Layers, Project, Settings, local_file},
+    config::{CONFIG_FILE, Layers, Project, Settings, load_in_force, local_file, trust},
     domain::Actor,
     env::Env,
     store::StoreError,
@@ -32,17 +32,11 @@ type FileStamp = Option<(u64, u64, u64, i64, i64, i64, i64)>;
 /// The project as one thread uses it.
 #[derive(Debug)]
 pub(super) struct LiveProject {
-    files: [PathBuf; 2],
-    stamps: [FileStamp; 2],
+    /// The files of the configuration and the trust record: together they say what is in force.
+    files: Vec<PathBuf>,
+    stamps: Vec<FileStamp>,
     app: App,
-    rules: Option<CachedRules>,
-}
-
-/// The guard's rules, and the stamps of the files on which they depend, taken before they were loaded.
-#[derive(Debug)]
-struct CachedRules {
-    rules: LoadedRules,
-    files: Vec<(PathBuf, FileStamp)>,
+    rules: Option<LoadedRules>,
 }
 
 impl AppFactory {
@@ -56,8 +50,9 @@ impl AppFactory {
     /// # Errors
     /// When the settings cannot be read.
     pub(super) fn open(self) -> Result<LiveProject> {
-        let files = [self.project.root.join(CONFIG_FILE), local_file(&self.project)];
-        let stamps = files.each_ref().map(|path| file_stamp(path));
+        let mut files = vec![self.project.root.join(CONFIG_FILE), local_file(&self.project)];
+        files.extend(trust::record_file(&self.env, &self.project));
+        let stamps = file_stamps(&files);
         let (layers, settings) = load_settings(&self.project, &self.env)?;
         let app = App::new(Rc::new(self.env), self.project, layers, settings, self.actor, None);
         Ok(LiveProject { files, stamps, app, rules: None })
@@ -70,7 +65,7 @@ impl LiveProject {
     /// # Errors
     /// When the settings cannot be read. Outdated settings are never used instead.
     pub(super) fn app(&mut self) -> Result<&App> {
-        let stamps = self.files.each_ref().map(|path| file_stamp(path));
+        let stamps = file_stamps(&self.files);
         if stamps != self.stamps {
             let (layers, settings) = load_settings(&self.app.project, &self.app.env)?;
             self.app = self.app.with_settings(layers, settings);
@@ -86,18 +81,8 @@ impl LiveProject {
     /// When the settings cannot be read.
     pub(super) fn app_and_guard_rules(&mut self) -> Result<(&App, &LoadedRules)> {
         self.app()?;
-        if self.rules.as_ref().is_some_and(|cached| cached.files.iter().any(|(path, stamp)| file_stamp(path) != *stamp))
-        {
-            self.rules = None;
-        }
         let app = &self.app;
-        let cached = self.rules.get_or_insert_with(|| {
-            // Stamps first: a change during loading is then noticed by the next call.
-            let files =
-                LoadedRules::watched_files(app).into_iter().map(|path| (path.clone(), file_stamp(&path))).collect();
-            CachedRules { files, rules: LoadedRules::load(app) }
-        });
-        Ok((app, &cached.rules))
+        Ok((app, self.rules.get_or_insert_with(|| LoadedRules::load_with_digest(app))))
     }
 
     /// Opens the store again after an error that says its file was replaced.
@@ -109,9 +94,11 @@ impl LiveProject {
 }
 
 fn load_settings(project: &Project, env: &Env) -> Result<(Layers, Settings)> {
-    let layers = Layers::load(project, env)?;
-    let settings = Settings::from_layers(&layers, project)?;
-    Ok((layers, settings))
+    Ok(load_in_force(project, env)?)
+}
+
+fn file_stamps(paths: &[PathBuf]) -> Vec<FileStamp> {
+    paths.iter().map(|path| file_stamp(path)).collect()
 }
 
 fn file_stamp(path: &Path) -> FileStamp {

@@ -24,7 +24,11 @@ use super::{
     writer::Writer,
 };
 use crate::{
-    actions::{App, boundary::runtime::session_of_run, core::store_safety},
+    actions::{
+        App,
+        boundary::runtime::session_of_run,
+        core::{inside, store_safety},
+    },
     domain::{Actor, SessionId},
     os::{core_dumps, notify::ChangeWaiter},
     store::snapshots,
@@ -73,12 +77,13 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
     let app = &app.with_actor(Actor { name, session: None, run_id: None, role: None, lane: None, epoch: None }, None);
     // Created now: a read would otherwise be answered from an empty store.
     app.store_for_writing()?;
+    let is_inside = inside::is_inside(app);
     let waiter = app.waiter("serve")?;
     let factory = AppFactory::new(app);
     let (change, changes) = watch::channel(0_u64);
     let (end, ending) = watch::channel(false);
     let writer = Writer::start(factory.clone()).context("cannot start the writer thread")?;
-    ServerState::open(factory.clone().open()?, writer, changes, ending.clone(), app.env.now());
+    ServerState::open(factory.clone().open()?, writer, changes, ending.clone(), app.env.now(), is_inside);
     let runtime = build_runtime()?;
     let served = runtime.block_on(async {
         let connections = Connections::new();

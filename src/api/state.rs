@@ -49,6 +49,8 @@ pub(super) struct ServerState {
     /// Becomes true when the server shuts down.
     pub(super) shutdown: watch::Receiver<bool>,
     pub(super) started: Timestamp,
+    /// Whether it was started inside a session: an agent's server does not decide about agents.
+    pub(super) is_inside: bool,
 }
 
 impl ServerState {
@@ -59,9 +61,10 @@ impl ServerState {
         changes: watch::Receiver<u64>,
         shutdown: watch::Receiver<bool>,
         started: Timestamp,
+        is_inside: bool,
     ) {
-        let state =
-            Self { project: RefCell::new(current), writer, identities: RefCell::default(), changes, shutdown, started };
+        let project = RefCell::new(current);
+        let state = Self { project, writer, identities: RefCell::default(), changes, shutdown, started, is_inside };
         STATE.with(|here| here.replace(Some(Rc::new(state))));
     }
 

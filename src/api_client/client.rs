@@ -12,7 +12,10 @@ use super::{
     http::{self, HttpResponse},
     socket_path,
 };
-use crate::os::{socket, user};
+use crate::{
+    env::vars,
+    os::{lock, process, socket, user},
+};
 
 /// A connection to the server of a project.
 #[derive(Debug)]
@@ -32,6 +35,19 @@ impl ApiClient {
             return None;
         }
         Some(Self { stream, timeout: limit })
+    }
+
+    /// Whether the server is a process of this very program that was started outside of sessions, without libraries of others, and
+    /// holds the lock of servers in this runtime directory. False where this is unknown.
+    #[must_use]
+    pub fn is_own_server(&self, runtime: &Path) -> bool {
+        /// What makes another program of the same file, or says that an agent started it.
+        const SUSPECT: &[&str] =
+            &["LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", vars::FAIRWAY_SESSION_ID, vars::FAIRWAY_RUN_ID];
+        let Ok(pid) = socket::peer_pid(&self.stream) else { return false };
+        process::is_same_program(pid)
+            && lock::is_held_by(&runtime.join(socket_path::LOCK_FILE), pid)
+            && process::has_variable(pid, SUSPECT) == Some(false)
     }
 
     /// Posts a JSON document.

@@ -1,7 +1,7 @@
 //! What a verb works with, and how it answers.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     fs,
     io::{self, Read},
     path::Path,
@@ -14,8 +14,8 @@ use sha2::{Digest, Sha256};
 
 use super::{exit::Exit, fingerprint::Canonical, globals::Globals};
 use crate::{
-    actions::{self, Answer, App, IdempotencyKey},
-    config::{Layers, Project, Settings},
+    actions::{self, Answer, App, IdempotencyKey, core::trust},
+    config::{Project, load_in_force},
     domain::{Actor, LaneName, Refusal, Role, SessionId, TaskId, text_limits::MAX_BODY_BYTES},
     env::{Env, vars},
     os,
@@ -36,13 +36,14 @@ pub struct Context {
     pub out: Out,
     asked: Option<Canonical>,
     read: RefCell<Sha256>,
+    has_noted_trust: Cell<bool>,
 }
 
 impl Context {
     /// The context of a call. `asked` is its canonical form, which a request id needs.
     #[must_use]
     pub fn new(env: Rc<Env>, globals: Globals, out: Out, asked: Option<Canonical>) -> Self {
-        Self { env, globals, out, asked, read: RefCell::new(Sha256::new()) }
+        Self { env, globals, out, asked, read: RefCell::new(Sha256::new()), has_noted_trust: Cell::new(false) }
     }
 
     /// The `App` of this command. Read all texts before: they are part of the fingerprint of a request id.
@@ -58,9 +59,20 @@ impl Context {
     /// # Errors
     /// `no_project`, a broken configuration.
     pub fn app_as(&self, actor: Actor) -> Result<App> {
+        let app = self.app_without_note(actor)?;
+        if let Some(kept) = app.layers.kept_text().filter(|_| !self.has_noted_trust.replace(true)) {
+            self.out.note(&crate::render::escape_controls(&trust::kept_text_note(&app, kept)));
+        }
+        Ok(app)
+    }
+
+    /// The same without a note that the last trusted configuration is in force, for commands that answer about it.
+    ///
+    /// # Errors
+    /// `no_project`, a broken configuration.
+    pub fn app_without_note(&self, actor: Actor) -> Result<App> {
         let project = Project::discover(&self.env, self.globals.root.as_deref())?;
-        let layers = Layers::load(&project, &self.env)?;
-        let settings = Settings::from_layers(&layers, &project)?;
+        let (layers, settings) = load_in_force(&project, &self.env)?;
         let request = self.globals.request_id.as_ref().zip(self.asked.as_ref()).map(|(id, asked)| {
             let mut digest = self.read.borrow().clone();
             digest.update(asked.digest.clone().finalize());

@@ -80,7 +80,6 @@ const HABITS: &[Habit] = &[
     ("evidence", "ls", "list the evidence", "fairway evidence list TASK"),
     ("checkpoint", "add", "record a checkpoint", "fairway checkpoint record TASK --state STATE --summary TEXT"),
     ("checkpoint", "ls", "list the checkpoints", "fairway checkpoint list TASK"),
-    ("config", "edit", "show the settings", "fairway config show"),
     ("config", "list", "show the settings", "fairway config show"),
     ("config", "ls", "show the settings", "fairway config show"),
     ("adapter", "ls", "list the backends", "fairway adapter list"),

@@ -10,6 +10,7 @@ mod claim;
 mod complete;
 mod completions;
 mod config;
+mod confirm;
 mod context;
 mod doctor;
 mod each;

@@ -4,17 +4,22 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{age, context::Context, exit::Exit};
+use super::{age, confirm, context::Context, exit::Exit};
 use crate::{
-    actions::project::{backup, snapshots},
+    actions::{
+        App,
+        core::inside,
+        project::{backup, snapshots},
+    },
     domain::Refusal,
-    render::Table,
+    render::{Table, escape_line},
 };
 
 /// Restore the store from a backup or a snapshot
 ///
 /// The backup is checked first, and the present store is kept beside it. A damaged or missing store can be restored.
-/// Every epoch that was given out before becomes invalid, so sessions that worked meanwhile are refused.
+/// Every epoch that was given out before becomes invalid, so sessions that worked meanwhile are refused. At a terminal, a
+/// person is asked. Refused inside a session.
 ///
 /// Snapshots are made by session reconcile, session launch and serve, at most every ten minutes, outside of the project:
 /// in the user's state directory. The newest twelve are kept, none longer than seven days. --latest says which events
@@ -30,34 +35,49 @@ pub struct Args {
     /// List the snapshots, newest first, and restore nothing
     #[arg(long)]
     list: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
 }
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
+        if self.list {
+            return list(ctx, &app);
+        }
+        // A damaged store cannot be read; its place is not kept open.
+        inside::refuse(&app.with_fresh_store(), "restore")?;
+        let from = match &self.file {
+            Some(file) => file.display().to_string(),
+            None if self.latest => "the newest snapshot".to_owned(),
+            None => return Err(Refusal::Usage { why: "name a backup, or give --latest".into() }.into()),
+        };
+        let question = escape_line(&format!("Replace the store {} with {from}?", app.project.store.display()));
+        confirm::require(ctx, self.yes, &question)?;
         match self.file {
-            _ if self.list => {
-                let found = snapshots::list(&app);
-                ctx.show(
-                    &found,
-                    || found.iter().map(|snapshot| snapshot.file.display().to_string()).collect(),
-                    || {
-                        let mut table = Table::new(&["age", "event", "bytes", "file"]);
-                        for one in &found {
-                            table.row([
-                                age::age(&one.made_at, ctx.env.now()),
-                                one.event.to_string(),
-                                one.bytes.to_string(),
-                                one.file.display().to_string(),
-                            ]);
-                        }
-                        if table.is_empty() { "no snapshots\n".into() } else { table.render(ctx.out.width) }
-                    },
-                )
-            }
             Some(file) => ctx.answer(&backup::restore(&app, &file)?),
-            None if self.latest => ctx.answer(&snapshots::restore_latest(&app)?),
-            None => Err(Refusal::Usage { why: "name a backup, or give --latest".into() }.into()),
+            None => ctx.answer(&snapshots::restore_latest(&app)?),
         }
     }
+}
+
+fn list(ctx: &Context, app: &App) -> Result<Exit> {
+    let found = snapshots::list(app);
+    ctx.show(
+        &found,
+        || found.iter().map(|snapshot| snapshot.file.display().to_string()).collect(),
+        || {
+            let mut table = Table::new(&["age", "event", "bytes", "file"]);
+            for one in &found {
+                table.row([
+                    age::age(&one.made_at, ctx.env.now()),
+                    one.event.to_string(),
+                    one.bytes.to_string(),
+                    one.file.display().to_string(),
+                ]);
+            }
+            if table.is_empty() { "no snapshots\n".into() } else { table.render(ctx.out.width) }
+        },
+    )
 }

@@ -2,27 +2,42 @@
 
 use anyhow::Result;
 
-use super::{context::Context, exit::Exit};
-use crate::{actions::core::trust, render::escape_controls};
+use super::{confirm, context::Context, exit::Exit};
+use crate::{
+    actions::core::{inside, trust},
+    render::escape_controls,
+};
 
 /// Trust this project's configuration to run its commands
 ///
 /// Covers .fairway.toml, .fairway/local.toml and every script inside the project that they name, in their present
-/// state. A change needs trust again. Read the files first: --show prints them.
+/// state. A change needs trust again; until then the last trusted text stays in force. Read the files first: --show prints
+/// them. At a terminal, a person is asked. Refused inside a session.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print the files and whether they are trusted; change nothing
     #[arg(long)]
     show: bool,
+    /// Do not ask
+    #[arg(long, short, conflicts_with = "show")]
+    yes: bool,
 }
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        let app = ctx.app()?;
+        let app = ctx.app_without_note(ctx.actor()?)?;
         if self.show {
             let shown = trust::show(&app)?;
             let root = app.project.root.display().to_string();
             return ctx.show(&shown.document, || vec![root], || escape_controls(&shown.text));
+        }
+        inside::refuse(&app, "trust")?;
+        if confirm::can_ask(ctx, self.yes) {
+            let shown = trust::show(&app)?;
+            if !shown.is_known {
+                ctx.out.write_stderr(&escape_controls(&shown.text));
+                confirm::require(ctx, self.yes, "Trust this?")?;
+            }
         }
         ctx.answer(&trust::trust(&app)?)
     }

@@ -68,6 +68,11 @@ pub const KEYS: &[Key] = &[
         Some(vars::FAIRWAY_SESSIONS_LAUNCH_TIMEOUT),
         "how long a start may take before it counts as failed",
     ),
+    key_without_default(
+        "sessions.may_start",
+        "[\"coordinator\"]",
+        "the roles of sessions that may start further sessions; without it, only people do",
+    ),
     key("exec.parallel", "256", None, "maximum number of jobs that run at the same time; further jobs wait"),
     key("exec.keep_for", "\"14d\"", None, "how long a finished job and its output are kept; \"off\" for ever"),
     key("exec.keep_runs", "10000", None, "maximum number of finished jobs that are kept"),
@@ -78,6 +83,11 @@ pub const KEYS: &[Key] = &[
         "\"50s\"",
         None,
         "how long a hook waits for `approvals answer` before the provider asks",
+    ),
+    key_without_default(
+        "approvals.roles",
+        "[\"lead\"]",
+        "the roles of sessions that may answer permission requests of other sessions; without it, only people do",
     ),
     key("context.pressure", "0.8", None, "how full a context is when its session is asked to hand over, 0 to 1"),
     key_without_default(

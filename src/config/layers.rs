@@ -8,7 +8,12 @@ use std::{
 
 use toml::{Table, Value};
 
-use super::{ConfigError, KEYS, Project, keys, project::CONFIG_FILE, provider_profile};
+use super::{
+    ConfigError, KEYS, Project, keys,
+    project::CONFIG_FILE,
+    provider_profile,
+    trust_record::{KeptText, TextTrust},
+};
 use crate::env::Env;
 
 /// Where a value came from.
@@ -49,41 +54,70 @@ pub struct SourcedValue {
 /// The layers above the defaults, lowest first.
 #[derive(Debug, Clone, Default)]
 pub struct Layers {
-    layers: Vec<(Source, Table)>,
+    sources: Vec<(Source, Table)>,
     files: Vec<(PathBuf, String)>,
+    text_trust: TextTrust,
 }
 
 impl Layers {
-    /// Reads the files and the environment; a file that is not there is no layer.
+    /// Reads the files and the environment; a file that is not there is no layer. What they say is not compared with what was
+    /// trusted: [`super::load_in_force`] does that.
     ///
     /// # Errors
     /// When a file cannot be read, is no TOML, or has an unknown key.
     pub fn load(project: &Project, env: &Env) -> Result<Self, ConfigError> {
-        let (mut layers, mut files) = (Vec::new(), Vec::new());
-        for path in [project.root.join(CONFIG_FILE), local_file(project)] {
-            if let Some((table, text)) = read_table(&path)? {
-                files.push((path.clone(), text));
-                let place = path.display().to_string();
-                for (key, value) in leaves(&table) {
-                    check_known(&place, &key, value)?;
-                    check_type(&place, &key, value)?;
-                }
-                layers.push((Source::File(path), table));
+        Self::from_texts(read_texts(project)?, env)
+    }
+
+    /// The layers of these files, the lowest first, and of the environment.
+    ///
+    /// # Errors
+    /// When a text is no TOML or has an unknown key.
+    pub(super) fn from_texts(files: Vec<(PathBuf, String)>, env: &Env) -> Result<Self, ConfigError> {
+        let mut layers = Vec::new();
+        for (path, text) in &files {
+            let table = parse(path, text)?;
+            let place = path.display().to_string();
+            for (key, value) in leaves(&table) {
+                check_known(&place, &key, value)?;
+                check_type(&place, &key, value)?;
             }
+            layers.push((Source::File(path.clone()), table));
         }
         for key in KEYS {
             if let Some((variable, text)) = key.env.and_then(|name| Some((name, env.var(name)?))) {
                 layers.push((Source::Variable(variable), nest(key.path, Value::String(text.to_owned()))));
             }
         }
-        Ok(Self { layers, files })
+        Ok(Self { sources: layers, files, text_trust: TextTrust::Unchecked })
+    }
+
+    /// The same layers with how their texts compare with those that were trusted.
+    #[must_use]
+    pub(super) fn with_text_trust(self, text_trust: TextTrust) -> Self {
+        Self { text_trust, ..self }
+    }
+
+    /// How the texts compare with those that were trusted.
+    #[must_use]
+    pub const fn text_trust(&self) -> &TextTrust {
+        &self.text_trust
+    }
+
+    /// Why the trusted texts are in force in place of the files'; `None` when the files' are.
+    #[must_use]
+    pub const fn kept_text(&self) -> Option<&KeptText> {
+        match &self.text_trust {
+            TextTrust::Kept(kept) => Some(kept),
+            _ => None,
+        }
     }
 
     /// All layers as one table; what is not in it has its default.
     #[must_use]
     pub fn merged(&self) -> Table {
         let mut merged = Table::new();
-        for (_, table) in &self.layers {
+        for (_, table) in &self.sources {
             merge(&mut merged, table);
         }
         merged
@@ -103,7 +137,7 @@ impl Layers {
 
     /// What the files say, the lowest first.
     pub(super) fn file_tables(&self) -> impl Iterator<Item = &Table> {
-        self.layers.iter().filter(|(source, _)| matches!(source, Source::File(_))).map(|(_, table)| table)
+        self.sources.iter().filter(|(source, _)| matches!(source, Source::File(_))).map(|(_, table)| table)
     }
 
     /// Every value in force with its source, in the order of the example file.
@@ -141,13 +175,13 @@ impl Layers {
         let below =
             |key: &str| key.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
         let set = |table: &Table| leaves(table).iter().any(|(key, _)| below(key));
-        let found = self.layers.iter().rev().find(|(_, table)| set(table));
+        let found = self.sources.iter().rev().find(|(_, table)| set(table));
         found.map_or_else(|| "the configuration".to_owned(), |(source, _)| source.to_string())
     }
 
     fn source_of(&self, path: &str) -> Source {
         let set = |table: &Table| leaves(table).iter().any(|(key, _)| key == path);
-        self.layers.iter().rev().find(|(_, table)| set(table)).map_or(Source::Default, |(source, _)| source.clone())
+        self.sources.iter().rev().find(|(_, table)| set(table)).map_or(Source::Default, |(source, _)| source.clone())
     }
 }
 
@@ -174,20 +208,41 @@ fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn read_table(path: &Path) -> Result<Option<(Table, String)>, ConfigError> {
-    let text = match read_limited(path) {
+/// The files that there are, the lowest first, each with its text.
+///
+/// # Errors
+/// When a file cannot be read or is no text.
+pub(super) fn read_texts(project: &Project) -> Result<Vec<(PathBuf, String)>, ConfigError> {
+    let mut files = Vec::new();
+    for path in [project.root.join(CONFIG_FILE), local_file(project)] {
+        if let Some(text) = read_text(&path)? {
+            files.push((path, text));
+        }
+    }
+    Ok(files)
+}
+
+/// The text of a file; `None` when it is not there.
+///
+/// # Errors
+/// When it cannot be read or is no text.
+pub(super) fn read_text(path: &Path) -> Result<Option<String>, ConfigError> {
+    match read_limited(path) {
         Ok(bytes) => String::from_utf8(bytes)
-            .map_err(|_| ConfigError::Syntax { path: path.into(), why: "it is not UTF-8".into() })?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(ConfigError::Unreadable { path: path.into(), source }),
-    };
+            .map(Some)
+            .map_err(|_| ConfigError::Syntax { path: path.into(), why: "it is not UTF-8".into() }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ConfigError::Unreadable { path: path.into(), source }),
+    }
+}
+
+fn parse(path: &Path, text: &str) -> Result<Table, ConfigError> {
     let syntax = |error: toml::de::Error| {
         let line = error.span().map(|span| text.get(..span.start).unwrap_or("").matches('\n').count() + 1);
         let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
         ConfigError::Syntax { path: path.into(), why: format!("{place}{}", error.message().replace('\n', ", ")) }
     };
-    let table = text.parse::<Table>().map_err(syntax)?;
-    Ok(Some((table, text)))
+    text.parse::<Table>().map_err(syntax)
 }
 
 /// A table that holds one value at a dotted path.

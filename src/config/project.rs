@@ -67,7 +67,7 @@ impl Project {
     pub fn discover(env: &Env, root: Option<&Path>) -> Result<Self, ConfigError> {
         let stated = root.map(Path::to_path_buf).or_else(|| env.var_os(vars::FAIRWAY_ROOT).map(PathBuf::from));
         if let Some(stated) = stated {
-            let root = normalize(&env.cwd.join(stated));
+            let root = real(normalize(&env.cwd.join(stated)));
             return if root.join(CONFIG_FILE).is_file() {
                 Ok(Self::at(root, env))
             } else {
@@ -79,11 +79,11 @@ impl Project {
         }
         let found = env.cwd.ancestors().find_map(|dir| {
             if dir.join(CONFIG_FILE).is_file() {
-                return Some(main_counterpart(dir).unwrap_or_else(|| dir.to_path_buf()));
+                return Some(main_counterpart(dir).map_or_else(|| dir.to_path_buf(), real));
             }
             // A linked worktree whose branch does not carry the file: the main worktree may.
             let main = main_worktree_of(dir)?;
-            main.join(CONFIG_FILE).is_file().then_some(main)
+            main.join(CONFIG_FILE).is_file().then(|| real(main))
         });
         match found {
             Some(root) => Ok(Self::at(root, env)),
@@ -99,7 +99,7 @@ impl Project {
     pub fn init_root(env: &Env, root: Option<&Path>) -> Result<PathBuf, ConfigError> {
         let stated = root.map(Path::to_path_buf).or_else(|| env.var_os(vars::FAIRWAY_ROOT).map(PathBuf::from));
         match (stated, &env.cwd_error) {
-            (Some(stated), _) => Ok(normalize(&env.cwd.join(stated))),
+            (Some(stated), _) => Ok(real(normalize(&env.cwd.join(stated)))),
             (None, Some(why)) => Err(ConfigError::NoWorkingDir { why: why.clone() }),
             (None, None) => {
                 let here = normalize(&env.cwd);
@@ -159,6 +159,11 @@ impl Project {
     pub fn runtime_dir(&self) -> PathBuf {
         self.state.join("runtime")
     }
+}
+
+/// The path without links: a project that is reached over a link is the same project. A path that is not there stays.
+fn real(path: PathBuf) -> PathBuf {
+    path.canonicalize().unwrap_or(path)
 }
 
 /// The same directory in the main worktree, when `dir` lies in a linked one.

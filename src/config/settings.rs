@@ -46,6 +46,10 @@ pub struct Settings {
     pub default_backend: String,
     /// Silence after which a session is stale.
     pub stale_after: StaleAfter,
+    /// The roles of sessions that may start sessions.
+    pub may_start: Vec<Role>,
+    /// The roles of sessions that may answer permission requests of others.
+    pub approval_roles: Vec<Role>,
     /// How long a start may take.
     pub launch_timeout: Duration,
     /// Background runs.
@@ -78,6 +82,7 @@ struct Raw {
     sessions: RawSessions,
     exec: jobs::Raw,
     hooks: agents::RawHooks,
+    approvals: RawApprovals,
     context: agents::RawContext,
     identity: agents::RawIdentity,
     guard: Option<guard::Raw>,
@@ -115,6 +120,13 @@ struct RawSessions {
     default_backend: Option<String>,
     stale_after: Option<String>,
     launch_timeout: Option<String>,
+    may_start: Vec<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct RawApprovals {
+    roles: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -174,6 +186,10 @@ impl Settings {
             "off" => Ok(StaleAfter::Never),
             text => span(key, text).map(StaleAfter::After),
         };
+        let roles = |key: &str, names: &[String]| {
+            let parsed = names.iter().map(|name| Role::parse(name).map_err(|why| value(key, why.to_string())));
+            parsed.collect::<Result<Vec<Role>, ConfigError>>()
+        };
         let prefix = raw.tasks.prefix.unwrap_or_else(|| "T".into());
         if crate::domain::TaskId::parse(&prefix).is_err() || prefix.len() > 32 {
             return Err(value("tasks.prefix", format!("'{}' cannot begin a task id", prefix.escape_debug())));
@@ -188,6 +204,8 @@ impl Settings {
             own_lane_only: raw.claims.own_lane_only,
             default_backend,
             stale_after: silence("sessions.stale_after", raw.sessions.stale_after.as_deref().unwrap_or("30m"))?,
+            may_start: roles("sessions.may_start", &raw.sessions.may_start)?,
+            approval_roles: roles("approvals.roles", &raw.approvals.roles)?,
             launch_timeout: span("sessions.launch_timeout", raw.sessions.launch_timeout.as_deref().unwrap_or("60s"))?,
             jobs: raw.exec.into_settings().map_err(|(key, why)| value(&format!("exec.{key}"), why))?,
             agents: agents::read(raw.hooks, raw.context, raw.identity).map_err(|(key, why)| value(key, why))?,

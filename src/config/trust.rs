@@ -4,35 +4,22 @@
 use std::{
     collections::BTreeMap,
     fs, io,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
+pub use super::trust_record::{
+    KeptText, TextTrust, TrustContent, digest, is_known_script, remember_script, save_record,
+};
 
-use super::{LaunchSettings, Layers, Project, Settings, project::normalize};
+use super::{LaunchSettings, Layers, Project, Settings, project::normalize, trust_record};
 use crate::{
     domain::rules::command_line::{LeadingWord, leading_word},
     env::Env,
-    os::{digest::sha256_hex, files, user},
+    os::digest::sha256_hex,
 };
 
 /// The sections that name programs or their environment, or say what an agent may do.
-const SECTIONS: &[&str] = &["backends", "guard", "identity", "providers", "roles"];
-
-/// What a project's files would run, and what of it was trusted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TrustContent {
-    /// The project's root.
-    pub root: PathBuf,
-    /// Each file with its digest.
-    pub files: BTreeMap<PathBuf, String>,
-    /// Each script inside the root with its digest.
-    pub scripts: BTreeMap<PathBuf, String>,
-    /// Whether the files say what agents may do: rules that go away are a change too.
-    #[serde(default)]
-    pub guard: bool,
-}
+const SECTIONS: &[&str] = &["approvals", "backends", "guard", "identity", "providers", "roles"];
 
 /// Whether what the files name may be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,16 +42,26 @@ impl Trust {
             Self::Untrusted(_) => "untrusted",
         }
     }
+
+    /// Why it was not trusted.
+    #[must_use]
+    pub fn why(&self) -> Option<&str> {
+        match self {
+            Self::Untrusted(why) => Some(why),
+            Self::NotNeeded | Self::Trusted => None,
+        }
+    }
 }
 
-/// Whether the files name a program, a script or an environment.
+/// Whether the files name a program, a script or an environment, or say what agents may do.
 #[must_use]
 pub fn is_needed(layers: &Layers) -> bool {
-    let backend = |table: &toml::Table| {
-        let backend = table.get("sessions")?.get("default_backend")?.as_str()?;
-        Some(backend.starts_with("exec:"))
+    let says_more = |table: &toml::Table| {
+        let Some(sessions) = table.get("sessions") else { return false };
+        let backend = sessions.get("default_backend").and_then(|backend| backend.as_str());
+        backend.is_some_and(|backend| backend.starts_with("exec:")) || sessions.get("may_start").is_some()
     };
-    layers.has_any_section(SECTIONS) || layers.file_tables().any(|table| backend(table).unwrap_or(false))
+    layers.has_any_section(SECTIONS) || layers.file_tables().any(says_more)
 }
 
 /// What the files name now.
@@ -74,12 +71,15 @@ pub fn is_needed(layers: &Layers) -> bool {
 pub fn content(project: &Project, layers: &Layers, settings: &Settings) -> io::Result<TrustContent> {
     let root = project.root.canonicalize()?;
     let files = layers.files().iter().map(|(path, text)| (path.clone(), sha256_hex(text.as_bytes()))).collect();
-    let mut scripts = BTreeMap::new();
-    for path in scripts_inside(&project.root, settings) {
-        let bytes = fs::read(&path)?;
-        scripts.insert(path, sha256_hex(&bytes));
-    }
-    Ok(TrustContent { root, files, scripts, guard: settings.guard.is_some() })
+    let texts = layers.files().iter().cloned().collect();
+    let scripts = scripts(project, settings)?;
+    Ok(TrustContent { root, files, texts, scripts, guard: settings.guard.is_some(), source: Vec::new() })
+}
+
+/// The digests of the scripts inside the root that the settings name.
+fn scripts(project: &Project, settings: &Settings) -> io::Result<BTreeMap<PathBuf, String>> {
+    let named = scripts_inside(&project.root, settings).into_iter();
+    named.map(|path| Ok((path.clone(), sha256_hex(&fs::read(&path)?)))).collect()
 }
 
 /// The scripts inside the root that the settings name: of backends, of setups, and first words of commands.
@@ -101,25 +101,56 @@ fn scripts_inside(root: &Path, settings: &Settings) -> Vec<PathBuf> {
     named.iter().filter(|word| word.contains('/')).filter_map(|word| inside(word)).chain(setup).collect()
 }
 
+/// How the texts of these layers compare with those that were trusted.
+fn text_trust(env: &Env, project: &Project, layers: &Layers) -> TextTrust {
+    match layers.text_trust() {
+        TextTrust::Unchecked => trust_record::compare(env, &project.root, layers.files()),
+        known => known.clone(),
+    }
+}
+
 /// Whether what the files name was trusted by this user.
 #[must_use]
 pub fn check(env: &Env, project: &Project, layers: &Layers, settings: &Settings) -> Trust {
-    if !is_needed(layers) {
+    let known = text_trust(env, project, layers);
+    if !matches!(known, TextTrust::Kept(_)) && !is_needed(layers) {
         return Trust::NotNeeded;
     }
-    let now = match content(project, layers, settings) {
-        Ok(now) => now,
-        Err(error) => {
-            return Trust::Untrusted(format!("what {} names cannot be read: {error}", project.root.display()));
+    let changed = |path: &Path| format!("{} has changed since it was trusted", path.display());
+    Trust::Untrusted(match known {
+        TextTrust::Unchecked | TextTrust::Never => {
+            format!("{} names programs, and was never trusted", project.root.display())
         }
-    };
-    match load_record(env, &now.root) {
-        Ok(None) => Trust::Untrusted(format!("{} names programs, and was never trusted", project.root.display())),
-        Ok(Some(then)) => match first_change(&then, &now) {
-            None => Trust::Trusted,
-            Some(path) => Trust::Untrusted(format!("{} has changed since it was trusted", path.display())),
+        TextTrust::Unreadable(error) => format!("the trust record cannot be read: {error}"),
+        TextTrust::Changed(path, _) | TextTrust::Kept(KeptText { path, .. }) => changed(&path),
+        TextTrust::Same(record) => match scripts(project, settings) {
+            Err(error) => format!("what {} names cannot be read: {error}", project.root.display()),
+            Ok(scripts) => match record.changed_script(&scripts) {
+                None => return Trust::Trusted,
+                Some(path) => changed(&path),
+            },
         },
-        Err(error) => Trust::Untrusted(format!("the trust record cannot be read: {error}")),
+    })
+}
+
+/// Whether a script that a session's record names may be run: it was trusted as it is, or it was trusted or launched before and
+/// no configuration names it.
+#[must_use]
+pub fn check_script(env: &Env, project: &Project, layers: &Layers, script: &Path) -> Trust {
+    let trusted = match text_trust(env, project, layers) {
+        TextTrust::Same(record) | TextTrust::Changed(_, record) | TextTrust::Kept(KeptText { record, .. }) => {
+            record.scripts.get(script).cloned()
+        }
+        TextTrust::Unchecked | TextTrust::Never | TextTrust::Unreadable(_) => None,
+    };
+    match trusted {
+        Some(digest) if fs::read(script).is_ok_and(|bytes| sha256_hex(&bytes) == digest) => Trust::Trusted,
+        Some(_) => Trust::Untrusted(format!("{} has changed since it was trusted", script.display())),
+        None if is_known_script(env, &project.root, script) => Trust::Trusted,
+        None => Trust::Untrusted(format!(
+            "the store names the script {}, which was neither trusted nor launched by you",
+            script.display()
+        )),
     }
 }
 
@@ -138,73 +169,45 @@ pub enum GuardTrust {
 /// restrict may have removed them.
 #[must_use]
 pub fn guard_trust(env: &Env, project: &Project, layers: &Layers, settings: &Settings) -> GuardTrust {
-    if settings.guard.is_some() {
-        return match check(env, project, layers, settings) {
-            Trust::Trusted => GuardTrust::Trusted,
-            Trust::Untrusted(why) => GuardTrust::Untrusted(why),
-            Trust::NotNeeded => GuardTrust::Untrusted("the guard rules were never trusted".to_owned()),
-        };
-    }
-    let root = match project.root.canonicalize() {
-        Ok(root) => root,
-        Err(error) => return GuardTrust::Untrusted(format!("{} cannot be found: {error}", project.root.display())),
-    };
-    match load_record(env, &root) {
-        Ok(Some(then)) if then.guard => {
-            GuardTrust::Untrusted(format!("the guard rules of {} are gone since they were trusted", root.display()))
+    let has_rules = settings.guard.is_some();
+    match text_trust(env, project, layers) {
+        TextTrust::Same(_) | TextTrust::Kept(_) if has_rules => GuardTrust::Trusted,
+        TextTrust::Changed(path, _) if has_rules => {
+            GuardTrust::Untrusted(format!("{} has changed since it was trusted", path.display()))
         }
-        Ok(_) => GuardTrust::Absent,
+        TextTrust::Unchecked | TextTrust::Never if has_rules => {
+            GuardTrust::Untrusted(format!("{} names programs, and was never trusted", project.root.display()))
+        }
+        TextTrust::Same(record) | TextTrust::Changed(_, record) if record.guard => GuardTrust::Untrusted(format!(
+            "the guard rules of {} are gone since they were trusted",
+            project.root.display()
+        )),
         // Without a home nothing was ever trusted.
-        Err(_) if env.state_dir().is_none() => GuardTrust::Absent,
-        Err(error) => GuardTrust::Untrusted(format!("the trust record cannot be read: {error}")),
+        TextTrust::Unreadable(_) if !has_rules && env.state_dir().is_none() => GuardTrust::Absent,
+        TextTrust::Unreadable(error) => GuardTrust::Untrusted(format!("the trust record cannot be read: {error}")),
+        _ => GuardTrust::Absent,
+    }
+}
+
+/// Whether this user has trusted the texts that are in force.
+#[must_use]
+pub const fn is_text_trusted(layers: &Layers) -> bool {
+    matches!(layers.text_trust(), TextTrust::Same(_) | TextTrust::Kept(_))
+}
+
+/// The digest of the record with which the texts in force were compared; `None` without a record that can be read.
+#[must_use]
+pub fn record_digest(layers: &Layers) -> Option<String> {
+    match layers.text_trust() {
+        TextTrust::Same(record) | TextTrust::Changed(_, record) | TextTrust::Kept(KeptText { record, .. }) => {
+            Some(record.digest())
+        }
+        TextTrust::Unchecked | TextTrust::Never | TextTrust::Unreadable(_) => None,
     }
 }
 
 /// The file that remembers what of this root was trusted; `None` without a home directory.
 #[must_use]
 pub fn record_file(env: &Env, project: &Project) -> Option<PathBuf> {
-    record_path(env, &project.root.canonicalize().ok()?).ok()
-}
-
-/// The first file that is not what was trusted.
-fn first_change<'a>(then: &'a TrustContent, now: &'a TrustContent) -> Option<&'a Path> {
-    let differs = |then: &'a BTreeMap<PathBuf, String>, now: &'a BTreeMap<PathBuf, String>| {
-        let gone = then.keys().find(|path| !now.contains_key(*path));
-        now.iter().find(|(path, digest)| then.get(*path) != Some(*digest)).map(|(path, _)| path).or(gone)
-    };
-    differs(&then.files, &now.files).or_else(|| differs(&then.scripts, &now.scripts)).map(PathBuf::as_path)
-}
-
-fn load_record(env: &Env, root: &Path) -> io::Result<Option<TrustContent>> {
-    let path = record_path(env, root)?;
-    let found = match fs::symlink_metadata(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        found => found?,
-    };
-    if !found.is_file() || found.uid() != user::uid() || found.mode() & 0o022 != 0 {
-        return Err(io::Error::other(format!("{} could have been written by others", path.display())));
-    }
-    let content: TrustContent = serde_json::from_slice(&fs::read(&path)?).map_err(io::Error::other)?;
-    Ok(Some(content).filter(|content| content.root == root))
-}
-
-/// Remembers that this content is trusted, and nothing else of this root.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn save_record(env: &Env, content: &TrustContent) -> io::Result<PathBuf> {
-    let path = record_path(env, &content.root)?;
-    for dir in path.ancestors().skip(1).take(2).collect::<Vec<_>>().into_iter().rev() {
-        files::private_dir(dir)?;
-    }
-    let text = serde_json::to_vec_pretty(content).map_err(io::Error::other)?;
-    files::write_atomic(&path, &text, 0o600)?;
-    Ok(path)
-}
-
-fn record_path(env: &Env, root: &Path) -> io::Result<PathBuf> {
-    use std::os::unix::ffi::OsStrExt;
-    let none = || io::Error::other("there is no home directory to remember trust in; set HOME or XDG_STATE_HOME");
-    let name = sha256_hex(root.as_os_str().as_bytes());
-    Ok(env.state_dir().ok_or_else(none)?.join("trust").join(format!("{name}.json")))
+    trust_record::record_path(env, &project.root).ok()
 }

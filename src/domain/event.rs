@@ -66,6 +66,7 @@ string_enum! {
         ExecFinished => "exec.finished",
         ExecRecovered => "exec.recovered",
         ExecRemoved => "exec.removed",
+        ConfigTrusted => "config.trusted",
         StoreRestored => "store.restored",
         StoreRepaired => "store.repaired",
     }

@@ -189,6 +189,12 @@ pub enum Refusal {
     /// A person's command, called from inside a session.
     #[error("{command} is a person's command and is refused inside a session")]
     InsideSession { command: &'static str },
+    /// A person at the terminal did not say yes.
+    #[error("not confirmed; nothing was changed")]
+    NotConfirmed,
+    /// A command that asks a person was called without a terminal.
+    #[error("{command} needs a terminal to ask at")]
+    NeedsTerminal { command: &'static str, instead: &'static str },
     /// A gate needs git, and the task's work has no worktree that could be asked.
     #[error("{task} has no worktree to look at: {why}")]
     NoWorktree { task: TaskId, why: String },
@@ -275,7 +281,10 @@ impl Refusal {
         match self {
             Self::Invalid { .. } => "invalid_value",
             Self::Line { .. } => "invalid_line",
-            Self::Usage { .. } | Self::NoLaunchRole { .. } | Self::TitleExpected { .. } => "usage",
+            Self::Usage { .. }
+            | Self::NeedsTerminal { .. }
+            | Self::NoLaunchRole { .. }
+            | Self::TitleExpected { .. } => "usage",
             Self::NotFound { .. }
             | Self::UnknownBackend { .. }
             | Self::NoneFound { .. }
@@ -316,6 +325,7 @@ impl Refusal {
             Self::NotForYou { is_role: false, .. } => "lane_mismatch",
             Self::NotCreator { .. } => "not_creator",
             Self::InsideSession { .. } => "inside_session",
+            Self::NotConfirmed => "not_confirmed",
             Self::GateBlocked(_) => "gate_blocked",
             Self::Cycle { .. } => "cycle",
             Self::NothingReady { .. } => "nothing_ready",

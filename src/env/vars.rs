@@ -14,6 +14,10 @@ pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 pub const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
 /// What kind of terminal a program draws on.
 pub const TERM: &str = "TERM";
+/// The person's editor on a terminal that can show it, as shell text.
+pub const VISUAL: &str = "VISUAL";
+/// The person's editor, as shell text.
+pub const EDITOR: &str = "EDITOR";
 /// When set to anything, no colour.
 pub const NO_COLOR: &str = "NO_COLOR";
 /// The width of the terminal, when the terminal itself does not tell.

@@ -42,6 +42,8 @@ pub struct ToolCallFacts {
     pub shell_inputs: Vec<ShellInput>,
     /// Its paths.
     pub paths: Paths,
+    /// Whether it runs nothing but an agent's own commands of Fairway.
+    pub is_own_verb: bool,
 }
 
 /// Where a path leads, links and all.
@@ -91,6 +93,9 @@ pub struct Evaluation {
     /// Each rule that looked.
     pub traces: Vec<RuleTrace>,
 }
+
+/// Why an agent's own command is allowed.
+pub const OWN_VERB_REASON: &str = "an agent's own command of Fairway";
 
 /// What a rule made of a call, in short.
 enum RuleMatch {
@@ -168,6 +173,10 @@ pub fn evaluate(rules: &Rules, call: &ToolCallFacts, place: &dyn Fn(&str, &[Stri
             (judgement.allowed, judgement.explicitly_allowed) = (true, true);
             judgement.reason = rule.reason.clone().or_else(|| why_of(&rule.name)).unwrap_or_default();
             judgement.rule = Some(rule.name.clone());
+        }
+        (None, None, None) if call.is_own_verb => {
+            (judgement.allowed, judgement.explicitly_allowed) = (true, true);
+            OWN_VERB_REASON.clone_into(&mut judgement.reason);
         }
         (None, None, None) => {
             judgement.allowed = rules.default_action == DefaultAction::Allow;

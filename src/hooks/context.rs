@@ -17,7 +17,7 @@ use super::{Provider, transcripts};
 use crate::{
     actions::{App, boundary::hook::TranscriptUsage},
     config::{
-        CONFIG_FILE, ConfigError, Layers, Project, Settings,
+        CONFIG_FILE, ConfigError, Project, load_in_force,
         project::{STATE_DIR, STORE_FILE},
     },
     domain::{Actor, LaneName, Role, SessionId},
@@ -50,7 +50,8 @@ pub(super) fn find_project(
     if root.is_none() && env.var_os(vars::FAIRWAY_ROOT).is_none() {
         for dir in dirs.into_iter().flatten().filter(|dir| dir.is_absolute() && *dir != env.cwd) {
             let mut moved = env.clone();
-            moved.cwd = dir.to_path_buf();
+            // A provider may name a directory by a link; a project has one path.
+            moved.cwd = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
             if let Some(project) = found(&moved)? {
                 return Ok(Some(Project::at(project.root, env)));
             }
@@ -81,8 +82,7 @@ pub(super) fn is_dev_null(stream: &impl AsFd) -> bool {
 /// # Errors
 /// When the configuration or a variable is invalid.
 pub(super) fn build_app(env: Env, project: Project) -> Result<App> {
-    let layers = Layers::load(&project, &env)?;
-    let settings = Settings::from_layers(&layers, &project)?;
+    let (layers, settings) = load_in_force(&project, &env)?;
     let session = env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()?;
     let role = env.var(vars::FAIRWAY_ROLE).map(Role::parse).transpose()?;
     let lane = env.var(vars::FAIRWAY_LANE).map(LaneName::parse).transpose()?;

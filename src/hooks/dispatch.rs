@@ -19,7 +19,10 @@ use super::{
     via_server, wake_hook,
 };
 use crate::{
-    actions::boundary::hook::{self, HookEvent, Reply},
+    actions::boundary::{
+        guard,
+        hook::{self, HookEvent, Reply},
+    },
     env::{Env, vars},
     os::exit_on_signal::{self, ExitPlan},
 };
@@ -135,11 +138,14 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
     };
     let external = Payload::require("session_id", payload.session_id.as_ref())?.to_owned();
     let role = env.var(vars::FAIRWAY_ROLE);
-    let event = match call.provider {
+    let mut event = match call.provider {
         Provider::Claude => claude::parse(call.event, &payload, role),
         Provider::Codex => codex::parse(call.event, &payload, role),
         Provider::Gemini => gemini::parse(call.event, &payload, role),
     }?;
+    if let HookEvent::BeforeTool(tool) | HookEvent::PermissionRequest(tool) = &mut event {
+        tool.runs_own_program = guard::is_own_verb(&env, tool);
+    }
     if let HookEvent::BeforeTool(tool) = &event
         && let Some(reply) = via_server::authorize(&project, &env, call.provider, &external, tool)
     {

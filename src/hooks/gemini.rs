@@ -57,6 +57,7 @@ fn parse_permission(details: Option<&Value>, role: Option<&str>) -> ToolCall {
         input: details.cloned().unwrap_or_default(),
         cwd: None,
         role: role.map(str::to_owned),
+        runs_own_program: false,
         context: Map::new(),
     }
 }

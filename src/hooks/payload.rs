@@ -68,6 +68,7 @@ impl Payload {
             input,
             cwd: Some(cwd),
             role: role.map(str::to_owned),
+            runs_own_program: false,
             context: Map::new(),
         })
     }

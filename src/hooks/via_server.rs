@@ -1,5 +1,5 @@
 //! Lets a running server decide about a tool call, which is faster than opening the store. Without a valid response the caller
-//! decides with the store. A denial by the server stands.
+//! decides with the store. A denial by the server stands; anything else only from a server that can be believed.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{
         hook::{self, Reply},
     },
     api_client::ApiClient,
-    config::Project,
+    config::{self, Project},
     env::{Env, vars},
 };
 
@@ -37,6 +37,7 @@ struct Context<'a> {
     cwd: Option<&'a str>,
     also: &'a [String],
     role: Option<&'a str>,
+    own_program: bool,
 }
 
 /// The required fields of the response.
@@ -47,6 +48,8 @@ struct AuthorizeResponse {
     opinion: bool,
     reason: String,
     rule: Option<String>,
+    #[serde(default)]
+    rules: Option<String>,
 }
 
 /// The server's decision; `None` without a server or a valid response.
@@ -71,15 +74,25 @@ pub(super) fn authorize(
             cwd: Some(cwd),
             also: &call.aliases,
             role: call.role.as_deref(),
+            own_program: call.runs_own_program,
         },
     };
     let response = client.post("/authorize", &serde_json::to_vec(&request).ok()?).ok()?;
     let decision: AuthorizeResponse = serde_json::from_slice(&response.body).ok().filter(|_| response.status == 200)?;
+    if decision.opinion && !decision.allowed {
+        return Some(Reply::Deny(hook::denial_message(decision.rule.as_deref(), &decision.reason)));
+    }
+    // Any process of this user can listen there. Anything but a denial counts from this program alone, by the rules that are
+    // trusted now.
+    let is_believed =
+        client.is_own_server(&project.runtime_dir()) && decision.rules == config::trust::digest(env, &project.root);
+    if !is_believed {
+        return None;
+    }
     Some(match decision {
-        AuthorizeResponse { opinion: false, .. } => Reply::Nothing,
-        AuthorizeResponse { allowed: false, reason, rule, .. } => {
-            Reply::Deny(hook::denial_message(rule.as_deref(), &reason))
-        }
+        // The store finds the rules around this project.
+        AuthorizeResponse { opinion: false, .. } if project.enclosing().is_some() => return None,
+        AuthorizeResponse { opinion: false, .. } => hook::reply_without_rules(call),
         AuthorizeResponse { granted: true, reason, .. } => Reply::Allow(reason),
         AuthorizeResponse { .. } => Reply::Nothing,
     })

@@ -56,6 +56,21 @@ impl FileLock {
     }
 }
 
+/// Whether a process holds the lock on this file. False when this is unknown.
+#[must_use]
+pub fn is_held_by(path: &Path, pid: i32) -> bool {
+    let (Ok(file), Ok(locks)) = (fs::symlink_metadata(path), fs::read_to_string("/proc/locks")) else { return false };
+    // `1: FLOCK  ADVISORY  WRITE 42 08:01:1234 0 EOF`; a file system may count its devices in another way.
+    locks.lines().any(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let inode = fields.get(5).and_then(|place| place.rsplit(':').next()?.parse().ok());
+        fields.get(1) == Some(&"FLOCK")
+            && fields.get(3) == Some(&"WRITE")
+            && fields.get(4).and_then(|holder| holder.parse().ok()) == Some(pid)
+            && inode == Some(file.ino())
+    })
+}
+
 /// Unlike `File::lock`, this returns when a signal interrupts it.
 #[expect(unsafe_code, reason = "flock that can be interrupted has no safe form in the crates used here")]
 fn flock_interruptible(file: &File) -> Result<(), Errno> {

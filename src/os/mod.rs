@@ -5,6 +5,7 @@ pub mod big_stack;
 pub mod capture;
 pub mod child;
 pub mod command;
+pub mod confirm;
 pub mod core_dumps;
 pub mod digest;
 pub mod disk;

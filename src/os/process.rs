@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, Read},
+    os::unix::fs::MetadataExt,
 };
 
 use nix::{
@@ -122,6 +123,33 @@ pub fn own_ancestors() -> io::Result<Vec<ProcessKey>> {
         found.push(ancestor.key());
     }
     Ok(found)
+}
+
+/// The value of an environment variable with which a process was started; `None` without it, and when this cannot be read.
+#[must_use]
+pub fn initial_variable(pid: i32, name: &str) -> Option<String> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let value = |entry: &[u8]| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec);
+    String::from_utf8(environment.split(|byte| *byte == 0).find_map(value)?).ok()
+}
+
+/// Whether a process was started with one of these environment variables. `None` when this cannot be read.
+#[must_use]
+pub fn has_variable(pid: i32, names: &[&str]) -> Option<bool> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let is_named = |entry: &[u8]| {
+        let (name, value) = entry.split_at(entry.iter().position(|byte| *byte == b'=').unwrap_or(entry.len()));
+        value.len() > 1 && names.iter().any(|wanted| wanted.as_bytes() == name)
+    };
+    Some(environment.split(|byte| *byte == 0).any(is_named))
+}
+
+/// Whether a process runs the file that this process runs. False when this is unknown.
+#[must_use]
+pub fn is_same_program(pid: i32) -> bool {
+    let file = |path: &str| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    let own = file("/proc/self/exe");
+    pid > 0 && own.is_some() && own == file(&format!("/proc/{pid}/exe"))
 }
 
 /// All visible processes.

@@ -71,6 +71,14 @@ pub fn peer_uid(socket: &impl AsFd) -> io::Result<u32> {
     Ok(getsockopt(socket, PeerCredentials)?.uid())
 }
 
+/// The process that listens at the other end of a Unix socket, as this process's pid namespace numbers it.
+///
+/// # Errors
+/// When the kernel does not return it.
+pub fn peer_pid(socket: &impl AsFd) -> io::Result<i32> {
+    Ok(getsockopt(socket, PeerCredentials)?.pid())
+}
+
 /// A short path of a name in an open directory.
 pub(super) fn short_path(dir: &File, name: impl AsRef<Path>) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd())).join(name)

@@ -24,4 +24,8 @@ pub struct ConfigCheckView {
     pub valid: bool,
     /// The files that it was read from, lowest layer first.
     pub files: Vec<String>,
+    /// Whether it is trusted: `trusted`, `untrusted` or `not_needed`.
+    pub trust: &'static str,
+    /// Why it is not trusted.
+    pub why: Option<String>,
 }

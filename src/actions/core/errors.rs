@@ -213,6 +213,8 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             (Refused, Some(format!("wait for {other}, or set [claims] path_conflicts = \"warn\"")))
         }
         Refusal::InsideSession { .. } => (Refused, Some("run it in a terminal outside of any session".into())),
+        Refusal::NotConfirmed => (Refused, None),
+        Refusal::NeedsTerminal { instead, .. } => (Usage, Some((*instead).to_owned())),
         Refusal::NoWorktree { task, .. } => {
             (Refused, Some(format!("name the lane whose worktree has the work: fairway task edit {task} --lane LANE")))
         }
@@ -239,7 +241,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::GuardDenied { .. } => {
             (Refused, Some("why: fairway guard test --role ROLE --tool TOOL --input JSON".into()))
         }
-        Refusal::Untrusted { .. } => (Untrusted, Some("look at it, then: fairway trust".into())),
+        Refusal::Untrusted { .. } => (Untrusted, Some("a person looks at it, then runs: fairway trust".into())),
         Refusal::TrackedByGit { path } => (Untrusted, Some(format!("look at it, then: git rm --cached {path}"))),
     }
 }

@@ -1,53 +1,153 @@
-//! Whether a command is called from inside a session. No boundary: a process that leaves its session's process tree and
-//! clears its environment is outside.
+//! Whether a command is called from inside a session, and what is refused there. No boundary: a process that leaves its session's
+//! process tree and clears its environment is outside.
 
 use anyhow::Result;
 
 use crate::{
     actions::App,
-    domain::Refusal,
-    env::vars,
+    config::trust,
+    domain::{Refusal, Role, RoutingKey, SessionId, job::Job},
+    env::{Env, vars},
     os::{
+        confirm::confirm,
         host,
         process::{self, ProcessKey},
     },
     store::{jobs, sessions},
 };
 
-/// Refuses a person's command inside a session, and where this is unknown.
+/// The variables that every process of a session has.
+const SESSION_VARIABLES: [&str; 2] = [vars::FAIRWAY_SESSION_ID, vars::FAIRWAY_RUN_ID];
+
+/// Where a command is called from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallPlace {
+    /// Outside of every session.
+    Outside,
+    /// Inside a session, and which one as far as its processes, else its variables, tell.
+    Inside(Option<SessionId>),
+    /// This is unknown, for this reason.
+    Unknown(String),
+}
+
+/// Refuses a person's command inside a session. Where this is unknown, a person at a terminal is asked.
 ///
 /// # Errors
-/// `inside_session`; as the store fails.
-pub fn require_person(app: &App, command: &'static str) -> Result<()> {
-    if app.actor.session.is_some() || is_inside(app)? {
+/// `inside_session`, `not_confirmed`.
+pub fn refuse(app: &App, command: &'static str) -> Result<()> {
+    if app.actor.session.is_some() {
         return Err(Refusal::InsideSession { command }.into());
     }
-    Ok(())
+    refuse_at(&app.env, place(app), command)
+}
+
+/// The same where there is no project.
+///
+/// # Errors
+/// As [`refuse`].
+pub fn refuse_without_project(env: &Env, command: &'static str) -> Result<()> {
+    let place = if has_session_variable(env) { CallPlace::Inside(None) } else { place_by_environment() };
+    refuse_at(env, place, command)
+}
+
+fn refuse_at(env: &Env, place: CallPlace, command: &'static str) -> Result<()> {
+    match place {
+        CallPlace::Outside => Ok(()),
+        CallPlace::Unknown(why) if env.terminal.stdin && env.terminal.stderr => {
+            let question = format!("{command} is a person's command, and {why}. Are you a person?");
+            if confirm(&question)? { Ok(()) } else { Err(Refusal::NotConfirmed.into()) }
+        }
+        CallPlace::Inside(_) | CallPlace::Unknown(_) => Err(Refusal::InsideSession { command }.into()),
+    }
+}
+
+/// Refuses a person's command inside a session, unless the session acts by itself and its role is one of these. Only a trusted
+/// configuration gives a role such a permission.
+///
+/// # Errors
+/// As [`refuse`].
+pub fn refuse_unless_role(app: &App, command: &'static str, roles: &[Role]) -> Result<()> {
+    let refused = || Err(Refusal::InsideSession { command }.into());
+    let known = match place(app) {
+        CallPlace::Outside => return Ok(()),
+        CallPlace::Inside(session) => session,
+        unknown @ CallPlace::Unknown(_) => return refuse_at(&app.env, unknown, command),
+    };
+    let Some(acting) = &app.actor.session else { return refused() };
+    if known.is_some_and(|known| known != *acting) || !trust::is_text_trusted(&app.layers) {
+        return refused();
+    }
+    let role = app.read(|tx| Ok(sessions::find(tx, acting)?.map(|session| session.role)))?;
+    if role.is_some_and(|role| roles.contains(&role)) { Ok(()) } else { refused() }
 }
 
 /// Whether the caller has a session's variable, or a live session's root process or the supervisor of a session's job as an
 /// ancestor. Ancestors that cannot be read count as inside.
-///
-/// # Errors
-/// As the store fails.
-pub fn is_inside(app: &App) -> Result<bool> {
-    let has_variable = [vars::FAIRWAY_SESSION_ID, vars::FAIRWAY_RUN_ID].iter().any(|name| app.env.var(name).is_some());
-    if has_variable {
-        return Ok(true);
+#[must_use]
+pub fn is_inside(app: &App) -> bool {
+    has_session_variable(&app.env) || place(app) != CallPlace::Outside
+}
+
+/// Where a command is called from.
+#[must_use]
+pub fn place(app: &App) -> CallPlace {
+    let ancestors = match process::own_ancestors() {
+        Ok(ancestors) => ancestors,
+        Err(_) if has_session_variable(&app.env) => return CallPlace::Inside(session_by_variable(&app.env)),
+        Err(error) => return CallPlace::Unknown(format!("the ancestors of this process cannot be read: {error}")),
+    };
+    // A damaged store names no session, but a session's processes still have its variables.
+    match place_by_store(app, &ancestors).unwrap_or_else(|_| place_by_environment()) {
+        CallPlace::Outside if has_session_variable(&app.env) => CallPlace::Inside(session_by_variable(&app.env)),
+        found => found,
     }
-    let Ok(ancestors) = process::own_ancestors() else { return Ok(true) };
+}
+
+fn has_session_variable(env: &Env) -> bool {
+    SESSION_VARIABLES.iter().any(|name| env.var(name).is_some())
+}
+
+fn session_by_variable(env: &Env) -> Option<SessionId> {
+    SessionId::parse(env.var(vars::FAIRWAY_SESSION_ID)?).ok()
+}
+
+/// Inside the session whose root, or the supervisor of whose job, is the nearest of these processes, or whose variables it was
+/// started with.
+fn place_by_store(app: &App, ancestors: &[ProcessKey]) -> Result<CallPlace> {
     let host = host::identity();
+    // The program of a session that still starts has no recorded process, but the variables with which it was started.
+    let runs: Vec<Option<String>> =
+        ancestors.iter().map(|one| process::initial_variable(one.pid, vars::FAIRWAY_RUN_ID)).collect();
+    let at = |key: &ProcessKey| ancestors.iter().position(|ancestor| ancestor == key);
     app.read(|tx| {
         let sessions = sessions::live(tx)?;
-        let roots = sessions
-            .iter()
-            .filter(|session| host.owns(&session.host, session.host_id.as_deref()))
-            .filter_map(|one| ProcessKey::from_record(one.pid, one.pid_started, one.boot_id.as_deref()));
+        let roots = sessions.iter().filter(|one| host.owns(&one.host, one.host_id.as_deref())).filter_map(|one| {
+            let key = ProcessKey::from_record(one.pid, one.pid_started, one.boot_id.as_deref())?;
+            Some((at(&key)?, Some(one.id.clone())))
+        });
+        let started = sessions.iter().filter_map(|one| {
+            let distance = runs.iter().position(|run| run.as_ref() == Some(&one.run_id))?;
+            Some((distance, Some(one.id.clone())))
+        });
         let jobs = jobs::active(tx)?;
-        let supervisors = jobs
-            .iter()
-            .filter(|job| job.session.is_some() && host.owns(&job.host, job.host_id.as_deref()))
-            .filter_map(|job| ProcessKey::from_record(job.supervisor_pid, job.supervisor_started, Some(&job.boot_id)));
-        Ok(roots.chain(supervisors).any(|key| ancestors.contains(&key)))
+        // The key of a job need not be a session's id.
+        let session = |job: &Job| job.session.as_ref().and_then(RoutingKey::session_id);
+        let supervisors =
+            jobs.iter().filter(|job| job.session.is_some() && host.owns(&job.host, job.host_id.as_deref()));
+        let supervisors = supervisors.filter_map(|job| {
+            let key = ProcessKey::from_record(job.supervisor_pid, job.supervisor_started, Some(&job.boot_id))?;
+            Some((at(&key)?, session(job)))
+        });
+        let nearest = roots.chain(started).chain(supervisors).min_by_key(|(distance, _)| *distance);
+        Ok(nearest.map_or(CallPlace::Outside, |(_, session)| CallPlace::Inside(session)))
     })
+}
+
+/// Where a command is called from, by the variables that its ancestors were started with.
+fn place_by_environment() -> CallPlace {
+    let Ok(ancestors) = process::own_ancestors() else {
+        return CallPlace::Unknown("the ancestors of this process cannot be read".to_owned());
+    };
+    let is_inside = ancestors.iter().any(|one| process::has_variable(one.pid, &SESSION_VARIABLES) == Some(true));
+    if is_inside { CallPlace::Inside(None) } else { CallPlace::Outside }
 }

@@ -1,6 +1,7 @@
 //! Trust in a project's configuration: permission for it to run programs.
 
 use std::{
+    collections::BTreeSet,
     ffi::OsString,
     path::{Path, PathBuf},
 };
@@ -10,15 +11,20 @@ use serde_json::json;
 
 use crate::{
     actions::{Answer, App},
+    adapters::builtin_scripts,
     config::{
         Layers, Project, Settings,
         project::STORE_FILE,
-        trust::{self, Trust, TrustContent},
+        trust::{self, KeptText, TextTrust, Trust, TrustContent},
     },
-    domain::{Refusal, secrets},
+    domain::{Event, EventKind, Refusal, secrets},
     env::Env,
     guard::DefaultAction,
-    os::git::{Git, GitError},
+    os::{
+        digest::sha256_hex,
+        git::{Git, GitError},
+    },
+    store::sessions,
 };
 
 /// Trusts the project's current configuration.
@@ -27,20 +33,127 @@ use crate::{
 /// `untrusted` if git tracks the store or a local file; when a file cannot be read or written.
 pub fn trust(app: &App) -> Result<Answer> {
     refuse_tracked_store(app)?;
-    let content = trust::content(&app.project, &app.layers, &app.settings)?;
-    let known = trust::check(&app.env, &app.project, &app.layers, &app.settings) == Trust::Trusted;
-    if !known {
+    let present = Present::load(app)?;
+    let content = present.content(app)?;
+    let scripts = unknown_session_scripts(app);
+    let is_known = present.is_known(app, &scripts);
+    if !is_known {
         trust::save_record(&app.env, &content)?;
+        for script in &scripts {
+            trust::remember_script(&app.env, &app.project.root, script)?;
+        }
     }
-    let names: Vec<String> =
-        content.files.keys().chain(content.scripts.keys()).map(|path| display_path(app, path)).collect();
+    let named = content.files.keys().chain(content.scripts.keys()).chain(&scripts);
+    let names: Vec<String> = named.map(|path| display_path(app, path)).collect();
     let root = app.project.root.display();
-    let line = if known {
+    let line = if is_known {
         format!("unchanged: {root} is trusted already")
     } else {
         format!("trusted {root}: {}", names.join(", "))
     };
-    Answer::new(&document(app, &Trust::Trusted, &content), root, line)
+    let answer = Answer::new(&document(app, &present, &Trust::Trusted, &content, &scripts), root, line)?;
+    if is_known {
+        return Ok(answer);
+    }
+    // The trust is given, whatever becomes of its event.
+    Ok(match record_event(app, &content, &names) {
+        Ok(()) => answer,
+        Err(error) => answer.note(format!("warning: the event was not recorded: {error:#}")),
+    })
+}
+
+fn record_event(app: &App, content: &TrustContent, names: &[String]) -> Result<()> {
+    let files = content.files.values().chain(content.scripts.values()).map(String::as_str).collect::<Vec<_>>();
+    let event = Event::new(EventKind::ConfigTrusted)
+        .with("files", names.join(", "))
+        .with("digest", sha256_hex(files.join(" ").as_bytes()));
+    app.transaction(|tx| {
+        tx.record(&event)?;
+        Ok(())
+    })
+}
+
+/// What the files say now, whatever is in force.
+struct Present {
+    layers: Layers,
+    settings: Settings,
+}
+
+impl Present {
+    fn load(app: &App) -> Result<Self> {
+        let layers = Layers::load(&app.project, &app.env)?;
+        let settings = Settings::from_layers(&layers, &app.project)?;
+        Ok(Self { layers, settings })
+    }
+
+    fn content(&self, app: &App) -> Result<TrustContent> {
+        Ok(trust::content(&app.project, &self.layers, &self.settings)?)
+    }
+
+    fn trust(&self, app: &App) -> Trust {
+        trust::check(&app.env, &app.project, &self.layers, &self.settings)
+    }
+
+    /// Whether the files and these scripts of sessions are trusted, and their texts are kept: earlier versions kept none.
+    fn is_known(&self, app: &App, session_scripts: &[PathBuf]) -> bool {
+        let has_texts = match app.layers.text_trust() {
+            TextTrust::Same(record) => record.texts.len() == self.layers.files().len(),
+            _ => false,
+        };
+        has_texts && session_scripts.is_empty() && self.trust(app).why().is_none()
+    }
+}
+
+/// Whether the files, as they are now, are trusted, and why they are not.
+///
+/// # Errors
+/// When the configuration is wrong.
+pub fn check_present(env: &Env, project: &Project) -> Result<(Layers, Trust)> {
+    let layers = Layers::load(project, env)?;
+    let settings = Settings::from_layers(&layers, project)?;
+    let state = trust::check(env, project, &layers, &settings);
+    Ok((layers, state))
+}
+
+/// The scripts that the records of sessions name, and that were neither trusted nor launched by this user.
+fn unknown_session_scripts(app: &App) -> Vec<PathBuf> {
+    let sessions = app.read(|tx| Ok(sessions::live(tx)?)).unwrap_or_default();
+    let named: BTreeSet<PathBuf> =
+        sessions.into_iter().filter_map(|one| one.adapter_script).map(PathBuf::from).collect();
+    let is_unknown = |script: &PathBuf| {
+        !builtin_scripts::is_unpacked(script, &app.env) && !trust::is_known_script(&app.env, &app.project.root, script)
+    };
+    named.into_iter().filter(is_unknown).collect()
+}
+
+/// Refuses a script that the store names, unless it was trusted as it is or launched by this user.
+///
+/// # Errors
+/// `untrusted`.
+pub fn require_script(app: &App, script: &Path) -> Result<()> {
+    // Of an earlier version, or unpacked below another home.
+    if builtin_scripts::is_unpacked(script, &app.env) {
+        return Ok(());
+    }
+    match trust::check_script(&app.env, &app.project, &app.layers, script) {
+        Trust::NotNeeded | Trust::Trusted => Ok(()),
+        Trust::Untrusted(why) => Err(Refusal::Untrusted { why }.into()),
+    }
+}
+
+/// The note of a command that runs while the last trusted text is in force. Agents are not told to trust anything.
+#[must_use]
+pub fn kept_text_note(app: &App, kept: &KeptText) -> String {
+    let what = match &kept.error {
+        Some(error) => error.clone(),
+        None => format!("{} has changed since it was trusted", kept.path.display()),
+    };
+    let next = match &kept.error {
+        _ if app.actor.session.is_some() => "",
+        Some(_) => "; put it right: fairway config edit",
+        None => "; look at it, then: fairway trust",
+    };
+    format!("{what}; the last trusted text is in force{next}")
 }
 
 /// The programs that the project's configuration names, and whether it is trusted.
@@ -50,6 +163,8 @@ pub struct TrustReport {
     pub document: serde_json::Value,
     /// The report as text.
     pub text: String,
+    /// Whether there is nothing left to trust.
+    pub is_known: bool,
 }
 
 /// Reports what [`trust`] would trust. Changes nothing.
@@ -57,29 +172,35 @@ pub struct TrustReport {
 /// # Errors
 /// When a script cannot be read.
 pub fn show(app: &App) -> Result<TrustReport> {
-    let content = trust::content(&app.project, &app.layers, &app.settings)?;
-    let state = trust::check(&app.env, &app.project, &app.layers, &app.settings);
+    let present = Present::load(app)?;
+    let (content, state, unknown) = (present.content(app)?, present.trust(app), unknown_session_scripts(app));
+    let is_known = present.is_known(app, &unknown);
     let mut lines = vec![match &state {
         Trust::NotNeeded => format!("{} names no programs; no trust is needed", app.project.root.display()),
         Trust::Trusted => format!("{} is trusted", app.project.root.display()),
         Trust::Untrusted(why) => format!("not trusted: {why}"),
     }];
-    lines.extend(program_settings(&app.settings).into_iter().map(|(what, value)| format!("{what:<32}{value}")));
+    lines.extend(program_settings(&present.settings).into_iter().map(|(what, value)| format!("{what:<32}{value}")));
     lines.extend(content.scripts.iter().map(|(path, digest)| format!("{:<32}{digest}", display_path(app, path))));
+    lines.extend(unknown.iter().map(|path| format!("{:<32}{}", "script of a session", path.display())));
     let text = lines.iter().map(|line| format!("{line}\n")).collect();
-    Ok(TrustReport { document: document(app, &state, &content), text })
+    Ok(TrustReport { document: document(app, &present, &state, &content, &unknown), text, is_known })
 }
 
-fn document(app: &App, state: &Trust, content: &TrustContent) -> serde_json::Value {
-    let why = match state {
-        Trust::Untrusted(why) => Some(why),
-        _ => None,
-    };
-    let named: Vec<_> =
-        program_settings(&app.settings).into_iter().map(|(key, value)| json!({ "key": key, "value": value })).collect();
+fn document(
+    app: &App,
+    present: &Present,
+    state: &Trust,
+    content: &TrustContent,
+    session_scripts: &[PathBuf],
+) -> serde_json::Value {
+    let named: Vec<_> = program_settings(&present.settings)
+        .into_iter()
+        .map(|(key, value)| json!({ "key": key, "value": value }))
+        .collect();
     json!({
-        "root": app.project.root, "trust": state.as_str(), "why": why, "files": content.files,
-        "scripts": content.scripts, "names": named,
+        "root": app.project.root, "trust": state.as_str(), "why": state.why(), "files": content.files,
+        "scripts": content.scripts, "names": named, "session_scripts": session_scripts,
     })
 }
 

@@ -1,8 +1,11 @@
 //! Showing and checking the configuration.
 
+use anyhow::Result;
 use toml::{Table, Value};
 
-use crate::actions::App;
+use crate::actions::{App, core::trust};
+use crate::config::Project;
+use crate::env::Env;
 use crate::wire::{ConfigCheckView, SettingView};
 
 /// Every effective setting, in the order of the example file.
@@ -19,13 +22,18 @@ pub fn show(app: &App) -> Vec<SettingView> {
         .collect()
 }
 
-/// The files of a valid configuration.
-#[must_use]
-pub fn check(app: &App) -> ConfigCheckView {
-    ConfigCheckView {
+/// The files of a valid configuration, as they are now, and whether they are trusted.
+///
+/// # Errors
+/// When the configuration is wrong, whatever is in force in its place.
+pub fn check(env: &Env, project: &Project) -> Result<ConfigCheckView> {
+    let (layers, state) = trust::check_present(env, project)?;
+    Ok(ConfigCheckView {
         valid: true,
-        files: app.layers.files().iter().map(|(path, _)| path.display().to_string()).collect(),
-    }
+        files: layers.files().iter().map(|(path, _)| path.display().to_string()).collect(),
+        trust: state.as_str(),
+        why: state.why().map(str::to_owned),
+    })
 }
 
 fn json(written: &str) -> serde_json::Value {

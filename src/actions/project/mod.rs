@@ -4,6 +4,7 @@ pub mod accept_loss;
 pub mod backup;
 pub mod board;
 pub mod config;
+pub mod config_edit;
 pub mod doctor;
 mod doctor_claims;
 mod doctor_intents;

@@ -34,8 +34,8 @@ pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
             // A store that is committed to the repository could name any program.
             trust::refuse_tracked_store(app)?;
             adapters::check_permissions(script)?;
-            // An untrusted project must not launch a script, so it must not call one either.
-            trust::require(app)?;
+            // A restored store, or one that came with files, names scripts of another user.
+            trust::require_script(app, script)?;
         }
     }
     let adapter = Adapter::new(script, Path::new(state), &app.project.root, &app.env).map_err(errors::internal)?;

@@ -12,9 +12,9 @@ use crate::{
 /// has ended, but of which something may be alive, stays, with a note.
 ///
 /// # Errors
-/// `inside_session`; `not_found` for an unknown lane.
+/// `inside_session`, `not_confirmed`; `not_found` for an unknown lane.
 pub fn release_dead(app: &App, lane: Option<&LaneName>, reason: Option<&str>) -> Result<Answer> {
-    inside::require_person(app, "release --dead")?;
+    inside::refuse(app, "release --dead")?;
     let (mut dead, mut notes) = (Vec::new(), Vec::new());
     for (session, judged) in dead::judge_claimants(app, None, None)? {
         match judged {

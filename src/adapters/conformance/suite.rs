@@ -11,7 +11,7 @@ use super::{
 use crate::{
     adapters::{self, AdapterError, BackendSource, Backends, ResolvedBackend, resolve_backend},
     config::{
-        Layers, Project, Settings,
+        Project, load_in_force,
         trust::{self, Trust},
     },
     domain::Refusal,
@@ -100,8 +100,7 @@ fn configured_backends(env: &Env, root: Option<&Path>, word: &str) -> Result<(Ba
         Err(_) => return Ok((Backends::new(), None)),
         Ok(project) => project,
     };
-    let layers = Layers::load(&project, env)?;
-    let settings = Settings::from_layers(&layers, &project)?;
+    let (layers, settings) = load_in_force(&project, env)?;
     if settings.backends.get(word).is_some_and(|backend| backend.script.is_some())
         && let Trust::Untrusted(why) = trust::check(env, &project, &layers, &settings)
     {

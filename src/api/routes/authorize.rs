@@ -59,6 +59,9 @@ struct Context {
     external_session_id: Option<String>,
     rig: Option<String>,
     bead_id: Option<String>,
+    /// Whether a hook found that its own program is what the call names `fairway`.
+    #[serde(default)]
+    own_program: bool,
 }
 
 impl Context {
@@ -82,6 +85,8 @@ struct AuthorizeResponse<'a> {
     opinion: bool,
     reason: &'a str,
     rule: Option<&'a str>,
+    /// The digest of the trust record of the rules; `None` where nothing was trusted.
+    rules: Option<&'a str>,
 }
 
 /// The caller of a tool.
@@ -96,6 +101,8 @@ struct CallDecision {
     session: Session,
     decision: GuardDecision,
     is_decided: bool,
+    /// The digest of the trust record of the rules.
+    rules: Option<String>,
     /// Whether recording it will probably succeed.
     recordable: bool,
 }
@@ -114,6 +121,9 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
     if body.run_id.is_none() && external.is_none() {
         return Err(ApiError::usage("missing field `run_id`"));
     }
+    if entry_point == EntryPoint::Hook && server_state()?.is_inside {
+        return Err(ApiError::busy("this server was started inside a session, so hooks decide by themselves"));
+    }
     let caller = Caller { run_id: body.run_id, external };
     let call = ToolCall {
         tool: body.tool,
@@ -121,6 +131,8 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
         input: body.input,
         cwd: context.cwd,
         role: context.role,
+        // Only a hook knows where its agent's shell looks for programs.
+        runs_own_program: context.own_program && entry_point == EntryPoint::Hook,
         context: about,
     };
     let decided = if length > MAX_INLINE_BYTES {
@@ -135,12 +147,13 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
             return Err(error);
         }
     };
-    let CallDecision { session, decision, is_decided, recordable } = decided;
+    let CallDecision { session, decision, is_decided, rules, recordable } = decided;
+    let rules = rules.as_deref();
     if !is_decided {
-        return Ok(response(&decision, false));
+        return Ok(response(&decision, false, rules));
     }
     if !decision.allowed || (recordable && server_state()?.writer.is_healthy()) {
-        let response = response(&decision, true);
+        let response = response(&decision, true, rules);
         let recorded = server_state()?.writer.record(PendingDecision {
             session: Some(session),
             call,
@@ -152,7 +165,7 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
         return if recorded.is_err() { recorded.map(|()| response) } else { Ok(response) };
     }
     let (sender, receiver) = oneshot::channel();
-    let answer = response(&decision, true);
+    let answer = response(&decision, true, rules);
     server_state()?.writer.record(PendingDecision {
         session: Some(session),
         call,
@@ -173,14 +186,15 @@ fn not_recorded(mut error: ApiError) -> ApiError {
     error
 }
 
-fn response(decision: &GuardDecision, opinion: bool) -> Response {
+fn response(decision: &GuardDecision, opinion: bool, rules: Option<&str>) -> Response {
     let GuardDecision { allowed, explicitly_allowed: granted, reason, rule } = decision;
-    json_response(&AuthorizeResponse { allowed: *allowed, granted: *granted, opinion, reason, rule: rule.as_deref() })
+    let (allowed, granted, rule) = (*allowed, *granted, rule.as_deref());
+    json_response(&AuthorizeResponse { allowed, granted, opinion, reason, rule, rules })
 }
 
 /// Decides in a separate thread.
 async fn decide_on_thread(caller: Caller, call: ToolCall, entry_point: EntryPoint) -> Result<CallDecision, ApiError> {
-    state::run_blocking(move |app| decide(app, &LoadedRules::load(app), &caller, &call, entry_point)).await
+    state::run_blocking(move |app| decide(app, &LoadedRules::load_with_digest(app), &caller, &call, entry_point)).await
 }
 
 /// Decides about a call. The decision is recordable when no other process writes to the store and the disk has room.
@@ -198,12 +212,13 @@ fn decide(
     };
     if entry_point == EntryPoint::Hook && rules.is_unconfigured() {
         let decision = GuardDecision::denied("the configuration has no [guard] section");
-        return Ok(CallDecision { session, decision, is_decided: false, recordable: false });
+        let rules = rules.digest.clone();
+        return Ok(CallDecision { session, decision, is_decided: false, rules, recordable: false });
     }
     let decision = guard::decide_with_rules(rules, app, &session, call);
     let dir = app.project.store.parent().unwrap_or(&app.project.root);
     let recordable = is_free && disk::free(dir).is_ok_and(|free| free >= MIN_FREE_BYTES);
-    Ok(CallDecision { session, decision, is_decided: true, recordable })
+    Ok(CallDecision { session, decision, is_decided: true, rules: rules.digest.clone(), recordable })
 }
 
 fn find_session(tx: &ReadTx<'_>, caller: &Caller) -> anyhow::Result<Session> {

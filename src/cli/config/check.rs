@@ -5,18 +5,25 @@ use anyhow::Result;
 use crate::{
     actions::project::config,
     cli::{context::Context, exit::Exit},
+    config::Project,
     render::escape_line,
 };
 
 /// Check the configuration; name the wrong file and key
+///
+/// Checks the files as they are now, also while the last trusted text is in force, and says whether they are trusted.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        // Building the `App` reads every layer and checks every key and value.
-        let checked = config::check(&ctx.app()?);
+        let project = Project::discover(&ctx.env, ctx.globals.root.as_deref())?;
+        let checked = config::check(&ctx.env, &project)?;
         let files = if checked.files.is_empty() { "defaults only".to_owned() } else { checked.files.join(", ") };
-        ctx.show(&checked, Vec::new, || format!("the configuration is good: {}\n", escape_line(&files)))
+        ctx.show(&checked, Vec::new, || {
+            let known = if checked.trust == "trusted" { " and trusted" } else { "" };
+            let why = checked.why.as_ref().map(|why| format!("not trusted: {}\n", escape_line(why)));
+            format!("the configuration is good{known}: {}\n{}", escape_line(&files), why.unwrap_or_default())
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! `fairway config …`
 
 mod check;
+mod edit;
 mod example;
 mod show;
 
@@ -15,6 +16,7 @@ use super::{context::Context, exit::Exit};
 pub enum Verb {
     Show(show::Args),
     Check(check::Args),
+    Edit(edit::Args),
     Example(example::Args),
 }
 
@@ -23,6 +25,7 @@ impl Verb {
         match self {
             Self::Show(args) => args.run(ctx),
             Self::Check(args) => args.run(ctx),
+            Self::Edit(args) => args.run(ctx),
             Self::Example(args) => args.run(ctx),
         }
     }

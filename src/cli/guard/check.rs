@@ -105,14 +105,16 @@ impl Args {
         }
         let app = ctx.app()?;
         let context = document.context.unwrap_or_default();
-        let call = ToolCall {
+        let mut call = ToolCall {
             tool: document.tool,
             aliases: context.also,
             input: document.input,
             cwd: context.cwd.or(self.cwd).or_else(|| Some(ctx.env.cwd.clone())),
             role: context.role.or_else(|| app.actor.role.as_ref().map(ToString::to_string)),
+            runs_own_program: false,
             context: Map::new(),
         };
+        call.runs_own_program = guard::is_own_verb(&ctx.env, &call);
         match (document.run_id, &app.actor.session) {
             (Some(run_id), _) => Ok(guard::authorize_run(&app, &run_id, &call, EntryPoint::Cli)),
             (None, Some(session)) => {

@@ -50,7 +50,16 @@ impl Args {
         let role = self.tested.or_else(|| app.actor.role.clone()).or_else(|| session.as_ref().map(|s| s.role.clone()));
         let role = role.ok_or_else(|| Refusal::Usage { why: "say whose call it would be: --role ROLE".into() })?;
         let cwd = self.cwd.or_else(|| Some(ctx.env.cwd.clone()));
-        let call = ToolCall { tool: self.tool, aliases: Vec::new(), input, cwd, role: None, context: Map::new() };
+        let mut call = ToolCall {
+            tool: self.tool,
+            aliases: Vec::new(),
+            input,
+            cwd,
+            role: None,
+            runs_own_program: false,
+            context: Map::new(),
+        };
+        call.runs_own_program = guard::is_own_verb(&ctx.env, &call);
         let judgement =
             guard::evaluate(&LoadedRules::load(&app), &app, session.as_ref(), &role, &call).unwrap_or_else(denied);
         let view = EvaluationView::from(&judgement);

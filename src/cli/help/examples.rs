@@ -172,6 +172,7 @@ const EXAMPLES: &[Examples] = &[
     ("config", &["fairway config show", "fairway config check"]),
     ("config show", &["fairway config show"]),
     ("config check", &["fairway config check"]),
+    ("config edit", &["fairway config edit", "fairway config edit --local"]),
     ("config example", &["fairway config example"]),
     ("completions", &["fairway completions bash"]),
     ("man", &["fairway man task add"]),

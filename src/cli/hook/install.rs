@@ -27,6 +27,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        super::target::refuse_inside(ctx, self.target.dry_run, "hook install")?;
         let (provider, target) = (self.provider, self.target.target(ctx)?);
         // Outside any project the person's settings can be written all the same.
         let app = ctx.app();
@@ -45,8 +46,7 @@ impl Args {
         if let Ok(app) = &app
             && let GuardTrust::Untrusted(why) = trust::guard_trust(&app.env, &app.project, &app.layers, &app.settings)
         {
-            answer =
-                answer.note(format!("{why}: until then every tool call is denied. Look at it, then: fairway trust"));
+            answer = answer.note(format!("{why}; every tool call is denied until it is trusted: fairway trust"));
         }
         super::target::show(ctx, &answer, &change, dry_run)
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::Answer,
+    actions::{Answer, core::inside},
     cli::{context::Context, exit::Exit},
     config::Project,
     hooks::{
@@ -52,6 +52,21 @@ impl TargetArgs {
             None if self.whose.user => Target::User,
             None => Target::Project(Project::discover(&ctx.env, ctx.globals.root.as_deref())?.root),
         })
+    }
+}
+
+/// Refuses a change of settings inside a session. A look at the difference changes nothing.
+///
+/// # Errors
+/// `inside_session`.
+pub(super) fn refuse_inside(ctx: &Context, dry_run: bool, command: &'static str) -> Result<()> {
+    if dry_run {
+        return Ok(());
+    }
+    // A person's settings can be changed outside of any project.
+    match ctx.app_without_note(ctx.actor()?) {
+        Ok(app) => inside::refuse(&app, command),
+        Err(_) => inside::refuse_without_project(&ctx.env, command),
     }
 }
 

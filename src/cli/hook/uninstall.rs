@@ -21,6 +21,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        target::refuse_inside(ctx, self.target.dry_run, "hook uninstall")?;
         let (place, dry_run) = (self.target.target(ctx)?, self.target.dry_run);
         let change = install::uninstall(self.provider, &place, &ctx.env, &executable::current_executable()?, dry_run)?;
         let done = if dry_run { "would take out the hooks of" } else { "took out the hooks of" };

@@ -15,6 +15,11 @@ pub(super) fn unsupported_chars(text: &str) -> Option<&'static str> {
     text.chars().any(is_hidden).then_some("the text contains invisible characters")
 }
 
+/// Whether a text has characters that it is not looked at with.
+pub(in crate::guard) fn has_unsupported_chars(text: &str) -> bool {
+    unsupported_chars(text).is_some()
+}
+
 /// Whether `$(git branch --show-current)` is what it usually is.
 pub(super) fn trusts_git(text: &str) -> bool {
     !["git()", "git ()", "git  (", "function", "alias", "symbolic-ref", "PATH=", "hash "]

@@ -13,6 +13,7 @@ mod settings_file;
 mod tests;
 
 pub use change::{Change, install, own_hook_matcher, uninstall};
+pub use diff::unified as unified_diff;
 pub use edit::{InstalledHook, find_hooks};
 pub use entries::{DEFAULT_APPROVAL_WAIT, Entry, argv, entries, launch_entries, own_program};
 pub use loadable::check_loadable;

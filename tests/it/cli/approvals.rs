@@ -1,6 +1,8 @@
 //! `fairway approvals …`
 
-use crate::common::{TestProject, fixtures};
+use std::fs;
+
+use crate::common::{TestProject, fixtures, test_project::CommandOutput};
 
 #[test]
 fn approvals_are_listed_and_answered() {
@@ -69,4 +71,38 @@ fn approvals_are_listed_and_answered() {
     2   s2       acme      Edit  lapsed  no    13s  ls
     3   s2       acme      Bash  lapsed  yes   13s  ls
     ");
+}
+
+#[test]
+fn a_session_answers_only_in_a_trusted_role_and_never_itself() {
+    let world = TestProject::new();
+    for session in ["s1", "s2", "s3"] {
+        world.add_session(session);
+    }
+    let conn = rusqlite::Connection::open(world.store()).unwrap();
+    conn.execute("UPDATE agent_sessions SET role = 'lead' WHERE id <> 's3'", ()).unwrap();
+    drop(conn);
+    for _ in 0..2 {
+        fixtures::add_approval(&world, "s1", "Bash", true);
+    }
+    let inside = |session: &str, words: &[&str]| {
+        let mut command = world.fairway(["approvals", "answer"].iter().chain(words).chain(&["--json"]));
+        command.env("FAIRWAY_SESSION_ID", session).env("FAIRWAY_ROLE", "lead");
+        CommandOutput::from(command.output().unwrap())
+    };
+    inside("s2", &["1", "allow"]).refuses(5, "inside_session");
+    let config = world.root().join(".fairway.toml");
+    fs::write(&config, "[approvals]\nroles = [\"lead\"]\n").unwrap();
+    inside("s2", &["1", "allow"]).refuses(5, "inside_session");
+    world.run(["trust"]).exits(0);
+    inside("s1", &["1", "allow"]).refuses(5, "own_approval");
+    // The role of the session's record counts, and nobody acts as another session.
+    inside("s3", &["1", "allow"]).refuses(5, "inside_session");
+    inside("s3", &["1", "allow", "--session", "s2"]).refuses(5, "inside_session");
+    inside("s1", &["1", "allow", "--session", "s2"]).refuses(5, "own_approval");
+    inside("s2", &["1", "allow"]).exits(0);
+    // An agent that edits the roles gains nothing.
+    fs::write(&config, "[approvals]\nroles = [\"lead\", \"worker\"]\n").unwrap();
+    inside("s3", &["2", "allow"]).refuses(5, "inside_session");
+    inside("s2", &["2", "deny"]).exits(0);
 }

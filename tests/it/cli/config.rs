@@ -1,8 +1,10 @@
 //! `fairway config …`, `completions` and `man`.
 
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt};
 
-use crate::common::TestProject;
+use serde_json::json;
+
+use crate::common::{TestProject, terminal::at_terminal, test_project::CommandOutput};
 
 #[test]
 fn every_value_names_its_source() {
@@ -43,6 +45,7 @@ fn every_value_names_its_source() {
     review_routes[].domain    "data"                                                                                                     [world]/project/.fairway.toml
     $ fairway config check
     the configuration is good: [world]/project/.fairway.toml, [world]/project/.fairway/local.toml
+    not trusted: [world]/project/.fairway.toml has changed since it was trusted
     "#);
     let shown = world.json(["config", "show"]);
     let of = |key: &str| shown.as_array().unwrap().iter().find(|one| one["key"] == key).unwrap().clone();
@@ -238,4 +241,98 @@ fn a_configuration_without_an_end_is_refused() {
     fs::remove_file(&local).unwrap();
     fs::write(&local, "#".repeat((1 << 20) + 1)).unwrap();
     assert!(world.run(["task", "list"]).exits(1).stderr.contains("longer than 1 MiB"));
+}
+
+/// An editor that writes the text of the next of these files into the file that it gets.
+fn editor(world: &TestProject, texts: &[&str]) -> String {
+    for (number, text) in texts.iter().enumerate() {
+        fs::write(world.dir().join(format!("text-{}", number + 1)), text).unwrap();
+    }
+    let script = world.dir().join("editor.sh");
+    let dir = world.dir().display();
+    let text = format!(
+        "#!/bin/sh\n[ \"$1\" = --wait ] || exit 3\necho x >>{dir}/edits\nn=$(wc -l <{dir}/edits)\ncp \"$2\" {dir}/before-$n\ncp {dir}/text-$n \"$2\"\n"
+    );
+    fs::write(&script, text).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    // As people have it: with an argument.
+    format!("{} --wait", script.display())
+}
+
+#[test]
+fn config_edit_writes_and_trusts_what_a_person_confirms() {
+    let mut world = TestProject::new();
+    let path = world.root().join(".fairway.toml");
+    let before = fs::read_to_string(&path).unwrap();
+    let good = format!("{before}[guard]\ndefault = \"deny\"\n");
+    let editor = editor(&world, &["[guard\n", &good, &good, "", &format!("{good}# more\n")]);
+    world.set("EDITOR", "false").set("VISUAL", &editor);
+    // A wrong text is edited again; a person who does not confirm changes nothing.
+    let steps = [("Edit it again? [y/N]", "y\n"), ("Write and trust this? [y/N]", "n\n")];
+    let run = at_terminal(world.fairway(["config", "edit"]), &steps);
+    assert_eq!(run.code, Some(5), "{run:?}");
+    assert!(run.screen.contains("is not valid TOML: line 1") && run.screen.contains("+default = \"deny\""), "{run:?}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    // The second edit begins with what the first one left.
+    assert_eq!(fs::read_to_string(world.dir().join("before-2")).unwrap(), "[guard\n");
+    let run = at_terminal(world.fairway(["config", "edit"]), &[("Write and trust this? [y/N]", "y\n")]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), good);
+    assert_eq!(world.json(["config", "check"])["trust"], "trusted");
+    // The local file, which is not there yet and stays empty.
+    let run = at_terminal(world.fairway(["config", "edit", "--local"]), &[("Write and trust this? [y/N]", "y\n")]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(world.json(["config", "check"])["files"].as_array().unwrap().len(), 2);
+    // No copy is left behind.
+    assert_eq!(fs::read_dir(world.dir().join("home/.local/state/fairway/edit")).unwrap().count(), 0);
+}
+
+#[test]
+fn config_edit_puts_a_wrong_file_right_and_takes_the_editor_that_git_takes() {
+    let mut world = TestProject::new();
+    let path = world.root().join(".fairway.toml");
+    fs::write(&path, "[guard").unwrap();
+    let editor = editor(&world, &["[guard]\n"]);
+    world.set("EDITOR", &editor);
+    let run = at_terminal(world.fairway(["config", "edit"]), &[("[y/N]", "y\n")]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(world.json(["config", "check"])["trust"], "trusted");
+    world.set("EDITOR", "false");
+    let run = at_terminal(world.fairway(["config", "edit"]), &[]);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.screen.contains("the editor 'false' failed with exit code 1; nothing was changed"), "{run:?}");
+}
+
+#[test]
+fn config_edit_needs_a_terminal() {
+    let world = TestProject::new();
+    insta::assert_snapshot!(world.transcript(&["fairway config edit"]), @"
+    $ fairway config edit
+    error: config edit needs a terminal to ask at
+    hint: edit the file, then check and trust it: fairway config check && fairway trust
+    [exit 2]
+    ");
+    world.run(["config", "edit", "--json"]).refuses(2, "usage");
+}
+
+#[test]
+fn config_check_says_whether_the_text_is_trusted() {
+    let world = TestProject::new();
+    assert_eq!(world.json(["config", "check"])["trust"], "not_needed");
+    fs::write(world.root().join(".fairway.toml"), "[approvals]\nroles = [\"lead\"]\n").unwrap();
+    insta::assert_snapshot!(world.transcript(&["fairway config check", "fairway trust", "fairway config check"]), @"
+    $ fairway config check
+    the configuration is good: [world]/project/.fairway.toml
+    not trusted: [world]/project/.fairway.toml has changed since it was trusted
+    $ fairway trust
+    trusted [world]/project: .fairway.toml
+    $ fairway config check
+    the configuration is good and trusted: [world]/project/.fairway.toml
+    ");
+    // Of a wrong text it says what is wrong, though another one is in force.
+    fs::write(world.root().join(".fairway.toml"), "[approvals\n").unwrap();
+    world.run(["config", "check", "--json"]).refuses(2, "config_invalid");
+    let shown: CommandOutput = world.run(["config", "show", "--json"]).exits(0);
+    assert!(shown.stdout.contains("\"approvals.roles\"") && shown.stderr.contains("in force"), "{shown:?}");
+    assert_eq!(shown.json().as_array().unwrap().iter().filter(|one| one["value"] == json!(["lead"])).count(), 1);
 }

@@ -29,7 +29,7 @@ impl CommandRow {
     /// prints nothing.
     pub fn variants(&self) -> &'static [&'static [&'static str]] {
         match self.path {
-            "session attach" | "hook" => &[&["--help"]],
+            "session attach" | "hook" | "config edit" => &[&["--help"]],
             _ => &[&[], &["--json"], &["--help"]],
         }
     }
@@ -553,6 +553,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row("usage", "usage", &["usage --by {}", "usage --since {}", "usage --for {}"]),
     row("config show", "config show", &[]),
     row("config check", "config check", &[]),
+    row("config edit", "config edit", &[]),
     row("config example", "config example", &[]),
     row("completions", "completions bash", &["completions {}"]),
     row("man", "man", &["man {}"]),

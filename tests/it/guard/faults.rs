@@ -87,12 +87,17 @@ fn broken_configuration_is_denied() {
     ] {
         let world = world_with(GUARD);
         fs::write(world.root().join(".fairway.toml"), text).unwrap();
+        // The last trusted text is in force, until there is none.
+        check_text(&world, "ls").exits(0);
+        fs::remove_dir_all(world.dir().join("home/.local/state/fairway/trust")).unwrap();
         assert_denied(check_text(&world, "ls"));
     }
     let world = world_with(GUARD);
     fs::remove_file(world.root().join(".fairway.toml")).unwrap();
     assert_denied(check_text(&world, "ls"));
     fs::write(world.root().join(".fairway.toml"), GUARD).unwrap();
+    check_text(&world, "ls").exits(0);
+    fs::remove_dir_all(world.dir().join("home/.local/state/fairway/trust")).unwrap();
     assert_denied(check_text(&world, "ls"));
 }
 

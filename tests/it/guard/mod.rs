@@ -71,6 +71,7 @@ pub fn judged(rules: &Rules, text: &str) -> Evaluation {
         role: Role::parse("backend").unwrap(),
         shell_inputs: vec![ShellInput::Text(text.to_owned())],
         paths: Paths::Known(Vec::new()),
+        is_own_verb: false,
     };
     evaluate(rules, &call, &|_, _| PathLocation::Inside(String::new()))
 }

@@ -1,40 +1,153 @@
 //! Rules that nobody trusted, and rules that are gone.
 
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
 use serde_json::json;
 
 use super::{GUARD, check, check_text, world_with};
-use crate::common::TestProject;
+use crate::common::{TestProject, test_project::CommandOutput};
 
-#[test]
-fn untrusted_rules_deny_every_call() {
-    let world = world_with(GUARD);
-    check_text(&world, "ls").exits(0);
-    let config = world.root().join(".fairway.toml");
-    let text = fs::read_to_string(&config).unwrap();
-    fs::write(&config, format!("{text}\n# changed\n")).unwrap();
-    let denied = check_text(&world, "ls").refuses(5, "guard_denied");
-    assert!(denied.json()["reason"].as_str().unwrap().contains("fairway trust"), "{denied:?}");
-    fs::write(&config, &text).unwrap();
-    check_text(&world, "ls").exits(0);
-    // A local file that lifts the rules is a change too.
-    fs::write(world.root().join(".fairway/local.toml"), "[guard]\nrules = []\n").unwrap();
-    check_text(&world, "git push -f").refuses(5, "guard_denied");
-    check_text(&world, "ls").refuses(5, "guard_denied");
+/// The trust record of the world's project.
+fn record(world: &TestProject) -> PathBuf {
+    let dir = world.dir().join("home/.local/state/fairway/trust");
+    fs::read_dir(dir).unwrap().flatten().map(|entry| entry.path()).find(|path| path.is_file()).unwrap()
+}
+
+#[track_caller]
+fn config(world: &TestProject) -> (PathBuf, String) {
+    let path = world.root().join(".fairway.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    (path, text)
 }
 
 #[test]
-fn removed_rules_deny_until_trusted() {
+fn rules_that_nobody_trusted_deny_every_call() {
     let world = world_with(GUARD);
-    let config = world.root().join(".fairway.toml");
-    let text = fs::read_to_string(&config).unwrap();
-    fs::write(&config, text.split("\n[guard]").next().unwrap()).unwrap();
+    fs::remove_file(record(&world)).unwrap();
     let denied = check_text(&world, "ls").refuses(5, "guard_denied");
-    assert!(denied.json()["reason"].as_str().unwrap().contains("gone"), "{denied:?}");
+    let reason = denied.json()["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("was never trusted") && !reason.contains("fairway trust"), "{reason}");
+}
+
+#[test]
+fn last_trusted_rules_stay_in_force_when_the_file_changes() {
+    let world = world_with(GUARD);
+    let (path, text) = config(&world);
+    let local = world.root().join(".fairway/local.toml");
+    let changes = [
+        format!("{text}\n# changed\n"),
+        text.replace("\"deny\"", "\"allow\""),
+        text.split("\n[guard]").next().unwrap().to_owned(),
+        String::new(),
+        format!("{text}[guard"),
+        format!("{text}\n[gaurd]\nx = 1\n"),
+        text.replace("default = \"allow\"", "default = \"maybe\""),
+        "\u{0}".to_owned(),
+    ];
+    for changed in &changes {
+        fs::write(&path, changed).unwrap();
+        check_text(&world, "ls").exits(0);
+        check_text(&world, "git push -f").refuses(5, "guard_denied");
+    }
+    fs::write(&path, &text).unwrap();
+    fs::write(&local, "[guard]\nrules = []\n").unwrap();
+    check_text(&world, "git push -f").refuses(5, "guard_denied");
+    check_text(&world, "ls").exits(0);
+    fs::remove_file(&local).unwrap();
+    check_text(&world, "ls").exits(0);
+    // Once a person has trusted the new text, it counts.
+    fs::write(&path, text.split("\n[guard]").next().unwrap()).unwrap();
     world.run(["trust"]).exits(0);
     let denied = check_text(&world, "ls").refuses(5, "guard_denied");
     assert!(denied.json()["reason"].as_str().unwrap().contains("[guard]"), "{denied:?}");
+}
+
+#[test]
+fn deny_rules_of_an_untrusted_text_count_besides() {
+    let world = world_with(GUARD);
+    let (path, text) = config(&world);
+    let more = "\n[guard.roles.worker]\ndeny = [\"WebFetch\"]\n\n[[guard.rules]]\nname = \"no-rm\"\ncommand = [\"rm\"]\naction = \"deny\"\n\n\
+                [[guard.rules]]\nname = \"push\"\ncommand = [\"git\"]\naction = \"allow\"\n";
+    fs::write(&path, format!("{text}{more}")).unwrap();
+    let denied = check_text(&world, "rm x").refuses(5, "guard_denied");
+    assert_eq!(denied.json()["rule"], "no-rm");
+    check(&world, "WebFetch", &json!({})).refuses(5, "guard_denied");
+    check_text(&world, "git push -f").refuses(5, "guard_denied");
+    // What the new text allows does not.
+    let allowed = check_text(&world, "git status").exits(0);
+    assert_eq!(allowed.json()["rule"], json!(null));
+}
+
+#[test]
+fn removed_files_and_unreadable_records_deny() {
+    let world = world_with(GUARD);
+    let local = world.root().join(".fairway/local.toml");
+    fs::write(&local, "[claims]\nlease = \"1h\"\n").unwrap();
+    world.run(["trust"]).exits(0);
+    check_text(&world, "ls").exits(0);
+    fs::remove_file(&local).unwrap();
+    let denied = check_text(&world, "ls").refuses(5, "guard_denied");
+    assert!(denied.json()["reason"].as_str().unwrap().contains("local.toml has changed"), "{denied:?}");
+    world.run(["trust"]).exits(0);
+    check_text(&world, "ls").exits(0);
+    let record = record(&world);
+    let kept = fs::read(&record).unwrap();
+    fs::write(&record, "{").unwrap();
+    check_text(&world, "ls").refuses(5, "guard_denied");
+    fs::write(&record, &kept).unwrap();
+    fs::set_permissions(&record, fs::Permissions::from_mode(0o666)).unwrap();
+    check_text(&world, "ls").refuses(5, "guard_denied");
+    fs::set_permissions(&record, fs::Permissions::from_mode(0o600)).unwrap();
+    check_text(&world, "ls").exits(0);
+}
+
+/// A record of an earlier version has digests and no texts.
+#[test]
+fn a_record_without_texts_trusts_only_the_same_text() {
+    let world = world_with(GUARD);
+    let record = record(&world);
+    let mut document: serde_json::Value = serde_json::from_slice(&fs::read(&record).unwrap()).unwrap();
+    document.as_object_mut().unwrap().remove("texts").unwrap();
+    fs::write(&record, document.to_string()).unwrap();
+    check_text(&world, "ls").exits(0);
+    let (path, text) = config(&world);
+    fs::write(&path, format!("{text}# changed\n")).unwrap();
+    check_text(&world, "ls").refuses(5, "guard_denied");
+    fs::write(&path, &text).unwrap();
+    // Trusting it again keeps its text.
+    world.run(["trust"]).exits(0);
+    fs::write(&path, format!("{text}# changed\n")).unwrap();
+    check_text(&world, "ls").exits(0);
+}
+
+#[test]
+fn commands_run_by_the_last_trusted_text_and_say_so() {
+    let world = world_with(&format!("[claims]\nlease = \"1h\"\n{GUARD}"));
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    let (path, text) = config(&world);
+    fs::write(&path, format!("[gates.done]\nrequire = []\n{}", text.replace("lease", "leese"))).unwrap();
+    let claimed = world.run(["claim", "T-1", "--json", "--as", "backend"]).exits(0);
+    assert_ne!(claimed.json()["task"]["claim"]["lease_until"], json!(null), "{claimed:?}");
+    assert_eq!(claimed.stderr.matches("the last trusted text is in force").count(), 1, "{claimed:?}");
+    assert!(claimed.stderr.contains("leese") && claimed.stderr.contains("fairway config edit"), "{claimed:?}");
+    // Gates too, also when the text could be used.
+    fs::write(&path, format!("[gates.done]\nrequire = []\n{text}")).unwrap();
+    let refused = world.run(["done", "T-1", "--json"]).refuses(5, "gate_blocked");
+    assert!(
+        refused.stderr.contains("has changed since it was trusted; the last trusted text is in force"),
+        "{refused:?}"
+    );
+    let mut inside = world.fairway(["ready"]);
+    let said = CommandOutput::from(inside.env("FAIRWAY_SESSION_ID", "s1").output().unwrap()).stderr;
+    assert!(said.contains("in force") && !said.contains("fairway trust"), "{said}");
+    assert_eq!(world.run(["ready", "--quiet"]).exits(0).stderr, "");
+    // What runs programs is refused, as ever.
+    world.run(["session", "launch", "--json", "--role", "r", "--", "true"]).refuses(9, "untrusted");
+    let checked = world.json(["config", "check"]);
+    assert_eq!((&checked["valid"], &checked["trust"]), (&json!(true), &json!("untrusted")));
+    world.run(["trust"]).exits(0);
+    assert_eq!(world.json(["config", "check"])["trust"], "trusted");
+    assert_eq!(world.run(["done", "T-1"]).exits(0).stderr, "");
 }
 
 #[test]

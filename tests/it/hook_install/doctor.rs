@@ -4,7 +4,10 @@ use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
 use serde_json::Value;
 
-use crate::common::{TestProject, test_project::FAIRWAY};
+use crate::common::{
+    TestProject,
+    test_project::{CommandOutput, FAIRWAY},
+};
 
 const DENIES: &str = r#"echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"fairway-canary"}}'"#;
 
@@ -23,7 +26,9 @@ fn file_of(world: &TestProject, provider: &str) -> PathBuf {
 fn installed(world: &TestProject, provider: &str, body: &str) {
     let program = world.dir().join("it's here/fairway");
     script(&program, body);
-    world.run(["hook", "install", provider]).exits(0);
+    // A person installs hooks, also where the world's commands are those of a session.
+    let mut install = world.fairway(["hook", "install", provider]);
+    CommandOutput::from(install.env_remove("FAIRWAY_SESSION_ID").output().unwrap()).exits(0);
     let path = file_of(world, provider);
     let text = fs::read_to_string(&path).unwrap();
     let named = if provider == "claude" {

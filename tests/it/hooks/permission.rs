@@ -56,17 +56,25 @@ fn rules_deny_by_name_and_answer_permission_requests() {
 #[test]
 fn rules_that_are_not_trusted_deny_everything() {
     let world = guarded();
-    let path = world.root().join(".fairway.toml");
-    fs::write(&path, format!("{RULES}\n# changed\n")).unwrap();
+    fs::remove_dir_all(world.dir().join("home/.local/state/fairway/trust")).unwrap();
     for (vendor, _) in VENDORS {
-        assert!(denied(vendor, &world.hook(vendor, &command(vendor, "x", "true"))).contains("trust"));
+        let reason = denied(vendor, &world.hook(vendor, &command(vendor, "x", "true")));
+        assert!(reason.contains("trusted") && !reason.contains("fairway trust"), "{reason}");
     }
-    // Nor are they gone because somebody took the section away.
-    fs::write(&path, "").unwrap();
-    for (vendor, _) in VENDORS {
-        denied(vendor, &world.hook(vendor, &command(vendor, "x", "true")));
+}
+
+/// Agents in flight go on, by the rules that were trusted.
+#[test]
+fn last_trusted_rules_decide_when_the_file_changes() {
+    let world = guarded();
+    for text in [format!("{RULES}\n# changed\n"), String::new(), "[guard".to_owned(), "gaurd = 1\n".to_owned()] {
+        fs::write(world.root().join(".fairway.toml"), text).unwrap();
+        for (vendor, _) in VENDORS {
+            silent(&world.hook(vendor, &command(vendor, "x", "true")));
+            let reason = denied(vendor, &world.hook(vendor, &command(vendor, "x", "git push -f")));
+            assert!(reason.contains("no-force-push"), "{reason}");
+        }
     }
-    fs::write(&path, RULES).unwrap();
 }
 
 fn asks(vendor: &str, text: &str) -> Value {

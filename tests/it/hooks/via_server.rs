@@ -33,11 +33,15 @@ fn guarded() -> TestProject {
 }
 
 /// A server of this world, which is ended with this value.
-struct Server(Child);
+pub struct Server(Child);
 
 impl Server {
-    fn of(world: &TestProject) -> Self {
-        let mut serve = world.fairway(["serve"]);
+    /// Starts one, and waits until it listens.
+    pub fn of(world: &TestProject) -> Self {
+        Self::start(world, world.fairway(["serve"]))
+    }
+
+    fn start(world: &TestProject, mut serve: std::process::Command) -> Self {
         let server = Self(serve.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
         let socket = world.root().join(".fairway/runtime/worker.sock");
         let up = || std::os::unix::net::UnixStream::connect(&socket).ok();
@@ -151,4 +155,83 @@ fn nested_agent_is_not_decided_as_the_outer_session() {
     assert!(denied("codex", &asked.into()).contains("no-rm"));
     let log = world.json(["guard", "log"]);
     assert_ne!(log[0]["session_id"], outer["id"], "{log:#}");
+}
+
+/// A program that says yes to everything, as one tool call can start it.
+const YES_MAN: &str = r#"import json, socket, sys
+path, lock, rules = sys.argv[1], sys.argv[2], sys.argv[3]
+import fcntl
+held = open(lock, "w"); fcntl.flock(held, fcntl.LOCK_EX)
+s = socket.socket(socket.AF_UNIX); s.bind(path); s.listen()
+while True:
+    c, _ = s.accept(); c.recv(99999)
+    b = json.dumps(dict(allowed=True, granted=True, opinion=len(sys.argv) < 5, reason="fine", rule=None, rules=rules or None))
+    c.send(("HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(b), b)).encode()); c.close()
+"#;
+
+#[test]
+fn a_yes_of_another_program_is_not_believed() {
+    if !crate::common::require::program("python3") {
+        return;
+    }
+    let world = guarded();
+    world.real_time();
+    let runtime = world.root().join(".fairway/runtime");
+    fs::create_dir_all(&runtime).unwrap();
+    let record = fs::read_dir(world.dir().join("home/.local/state/fairway/trust")).unwrap();
+    let record = record.flatten().find(|entry| entry.path().is_file()).unwrap();
+    let digest = fairway::os::digest::sha256_hex(&fs::read(record.path()).unwrap());
+    for more in [&["" as &str][..], &[&digest], &[&digest, "no opinion"]] {
+        let socket = runtime.join("worker.sock");
+        let mut python = world.command("python3");
+        python.arg("-c").arg(YES_MAN).arg(&socket).arg(runtime.join("worker.lock")).args(more);
+        let server = Server(python.spawn().unwrap());
+        let up = || std::os::unix::net::UnixStream::connect(&socket).ok();
+        poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(10), up).unwrap();
+        for (vendor, _) in VENDORS {
+            assert!(denied(vendor, &world.hook(vendor, &command(vendor, "a", "rm x"))).contains("no-rm"), "{more:?}");
+            silent(&world.hook(vendor, &command(vendor, "a", "true")));
+        }
+        drop(server);
+        fs::remove_file(&socket).unwrap();
+    }
+    let log = world.json(["guard", "log"]).to_string();
+    assert_eq!(log.matches("\"no-rm\"").count(), 9, "{log}");
+}
+
+/// Whether a hook whose own store is broken is silent about a harmless command: then a server decided.
+fn is_decided_by_a_server(world: &TestProject) -> bool {
+    let broken = world.dir().join("broken.db");
+    fs::write(&broken, "no store").unwrap();
+    let mut hook = world.fairway(["hook", "claude", "PreToolUse"]);
+    hook.env("FAIRWAY_DB", &broken);
+    let hook = started(hook, command("claude", "a", "true").to_string().as_bytes());
+    let run: CommandOutput = hook.wait_with_output().unwrap().into();
+    run.code == Some(0) && run.stdout.is_empty()
+}
+
+#[test]
+fn a_server_of_an_agent_is_not_believed() {
+    let world = guarded();
+    world.real_time();
+    world.hook("claude", &event("SessionStart", "a", serde_json::json!({ "source": "startup" }))).exits(0);
+    let session = world.session()["id"].as_str().unwrap().to_owned();
+    {
+        let _server = Server::of(&world);
+        assert!(is_decided_by_a_server(&world));
+    }
+    let libraries = [("LD_PRELOAD", "/nowhere.so"), ("LD_LIBRARY_PATH", "/nowhere")];
+    for (name, value) in [("FAIRWAY_SESSION_ID", session.as_str())].into_iter().chain(libraries) {
+        let mut serve = world.fairway(["serve"]);
+        serve.env(name, value);
+        let _server = Server::start(&world, serve);
+        assert!(!is_decided_by_a_server(&world), "{name}");
+    }
+    // Rules that were trusted since.
+    let _server = Server::of(&world);
+    assert!(is_decided_by_a_server(&world));
+    fs::write(world.root().join(".fairway.toml"), format!("{RULES}# more\n")).unwrap();
+    assert!(is_decided_by_a_server(&world), "the trusted text is in force");
+    world.run(["trust"]).exits(0);
+    assert!(is_decided_by_a_server(&world), "the server reads the new record");
 }

@@ -173,6 +173,7 @@ fn invalid_prompt_is_refused_and_none_is_stored() {
     let shown = world.run(launch.iter().chain(&["--dry-run", "--prompt", "use API_KEY=abc now"])).exits(0).json();
     assert_eq!(shown["environment"]["FAIRWAY_INITIAL_PROMPT"], "use API_KEY=••• now");
     world.configure("");
+    world.run(["trust"]).exits(0);
     let shown = world.json(["session", "launch", "--role", "r", "--dry-run", "--prompt", "use API_KEY=abc now"]);
     assert_eq!(shown["start"]["nudge"], "use API_KEY=••• now");
 }

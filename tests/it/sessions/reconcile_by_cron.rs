@@ -114,6 +114,8 @@ fn eight_parallel_reconciles_run_once() {
     let mut runs: Vec<_> = (0..8)
         .map(|_| {
             let mut command = as_cron(&world, |command| command.replace("--quiet", "--json"));
+            // The script is one that this user has launched; a test's home is not that of the passwd entry.
+            command.env("HOME", world.dir().join("home"));
             Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
         })
         .collect();

@@ -71,7 +71,8 @@ fn trust_covers_path_and_content_and_a_change_asks_again() {
     $ fairway trust
     unchanged: [world]/project is trusted already
     ");
-    let record = fs::read_dir(world.dir().join("home/.local/state/fairway/trust")).unwrap().next().unwrap().unwrap();
+    let records = fs::read_dir(world.dir().join("home/.local/state/fairway/trust")).unwrap();
+    let record = records.flatten().find(|entry| entry.path().is_file()).unwrap();
     assert_eq!(record.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     launch().exits(0);
     // The script, the local file, and the file.
@@ -167,6 +168,61 @@ fn a_script_that_a_tracked_store_names_is_not_run() {
     let report = world.json(["session", "reconcile"]);
     assert!(text(&report["unknown"][0]["reason"]).contains("is tracked by git"), "{report}");
     assert!(!canary.exists());
+}
+
+#[test]
+fn a_script_that_a_restored_store_names_needs_trust() {
+    let world = Sessions::new();
+    let canary = world.dir().join("canary");
+    let script = world.script("planted", "#!/bin/sh\n: >\"${0%/*}/canary\"\necho false\n");
+    world.run(["session", "upsert", "--id", "s1", "--role", "r", "--name", "s1"]).exits(0);
+    let conn = rusqlite::Connection::open(world.store()).unwrap();
+    let planted = "UPDATE agent_sessions SET backend = 'exec:planted', adapter_script = ?1, adapter_state = ?2";
+    conn.execute(planted, (script.display().to_string(), world.dir().display().to_string())).unwrap();
+    drop(conn);
+    world.run(["backup", "../kept.db"]).exits(0);
+    world.run(["restore", "../kept.db"]).exits(0);
+    world.run(["session", "peek", "s1", "--json"]).refuses(9, "untrusted");
+    world.run(["session", "stop", "s1", "--json"]).refuses(9, "untrusted");
+    let report = world.json(["session", "reconcile"]);
+    assert!(text(&report["unknown"][0]["reason"]).contains("neither trusted nor launched"), "{report}");
+    assert!(!canary.exists());
+    let shown = world.run(["trust", "--show"]).exits(0).stdout;
+    assert!(shown.contains("script of a session") && shown.contains("planted"), "{shown}");
+    assert!(world.run(["trust"]).exits(0).stdout.contains("planted"));
+    world.json(["session", "reconcile"]);
+    assert!(canary.exists());
+}
+
+/// Running sessions go on while the configuration is edited.
+#[test]
+fn a_script_that_was_launched_is_called_while_the_configuration_is_not_trusted() {
+    let world = Sessions::new();
+    let log = world.dir().join("log");
+    let text = "#!/bin/sh\necho \"$1\" >>\"${0%/*}/log\"\ncase $1 in is-running) echo true;; esac\n";
+    let own = world.root().join("own.sh");
+    fs::write(&own, text.replace("${0%/*}", "${0%/*}/..")).unwrap();
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o755)).unwrap();
+    let elsewhere = world.script("elsewhere.sh", text);
+    world.configure("[backends.own]\nscript = \"./own.sh\"\n");
+    world.run(["trust"]).exits(0);
+    world.launch(&["--id", "s1", "--role", "r", "--backend", "own", "--", "true"]);
+    world.launch(&["--id", "s2", "--role", "r", "--backend", &format!("exec:{}", elsewhere.display()), "--", "true"]);
+    world.configure("[backends.own]\nscript = \"./own.sh\"\n[roles.r]\ncommand = \"x\"\n");
+    for id in ["s1", "s2"] {
+        fs::write(&log, "").unwrap();
+        world.run(["session", "stop", id]).exits(0);
+        assert!(fs::read_to_string(&log).unwrap().contains("stop"), "{id}");
+    }
+    // Its bytes are another matter.
+    world.run(["trust"]).exits(0);
+    world.configure("[backends.own]\nscript = \"./own.sh\"\n");
+    world.run(["trust"]).exits(0);
+    world.launch(&["--id", "s3", "--role", "r", "--backend", "own", "--", "true"]);
+    fs::write(&own, format!("{text}# changed\n")).unwrap();
+    world.run(["session", "stop", "s3", "--json"]).refuses(9, "untrusted");
+    world.run(["trust"]).exits(0);
+    world.run(["session", "stop", "s3"]).exits(0);
 }
 
 #[test]

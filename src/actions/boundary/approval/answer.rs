@@ -4,19 +4,34 @@ use anyhow::Result;
 
 use super::common::find;
 use crate::{
-    actions::{Answer, App, core::approval_state::event},
-    domain::{EventKind, approval::Decision, text_limits},
+    actions::{
+        Answer, App,
+        core::{
+            approval_state::event,
+            inside::{self, CallPlace},
+        },
+    },
+    domain::{EventKind, Refusal, approval::Decision, text_limits},
     store::approvals,
     wire::ApprovalView,
 };
 
 /// Answers a pending approval: `pending` → `allowed` or `denied`. The asking session itself may not answer. The commit wakes
-/// the hook that waits for it. The same answer again changes nothing.
+/// the hook that waits for it. The same answer again changes nothing. Inside a session, only the roles of the trusted
+/// `[approvals] roles` may answer.
 ///
 /// # Errors
-/// `not_found`, `already_answered`, `approval_lapsed`, `not_answerable`, `own_approval`.
+/// `inside_session`, `not_found`, `already_answered`, `approval_lapsed`, `not_answerable`, `own_approval`.
 pub fn answer(app: &App, id: i64, decision: Decision, reason: Option<&str>) -> Result<Answer> {
     let reason = reason.map(|reason| text_limits::check_line("reason", reason)).transpose()?;
+    let asking = app.read(|tx| Ok(find(tx, id)?.session))?;
+    let is_own = app.actor.session.as_ref() == Some(&asking);
+    if !is_own {
+        if inside::place(app) == CallPlace::Inside(Some(asking.clone())) {
+            return Err(Refusal::SelfApproval { id, session: asking }.into());
+        }
+        inside::refuse_unless_role(app, "approvals answer", &app.settings.approval_roles)?;
+    }
     app.mutate(|tx| {
         let approval = find(tx, id)?;
         let status = decision.status();

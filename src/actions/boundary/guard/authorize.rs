@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{
     call::{EntryPoint, GuardDecision, ToolCall},
     decide::{decide, decide_with_rules},
+    enclosing,
     rules::LoadedRules,
     short_timeout::{error_message, with_short_timeout},
 };
@@ -56,7 +57,8 @@ pub fn authorize_run(app: &App, run_id: &str, call: &ToolCall, entry_point: Entr
     }
 }
 
-/// Like [`authorize`], but abstains with `None` if no rules are configured. For callers that then ask a person.
+/// Like [`authorize`], but abstains with `None` if no rules are configured, here or in a project around this one. For callers
+/// that then ask a person.
 #[must_use]
 pub fn authorize_if_configured(
     app: &App,
@@ -88,7 +90,10 @@ pub fn authorize_permission(
 
 fn decide_if_configured(app: &App, session: &Session, call: &ToolCall) -> Option<GuardDecision> {
     let rules = LoadedRules::load(app);
-    (!rules.is_unconfigured()).then(|| decide_with_rules(&rules, app, session, call))
+    if rules.is_unconfigured() {
+        return enclosing::decide(app, session, call);
+    }
+    Some(decide_with_rules(&rules, app, session, call))
 }
 
 /// Records a decision, and for a denial an event, in the caller's transaction.

@@ -80,7 +80,9 @@ pub fn evaluate(
     call: &ToolCall,
 ) -> Result<Evaluation, String> {
     let rules = match (&loaded.rules, &loaded.trust) {
-        (_, GuardTrust::Untrusted(why)) => return Err(format!("{why}; review it, then run: fairway trust")),
+        (_, GuardTrust::Untrusted(why)) => {
+            return Err(format!("{why}; no call is allowed until a person has reviewed and trusted it"));
+        }
         (Some(rules), GuardTrust::Trusted) => Arc::clone(rules),
         (None, _) | (Some(_), GuardTrust::Absent) => {
             return Err("the configuration has no [guard] section, so no call is allowed".to_owned());

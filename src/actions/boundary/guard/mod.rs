@@ -4,7 +4,9 @@
 mod authorize;
 mod call;
 mod decide;
+mod enclosing;
 pub mod log;
+mod own_program;
 mod path_resolver;
 mod push;
 mod rules;
@@ -15,6 +17,7 @@ pub use self::{
     authorize::{authorize, authorize_if_configured, authorize_permission, authorize_run, record},
     call::{EntryPoint, GuardDecision, ToolCall},
     decide::{decide, decide_with_rules, evaluate},
+    own_program::is_own_verb,
     push::authorize_forced_push,
     rules::LoadedRules,
 };

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::call::ToolCall;
+use super::{call::ToolCall, own_program::own_programs};
 use crate::{
     domain::Role,
     guard::{Paths, ShellInput, ToolCallFacts},
@@ -49,6 +49,7 @@ pub(super) fn parse(call: &ToolCall, role: &Role) -> ToolCallFacts {
         role: role.clone(),
         shell_inputs: if is_patch { Vec::new() } else { shell_inputs(&call.input) },
         paths,
+        is_own_verb: call.runs_own_program && own_programs(call).is_some(),
     }
 }
 

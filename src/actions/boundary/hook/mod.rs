@@ -17,7 +17,7 @@ pub use self::{
     dispatch::{confirm_written, handle},
     event::{HookCaller, HookEvent, StartKind},
     reply::{HookOutcome, Reply},
-    tool::denial_message,
+    tool::{denial_message, reply_without_rules},
     transcript::{TranscriptReader, TranscriptUsage},
     wake::wait_for_prompts,
 };

@@ -23,8 +23,8 @@ pub(super) fn answer_request(app: &App, caller: &HookCaller, call: &ToolCall, wa
         Err(ended) => return Ok(Reply::Deny(tool::ended_message(&ended))),
     };
     let app = resolve_session::app_as(app, &session);
-    let reply =
-        guard::authorize_permission(&app, &session, call, EntryPoint::Hook).map_or(Reply::Nothing, tool::reply_for);
+    let reply = guard::authorize_permission(&app, &session, call, EntryPoint::Hook)
+        .map_or_else(|| tool::reply_without_rules(call), tool::reply_for);
     if reply != Reply::Nothing {
         return Ok(reply);
     }

@@ -22,6 +22,7 @@ use crate::{
         session::{Activity, Session},
         usage::{ToolUse, Turn},
     },
+    guard::OWN_VERB_REASON,
     store::approvals,
 };
 
@@ -43,9 +44,15 @@ pub(super) fn before(app: &App, caller: &HookCaller, call: &ToolCall) -> Result<
     };
     let app = resolve_session::app_as(app, &session);
     Ok(match guard::authorize_if_configured(&app, &session, call, EntryPoint::Hook) {
-        None => Reply::Nothing,
+        None => reply_without_rules(call),
         Some(decision) => reply_for(decision),
     })
+}
+
+/// The reply where there are no rules: the provider decides, except about an agent's own commands of Fairway.
+#[must_use]
+pub fn reply_without_rules(call: &ToolCall) -> Reply {
+    if call.runs_own_program { Reply::Allow(OWN_VERB_REASON.to_owned()) } else { Reply::Nothing }
 }
 
 /// The reply for a decision.

@@ -21,6 +21,7 @@ use crate::{
         sessions::prompt,
     },
     adapters::{Adapter, AdapterError, StartReport, Tristate, readiness::Readiness},
+    config,
     domain::session::{Session, SessionStatus},
     os::{git::Git, host, poll_until, process::ProcessKey},
 };
@@ -43,8 +44,12 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
     // A plan alone gives the machine no id.
     plan.session.host_id = host::identity_to_record().id;
     let script = plan.located.script.clone();
-    if let Some(built_in) = plan.located.built_in {
-        built_in.unpack(&app.env).map_err(|source| AdapterError::CannotRun { script: script.clone(), source })?;
+    match plan.located.built_in {
+        Some(built_in) => {
+            built_in.unpack(&app.env).map_err(|source| AdapterError::CannotRun { script: script.clone(), source })?;
+        }
+        // Later calls know the script as one that this user has launched.
+        None => config::trust::remember_script(&app.env, &app.project.root, &script).map_err(errors::internal)?,
     }
     if let Some(directory) = &plan.git_hooks {
         git_hooks::write(directory)?;

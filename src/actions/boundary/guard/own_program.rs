@@ -1,0 +1,63 @@
+//! An agent's own commands of Fairway, which a hook allows without a person.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::call::ToolCall;
+use crate::{
+    env::{Env, vars},
+    guard::own_verb_programs,
+    os::executable,
+};
+
+/// The tools of providers that run a text in a new shell.
+const SHELL_TOOLS: &[&str] = &["Bash", "run_shell_command", "shell_command"];
+/// The fields of such a call that do not change what is run.
+const HARMLESS_FIELDS: &[&str] = &["description", "is_background", "run_in_background", "timeout", "timeout_ms"];
+
+/// Whether a call runs nothing but an agent's own commands of Fairway, by the program of this very process: a program of the same
+/// name that is found first, or lies in the worktree, is another one.
+#[must_use]
+pub fn is_own_verb(env: &Env, call: &ToolCall) -> bool {
+    own_programs(call).is_some_and(|programs| {
+        let Some(own) = executable::current_executable().ok().and_then(|own| own.canonicalize().ok()) else {
+            return false;
+        };
+        programs.iter().all(|program| runs(env, program, &own))
+    })
+}
+
+/// The programs of a call that consists of an agent's own commands.
+pub(super) fn own_programs(call: &ToolCall) -> Option<Vec<String>> {
+    // A name with another spelling is another tool: one of an MCP server, perhaps.
+    let is_shell = std::iter::once(&call.tool).chain(&call.aliases).any(|name| SHELL_TOOLS.contains(&name.as_str()));
+    if !is_shell {
+        return None;
+    }
+    own_verb_programs(only_command(call.input.as_object()?)?)
+}
+
+fn only_command(input: &Map<String, Value>) -> Option<&str> {
+    let is_harmless = |name: &String| name == "command" || HARMLESS_FIELDS.contains(&name.as_str());
+    input.keys().all(is_harmless).then(|| input.get("command")?.as_str()).flatten()
+}
+
+/// Whether a shell finds this executable under the name.
+fn runs(env: &Env, program: &str, own: &Path) -> bool {
+    if program.starts_with('/') {
+        return Path::new(program) == own;
+    }
+    let Some(path) = env.var_os(vars::PATH) else { return false };
+    for dir in std::env::split_paths(path) {
+        // A directory that depends on where the command is run cannot be looked into here.
+        if !dir.is_absolute() {
+            return false;
+        }
+        let file = dir.join(program);
+        if executable::is_executable(&file) {
+            return file.canonicalize().is_ok_and(|found| found == own);
+        }
+    }
+    false
+}

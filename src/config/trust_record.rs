@@ -1,0 +1,196 @@
+//! The record of what a user trusted of a project, outside of the project: its texts and the digests of its scripts. A text that
+//! was trusted stays in force until another one is.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    env::Env,
+    os::{digest::sha256_hex, files, user},
+};
+
+/// What a project's files would run, and what of it was trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrustContent {
+    /// The project's root.
+    pub root: PathBuf,
+    /// Each file with its digest.
+    pub files: BTreeMap<PathBuf, String>,
+    /// Each file with its text. Records of earlier versions have none.
+    #[serde(default)]
+    pub texts: BTreeMap<PathBuf, String>,
+    /// Each script inside the root with its digest.
+    pub scripts: BTreeMap<PathBuf, String>,
+    /// Whether the files say what agents may do: rules that go away are a change too.
+    #[serde(default)]
+    pub guard: bool,
+    /// The bytes of the record that this was read from.
+    #[serde(skip)]
+    pub source: Vec<u8>,
+}
+
+/// How texts compare with those that were trusted.
+#[derive(Debug, Clone, Default)]
+pub enum TextTrust {
+    /// They were not compared.
+    #[default]
+    Unchecked,
+    /// None of this root was ever trusted.
+    Never,
+    /// The record cannot be read, for this reason.
+    Unreadable(String),
+    /// They are what was trusted.
+    Same(Box<TrustContent>),
+    /// This file differs from what was trusted, and the texts are those of the files.
+    Changed(PathBuf, Box<TrustContent>),
+    /// A file differs from what was trusted, and the texts are the trusted ones.
+    Kept(KeptText),
+}
+
+/// Why the trusted texts are in force in place of the files'.
+#[derive(Debug, Clone)]
+pub struct KeptText {
+    /// The first file that differs.
+    pub path: PathBuf,
+    /// Why the texts of the files cannot be used; `None` if they can, once they are trusted.
+    pub error: Option<String>,
+    /// What was trusted.
+    pub record: Box<TrustContent>,
+}
+
+impl TrustContent {
+    /// The digest of the record that this was read from.
+    #[must_use]
+    pub fn digest(&self) -> String {
+        sha256_hex(&self.source)
+    }
+
+    /// The first file that is not what was trusted.
+    #[must_use]
+    pub fn changed_file(&self, files: &[(PathBuf, String)]) -> Option<PathBuf> {
+        let is_same = |path: &PathBuf, text: &String| match self.texts.get(path) {
+            Some(trusted) => trusted == text,
+            None => self.files.get(path).is_some_and(|digest| *digest == sha256_hex(text.as_bytes())),
+        };
+        let changed = files.iter().find(|(path, text)| !is_same(path, text)).map(|(path, _)| path);
+        let gone = || self.files.keys().find(|path| !files.iter().any(|(now, _)| now == *path));
+        changed.or_else(gone).cloned()
+    }
+
+    /// The first script that is not what was trusted.
+    #[must_use]
+    pub fn changed_script(&self, scripts: &BTreeMap<PathBuf, String>) -> Option<PathBuf> {
+        let changed = scripts.iter().find(|(path, digest)| self.scripts.get(*path) != Some(*digest));
+        let gone = || self.scripts.keys().find(|path| !scripts.contains_key(*path));
+        changed.map(|(path, _)| path).or_else(gone).cloned()
+    }
+}
+
+/// Compares texts with those that were trusted of this root.
+#[must_use]
+pub(super) fn compare(env: &Env, root: &Path, files: &[(PathBuf, String)]) -> TextTrust {
+    match load(env, root) {
+        Ok(None) => TextTrust::Never,
+        Ok(Some(record)) => match record.changed_file(files) {
+            None => TextTrust::Same(Box::new(record)),
+            Some(path) => TextTrust::Changed(path, Box::new(record)),
+        },
+        Err(error) => TextTrust::Unreadable(error.to_string()),
+    }
+}
+
+/// What was trusted of this root.
+///
+/// # Errors
+/// When the record cannot be read, or others could have written it.
+pub(super) fn load(env: &Env, root: &Path) -> io::Result<Option<TrustContent>> {
+    let Some(bytes) = read(env, root)? else { return Ok(None) };
+    let content: TrustContent = serde_json::from_slice(&bytes).map_err(io::Error::other)?;
+    Ok(Some(TrustContent { source: bytes, ..content }).filter(|content| content.root == root))
+}
+
+/// The digest of the record of this root: a decision by another record is one by other rules. `None` without a record that can be
+/// read.
+#[must_use]
+pub fn digest(env: &Env, root: &Path) -> Option<String> {
+    read(env, root).ok().flatten().map(|bytes| sha256_hex(&bytes))
+}
+
+fn read(env: &Env, root: &Path) -> io::Result<Option<Vec<u8>>> {
+    let path = record_path(env, root)?;
+    let found = match fs::symlink_metadata(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        found => found?,
+    };
+    if !found.is_file() || found.uid() != user::uid() || found.mode() & 0o022 != 0 {
+        return Err(io::Error::other(format!("{} could have been written by others", path.display())));
+    }
+    fs::read(&path).map(Some)
+}
+
+/// Remembers that this content is trusted, and nothing else of this root.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn save_record(env: &Env, content: &TrustContent) -> io::Result<PathBuf> {
+    let path = record_path(env, &content.root)?;
+    private_parents(&path)?;
+    let text = serde_json::to_vec_pretty(content).map_err(io::Error::other)?;
+    files::write_atomic(&path, &text, 0o600)?;
+    Ok(path)
+}
+
+/// Whether a backend script was trusted or launched by this user for this root. The store alone names none: a restored store,
+/// or one that came with a repository, is another's.
+#[must_use]
+pub fn is_known_script(env: &Env, root: &Path, script: &Path) -> bool {
+    let found = script_mark(env, root, script).and_then(fs::symlink_metadata);
+    found.is_ok_and(|found| found.is_file() && found.uid() == user::uid())
+}
+
+/// Remembers that this user has trusted or launched a backend script for this root.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn remember_script(env: &Env, root: &Path, script: &Path) -> io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    let mark = script_mark(env, root, script)?;
+    if mark.is_file() {
+        return Ok(());
+    }
+    private_parents(mark.parent().unwrap_or(&mark))?;
+    if let Some(dir) = mark.parent() {
+        files::private_dir(dir)?;
+    }
+    files::write_atomic(&mark, script.as_os_str().as_bytes(), 0o600)
+}
+
+fn script_mark(env: &Env, root: &Path, script: &Path) -> io::Result<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    Ok(record_path(env, root)?.with_extension("scripts").join(sha256_hex(script.as_os_str().as_bytes())))
+}
+
+/// Makes the two directories around a file of the trust record.
+fn private_parents(path: &Path) -> io::Result<()> {
+    for dir in path.ancestors().skip(1).take(2).collect::<Vec<_>>().into_iter().rev() {
+        files::private_dir(dir)?;
+    }
+    Ok(())
+}
+
+/// The file that remembers what of this root was trusted.
+///
+/// # Errors
+/// Without a home directory.
+pub(super) fn record_path(env: &Env, root: &Path) -> io::Result<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    let none = || io::Error::other("there is no home directory to remember trust in; set HOME or XDG_STATE_HOME");
+    let name = sha256_hex(root.as_os_str().as_bytes());
+    Ok(env.state_dir().ok_or_else(none)?.join("trust").join(format!("{name}.json")))
+}
