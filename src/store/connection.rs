@@ -10,7 +10,8 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::{
     error::StoreError,
-    open, schema,
+    open::{self, FileStamp},
+    schema,
     transaction::{ReadTx, ScratchTx, WriteTx},
     write_queue,
 };
@@ -29,10 +30,13 @@ pub struct Store {
     file: Option<(u64, u64)>,
     /// How long to wait in the write queue.
     lock_timeout: Cell<Duration>,
+    /// The state of a file that is read without locks, because this process can create neither a WAL nor its index.
+    unlocked: Option<FileStamp>,
 }
 
 impl Store {
-    /// Opens the store for reading. If the file is missing, an empty store in memory answers.
+    /// Opens the store for reading. If the file is missing, an empty store in memory answers. A store that cannot be written
+    /// and has no WAL is read without locks.
     ///
     /// # Errors
     /// When the file cannot be used: newer, damaged, foreign, another user's, or on a network file system.
@@ -45,9 +49,13 @@ impl Store {
                 wal_was_there: false,
                 file: None,
                 lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
+                unlocked: None,
             });
         }
-        Self::open(path, runtime)
+        match Self::open(path, runtime) {
+            Err(error @ StoreError::ReadOnly { .. }) => Self::open_unlocked(path, runtime).map_err(|_| error),
+            opened => opened,
+        }
     }
 
     /// Opens the store for reading and writing, and creates it if it is missing. Any number of processes may do so at
@@ -57,7 +65,7 @@ impl Store {
     /// As for [`Store::open_for_reading`], and when it cannot be created.
     pub fn open_for_writing(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
         if open::is_absent(path)? {
-            open::create(path, &schema::STATE)?;
+            open::create(path, &schema::STATE).map_err(|error| error.with_path(path))?;
         }
         Self::open(path, runtime)
     }
@@ -65,7 +73,7 @@ impl Store {
     pub(super) fn open(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
         let wal_was_there = open::wal_size(path).is_some();
         let file = open::file_identity(path);
-        let conn = open::open_existing(path, &schema::STATE)?;
+        let conn = open::open_existing(path, &schema::STATE).map_err(|error| error.with_path(path))?;
         Ok(Self {
             conn,
             path: Some(path.to_path_buf()),
@@ -73,6 +81,21 @@ impl Store {
             wal_was_there,
             file,
             lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
+            unlocked: None,
+        })
+    }
+
+    /// Opens a store that has no WAL for reading without locks.
+    fn open_unlocked(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
+        let (conn, stamp) = open::open_unlocked(path, &schema::STATE)?;
+        Ok(Self {
+            conn,
+            path: Some(path.to_path_buf()),
+            wake: runtime.join("wake"),
+            wal_was_there: false,
+            file: open::file_identity(path),
+            lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
+            unlocked: Some(stamp),
         })
     }
 
@@ -117,6 +140,12 @@ impl Store {
         let result = query(&ReadTx::new(&tx));
         // Nothing was written. Commit and rollback both free the snapshot.
         tx.finish().map_err(StoreError::from)?;
+        // Without locks another process may have written meanwhile: then what was read is no snapshot.
+        if let (Some(stamp), Some(path)) = (&self.unlocked, &self.path)
+            && open::unlocked_stamp(path).as_ref() != Some(stamp)
+        {
+            return Err(StoreError::Busy.into());
+        }
         result
     }
 
@@ -151,11 +180,18 @@ impl Store {
         actor: &str,
         change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        let with_path = |error: StoreError| match &self.path {
+            Some(path) => error.with_path(path),
+            None => error,
+        };
         let turn = match &self.path {
-            Some(path) => write_queue::acquire(path, self.lock_timeout.get()).map_err(StoreError::from)?,
+            Some(path) => {
+                write_queue::acquire(path, self.lock_timeout.get()).map_err(|error| with_path(error.into()))?
+            }
             None => None,
         };
-        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate).map_err(StoreError::from)?;
+        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)
+            .map_err(|error| with_path(error.into()))?;
         self.check_path_unchanged()?;
         let done = change(&WriteTx::new(&tx, now, actor))?;
         if let Some(turn) = &turn {

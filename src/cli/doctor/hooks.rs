@@ -1,14 +1,18 @@
 //! `fairway doctor hooks`
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 
 use super::findings::print;
 use crate::{
+    actions::queue::lane,
     cli::{context::Context, exit::Exit, values},
     config::ConfigError,
+    domain::lane::LaneStatus,
     hooks::{
         Provider,
-        doctor::{self, DoctorContext},
+        doctor::{self, DoctorContext, LaneWorktree},
         install::DEFAULT_APPROVAL_WAIT,
     },
 };
@@ -16,7 +20,8 @@ use crate::{
 /// Test that installed hooks block a denied call
 ///
 /// Runs each hook as its provider would, with a call that must be denied. Reports hooks that the provider skips, does
-/// not load or misreads, and missing programs. Exits 0 when every installed hook blocks.
+/// not load or misreads, missing programs, and lanes in whose worktree the hooks are off. Exits 0 when every installed
+/// hook blocks, in every lane.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only this provider; it must have hooks
@@ -32,10 +37,16 @@ impl Args {
             Err(error) if matches!(error.downcast_ref(), Some(ConfigError::NoProject { .. })) => None,
             Err(error) => return Err(error),
         };
+        let lanes = app.as_ref().map_or_else(|| Ok(Vec::new()), |app| lane::list(app, false))?;
+        let open = lanes.into_iter().filter(|lane| lane.status != LaneStatus::Closed.as_str());
+        let lanes = open.filter_map(|lane| {
+            Some(LaneWorktree { lane: lane.name.clone(), directory: PathBuf::from(lane.worktree?) })
+        });
         let place = DoctorContext {
             env: &ctx.env,
             root: app.as_ref().map(|app| app.project.root.as_path()),
             approval_wait: app.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait),
+            lanes: lanes.collect(),
         };
         print(ctx, &doctor::doctor(&place, self.provider)?)
     }

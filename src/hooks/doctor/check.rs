@@ -10,6 +10,7 @@ use anyhow::Result;
 use super::{
     block_semantics::{HookOutput, would_block},
     canary, codex_trust,
+    worktree::{self, MissingHooks},
 };
 use crate::{
     domain::{
@@ -36,6 +37,17 @@ pub struct DoctorContext<'a> {
     pub root: Option<&'a Path>,
     /// How long a permission request waits for an answer in this project.
     pub approval_wait: Duration,
+    /// The worktrees of the project's lanes.
+    pub lanes: Vec<LaneWorktree>,
+}
+
+/// The worktree of a lane.
+#[derive(Debug, Clone)]
+pub struct LaneWorktree {
+    /// The lane.
+    pub lane: String,
+    /// The worktree's directory.
+    pub directory: PathBuf,
 }
 
 /// Checks the hooks of one provider, or of all providers with installed hooks.
@@ -52,6 +64,9 @@ pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result
         for (target, flag) in settings_targets(context) {
             any |= check_file(context, checked, &target, flag, &own, &mut findings);
         }
+        if any || provider.is_some() {
+            check_lanes(context, checked, &mut findings);
+        }
         if !any && provider.is_some() {
             let message = format!("no Fairway hooks in the settings of {}", checked.label());
             let finding = Finding::new("not_installed", Severity::Warning, message);
@@ -63,6 +78,18 @@ pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result
         findings.push(Finding::new("not_installed", Severity::Note, message).with_fix("fairway hook install PROVIDER"));
     }
     Ok(findings)
+}
+
+/// Warns of lanes in whose worktree an agent runs without hooks or guard.
+fn check_lanes(context: &DoctorContext<'_>, provider: Provider, findings: &mut Vec<Finding>) {
+    let elsewhere = context.lanes.iter().filter(|lane| Some(lane.directory.as_path()) != context.root);
+    for LaneWorktree { lane, directory } in elsewhere.filter(|lane| lane.directory.is_dir()) {
+        if let Some(missing) = worktree::missing(context.env, provider, directory, &[]) {
+            let place = format!("{}, the worktree of the lane {lane}", directory.display());
+            let finding = Finding::new("lane_without_hooks", Severity::Warning, missing.message(provider, &place));
+            findings.push(finding.with_fix(MissingHooks::fix(provider)));
+        }
+    }
 }
 
 /// The checked settings files, and the flag of `hook install` for each.

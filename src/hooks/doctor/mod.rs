@@ -5,6 +5,8 @@ mod block_semantics;
 mod canary;
 mod check;
 mod codex_trust;
+mod worktree;
 
 pub use block_semantics::{HookOutput, would_block};
-pub use check::{DoctorContext, doctor};
+pub use check::{DoctorContext, LaneWorktree, doctor};
+pub use worktree::{MissingHooks, missing};

@@ -15,11 +15,12 @@ use crate::{
     adapters::{Adapter, Tristate},
     domain::{
         Event, EventKind, SessionId, TaskId,
+        message::Recipient,
         session::{Activity, Session, SessionStatus},
     },
     os::child,
     store::{
-        ReadTx, WriteTx, sessions,
+        ReadTx, WriteTx, messages, sessions,
         tasks::{self, ListScope},
     },
     wire::SessionView,
@@ -69,6 +70,7 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
             };
             return Answer::new(&SessionView::from(&now), id, line);
         }
+        let waiting = waiting_prompts(tx, id)?;
         let ended = if now.status.is_final() {
             now
         } else {
@@ -76,11 +78,25 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
             finish(tx, &now, SessionStatus::Ended, None, Some(&reason))?
         };
         let answer = Answer::new(&SessionView::from(&ended), id, format!("stopped {id}"))?;
+        let answer = match waiting.as_slice() {
+            [] => answer,
+            [one] => answer.note(format!("prompt {one} was not delivered and has expired: fairway outbox --all")),
+            several => answer.note(format!(
+                "prompts {} were not delivered and have expired: fairway outbox --all",
+                several.join(", ")
+            )),
+        };
         Ok(claimed_tasks(tx, id)?.iter().fold(answer, |answer, task| {
             let release = format!("fairway release {task} --force --reason TEXT");
             answer.note(format!("{task} is still claimed by {id}; to release it: {release}"))
         }))
     })
+}
+
+/// The prompts that wait for a session: they expire with it. Typed ones have arrived as far as anything can tell.
+fn waiting_prompts(tx: &ReadTx<'_>, id: &SessionId) -> Result<Vec<String>> {
+    let open = messages::open_for(tx, &Recipient::Session(id.clone()))?;
+    Ok(open.iter().filter(|message| !message.is_typed()).map(|message| message.id.to_string()).collect())
 }
 
 /// The tasks that a session has claimed.

@@ -69,6 +69,8 @@ pub struct LaunchPlan {
     pub setup: Setup,
     /// The timeout of the start.
     pub timeout: Duration,
+    /// Whether the program is given a first prompt.
+    pub has_prompt: bool,
     /// Notes for the answer.
     pub notes: Vec<String>,
 }
@@ -172,6 +174,7 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
         socket: backend.socket.map(|socket| socket_path(app, &socket)).transpose()?,
         setup: backend.setup,
         timeout,
+        has_prompt: request.prompt.is_some(),
         notes,
     })
 }
