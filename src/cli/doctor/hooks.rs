@@ -37,7 +37,7 @@ impl Args {
             Err(error) if matches!(error.downcast_ref(), Some(ConfigError::NoProject { .. })) => None,
             Err(error) => return Err(error),
         };
-        let lanes = app.as_ref().map_or_else(|| Ok(Vec::new()), |app| lane::list(app, false))?;
+        let lanes = app.as_ref().map_or_else(|| Ok(Vec::new()), |app| lane::list::list(app, false))?;
         let open = lanes.into_iter().filter(|lane| lane.status != LaneStatus::Closed.as_str());
         let lanes = open.filter_map(|lane| {
             Some(LaneWorktree { lane: lane.name.clone(), directory: PathBuf::from(lane.worktree?) })

@@ -146,7 +146,7 @@ fn missing_hooks(ctx: &Context, plan: &LaunchPlan) -> Option<String> {
     let provider = Provider::parse(plan.session.provider.as_ref()?.as_str())?;
     let directory = plan.session.worktree.as_deref()?;
     let words = plan.start.argv.clone().or_else(|| shell_words::split(&plan.command).ok()).unwrap_or_default();
-    let missing = doctor::missing(&ctx.env, provider, Path::new(directory), &words)?;
+    let missing = doctor::missing(&ctx.env.with_vars(&plan.environment), provider, Path::new(directory), &words)?;
     let fix = MissingHooks::fix(provider);
     Some(format!("{}; enter the hooks for all worktrees: {fix}", missing.message(provider, directory)))
 }

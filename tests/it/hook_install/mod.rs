@@ -1,6 +1,7 @@
 //! Entering our hooks into settings, on real files.
 
 mod doctor;
+mod lanes;
 
 use std::{
     fs,

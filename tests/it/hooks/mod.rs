@@ -1,6 +1,8 @@
 //! The hook bridge, called as the vendors call it: one process per event, their JSON on stdin.
 
 mod faults;
+mod hand_started;
+mod interrupt;
 mod permission;
 mod prompt_delivery;
 mod recorded_payloads;
