@@ -1,6 +1,7 @@
 //! Opening and creating a store: checks of the file, locks against concurrent creation, connection settings.
 
 use std::{
+    fmt::Write,
     fs, io,
     os::unix::{
         ffi::OsStrExt,
@@ -102,7 +103,11 @@ pub(super) fn open_unlocked(path: &Path, schema: &Schema) -> Result<(Connection,
     let mut uri = String::from("file:");
     for byte in resolved.as_os_str().as_bytes() {
         let is_plain = byte.is_ascii_alphanumeric() || b"/._-".contains(byte);
-        uri.push_str(&if is_plain { char::from(*byte).to_string() } else { format!("%{byte:02X}") });
+        if is_plain {
+            uri.push(char::from(*byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
     }
     #[expect(clippy::disallowed_methods, reason = "the one module that opens connections")]
     let conn = Connection::open_with_flags(uri + "?immutable=1", flags)?;

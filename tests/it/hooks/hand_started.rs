@@ -34,7 +34,11 @@ fn agent_started_by_hand_acts_as_its_session_in_the_lane_of_its_directory() {
     let prime = in_shell(&world, shell, &["prime"]).exits(0);
     assert!(prime.stdout.contains(id), "{prime:?}");
     let claimed = in_shell(&world, shell, &["claim", "--json"]).exits(0).json();
-    assert_eq!((&claimed["id"], &claimed["claim"]["claimant"]), (&"T-1".into(), &id.into()), "{claimed}");
+    assert_eq!(
+        (&claimed["task"]["id"], &claimed["task"]["claim"]["claimant"]),
+        (&"T-1".into(), &id.into()),
+        "{claimed}"
+    );
     // It is inside of a session: what only a person may do is refused.
     in_shell(&world, shell, &["release", "--dead", "--json"]).refuses(5, "inside_session");
 }
@@ -45,7 +49,7 @@ fn variable_is_believed_only_for_a_live_session_of_this_store() {
     let claimant = |variables: &[(&str, &str)]| {
         let claimed = in_shell(&world, variables, &["claim", "T-1", "--json", "--any-role"]).exits(0).json();
         in_shell(&world, variables, &["release", "T-1"]).exits(0);
-        claimed["claim"]["claimant"].as_str().unwrap().to_owned()
+        claimed["task"]["claim"]["claimant"].as_str().unwrap().to_owned()
     };
     let id = world.session()["id"].as_str().unwrap().to_owned();
     assert_eq!(claimant(&[(VARIABLE, "conversation-1")]), id);

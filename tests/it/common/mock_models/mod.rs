@@ -177,9 +177,7 @@ fn answer(path: &str, request: &Value, heard: &Mutex<Vec<ModelRequest>>) -> Opti
     };
     let new = asked.new_texts();
     let commands = if asked.conversation { commands(&new) } else { Vec::new() };
-    if asked.conversation && new.iter().any(|text| text.contains(SLOW)) {
-        thread::sleep(SLOW_ANSWER);
-    }
+    let is_slow = asked.conversation && new.iter().any(|text| text.contains(SLOW));
     let number = {
         let mut heard = heard.lock().unwrap();
         if asked.conversation {
@@ -187,6 +185,9 @@ fn answer(path: &str, request: &Value, heard: &Mutex<Vec<ModelRequest>>) -> Opti
         }
         heard.len()
     };
+    if is_slow {
+        thread::sleep(SLOW_ANSWER);
+    }
     let answer = Answer { number, text: MockModels::answer(number), commands };
     let events = write(request, &answer);
     let streams = request["stream"] == true || path.contains("streamGenerateContent");
