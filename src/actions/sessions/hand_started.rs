@@ -19,8 +19,12 @@ use crate::{
 pub fn find(app: &App) -> Result<Option<Actor>> {
     let configured = |name: &str| app.settings.providers.get(name)?.profile.session_variable.as_deref();
     let own = app.settings.providers.keys().filter_map(|name| Some((name.as_str(), configured(name)?)));
-    let built_in = session_variables().filter(|(name, _)| configured(name).is_none());
-    let variables: Vec<(&str, &str)> = own.chain(built_in).collect();
+    let mut variables: Vec<(&str, &str)> = own.collect();
+    for (name, variable) in session_variables() {
+        if configured(name).is_none() {
+            variables.push((name, variable));
+        }
+    }
     for (provider, variable) in variables {
         let Some(conversation) = app.env.var(variable).filter(|value| !value.is_empty()) else { continue };
         let Ok(provider) = Label::parse(provider) else { continue };
