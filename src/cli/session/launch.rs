@@ -77,7 +77,7 @@ pub struct Args {
     /// Read the first prompt from FILE; - reads stdin
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<PathBuf>,
-    /// Wait for the first prompt to arrive [default: 1m]; exit 6 if it does not
+    /// Wait for the first prompt [default: 1m]; exit 6 if none
     #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = "1m",
         value_parser = values::duration, conflicts_with = "dry_run")]
     wait: Option<Duration>,

@@ -48,7 +48,8 @@ fn interrupted_claude_code_is_idle_by_its_screen_and_gets_what_waits() {
     });
     press(&session, "C-u");
     let sent = scene.world.json(["prompt", "s", "at last", "--wait-ack", "60s"]);
-    assert_eq!(sent["message"]["way"], "nudge", "{sent}");
+    // No hook says that it is idle, and a busy session gets no normal prompt before the end of its turn.
+    assert_eq!(sent["message"]["status"], "acknowledged", "{sent}");
     for word in ["after the interruption", "and this", "at last"] {
         eventually(word, || scene.models.requests().iter().any(|heard| heard.count(word) > 0).then_some(()));
     }
@@ -80,6 +81,7 @@ fn it_asks_for_trust(agent: Agent, question: &str) {
     world.run(["trust"]).exits(0);
     let other = world.dir().join("unknown");
     fs::create_dir(&other).unwrap();
+    assert!(Command::new("git").args(["init", "--quiet"]).current_dir(&other).status().unwrap().success());
     let words = ["--role", "dev", "--name", "s", "--worktree", other.to_str().unwrap(), "--prompt", "begin"];
     let launch = ["session", "launch", "--json", "--wait", "20s"];
     let refused = world.run(launch.iter().chain(&words)).refuses(6, "first_prompt_pending");
