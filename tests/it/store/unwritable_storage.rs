@@ -23,11 +23,14 @@ fn worked_or_told(run: &CommandOutput, codes: &[&str]) -> bool {
     if run.code == Some(0) {
         return true;
     }
-    assert_eq!(run.code, Some(8), "{run:?}");
     assert_eq!(run.stderr.lines().count(), 1, "{run:?}");
     let error = run.error();
-    assert!(codes.contains(&error["code"].as_str().unwrap()), "{run:?}");
-    assert_eq!(error["retryable"], true, "{run:?}");
+    let code = error["code"].as_str().unwrap();
+    assert!(codes.contains(&code), "{run:?}");
+    // Room on the disk may be made; what a sandbox forbids stays forbidden.
+    let exit = if code == "store_read_only" { 7 } else { 8 };
+    assert_eq!(run.code, Some(exit), "{run:?}");
+    assert_eq!(error["retryable"], exit == 8, "{run:?}");
     false
 }
 

@@ -15,7 +15,7 @@ use crate::{
     adapters::{Adapter, Tristate},
     domain::{
         Event, EventKind, SessionId, TaskId,
-        message::Recipient,
+        message::{MessageStatus, Recipient},
         session::{Activity, Session, SessionStatus},
     },
     os::child,
@@ -44,6 +44,7 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
     } else if stop_from_inside::is_inside(&app.env, &session) {
         return stop_from_inside::stop_through_helper(app, &session);
     }
+    let waiting = app.read(|tx| waiting_prompts(tx, id))?;
     if !session.status.is_final() {
         let adapter = adapter_endpoint::adapter(app, &session)?;
         // The supervisor sees the program end first, and must not record that as a failure.
@@ -70,7 +71,6 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
             };
             return Answer::new(&SessionView::from(&now), id, line);
         }
-        let waiting = waiting_prompts(tx, id)?;
         let ended = if now.status.is_final() {
             now
         } else {
@@ -78,7 +78,15 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
             finish(tx, &now, SessionStatus::Ended, None, Some(&reason))?
         };
         let answer = Answer::new(&SessionView::from(&ended), id, format!("stopped {id}"))?;
-        let answer = match waiting.as_slice() {
+        // They have expired with the session, also when its supervisor has recorded the end.
+        let mut expired = Vec::new();
+        for prompt in &waiting {
+            let now = messages::find(tx, *prompt)?;
+            if now.is_some_and(|message| message.status == MessageStatus::Expired) {
+                expired.push(prompt.to_string());
+            }
+        }
+        let answer = match expired.as_slice() {
             [] => answer,
             [one] => answer.note(format!("prompt {one} was not delivered and has expired: fairway outbox --all")),
             several => answer.note(format!(
@@ -94,9 +102,9 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
 }
 
 /// The prompts that wait for a session: they expire with it. Typed ones have arrived as far as anything can tell.
-fn waiting_prompts(tx: &ReadTx<'_>, id: &SessionId) -> Result<Vec<String>> {
+fn waiting_prompts(tx: &ReadTx<'_>, id: &SessionId) -> Result<Vec<i64>> {
     let open = messages::open_for(tx, &Recipient::Session(id.clone()))?;
-    Ok(open.iter().filter(|message| !message.is_typed()).map(|message| message.id.to_string()).collect())
+    Ok(open.iter().filter(|message| !message.is_typed()).map(|message| message.id).collect())
 }
 
 /// The tasks that a session has claimed.
