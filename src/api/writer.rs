@@ -22,6 +22,7 @@ use super::{
 use crate::{
     actions::{App, boundary::guard, core::errors},
     domain::session::Session,
+    store::session_reports,
 };
 
 /// How many writes may be queued.
@@ -235,6 +236,12 @@ impl WriterThread {
             app.transaction(|tx| {
                 for pending in batch {
                     guard::record(tx, pending.entry_point, pending.session.as_ref(), &pending.call, &pending.decision)?;
+                    if let Some(session) = &pending.session
+                        && pending.decision.allowed
+                        && pending.entry_point == guard::EntryPoint::Hook
+                    {
+                        session_reports::count_call(tx, &session.id, true)?;
+                    }
                 }
                 Ok(())
             })

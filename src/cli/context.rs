@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::{exit::Exit, fingerprint::Canonical, globals::Globals};
 use crate::{
-    actions::{self, Answer, App, IdempotencyKey, core::trust},
+    actions::{self, Answer, App, IdempotencyKey, core::trust, sessions::hand_started},
     config::{Project, load_in_force},
     domain::{Actor, LaneName, Refusal, Role, SessionId, TaskId, text_limits::MAX_BODY_BYTES},
     env::{Env, vars},
@@ -51,7 +51,15 @@ impl Context {
     /// # Errors
     /// `no_project`, a broken configuration, or a variable with an invalid value.
     pub fn app(&self) -> Result<App> {
-        self.app_as(self.actor()?)
+        let app = self.app_as(self.actor()?)?;
+        if app.actor.session.is_some() || app.actor.run_id.is_some() {
+            return Ok(app);
+        }
+        // Of an agent that was started by hand, the provider's own variable tells the session.
+        match hand_started::find(&app)? {
+            Some(actor) => self.app_as(actor),
+            None => Ok(app),
+        }
     }
 
     /// The same for another actor.

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{context::Context, exit::Exit, print_error::print_error};
+use super::{context::Context, exit::Exit, print_error::print_error, sandbox};
 use crate::{
     actions::{Answer, App, IdempotencyKey, core::errors},
     domain::text_limits::MAX_REQUEST_ID_BYTES,
@@ -52,7 +52,7 @@ pub fn array<T: Display>(
                 ctx.answer(&answer)?;
             }
             Err(failure) => {
-                let failure = errors::classify(&failure);
+                let failure = sandbox::with_sandbox(errors::classify(&failure), &ctx.env);
                 let code = failure.kind.exit_code();
                 if ctx.out.json {
                     documents.push(json!({ "id": id.to_string(), "error": failure }));

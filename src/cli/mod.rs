@@ -43,6 +43,7 @@ mod release;
 mod restore;
 mod review;
 mod run;
+mod sandbox;
 mod send;
 mod serve;
 mod session;

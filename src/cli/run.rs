@@ -13,7 +13,7 @@ use super::{
     globals::{self, Globals},
     parser::{Cli, Verb},
     print_error::print_error,
-    status,
+    sandbox, status,
 };
 use crate::{
     actions::core::errors,
@@ -42,7 +42,7 @@ pub fn main(env: Env) -> Exit {
     match result {
         Ok(exit) => exit,
         Err(error) if matches!(error.downcast_ref::<OutError>(), Some(OutError::Closed)) => 0,
-        Err(error) => print_error(&errors::classify(&error), &out),
+        Err(error) => print_error(&sandbox::with_sandbox(errors::classify(&error), &ctx.env), &out),
     }
 }
 

@@ -27,6 +27,6 @@ pub use keys::{KEYS, Key, example};
 pub use launch::{LaunchSettings, ProgramSettings};
 pub use layers::{Layers, SourcedValue, local_file};
 pub use project::{CONFIG_FILE, Project};
-pub use provider_profile::{ProviderProfile, built_in as built_in_profiles};
+pub use provider_profile::{ProviderProfile, built_in as built_in_profiles, session_variables};
 pub use settings::{ReviewRoute, Settings};
 pub use values::StaleAfter;

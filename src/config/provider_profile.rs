@@ -71,9 +71,30 @@ pub(super) fn built_in_values() -> Vec<(String, toml::Value)> {
     all.into_iter().flat_map(of_one).collect()
 }
 
+/// The providers with a built-in `session_variable`, each with its variable. Reads only these lines, so that a command can
+/// ask for them at its start without parsing the profiles.
+pub fn session_variables() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let mut provider = "";
+    BUILT_IN.lines().filter_map(move |line| {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            provider = name;
+        }
+        let variable = line.strip_prefix("session_variable = \"")?.strip_suffix('"')?;
+        Some((provider, variable))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn session_variables_are_those_of_the_parsed_profiles() {
+        let parsed = built_in().into_iter().filter_map(|(name, profile)| Some((name, profile.session_variable?)));
+        let read = session_variables().map(|(name, variable)| (name.to_owned(), variable.to_owned()));
+        assert_eq!(read.collect::<Vec<_>>(), parsed.collect::<Vec<_>>());
+        assert!(session_variables().count() > 0);
+    }
 
     #[test]
     fn built_in_profiles_are_read_and_overridden_key_by_key() {

@@ -8,6 +8,7 @@ use super::{
     excerpt::excerpt,
     invalid_value::InvalidValue,
     not_ready::NotReadyReason,
+    prompt_wait::PromptWait,
     status::{Channel, JobStatus, MessageStatus, SessionStatus, TaskStatus},
 };
 use crate::env::Timestamp;
@@ -213,12 +214,22 @@ pub enum Refusal {
     #[error("nothing arrived within {within}")]
     WaitTimedOut { within: String },
     /// The session has not acknowledged the prompt.
-    #[error("prompt {id} is not acknowledged: {}", match (.status, .way) {
+    #[error("prompt {id} is not acknowledged: {}{}", match (.status, .way) {
         (MessageStatus::Expired | MessageStatus::Withdrawn, _) => format!("it is {}", .status),
         (_, Some(way)) => format!("after {within} it is {} (via {way})", .status),
         (_, None) => format!("after {within} it is {}", .status),
-    })]
-    NotAcknowledged { id: i64, status: MessageStatus, way: Option<Channel>, within: String },
+    }, .waits.as_ref().map(|waits| format!("; {}", waits.text)).unwrap_or_default())]
+    NotAcknowledged {
+        id: i64,
+        status: MessageStatus,
+        way: Option<Channel>,
+        within: String,
+        waits: Option<Box<PromptWait>>,
+    },
+    /// The first prompt of a launched session has not arrived.
+    #[error("the session {session} runs, but its first prompt has not arrived within {within}{}",
+        .question.as_ref().map(|question| format!(": it asks a person: {question}")).unwrap_or_default())]
+    FirstPromptPending { session: String, question: Option<String>, message: Option<i64>, within: String },
     /// A `--request-id` that was used for something else.
     #[error("the request id '{id}' was used for another command")]
     RequestReused { id: String },
@@ -331,6 +342,7 @@ impl Refusal {
             Self::NothingReady { .. } => "nothing_ready",
             Self::WaitTimedOut { .. } => "nothing_arrived",
             Self::NotAcknowledged { .. } => "not_acknowledged",
+            Self::FirstPromptPending { .. } => "first_prompt_pending",
             Self::RequestReused { .. } | Self::EventReused { .. } => "request_reused",
             Self::RequestPending { .. } => "request_open",
             Self::JobFinal { .. } => "run_final",

@@ -107,6 +107,17 @@ impl Env {
         }
     }
 
+    /// The same surroundings with other variables, as a program has them that is started with these; an empty value unsets.
+    #[must_use]
+    pub fn with_vars(&self, other: &BTreeMap<String, String>) -> Self {
+        let mut env = self.clone();
+        env.vars.extend(other.iter().map(|(name, value)| (name.into(), value.into())));
+        if let Some(home) = other.get(vars::HOME).filter(|home| !home.is_empty()) {
+            env.home = Some(home.into());
+        }
+        env
+    }
+
     /// The time now.
     #[must_use]
     pub fn now(&self) -> Timestamp {

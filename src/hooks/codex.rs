@@ -18,6 +18,7 @@ pub(super) fn parse(event: &str, payload: &Payload, role: Option<&str>) -> Resul
         // Codex sends no event for a failed call.
         "PostToolUse" => claude::tool_finished(payload, true)?,
         "Stop" => HookEvent::TurnEnd,
+        "Interrupt" => HookEvent::Interrupted,
         "SubagentStop" => HookEvent::SubagentEnd(payload.agent_transcript_path.clone()),
         "SessionEnd" => {
             HookEvent::SessionEnd { reason: payload.reason.clone().unwrap_or_else(|| "other".into()), continues: false }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{
     Provider,
     call::{catch_panic, find_project, hook_caller, message_with_hint, one_line, read_stdin},
-    claude, codex, context, gemini, git_hook, is_tool_event,
+    claude, codex, context, deliver, gemini, git_hook, is_tool_event,
     launch_entry::{self, BY_LAUNCH},
     payload::Payload,
     via_server, wake_hook,
@@ -93,6 +93,9 @@ pub fn run_hook(call: &HookCall<'_>, env: impl FnOnce() -> Env) -> u8 {
     if call.provider.supports_wake() && call.event == WAKE_EVENT {
         return wake_hook::run_wake_hook(call, env);
     }
+    if call.event == deliver::EVENT {
+        return deliver::run(call.provider, env);
+    }
     let is_tool = Cell::new(is_tool_event(call.event));
     let exit_plan = if is_tool.get() { &ON_FAILURE_DENY } else { &ON_FAILURE_ERROR };
     let limited = exit_on_signal::install(exit_plan)
@@ -164,6 +167,9 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
     exit_on_signal::replace(&ON_FAILURE_IGNORE);
     // The reply is written. A delivery that could not be confirmed is offered again.
     let _ = hook::confirm_written(&app, &outcome);
+    if matches!(event, HookEvent::Interrupted) {
+        deliver::start(&app, call.provider);
+    }
     Ok(())
 }
 

@@ -5,6 +5,7 @@ mod call;
 mod claude;
 mod codex;
 mod context;
+mod deliver;
 mod dispatch;
 pub mod doctor;
 mod gemini;

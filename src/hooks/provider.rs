@@ -32,8 +32,8 @@ pub struct EventSpec {
 const TOOL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time limit of any other event.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The time limit of a session's end: one provider waits only 3 s.
-const SESSION_END_TIMEOUT: Duration = Duration::from_millis(2_500);
+/// The time limit of a session's end and of an interruption: one provider waits only 3 s.
+const SHORT_TIMEOUT: Duration = Duration::from_millis(2_500);
 
 const fn tool(name: &'static str) -> EventSpec {
     EventSpec { name, timeout: TOOL_TIMEOUT }
@@ -43,8 +43,8 @@ const fn other(name: &'static str) -> EventSpec {
     EventSpec { name, timeout: DEFAULT_TIMEOUT }
 }
 
-const fn session_end(name: &'static str) -> EventSpec {
-    EventSpec { name, timeout: SESSION_END_TIMEOUT }
+const fn short(name: &'static str) -> EventSpec {
+    EventSpec { name, timeout: SHORT_TIMEOUT }
 }
 
 const CLAUDE_EVENTS: &[EventSpec] = &[
@@ -58,7 +58,7 @@ const CLAUDE_EVENTS: &[EventSpec] = &[
     other("Stop"),
     other("StopFailure"),
     other("SubagentStop"),
-    session_end("SessionEnd"),
+    short("SessionEnd"),
 ];
 
 const CODEX_EVENTS: &[EventSpec] = &[
@@ -69,7 +69,8 @@ const CODEX_EVENTS: &[EventSpec] = &[
     other("PostToolUse"),
     other("Stop"),
     other("SubagentStop"),
-    session_end("SessionEnd"),
+    short("Interrupt"),
+    short("SessionEnd"),
 ];
 
 const GEMINI_EVENTS: &[EventSpec] = &[
@@ -79,7 +80,7 @@ const GEMINI_EVENTS: &[EventSpec] = &[
     other("AfterTool"),
     other("Notification"),
     other("AfterAgent"),
-    session_end("SessionEnd"),
+    short("SessionEnd"),
 ];
 
 impl Provider {

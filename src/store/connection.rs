@@ -10,7 +10,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::{
     error::StoreError,
-    open,
+    open::{self, FileStamp},
     progress::{self, ProgressFile},
     schema,
     transaction::{ReadTx, ScratchTx, WriteTx},
@@ -33,11 +33,13 @@ pub struct Store {
     progress: Option<ProgressFile>,
     /// How long to wait in the write queue.
     lock_timeout: Cell<Duration>,
+    /// The state of a file that is read without locks, because this process can create neither a WAL nor its index.
+    unlocked: Option<FileStamp>,
 }
 
 impl Store {
-    /// Opens the store for reading. If the file is missing, an empty store in memory answers. `outside` is the directory of
-    /// what is remembered outside the store's tree.
+    /// Opens the store for reading. If the file is missing, an empty store in memory answers. A store that cannot be written
+    /// and has no WAL is read without locks. `outside` is the directory of what is remembered outside the store's tree.
     ///
     /// # Errors
     /// When the file cannot be used: newer, damaged, foreign, another user's, or on a network file system. When it lacks
@@ -53,9 +55,13 @@ impl Store {
                 file: None,
                 progress: None,
                 lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
+                unlocked: None,
             });
         }
-        Self::open(path, runtime, outside)
+        match Self::open(path, runtime, outside) {
+            Err(error @ StoreError::ReadOnly { .. }) => Self::open_unlocked(path, runtime).map_err(|_| error),
+            opened => opened,
+        }
     }
 
     /// Opens the store for reading and writing, and creates it if it is missing. Any number of processes may do so at
@@ -66,7 +72,7 @@ impl Store {
     pub fn open_for_writing(path: &Path, runtime: &Path, outside: Option<&Path>) -> Result<Self, StoreError> {
         if open::is_absent(path)? {
             refuse_gone(path, outside)?;
-            open::create(path, &schema::STATE)?;
+            open::create(path, &schema::STATE).map_err(|error| error.with_path(path))?;
         }
         Self::open(path, runtime, outside)
     }
@@ -74,7 +80,7 @@ impl Store {
     pub(super) fn open(path: &Path, runtime: &Path, outside: Option<&Path>) -> Result<Self, StoreError> {
         let wal_was_there = open::wal_size(path).is_some();
         let file = open::file_identity(path);
-        let conn = open::open_existing(path, &schema::STATE)?;
+        let conn = open::open_existing(path, &schema::STATE).map_err(|error| error.with_path(path))?;
         let progress = outside.map(|dir| ProgressFile::check(&conn, path, dir)).transpose();
         let progress = progress.map_err(|error| error.with_path(path))?;
         Ok(Self {
@@ -85,6 +91,22 @@ impl Store {
             file,
             progress,
             lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
+            unlocked: None,
+        })
+    }
+
+    /// Opens a store that has no WAL for reading without locks.
+    fn open_unlocked(path: &Path, runtime: &Path) -> Result<Self, StoreError> {
+        let (conn, stamp) = open::open_unlocked(path, &schema::STATE)?;
+        Ok(Self {
+            conn,
+            path: Some(path.to_path_buf()),
+            wake: runtime.join("wake"),
+            wal_was_there: false,
+            file: open::file_identity(path),
+            progress: None,
+            lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
+            unlocked: Some(stamp),
         })
     }
 
@@ -129,6 +151,12 @@ impl Store {
         let result = query(&ReadTx::new(&tx));
         // Nothing was written. Commit and rollback both free the snapshot.
         tx.finish().map_err(StoreError::from)?;
+        // Without locks another process may have written meanwhile: then what was read is no snapshot.
+        if let (Some(stamp), Some(path)) = (&self.unlocked, &self.path)
+            && open::unlocked_stamp(path).as_ref() != Some(stamp)
+        {
+            return Err(StoreError::Busy.into());
+        }
         result
     }
 
@@ -163,11 +191,18 @@ impl Store {
         actor: &str,
         change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        let with_path = |error: StoreError| match &self.path {
+            Some(path) => error.with_path(path),
+            None => error,
+        };
         let turn = match &self.path {
-            Some(path) => write_queue::acquire(path, self.lock_timeout.get()).map_err(StoreError::from)?,
+            Some(path) => {
+                write_queue::acquire(path, self.lock_timeout.get()).map_err(|error| with_path(error.into()))?
+            }
             None => None,
         };
-        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate).map_err(StoreError::from)?;
+        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)
+            .map_err(|error| with_path(error.into()))?;
         self.check_path_unchanged()?;
         let writing = WriteTx::new(&tx, now, actor);
         let done = change(&writing)?;

@@ -45,9 +45,9 @@ pub enum StoreError {
     /// No room on the disk.
     #[error("the store cannot be written: the disk is full")]
     Full,
-    /// No permission to write.
+    /// The file system, the permissions or a sandbox forbid writing. With the store's directory, where it is known.
     #[error("the store cannot be written: {why}")]
-    ReadOnly { why: String },
+    ReadOnly { dir: Option<PathBuf>, why: String },
     /// The linked SQLite is too old.
     #[error("SQLite {found} is linked; {needed} or newer is needed")]
     OldSqlite { found: String, needed: &'static str },
@@ -79,7 +79,7 @@ impl From<rusqlite::Error> for StoreError {
                 Self::Full
             }
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-                Self::ReadOnly { why: why() }
+                Self::ReadOnly { dir: None, why: why() }
             }
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged { path: None, why: why() },
             _ => Self::Sqlite(error),
@@ -95,7 +95,7 @@ impl From<refinery::Error> for StoreError {
             match at.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code) {
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => return Self::Busy,
                 Some(ErrorCode::DiskFull) => return Self::Full,
-                Some(ErrorCode::ReadOnly) => return Self::ReadOnly { why: at.to_string() },
+                Some(ErrorCode::ReadOnly) => return Self::ReadOnly { dir: None, why: at.to_string() },
                 _ => cause = at.source(),
             }
         }
@@ -116,17 +116,20 @@ impl StoreError {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
             io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-                Self::ReadOnly { why: format!("{}: {source}", what.into()) }
+                Self::ReadOnly { dir: None, why: format!("{}: {source}", what.into()) }
             }
             _ => Self::Io { what: what.into(), source },
         }
     }
 
-    /// The same error with the file's name, where it has none yet.
+    /// The same error with the file's name, or the name of its directory, where it has none yet.
     #[must_use]
     pub fn with_path(self, file: &std::path::Path) -> Self {
         match self {
             Self::Damaged { path: None, why } => Self::Damaged { path: Some(file.to_path_buf()), why },
+            Self::ReadOnly { dir: None, why } => {
+                Self::ReadOnly { dir: file.parent().map(std::path::Path::to_path_buf), why }
+            }
             other => other,
         }
     }

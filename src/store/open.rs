@@ -1,9 +1,13 @@
 //! Opening and creating a store: checks of the file, locks against concurrent creation, connection settings.
 
 use std::{
+    fmt::Write,
     fs, io,
-    os::unix::fs::{FileExt, MetadataExt},
-    path::Path,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{FileExt, MetadataExt},
+    },
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -75,6 +79,45 @@ pub(super) fn wal_size(path: &Path) -> Option<u64> {
 /// The identity of the file at a path: device and inode number.
 pub(super) fn file_identity(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// The state of a store's file between writes: length, time of change and status in nanoseconds.
+pub(super) type FileStamp = (u64, (i64, i64), (i64, i64));
+
+/// The state of a file that has no WAL; `None` while there is a WAL, which holds newer data than the file.
+pub(super) fn unlocked_stamp(path: &Path) -> Option<FileStamp> {
+    let found = fs::metadata(path).ok()?;
+    let stamp = (found.len(), (found.mtime(), found.mtime_nsec()), (found.ctime(), found.ctime_nsec()));
+    wal_size(path).is_none().then_some(stamp)
+}
+
+/// Opens a store without a WAL for reading, without locks and without any file beside it: where nothing can be written,
+/// SQLite cannot create the index of a WAL, which every other connection needs.
+pub(super) fn open_unlocked(path: &Path, schema: &Schema) -> Result<(Connection, FileStamp), StoreError> {
+    let read_only = |why: &str| StoreError::ReadOnly { dir: None, why: why.into() };
+    let stamp = unlocked_stamp(path).ok_or_else(|| read_only("another process has written it"))?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW
+        | OpenFlags::SQLITE_OPEN_URI;
+    let resolved = resolve_dir(path);
+    let mut uri = String::from("file:");
+    for byte in resolved.as_os_str().as_bytes() {
+        let is_plain = byte.is_ascii_alphanumeric() || b"/._-".contains(byte);
+        if is_plain {
+            uri.push(char::from(*byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    #[expect(clippy::disallowed_methods, reason = "the one module that opens connections")]
+    let conn = Connection::open_with_flags(uri + "?immutable=1", flags)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    if schema_version(&conn, path, schema)? < schema.newest {
+        return Err(read_only("it has an older schema, which must be brought up to date first"));
+    }
+    Ok((conn, stamp))
 }
 
 /// An empty store in memory.
@@ -315,10 +358,13 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
         return Err(StoreError::OldSqlite { found: rusqlite::version().into(), needed });
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    // NOFOLLOW refuses links anywhere in the path, but a project may be behind one: resolve the directory first.
+    Ok(Connection::open_with_flags(resolve_dir(path), flags)?)
+}
+
+/// The path with its directory resolved. NOFOLLOW refuses links anywhere in the path, but a project may be behind one.
+fn resolve_dir(path: &Path) -> PathBuf {
     let dir = path.parent().and_then(|dir| dir.canonicalize().ok());
-    let resolved = dir.zip(path.file_name()).map_or_else(|| path.to_path_buf(), |(dir, name)| dir.join(name));
-    Ok(Connection::open_with_flags(resolved, flags)?)
+    dir.zip(path.file_name()).map_or_else(|| path.to_path_buf(), |(dir, name)| dir.join(name))
 }
 
 #[cfg(test)]

@@ -20,9 +20,9 @@ pub enum FailureKind {
     Refused = 5,
     /// No task is ready, or a wait timed out.
     Empty = 6,
-    /// An adapter or program failed or timed out.
+    /// An adapter or program failed or timed out, or a sandbox forbids to write the store.
     External = 7,
-    /// The store is locked, full or not writable.
+    /// The store is locked or full.
     Busy = 8,
     /// The project's configuration has not been trusted here.
     Untrusted = 9,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::SessionView;
@@ -17,6 +17,19 @@ pub struct LaunchedView {
     pub requested_id: Option<String>,
     /// The notes, as on stderr.
     pub notes: Vec<String>,
+    /// What became of the first prompt; null without one, and where the launch did not wait for it.
+    pub first_prompt: Option<FirstPromptView>,
+}
+
+/// What became of a launch's first prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstPromptView {
+    /// `arrived`, `waiting_for_person`, `not_seen`, or `unconfirmed` of a program that reports nothing.
+    pub state: String,
+    /// The question on the screen, while the program waits for a person.
+    pub question: Option<String>,
+    /// The message with the prompt, where it is one.
+    pub message_id: Option<i64>,
 }
 
 /// `session launch --dry-run`.

@@ -40,6 +40,7 @@ pub mod timestamp;
 pub mod tool_input;
 mod usage;
 mod values;
+mod waiting;
 
 pub use adapter_check::{AdapterCheckView, OperationCheckView, ProbeOutcome, ProbeView};
 pub use approval::ApprovalView;
@@ -61,7 +62,7 @@ pub use lane::{
     FileDiffView, KeptLaneView, LaneDetailView, LaneDiffView, LaneGitView, LanePruneView, LaneSyncView, LaneView,
     PrunedLaneView,
 };
-pub use launch::{BackendView, LaunchView, LaunchedView};
+pub use launch::{BackendView, FirstPromptView, LaunchView, LaunchedView};
 pub use message::MessageView;
 pub use outbox::OutboxView;
 pub use prompt::PromptView;
@@ -77,3 +78,4 @@ pub use sidecar::SidecarView;
 pub use snapshot::SnapshotView;
 pub use task::{CheckView, ClaimView, DependentView, TaskDetailView, TaskView, TimelineEntryView, WaitingView};
 pub use usage::{TaskMediansView, TaskNumbersView, UsageRowView, UsageView};
+pub use waiting::WaitView;

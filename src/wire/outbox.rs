@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{MessageView, values::time};
+use super::{MessageView, WaitView, values::time};
 use crate::domain::{message::Message, secrets};
 
 /// A message and its current reader. Secrets in its text are masked because the sender is not the recipient.
@@ -19,6 +19,8 @@ pub struct OutboxView {
     pub dedup: Option<String>,
     /// When it is too late to read it.
     pub expires_at: Option<String>,
+    /// Why it waits; null when it does not.
+    pub waits: Option<WaitView>,
 }
 
 impl From<&Message> for OutboxView {
@@ -30,6 +32,7 @@ impl From<&Message> for OutboxView {
             offered_until: time(message.offered_until.filter(|_| !message.is_typed())),
             dedup: message.dedup.clone(),
             expires_at: time(message.expires_at),
+            waits: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::MessageView;
+use super::{MessageView, WaitView};
 use crate::domain::message::{Message, MessageStatus};
 
 /// A prompt that was sent, or was not accepted.
@@ -22,6 +22,8 @@ pub struct PromptView {
     pub reason: Option<String>,
     /// The message as it stands.
     pub message: Option<MessageView>,
+    /// Why it waits; null when it does not.
+    pub waits: Option<WaitView>,
 }
 
 impl PromptView {
@@ -36,6 +38,7 @@ impl PromptView {
             deduplicated,
             reason: None,
             message: Some(MessageView::from(message)),
+            waits: None,
         }
     }
 
@@ -50,6 +53,7 @@ impl PromptView {
             deduplicated: false,
             reason: Some(reason),
             message: None,
+            waits: None,
         }
     }
 }

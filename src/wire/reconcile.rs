@@ -74,6 +74,8 @@ pub struct ReconcileView {
     pub skipped: Vec<ReconcileEntryView>,
     /// Those that were starting or stale and run.
     pub revived: Vec<ReconcileEntryView>,
+    /// Those that were busy and whose screen shows that they are idle.
+    pub idle: Vec<ReconcileEntryView>,
     /// Held tasks without a live session, and running sessions whose task is closed.
     pub unattended: Vec<ReconcileEntryView>,
     /// Background runs that were settled.

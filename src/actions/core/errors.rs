@@ -17,7 +17,7 @@ use crate::{
     os::{git::GitError, run_streaming::StreamError},
     render::{OutError, escape_line},
     store::StoreError,
-    wire::{Failure, FailureKind, GateReportView, WaitingView},
+    wire::{Failure, FailureKind, GateReportView, WaitView, WaitingView},
 };
 
 /// The noun of a missing snapshot.
@@ -233,10 +233,20 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             ),
         ),
         Refusal::WaitTimedOut { .. } => (Empty, None),
-        Refusal::NotAcknowledged { status, .. } => match status {
+        Refusal::NotAcknowledged { status, waits, .. } => match status {
             MessageStatus::Expired | MessageStatus::Withdrawn => (Empty, None),
-            _ => (Empty, Some("it goes on waiting: fairway outbox".into())),
+            _ => {
+                let next = waits.iter().flat_map(|waits| &waits.next);
+                let next = next.map(|(purpose, command)| format!("{purpose}: {command}\n"));
+                (Empty, Some(next.chain(["it goes on waiting: fairway outbox".to_owned()]).collect()))
+            }
         },
+        Refusal::FirstPromptPending { session, question: Some(_), .. } => {
+            (Empty, Some(format!("answer it: fairway session attach {session}")))
+        }
+        Refusal::FirstPromptPending { session, .. } => {
+            (Empty, Some(format!("look at its screen: fairway session peek {session}")))
+        }
         Refusal::ServeRunning { .. } => (Conflict, Some("it serves this project; end it to start another".into())),
         Refusal::GuardDenied { .. } => {
             (Refused, Some("why: fairway guard test --role ROLE --tool TOOL --input JSON".into()))
@@ -359,9 +369,13 @@ fn details(refusal: &Refusal) -> Value {
         Refusal::SessionFinal { session, status } | Refusal::SessionExited { session, status } => {
             json!({ "session_id": session.as_str(), "status": status.as_str() })
         }
-        Refusal::NotAcknowledged { id, status, way, .. } => json!({
+        Refusal::NotAcknowledged { id, status, way, waits, .. } => json!({
             "message_id": id, "status": status.as_str(), "way": way.map(Channel::as_str),
+            "waits": waits.as_deref().map(WaitView::from),
         }),
+        Refusal::FirstPromptPending { session, question, message, .. } => {
+            json!({ "session_id": session, "question": question, "message_id": message })
+        }
         Refusal::JobFinal { run, status } => json!({ "run_id": run, "status": status.as_str() }),
         Refusal::InputFull { run, taken } => json!({ "run_id": run, "bytes": taken }),
         Refusal::AlreadyAnswered { noun, id, status } => json!({ "noun": noun, "id": id, "status": status }),
@@ -436,7 +450,7 @@ fn store(error: &StoreError) -> Failure {
         StoreError::Busy => ("store_busy", Busy, Some("try again; fairway doctor tells who may hold it")),
         StoreError::Replaced => ("store_replaced", Busy, Some("try again: the next call opens the new one")),
         StoreError::Full => ("store_full", Busy, Some("make room on the disk, then try again")),
-        StoreError::ReadOnly { .. } => ("store_read_only", Busy, Some("make the directory writable, then try again")),
+        StoreError::ReadOnly { dir, .. } => return store_read_only(error, dir.as_deref()),
         StoreError::Unreadable { .. } => ("store_damaged", Fault, Some("check the store: fairway doctor")),
         StoreError::OldSqlite { .. } | StoreError::Migration(_) | StoreError::Io { .. } | StoreError::Sqlite(_) => {
             ("store_failed", Fault, Some("check the store: fairway doctor"))
@@ -445,6 +459,15 @@ fn store(error: &StoreError) -> Failure {
     // SQLite may quote arbitrary bytes of a damaged file; the message must stay one line.
     let message = escape_line(&error.to_string());
     Failure { hint: hint.map(str::to_owned), ..plain(code, kind, message) }
+}
+
+/// A store that this process may not write. A repeat does not help, so it is not retryable.
+fn store_read_only(error: &StoreError, dir: Option<&Path>) -> Failure {
+    let failure = plain("store_read_only", FailureKind::External, escape_line(&error.to_string()));
+    let Some(dir) = dir else { return failure };
+    let text = dir.display().to_string();
+    let hint = format!("let this process write the store's directory: chmod u+w {}", shell_words::quote(&text));
+    Failure { hint: Some(hint), details: json!({ "directory": text }), ..failure }
 }
 
 fn adapter(error: &AdapterError) -> Failure {

@@ -17,6 +17,7 @@ pub mod keepalive;
 pub mod lookup;
 pub(crate) mod message_state;
 pub(crate) mod path_limits;
+pub mod prompt_wait;
 pub(crate) mod session_overview;
 pub(crate) mod session_process;
 pub mod store_safety;

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::{
         Answer, App,
-        core::{force_reason::ForceReason, message_state::event},
+        core::{force_reason::ForceReason, message_state::event, prompt_wait},
     },
     domain::{
         EventKind, Refusal, SessionId,
@@ -13,7 +13,7 @@ use crate::{
         text_limits,
     },
     store::messages,
-    wire::OutboxView,
+    wire::{OutboxView, WaitView},
 };
 
 /// The filter of a listing.
@@ -34,7 +34,12 @@ pub struct OutboxFilter {
 pub fn list(app: &App, filter: &OutboxFilter) -> Result<Vec<OutboxView>> {
     app.read(|tx| {
         let found = messages::newest(tx, filter.to.as_ref(), filter.all, filter.limit)?;
-        Ok(found.iter().map(OutboxView::from).collect())
+        let now = app.env.now();
+        let view = |message: &Message| -> Result<OutboxView> {
+            let waits = prompt_wait::find(tx, message, now)?.as_ref().map(WaitView::from);
+            Ok(OutboxView { waits, ..OutboxView::from(message) })
+        };
+        found.iter().map(view).collect()
     })
 }
 

@@ -12,10 +12,14 @@ use crate::{
             gc, notify,
             recover::{self, Recovered},
         },
-        sessions::liveness::{
-            apply::{apply, should_revive},
-            backend_probe::BackendProber,
-            facts,
+        sessions::{
+            liveness::{
+                apply::{apply, should_revive},
+                backend_probe::BackendProber,
+                facts,
+            },
+            prompt,
+            report::idle_screen::{self, ScreenVerdict},
         },
     },
     adapters::{self, plumbing::SessionDir},
@@ -61,6 +65,7 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     let (verdicts, outputs): (Vec<Liveness>, Vec<Option<Timestamp>>) =
         assess_all(app, &found, now, dry_run).into_iter().unzip();
     record_outputs(app, &found, &outputs)?;
+    let idle = if dry_run { Vec::new() } else { look_at_screens(app, &found)? };
     let mut assessed: Vec<Assessment> = found.into_iter().zip(verdicts).collect();
     let is_suppressed =
         liveness::suppress_mass_stale(assessed.iter_mut().map(|(session, verdict)| (&*session, verdict)));
@@ -71,8 +76,9 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
         return app.read(|tx| {
             let claimed = claimed_tasks(tx)?;
             let marked: Vec<bool> = assessed.iter().map(changes).collect();
-            let report = build_report(dry_run, &assessed, &marked, &claimed, &jobs, tx)?;
-            answer(&report, &notes(is_suppressed), false)
+            let wrote = !idle.is_empty();
+            let report = ReconcileView { idle, ..build_report(dry_run, &assessed, &marked, &claimed, &jobs, tx)? };
+            answer(&report, &notes(is_suppressed), wrote)
         });
     }
     app.mutate(|tx| {
@@ -81,7 +87,8 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
         for (session, verdict) in &assessed {
             marked.push(apply(tx, session, verdict)?);
         }
-        answer(&build_report(false, &assessed, &marked, &claimed, &jobs, tx)?, &notes(is_suppressed), true)
+        let report = ReconcileView { idle, ..build_report(false, &assessed, &marked, &claimed, &jobs, tx)? };
+        answer(&report, &notes(is_suppressed), true)
     })
 }
 
@@ -114,6 +121,20 @@ fn record_outputs(app: &App, sessions: &[Session], outputs: &[Option<Timestamp>]
         return Ok(());
     }
     app.transaction(|tx| news.iter().try_for_each(|(session, at)| Ok(sessions::set_last_output(tx, session, *at)?)))
+}
+
+/// Records which sessions are idle by their screen, and delivers what waits for them.
+fn look_at_screens(app: &App, sessions: &[Session]) -> Result<Vec<ReconcileEntryView>> {
+    let mut idle = Vec::new();
+    for session in sessions {
+        if idle_screen::look(app, &session.id)? == ScreenVerdict::Idle {
+            // What cannot be delivered stays queued.
+            let _ = prompt::deliver(app, &session.id);
+            let why = "its screen shows no work and stands still";
+            idle.push(ReconcileEntryView::new(Some(&session.id), session.task.as_ref(), why));
+        }
+    }
+    Ok(idle)
 }
 
 enum ReconcileLock {
@@ -263,7 +284,13 @@ fn warnings(is_suppressed: bool, failed: &[String]) -> Vec<String> {
 fn answer(report: &ReconcileView, notes: &[String], wrote: bool) -> Result<Answer> {
     let line =
         if report.busy { "unchanged: another reconcile is running".to_owned() } else { format_report(report, wrote) };
-    let ids = report.stale.iter().chain(&report.revived).filter_map(|finding| finding.session_id.clone()).collect();
+    let ids = report
+        .stale
+        .iter()
+        .chain(&report.revived)
+        .chain(&report.idle)
+        .filter_map(|finding| finding.session_id.clone())
+        .collect();
     let mut answer = Answer::new(report, "", line)?;
     answer.ids = ids;
     answer.notes = notes.to_vec();
@@ -276,13 +303,15 @@ fn format_report(report: &ReconcileView, wrote: bool) -> String {
             format!("would change {} of {} sessions", report.stale.len() + report.revived.len(), report.checked)
         }
         (false, true) => {
-            format!("changed {} of {} sessions", report.stale.len() + report.revived.len(), report.checked)
+            let changed = report.stale.len() + report.revived.len() + report.idle.len();
+            format!("changed {changed} of {} sessions", report.checked)
         }
         (false, false) => format!("unchanged: {} sessions", report.checked),
     };
     for (what, findings) in [
         ("stale", &report.stale),
         ("revived", &report.revived),
+        ("idle", &report.idle),
         ("unknown", &report.unknown),
         ("skipped", &report.skipped),
         ("unattended", &report.unattended),

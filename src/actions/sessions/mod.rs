@@ -5,6 +5,7 @@ mod adapter_endpoint;
 pub mod claim;
 pub mod control;
 mod finish;
+pub mod hand_started;
 pub mod launch;
 pub mod list;
 pub mod liveness;

@@ -1,14 +1,18 @@
 //! `fairway doctor hooks`
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 
 use super::findings::print;
 use crate::{
+    actions::queue::lane,
     cli::{context::Context, exit::Exit, values},
     config::{self, ConfigError},
+    domain::lane::LaneStatus,
     hooks::{
         Provider,
-        doctor::{self, DoctorContext},
+        doctor::{self, DoctorContext, LaneWorktree},
         install::DEFAULT_APPROVAL_WAIT,
     },
 };
@@ -16,7 +20,8 @@ use crate::{
 /// Test that installed hooks block a denied call
 ///
 /// Runs each hook as its provider would, with a call that must be denied. Reports hooks that the provider skips, does
-/// not load or misreads, and missing programs. Exits 0 when every installed hook blocks.
+/// not load or misreads, missing programs, and lanes in whose worktree the hooks are off. Exits 0 when every installed
+/// hook blocks, in every lane.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only this provider; it must have hooks
@@ -37,11 +42,17 @@ impl Args {
             let profile = of_app.or_else(|| config::built_in_profiles().remove(provider.label()))?;
             Some((provider.label(), profile.proven_with?))
         };
+        let lanes = app.as_ref().map_or_else(|| Ok(Vec::new()), |app| lane::list::list(app, false))?;
+        let open = lanes.into_iter().filter(|lane| lane.status != LaneStatus::Closed.as_str());
+        let lanes = open.filter_map(|lane| {
+            Some(LaneWorktree { lane: lane.name.clone(), directory: PathBuf::from(lane.worktree?) })
+        });
         let place = DoctorContext {
             env: &ctx.env,
             root: app.as_ref().map(|app| app.project.root.as_path()),
             approval_wait: app.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait),
             proven_versions: Provider::ALL.iter().filter_map(proven).collect(),
+            lanes: lanes.collect(),
         };
         print(ctx, &doctor::doctor(&place, self.provider)?)
     }

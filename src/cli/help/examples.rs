@@ -108,6 +108,7 @@ const EXAMPLES: &[Examples] = &[
         "session launch",
         &[
             "fairway session launch --lane api --prompt 'Fix the total' -- {provider}",
+            "fairway session launch --lane api --prompt 'run the tests' --wait 2m -- {provider}",
             "fairway session launch --lane api --dry-run -- {provider}",
             "fairway session launch --role qa --id qa-1 --task T-4 --attach",
         ],

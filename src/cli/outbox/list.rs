@@ -1,5 +1,7 @@
 //! `fairway outbox list`
 
+use std::fmt::Write;
+
 use anyhow::Result;
 
 use crate::{
@@ -8,7 +10,7 @@ use crate::{
     config::show_duration,
     domain::SessionId,
     env::Timestamp,
-    render::Table,
+    render::{Table, escape_line},
 };
 
 /// List unacknowledged messages and prompts, oldest first
@@ -60,7 +62,18 @@ impl Args {
                         age.map(|age| show_duration(std::time::Duration::from_secs(age.as_secs()))).unwrap_or_default(),
                     ]);
                 }
-                if table.is_empty() { "no messages\n".into() } else { table.coloured(ctx.out.width, ctx.out.style) }
+                if table.is_empty() {
+                    return "no messages\n".into();
+                }
+                let mut text = table.coloured(ctx.out.width, ctx.out.style);
+                for one in &found {
+                    let Some(waits) = &one.waits else { continue };
+                    let _ = writeln!(text, "{} waits: {}", one.message.id, escape_line(&waits.text));
+                    for next in &waits.next {
+                        let _ = writeln!(text, "  {}: {}", next.purpose, escape_line(&next.command));
+                    }
+                }
+                text
             },
         )
     }

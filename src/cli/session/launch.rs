@@ -1,6 +1,11 @@
 //! `fairway session launch`
 
-use std::{collections::BTreeMap, fmt::Write, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fmt::Write,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use anyhow::Result;
 use serde_json::Value;
@@ -12,19 +17,23 @@ use crate::{
         sessions::{
             control::attach,
             launch::{
+                first_prompt,
                 plan::{self, LaunchPlan, LaunchRequest},
                 program::CommandSpec,
-                start,
+                start::{self, PromptWatch},
             },
         },
     },
     adapters::plumbing::commands,
     cli::{context::Context, exit::Exit, print_error::error_text, values},
     domain::{LaneName, Role, SessionId, TaskId, id::Label, secrets, text_limits},
-    hooks::LAUNCH_HOOKS,
+    hooks::{
+        LAUNCH_HOOKS, Provider,
+        doctor::{self, MissingHooks},
+    },
     os::exit_on_signal,
     render::escape_line,
-    wire::{Failure, FailureKind, LaunchView, SessionView},
+    wire::{Failure, FailureKind, FirstPromptView, LaunchView, SessionView},
 };
 
 /// Launch an agent or program in a new session
@@ -73,6 +82,10 @@ pub struct Args {
     /// Add no arguments of the provider's profile
     #[arg(long)]
     no_profile: bool,
+    /// Wait for the first prompt [default: 1m]; exit 6 if none
+    #[arg(long, value_name = "DURATION", num_args = 0..=1, default_missing_value = "1m",
+        value_parser = values::duration, conflicts_with = "dry_run")]
+    wait: Option<Duration>,
     /// Attach to the session once it runs
     #[arg(long, conflicts_with = "dry_run")]
     attach: bool,
@@ -114,22 +127,30 @@ impl Args {
             hooks: &LAUNCH_HOOKS,
         };
         if self.dry_run {
-            return show(ctx, &plan::plan(&app, &wish)?);
+            let mut plan = plan::plan(&app, &wish)?;
+            plan.notes.extend(missing_hooks(ctx, &plan));
+            return show(ctx, &plan);
         }
-        let plan = match start::previous_result(&app)? {
-            Some(answer) => return told(ctx, app, &answer, self.attach),
+        let mut plan = match start::previous_result(&app)? {
+            Some(answer) => return told(ctx, app, &answer, self.attach, self.wait),
             None => plan::plan(&app, &wish)?,
         };
+        plan.notes.extend(missing_hooks(ctx, &plan));
         if self.attach && !ctx.env.terminal.stdin {
             return Err(attach::no_terminal(&plan.session.id));
         }
+        let watch = match self.wait {
+            Some(limit) => PromptWatch::For(limit),
+            None if self.attach => PromptWatch::Skip,
+            None => PromptWatch::Briefly,
+        };
         let interrupted = exit_on_signal::during_call(
             i32::from(FailureKind::External.exit_code()),
             interruption(ctx, &plan.session.id),
         );
-        let answer = start::launch(&app, plan)?;
+        let answer = start::launch(&app, plan, watch)?;
         drop(interrupted);
-        told(ctx, app, &answer, self.attach)
+        told(ctx, app, &answer, self.attach, self.wait)
     }
 }
 
@@ -146,9 +167,26 @@ fn interruption(ctx: &Context, id: &SessionId) -> String {
     error_text(&failure, &ctx.out)
 }
 
-/// Prints what was launched and sits down at it, when that was asked for and it still runs.
-fn told(ctx: &Context, app: App, answer: &Answer, attach: bool) -> Result<Exit> {
+/// The warning about an agent that would run without Fairway's hooks, where its profile has not judged that.
+fn missing_hooks(ctx: &Context, plan: &LaunchPlan) -> Option<String> {
+    let provider = Provider::parse(plan.session.provider.as_ref()?.as_str()).filter(|_| !plan.hooks.are_judged)?;
+    let directory = plan.session.worktree.as_deref()?;
+    let words = plan.start.argv.clone().or_else(|| shell_words::split(&plan.command).ok()).unwrap_or_default();
+    let missing = doctor::missing(&ctx.env.with_vars(&plan.environment), provider, Path::new(directory), &words)?;
+    let fix = MissingHooks::fix(provider);
+    Some(format!("{}; enter the hooks for all worktrees: {fix}", missing.message(provider, directory)))
+}
+
+/// Prints what was launched and sits down at it, when that was asked for and it still runs. A launch that was to wait for its
+/// first prompt fails when that has not arrived.
+fn told(ctx: &Context, app: App, answer: &Answer, attach: bool, wait: Option<Duration>) -> Result<Exit> {
     let exit = ctx.answer(answer)?;
+    let first_prompt = answer.document.get("first_prompt").cloned().unwrap_or_default();
+    if let (Some(within), Ok(Some(view))) = (wait, serde_json::from_value::<Option<FirstPromptView>>(first_prompt))
+        && let Some(refusal) = first_prompt::refusal(answer.ids.first().map_or("", String::as_str), &view, within)
+    {
+        return Err(refusal.into());
+    }
     let is_over = answer.document.get("ended_at").is_some_and(Value::is_string);
     let Some(id) = answer.ids.first().filter(|_| attach && !is_over) else { return Ok(exit) };
     let attachable = attach::attach(&app, &SessionId::parse(id)?)?;

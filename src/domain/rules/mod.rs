@@ -15,4 +15,6 @@ pub mod liveness;
 pub mod open_question;
 pub mod recovery;
 pub mod retention;
+pub mod screen;
 pub mod task_times;
+pub mod waiting;

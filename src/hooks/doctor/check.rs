@@ -11,6 +11,7 @@ use anyhow::Result;
 use super::{
     block_semantics::{HookOutput, would_block},
     canary, codex_trust, version,
+    worktree::{self, MissingHooks},
 };
 use crate::{
     domain::{
@@ -39,6 +40,17 @@ pub struct DoctorContext<'a> {
     pub approval_wait: Duration,
     /// The version with which each provider's profile was tried.
     pub proven_versions: BTreeMap<&'static str, String>,
+    /// The worktrees of the project's lanes.
+    pub lanes: Vec<LaneWorktree>,
+}
+
+/// The worktree of a lane.
+#[derive(Debug, Clone)]
+pub struct LaneWorktree {
+    /// The lane.
+    pub lane: String,
+    /// The worktree's directory.
+    pub directory: PathBuf,
 }
 
 /// Checks the hooks of one provider, or of all providers with installed hooks.
@@ -58,6 +70,9 @@ pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result
         if let Some(proven) = context.proven_versions.get(checked.label()).filter(|_| any || provider.is_some()) {
             findings.extend(version::check(context.env, &context.env.cwd, checked.label(), proven));
         }
+        if any || provider.is_some() {
+            check_lanes(context, checked, &mut findings);
+        }
         if !any && provider.is_some() {
             let message = format!("no Fairway hooks in the settings of {}", checked.label());
             let finding = Finding::new("not_installed", Severity::Warning, message);
@@ -69,6 +84,18 @@ pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result
         findings.push(Finding::new("not_installed", Severity::Note, message).with_fix("fairway hook install PROVIDER"));
     }
     Ok(findings)
+}
+
+/// Warns of lanes in whose worktree an agent runs without hooks or guard.
+fn check_lanes(context: &DoctorContext<'_>, provider: Provider, findings: &mut Vec<Finding>) {
+    let elsewhere = context.lanes.iter().filter(|lane| Some(lane.directory.as_path()) != context.root);
+    for LaneWorktree { lane, directory } in elsewhere.filter(|lane| lane.directory.is_dir()) {
+        if let Some(missing) = worktree::missing(context.env, provider, directory, &[]) {
+            let place = format!("{}, the worktree of the lane {lane}", directory.display());
+            let finding = Finding::new("lane_without_hooks", Severity::Warning, missing.message(provider, &place));
+            findings.push(finding.with_fix(MissingHooks::fix(provider)));
+        }
+    }
 }
 
 /// The checked settings files, and the flag of `hook install` for each.

@@ -6,6 +6,8 @@ mod canary;
 mod check;
 pub(super) mod codex_trust;
 mod version;
+mod worktree;
 
 pub use block_semantics::{HookOutput, would_block};
-pub use check::{DoctorContext, doctor};
+pub use check::{DoctorContext, LaneWorktree, doctor};
+pub use worktree::{MissingHooks, missing};

@@ -17,8 +17,9 @@ pub const DEFAULT_APPROVAL_WAIT: Duration = Duration::from_secs(50);
 const WAKE_HOOK_TIMEOUT_SECS: u64 = 24 * 60 * 60;
 /// The events at which the wake hook starts.
 const WAKE_HOOK_EVENTS: &[&str] = &["SessionStart", "Stop"];
-/// Codex's maximum timeout of `SessionEnd`, in seconds.
-const MAX_SESSION_END_SECS: u64 = 3;
+/// Codex's maximum timeout of these events, in seconds.
+const SHORT_EVENTS: &[&str] = &["SessionEnd", "Interrupt"];
+const MAX_SHORT_EVENT_SECS: u64 = 3;
 
 /// The hooks of one event.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,7 +70,7 @@ fn hook_entry(provider: Provider, program: &Path, event: &str, limit: Duration) 
             hook
         }
         Provider::Codex => {
-            let seconds = if event == "SessionEnd" { MAX_SESSION_END_SECS } else { seconds };
+            let seconds = if SHORT_EVENTS.contains(&event) { MAX_SHORT_EVENT_SECS } else { seconds };
             json!({ "type": "command", "command": shell_command(provider, program, event), "timeout": seconds })
         }
         Provider::Gemini => json!({

@@ -146,7 +146,7 @@ fn every_command_reports_an_unwritable_store() {
         vec!["exec", "rm", &run, "--json"],
         vec!["session", "reconcile", "--json"],
     ] {
-        place.run(words).refuses(8, "store_read_only");
+        place.run(words).refuses(7, "store_read_only");
     }
     mount.set_writable(true);
     place.run(["exec", "rm", &run]).exits(0);

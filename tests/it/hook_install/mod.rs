@@ -1,6 +1,7 @@
 //! Entering our hooks into settings, on real files.
 
 mod doctor;
+mod lanes;
 
 use std::{
     fs,
@@ -109,7 +110,7 @@ fn a_dry_run_shows_the_lines_and_writes_nothing() {
     let lines: Vec<&str> = shown.stdout.lines().collect();
     assert_eq!(
         lines[2..6],
-        ["@@ -1,3 +1,61 @@", " {", "-  \"description\": \"mine\"", "+  \"description\": \"mine\","]
+        ["@@ -1,3 +1,68 @@", " {", "-  \"description\": \"mine\"", "+  \"description\": \"mine\","]
     );
     world.run(["hook", "install", "codex"]).exits(0);
     let shown = world.run(["hook", "uninstall", "codex", "--dry-run"]).exits(0);

@@ -1,6 +1,8 @@
 //! The hook bridge, called as the vendors call it: one process per event, their JSON on stdin.
 
 mod faults;
+mod hand_started;
+mod interrupt;
 mod nested_project;
 mod own_verbs;
 mod permission;

@@ -21,6 +21,7 @@ fn claude_code_is_launched_prompted_and_nudged() {
         claude.display()
     ));
     world.run(["trust"]).exits(0);
+    world.run(["hook", "install", "claude"]).exits(0);
     world.run(["task", "add", "T-1", "one"]).exits(0);
     let before = world.queue();
 

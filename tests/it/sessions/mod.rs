@@ -25,6 +25,7 @@ mod provider_event_watcher;
 mod reconcile;
 mod reconcile_by_cron;
 mod screen_and_zellij;
+mod scripted_agent;
 mod shell_input;
 mod start_steps;
 mod successor;

@@ -33,6 +33,7 @@ pub fn handle(
         HookEvent::AfterTool(used) => tool::after(app, caller, used),
         HookEvent::PermissionRequest(call) => permission::answer_request(app, caller, call, wait).map(HookOutcome::of),
         HookEvent::TurnEnd => turn::end(app, caller, read_transcript),
+        HookEvent::Interrupted => turn::interrupted(app, caller, read_transcript),
         HookEvent::TurnFailed(why) => provider_notification::failed(app, caller, why),
         HookEvent::Waiting(text) => provider_notification::waiting(app, caller, text),
         HookEvent::WaitingForTool(call, text) => provider_notification::waiting_for_tool(app, caller, call, text),

@@ -62,6 +62,8 @@ pub enum HookEvent {
     PermissionRequest(ToolCall),
     /// The turn has ended.
     TurnEnd,
+    /// A person has interrupted the turn.
+    Interrupted,
     /// The turn failed, with the reason.
     TurnFailed(String),
     /// The provider notified a person that the session waits for them; with its text.

@@ -1,5 +1,7 @@
 //! Finds or registers the session of a hook caller and updates it.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use super::event::{HookCaller, StartKind};
@@ -13,9 +15,13 @@ use crate::{
             report::upsert::{self, LocalHost, SessionPatch},
         },
     },
-    domain::{SessionId, session::Session},
+    domain::{
+        SessionId,
+        lane::{Lane, LaneStatus},
+        session::Session,
+    },
     os::process::{ProcessKey, ProcessStatus},
-    store::{ReadTx, WriteTx, session_reports, sessions},
+    store::{ReadTx, WriteTx, lanes, session_reports, sessions},
 };
 
 /// The result of resolving a session.
@@ -141,10 +147,13 @@ fn create(
     local: &LocalHost,
     worktree: Option<&str>,
 ) -> Result<Session> {
+    // An agent that was started by hand works in the lane whose worktree it was started in.
+    let lane = if own { None } else { lane_of(tx, worktree)? };
+    let role = app.actor.role.clone().or_else(|| lane.as_ref()?.role.clone());
     let patch = SessionPatch {
         id: app.actor.session.clone().filter(|_| own),
-        role: Some(app.actor.role.clone().unwrap_or_else(|| app.settings.agents.hook_role.clone())),
-        lane: app.actor.lane.clone().filter(|_| own),
+        role: Some(role.unwrap_or_else(|| app.settings.agents.hook_role.clone())),
+        lane: app.actor.lane.clone().filter(|_| own).or_else(|| lane.map(|lane| lane.name)),
         provider: Some(caller.provider.clone()),
         external_session_id: Some(caller.external_session_id.clone()),
         transcript: caller.transcript.clone(),
@@ -156,6 +165,16 @@ fn create(
     let session = upsert::new_session(app, tx, &patch, patch.id.as_ref(), own, local, tx.now())?;
     upsert::insert(tx, &session)?;
     Ok(session)
+}
+
+/// The lane with this worktree that is not closed.
+fn lane_of(tx: &ReadTx<'_>, worktree: Option<&str>) -> Result<Option<Lane>> {
+    let Some(worktree) = worktree.and_then(|dir| Path::new(dir).canonicalize().ok()) else { return Ok(None) };
+    let is_here = |lane: &Lane| {
+        let dir = lane.worktree.as_ref().and_then(|dir| Path::new(dir).canonicalize().ok());
+        lane.status != LaneStatus::Closed && dir.as_ref() == Some(&worktree)
+    };
+    Ok(lanes::all(tx)?.into_iter().find(is_here))
 }
 
 /// Adds facts from the hook to the session.

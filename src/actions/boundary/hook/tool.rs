@@ -15,7 +15,7 @@ use crate::{
             guard::{self, EntryPoint, GuardDecision, ToolCall},
             runtime,
         },
-        sessions::report::telemetry,
+        sessions::report::{idle_screen, telemetry},
     },
     domain::{
         message::Channel,
@@ -23,7 +23,7 @@ use crate::{
         usage::{ToolUse, Turn},
     },
     guard::OWN_VERB_REASON,
-    store::approvals,
+    store::{approvals, session_reports},
 };
 
 /// Decides on a tool call.
@@ -36,7 +36,7 @@ pub(super) fn before(app: &App, caller: &HookCaller, call: &ToolCall) -> Result<
         if !caller.is_subagent && matches!(session.activity, Activity::Idle | Activity::Unknown) {
             runtime::report_activity(tx, session, Activity::Busy, None, SOURCE)?;
         }
-        Ok(())
+        Ok(session_reports::count_call(tx, &session.id, true)?)
     })?;
     let session = match found {
         Ok(session) => session,
@@ -45,7 +45,13 @@ pub(super) fn before(app: &App, caller: &HookCaller, call: &ToolCall) -> Result<
     let app = resolve_session::app_as(app, &session);
     Ok(match guard::authorize_if_configured(&app, &session, call, EntryPoint::Hook) {
         None => reply_without_rules(call),
-        Some(decision) => reply_for(decision),
+        Some(decision) => {
+            if !decision.allowed {
+                // No event follows a denied call. The denial stands, whether or not this is recorded.
+                let _ = app.transaction(|tx| Ok(session_reports::count_call(tx, &session.id, false)?));
+            }
+            reply_for(decision)
+        }
     })
 }
 
@@ -88,8 +94,11 @@ pub(super) fn after(app: &App, caller: &HookCaller, used: &ToolUse) -> Result<Ho
         let turn = Turn { key: None, at: tx.now(), usage: None, tools: vec![used.clone()] };
         telemetry::store_turns(tx, session, &[turn])?;
         approval::expire_pending(tx, session, Some(&used.name))?;
-        // A person has allowed the tool, here or in the provider's interface.
-        let is_waiting = session.activity == Activity::RequiresAction;
+        session_reports::count_call(tx, &session.id, false)?;
+        // A person has allowed the tool, here or in the provider's interface; or the screen was misread.
+        let is_misread =
+            session.activity == Activity::Idle && session.activity_source.as_deref() == Some(idle_screen::SOURCE);
+        let is_waiting = session.activity == Activity::RequiresAction || is_misread;
         if is_waiting && !caller.is_subagent && approvals::pending_of(tx, &session.id)?.is_empty() {
             runtime::report_activity(tx, session, Activity::Busy, None, SOURCE)?;
         }

@@ -21,7 +21,10 @@ use crate::{
         message::Channel,
         session::{Activity, Session, SessionStatus},
     },
-    store::{WriteTx, session_reports},
+    store::{
+        WriteTx,
+        session_reports::{self, ScreenReport},
+    },
 };
 
 /// Sets the session to busy and delivers waiting prompts with the submitted one.
@@ -32,6 +35,7 @@ pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     let session = resolve_session::touch(app, caller, |tx, session| {
         if !caller.is_subagent {
             runtime::report_activity(tx, session, Activity::Busy, None, SOURCE)?;
+            session_reports::set_screen(tx, &session.id, &ScreenReport::NotSeen)?;
         }
         Ok(())
     })?;
@@ -70,6 +74,7 @@ pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptRea
         approval::expire_pending(tx, session, None)?;
         // Before prompts are read: a sender that comes later sees an idle session and wakes it.
         runtime::report_activity(tx, session, Activity::Idle, None, SOURCE)?;
+        session_reports::set_screen(tx, &session.id, &ScreenReport::NotSeen)?;
         Ok(())
     })?;
     // If this hook continued the turn while the wake hook, started at the same time, delivers a prompt, the provider would
@@ -80,6 +85,29 @@ pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptRea
         app.transaction(|tx| runtime::report_activity(tx, session, Activity::Busy, None, SOURCE))?;
     }
     Ok(outcome)
+}
+
+/// Sets the session to idle after a person has interrupted its turn: no tool call of it runs, and no approval is waited for.
+/// Waiting prompts are not part of the answer, which the provider ignores.
+///
+/// # Errors
+/// Store errors.
+pub(super) fn interrupted(
+    app: &App,
+    caller: &HookCaller,
+    read_transcript: TranscriptReader<'_>,
+) -> Result<HookOutcome> {
+    if caller.is_subagent {
+        return subagent_end(app, caller, None, read_transcript);
+    }
+    let used = read_new_usage(app, caller, read_transcript)?;
+    resolve_session::touch(app, caller, |tx, session| {
+        store_usage(app, tx, session, used.as_ref())?;
+        approval::expire_pending(tx, session, None)?;
+        runtime::report_activity(tx, session, Activity::Idle, None, SOURCE)?;
+        Ok(session_reports::set_screen(tx, &session.id, &ScreenReport::NotSeen)?)
+    })?;
+    Ok(HookOutcome::of(Reply::Nothing))
 }
 
 /// Stores the usage of an ended subagent as the session's.

@@ -17,6 +17,7 @@ use crate::{
     adapters::Tristate,
     domain::{
         Event, EventKind, SessionId, TaskId,
+        message::{MessageStatus, Recipient},
         session::{Activity, Session, SessionStatus},
     },
     env::vars,
@@ -26,7 +27,7 @@ use crate::{
         process_tree,
     },
     store::{
-        ReadTx, WriteTx, sessions,
+        ReadTx, WriteTx, messages, sessions,
         tasks::{self, ListScope},
     },
     wire::SessionView,
@@ -53,6 +54,7 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
     } else if stop_from_inside::is_inside(&app.env, &session) {
         return stop_from_inside::stop_through_helper(app, &session);
     }
+    let waiting = app.read(|tx| waiting_prompts(tx, id))?;
     if !session.status.is_final() {
         let adapter = adapter_endpoint::adapter(app, &session)?;
         // The supervisor sees the program end first, and must not record that as a failure.
@@ -84,11 +86,33 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
             finish(tx, &now, SessionStatus::Ended, None, Some(&reason))?
         };
         let answer = Answer::new(&SessionView::from(&ended), id, format!("stopped {id}"))?;
+        // They have expired with the session, also when its supervisor has recorded the end.
+        let mut expired = Vec::new();
+        for prompt in &waiting {
+            let now = messages::find(tx, *prompt)?;
+            if now.is_some_and(|message| message.status == MessageStatus::Expired) {
+                expired.push(prompt.to_string());
+            }
+        }
+        let answer = match expired.as_slice() {
+            [] => answer,
+            [one] => answer.note(format!("prompt {one} was not delivered and has expired: fairway outbox --all")),
+            several => answer.note(format!(
+                "prompts {} were not delivered and have expired: fairway outbox --all",
+                several.join(", ")
+            )),
+        };
         Ok(claimed_tasks(tx, id)?.iter().fold(answer, |answer, task| {
             let release = format!("fairway release {task} --force --reason TEXT");
             answer.note(format!("{task} is still claimed by {id}; to release it: {release}"))
         }))
     })
+}
+
+/// The prompts that wait for a session: they expire with it. Typed ones have arrived as far as anything can tell.
+fn waiting_prompts(tx: &ReadTx<'_>, id: &SessionId) -> Result<Vec<i64>> {
+    let open = messages::open_for(tx, &Recipient::Session(id.clone()))?;
+    Ok(open.iter().filter(|message| !message.is_typed()).map(|message| message.id).collect())
 }
 
 /// The tasks that a session has claimed.

@@ -1,7 +1,8 @@
 //! Launching a session, step by step: the request, the plan, the program, the stored intent, the start itself with its
-//! outcome, the steps after it, the confirmation, and the rollback of a failed launch.
+//! outcome, the steps after it, the confirmation, what became of the first prompt, and the rollback of a failed launch.
 
 pub(crate) mod confirm;
+pub mod first_prompt;
 pub(crate) mod git_hooks;
 pub mod hook_check;
 pub(crate) mod intent;

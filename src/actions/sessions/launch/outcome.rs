@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use super::first_prompt::FirstPrompt;
 use crate::{
     actions::Answer,
     adapters::StartReport,
@@ -28,18 +29,35 @@ pub(crate) enum LaunchOutcome {
 /// # Errors
 /// When the answer cannot be serialized.
 pub(crate) fn launch_answer(session: &Session, requested_id: Option<&SessionId>, notes: Vec<String>) -> Result<Answer> {
+    answer_with_prompt(session, requested_id, notes, None)
+}
+
+/// The same with what became of the first prompt.
+///
+/// # Errors
+/// When the answer cannot be serialized.
+pub(crate) fn answer_with_prompt(
+    session: &Session,
+    requested_id: Option<&SessionId>,
+    notes: Vec<String>,
+    first_prompt: Option<&FirstPrompt>,
+) -> Result<Answer> {
     let id = &session.id;
-    let line = match session.status {
+    let mut line = match session.status {
         SessionStatus::Ended => format!("launched {id}; its program has already ended with exit code 0"),
         _ => format!(
             "launched {id}\n  attach: fairway session attach {id}\n  peek: fairway session peek {id}\n  \
              stop: fairway session stop {id}"
         ),
     };
+    if let Some(text) = first_prompt.and_then(FirstPrompt::line) {
+        line = format!("{line}\n  {text}");
+    }
     let view = LaunchedView {
         session: SessionView::from(session),
         requested_id: requested_id.map(ToString::to_string),
         notes: notes.clone(),
+        first_prompt: first_prompt.map(FirstPrompt::view),
     };
     let mut answer = Answer::new(&view, id, line)?;
     answer.notes = notes;

@@ -79,6 +79,8 @@ pub struct LaunchPlan {
     pub known_hooks: &'static dyn ProviderHooks,
     /// The directory of the git hooks that ask the guard, when a rule needs them.
     pub git_hooks: Option<PathBuf>,
+    /// Whether the program is given a first prompt.
+    pub has_prompt: bool,
     /// Notes for the answer.
     pub notes: Vec<String>,
 }
@@ -207,6 +209,7 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
         hooks: profiled.hooks,
         known_hooks: request.hooks,
         git_hooks,
+        has_prompt: request.prompt.is_some(),
         notes,
     })
 }

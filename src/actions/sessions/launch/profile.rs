@@ -34,6 +34,8 @@ pub struct LaunchHooks {
     pub file: Option<(PathBuf, String)>,
     /// The question to the program, whether it runs the hooks; `None` when it has none.
     pub question: Option<HookQuestion>,
+    /// Whether the profile has judged if the program runs hooks; the launch's notes then say so.
+    pub are_judged: bool,
 }
 
 /// A program as its profile starts it.
@@ -122,7 +124,7 @@ pub(crate) fn apply(input: &ProfileInput<'_>, chosen: Program, notes: &mut Vec<S
         env: environment,
         worktree: input.worktree.to_owned(),
     });
-    Ok(ProfiledProgram { program, hooks: LaunchHooks { file, question }, prompt_by_hook })
+    Ok(ProfiledProgram { program, hooks: LaunchHooks { file, question, are_judged: true }, prompt_by_hook })
 }
 
 /// Whether the program is the provider's: it has its name, or it is the command that the provider's section configures.

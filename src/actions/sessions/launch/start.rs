@@ -6,10 +6,10 @@ use anyhow::{Context as _, Result};
 
 use super::{
     confirm::confirm,
-    git_hooks, hook_check,
+    first_prompt, git_hooks, hook_check,
     intent::{record_intent, resolve_previous, store_response},
     last_output,
-    outcome::{LaunchOutcome, launch_answer},
+    outcome::{LaunchOutcome, answer_with_prompt, launch_answer},
     plan::LaunchPlan,
     post_start::PostStart,
     rollback::roll_back,
@@ -40,7 +40,7 @@ const EXIT_CODE_PREFIX: &str = "its program ended with exit code ";
 /// # Errors
 /// `adapter_failed`, `adapter_timeout`, `adapter_busy`, `session_exists`, `program_failed`: the session is then `failed`,
 /// nothing of it runs, and no task has changed.
-pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
+pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answer> {
     // A plan alone gives the machine no id.
     plan.session.host_id = host::identity_to_record().id;
     let script = plan.located.script.clone();
@@ -99,11 +99,30 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
     // Messages that arrived while the session started.
     notes.extend(prompt::try_deliver(app, id));
     notes.extend(store_safety::keep_safe(app));
-    let answer = launch_answer(&session, plan.requested_id.as_ref(), notes)?;
-    if let Some(request) = app.idempotency_key.as_ref().filter(|_| answer.notes != stored) {
+    let first_prompt = match wait {
+        PromptWatch::Skip => None,
+        PromptWatch::Briefly => first_prompt::watch(app, &plan, first_prompt::DEFAULT_WAIT, false)?,
+        PromptWatch::For(limit) => first_prompt::watch(app, &plan, limit, true)?,
+    };
+    // What hooks have reported meanwhile.
+    let session = if first_prompt.is_some() { app.read(|tx| lookup::session(tx, id))? } else { session };
+    let answer = answer_with_prompt(&session, plan.requested_id.as_ref(), notes, first_prompt.as_ref())?;
+    let is_news = answer.notes != stored || first_prompt.is_some();
+    if let Some(request) = app.idempotency_key.as_ref().filter(|_| is_news) {
         app.transaction(|tx| store_response(tx, request, &answer))?;
     }
     Ok(answer)
+}
+
+/// How long a launch waits for what becomes of its first prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptWatch {
+    /// It does not: the caller sees the program itself.
+    Skip,
+    /// Ten seconds, or until a person is asked something.
+    Briefly,
+    /// So long, also while a person is asked something.
+    For(Duration),
 }
 
 /// The outcome of a start that the script reported as successful.

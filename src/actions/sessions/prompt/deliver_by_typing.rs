@@ -14,13 +14,14 @@ use crate::{
         core::{
             errors,
             message_state::{acknowledge, expire, offer},
+            prompt_wait,
         },
         mail,
-        sessions::control::running_session::RunningSession,
+        sessions::{control::running_session::RunningSession, report::idle_screen},
     },
     domain::{
         EventKind, SessionId,
-        message::{Channel, LONGEST_OFFER, Message, NEVER_EXPIRES, Recipient},
+        message::{Channel, LONGEST_OFFER, Message, MessageStatus, NEVER_EXPIRES, Recipient},
         rules::delivery::{self, MAX_READ, TypingPolicy},
         session::{Activity, Session, SessionStatus},
         text_limits::MAX_BODY_BYTES,
@@ -75,18 +76,40 @@ pub fn type_pending(app: &App, session: &SessionId) -> Result<Option<Channel>> {
     Ok(channel)
 }
 
-/// Delivers the queued messages after a change. Returns a note when that failed.
+/// Delivers the queued messages after a change; to a busy session when its screen shows that it is idle. Returns a note when
+/// that failed, or says why messages wait.
 #[must_use]
 pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
+    deliver_or_look(app, session).or_else(|| waiting_note(app, session).unwrap_or_default())
+}
+
+/// Delivers the queued messages, after a look at the screen of a session that may be idle. Returns a note when that failed.
+fn deliver_or_look(app: &App, session: &SessionId) -> Option<String> {
+    let waits = app.read(|tx| Ok(!messages::open_for(tx, &Recipient::Session(session.clone()))?.is_empty()));
+    // Without an answer, the session counts as it was reported.
+    let _ = waits.and_then(|waits| if waits { idle_screen::look(app, session).map(Some) } else { Ok(None) });
     let error = deliver(app, session).err()?;
     Some(format!("messages for {session} stay queued; typing them failed: {}", errors::classify(&error).message))
+}
+
+/// Why the newest waiting message to a session waits, and the number of those before it.
+fn waiting_note(app: &App, session: &SessionId) -> Result<Option<String>> {
+    let now = app.env.now();
+    app.read(|tx| {
+        let open = messages::open_for(tx, &Recipient::Session(session.clone()))?;
+        let Some(newest) = open.iter().rfind(|message| message.status == MessageStatus::Queued) else {
+            return Ok(None);
+        };
+        let waits = prompt_wait::find(tx, newest, now)?;
+        Ok(waits.map(|wait| format!("prompt {} waits: {}", newest.id, wait.sentence())))
+    })
 }
 
 /// Delivers the queued messages to the answer's session when it was reported idle. A failure becomes a note.
 #[must_use]
 pub(in crate::actions) fn deliver_when_idle(app: &App, activity: Option<Activity>, answer: Answer) -> Answer {
     let session = answer.document["id"].as_str().and_then(|id| SessionId::parse(id).ok());
-    match session.filter(|_| activity == Some(Activity::Idle)).and_then(|session| try_deliver(app, &session)) {
+    match session.filter(|_| activity == Some(Activity::Idle)).and_then(|session| deliver_or_look(app, &session)) {
         Some(note) => answer.note(note),
         None => answer,
     }

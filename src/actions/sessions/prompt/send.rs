@@ -11,6 +11,7 @@ use crate::{
         core::{
             errors, lookup,
             message_state::{event, expire},
+            prompt_wait,
         },
     },
     domain::{
@@ -21,8 +22,9 @@ use crate::{
         session::Session,
         text_limits,
     },
+    env::Timestamp,
     store::{ReadTx, WriteTx, messages, sessions},
-    wire::PromptView,
+    wire::{PromptView, WaitView},
 };
 
 /// The source of a prompt that names none.
@@ -194,7 +196,7 @@ fn repeat_pending(
     session: &Session,
     known: Message,
     priority: Priority,
-    expires_at: Option<crate::env::Timestamp>,
+    expires_at: Option<Timestamp>,
 ) -> Result<Answer> {
     let mut message = Message {
         count: known.count.saturating_add(1),
@@ -220,8 +222,8 @@ fn repeat_pending(
     answer(tx, &message, false, line)
 }
 
-fn answer(tx: &ReadTx<'_>, message: &Message, deduplicated: bool, line: String) -> Result<Answer> {
-    let view = view(tx, message, deduplicated)?;
+fn answer(tx: &WriteTx<'_>, message: &Message, deduplicated: bool, line: String) -> Result<Answer> {
+    let view = view(tx, message, deduplicated, tx.now())?;
     Answer::new(&view, message.id, line)
 }
 
@@ -229,12 +231,13 @@ fn answer(tx: &ReadTx<'_>, message: &Message, deduplicated: bool, line: String) 
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn view(tx: &ReadTx<'_>, message: &Message, deduplicated: bool) -> Result<PromptView> {
+pub(super) fn view(tx: &ReadTx<'_>, message: &Message, deduplicated: bool, now: Timestamp) -> Result<PromptView> {
     let is_queued = matches!(message.status, MessageStatus::Queued | MessageStatus::Offered);
     let position = if is_queued {
         Some(delivery::queue_position(&messages::open_for(tx, &message.to)?, message.priority, message.id))
     } else {
         None
     };
-    Ok(PromptView::new(message, position, deduplicated))
+    let waits = prompt_wait::find(tx, message, now)?.as_ref().map(WaitView::from);
+    Ok(PromptView { waits, ..PromptView::new(message, position, deduplicated) })
 }

@@ -4,20 +4,25 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::send::view;
+use super::{deliver_by_typing::deliver, send::view};
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, message_state},
+        core::{errors, message_state, prompt_wait},
+        sessions::report::idle_screen::{self, ScreenVerdict},
     },
     config::show_duration,
     domain::{
         Refusal,
-        message::{Channel, Message, MessageStatus},
+        message::{Channel, Message, MessageStatus, Recipient},
+        prompt_wait::PromptWait,
     },
     os::notify::ChangeWaiter,
     store::messages,
 };
+
+/// The least time between two looks at a session's screen.
+const LOOK_PAUSE: Duration = Duration::from_secs(1);
 
 /// A waiter for an acknowledgement. Created before the prompt is sent, so that no change is missed.
 #[derive(Debug)]
@@ -42,11 +47,14 @@ impl AckWaiter {
 /// # Errors
 /// `not_acknowledged` at the timeout, and when the prompt has expired or was withdrawn.
 pub fn wait_acknowledged(app: &App, awaited: &AckWaiter, id: i64) -> Result<Answer> {
+    let mut next_look: Option<Instant> = None;
     loop {
-        let (message, view) = app.read(|tx| {
+        let now = app.env.now();
+        let (message, view, waits) = app.read(|tx| {
             let message = messages::find(tx, id)?.ok_or_else(|| Refusal::not_found("message", id.to_string()))?;
-            let view = view(tx, &message, false)?;
-            Ok((message, view))
+            let view = view(tx, &message, false, now)?;
+            let waits = prompt_wait::find(tx, &message, now)?;
+            Ok((message, view, waits))
         })?;
         let channel = message.channel.map(Channel::as_str);
         if message.status == MessageStatus::Acknowledged {
@@ -60,15 +68,40 @@ pub fn wait_acknowledged(app: &App, awaited: &AckWaiter, id: i64) -> Result<Answ
             continue;
         }
         if is_over || left.is_zero() {
-            return Err(not_acknowledged(&message, awaited.timeout));
+            return Err(not_acknowledged(&message, awaited.timeout, waits.filter(|_| !is_over)));
+        }
+        // A change of the store may be the end of a turn. A screen that stands still changes nothing in the store.
+        let is_due = next_look.is_none_or(|at| at <= Instant::now());
+        if is_due
+            && message.status == MessageStatus::Queued
+            && let Recipient::Session(session) = &message.to
+        {
+            let verdict = idle_screen::look(app, session)?;
+            let pause = if let ScreenVerdict::LookAgain(after) = verdict { after.max(LOOK_PAUSE) } else { LOOK_PAUSE };
+            next_look = Some(Instant::now() + pause);
+            if verdict == ScreenVerdict::Idle && deliver(app, session)?.is_some() {
+                continue;
+            }
+            if verdict == ScreenVerdict::Nothing {
+                // Only a change of the store can lead to another verdict.
+                awaited.waiter.wait(Some(until_expiry(app, &message, left))).map_err(errors::internal)?;
+                continue;
+            }
         }
         // The expiry of a prompt wakes no waiter.
-        let rest = message.expires_at.map_or(left, |at| left.min(at.since(app.env.now())));
+        let rest = until_expiry(app, &message, left);
+        let rest = next_look.map_or(rest, |at| rest.min(at.saturating_duration_since(Instant::now())));
         awaited.waiter.wait(Some(rest.max(Duration::from_millis(1)))).map_err(errors::internal)?;
     }
 }
 
-fn not_acknowledged(message: &Message, limit: Duration) -> anyhow::Error {
+/// The time left, at most until the message expires.
+fn until_expiry(app: &App, message: &Message, left: Duration) -> Duration {
+    message.expires_at.map_or(left, |at| left.min(at.since(app.env.now()))).max(Duration::from_millis(1))
+}
+
+fn not_acknowledged(message: &Message, limit: Duration, waits: Option<PromptWait>) -> anyhow::Error {
     let (id, status, channel) = (message.id, message.status, message.channel);
-    Refusal::NotAcknowledged { id, status, way: channel, within: show_duration(limit) }.into()
+    let waits = waits.map(Box::new);
+    Refusal::NotAcknowledged { id, status, way: channel, within: show_duration(limit), waits }.into()
 }

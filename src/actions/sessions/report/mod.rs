@@ -4,6 +4,7 @@ pub mod activity;
 pub(crate) mod context_threshold;
 pub mod end;
 pub mod heartbeat;
+pub mod idle_screen;
 mod local_host;
 pub mod provider_event;
 pub(crate) mod resolve_session;

@@ -13,12 +13,17 @@ use std::{
     net::{TcpListener, TcpStream},
     sync::{Arc, Mutex},
     thread,
+    time::Duration,
 };
 
 use serde_json::Value;
 
 /// What each answer of a model is said to have used: input, of which so much came from a cache, and output.
 pub const USED: (u64, u64, u64) = (1_000, 600, 20);
+
+/// A text that holds this is answered late.
+pub const SLOW: &str = "take your time";
+const SLOW_ANSWER: Duration = Duration::from_secs(120);
 
 /// A listening model. It goes with the test's process.
 pub struct MockModels {
@@ -172,6 +177,7 @@ fn answer(path: &str, request: &Value, heard: &Mutex<Vec<ModelRequest>>) -> Opti
     };
     let new = asked.new_texts();
     let commands = if asked.conversation { commands(&new) } else { Vec::new() };
+    let is_slow = asked.conversation && new.iter().any(|text| text.contains(SLOW));
     let number = {
         let mut heard = heard.lock().unwrap();
         if asked.conversation {
@@ -179,6 +185,9 @@ fn answer(path: &str, request: &Value, heard: &Mutex<Vec<ModelRequest>>) -> Opti
         }
         heard.len()
     };
+    if is_slow {
+        thread::sleep(SLOW_ANSWER);
+    }
     let answer = Answer { number, text: MockModels::answer(number), commands };
     let events = write(request, &answer);
     let streams = request["stream"] == true || path.contains("streamGenerateContent");

@@ -1,0 +1,43 @@
+//! The session of an agent that a person started by hand: its command line gives the programs that it starts a variable with
+//! the id of the conversation, and its hooks have registered a session with that id.
+
+use anyhow::Result;
+
+use super::actor;
+use crate::{
+    actions::App,
+    config::session_variables,
+    domain::{Actor, id::Label},
+    store::sessions,
+};
+
+/// The actor of a caller without a session of its own, when a provider's variable names the conversation of a live session
+/// of this store. Opens the store only when such a variable is set. A role or lane that the caller names stays.
+///
+/// # Errors
+/// As the store fails.
+pub fn find(app: &App) -> Result<Option<Actor>> {
+    let configured = |name: &str| app.settings.providers.get(name)?.profile.session_variable.as_deref();
+    let own = app.settings.providers.keys().filter_map(|name| Some((name.as_str(), configured(name)?)));
+    let mut variables: Vec<(&str, &str)> = own.collect();
+    for (name, variable) in session_variables() {
+        if configured(name).is_none() {
+            variables.push((name, variable));
+        }
+    }
+    for (provider, variable) in variables {
+        let Some(conversation) = app.env.var(variable).filter(|value| !value.is_empty()) else { continue };
+        let Ok(provider) = Label::parse(provider) else { continue };
+        if let Some(session) = app.read(|tx| Ok(sessions::by_external(tx, &provider, conversation)?))? {
+            let found = actor::of_session(&session);
+            let given = &app.actor;
+            return Ok(Some(Actor {
+                role: given.role.clone().or(found.role),
+                lane: given.lane.clone().or(found.lane),
+                epoch: given.epoch,
+                ..found
+            }));
+        }
+    }
+    Ok(None)
+}

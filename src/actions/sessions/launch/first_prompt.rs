@@ -1,0 +1,167 @@
+//! What became of the first prompt of a launch: a report of the session proves that it arrived, or the screen shows that the
+//! program asks a person first.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::plan::LaunchPlan;
+use crate::{
+    actions::{
+        App,
+        core::{errors, lookup},
+        sessions::{adapter_endpoint, report::idle_screen},
+    },
+    config::{ProviderProfile, show_duration},
+    domain::{
+        EventKind, Refusal,
+        message::MessageStatus,
+        rules::screen::open_question,
+        secrets,
+        session::{Activity, Session},
+        string_enum::string_enum,
+    },
+    os::notify::ChangeWaiter,
+    store::{ReadTx, events, messages},
+    wire::FirstPromptView,
+};
+
+/// How long a launch waits for this without a flag.
+pub const DEFAULT_WAIT: Duration = Duration::from_secs(10);
+
+/// The pause between two looks at the screen: a question that a program shows changes nothing in the store.
+const LOOK_PAUSE: Duration = Duration::from_secs(1);
+
+string_enum! {
+    /// What became of a first prompt.
+    FirstPromptState {
+        Arrived => "arrived",
+        WaitingForPerson => "waiting_for_person",
+        NotSeen => "not_seen",
+        Unconfirmed => "unconfirmed",
+    }
+}
+
+/// What became of a first prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstPrompt {
+    /// The state.
+    pub state: FirstPromptState,
+    /// The question on the screen, while the program waits for a person.
+    pub question: Option<String>,
+    /// The message with the prompt.
+    pub message_id: Option<i64>,
+}
+
+impl FirstPrompt {
+    /// The state as a line of the answer; `None` where nothing is known.
+    #[must_use]
+    pub fn line(&self) -> Option<String> {
+        match (self.state, &self.question) {
+            (FirstPromptState::Arrived, _) => Some("first prompt: arrived".to_owned()),
+            (FirstPromptState::WaitingForPerson, Some(question)) => {
+                Some(format!("first prompt: waits for a person, who is asked: {question}"))
+            }
+            (FirstPromptState::WaitingForPerson, None) => Some("first prompt: waits for a person".to_owned()),
+            (FirstPromptState::NotSeen, _) => Some("first prompt: not seen to arrive".to_owned()),
+            (FirstPromptState::Unconfirmed, _) => None,
+        }
+    }
+
+    /// The state as a document.
+    #[must_use]
+    pub fn view(&self) -> FirstPromptView {
+        FirstPromptView {
+            state: self.state.as_str().to_owned(),
+            question: self.question.clone(),
+            message_id: self.message_id,
+        }
+    }
+}
+
+/// The refusal for a launch that was to wait until its first prompt arrived; `None` when it did, or when nothing can tell.
+#[must_use]
+pub fn refusal(session: &str, view: &FirstPromptView, within: Duration) -> Option<Refusal> {
+    let is_pending = [FirstPromptState::WaitingForPerson, FirstPromptState::NotSeen]
+        .iter()
+        .any(|state| state.as_str() == view.state);
+    is_pending.then(|| Refusal::FirstPromptPending {
+        session: session.to_owned(),
+        question: view.question.clone(),
+        message: view.message_id,
+        within: show_duration(within),
+    })
+}
+
+/// Waits until the first prompt of a launched session has arrived, at most `limit`. Ends at the first question that a person
+/// must answer, unless `through_questions`. `None` for a launch without a prompt.
+///
+/// A program that reports nothing is not waited for: nothing can tell more than that it was given the prompt.
+///
+/// # Errors
+/// As the store fails.
+pub(crate) fn watch(
+    app: &App,
+    plan: &LaunchPlan,
+    limit: Duration,
+    through_questions: bool,
+) -> Result<Option<FirstPrompt>> {
+    let id = &plan.session.id;
+    let session = app.read(|tx| lookup::session(tx, id))?;
+    if !plan.has_prompt && session.first_prompt.is_none() {
+        return Ok(None);
+    }
+    let profile = session.provider.as_ref().map(|provider| app.settings.provider(provider.as_str()).profile);
+    let profile = profile.unwrap_or_default();
+    let first = |state, question| FirstPrompt { state, question, message_id: session.first_prompt };
+    let reports = session.first_prompt.is_some() || profile.trust_question.is_some();
+    if !reports {
+        return Ok(Some(first(FirstPromptState::Unconfirmed, None)));
+    }
+    let deadline = Instant::now() + limit;
+    // Bound before the first look, so that no change is missed.
+    let waiter: ChangeWaiter = app.waiter("launch")?;
+    loop {
+        let now = app.read(|tx| lookup::session(tx, id))?;
+        if app.read(|tx| has_arrived(tx, &now))? {
+            return Ok(Some(first(FirstPromptState::Arrived, None)));
+        }
+        let question = if now.status.is_final() { None } else { question(app, &now, &profile) };
+        let left = deadline.saturating_duration_since(Instant::now());
+        if now.status.is_final() || left.is_zero() || (question.is_some() && !through_questions) {
+            let state = if question.is_some() { FirstPromptState::WaitingForPerson } else { FirstPromptState::NotSeen };
+            return Ok(Some(first(state, question)));
+        }
+        let pause = left.min(LOOK_PAUSE).max(Duration::from_millis(1));
+        let woken_until = Instant::now() + pause;
+        // A change of the store is looked at at once; the screen only after the pause.
+        while waiter.wait(Some(woken_until.saturating_duration_since(Instant::now()))).map_err(errors::internal)? {
+            if app.read(|tx| has_arrived(tx, &lookup::session(tx, id)?))? {
+                return Ok(Some(first(FirstPromptState::Arrived, None)));
+            }
+        }
+    }
+}
+
+/// Whether a receipt proves that the prompt arrived: of its message, or the report that a turn began.
+fn has_arrived(tx: &ReadTx<'_>, session: &Session) -> Result<bool> {
+    if let Some(id) = session.first_prompt {
+        return Ok(messages::find(tx, id)?.is_some_and(|message| message.status == MessageStatus::Acknowledged));
+    }
+    let is_turn = |event: &events::LoggedEvent| {
+        let data = event.data.as_object();
+        event.run_id.as_deref() == Some(session.run_id.as_str())
+            && data.and_then(|data| data.get("to")?.as_str()) == Some(Activity::Busy.as_str())
+    };
+    let kind = |kind| kind == EventKind::SessionActivity;
+    Ok(events::newest_of_session_matching(tx, &session.id, kind, is_turn)?.is_some())
+}
+
+/// The question that the session's screen asks a person: of trust or of a permission.
+fn question(app: &App, session: &Session, profile: &ProviderProfile) -> Option<String> {
+    let texts = [&profile.trust_question, &profile.permission_question];
+    let texts: Vec<String> = texts.into_iter().flatten().flatten().cloned().collect();
+    let adapter = adapter_endpoint::adapter(app, session).ok()?;
+    let screen = adapter.peek(adapter_endpoint::backend_name(session), idle_screen::LINES).ok()?;
+    Some(secrets::mask(open_question(&screen, &texts)?))
+}

@@ -1,0 +1,133 @@
+//! Idle by the screen: a turn that a person has ended fires no hook of some providers. Only commands that write look at
+//! screens, and any hook overrules what they say.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::activity;
+use crate::{
+    actions::{
+        App,
+        core::{keepalive, lookup},
+        sessions::adapter_endpoint,
+    },
+    domain::{
+        SessionId,
+        rules::screen::{IdleFacts, STILL_FOR, open_question, shows_any},
+        session::{Activity, Session},
+    },
+    env::Timestamp,
+    os::digest::sha256_hex,
+    store::{
+        ReadTx, approvals,
+        session_reports::{self, ScreenReport},
+        sessions,
+    },
+};
+
+/// The source of an activity that the screen shows.
+pub const SOURCE: &str = "screen";
+
+/// How many lines of a screen are looked at.
+pub(in crate::actions) const LINES: u32 = 60;
+
+/// What a look at a session's screen has shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScreenVerdict {
+    /// The session is idle, which is recorded now.
+    Idle,
+    /// The turn may be over: another look after this time can tell.
+    LookAgain(Duration),
+    /// The screen says nothing about this session now.
+    Nothing,
+}
+
+/// Looks at the screen of a session whose turn may be over, and records that it is idle. Calls the session's adapter: never
+/// inside a transaction.
+///
+/// # Errors
+/// As the store fails. A backend that cannot show the screen is no error.
+pub fn look(app: &App, id: &SessionId) -> Result<ScreenVerdict> {
+    let Some((session, from)) = app.read(|tx| candidate(tx, id))? else { return Ok(ScreenVerdict::Nothing) };
+    let Some(provider) = &session.provider else { return Ok(ScreenVerdict::Nothing) };
+    let profile = app.settings.provider(provider.as_str()).profile;
+    let Some(working_sign) = profile.working_sign.filter(|signs| !signs.is_empty()) else {
+        return Ok(ScreenVerdict::Nothing);
+    };
+    let now = app.env.now();
+    if now < from {
+        return Ok(ScreenVerdict::LookAgain(from.since(now)));
+    }
+    let Some((screen, last_output)) = read_screen(app, &session) else { return Ok(ScreenVerdict::Nothing) };
+    let questions = [profile.trust_question, profile.permission_question].into_iter().flatten().flatten();
+    let questions: Vec<String> = questions.collect();
+    if shows_any(&screen, &working_sign) {
+        return Ok(ScreenVerdict::LookAgain(STILL_FOR));
+    }
+    if open_question(&screen, &questions).is_some() {
+        return Ok(ScreenVerdict::Nothing);
+    }
+    record(app, &session, &sha256_hex(screen.as_bytes()), last_output)
+}
+
+/// The session, with the time from which its screen may say that its turn is over. `None` when the screen says nothing.
+fn candidate(tx: &ReadTx<'_>, id: &SessionId) -> Result<Option<(Session, Timestamp)>> {
+    let Some(session) = sessions::find(tx, id)?.filter(|session| session.adapter_script.is_some()) else {
+        return Ok(None);
+    };
+    let reports = session_reports::find(tx, id)?;
+    let open_calls = if let ScreenReport::OpenCalls(calls) = reports.screen { calls } else { 0 };
+    let facts = IdleFacts {
+        session: &session,
+        last_hook_at: reports.last_hook_at,
+        open_calls,
+        has_pending_approval: !approvals::pending_of(tx, id)?.is_empty(),
+    };
+    // Without a hook, nothing has told that a turn began.
+    let from = reports.last_hook_at.and_then(|_| facts.judged_from());
+    Ok(from.map(|from| (session, from)))
+}
+
+/// The screen of a session, with the time of its last output where the backend knows it. `None` when it cannot be read.
+fn read_screen(app: &App, session: &Session) -> Option<(String, Option<Timestamp>)> {
+    let adapter = adapter_endpoint::adapter(app, session).ok()?;
+    if adapter_endpoint::belongs_to_other(&adapter, session) {
+        return None;
+    }
+    let name = adapter_endpoint::backend_name(session);
+    // The time is asked for first: output in between makes the screen newer than the time says, never older.
+    let last_output = adapter.last_activity(name).ok().and_then(|text| Timestamp::parse(&text));
+    let screen = adapter.peek(name, LINES).ok().filter(|screen| !screen.trim().is_empty())?;
+    let unchanged = adapter.last_activity(name).ok().and_then(|text| Timestamp::parse(&text)) == last_output;
+    Some((screen, last_output.filter(|_| unchanged)))
+}
+
+/// Records a screen without a sign of work, and the session as idle once the screen has stood still long enough. A hook that
+/// came meanwhile has the last word.
+fn record(app: &App, seen: &Session, digest: &str, last_output: Option<Timestamp>) -> Result<ScreenVerdict> {
+    app.transaction(|tx| {
+        let session = lookup::session(tx, &seen.id)?;
+        let Some((_, from)) = candidate(tx, &seen.id)?.filter(|_| session.run_id == seen.run_id) else {
+            return Ok(ScreenVerdict::Nothing);
+        };
+        let now = tx.now();
+        if now < from {
+            return Ok(ScreenVerdict::LookAgain(from.since(now)));
+        }
+        let known = match session_reports::find(tx, &seen.id)?.screen {
+            ScreenReport::Seen(known, since) if known == digest => since,
+            _ => now,
+        };
+        let since = last_output.map_or(known, |output| known.min(output));
+        session_reports::set_screen(tx, &seen.id, &ScreenReport::Seen(digest.to_owned(), since))?;
+        let still_until = since.plus(STILL_FOR);
+        if now < still_until {
+            return Ok(ScreenVerdict::LookAgain(still_until.since(now)));
+        }
+        let idle = session.with_activity(Activity::Idle, None, SOURCE, since.max(from.minus(STILL_FOR)));
+        keepalive::update_session(tx, &idle)?;
+        activity::record_activity_change(tx, &session, &idle)?;
+        Ok(ScreenVerdict::Idle)
+    })
+}

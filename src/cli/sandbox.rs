@@ -1,0 +1,27 @@
+//! Names the sandbox that most likely forbids an agent to write the store, and the arguments that allow it.
+
+use crate::{
+    config::{built_in_profiles, session_variables},
+    env::{Env, vars},
+    wire::Failure,
+};
+
+/// The failure with its sandbox: of a program that an agent's command line has started, and of which the profile knows how
+/// its sandbox is given a directory. Any other failure stays as it is.
+pub(super) fn with_sandbox(failure: Failure, env: &Env) -> Failure {
+    if failure.code != "store_read_only" {
+        return failure;
+    }
+    let Some(dir) = failure.details["directory"].as_str() else { return failure };
+    let of_variable = || session_variables().find(|(_, name)| env.var(name).is_some()).map(|(provider, _)| provider);
+    let Some(provider) = env.var(vars::FAIRWAY_PROVIDER).or_else(of_variable) else { return failure };
+    let Some(arguments) = built_in_profiles().remove(provider).and_then(|profile| profile.writable_args) else {
+        return failure;
+    };
+    let arguments = shell_words::join(arguments.iter().map(|argument| argument.replace("{dir}", dir)));
+    Failure {
+        message: format!("{} (probably forbidden by the sandbox of {provider})", failure.message),
+        hint: Some(format!("start the agent with this directory in its sandbox: {provider} {arguments}")),
+        ..failure
+    }
+}

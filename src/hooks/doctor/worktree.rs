@@ -1,0 +1,84 @@
+//! Whether an agent that starts in a worktree runs Fairway's hooks: the entries of a project's settings file hold only where
+//! the file is.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::canary;
+use crate::{
+    env::Env,
+    hooks::{
+        Provider,
+        install::{self, InstalledHook, SettingsFile, Target},
+    },
+    os::executable,
+};
+
+/// What an agent in a worktree lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MissingHooks {
+    /// All of Fairway's hooks.
+    All,
+    /// The hook before a tool call, by which the guard judges.
+    Guard,
+}
+
+impl MissingHooks {
+    /// The warning about an agent in a directory.
+    #[must_use]
+    pub fn message(self, provider: Provider, directory: &str) -> String {
+        let label = provider.label();
+        match self {
+            Self::All => format!(
+                "{label} finds no Fairway hooks in {directory}: there the guard is off, and an agent reports no activity and gets no prompts"
+            ),
+            Self::Guard => {
+                format!("{label} finds no Fairway hook before a tool call in {directory}: there the guard is off")
+            }
+        }
+    }
+
+    /// The command that enters the hooks for every worktree.
+    #[must_use]
+    pub fn fix(provider: Provider) -> String {
+        format!("fairway hook install {} --user", provider.label())
+    }
+}
+
+/// What an agent of this provider lacks in this directory; `None` when it runs Fairway's hooks. `words` are the words that it
+/// is started with: they can bring the hooks too.
+#[must_use]
+pub fn missing(env: &Env, provider: Provider, directory: &Path, words: &[String]) -> Option<MissingHooks> {
+    let own = executable::current_executable().ok()?;
+    let is_ours = install::own_hook_matcher(provider, &own);
+    let hooks_in = |text: &str| install::find_hooks(text, &is_ours).unwrap_or_default();
+    let texts =
+        settings_files(env, provider, directory).into_iter().filter_map(|file| SettingsFile::read(&file).ok()?.text);
+    let mut found: Vec<InstalledHook> = texts.flat_map(|text| hooks_in(&text)).collect();
+    for word in words {
+        let file = Some(directory.join(word)).filter(|path| word.contains('/') && path.is_file());
+        let text = file.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_else(|| word.clone());
+        found.extend(hooks_in(&text));
+        // Settings that are no JSON.
+        if text.contains(&format!(" hook {} {}", provider.label(), canary::tool_event(provider))) {
+            return None;
+        }
+    }
+    if found.is_empty() {
+        return Some(MissingHooks::All);
+    }
+    let has_guard = found.iter().any(|hook| hook.event == canary::tool_event(provider));
+    (!has_guard).then_some(MissingHooks::Guard)
+}
+
+/// The settings files that an agent reads which starts in this directory.
+fn settings_files(env: &Env, provider: Provider, directory: &Path) -> Vec<PathBuf> {
+    let targets = [Target::Project(directory.to_owned()), Target::User];
+    let mut files: Vec<PathBuf> = targets.iter().filter_map(|target| target.path(provider, env).ok()).collect();
+    if provider == Provider::Claude {
+        files.push(directory.join(".claude/settings.local.json"));
+    }
+    files
+}

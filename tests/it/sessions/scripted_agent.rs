@@ -1,0 +1,190 @@
+//! An agent of a script, in tmux: it calls hooks as Claude Code does, and its screen shows what the test wants.
+
+use std::{process::Command, time::Duration};
+
+use serde_json::Value;
+
+use super::{Sessions, eventually, text};
+use crate::common::require;
+
+/// The agent's own words: `hook EVENT [FIELDS]` calls a hook, and `lines` answers each typed line with a turn's hooks.
+const AGENT: &str = r#"#!/bin/sh
+hook() {
+  printf '{"session_id":"conversation-1","cwd":"/","hook_event_name":"%s"%s}' "$1" "${2:-}" |
+    "${FAIRWAY_BIN}" hook claude "$1" >/dev/null
+}
+lines() {
+  while read -r line; do
+    printf '%s\n' "${line}" >>"${0%/*}/typed"
+    hook UserPromptSubmit
+    hook Stop
+  done
+}
+"#;
+
+/// A project with a scripted agent; `None` without tmux.
+fn scene(body: &str) -> Option<Sessions> {
+    if !require::program("tmux") {
+        return None;
+    }
+    let world = Sessions::new();
+    world.run(["hook", "install", "claude"]).exits(0);
+    world.script("agent", &format!("{AGENT}{body}\n"));
+    Some(world)
+}
+
+fn launch_words(world: &Sessions, more: &[&str]) -> Vec<String> {
+    let program = world.dir().join("agent").display().to_string();
+    let words =
+        ["session", "launch", "--json", "--role", "dev", "--id", "s", "--backend", "tmux", "--provider", "claude"];
+    let words = words.iter().chain(more).map(|word| (*word).to_owned());
+    words.chain(["--".to_owned(), program]).collect()
+}
+
+fn end(world: &Sessions) {
+    world.run(["session", "stop", "s"]).exits(0);
+    let socket = world.session("s")["socket"].clone();
+    let _ = Command::new("tmux").args(["-S", &socket, "kill-server"]).output();
+}
+
+#[test]
+fn first_prompt_that_a_hook_confirms_has_arrived() {
+    let Some(world) = scene("hook SessionStart\nlines") else { return };
+    let launched = world.run(launch_words(&world, &["--prompt", "begin", "--request-id", "r-1"])).exits(0);
+    assert_eq!(
+        launched.json()["first_prompt"],
+        serde_json::json!({ "state": "arrived", "question": null, "message_id": null })
+    );
+    // The answer of a repeat says the same.
+    let again = world.run(launch_words(&world, &["--prompt", "begin", "--request-id", "r-1"])).exits(0);
+    assert_eq!(again.json()["first_prompt"], launched.json()["first_prompt"]);
+    end(&world);
+}
+
+#[test]
+fn first_prompt_behind_a_trust_question_waits_for_a_person() {
+    let Some(world) = scene("printf '\\n ❯ No, exit\\n   Yes, I trust this folder\\n'; sleep 300") else { return };
+    let prompt = &["--prompt", "begin"][..];
+    let launched = world.run(launch_words(&world, prompt)).exits(0);
+    let first = &launched.json()["first_prompt"];
+    assert_eq!(
+        (&first["state"], &first["question"]),
+        (&"waiting_for_person".into(), &"Yes, I trust this folder".into())
+    );
+    end(&world);
+    let waited = [prompt, &["--wait", "1s"]].concat();
+    let refused = world.run(launch_words(&world, &waited)).refuses(6, "first_prompt_pending");
+    assert_eq!(refused.error()["details"]["question"], "Yes, I trust this folder");
+    // The session runs: its document is on stdout.
+    let id = text(&refused.json()["id"]);
+    assert_eq!(refused.json()["status"], "running");
+    assert!(refused.error()["hint"].as_str().unwrap().contains(&format!("fairway session attach {id}")), "{refused:?}");
+    world.run(["session", "stop", &id]).exits(0);
+}
+
+#[test]
+fn first_prompt_without_any_report_is_not_seen() {
+    let Some(world) = scene("hook SessionStart\nsleep 300") else { return };
+    let refused =
+        world.run(launch_words(&world, &["--prompt", "begin", "--wait", "1s"])).refuses(6, "first_prompt_pending");
+    assert_eq!(refused.json()["first_prompt"]["state"], "not_seen");
+    assert!(refused.error()["hint"].as_str().unwrap().contains("fairway session peek s"), "{refused:?}");
+    end(&world);
+}
+
+#[test]
+fn nothing_is_waited_for_of_a_program_that_reports_nothing() {
+    let world = Sessions::new();
+    let begun = std::time::Instant::now();
+    let words = ["--role", "dev", "--id", "s", "--prompt", "begin", "--", "cat"];
+    assert_eq!(world.launch(&words)["first_prompt"]["state"], "unconfirmed");
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    let without = ["--role", "dev", "--id", "t", "--", "cat"];
+    assert_eq!(world.launch(&without)["first_prompt"], Value::Null);
+    world.run(["session", "stop", "s", "t"]).exits(0);
+}
+
+/// A turn has begun, and a person has ended it: no hook says so, and the screen shows no work.
+const INTERRUPTED: &str = "hook SessionStart\nhook UserPromptSubmit\necho '> '\nlines";
+
+fn until_busy(world: &Sessions) {
+    world.run(launch_words(world, &[])).exits(0);
+    eventually("it is busy", || (world.session("s")["activity"] == "busy").then_some(()));
+}
+
+#[test]
+fn prompt_to_a_turn_that_a_person_ended_is_typed_once_the_screen_stands_still() {
+    let Some(world) = scene(INTERRUPTED) else { return };
+    until_busy(&world);
+    let sent = world.run(["prompt", "s", "go on", "--json"]).exits(0);
+    assert_eq!(sent.json()["waits"]["reason"], "busy");
+    assert!(sent.stderr.contains("s has been busy for "), "{sent:?}");
+    assert!(sent.stderr.contains("type it now: fairway session nudge s 'go on'"), "{sent:?}");
+    let listed = world.json(["outbox"]);
+    assert_eq!(listed[0]["waits"]["reason"], "busy");
+    assert!(world.run(["outbox"]).exits(0).stdout.contains("type it now: fairway session nudge s 'go on'"));
+    // Too early: the screen has not stood still for ten seconds.
+    let refused = world.run(["prompt", "s", "and this", "--wait-ack", "1s", "--json"]).refuses(6, "not_acknowledged");
+    assert_eq!(refused.error()["details"]["waits"]["reason"], "busy");
+    assert!(refused.error()["message"].as_str().unwrap().contains("s has been busy for "), "{refused:?}");
+    world.run(["prompt", "s", "at last", "--wait-ack", "40s"]).exits(0);
+    // The first is typed; the turn's hook may bring the others with it.
+    let typed = std::fs::read_to_string(world.dir().join("typed")).unwrap();
+    assert!(typed.starts_with("go on\n"), "{typed}");
+    let left = world.rows("SELECT id FROM messages WHERE status <> 'acknowledged'");
+    assert!(left.is_empty(), "{left:?}");
+    let idle = "SELECT seq FROM events WHERE session_id = 's' AND json_extract(data, '$.to') = 'idle'";
+    assert!(!world.rows(idle).is_empty());
+    end(&world);
+}
+
+#[test]
+fn screen_makes_a_session_idle_at_reconcile_and_a_hook_overrules_it() {
+    let Some(world) = scene(
+        "hook SessionStart\nhook UserPromptSubmit\necho '> '\nread -r line\n\
+        hook PostToolUse ',\"tool_name\":\"Bash\"'\nsleep 300",
+    ) else {
+        return;
+    };
+    until_busy(&world);
+    let reconciled = eventually("it is idle", || {
+        let report = world.json(["session", "reconcile"]);
+        (report["idle"].as_array().unwrap().len() == 1).then_some(report)
+    });
+    assert_eq!(reconciled["idle"][0]["session_id"], "s");
+    let session = world.session("s");
+    assert_eq!((&*session["activity"], &*session["activity_source"]), ("idle", "screen"));
+    // A read writes nothing, and a second reconcile has nothing to say.
+    assert_eq!(world.json(["session", "reconcile"])["idle"], serde_json::json!([]));
+    world.run(["session", "nudge", "s", "a line"]).exits(0);
+    eventually("the hook has the last word", || (world.session("s")["activity"] == "busy").then_some(()));
+    end(&world);
+}
+
+/// A busy session with this on its screen stays busy, and its prompt waits.
+fn it_stays_busy(body: &str) {
+    let Some(world) = scene(&format!("hook SessionStart\nhook UserPromptSubmit\n{body}")) else { return };
+    until_busy(&world);
+    world.run(["prompt", "s", "go on", "--wait-ack", "13s", "--json"]).refuses(6, "not_acknowledged");
+    assert_eq!(world.json(["session", "reconcile"])["idle"], serde_json::json!([]));
+    assert_eq!(world.session("s")["activity"], "busy");
+    let stopped = world.run(["session", "stop", "s"]).exits(0);
+    assert!(stopped.stderr.contains("prompt 1 was not delivered and has expired"), "{stopped:?}");
+}
+
+#[test]
+fn screen_with_a_working_sign_leaves_a_session_busy() {
+    it_stays_busy("echo '✻ Thinking'; echo '  esc to interrupt'\nsleep 300");
+}
+
+#[test]
+fn screen_says_nothing_while_a_tool_call_is_open() {
+    it_stays_busy(
+        "hook PreToolUse ',\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"true\"}'\necho '> '; sleep 300",
+    );
+}
+
+#[test]
+fn screen_with_a_question_leaves_a_session_busy() {
+    it_stays_busy("echo ' Do you want to proceed?'; echo ' ❯ 1. Yes'\nsleep 300");
+}
