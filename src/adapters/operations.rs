@@ -101,6 +101,16 @@ impl Adapter {
         self.run_operation("nudge", &[name], text)
     }
 
+    /// The same, unless a question with one of these signs is on the screen. The built-in script of a multiplexer that shows
+    /// its screen looks right before each key.
+    ///
+    /// # Errors
+    /// By what the script did; `Busy` when it saw a question.
+    pub fn nudge_without_question(&self, name: &str, text: &[u8], signs: &[String]) -> Result<(), AdapterError> {
+        let lines: Vec<String> = signs.iter().map(|sign| sign.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        self.clone().with_env([(vars::FAIRWAY_QUESTIONS, lines.join("\n").as_str())]).nudge(name, text)
+    }
+
     /// Brings a session to this process's own terminal until the user detaches or it ends; answers with the script's exit
     /// code.
     ///

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::{context::Context, exit::Exit, values};
 use crate::actions::mail::inbox;
 
-/// Read the messages to this session, its lane and its role
+/// Read the messages to this session or person, its lane and role
 ///
 /// A printed message is offered for 60 s. The next command that reads messages acknowledges it; --ack does so at once.
 #[derive(Debug, clap::Args)]

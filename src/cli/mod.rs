@@ -32,6 +32,7 @@ mod lane;
 mod man;
 mod merge_ready;
 mod message;
+mod note;
 mod outbox;
 mod parser;
 mod prime;

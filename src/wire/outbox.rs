@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{MessageView, values::time};
-use crate::domain::{message::Message, secrets};
+use crate::domain::{message::Message, rules::delivery::WaitReason, secrets};
 
 /// A message and its current reader. Secrets in its text are masked because the sender is not the recipient.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,6 +19,10 @@ pub struct OutboxView {
     pub dedup: Option<String>,
     /// When it is too late to read it.
     pub expires_at: Option<String>,
+    /// The code of why it waits, as `state_unknown`.
+    pub reason: Option<&'static str>,
+    /// The command that delivers it now, with its purpose.
+    pub hint: Option<String>,
 }
 
 impl From<&Message> for OutboxView {
@@ -30,6 +34,16 @@ impl From<&Message> for OutboxView {
             offered_until: time(message.offered_until.filter(|_| !message.is_typed())),
             dedup: message.dedup.clone(),
             expires_at: time(message.expires_at),
+            reason: None,
+            hint: None,
         }
+    }
+}
+
+impl OutboxView {
+    /// The same, with why it waits and the command that delivers it now.
+    #[must_use]
+    pub fn waiting(self, reason: WaitReason, hint: Option<String>) -> Self {
+        Self { reason: Some(reason.as_str()), hint, ..self }
     }
 }

@@ -3,7 +3,10 @@
 use serde::Serialize;
 
 use super::MessageView;
-use crate::domain::message::{Message, MessageStatus};
+use crate::domain::{
+    message::{Message, MessageStatus},
+    rules::delivery::WaitReason,
+};
 
 /// A prompt that was sent, or was not accepted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -18,8 +21,10 @@ pub struct PromptView {
     pub message_id: Option<i64>,
     /// Whether nothing was sent, because one under the same key was acknowledged.
     pub deduplicated: bool,
-    /// Why it was not accepted.
+    /// Why it was not accepted; of an accepted one the code of why it waits, as `state_unknown`.
     pub reason: Option<String>,
+    /// The command that delivers it now, with its purpose.
+    pub hint: Option<String>,
     /// The message as it stands.
     pub message: Option<MessageView>,
 }
@@ -35,8 +40,15 @@ impl PromptView {
             message_id: Some(message.id),
             deduplicated,
             reason: None,
+            hint: None,
             message: Some(MessageView::from(message)),
         }
+    }
+
+    /// The same, with why it waits and the command that delivers it now.
+    #[must_use]
+    pub fn waiting(self, reason: WaitReason, hint: Option<String>) -> Self {
+        Self { reason: Some(reason.as_str().to_owned()), hint, ..self }
     }
 
     /// One that was not.
@@ -49,6 +61,7 @@ impl PromptView {
             message_id: None,
             deduplicated: false,
             reason: Some(reason),
+            hint: None,
             message: None,
         }
     }

@@ -15,6 +15,7 @@ pub(crate) mod inside;
 pub mod keepalive;
 pub mod lookup;
 pub(crate) mod message_state;
+pub(in crate::actions) mod message_wait;
 pub(crate) mod path_limits;
 pub(crate) mod session_overview;
 pub(crate) mod session_process;

@@ -1,18 +1,22 @@
 //! The outbox: list sent messages and withdraw them.
 
+use std::collections::{BTreeMap, btree_map::Entry};
+
 use anyhow::Result;
 
 use crate::{
     actions::{
         Answer, App,
-        core::{force_reason::ForceReason, message_state::event},
+        core::{force_reason::ForceReason, message_state::event, message_wait},
     },
     domain::{
         EventKind, Refusal, SessionId,
-        message::{Message, MessageStatus},
+        message::{Message, MessageStatus, Recipient},
+        session::Session,
         text_limits,
     },
-    store::messages,
+    env::Timestamp,
+    store::{ReadTx, messages, sessions},
     wire::OutboxView,
 };
 
@@ -34,7 +38,30 @@ pub struct OutboxFilter {
 pub fn list(app: &App, filter: &OutboxFilter) -> Result<Vec<OutboxView>> {
     app.read(|tx| {
         let found = messages::newest(tx, filter.to.as_ref(), filter.all, filter.limit)?;
-        Ok(found.iter().map(OutboxView::from).collect())
+        let mut known: BTreeMap<SessionId, Option<Session>> = BTreeMap::new();
+        found.iter().map(|message| view(tx, message, &mut known, app.env.now())).collect()
+    })
+}
+
+/// A message with why it waits. `known` has the sessions that were read before.
+fn view(
+    tx: &ReadTx<'_>,
+    message: &Message,
+    known: &mut BTreeMap<SessionId, Option<Session>>,
+    now: Timestamp,
+) -> Result<OutboxView> {
+    let view = OutboxView::from(message);
+    let Recipient::Session(id) = &message.to else { return Ok(view) };
+    if message.status != MessageStatus::Queued {
+        return Ok(view);
+    }
+    let session = match known.entry(id.clone()) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(new) => new.insert(sessions::find(tx, id)?),
+    };
+    Ok(match session.as_ref().and_then(|session| message_wait::of(session, message, now)) {
+        Some(wait) => view.waiting(wait.reason, wait.hint),
+        None => view,
     })
 }
 

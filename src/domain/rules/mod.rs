@@ -15,4 +15,5 @@ pub mod liveness;
 pub mod open_question;
 pub mod recovery;
 pub mod retention;
+pub mod screen_question;
 pub mod task_times;

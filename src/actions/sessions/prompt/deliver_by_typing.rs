@@ -9,22 +9,22 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            errors,
+            errors, lookup,
             message_state::{acknowledge, expire, offer},
         },
         mail,
-        sessions::control::running_session::RunningSession,
+        sessions::control::{interrupt, question, running_session::RunningSession},
     },
     domain::{
-        EventKind, SessionId,
+        EventKind, Refusal, SessionId,
         message::{Channel, Message, NEVER_EXPIRES, OFFER_TIMEOUT_SECS, Recipient},
-        rules::delivery::{self, MAX_READ, TypingPolicy},
+        rules::delivery::{self, MAX_READ, TypingPolicy, Urgency},
         session::{Activity, Session, SessionStatus},
         text_limits::MAX_BODY_BYTES,
     },
     env::Timestamp,
     store::{ReadTx, WriteTx, messages, session_reports, sessions},
-    wire::MessageView,
+    wire::{MessageView, SessionView},
 };
 
 /// The duration of an offer while its text is typed: longer than the timeout of a backend call.
@@ -55,28 +55,69 @@ pub fn type_pending(app: &App, session: &SessionId) -> Result<Option<Channel>> {
         return Ok(None);
     }
     let live = RunningSession::find(app, session)?;
-    let mut channel = None;
-    // One batch per round; messages that arrive meanwhile get a round, too.
+    let typed = type_batches(app, &live, TypingScope::Due)?;
+    Ok((typed > 0).then_some(Channel::Nudge))
+}
+
+/// Types all queued messages of a session now, whatever it does. Without `force` that is refused while it asks something.
+///
+/// # Errors
+/// `session_asks`, `session_final`, `session_gone`, `session_mismatch`; as the backend call fails, and the messages stay queued.
+pub fn type_queued(app: &App, session: &SessionId, force: bool) -> Result<Answer> {
+    if let Some(answer) = app.stored_response()? {
+        return Ok(answer);
+    }
+    let live = RunningSession::find(app, session)?;
+    if !force {
+        question::refuse_open_question(app, &live)?;
+    }
+    let typed = type_batches(app, &live, if force { TypingScope::AllByForce } else { TypingScope::All })?;
+    let line = match typed {
+        0 => format!("unchanged: no messages are queued for {session}"),
+        typed => format!("typed {typed} queued message(s) into {session}"),
+    };
+    app.mutate(|tx| Answer::new(&SessionView::from(&lookup::session(tx, session)?), session, line.clone()))
+}
+
+/// Types the queued messages, one batch per round; messages that arrive meanwhile get a round, too. Returns their number.
+fn type_batches(app: &App, live: &RunningSession, scope: TypingScope) -> Result<usize> {
+    let mut typed = 0;
     for _ in 0..MAX_READ {
         let until = app.env.now().plus(TYPING_OFFER_DURATION);
-        let Some(batch) = app.transaction(|tx| offer_next(tx, session, until))? else { break };
-        match batch.type_into(&live) {
-            Ok(()) => app.transaction(|tx| batch.record_typed(tx, &live, until))?,
+        let Some(batch) = app.transaction(|tx| offer_next(tx, &live.session.id, until, scope))? else { break };
+        match batch.type_into(app, live, scope) {
+            Ok(()) => app.transaction(|tx| batch.record_typed(tx, live, until))?,
             Err(error) => {
                 app.transaction(|tx| batch.withdraw_offer(tx, until))?;
                 return Err(error);
             }
         }
-        channel = Some(Channel::Nudge);
+        typed += batch.messages.len() + batch.announced.len();
     }
-    Ok(channel)
+    Ok(typed)
+}
+
+/// Which queued messages are typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TypingScope {
+    /// Those that may be typed while the session does what it does.
+    Due,
+    /// All.
+    All,
+    /// All, even as the answer to a question.
+    AllByForce,
 }
 
 /// Delivers the queued messages after a change. Returns a note when that failed.
 #[must_use]
 pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
     let error = deliver(app, session).err()?;
-    Some(format!("messages for {session} stay queued; typing them failed: {}", errors::classify(&error).message))
+    Some(match error.downcast_ref() {
+        Some(asks @ Refusal::SessionAsks { .. }) => {
+            format!("messages for {session} stay queued: {asks}; answer in its terminal: fairway session attach {session}")
+        }
+        _ => format!("messages for {session} stay queued; typing them failed: {}", errors::classify(&error).message),
+    })
 }
 
 /// Delivers the queued messages to the answer's session when it was reported idle. A failure becomes a note.
@@ -102,7 +143,12 @@ struct TypedBatch {
 
 /// The messages that may be typed into a session now, in order. Messages to its lane or role are not typed: the first
 /// session that reads them gets them.
-fn typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<Vec<(Message, TypingPolicy)>> {
+fn typable(
+    tx: &ReadTx<'_>,
+    id: &SessionId,
+    now: Timestamp,
+    scope: TypingScope,
+) -> Result<Vec<(Message, TypingPolicy)>> {
     let Some(session) = sessions::find(tx, id)?.filter(accepts_typing) else { return Ok(Vec::new()) };
     let open = messages::open_for(tx, &Recipient::Session(id.clone()))?;
     if open.is_empty() {
@@ -110,7 +156,11 @@ fn typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<Vec<(Messa
     }
     let hooked = session_reports::find(tx, id)?.last_hook_at.is_some();
     let free = delivery::deliverable(open, Channel::Nudge, session.activity, now).into_iter();
-    let typings = free.map(|message| (delivery::typing_policy(message.priority, session.activity, hooked), message));
+    let policy = |message: &Message| match scope {
+        TypingScope::Due => delivery::typing_policy(Urgency::of(message), session.activity, hooked),
+        TypingScope::All | TypingScope::AllByForce => TypingPolicy::Type,
+    };
+    let typings = free.map(|message| (policy(&message), message));
     Ok(typings.filter(|(how, _)| *how != TypingPolicy::Wait).map(|(how, message)| (message, how)).collect())
 }
 
@@ -120,7 +170,7 @@ fn accepts_typing(session: &Session) -> bool {
 }
 
 fn has_typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<bool> {
-    Ok(typable(tx, id, now)?.iter().any(|(message, _)| needs_typing(message, id)))
+    Ok(typable(tx, id, now, TypingScope::Due)?.iter().any(|(message, _)| needs_typing(message, id)))
 }
 
 /// Whether a message needs typing: a message that is too long is announced once.
@@ -131,9 +181,14 @@ fn needs_typing(message: &Message, id: &SessionId) -> bool {
 
 /// Offers the next batch. A person's message is typed alone and verbatim, so that it can be a command of the program. Other
 /// messages are typed together, each with a header.
-fn offer_next(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Option<TypedBatch>> {
+fn offer_next(
+    tx: &WriteTx<'_>,
+    id: &SessionId,
+    until: Timestamp,
+    scope: TypingScope,
+) -> Result<Option<TypedBatch>> {
     expire(tx)?;
-    let mut waiting = typable(tx, id, tx.now())?;
+    let mut waiting = typable(tx, id, tx.now(), scope)?;
     waiting.retain(|(message, _)| needs_typing(message, id));
     let Some(session) = sessions::find(tx, id)? else { return Ok(None) };
     let hooked = session_reports::find(tx, id)?.last_hook_at.is_some();
@@ -162,11 +217,16 @@ fn offer_next(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Opti
 }
 
 impl TypedBatch {
-    fn type_into(&self, live: &RunningSession) -> Result<()> {
-        if self.interrupts {
-            live.adapter.interrupt(live.backend_name())?;
+    fn type_into(&self, app: &App, live: &RunningSession, scope: TypingScope) -> Result<()> {
+        if scope == TypingScope::AllByForce {
+            return Ok(live.adapter.nudge(live.backend_name(), self.text.as_bytes())?);
         }
-        Ok(live.adapter.nudge(live.backend_name(), self.text.as_bytes())?)
+        if self.interrupts {
+            // The keys that interrupt a turn would answer a question, too.
+            question::refuse_open_question(app, live)?;
+            interrupt::press(app, live)?;
+        }
+        question::type_unless_asked(app, live, self.text.as_bytes())
     }
 
     /// Records the typed batch: messages that were not withdrawn meanwhile stay offered until the session's next event.

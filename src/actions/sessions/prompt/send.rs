@@ -11,6 +11,7 @@ use crate::{
         core::{
             lookup,
             message_state::{event, expire},
+            message_wait,
         },
     },
     domain::{
@@ -26,7 +27,7 @@ use crate::{
 };
 
 /// The source of a prompt that names none.
-const DEFAULT_SOURCE: &str = "nudge";
+pub(super) const DEFAULT_SOURCE: &str = "nudge";
 
 /// A new prompt.
 #[derive(Debug, Clone)]
@@ -39,7 +40,8 @@ pub struct NewPrompt {
     pub priority: Priority,
     /// Its source, for example `nudge` or `mail`.
     pub source: Label,
-    /// Metadata: a JSON object. The sender is added as `from`; a `from` that is given becomes `says_from`.
+    /// Metadata: a JSON object. The sender is added as `from`; a `from` that is given becomes `says_from`. With
+    /// `"now": true` the prompt does not wait until the session's state is known.
     pub metadata: Option<Value>,
     /// The deduplication key: repeats with the same key are one prompt.
     pub dedup: Option<String>,
@@ -108,11 +110,11 @@ impl PreparedPrompt {
         if let Some(key) = &self.dedup {
             if let Some(known) = messages::find_acknowledged(tx, &session.id, key)? {
                 let line = format!("unchanged: prompt {} with this dedup key is already acknowledged", known.id);
-                return answer(tx, &known, true, line);
+                return answer(tx, session, &known, true, line);
             }
             let open = messages::open_for(tx, &Recipient::Session(session.id.clone()))?;
             if let Some(known) = open.into_iter().rfind(|message| message.dedup.as_ref() == Some(key)) {
-                return repeat_pending(tx, session, known, self.priority, expires_at);
+                return repeat_pending(tx, session, known, self, expires_at);
             }
         }
         let message = Message {
@@ -135,7 +137,7 @@ impl PreparedPrompt {
         let message = messages::insert(tx, message)?;
         tx.record(&event(EventKind::MessageQueued, &message).session(&session.id, &session.run_id))?;
         let line = format!("queued prompt {} to session {}", message.id, session.id);
-        answer(tx, &message, false, line)
+        answer(tx, session, &message, false, line)
     }
 }
 
@@ -168,10 +170,15 @@ fn repeat_pending(
     tx: &WriteTx<'_>,
     session: &Session,
     known: Message,
-    priority: Priority,
+    repeat: &PreparedPrompt,
     expires_at: Option<crate::env::Timestamp>,
 ) -> Result<Answer> {
+    let priority = repeat.priority;
+    // A repeat that goes now takes the waiting one along.
+    let with_repeat = Message { metadata: Some(repeat.metadata.clone()), ..known.clone() };
+    let metadata = if with_repeat.goes_now() { with_repeat.metadata } else { known.metadata.clone() };
     let mut message = Message {
+        metadata,
         count: known.count.saturating_add(1),
         priority: if known.priority.rank() <= priority.rank() { known.priority } else { priority },
         // The later expiry of the two counts.
@@ -192,12 +199,17 @@ fn repeat_pending(
         &event(EventKind::MessageQueued, &message).session(&session.id, &session.run_id).with("count", message.count),
     )?;
     let line = format!("prompt {} is already queued; sent {} times", message.id, message.count);
-    answer(tx, &message, false, line)
+    answer(tx, session, &message, false, line)
 }
 
-fn answer(tx: &ReadTx<'_>, message: &Message, deduplicated: bool, line: String) -> Result<Answer> {
+fn answer(tx: &WriteTx<'_>, session: &Session, message: &Message, deduplicated: bool, line: String) -> Result<Answer> {
     let view = view(tx, message, deduplicated)?;
-    Answer::new(&view, message.id, line)
+    let Some(wait) = message_wait::of(session, message, tx.now()) else {
+        return Answer::new(&view, message.id, line);
+    };
+    let note = wait.hint.as_ref().map(|hint| format!("it waits: {}; {hint}", wait.message));
+    let answer = Answer::new(&view.waiting(wait.reason, wait.hint), message.id, line)?;
+    Ok(note.into_iter().fold(answer, Answer::note))
 }
 
 /// A prompt with its position in the queue.
