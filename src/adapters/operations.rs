@@ -107,7 +107,8 @@ impl Adapter {
     /// # Errors
     /// By what the script did; `Busy` when it saw a question.
     pub fn nudge_without_question(&self, name: &str, text: &[u8], signs: &[String]) -> Result<(), AdapterError> {
-        let lines: Vec<String> = signs.iter().map(|sign| sign.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        let lines: Vec<String> =
+            signs.iter().map(|sign| sign.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         self.clone().with_env([(vars::FAIRWAY_QUESTIONS, lines.join("\n").as_str())]).nudge(name, text)
     }
 

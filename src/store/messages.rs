@@ -51,7 +51,8 @@ const BY_DEDUP_KEY: &str =
 const EVER_TO: &str = "SELECT id FROM messages WHERE to_session = $1 LIMIT 1";
 const INSERT: &str = "INSERT INTO messages (to_session, to_lane, to_role, priority, source, content, metadata, status, \
      dedup, count, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 'queued', $8, 1, $9, $10) RETURNING id";
-const UPDATE_REPEAT: &str = "UPDATE messages SET count = $2, priority = $3, expires_at = $4, metadata = $5 WHERE id = $1";
+const UPDATE_REPEAT: &str =
+    "UPDATE messages SET count = $2, priority = $3, expires_at = $4, metadata = $5 WHERE id = $1";
 const OFFER: &str =
     "UPDATE messages SET status = 'offered', offered_to = $2, offered_until = $3, channel = $4 WHERE id = $1";
 const EXTEND_OFFER: &str =

@@ -150,12 +150,7 @@ pub fn expired_messages(tx: &ReadTx<'_>, since: Timestamp) -> Result<Vec<Expired
     let found = sql::rows(tx.conn(), EXPIRED_PROMPTS, &[&since.millis()], |row| {
         // Other keys are those of people and of sessions that Fairway does not know.
         let Ok(to) = SessionId::parse(&row.get::<_, String>(1)?) else { return Ok(None) };
-        Ok(Some(ExpiredMessage {
-            id: row.get(0)?,
-            to,
-            source: row.get(2)?,
-            at: Timestamp::from_millis(row.get(3)?),
-        }))
+        Ok(Some(ExpiredMessage { id: row.get(0)?, to, source: row.get(2)?, at: Timestamp::from_millis(row.get(3)?) }))
     })?;
     Ok(found.into_iter().flatten().collect())
 }

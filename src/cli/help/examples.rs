@@ -95,7 +95,13 @@ const EXAMPLES: &[Examples] = &[
             "fairway send role:backend --type /compact",
         ],
     ),
-    ("note", &["fairway note 'parser done; the printer is next'", "fairway note 'see the log' --task T-4 --artifact out.log"]),
+    (
+        "note",
+        &[
+            "fairway note 'parser done; the printer is next'",
+            "fairway note 'see the log' --task T-4 --artifact out.log",
+        ],
+    ),
     ("message", &["fairway message send 'main is frozen' --to-lane api", "fairway message list"]),
     ("message send", &["fairway message send 'main is frozen' --to-lane api"]),
     ("message prompt", &["fairway message prompt s1 'run the tests again'"]),

@@ -118,9 +118,7 @@ pub fn deliverable(unsettled: Vec<Message>, way: Channel, activity: Activity, no
     let mut free: Vec<Message> = unsettled
         .into_iter()
         .filter(|message| {
-            !message.is_expired(now)
-                && !message.is_offered(now)
-                && channel_allows(Urgency::of(message), way, activity)
+            !message.is_expired(now) && !message.is_offered(now) && channel_allows(Urgency::of(message), way, activity)
         })
         .collect();
     sort_by_priority(&mut free);
@@ -310,7 +308,10 @@ mod tests {
         for channel in [Channel::Stream, Channel::Wake] {
             assert_eq!(ids(&deliverable(all.clone(), channel, Activity::Unknown, NOW)), [4, 3], "{channel}");
         }
-        let typed = |hooked| all.iter().filter(move |one| typing_policy(Urgency::of(one), Activity::Unknown, hooked) != TypingPolicy::Wait);
+        let typed = |hooked| {
+            all.iter()
+                .filter(move |one| typing_policy(Urgency::of(one), Activity::Unknown, hooked) != TypingPolicy::Wait)
+        };
         for hooked in [false, true] {
             assert_eq!(typed(hooked).map(|one| one.id).collect::<Vec<_>>(), [3, 4]);
         }
@@ -326,9 +327,8 @@ mod tests {
     #[test]
     fn nothing_is_typed_over_a_question_and_only_an_urgent_one_interrupts() {
         use Activity::{Busy, Idle, RequiresAction, Stopping, Unknown};
-        let typing_policy = |priority, activity, hooked| {
-            typing_policy(Urgency { priority, now: false }, activity, hooked)
-        };
+        let typing_policy =
+            |priority, activity, hooked| typing_policy(Urgency { priority, now: false }, activity, hooked);
         for hooked in [false, true] {
             for priority in Priority::ALL {
                 assert_eq!(typing_policy(*priority, Idle, hooked), TypingPolicy::Type);

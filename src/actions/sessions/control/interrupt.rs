@@ -56,7 +56,8 @@ fn check_keys(keys: &[&str]) -> Result<(), Refusal> {
     match keys.iter().find(|key| !is_key(key)) {
         None => Ok(()),
         Some(key) => {
-            let why = format!("contains '{}', which is not the name of a key such as Escape or C-c", key.escape_debug());
+            let why =
+                format!("contains '{}', which is not the name of a key such as Escape or C-c", key.escape_debug());
             Err(Refusal::invalid("interrupt_keys", why))
         }
     }

@@ -49,8 +49,7 @@ pub(in crate::actions) fn refuse_open_question(app: &App, live: &RunningSession)
         let question = now.waiting_for.as_deref().unwrap_or("it requires action");
         return Err(asks(live, question, true));
     }
-    let profile = profile(app, &live.session);
-    let signs: Vec<String> = [profile.trust_question, profile.permission_question].into_iter().flatten().flatten().collect();
+    let signs = signs(app, &live.session);
     match on_screen(live, &signs)? {
         Some(sign) => Err(asks(live, &sign, true)),
         None => Ok(signs),
@@ -64,6 +63,12 @@ pub(in crate::actions) fn refuse_open_question(app: &App, live: &RunningSession)
 pub(in crate::actions) fn refuse_trust_question(app: &App, live: &RunningSession) -> Result<()> {
     let signs = profile(app, &live.session).trust_question.unwrap_or_default();
     on_screen(live, &signs)?.map_or(Ok(()), |sign| Err(asks(live, &sign, false)))
+}
+
+/// The signs of the questions that the program of a session's provider may ask.
+pub(in crate::actions) fn signs(app: &App, session: &Session) -> Vec<String> {
+    let profile = profile(app, session);
+    [profile.trust_question, profile.permission_question].into_iter().flatten().flatten().collect()
 }
 
 /// The profile of a session's provider; empty without one.

@@ -40,22 +40,25 @@ const TYPING_OFFER_DURATION: Duration = Duration::from_secs(2 * OFFER_TIMEOUT_SE
 /// As the backend call fails: the messages stay queued. `untrusted`, `session_gone`, `session_mismatch`.
 pub fn deliver(app: &App, session: &SessionId) -> Result<Option<Channel>> {
     // In this order: most sessions have no queued messages, and the check for listeners opens a socket.
-    if !app.read(|tx| has_typable(tx, session, app.env.now()))? || listener::has_any(app, session) {
+    let has_typable = |tx: &ReadTx<'_>| has_typable(tx, session, app.env.now(), TypingScope::Due);
+    if !app.read(has_typable)? || listener::has_any(app, session) {
         return Ok(None);
     }
-    type_pending(app, session)
+    type_pending(app, session, false)
 }
 
-/// Types the queued messages without a check for listeners, for a listener that has no other channel.
+/// Types the queued messages without a check for listeners, for a listener that has no other channel. With `when_unknown` it
+/// types although the session's state is unknown.
 ///
 /// # Errors
 /// Those of [`deliver`].
-pub fn type_pending(app: &App, session: &SessionId) -> Result<Option<Channel>> {
-    if !app.read(|tx| has_typable(tx, session, app.env.now()))? {
+pub fn type_pending(app: &App, session: &SessionId, when_unknown: bool) -> Result<Option<Channel>> {
+    let scope = if when_unknown { TypingScope::DueOrUnknown } else { TypingScope::Due };
+    if !app.read(|tx| has_typable(tx, session, app.env.now(), scope))? {
         return Ok(None);
     }
     let live = RunningSession::find(app, session)?;
-    let typed = type_batches(app, &live, TypingScope::Due)?;
+    let typed = type_batches(app, &live, scope)?;
     Ok((typed > 0).then_some(Channel::Nudge))
 }
 
@@ -102,6 +105,8 @@ fn type_batches(app: &App, live: &RunningSession, scope: TypingScope) -> Result<
 enum TypingScope {
     /// Those that may be typed while the session does what it does.
     Due,
+    /// The same, and all of a session whose state is unknown.
+    DueOrUnknown,
     /// All.
     All,
     /// All, even as the answer to a question.
@@ -114,7 +119,9 @@ pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
     let error = deliver(app, session).err()?;
     Some(match error.downcast_ref() {
         Some(asks @ Refusal::SessionAsks { .. }) => {
-            format!("messages for {session} stay queued: {asks}; answer in its terminal: fairway session attach {session}")
+            format!(
+                "messages for {session} stay queued: {asks}; answer in its terminal: fairway session attach {session}"
+            )
         }
         _ => format!("messages for {session} stay queued; typing them failed: {}", errors::classify(&error).message),
     })
@@ -158,6 +165,9 @@ fn typable(
     let free = delivery::deliverable(open, Channel::Nudge, session.activity, now).into_iter();
     let policy = |message: &Message| match scope {
         TypingScope::Due => delivery::typing_policy(Urgency::of(message), session.activity, hooked),
+        TypingScope::DueOrUnknown => {
+            delivery::typing_policy(Urgency { now: true, ..Urgency::of(message) }, session.activity, hooked)
+        }
         TypingScope::All | TypingScope::AllByForce => TypingPolicy::Type,
     };
     let typings = free.map(|message| (policy(&message), message));
@@ -169,8 +179,8 @@ fn accepts_typing(session: &Session) -> bool {
     session.adapter_script.is_some() && matches!(session.status, SessionStatus::Running | SessionStatus::Stale)
 }
 
-fn has_typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<bool> {
-    Ok(typable(tx, id, now, TypingScope::Due)?.iter().any(|(message, _)| needs_typing(message, id)))
+fn has_typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp, scope: TypingScope) -> Result<bool> {
+    Ok(typable(tx, id, now, scope)?.iter().any(|(message, _)| needs_typing(message, id)))
 }
 
 /// Whether a message needs typing: a message that is too long is announced once.
@@ -181,12 +191,7 @@ fn needs_typing(message: &Message, id: &SessionId) -> bool {
 
 /// Offers the next batch. A person's message is typed alone and verbatim, so that it can be a command of the program. Other
 /// messages are typed together, each with a header.
-fn offer_next(
-    tx: &WriteTx<'_>,
-    id: &SessionId,
-    until: Timestamp,
-    scope: TypingScope,
-) -> Result<Option<TypedBatch>> {
+fn offer_next(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp, scope: TypingScope) -> Result<Option<TypedBatch>> {
     expire(tx)?;
     let mut waiting = typable(tx, id, tx.now(), scope)?;
     waiting.retain(|(message, _)| needs_typing(message, id));
