@@ -117,7 +117,7 @@ id!(
     "must start with a-z, A-Z, 0-9 or '_' and contain only these, '.' and '-', at most 64 characters"
 );
 impl PersonName {
-    /// The person of an actor's name, `ann` of `ann@desk`; `None` for a session, whose name has no `@`.
+    /// The person of an actor's name, `ann` of `ann@host`; `None` for a session, whose name has no `@`.
     #[must_use]
     pub fn of_actor(name: &str) -> Option<Self> {
         name.rsplit_once('@').and_then(|(user, _)| Self::parse(user).ok())
@@ -188,11 +188,11 @@ mod tests {
 
     #[test]
     fn a_person_is_named_by_the_account_and_never_with_a_host() {
-        assert_eq!(PersonName::of_actor("ann.lee@desk").unwrap().as_str(), "ann.lee");
-        for session in ["s1", "ann", "@desk", "a b@desk", "a@b@desk"] {
+        assert_eq!(PersonName::of_actor("ann.lee@host").unwrap().as_str(), "ann.lee");
+        for session in ["s1", "ann", "@host", "a b@host", "a@b@host"] {
             assert_eq!(PersonName::of_actor(session), None, "{session}");
         }
-        assert!(PersonName::parse("ann@desk").is_err());
+        assert!(PersonName::parse("ann@host").is_err());
     }
 
     #[test]

@@ -387,7 +387,7 @@ fn reader_note(job: &Job, request: &SpawnRequest) -> Option<String> {
     }
     Some(match notify::reader(job) {
         Some(_) => "you will read its notifications with: fairway inbox".to_owned(),
-        None => "its watchers notify nobody; name a session: fairway exec spawn --notify SESSION".to_owned(),
+        None => "its watchers notify no session; name one: fairway exec spawn --notify SESSION".to_owned(),
     })
 }
 

@@ -103,7 +103,7 @@ pub fn reader_for(
     Ok(InboxReader { name: actor.name.clone(), addresses, is_unregistered: is_foreign, since })
 }
 
-/// The person who acts. A session's program that acts without its session reads nobody's mail.
+/// The person who acts; `None` for a session, and for a session's program that acts without its session.
 ///
 /// # Errors
 /// As the store fails.

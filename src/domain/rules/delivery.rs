@@ -296,8 +296,8 @@ mod tests {
 
     #[test]
     fn session_of_unknown_state_gets_only_what_is_urgent_or_sent_now() {
-        let now = Some("{\"from\":\"ann@desk\",\"now\":true}".to_owned());
-        let other = Some("{\"from\":\"ann@desk\",\"why\":\"now\"}".to_owned());
+        let now = Some("{\"from\":\"ann@host\",\"now\":true}".to_owned());
+        let other = Some("{\"from\":\"ann@host\",\"why\":\"now\"}".to_owned());
         let all = vec![
             message(1, Priority::Normal, None),
             message(2, Priority::System, None),

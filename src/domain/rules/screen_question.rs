@@ -2,7 +2,7 @@
 
 /// How many of the last lines of a screen are compared. A program asks at the end of its screen; further up stands what it
 /// has printed before.
-const MAX_LINES: usize = 30;
+const MAX_LINES: usize = 40;
 
 /// The first of `signs` that stands on a screen, as text without control sequences. Runs of blanks and the lines of boxes do
 /// not count, and a sign may be broken over lines.
@@ -28,17 +28,17 @@ mod tests {
     use super::*;
 
     fn signs() -> Vec<String> {
-        ["", "Do you trust the files in this folder?", "Yes, allow once"].map(str::to_owned).to_vec()
+        ["", "Do you trust the files in this directory?", "Yes, allow once"].map(str::to_owned).to_vec()
     }
 
     #[test]
     fn sign_is_found_inside_a_box_and_over_broken_lines() {
         for screen in [
-            "Do you trust the files in this folder?\n❯ 1. Yes",
-            "╭────╮\n│ Do you trust the   │\n│ files in this folder? │\n╰────╯",
-            "$ agent\n\n   Do you trust   the files in this folder?\n\n\n",
+            "Do you trust the files in this directory?\n❯ 1. Yes",
+            "╭────╮\n│ Do you trust the   │\n│ files in this directory? │\n╰────╯",
+            "$ agent\n\n   Do you trust   the files in this directory?\n\n\n",
         ] {
-            assert_eq!(find(screen, &signs()), Some("Do you trust the files in this folder?"), "{screen}");
+            assert_eq!(find(screen, &signs()), Some("Do you trust the files in this directory?"), "{screen}");
         }
         assert_eq!(find("  2. Yes, allow once", &signs()), Some("Yes, allow once"));
     }
@@ -47,8 +47,8 @@ mod tests {
     fn other_screens_and_text_far_above_are_no_question() {
         assert_eq!(find("", &signs()), None);
         assert_eq!(find("❯ \n  ? for shortcuts", &signs()), None);
-        let answered = format!("Do you trust the files in this folder?\n{}❯ ", "a line of work\n".repeat(40));
+        let answered = format!("Do you trust the files in this directory?\n{}❯ ", "a line of work\n".repeat(50));
         assert_eq!(find(&answered, &signs()), None);
-        assert_eq!(find("Do you trust the files in this folder?", &[]), None);
+        assert_eq!(find("Do you trust the files in this directory?", &[]), None);
     }
 }

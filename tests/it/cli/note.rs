@@ -19,7 +19,33 @@ fn note_goes_to_the_claimed_task() {
         "fairway --session s1 note ''",
         "fairway checkpoint list T-1",
         "fairway checkpoint list T-2",
-    ]), @"");
+    ]), @"
+    $ fairway note 'nothing yet'
+    error: you ([user]) have claimed no task
+    hint: claim one: fairway claim
+    [exit 4]
+    $ fairway claim T-1
+    claimed T-1: one
+    $ fairway note 'parser done; the printer is next' --artifact out.log
+    recorded checkpoint 1 on T-1: active
+    $ fairway --session s1 note 'I have none'
+    error: you (s1) have claimed no task
+    hint: claim one: fairway claim
+    [exit 4]
+    $ fairway --session s1 claim T-2
+    claimed T-2: one
+    $ fairway --session s1 note 'the same for a session'
+    recorded checkpoint 2 on T-2: active
+    $ fairway --session s1 note ''
+    error: summary must not be empty
+    [exit 2]
+    $ fairway checkpoint list T-1
+    ID  TASK  STATE   AGE  BY  OWNER  DUE  SUMMARY
+    1   T-1   active  5s   -   -      -    parser done; the printer is next
+    $ fairway checkpoint list T-2
+    ID  TASK  STATE   AGE  BY  OWNER  DUE  SUMMARY
+    2   T-2   active  3s   s1  -      -    the same for a session
+    ");
     let checkpoint = world.json(["checkpoint", "latest", "T-1"]);
     assert_eq!((&checkpoint["state"], &checkpoint["artifact"]), (&"active".into(), &"out.log".into()));
 }

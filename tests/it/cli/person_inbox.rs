@@ -60,7 +60,8 @@ fn person_waits_for_a_message() {
 fn person_hears_of_the_own_watchers() {
     let world = TestProject::new();
     world.real_time();
-    let spawned = world.run(["exec", "spawn", "--watch", "broken=error", "--shell", "echo it is broken; exit 3"]).exits(0);
+    let spawned =
+        world.run(["exec", "spawn", "--watch", "broken=error", "--shell", "echo it is broken; exit 3"]).exits(0);
     assert!(spawned.stderr.contains("you will read its notifications with: fairway inbox"), "{spawned:?}");
     let heard = poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(50), || {
         let open = world.json(["outbox"]);

@@ -7,17 +7,22 @@ use super::{
     running_session::{self, RunningSession},
 };
 use crate::{
-    actions::{Answer, App},
-    domain::{EventKind, Refusal, SessionId, terminal_keys},
+    actions::{Answer, App, core::lookup},
+    domain::{EventKind, Refusal, SessionId, session::Activity, terminal_keys},
+    wire::SessionView,
 };
 
 /// Interrupts what a session's program does: with the keys of its provider, else as Ctrl-C would. The program may ignore that.
-/// Without `force` it is refused while the program asks whether a directory or hooks are trusted.
+/// Without `force` it is refused while the program asks whether a directory or hooks are trusted, and nothing is pressed in an idle
+/// session.
 ///
 /// # Errors
 /// `session_final`, `session_gone`, `session_mismatch`, `session_asks`; `invalid_value` for keys that are none; `adapter_failed`
 /// and its like.
 pub fn interrupt(app: &App, id: &SessionId, force: bool) -> Result<Answer> {
+    if !force && let Some(answer) = nothing_to_interrupt(app, id)? {
+        return Ok(answer);
+    }
     running_session::run_idempotent(
         app,
         id,
@@ -30,6 +35,18 @@ pub fn interrupt(app: &App, id: &SessionId, force: bool) -> Result<Answer> {
         |live| Some(live.event(EventKind::SessionInterrupted)),
         format!("interrupted {id}"),
     )
+}
+
+/// The answer for an idle session whose provider's keys are known. At an input line they do other things: pressed twice, they
+/// open the history of some programs, in which a typed text and its Enter go back in the conversation.
+fn nothing_to_interrupt(app: &App, id: &SessionId) -> Result<Option<Answer>> {
+    let session = app.read(|tx| lookup::session(tx, id))?;
+    let is_idle = session.activity == Activity::Idle && !session.status.is_final() && session.has_terminal();
+    if !is_idle || question::profile(app, &session).interrupt_keys.is_none_or(|keys| keys.is_empty()) {
+        return Ok(None);
+    }
+    let answer = Answer::new(&SessionView::from(&session), id, format!("unchanged: {id} is idle"))?;
+    Ok(Some(answer.note(format!("to press the keys all the same: fairway session interrupt {id} --force"))))
 }
 
 /// Presses what interrupts a turn. Ctrl-C ends the idle program of some providers, so where keys are known it is never pressed

@@ -9,14 +9,14 @@ use crate::{
     adapters::AdapterError,
     config::ProviderProfile,
     domain::{
-        Refusal, ansi,
+        Refusal,
         rules::screen_question,
         session::{Activity, Session},
     },
     store::sessions,
 };
 
-/// How many lines of the screen are read.
+/// How many lines are read where the script cannot tell the screen itself.
 const SCREEN_LINES: u32 = 60;
 
 /// Types a text into a session and submits it, unless the session asks something: by its last report, or by its screen.
@@ -81,8 +81,8 @@ fn on_screen(live: &RunningSession, signs: &[String]) -> Result<Option<String>> 
     if signs.is_empty() {
         return Ok(None);
     }
-    let shown = match live.adapter.peek(live.backend_name(), SCREEN_LINES) {
-        Ok(shown) => ansi::strip_escapes(&shown),
+    let shown = match live.adapter.visible_screen(live.backend_name(), SCREEN_LINES) {
+        Ok(shown) => shown,
         Err(AdapterError::Unsupported { .. }) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
