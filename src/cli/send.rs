@@ -22,6 +22,7 @@ use crate::{
 /// sender. Each session gets a prompt of its own, delivered as by `fairway prompt`; a person reads `fairway inbox`. The failure of
 /// one stops no other. --json prints an array of receipts.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct Args {
     /// Session id, session:ID, lane:NAME, role:NAME or person:NAME
     #[arg(value_name = "WHO", required_unless_present = "all")]

@@ -78,6 +78,12 @@ fn nothing_is_typed_into_a_question_on_the_screen() {
         assert_eq!(kept(&world, "permission"), "\u{1b}");
         world.run(["session", "nudge", "s1", "--queued"]).exits(0);
         eventually("both prompts", || kept(&world, "got").contains("work\nwork\n").then_some(()));
+        // An idle one is not interrupted, unless that is meant.
+        world.run(["session", "heartbeat", "s1", "--activity", "idle"]).exits(0);
+        assert_eq!(world.run(["session", "interrupt", "s1"]).exits(0).stdout, "unchanged: s1 is idle\n");
+        assert!(!kept(&world, "got").contains('\u{1b}'));
+        world.run(["session", "interrupt", "s1", "--force"]).exits(0);
+        eventually("the key", || kept(&world, "got").contains('\u{1b}').then_some(()));
         assert!(world.rows("SELECT id FROM messages WHERE status = 'queued'").is_empty());
         end(&world);
     }
