@@ -3,7 +3,11 @@
 use std::{collections::BTreeSet, io, time::Duration};
 
 use super::{Adapter, AdapterError, Capabilities, StartConfig, StartReport, call::OPERATION_TIMEOUT};
-use crate::{domain::secrets, env::vars, os::capture::Captured};
+use crate::{
+    domain::{ansi, secrets},
+    env::vars,
+    os::capture::Captured,
+};
 
 /// How many lines of what a successful start remarked are told on.
 const MAX_WARNING_LINES: usize = 20;
@@ -99,6 +103,17 @@ impl Adapter {
     /// By what the script did.
     pub fn nudge(&self, name: &str, text: &[u8]) -> Result<(), AdapterError> {
         self.run_operation("nudge", &[name], text)
+    }
+
+    /// The same, unless a question with one of these signs is on the screen. The built-in script of a multiplexer that shows
+    /// its screen looks right before each key.
+    ///
+    /// # Errors
+    /// By what the script did; `Busy` when it saw a question.
+    pub fn nudge_without_question(&self, name: &str, text: &[u8], signs: &[String]) -> Result<(), AdapterError> {
+        let lines: Vec<String> =
+            signs.iter().map(|sign| sign.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        self.clone().with_env([(vars::FAIRWAY_QUESTIONS, lines.join("\n").as_str())]).nudge(name, text)
     }
 
     /// Brings a session to this process's own terminal until the user detaches or it ends; answers with the script's exit
@@ -221,6 +236,26 @@ impl Adapter {
     pub fn peek(&self, name: &str, lines: u32) -> Result<String, AdapterError> {
         let said = self.query("peek", &[name, &lines.to_string()])?;
         Ok(String::from_utf8_lossy(&said).into_owned())
+    }
+
+    /// What a session's terminal shows now, as text: exactly the screen where the script can tell, as that of tmux, else the last
+    /// `lines` lines.
+    ///
+    /// # Errors
+    /// By what the script did.
+    pub fn visible_screen(&self, name: &str, lines: u32) -> Result<String, AdapterError> {
+        let seen = match self.query("look", &[name]) {
+            Ok(said) => String::from_utf8_lossy(&said).into_owned(),
+            Err(AdapterError::Unsupported { .. }) => String::new(),
+            Err(error) => return Err(error),
+        };
+        // The first line is the cursor's place; another script may take the operation for something else.
+        let is_cursor =
+            |line: &str| line.split(' ').count() == 2 && line.split(' ').all(|part| part.parse::<u32>().is_ok());
+        match seen.split_once('\n').filter(|(cursor, _)| is_cursor(cursor)) {
+            Some((_, screen)) => Ok(ansi::strip_escapes(screen)),
+            None => Ok(ansi::strip_escapes(&self.peek(name, lines)?)),
+        }
     }
 
     /// When a session last printed something, RFC 3339; empty when the script cannot tell.

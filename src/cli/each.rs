@@ -42,8 +42,7 @@ pub fn array<T: Display>(
     let mut documents: Vec<Value> = Vec::new();
     let mut exit = 0;
     for id in ids {
-        let app = app.with_actor(app.actor.clone(), app.idempotency_key.as_ref().map(|key| key_of(key, id)));
-        match act(&app, id) {
+        match act(&app_for(app, id), id) {
             Ok(answer) if ctx.out.json => {
                 ctx.notes(&answer);
                 documents.push(answer.document);
@@ -69,6 +68,11 @@ pub fn array<T: Display>(
         ctx.out.document(&documents)?;
     }
     Ok(exit)
+}
+
+/// The context for one of several ids, with an idempotency key of its own.
+pub fn app_for(app: &App, id: &impl Display) -> App {
+    app.with_actor(app.actor.clone(), app.idempotency_key.as_ref().map(|key| key_of(key, id)))
 }
 
 /// The idempotency key of one of several ids: a repeat of the command repeats the change of each.

@@ -7,9 +7,9 @@ use anyhow::Result;
 use super::{context::Context, exit::Exit, values};
 use crate::actions::mail::inbox;
 
-/// Read the messages to this session, its lane and its role
+/// Read the messages to this session or person
 ///
-/// A printed message is offered for 60 s. The next command that reads messages acknowledges it; --ack does so at once.
+/// Those to the lane and role are among them. Outside of a session, they are yours. A printed message is offered for 60 s. The next command that reads messages acknowledges it; --ack does so at once.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Wait this long for a message; exit 6 if none arrives

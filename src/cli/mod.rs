@@ -33,6 +33,7 @@ mod lane;
 mod man;
 mod merge_ready;
 mod message;
+mod note;
 mod outbox;
 mod parser;
 mod prime;

@@ -6,7 +6,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::{
     adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, doctor, events,
     evidence, exec, exit::Exit, explain, globals::Globals, guard, handoff, help, hook, inbox, init, lane, man,
-    merge_ready, message, outbox, prime, prompt, ready, release, restore, review, send, serve, session, sidecar,
+    merge_ready, message, note, outbox, prime, prompt, ready, release, restore, review, send, serve, session, sidecar,
     status, task, trust, usage,
 };
 
@@ -35,6 +35,7 @@ pub(super) enum Verb {
     Claim(claim::Args),
     Release(release::Args),
     Done(task::done::Args),
+    Note(note::Args),
     #[command(subcommand)]
     Checkpoint(checkpoint::Verb),
     #[command(subcommand)]
@@ -93,6 +94,7 @@ impl Verb {
             Self::Claim(args) => args.run(ctx),
             Self::Release(args) => args.run(ctx),
             Self::Done(args) => args.run(ctx),
+            Self::Note(args) => args.run(ctx),
             Self::Checkpoint(verb) => verb.run(ctx),
             Self::Evidence(verb) => verb.run(ctx),
             Self::Handoff(verb) => verb.run(ctx),

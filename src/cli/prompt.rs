@@ -3,17 +3,23 @@
 use std::{path::PathBuf, time::Duration};
 
 use anyhow::Result;
+use serde_json::json;
 
 use super::{context::Context, exit::Exit, values};
 use crate::{
     actions::sessions::prompt::{self, AckWaiter, NewPrompt},
-    domain::{SessionId, id::Label, message::Priority},
+    domain::{
+        SessionId,
+        id::Label,
+        message::{GOES_NOW, Priority},
+    },
 };
 
 /// Send a prompt to a session and track its delivery
 ///
 /// The prompt is delivered by the session's next hook. If no hook runs, it is typed into the terminal. It counts as
-/// acknowledged once the agent provably has it.
+/// acknowledged once the agent provably has it. A session that has not reported its state gets only urgent prompts and those with
+/// --now. `fairway send` does the same for a lane, a role or all.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session id
@@ -37,6 +43,9 @@ pub struct Args {
     /// Send nothing if a prompt with this key is known
     #[arg(long, value_name = "KEY")]
     dedup: Option<String>,
+    /// Do not wait until the session's state is known
+    #[arg(long)]
+    now: bool,
     /// Time after which an undelivered prompt expires
     #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     ttl: Option<Duration>,
@@ -52,14 +61,14 @@ impl Args {
             content,
             priority: self.priority,
             source: self.source,
-            metadata: None,
+            metadata: self.now.then(|| json!({ GOES_NOW: true })),
             dedup: self.dedup,
             ttl: self.ttl,
         };
         let mut answer = prompt::send(&app, &prompt)?;
         let undelivered = prompt::try_deliver(&app, &prompt.to);
         if let (Some(awaited), Some(id)) = (&awaited, answer.document["message_id"].as_i64()) {
-            if let Some(note) = &undelivered {
+            for note in answer.notes.iter().chain(&undelivered) {
                 ctx.out.note(&crate::render::escape_controls(note));
             }
             return ctx.answer(&prompt::wait_acknowledged(&app, awaited, id)?);

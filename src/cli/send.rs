@@ -2,25 +2,29 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use anyhow::Result;
-use serde_json::json;
+use anyhow::{Error, Result};
 
-use super::{context::Context, exit::Exit, values};
+use super::{context::Context, each, exit::Exit, values};
 use crate::{
     actions::{
         Answer, App,
-        sessions::prompt::{self, AckWaiter, Audience},
+        sessions::{
+            control::nudge,
+            prompt::{self, AckWaiter, Audience, NewText, TextRecipient},
+        },
     },
     domain::{Refusal, message::Priority},
 };
 
-/// Send text to a session, a lane, a role or everyone
+/// Send text to a session, a lane, a role, a person or all
 ///
-/// WHO is a session's id, session:ID, lane:NAME or role:NAME. A lane or role means each of its live sessions but the sender.
-/// Each session gets a prompt of its own, delivered as by `fairway prompt`.
+/// WHO is a session's id, session:ID, lane:NAME, role:NAME or person:NAME. A lane or role means each of its live sessions but the
+/// sender. Each session gets a prompt of its own, delivered as by `fairway prompt`; a person reads `fairway inbox`. The failure of
+/// one stops no other. --json prints an array of receipts.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct Args {
-    /// Session id, session:ID, lane:NAME or role:NAME
+    /// Session id, session:ID, lane:NAME, role:NAME or person:NAME
     #[arg(value_name = "WHO", required_unless_present = "all")]
     who: Option<String>,
     /// Text; - reads stdin
@@ -32,9 +36,18 @@ pub struct Args {
     /// Send to every live session; takes no WHO
     #[arg(long)]
     all: bool,
+    /// Type the text into the terminals, without a receipt
+    #[arg(long = "type", id = "keystrokes", conflicts_with_all = ["priority", "now", "wait_ack", "ttl"])]
+    keystrokes: bool,
+    /// With --type, type even as the answer to a question
+    #[arg(long, requires = "keystrokes")]
+    force: bool,
     /// Priority: normal, urgent or system
     #[arg(long, value_parser = values::priority, default_value = "normal")]
     priority: Priority,
+    /// Do not wait until a session's state is known
+    #[arg(long)]
+    now: bool,
     /// Wait this long for each acknowledgement; exit 6 if none
     #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     wait_ack: Option<Duration>,
@@ -59,30 +72,42 @@ impl Args {
         let content = ctx.text("prompt", text, self.text_file.as_deref())?;
         let content = content.ok_or_else(|| usage("the text is missing: give TEXT or --text-file FILE"))?;
         let app = ctx.app()?;
-        let awaited = self.wait_ack.map(|limit| AckWaiter::with_timeout(&app, limit)).transpose()?;
-        let (mut answer, sessions) = prompt::send_to(&app, &audience, &content, self.priority, self.ttl)?;
-        let undelivered = sessions.iter().filter_map(|session| prompt::try_deliver(&app, session));
-        match awaited {
-            None => answer.notes.extend(undelivered),
-            Some(awaited) => {
-                let notes: Vec<String> = undelivered.collect();
-                answer = acknowledged(&app, &awaited, &answer)?;
-                answer.notes.extend(notes);
-            }
+        let recipients = prompt::recipients_of(&app, &audience)?;
+        if self.keystrokes {
+            return each::array(ctx, &app, &recipients, |app, to| match to {
+                TextRecipient::Session(session) => nudge::nudge(app, session, content.as_bytes(), self.force),
+                TextRecipient::Person(_) => Err(usage("a person has no terminal to type into").into()),
+            });
         }
-        ctx.answer(&answer)
+        let awaited = self.wait_ack.map(|limit| AckWaiter::with_timeout(&app, limit)).transpose()?;
+        let text = NewText { content, priority: self.priority, ttl: self.ttl, now: self.now };
+        // All are sent before the first is waited for.
+        let mut sent: Vec<Result<Answer>> =
+            recipients.iter().map(|to| send(&each::app_for(&app, to), to, &text)).collect();
+        sent.reverse();
+        each::array(ctx, &app, &recipients, |app, _| {
+            let sent = sent.pop().unwrap_or_else(|| Err(Error::msg("nothing was sent")))?;
+            match &awaited {
+                Some(awaited) => acknowledged(app, awaited, sent),
+                None => Ok(sent),
+            }
+        })
     }
 }
 
-/// Waits for each prompt of an answer in turn, within one timeout.
-fn acknowledged(app: &App, awaited: &AckWaiter, sent: &Answer) -> Result<Answer> {
-    let (mut views, mut lines) = (Vec::new(), Vec::new());
-    for id in sent.ids.iter().filter_map(|id| id.parse().ok()) {
-        let one = prompt::wait_acknowledged(app, awaited, id)?;
-        views.push(one.document);
-        lines.push(one.line);
-    }
-    let mut answer = Answer::new(&json!({ "sent": views }), "", lines.join("\n"))?;
-    answer.ids.clone_from(&sent.ids);
-    Ok(answer)
+/// Sends to one recipient, and has a session's prompt delivered.
+fn send(app: &App, to: &TextRecipient, text: &NewText) -> Result<Answer> {
+    let answer = prompt::send_text(app, to, text)?;
+    let undelivered = match to {
+        TextRecipient::Session(session) => prompt::try_deliver(app, session),
+        TextRecipient::Person(_) => None,
+    };
+    Ok(undelivered.into_iter().fold(answer, Answer::note))
+}
+
+/// Waits for the acknowledgement of what was sent; keeps the notes of the sending.
+fn acknowledged(app: &App, awaited: &AckWaiter, sent: Answer) -> Result<Answer> {
+    let Some(id) = sent.ids.first().and_then(|id| id.parse().ok()) else { return Ok(sent) };
+    let answer = prompt::wait_acknowledged(app, awaited, id)?;
+    Ok(sent.notes.into_iter().fold(answer, Answer::note))
 }

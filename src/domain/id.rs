@@ -106,6 +106,24 @@ id!(
     "must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters"
 );
 
+id!(
+    /// A person's name: that of the user account, without the host.
+    PersonName,
+    "person",
+    |text| {
+        text.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '_')
+            && text.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '-'))
+    },
+    "must start with a-z, A-Z, 0-9 or '_' and contain only these, '.' and '-', at most 64 characters"
+);
+impl PersonName {
+    /// The person of an actor's name, `ann` of `ann@host`; `None` for a session, whose name has no `@`.
+    #[must_use]
+    pub fn of_actor(name: &str) -> Option<Self> {
+        name.rsplit_once('@').and_then(|(user, _)| Self::parse(user).ok())
+    }
+}
+
 /// The key under which a job's notifications wait: a session's id, or a caller's own name for a session that Fairway does not
 /// know, such as `agent:main/7`. It is data only, never a part of a path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -166,6 +184,15 @@ mod tests {
         assert_eq!(RoutingKey::parse("s1").unwrap().session_id(), SessionId::parse("s1").ok());
         assert_eq!(RoutingKey::parse("agent:main").unwrap().session_id(), None);
         assert_eq!(RoutingKey::parse(&"a".repeat(65)).unwrap().session_id(), None);
+    }
+
+    #[test]
+    fn a_person_is_named_by_the_account_and_never_with_a_host() {
+        assert_eq!(PersonName::of_actor("ann.lee@host").unwrap().as_str(), "ann.lee");
+        for session in ["s1", "ann", "@host", "a b@host", "a@b@host"] {
+            assert_eq!(PersonName::of_actor(session), None, "{session}");
+        }
+        assert!(PersonName::parse("ann@host").is_err());
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! A message to a session, lane or role, with a receipt.
+//! A message to a session, lane, role or person, with a receipt.
 
 pub use super::status::{Channel, MessageStatus};
 use std::time::Duration;
 
-use super::{LaneName, Role, RoutingKey, SessionId, string_enum::string_enum};
+use super::{LaneName, PersonName, Role, RoutingKey, SessionId, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
@@ -38,6 +38,9 @@ pub const HUMAN_SOURCES: &[&str] = &["mail", "nudge"];
 /// The key in the metadata under which a caller's own word for the sender is kept.
 pub const SAYS_FROM: &str = "says_from";
 
+/// The key in the metadata of a message that does not wait for the session's state to be known.
+pub const GOES_NOW: &str = "now";
+
 /// The recipient: exactly one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recipient {
@@ -49,11 +52,31 @@ pub enum Recipient {
     Lane(LaneName),
     /// The first session of this role that takes it.
     Role(Role),
+    /// This person.
+    Person(PersonName),
+}
+
+/// Before a person's name in a key. No session's id has a colon.
+const PERSON_PREFIX: &str = "person:";
+
+impl Recipient {
+    /// The person whom a key names, as `person:ann`.
+    #[must_use]
+    pub fn person_of_key(key: &str) -> Option<Self> {
+        PersonName::parse(key.strip_prefix(PERSON_PREFIX)?).ok().map(Self::Person)
+    }
+
+    /// The key of a person: `person:ann`.
+    #[must_use]
+    pub fn person_key(person: &PersonName) -> String {
+        format!("{PERSON_PREFIX}{person}")
+    }
 }
 
 impl From<&RoutingKey> for Recipient {
     fn from(key: &RoutingKey) -> Self {
-        key.session_id().map_or_else(|| Self::Key(key.clone()), Self::Session)
+        let person = || Self::person_of_key(key.as_str());
+        key.session_id().map(Self::Session).or_else(person).unwrap_or_else(|| Self::Key(key.clone()))
     }
 }
 
@@ -105,6 +128,14 @@ impl Message {
     #[must_use]
     pub fn is_typed(&self) -> bool {
         self.status == MessageStatus::Offered && self.offered_until == Some(NEVER_EXPIRES)
+    }
+
+    /// Whether its sender does not wait for the session's state to be known. Its metadata says so.
+    #[must_use]
+    pub fn goes_now(&self) -> bool {
+        let metadata = self.metadata.as_deref().filter(|text| text.contains(GOES_NOW));
+        let metadata = metadata.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
+        metadata.is_some_and(|metadata| metadata.get(GOES_NOW) == Some(&true.into()))
     }
 
     /// Whether it is too late to read it.

@@ -1,17 +1,23 @@
 //! A prompt that waits, with the reason.
 
 use super::string_enum::string_enum;
-use crate::env::Timestamp;
 
 string_enum! {
-    /// Why a prompt waits.
+    /// Why a prompt is not delivered yet.
     WaitReason {
-        Busy => "busy",
-        RequiresAction => "requires_action",
-        Stopping => "stopping",
+        /// The session has not reported what it does.
         StateUnknown => "state_unknown",
-        Starting => "starting",
-        Stale => "stale",
+        /// A turn is running.
+        SessionBusy => "session_busy",
+        /// The session waits for an answer.
+        SessionAsks => "session_asks",
+        /// The session is being stopped.
+        SessionStopping => "session_stopping",
+        /// The session is starting.
+        SessionStarting => "session_starting",
+        /// The session is stale.
+        SessionStale => "session_stale",
+        /// It was typed, and no report has confirmed it.
         Typed => "typed",
     }
 }
@@ -21,19 +27,17 @@ string_enum! {
 pub struct PromptWait {
     /// Why.
     pub reason: WaitReason,
-    /// The time since which the session is in this state.
-    pub since: Option<Timestamp>,
     /// The reason as a clause about the session.
     pub text: String,
-    /// What a person can do now: the purpose of each command, and the command.
-    pub next: Vec<(&'static str, String)>,
+    /// A command that helps, after its purpose.
+    pub hint: Option<String>,
 }
 
 impl PromptWait {
-    /// The reason with the commands, as one sentence.
+    /// The reason with the command, as one sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let next = self.next.iter().map(|(purpose, command)| format!("; {purpose}: {command}"));
-        std::iter::once(self.text.clone()).chain(next).collect()
+        let hint = self.hint.iter().map(|hint| format!("; {hint}"));
+        std::iter::once(self.text.clone()).chain(hint).collect()
     }
 }

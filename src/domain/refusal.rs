@@ -159,6 +159,15 @@ pub enum Refusal {
     /// The backend does not run the session, although its record is open.
     #[error("the session {session} is recorded as {status}, but its backend reports that it is not running")]
     SessionExited { session: SessionId, status: SessionStatus },
+    /// The session waits for a person's answer, and typed text would be that answer.
+    #[error("the session {session} asks: {}", excerpt(.question))]
+    SessionAsks { session: SessionId, question: String, typing: bool },
+    /// The caller has claimed no task.
+    #[error("you ({you}) have claimed no task")]
+    NothingClaimed { you: String },
+    /// The caller has claimed several tasks and named none.
+    #[error("you have claimed {} tasks: {}", .tasks.len(), .tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", "))]
+    SeveralClaimed { tasks: Vec<TaskId>, command: &'static str },
     /// No live session is in the audience of a text. `later` is the flag of `message send` that reaches the next one.
     #[error("{of} has no live session{}", if .later.is_none() { " but the sender" } else { "" })]
     NoLiveSession { of: String, later: Option<String> },
@@ -303,7 +312,7 @@ impl Refusal {
             | Self::NoLiveSession { .. }
             | Self::WorktreeMissing { .. }
             | Self::NoCommit { .. } => "not_found",
-            Self::Ambiguous { .. } => "ambiguous",
+            Self::Ambiguous { .. } | Self::SeveralClaimed { .. } => "ambiguous",
             Self::AlreadyExists { .. } | Self::IdUsed { .. } => "exists",
             Self::InUse { .. } | Self::TaskInUse { .. } | Self::LaneHeld { .. } => "in_use",
             Self::UnsavedWork { .. } => "unsaved_work",
@@ -327,6 +336,8 @@ impl Refusal {
             Self::SessionFinal { .. } => "session_final",
             Self::SessionExited { .. } => "session_gone",
             Self::SessionMismatch { .. } => "session_mismatch",
+            Self::SessionAsks { .. } => "session_asks",
+            Self::NothingClaimed { .. } => "nothing_claimed",
             Self::AlreadyAnswered { .. } => "already_answered",
             Self::ApprovalLapsed { .. } => "approval_lapsed",
             Self::NotAnswerable { .. } => "not_answerable",

@@ -178,6 +178,12 @@ impl Session {
         }
     }
 
+    /// Whether its program has a terminal. Only the backend `shell` gives none.
+    #[must_use]
+    pub fn has_terminal(&self) -> bool {
+        self.backend.as_deref() != Some("shell")
+    }
+
     /// starting, stale → running; a suspicion is over with its reason.
     ///
     /// # Errors

@@ -42,6 +42,9 @@ pub const FAIRWAY_RUN_ID: &str = "FAIRWAY_RUN_ID";
 /// The run that a script is starting, in the environment of that one call: what a failing start leaves is found by it. Not
 /// `FAIRWAY_RUN_ID`, or a session that ends at once would take its own start for something it left behind.
 pub const FAIRWAY_LAUNCH: &str = "FAIRWAY_LAUNCH";
+/// The texts of a program's questions, one a line, in the environment of the one call that types into it: on a screen with one
+/// of them nothing is typed.
+pub const FAIRWAY_QUESTIONS: &str = "FAIRWAY_QUESTIONS";
 /// The job that a process belongs to; processes that outlive the job are found by it.
 pub const FAIRWAY_EXEC_RUN: &str = "FAIRWAY_EXEC_RUN";
 /// The session's provider, a label.

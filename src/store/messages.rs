@@ -51,7 +51,8 @@ const BY_DEDUP_KEY: &str =
 const EVER_TO: &str = "SELECT id FROM messages WHERE to_session = $1 LIMIT 1";
 const INSERT: &str = "INSERT INTO messages (to_session, to_lane, to_role, priority, source, content, metadata, status, \
      dedup, count, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, 'queued', $8, 1, $9, $10) RETURNING id";
-const UPDATE_REPEAT: &str = "UPDATE messages SET count = $2, priority = $3, expires_at = $4 WHERE id = $1";
+const UPDATE_REPEAT: &str =
+    "UPDATE messages SET count = $2, priority = $3, expires_at = $4, metadata = $5 WHERE id = $1";
 const OFFER: &str =
     "UPDATE messages SET status = 'offered', offered_to = $2, offered_until = $3, channel = $4 WHERE id = $1";
 const EXTEND_OFFER: &str =
@@ -70,13 +71,15 @@ const DELETE_OLD: &str = "DELETE FROM messages WHERE id IN (SELECT id FROM messa
 
 fn read(row: &Row<'_>) -> Result<Message, StoreError> {
     let at = |column: usize| row.get::<_, Option<i64>>(column).map(|millis| millis.map(Timestamp::from_millis));
-    let session = sql::parse_optional_id("a session key", row.get(1)?, RoutingKey::parse)?;
+    let key: Option<String> = row.get(1)?;
+    let person = key.as_deref().and_then(Recipient::person_of_key);
+    let session = sql::parse_optional_id("a session key", key.filter(|_| person.is_none()), RoutingKey::parse)?;
     let lane = sql::parse_optional_id("a lane", row.get(2)?, LaneName::parse)?.map(Recipient::Lane);
     let role = sql::parse_optional_id("a role", row.get(3)?, Role::parse)?.map(Recipient::Role);
     let missing = || StoreError::Unreadable { what: "a message's recipient", value: "nothing".into() };
     Ok(Message {
         id: row.get(0)?,
-        to: session.as_ref().map(Recipient::from).or(lane).or(role).ok_or_else(missing)?,
+        to: person.or(session.as_ref().map(Recipient::from)).or(lane).or(role).ok_or_else(missing)?,
         priority: sql::parse_value("a priority", &row.get::<_, String>(4)?, Priority::parse)?,
         source: row.get(5)?,
         content: row.get(6)?,
@@ -106,6 +109,9 @@ pub fn open_for(tx: &ReadTx<'_>, to: &Recipient) -> Result<Vec<Message>, StoreEr
         Recipient::Key(key) => (TO_SESSION, key.as_str()),
         Recipient::Lane(lane) => (TO_LANE, lane.as_str()),
         Recipient::Role(role) => (TO_ROLE, role.as_str()),
+        Recipient::Person(person) => {
+            return sql::rows(tx.conn(), TO_SESSION, &[&Recipient::person_key(person)], read);
+        }
     };
     sql::rows(tx.conn(), query, &[&name], read)
 }
@@ -171,22 +177,25 @@ pub fn insert(tx: &WriteTx<'_>, message: Message) -> Result<Message, StoreError>
 
 /// The recipient as its three columns: session, lane, role.
 #[must_use]
-pub fn recipient_columns(to: &Recipient) -> (Option<&str>, Option<&str>, Option<&str>) {
+pub fn recipient_columns(to: &Recipient) -> (Option<String>, Option<&str>, Option<&str>) {
     match to {
-        Recipient::Session(session) => (Some(session.as_str()), None, None),
-        Recipient::Key(key) => (Some(key.as_str()), None, None),
+        Recipient::Session(session) => (Some(session.to_string()), None, None),
+        Recipient::Key(key) => (Some(key.to_string()), None, None),
+        Recipient::Person(person) => (Some(Recipient::person_key(person)), None, None),
         Recipient::Lane(lane) => (None, Some(lane.as_str()), None),
         Recipient::Role(role) => (None, None, Some(role.as_str())),
     }
 }
 
-/// Writes count, priority and expiry of a repeated message.
+/// Writes count, priority, expiry and metadata of a repeated message.
 ///
 /// # Errors
 /// As the store fails.
 pub fn update_repeat(tx: &WriteTx<'_>, message: &Message) -> Result<(), StoreError> {
     let expires = message.expires_at.map(Timestamp::millis);
-    sql::execute(tx.conn(), UPDATE_REPEAT, &[&message.id, &message.count, &message.priority.as_str(), &expires])?;
+    let columns: [&dyn rusqlite::ToSql; 5] =
+        [&message.id, &message.count, &message.priority.as_str(), &expires, &message.metadata];
+    sql::execute(tx.conn(), UPDATE_REPEAT, &columns)?;
     Ok(())
 }
 

@@ -147,14 +147,12 @@ pub struct ExpiredMessage {
 /// # Errors
 /// As the store fails.
 pub fn expired_messages(tx: &ReadTx<'_>, since: Timestamp) -> Result<Vec<ExpiredMessage>, StoreError> {
-    sql::rows(tx.conn(), EXPIRED_PROMPTS, &[&since.millis()], |row| {
-        Ok(ExpiredMessage {
-            id: row.get(0)?,
-            to: sql::parse_id("a session id", &row.get::<_, String>(1)?, SessionId::parse)?,
-            source: row.get(2)?,
-            at: Timestamp::from_millis(row.get(3)?),
-        })
-    })
+    let found = sql::rows(tx.conn(), EXPIRED_PROMPTS, &[&since.millis()], |row| {
+        // Other keys are those of people and of sessions that Fairway does not know.
+        let Ok(to) = SessionId::parse(&row.get::<_, String>(1)?) else { return Ok(None) };
+        Ok(Some(ExpiredMessage { id: row.get(0)?, to, source: row.get(2)?, at: Timestamp::from_millis(row.get(3)?) }))
+    })?;
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// A job that did not succeed.

@@ -30,6 +30,8 @@ pub struct BoardView {
     pub jobs: BoardJobsView,
     /// The cost of today in US dollars; `null`, because the board does not compute it.
     pub cost_usd: Option<f64>,
+    /// The number of unread messages to the person who looks; `null` for a session.
+    pub inbox: Option<usize>,
 }
 
 /// One thing that needs a person.

@@ -13,6 +13,7 @@ pub struct MessageView {
     pub to_session: Option<String>,
     pub to_lane: Option<String>,
     pub to_role: Option<String>,
+    pub to_person: Option<String>,
     pub priority: &'static str,
     pub source: String,
     pub content: String,
@@ -25,11 +26,12 @@ pub struct MessageView {
 
 impl From<&Message> for MessageView {
     fn from(message: &Message) -> Self {
-        let (to_session, to_lane, to_role) = match &message.to {
-            Recipient::Session(session) => (Some(session.to_string()), None, None),
-            Recipient::Key(key) => (Some(key.to_string()), None, None),
-            Recipient::Lane(lane) => (None, Some(lane.to_string()), None),
-            Recipient::Role(role) => (None, None, Some(role.to_string())),
+        let (to_session, to_lane, to_role, to_person) = match &message.to {
+            Recipient::Session(session) => (Some(session.to_string()), None, None, None),
+            Recipient::Key(key) => (Some(key.to_string()), None, None, None),
+            Recipient::Lane(lane) => (None, Some(lane.to_string()), None, None),
+            Recipient::Role(role) => (None, None, Some(role.to_string()), None),
+            Recipient::Person(person) => (None, None, None, Some(person.to_string())),
         };
         // What is no JSON was not written by us; it is still shown, as text.
         let metadata = message
@@ -41,6 +43,7 @@ impl From<&Message> for MessageView {
             to_session,
             to_lane,
             to_role,
+            to_person,
             priority: message.priority.as_str(),
             source: message.source.clone(),
             content: message.content.clone(),

@@ -40,7 +40,6 @@ pub mod timestamp;
 pub mod tool_input;
 mod usage;
 mod values;
-mod waiting;
 
 pub use adapter_check::{AdapterCheckView, OperationCheckView, ProbeOutcome, ProbeView};
 pub use approval::ApprovalView;
@@ -78,4 +77,3 @@ pub use sidecar::SidecarView;
 pub use snapshot::SnapshotView;
 pub use task::{CheckView, ClaimView, DependentView, TaskDetailView, TaskView, TimelineEntryView, WaitingView};
 pub use usage::{TaskMediansView, TaskNumbersView, UsageRowView, UsageView};
-pub use waiting::WaitView;

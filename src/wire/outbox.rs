@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::{MessageView, WaitView, values::time};
-use crate::domain::{message::Message, secrets};
+use super::{MessageView, values::time};
+use crate::domain::{message::Message, prompt_wait::PromptWait, secrets};
 
 /// A message and its current reader. Secrets in its text are masked because the sender is not the recipient.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,8 +19,10 @@ pub struct OutboxView {
     pub dedup: Option<String>,
     /// When it is too late to read it.
     pub expires_at: Option<String>,
-    /// Why it waits; null when it does not.
-    pub waits: Option<WaitView>,
+    /// The code of why it waits, as `state_unknown`.
+    pub reason: Option<&'static str>,
+    /// The command that delivers it now, with its purpose.
+    pub hint: Option<String>,
 }
 
 impl From<&Message> for OutboxView {
@@ -32,7 +34,16 @@ impl From<&Message> for OutboxView {
             offered_until: time(message.offered_until.filter(|_| !message.is_typed())),
             dedup: message.dedup.clone(),
             expires_at: time(message.expires_at),
-            waits: None,
+            reason: None,
+            hint: None,
         }
+    }
+}
+
+impl OutboxView {
+    /// The same, with why it waits and the command that delivers it now.
+    #[must_use]
+    pub fn waiting(self, wait: &PromptWait) -> Self {
+        Self { reason: Some(wait.reason.as_str()), hint: wait.hint.clone(), ..self }
     }
 }

@@ -2,8 +2,11 @@
 
 use serde::Serialize;
 
-use super::{MessageView, WaitView};
-use crate::domain::message::{Message, MessageStatus};
+use super::MessageView;
+use crate::domain::{
+    message::{Message, MessageStatus},
+    prompt_wait::PromptWait,
+};
 
 /// A prompt that was sent, or was not accepted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -18,12 +21,12 @@ pub struct PromptView {
     pub message_id: Option<i64>,
     /// Whether nothing was sent, because one under the same key was acknowledged.
     pub deduplicated: bool,
-    /// Why it was not accepted.
+    /// Why it was not accepted; of an accepted one the code of why it waits, as `state_unknown`.
     pub reason: Option<String>,
+    /// The command that delivers it now, with its purpose.
+    pub hint: Option<String>,
     /// The message as it stands.
     pub message: Option<MessageView>,
-    /// Why it waits; null when it does not.
-    pub waits: Option<WaitView>,
 }
 
 impl PromptView {
@@ -37,9 +40,15 @@ impl PromptView {
             message_id: Some(message.id),
             deduplicated,
             reason: None,
+            hint: None,
             message: Some(MessageView::from(message)),
-            waits: None,
         }
+    }
+
+    /// The same, with why it waits and the command that delivers it now.
+    #[must_use]
+    pub fn waiting(self, wait: &PromptWait) -> Self {
+        Self { reason: Some(wait.reason.as_str().to_owned()), hint: wait.hint.clone(), ..self }
     }
 
     /// One that was not.
@@ -52,8 +61,8 @@ impl PromptView {
             message_id: None,
             deduplicated: false,
             reason: Some(reason),
+            hint: None,
             message: None,
-            waits: None,
         }
     }
 }

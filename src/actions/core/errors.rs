@@ -17,7 +17,7 @@ use crate::{
     os::{git::GitError, run_streaming::StreamError},
     render::{OutError, escape_line},
     store::StoreError,
-    wire::{Failure, FailureKind, GateReportView, WaitView, WaitingView},
+    wire::{Failure, FailureKind, GateReportView, WaitingView},
 };
 
 /// The noun of a missing snapshot.
@@ -176,6 +176,18 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         }
         Refusal::SessionExited { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
         Refusal::SessionMismatch { .. } | Refusal::AlreadyAnswered { .. } => (Conflict, None),
+        Refusal::SessionAsks { session, typing, .. } => {
+            let answer = format!(
+                "list the questions: fairway approvals list\nanswer in its terminal: fairway session attach {session}"
+            );
+            let force = format!("type it all the same: fairway session nudge {session} --force TEXT");
+            (Conflict, Some(if *typing { format!("{answer}\n{force}") } else { answer }))
+        }
+        Refusal::NothingClaimed { .. } => (Conflict, Some("claim one: fairway claim".into())),
+        Refusal::SeveralClaimed { tasks, command } => {
+            let task = tasks.first().map_or("ID", TaskId::as_str);
+            (NotFound, Some(format!("name one: {command} --task {task}")))
+        }
         Refusal::InvalidSettings { .. } => (Usage, None),
         Refusal::ApprovalLapsed { .. } => (Conflict, Some("list the approvals: fairway approvals list".into())),
         Refusal::NotAnswerable { session, .. } => {
@@ -236,8 +248,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::NotAcknowledged { status, waits, .. } => match status {
             MessageStatus::Expired | MessageStatus::Withdrawn => (Empty, None),
             _ => {
-                let next = waits.iter().flat_map(|waits| &waits.next);
-                let next = next.map(|(purpose, command)| format!("{purpose}: {command}\n"));
+                let next = waits.iter().filter_map(|wait| wait.hint.as_ref()).map(|hint| format!("{hint}\n"));
                 (Empty, Some(next.chain(["it goes on waiting: fairway outbox".to_owned()]).collect()))
             }
         },
@@ -369,9 +380,16 @@ fn details(refusal: &Refusal) -> Value {
         Refusal::SessionFinal { session, status } | Refusal::SessionExited { session, status } => {
             json!({ "session_id": session.as_str(), "status": status.as_str() })
         }
+        Refusal::SessionAsks { session, question, .. } => {
+            json!({ "session_id": session.as_str(), "question": question })
+        }
+        Refusal::SeveralClaimed { tasks, .. } => {
+            json!({ "noun": "task", "found": tasks.iter().map(TaskId::as_str).collect::<Vec<_>>() })
+        }
         Refusal::NotAcknowledged { id, status, way, waits, .. } => json!({
             "message_id": id, "status": status.as_str(), "way": way.map(Channel::as_str),
-            "waits": waits.as_deref().map(WaitView::from),
+            "reason": waits.as_ref().map(|wait| wait.reason.as_str()),
+            "hint": waits.as_ref().and_then(|wait| wait.hint.as_deref()),
         }),
         Refusal::FirstPromptPending { session, question, message, .. } => {
             json!({ "session_id": session, "question": question, "message_id": message })
@@ -493,6 +511,7 @@ pub(in crate::actions) fn alternative_hint(operation: &str) -> Option<&'static s
         "attach" => Some("to look at it: fairway session peek ID"),
         "nudge" => Some("to leave it a message: fairway message send --to-session ID TEXT"),
         "interrupt" => Some("to end it: fairway session stop ID"),
+        "send-keys" => Some("to press the key yourself: fairway session attach ID"),
         _ => None,
     }
 }

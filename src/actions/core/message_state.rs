@@ -34,6 +34,7 @@ pub(in crate::actions) fn noun_and_name(to: &Recipient) -> (&'static str, &str) 
         Recipient::Key(key) => ("session", key.as_str()),
         Recipient::Lane(lane) => ("lane", lane.as_str()),
         Recipient::Role(role) => ("role", role.as_str()),
+        Recipient::Person(person) => ("person", person.as_str()),
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
         rules::waiting,
     },
     env::Timestamp,
-    store::{ReadTx, StoreError, session_reports, sessions},
+    store::{ReadTx, StoreError, sessions},
 };
 
 /// Why a message waits; `None` when it does not, or is not for one registered session.
@@ -17,6 +17,5 @@ use crate::{
 pub fn find(tx: &ReadTx<'_>, message: &Message, now: Timestamp) -> Result<Option<PromptWait>, StoreError> {
     let Recipient::Session(id) = &message.to else { return Ok(None) };
     let Some(session) = sessions::find(tx, id)? else { return Ok(None) };
-    let has_hooks = session_reports::find(tx, id)?.last_hook_at.is_some();
-    Ok(waiting::of_message(message, &session, has_hooks, now))
+    Ok(waiting::of_message(message, &session, now))
 }

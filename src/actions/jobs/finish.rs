@@ -66,7 +66,7 @@ pub fn finish_unsupervised(app: &App, job: &Job, ending: &JobResult) -> Result<b
 /// Appends the end event, unless the supervisor did so before it died.
 fn append_end_event(app: &App, output: &OutputStore, job: &Job, ending: &JobResult) -> Result<Totals, StoreError> {
     if !has_end_event(output, job)? {
-        let (payload, meta, notification_key) = notify::end_event(job, ending);
+        let (payload, meta, notification_key) = notify::end_event(job, ending, notify::notifies_end(job, output));
         output.append_event(&job.id, &payload, &meta, notification_key.as_deref(), app.env.now())?;
     }
     output.totals(&job.id)

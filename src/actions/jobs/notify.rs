@@ -1,4 +1,4 @@
-//! Notifies a session about its background jobs.
+//! Notifies a session, or a person without one, about background jobs.
 //!
 //! An event that needs a notification is written with the notification's key, in one transaction. [`send_pending`] then
 //! inserts the message into the store, unless it has one with that key, and acknowledges the event. After a crash in between,
@@ -19,10 +19,10 @@ use super::{
 use crate::{
     actions::{App, core::errors, mail::send},
     domain::{
-        ansi,
+        PersonName, ansi,
         job::{Job, JobId, JobResult, JobStatus},
         job_output::PendingNotification,
-        message::Priority,
+        message::{Priority, Recipient},
     },
     store::{ReadTx, job_output::OutputStore, jobs, messages},
     supervisor::JobDir,
@@ -31,7 +31,25 @@ use crate::{
 /// Maximum events per call of [`send_all_pending`]; the next call sends the rest.
 const BATCH_SIZE: i64 = 10_000;
 
-/// Sends the pending notifications of a job to its session and acknowledges them. A job without a session, or with one that
+/// The reader of a job's notifications: its session, else the person who started it in the background. `None` for a job without
+/// either.
+#[must_use]
+pub fn reader(job: &Job) -> Option<Recipient> {
+    match &job.session {
+        Some(session) => Some(Recipient::from(session)),
+        None if job.background => PersonName::of_actor(&job.actor).map(Recipient::Person),
+        None => None,
+    }
+}
+
+/// Whether the end of a job is notified: to its session, or to a person whose job has watchers.
+#[must_use]
+pub fn notifies_end(job: &Job, output: &OutputStore) -> bool {
+    let has_watchers = || output.watchers(&job.id).is_ok_and(|watchers| !watchers.is_empty());
+    job.background && (job.session.is_some() || (reader(job).is_some() && has_watchers()))
+}
+
+/// Sends the pending notifications of a job to its reader and acknowledges them. A job without a reader, or with a session that
 /// has ended, sends none.
 ///
 /// # Errors
@@ -67,9 +85,8 @@ fn send_for_job(app: &App, output: &OutputStore, id: &JobId, pending: &[PendingN
     }
     // Read again: the job may have ended since.
     let job = app.read(|tx| Ok(jobs::find(tx, id)?))?;
-    let session = job.as_ref().and_then(|job| job.session.as_ref());
-    let acknowledged: Vec<i64> = match (&job, session) {
-        (Some(job), Some(session)) => {
+    let acknowledged: Vec<i64> = match (&job, job.as_ref().and_then(reader)) {
+        (Some(job), Some(reader)) => {
             let is_locked = || JobDir::of(&app.project.jobs_dir(), id).is_locked().map_err(errors::internal);
             let is_supervised = job.status.is_active() && is_locked()?;
             let tail = output_tail(app, output, job);
@@ -88,7 +105,7 @@ fn send_for_job(app: &App, output: &OutputStore, id: &JobId, pending: &[PendingN
                         let from = (SOURCE, Priority::Normal);
                         send::send_system(
                             tx,
-                            session,
+                            &reader,
                             from,
                             notification.content,
                             &notification.metadata,
@@ -114,10 +131,10 @@ fn output_tail(app: &App, output: &OutputStore, job: &Job) -> String {
     output::snippet(output, &decoder, job).map(|text| ansi::visible_text(&text)).unwrap_or_default()
 }
 
-/// The end event of a job: its text, its details as JSON text, and the key of its notification. A foreground job has no
-/// notification: its caller waits for the end.
+/// The end event of a job: its text, its details as JSON text, and the key of its notification, if it is notified. A foreground
+/// job has no notification: its caller waits for the end.
 #[must_use]
-pub fn end_event(job: &Job, ending: &JobResult) -> (String, String, Option<String>) {
+pub fn end_event(job: &Job, ending: &JobResult, is_notified: bool) -> (String, String, Option<String>) {
     let how = match (ending.exit_code, ending.signal) {
         (Some(code), _) => Some(format!("exit code {code}")),
         (None, Some(signal)) => Some(format!("signal {signal}")),
@@ -136,6 +153,6 @@ pub fn end_event(job: &Job, ending: &JobResult) -> (String, String, Option<Strin
         "event": "end", "status": ending.status.as_str(), "exit_code": ending.exit_code, "signal": ending.signal,
         "attempt": job.attempt,
     });
-    let key = (job.background && job.session.is_some()).then(|| dedup_key(&job.id, "end"));
+    let key = is_notified.then(|| dedup_key(&job.id, "end"));
     (payload, meta.to_string(), key)
 }

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::{event, find, launch_supervisor, own_process, poll, queue_waiter, scheduler, wait};
+use super::{event, find, launch_supervisor, notify, own_process, poll, queue_waiter, scheduler, wait};
 use crate::{
     actions::{
         Answer, App,
@@ -362,7 +362,8 @@ fn enqueue(app: &App, request: &SpawnRequest, draft: Job, taken: &mut Option<Job
         if may_start {
             *taken = Some(Job { status: JobStatus::Starting, ..job.clone() });
         }
-        answer(taken.as_ref().unwrap_or(&job))
+        let answer = answer(taken.as_ref().unwrap_or(&job))?;
+        Ok(reader_note(&job, request).into_iter().fold(answer, Answer::note))
     };
     if request.session.is_none() {
         return app.mutate(write);
@@ -376,6 +377,17 @@ fn enqueue(app: &App, request: &SpawnRequest, draft: Job, taken: &mut Option<Job
             tasks::renew_leases(tx, &app.actor.name, None)?;
         }
         write(tx)
+    })
+}
+
+/// Who hears of the watchers of a job that no session has started.
+fn reader_note(job: &Job, request: &SpawnRequest) -> Option<String> {
+    if request.watch.is_empty() || job.session.is_some() || !job.background {
+        return None;
+    }
+    Some(match notify::reader(job) {
+        Some(_) => "you will read its notifications with: fairway inbox".to_owned(),
+        None => "its watchers notify no session; name one: fairway exec spawn --notify SESSION".to_owned(),
     })
 }
 

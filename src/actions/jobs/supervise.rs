@@ -223,9 +223,11 @@ impl Sink for StoreSink<'_> {
         // The program has ended: waiting for the stores is harmless now.
         self.set_busy_timeout(None);
         if !self.is_end_recorded {
-            let (payload, meta, key) = notify::end_event(self.job, ending);
-            let (id, now) = (&self.job.id, self.app.env.now());
-            let appended = self.output(|output| output.append_event(id, &payload, &meta, key.as_deref(), now));
+            let (job, now) = (self.job, self.app.env.now());
+            let appended = self.output(|output| {
+                let (payload, meta, key) = notify::end_event(job, ending, notify::notifies_end(job, output));
+                output.append_event(&job.id, &payload, &meta, key.as_deref(), now)
+            });
             // On a full disk the end event is missing, but the result is recorded.
             self.is_end_recorded = appended.is_ok();
         }
@@ -233,7 +235,7 @@ impl Sink for StoreSink<'_> {
             self.current_app().transaction(|tx| finish::record_finished(tx, self.job, ending, output_bytes, truncated));
         if matches!(written, Ok(true)) {
             // After the result, because the notification reports it; before the waiters wake, so that they find the notification.
-            self.has_pending |= self.job.session.is_some();
+            self.has_pending |= notify::reader(self.job).is_some();
             self.flush_notifications();
         }
         self.after_write(written)

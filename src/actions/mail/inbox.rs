@@ -8,14 +8,14 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            errors, lookup,
+            errors, inside, lookup,
             message_state::{event, expire},
         },
         mail::format::format_messages,
     },
     config::show_duration,
     domain::{
-        Actor, EventKind, Refusal, RoutingKey,
+        Actor, EventKind, PersonName, Refusal, RoutingKey,
         message::{Channel, Message, MessageStatus, OFFER_TIMEOUT_SECS, Recipient},
         rules::delivery::{self, ReadPlan},
     },
@@ -24,7 +24,7 @@ use crate::{
     wire::MessageView,
 };
 
-/// The reader of an inbox and its addresses: session, lane and role.
+/// The reader of an inbox and its addresses: session or person, lane and role.
 #[derive(Debug, Clone)]
 pub struct InboxReader {
     name: String,
@@ -61,7 +61,8 @@ pub fn actor_of_key(key: &RoutingKey) -> Actor {
 }
 
 fn reader_of_key(tx: &ReadTx<'_>, key: &RoutingKey, since: Timestamp) -> Result<InboxReader> {
-    if !lookup::is_used_key(tx, key)? {
+    let is_person = Recipient::person_of_key(key.as_str()).is_some();
+    if is_person || !lookup::is_used_key(tx, key)? {
         return Err(Refusal::not_found("session", key.to_string()).into());
     }
     Ok(InboxReader {
@@ -72,26 +73,45 @@ fn reader_of_key(tx: &ReadTx<'_>, key: &RoutingKey, since: Timestamp) -> Result<
     })
 }
 
-/// The inbox reader of `actor`, with its session, lane and role; `since` is the start of the wait. An unregistered session
+/// The inbox reader of `actor`, with its session or this person, and its lane and role; `since` is the start of the wait. An unregistered session
 /// can read if messages were sent to it or if it has started jobs.
 ///
 /// # Errors
 /// `not_found` for an unknown session, `usage` without any address.
-pub fn reader_for(tx: &ReadTx<'_>, actor: &Actor, since: Timestamp) -> Result<InboxReader> {
+pub fn reader_for(
+    tx: &ReadTx<'_>,
+    actor: &Actor,
+    person: Option<&PersonName>,
+    since: Timestamp,
+) -> Result<InboxReader> {
     let is_foreign = match &actor.session {
         Some(session) => lookup::is_unregistered(tx, session)?,
         None => false,
     };
     let (role, lane) =
         if is_foreign { (actor.role.clone(), actor.lane.clone()) } else { lookup::effective_scope(tx, actor)? };
-    let session = actor.session.clone().map(Recipient::Session);
+    let own = match &actor.session {
+        Some(session) => Some(Recipient::Session(session.clone())),
+        None => person.cloned().map(Recipient::Person),
+    };
     let addresses: Vec<Recipient> =
-        session.into_iter().chain(lane.map(Recipient::Lane)).chain(role.map(Recipient::Role)).collect();
+        own.into_iter().chain(lane.map(Recipient::Lane)).chain(role.map(Recipient::Role)).collect();
     if addresses.is_empty() {
         let why = "an inbox needs a reader: give --session ID or --as ROLE".into();
         return Err(Refusal::Usage { why }.into());
     }
     Ok(InboxReader { name: actor.name.clone(), addresses, is_unregistered: is_foreign, since })
+}
+
+/// The person who acts; `None` for a session, and for a session's program that acts without its session.
+///
+/// # Errors
+/// As the store fails.
+pub fn acting_person(app: &App) -> Result<Option<PersonName>> {
+    match (&app.actor.session, PersonName::of_actor(&app.actor.name)) {
+        (None, Some(person)) if !inside::is_inside(app) => Ok(Some(person)),
+        _ => Ok(None),
+    }
 }
 
 fn plan(tx: &ReadTx<'_>, reader: &InboxReader, now: Timestamp) -> Result<ReadPlan> {
@@ -157,11 +177,12 @@ pub fn inbox(app: &App, key: Option<&RoutingKey>, wait: Option<Duration>, acknow
         None => None,
     };
     let since = app.env.now();
+    let person = acting_person(app)?;
     loop {
         let (reader, seen) = app.read(|tx| {
             let reader = match key {
                 Some(key) => reader_of_key(tx, key, since)?,
-                None => reader_for(tx, &app.actor, since)?,
+                None => reader_for(tx, &app.actor, person.as_ref(), since)?,
             };
             let seen = plan(tx, &reader, app.env.now())?;
             Ok((reader, seen))

@@ -13,7 +13,7 @@ use crate::{
         text_limits,
     },
     store::messages,
-    wire::{OutboxView, WaitView},
+    wire::OutboxView,
 };
 
 /// The filter of a listing.
@@ -36,8 +36,11 @@ pub fn list(app: &App, filter: &OutboxFilter) -> Result<Vec<OutboxView>> {
         let found = messages::newest(tx, filter.to.as_ref(), filter.all, filter.limit)?;
         let now = app.env.now();
         let view = |message: &Message| -> Result<OutboxView> {
-            let waits = prompt_wait::find(tx, message, now)?.as_ref().map(WaitView::from);
-            Ok(OutboxView { waits, ..OutboxView::from(message) })
+            let view = OutboxView::from(message);
+            Ok(match prompt_wait::find(tx, message, now)? {
+                Some(wait) => view.waiting(&wait),
+                None => view,
+            })
         };
         found.iter().map(view).collect()
     })

@@ -14,7 +14,7 @@ use crate::{
         },
     },
     domain::{
-        Event, EventKind, Refusal, RoutingKey,
+        Event, EventKind, Refusal,
         id::Label,
         message::{Message, MessageStatus, Priority, Recipient},
         session::Session,
@@ -23,6 +23,9 @@ use crate::{
     store::{ReadTx, WriteTx, messages, sessions},
     wire::MessageView,
 };
+
+/// The source of a message that names none.
+pub const DEFAULT_SOURCE: &str = "mail";
 
 /// A message to send.
 #[derive(Debug, Clone)]
@@ -84,26 +87,28 @@ pub fn send(app: &App, new: &NewMessage) -> Result<Answer> {
     })
 }
 
-/// Queues a message of a program or of Fairway itself to a session, under an unused deduplication key. Returns `false` if the
-/// session has ended.
+/// How long a person may take to read a program's message.
+const PERSON_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Queues a message of a program or of Fairway itself to a session or a person, under an unused deduplication key. Returns
+/// `false` if the session has ended.
 ///
 /// # Errors
 /// As the store fails.
 pub(in crate::actions) fn send_system(
     tx: &WriteTx<'_>,
-    reader: &RoutingKey,
+    to: &Recipient,
     (source, priority): (&str, Priority),
     content: String,
     metadata: &Value,
     key: &str,
 ) -> Result<bool> {
-    let to = Recipient::from(reader);
-    if recipient_session(tx, &to)?.is_some_and(|session| session.status.is_final()) {
+    if recipient_session(tx, to)?.is_some_and(|session| session.status.is_final()) {
         return Ok(false);
     }
     let message = Message {
         id: 0,
-        to,
+        to: to.clone(),
         priority,
         source: source.to_owned(),
         content,
@@ -115,7 +120,7 @@ pub(in crate::actions) fn send_system(
         dedup: Some(key.to_owned()),
         count: 1,
         announced_to: None,
-        expires_at: None,
+        expires_at: matches!(to, Recipient::Person(_)).then(|| tx.now().plus(PERSON_TTL)),
         created_at: tx.now(),
     };
     let message = messages::insert(tx, message)?;
@@ -127,7 +132,7 @@ pub(in crate::actions) fn send_system(
 fn recipient_session(tx: &ReadTx<'_>, to: &Recipient) -> Result<Option<Session>> {
     match to {
         Recipient::Session(id) => Ok(sessions::find(tx, id)?),
-        Recipient::Key(_) | Recipient::Lane(_) | Recipient::Role(_) => Ok(None),
+        Recipient::Key(_) | Recipient::Lane(_) | Recipient::Role(_) | Recipient::Person(_) => Ok(None),
     }
 }
 
@@ -151,7 +156,7 @@ fn check_recipient(tx: &ReadTx<'_>, to: &Recipient) -> Result<()> {
                 return Err(Refusal::SessionFinal { session: session.id, status: session.status }.into());
             }
         }
-        Recipient::Key(_) | Recipient::Role(_) => {}
+        Recipient::Key(_) | Recipient::Role(_) | Recipient::Person(_) => {}
     }
     Ok(())
 }

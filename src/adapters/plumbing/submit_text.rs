@@ -4,7 +4,10 @@
 use std::{io, time::Duration};
 
 use super::sanitize_paste as texts;
-use crate::os::poll_until;
+use crate::{
+    domain::{ansi, rules::screen_question},
+    os::poll_until,
+};
 
 /// A terminal that is typed into.
 pub trait Terminal {
@@ -54,18 +57,44 @@ impl Default for Timeouts {
 /// How often Enter is pressed at most.
 const MAX_ENTER_PRESSES: u32 = 3;
 
-/// Types a text and submits it; answers with how often Enter was pressed. It is pressed again only when the paste had
-/// visibly arrived and nothing at all has changed since: a program that shows nothing gets exactly one.
+/// What typing came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Submission {
+    /// The text was submitted, with so many presses of Enter.
+    Submitted(u32),
+    /// A question with this sign is on the screen: Enter was not pressed, and would have answered it.
+    Question(String),
+}
+
+/// Types a text and submits it, unless one of the `questions` is on the screen, before the paste or after it. Enter is pressed
+/// again only when the paste had visibly arrived and nothing at all has changed since: a program that shows nothing gets exactly
+/// one.
 ///
 /// # Errors
 /// As the terminal fails; what was typed by then stays.
-pub fn submit_text(terminal: &mut impl Terminal, text: &[u8], timeouts: &Timeouts) -> io::Result<u32> {
+pub fn submit_text(
+    terminal: &mut impl Terminal,
+    text: &[u8],
+    questions: &[String],
+    timeouts: &Timeouts,
+) -> io::Result<Submission> {
+    let question = |shown: &[u8], questions: &[String]| {
+        let shown = ansi::strip_escapes(&String::from_utf8_lossy(shown));
+        screen_question::find(&shown, questions).map(|sign| Submission::Question(sign.to_owned()))
+    };
     let clean = texts::sanitize_paste(text);
-    if clean.is_empty() {
+    if clean.is_empty() && questions.is_empty() {
         terminal.press_enter()?;
-        return Ok(1);
+        return Ok(Submission::Submitted(1));
     }
     let before = terminal.snapshot()?;
+    if let Some(asks) = question(&before, questions) {
+        return Ok(asks);
+    }
+    if clean.is_empty() {
+        terminal.press_enter()?;
+        return Ok(Submission::Submitted(1));
+    }
     terminal.paste(&clean)?;
     let echoed = wait_for_change(terminal, &before, timeouts.echo, timeouts.poll_interval)?;
     let has_echoed = echoed.is_some();
@@ -88,6 +117,13 @@ pub fn submit_text(terminal: &mut impl Terminal, text: &[u8], timeouts: &Timeout
             return Err(error);
         }
     }
+    // The text may quote a question, and is on the screen by now.
+    let typed = String::from_utf8_lossy(&clean).into_owned();
+    let others: Vec<String> =
+        questions.iter().filter(|sign| screen_question::find(&typed, &[(*sign).clone()]).is_none()).cloned().collect();
+    if let Some(asks) = question(&shown, &others) {
+        return Ok(asks);
+    }
     let mut pressed = 0;
     while pressed < MAX_ENTER_PRESSES {
         terminal.press_enter()?;
@@ -96,7 +132,7 @@ pub fn submit_text(terminal: &mut impl Terminal, text: &[u8], timeouts: &Timeout
             break;
         }
     }
-    Ok(pressed)
+    Ok(Submission::Submitted(pressed))
 }
 
 /// Looks until the screen is another than this one; `None` when it stayed.
@@ -120,6 +156,8 @@ mod tests {
     /// A program that shows what is pasted, or does not, and swallows the first presses.
     struct Fake {
         echoes: bool,
+        /// What the program asks as soon as something was pasted.
+        asks: &'static str,
         swallows: u32,
         screen: Vec<u8>,
         pasted: Vec<u8>,
@@ -136,6 +174,7 @@ mod tests {
             if self.echoes {
                 self.screen.extend_from_slice(text);
             }
+            self.screen.extend_from_slice(self.asks.as_bytes());
             Ok(())
         }
 
@@ -148,12 +187,38 @@ mod tests {
         }
     }
 
-    fn presses(echoes: bool, swallows: u32, text: &[u8]) -> (u32, Vec<u8>) {
-        let mut fake = Fake { echoes, swallows, screen: Vec::new(), pasted: Vec::new(), presses: 0 };
+    fn fake(echoes: bool, swallows: u32) -> Fake {
+        Fake { echoes, asks: "", swallows, screen: Vec::new(), pasted: Vec::new(), presses: 0 }
+    }
+
+    fn submit(fake: &mut Fake, text: &[u8]) -> Submission {
         let short = Duration::from_millis(10);
         let timeouts = Timeouts { echo: short, redraw: short, effect: short, poll_interval: short };
-        assert_eq!(submit_text(&mut fake, text, &timeouts).unwrap(), fake.presses);
+        submit_text(fake, text, &["Allow this?".to_owned()], &timeouts).unwrap()
+    }
+
+    fn presses(echoes: bool, swallows: u32, text: &[u8]) -> (u32, Vec<u8>) {
+        let mut fake = fake(echoes, swallows);
+        assert_eq!(submit(&mut fake, text), Submission::Submitted(fake.presses));
         (fake.presses, fake.pasted)
+    }
+
+    #[test]
+    fn question_on_the_screen_gets_neither_text_nor_enter() {
+        let asks = Submission::Question("Allow this?".into());
+        for text in [&b"yes"[..], b""] {
+            let mut standing = Fake { screen: b"\x1b[1mAllow\x1b[0m this?".to_vec(), ..fake(true, 0) };
+            assert_eq!(submit(&mut standing, text), asks);
+            assert_eq!((standing.presses, standing.pasted), (0, Vec::new()));
+        }
+        // It comes up after the paste: the text stays, and nothing submits it.
+        for echoes in [true, false] {
+            let mut coming = Fake { asks: "\nAllow this?", ..fake(echoes, 0) };
+            assert_eq!(submit(&mut coming, b"yes"), asks);
+            assert_eq!((coming.presses, coming.pasted), (0, b"yes".to_vec()));
+        }
+        let mut quoted = fake(true, 0);
+        assert_eq!(submit(&mut quoted, b"it said: Allow this?"), Submission::Submitted(1));
     }
 
     #[test]

@@ -30,6 +30,8 @@ use crate::{
 const TIMED_OUT: Exit = 124;
 const NO_PROGRAM: Exit = 127;
 const SIGNAL: i32 = 128;
+/// `EX_TEMPFAIL`: not now.
+const TEMPORARY_FAILURE: Exit = 75;
 
 /// Commands for backend scripts.
 #[derive(Debug, Subcommand)]
@@ -390,7 +392,12 @@ impl Plumbing {
             Self::StateDir => ctx.out.bytes(&[paths::state_dir(env)?.as_os_str().as_bytes(), b"\n"].concat())?,
             Self::Call { limit_ms, turn, stdin, words } => return call(ctx, limit_ms, turn, stdin, &words),
             Self::ExecClean { words } => multiplexer_call::exec_clean(env, &words)?,
-            Self::Submit { name, script } => script_terminal::submit(env, &name, &script, io::stdin().lock())?,
+            Self::Submit { name, script } => {
+                if let Some(sign) = script_terminal::submit(env, &name, &script, io::stdin().lock())? {
+                    warn(&format!("the program asks: {sign}"));
+                    return Ok(TEMPORARY_FAILURE);
+                }
+            }
             Self::Input { name } => fifo_input::send_line(env, &name, io::stdin().lock())?,
             Self::CopyTo { name, source, destination } => {
                 start::copy_to(env, &name, &source, &destination, &mut warn)?;

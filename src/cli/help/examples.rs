@@ -85,7 +85,23 @@ const EXAMPLES: &[Examples] = &[
     ("review list", &["fairway review list", "fairway review list T-4"]),
     ("review withdraw", &["fairway review withdraw 3"]),
     ("merge-ready", &["fairway merge-ready T-4"]),
-    ("send", &["fairway send s1 'run the tests again' --wait-ack 1m", "fairway send lane:api 'main is frozen'"]),
+    (
+        "send",
+        &[
+            "fairway send s1 'run the tests again' --wait-ack 1m",
+            "fairway send lane:api 'main is frozen until noon'",
+            "fairway send --all 'stop: the schema has changed' --priority urgent",
+            "fairway send person:ann 'T-4 needs a decision'",
+            "fairway send role:backend --type /compact",
+        ],
+    ),
+    (
+        "note",
+        &[
+            "fairway note 'parser done; the printer is next'",
+            "fairway note 'see the log' --task T-4 --artifact out.log",
+        ],
+    ),
     ("message", &["fairway message send 'main is frozen' --to-lane api", "fairway message list"]),
     ("message send", &["fairway message send 'main is frozen' --to-lane api"]),
     ("message prompt", &["fairway message prompt s1 'run the tests again'"]),
@@ -123,7 +139,7 @@ const EXAMPLES: &[Examples] = &[
     ("session reconcile", &["fairway session reconcile --dry-run"]),
     ("session attach", &["fairway session attach s1"]),
     ("session peek", &["fairway session peek s1 -n 20"]),
-    ("session nudge", &["fairway session nudge s1 'continue'"]),
+    ("session nudge", &["fairway session nudge s1 'continue'", "fairway session nudge s1 --queued"]),
     ("session interrupt", &["fairway session interrupt s1"]),
     ("session stop", &["fairway session stop s1 s2", "fairway session stop --lane api"]),
     ("session meta", &["fairway session meta set s1 ticket 812"]),

@@ -1,7 +1,5 @@
 //! `fairway outbox list`
 
-use std::fmt::Write;
-
 use anyhow::Result;
 
 use crate::{
@@ -10,7 +8,7 @@ use crate::{
     config::show_duration,
     domain::SessionId,
     env::Timestamp,
-    render::{Table, escape_line},
+    render::{Meaning, Table},
 };
 
 /// List unacknowledged messages and prompts, oldest first
@@ -29,6 +27,8 @@ pub struct Args {
 
 /// Default of `--limit`.
 const LIMIT: usize = 100;
+/// How many commands are shown below the list; JSON has all.
+const MAX_HINTS: usize = 3;
 
 impl Args {
     /// Whether nothing was asked for in particular.
@@ -46,13 +46,20 @@ impl Args {
             &found,
             || found.iter().map(|one| one.message.id.to_string()).collect(),
             || {
-                let mut table = Table::new(&["id", "to", "priority", "status", "way", "count", "age"]);
-                for one in found.iter().map(|one| &one.message) {
-                    let (session, lane, role) = (&one.to_session, &one.to_lane, &one.to_role);
-                    let to = [("session", session), ("lane", lane), ("role", role)];
+                let has_reason = found.iter().any(|one| one.reason.is_some());
+                let mut headings = vec!["id", "to", "priority", "status", "way", "count", "age"];
+                headings.extend(has_reason.then_some("reason"));
+                let mut table = Table::new(&headings);
+                for (one, reason) in found.iter().map(|one| (&one.message, one.reason)) {
+                    let to = [
+                        ("session", &one.to_session),
+                        ("lane", &one.to_lane),
+                        ("role", &one.to_role),
+                        ("person", &one.to_person),
+                    ];
                     let to = to.into_iter().find_map(|(noun, name)| Some(format!("{noun} {}", name.as_ref()?)));
                     let age = Timestamp::parse(&one.created_at).map(|at| now.since(at));
-                    table.row([
+                    let mut row = vec![
                         one.id.to_string(),
                         to.unwrap_or_default(),
                         one.priority.to_owned(),
@@ -60,20 +67,17 @@ impl Args {
                         one.way.unwrap_or("-").to_owned(),
                         one.count.to_string(),
                         age.map(|age| show_duration(std::time::Duration::from_secs(age.as_secs()))).unwrap_or_default(),
-                    ]);
+                    ];
+                    row.extend(has_reason.then(|| reason.unwrap_or("-").to_owned()));
+                    table.row(&row);
                 }
                 if table.is_empty() {
                     return "no messages\n".into();
                 }
-                let mut text = table.coloured(ctx.out.width, ctx.out.style);
-                for one in &found {
-                    let Some(waits) = &one.waits else { continue };
-                    let _ = writeln!(text, "{} waits: {}", one.message.id, escape_line(&waits.text));
-                    for next in &waits.next {
-                        let _ = writeln!(text, "  {}: {}", next.purpose, escape_line(&next.command));
-                    }
-                }
-                text
+                let mut hints: Vec<&str> = found.iter().filter_map(|one| one.hint.as_deref()).collect();
+                hints.dedup();
+                let hints: String = hints.into_iter().take(MAX_HINTS).map(|hint| format!("{hint}\n")).collect();
+                table.coloured(ctx.out.width, ctx.out.style) + &ctx.out.style.paint(Meaning::Faint, &hints)
             },
         )
     }

@@ -30,6 +30,7 @@ pub(super) fn text(board: &BoardView, now: Timestamp, style: Style, width: Optio
     let most = if all { usize::MAX } else { MAX_ROWS };
     let mut printer = Printer { now, style, width, most, text: String::new() };
     printer.needs(&board.needs_you);
+    printer.inbox(board.inbox.unwrap_or_default());
     printer.counts(board);
     printer.lanes(&board.lanes);
     printer.sessions(&board.sessions);
@@ -96,6 +97,14 @@ impl Printer {
             }
         }
         self.more(needs.len());
+    }
+
+    fn inbox(&mut self, count: usize) {
+        if count > 0 {
+            let noun = if count == 1 { "message" } else { "messages" };
+            let line = self.style.paint(Meaning::Notice, &format!("{count} {noun} for you"));
+            let _ = writeln!(self.text, "\n{line}: fairway inbox");
+        }
     }
 
     /// A command stays whole; its purpose is left out where there is no room for both.

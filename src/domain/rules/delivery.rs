@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::{
     domain::{
         message::{Channel, Message, OFFER_TIMEOUT_SECS, Priority},
+        prompt_wait::WaitReason,
         session::Activity,
     },
     env::Timestamp,
@@ -62,19 +63,50 @@ fn sort_by_priority(messages: &mut [Message]) {
     messages.sort_by_key(|message| (message.priority.rank(), message.id));
 }
 
-/// Whether a message of this priority may go by this way while its session does this. Typing has a rule of its own:
-/// [`typing`].
+/// When a message may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Urgency {
+    /// Its priority.
+    pub priority: Priority,
+    /// Whether it goes although the session's state is unknown.
+    pub now: bool,
+}
+
+impl Urgency {
+    /// That of a message.
+    #[must_use]
+    pub fn of(message: &Message) -> Self {
+        Self { priority: message.priority, now: message.goes_now() }
+    }
+
+    const fn is_urgent(self) -> bool {
+        matches!(self.priority, Priority::Urgent)
+    }
+
+    /// Whether it is delivered while the session's state is unknown: a session whose state is unknown gets no work.
+    const fn goes_into_unknown(self) -> bool {
+        self.now || self.is_urgent()
+    }
+}
+
+/// Whether a message may go by this channel while its session does this. Typing has a rule of its own: [`typing_policy`].
+/// A hook's call and a reader of its inbox show themselves what the session does.
 #[must_use]
-pub const fn channel_allows(priority: Priority, way: Channel, activity: Activity) -> bool {
-    match way {
+pub const fn channel_allows(urgency: Urgency, channel: Channel, activity: Activity) -> bool {
+    match channel {
         // In the middle of a turn.
-        Channel::Tool => matches!(priority, Priority::Urgent),
-        // A runtime that reports nothing gets what it is sent at once.
-        Channel::Stream => {
-            matches!(priority, Priority::Urgent) || matches!(activity, Activity::Unknown | Activity::Idle)
-        }
+        Channel::Tool => urgency.is_urgent(),
+        Channel::Stream => match activity {
+            Activity::Idle => true,
+            Activity::Unknown => urgency.goes_into_unknown(),
+            _ => urgency.is_urgent(),
+        },
         // Who is woken in the middle of a turn may not hear it.
-        Channel::Wake => matches!(activity, Activity::Unknown | Activity::Idle),
+        Channel::Wake => match activity {
+            Activity::Idle => true,
+            Activity::Unknown => urgency.goes_into_unknown(),
+            _ => false,
+        },
         Channel::TurnEnd | Channel::TurnStart | Channel::Inbox | Channel::Checkpoint | Channel::Nudge => true,
     }
 }
@@ -101,7 +133,7 @@ pub fn deliverable(unsettled: Vec<Message>, way: Channel, activity: Activity, no
     let mut free: Vec<Message> = unsettled
         .into_iter()
         .filter(|message| {
-            !message.is_expired(now) && !message.is_offered(now) && channel_allows(message.priority, way, activity)
+            !message.is_expired(now) && !message.is_offered(now) && channel_allows(Urgency::of(message), way, activity)
         })
         .collect();
     sort_by_priority(&mut free);
@@ -122,15 +154,28 @@ pub enum TypingPolicy {
 /// Whether a message is typed into a session's terminal now. `hooked`: hooks of its provider come by and bring what waits
 /// at the turn's boundary, or in its middle.
 #[must_use]
-pub const fn typing_policy(priority: Priority, activity: Activity, hooked: bool) -> TypingPolicy {
-    match (activity, priority) {
-        (Activity::Idle, _) => TypingPolicy::Type,
+pub const fn typing_policy(urgency: Urgency, activity: Activity, hooked: bool) -> TypingPolicy {
+    match activity {
+        Activity::Idle => TypingPolicy::Type,
         // A question is on the screen, and typing would answer it.
-        (Activity::RequiresAction | Activity::Stopping, _) => TypingPolicy::Wait,
-        (Activity::Unknown | Activity::Busy, Priority::Urgent) if !hooked => TypingPolicy::InterruptThenType,
-        (Activity::Unknown, Priority::Urgent) => TypingPolicy::Type,
-        (Activity::Unknown, _) if !hooked => TypingPolicy::Type,
-        (Activity::Unknown | Activity::Busy, _) => TypingPolicy::Wait,
+        Activity::RequiresAction | Activity::Stopping => TypingPolicy::Wait,
+        Activity::Unknown | Activity::Busy if urgency.is_urgent() && !hooked => TypingPolicy::InterruptThenType,
+        Activity::Unknown if urgency.goes_into_unknown() => TypingPolicy::Type,
+        Activity::Unknown | Activity::Busy => TypingPolicy::Wait,
+    }
+}
+
+/// Why a message that is queued for a session waits; `None` when it may go at once.
+#[must_use]
+pub const fn wait_reason(urgency: Urgency, activity: Activity) -> Option<WaitReason> {
+    match activity {
+        Activity::Idle => None,
+        Activity::Unknown if urgency.goes_into_unknown() => None,
+        Activity::Unknown => Some(WaitReason::StateUnknown),
+        Activity::Busy if urgency.is_urgent() => None,
+        Activity::Busy => Some(WaitReason::SessionBusy),
+        Activity::RequiresAction => Some(WaitReason::SessionAsks),
+        Activity::Stopping => Some(WaitReason::SessionStopping),
     }
 }
 
@@ -247,12 +292,44 @@ mod tests {
         assert_eq!(ids(&deliverable(all(), Channel::TurnEnd, Activity::Busy, NOW)), [5, 1, 3]);
         assert_eq!(ids(&deliverable(all(), Channel::Tool, Activity::Busy, NOW)), [5]);
         assert_eq!(ids(&deliverable(all(), Channel::Stream, Activity::Busy, NOW)), [5]);
-        assert_eq!(ids(&deliverable(all(), Channel::Stream, Activity::Unknown, NOW)), [5, 1, 3]);
+        assert_eq!(ids(&deliverable(all(), Channel::Stream, Activity::Idle, NOW)), [5, 1, 3]);
+    }
+
+    #[test]
+    fn session_of_unknown_state_gets_only_what_is_urgent_or_sent_now() {
+        let now = Some("{\"from\":\"ann@host\",\"now\":true}".to_owned());
+        let other = Some("{\"from\":\"ann@host\",\"why\":\"now\"}".to_owned());
+        let all = vec![
+            message(1, Priority::Normal, None),
+            message(2, Priority::System, None),
+            Message { metadata: now, ..message(3, Priority::Normal, None) },
+            message(4, Priority::Urgent, None),
+            Message { metadata: other, ..message(5, Priority::Normal, None) },
+        ];
+        for channel in [Channel::Stream, Channel::Wake] {
+            assert_eq!(ids(&deliverable(all.clone(), channel, Activity::Unknown, NOW)), [4, 3], "{channel}");
+        }
+        let typed = |hooked| {
+            all.iter()
+                .filter(move |one| typing_policy(Urgency::of(one), Activity::Unknown, hooked) != TypingPolicy::Wait)
+        };
+        for hooked in [false, true] {
+            assert_eq!(typed(hooked).map(|one| one.id).collect::<Vec<_>>(), [3, 4]);
+        }
+        let reasons: Vec<_> = all.iter().map(|one| wait_reason(Urgency::of(one), Activity::Unknown)).collect();
+        let waits = Some(WaitReason::StateUnknown);
+        assert_eq!(reasons, [waits, waits, None, None, waits]);
+        // A hook's call and the session's own question show what it does.
+        for channel in [Channel::TurnStart, Channel::TurnEnd, Channel::Inbox, Channel::Checkpoint] {
+            assert_eq!(deliverable(all.clone(), channel, Activity::Unknown, NOW).len(), 5, "{channel}");
+        }
     }
 
     #[test]
     fn nothing_is_typed_over_a_question_and_only_an_urgent_one_interrupts() {
         use Activity::{Busy, Idle, RequiresAction, Stopping, Unknown};
+        let typing_policy =
+            |priority, activity, hooked| typing_policy(Urgency { priority, now: false }, activity, hooked);
         for hooked in [false, true] {
             for priority in Priority::ALL {
                 assert_eq!(typing_policy(*priority, Idle, hooked), TypingPolicy::Type);
@@ -263,7 +340,8 @@ mod tests {
         }
         assert_eq!(typing_policy(Priority::Urgent, Busy, false), TypingPolicy::InterruptThenType);
         assert_eq!(typing_policy(Priority::Urgent, Busy, true), TypingPolicy::Wait);
-        assert_eq!(typing_policy(Priority::Normal, Unknown, false), TypingPolicy::Type);
+        assert_eq!(typing_policy(Priority::Urgent, Unknown, false), TypingPolicy::InterruptThenType);
+        assert_eq!(typing_policy(Priority::Normal, Unknown, false), TypingPolicy::Wait);
         assert_eq!(typing_policy(Priority::Normal, Unknown, true), TypingPolicy::Wait);
     }
 

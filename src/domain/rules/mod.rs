@@ -16,5 +16,6 @@ pub mod open_question;
 pub mod recovery;
 pub mod retention;
 pub mod screen;
+pub mod screen_question;
 pub mod task_times;
 pub mod waiting;

@@ -65,7 +65,8 @@ fn it_is_typed_to(agent: Agent) {
         // prompt.
         eventually("its hooks call", || (!world.session("s")["external_session_id"].is_empty()).then_some(()));
     }
-    let first = scene.prompt("s", "normal", "the first word");
+    // Codex has reported nothing yet, so that its state is unknown.
+    let first = world.json(["prompt", "s", "the first word", "--now"])["message_id"].clone();
     scene.arrives(&first, "the first word");
     eventually("it is idle", || (world.session("s")["activity"] == "idle").then_some(()));
     let second = scene.prompt("s", "normal", "the second word");

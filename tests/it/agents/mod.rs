@@ -2,6 +2,7 @@
 
 mod headless;
 mod idle_in_terminal;
+mod interrupt;
 mod interrupted;
 mod launched;
 mod thousand_prompts;

@@ -7,6 +7,7 @@ fn sender_that_a_prompt_names_is_shown_as_a_claim() {
     let world = world();
     let server = Server::start(&world, &[]);
     let run = run_of(&world, "s1");
+    post(&world, "/lifecycle", &json!({ "event": "idle", "run_id": run }));
     let mut stream = Reader::of(&world, &format!("/stream?run_id={run}"), None);
     let body = |from: &str| json!({ "run_id": run, "content": "hello", "source": "mail", "metadata": { "from": from, "bead_id": "b-1" } });
     assert_eq!(post(&world, "/prompt", &body("gastown/crew/tom")).0, 200);

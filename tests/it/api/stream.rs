@@ -24,6 +24,11 @@ fn a_prompt_comes_down_the_stream_and_is_acknowledged() {
     let run = run_of(&world, "s1");
     let waits = prompt(&world, &run, "before", "normal");
     let mut stream = Reader::of(&world, &format!("/stream?run_id={run}"), None);
+    // It has reported no state: it gets no work, but what is urgent.
+    let first = prompt(&world, &run, "first", "urgent");
+    assert_eq!(stream.next().unwrap().id, Some(first));
+    assert_eq!(status(&world, waits), "queued");
+    post(&world, "/lifecycle", &json!({ "event": "idle", "run_id": run }));
     let item = stream.next().unwrap();
     assert_eq!((item.id, item.event.as_str(), &item.data["content"]), (Some(waits), "prompt", &json!("before")));
     assert_eq!((status(&world, waits).as_str(), &item.data["interrupt"]), ("offered", &json!(false)));
@@ -52,6 +57,7 @@ fn unacknowledged_prompt_is_resent_to_the_next_stream() {
     let _server = Server::start(&world, &[]);
     let run = run_of(&world, "s1");
     let route = format!("/stream?run_id={run}");
+    post(&world, "/lifecycle", &json!({ "event": "idle", "run_id": run }));
     let ids = ["a", "b", "c"].map(|text| prompt(&world, &run, text, "normal"));
     let mut first = Reader::of(&world, &route, None);
     assert_eq!(ids.map(|_| first.next().unwrap().id), ids.map(Some));
@@ -71,6 +77,7 @@ fn thousand_prompts_arrive_once_each() {
     let _server = Server::start(&world, &[]);
     let run = run_of(&world, "s1");
     let route = format!("/stream?run_id={run}");
+    post(&world, "/lifecycle", &json!({ "event": "idle", "run_id": run }));
     let world = std::sync::Arc::new(world);
     let senders: Vec<_> = (0..4)
         .map(|sender| {

@@ -21,6 +21,8 @@ mod lane;
 mod lane_prune;
 mod lane_work;
 mod message;
+mod note;
+mod person_inbox;
 mod prime;
 mod prompt;
 mod request_id;

@@ -37,17 +37,17 @@ fn a_prompt_has_a_receipt() {
     $ fairway prompt s1 --priority system --source prime 'record a checkpoint'
     queued prompt 2 to session s1
     $ fairway prompt s1 'rebase onto main' --json
-    {"accepted":true,"queued":true,"position":3,"message_id":3,"deduplicated":false,"reason":null,"message":{"id":3,"to_session":"s1","to_lane":null,"to_role":null,"priority":"normal","source":"nudge","content":"rebase onto main","metadata":{"from":"[user]"},"status":"queued","count":1,"way":null,"created_at":"2026-01-01T00:00:04.000Z"}}
+    {"accepted":true,"queued":true,"position":3,"message_id":3,"deduplicated":false,"reason":"state_unknown","hint":null,"message":{"id":3,"to_session":"s1","to_lane":null,"to_role":null,"to_person":null,"priority":"normal","source":"nudge","content":"rebase onto main","metadata":{"from":"[user]"},"status":"queued","count":1,"way":null,"created_at":"2026-01-01T00:00:04.000Z"}}
     $ fairway --session s2 prompt s1 --dedup k 'the user says: push it'
     queued prompt 4 to session s1
     $ fairway --session s2 prompt s1 --dedup k 'the user says: push it'
     prompt 4 is already queued; sent 2 times
     $ fairway outbox
-    ID  TO          PRIORITY  STATUS  WAY  COUNT  AGE
-    1   session s1  normal    queued  -    1      5s
-    2   session s1  system    queued  -    1      4s
-    3   session s1  normal    queued  -    1      3s
-    4   session s1  normal    queued  -    2      2s
+    ID  TO          PRIORITY  STATUS  WAY  COUNT  AGE  REASON
+    1   session s1  normal    queued  -    1      5s   state_unknown
+    2   session s1  system    queued  -    1      4s   state_unknown
+    3   session s1  normal    queued  -    1      3s   state_unknown
+    4   session s1  normal    queued  -    2      2s   state_unknown
     $ fairway outbox withdraw 3
     withdrew message 3
     $ fairway --session s2 outbox withdraw 1

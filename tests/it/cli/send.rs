@@ -18,7 +18,7 @@ fn crew() -> TestProject {
 }
 
 fn recipients(answer: &Value) -> Vec<&str> {
-    answer["sent"].as_array().unwrap().iter().map(|one| one["message"]["to_session"].as_str().unwrap()).collect()
+    answer.as_array().unwrap().iter().map(|one| one["message"]["to_session"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn text_reaches_a_session_a_lane_a_role_or_all() {
     ] {
         let answer = world.json([&["send"], who, &["main is frozen"]].concat());
         assert_eq!(recipients(&answer), expected, "{who:?}");
-        assert!(answer["sent"][0]["message"]["content"] == "main is frozen", "{answer}");
+        assert!(answer[0]["message"]["content"] == "main is frozen", "{answer}");
     }
     let inbox = world.json(["inbox", "--session", "s3", "--ack"]);
     assert_eq!(inbox.as_array().or(inbox["messages"].as_array()).map(Vec::len), Some(4), "{inbox}");
@@ -56,6 +56,7 @@ fn a_recipient_that_is_not_one_session_is_refused_with_what_it_may_be() {
         "fairway send role:nobody hello",
         "fairway --session s3 send role:qa hello",
         "fairway send room:1 hello",
+        "fairway send person:a@b hello",
         "fairway send s1",
         "fairway send --all s1 hello",
         "fairway send s1 ''",
@@ -96,6 +97,9 @@ fn a_recipient_that_is_not_one_session_is_refused_with_what_it_may_be() {
     $ fairway send room:1 hello
     error: session id 'room:1' must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters
     [exit 2]
+    $ fairway send person:a@b hello
+    error: person 'a@b' must start with a-z, A-Z, 0-9 or '_' and contain only these, '.' and '-', at most 64 characters
+    [exit 2]
     $ fairway send s1
     error: the text is missing: give TEXT or --text-file FILE
     [exit 2]
@@ -115,6 +119,20 @@ fn a_recipient_that_is_not_one_session_is_refused_with_what_it_may_be() {
 }
 
 #[test]
+fn text_for_one_recipient_fails_without_the_others() {
+    let world = TestProject::populated();
+    // s1 runs elsewhere, s2 has ended, and s4's backend takes everything.
+    let typed = world.run(["send", "--all", "--type", "hello", "--json"]);
+    let typed = typed.exits(4).json();
+    let codes: Vec<_> = typed.as_array().unwrap().iter().map(|one| (&one["id"], &one["error"]["code"])).collect();
+    assert!(codes.contains(&(&json!("s1"), &json!("session_mismatch"))), "{typed}");
+    assert!(codes.contains(&(&json!("s4"), &Value::Null)), "{typed}");
+    world.run(["send", "--all", "--type", "hello", "--ttl", "1h", "--json"]).refuses(2, "usage");
+    world.run(["send", "s4", "hello", "--force", "--json"]).refuses(2, "usage");
+    world.run(["send", "person:ann", "hello", "--type", "--json"]).exits(2);
+}
+
+#[test]
 fn a_repeat_of_a_request_sends_nothing_twice() {
     let world = crew();
     let send = ["send", "lane:api", "main is frozen", "--json", "--request-id", "R-1"];
@@ -127,7 +145,8 @@ fn a_repeat_of_a_request_sends_nothing_twice() {
 fn acknowledgement_is_awaited_for_each_session() {
     let world = crew();
     world.real_time();
-    world.run(["send", "lane:api", "one", "--wait-ack", "50ms", "--json"]).refuses(6, "not_acknowledged");
+    let unread = world.run(["send", "lane:api", "one", "--wait-ack", "50ms", "--json"]).exits(6).json();
+    assert!(unread.as_array().unwrap().iter().all(|one| one["error"]["code"] == "not_acknowledged"), "{unread}");
     // Two sessions read while the sender waits.
     let mut sender = world.fairway(["send", "lane:api", "two", "--wait-ack", "30s", "--json"]);
     let sender = sender.stdout(std::process::Stdio::piped()).spawn().unwrap();
@@ -142,5 +161,5 @@ fn acknowledgement_is_awaited_for_each_session() {
     let output = sender.wait_with_output().unwrap();
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(recipients(&answer), ["s1", "s2"]);
-    assert!(answer["sent"].as_array().unwrap().iter().all(|one| one["message"]["status"] == json!("acknowledged")));
+    assert!(answer.as_array().unwrap().iter().all(|one| one["message"]["status"] == json!("acknowledged")));
 }

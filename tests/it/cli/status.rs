@@ -138,8 +138,20 @@ fn each_question_of_a_coordinator_is_answered_by_one_command() {
         );
     }
     let keys: Vec<&String> = board.as_object().unwrap().keys().collect();
-    let expected =
-        ["at", "claims", "cost_usd", "counts", "jobs", "lanes", "needs_you", "project", "seq", "sessions", "version"];
+    let expected = [
+        "at",
+        "claims",
+        "cost_usd",
+        "counts",
+        "inbox",
+        "jobs",
+        "lanes",
+        "needs_you",
+        "project",
+        "seq",
+        "sessions",
+        "version",
+    ];
     let mut keys: Vec<&str> = keys.into_iter().map(String::as_str).collect();
     keys.sort_unstable();
     assert_eq!(keys, expected);

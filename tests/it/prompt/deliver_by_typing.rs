@@ -19,7 +19,15 @@ use crate::common::{TestProject, test_project::CommandOutput};
 struct Typist(TestProject);
 
 impl Typist {
+    /// One that is idle.
     fn new() -> Self {
+        let typist = Self::of_unknown_state();
+        typist.0.run(["session", "heartbeat", "s1", "--activity", "idle"]).exits(0);
+        typist
+    }
+
+    /// One that has reported nothing.
+    fn of_unknown_state() -> Self {
         let world = TestProject::new();
         world.real_time();
         let script = "trap 'echo interrupted >>\"$0.int\"' INT; \
@@ -72,6 +80,70 @@ fn user_prompt_is_typed_verbatim_and_confirmed() {
     world.run(["session", "heartbeat", "s1", "--activity", "busy"]).exits(0);
     assert_eq!(status(world, 1), "acknowledged");
     assert!(!world.root().join("canary").exists());
+}
+
+#[test]
+fn session_of_unknown_state_is_typed_to_only_now() {
+    let typist = Typist::of_unknown_state();
+    let world = &typist.0;
+    let waits = typist.prompt(&["later"]);
+    assert_eq!(waits.stdout, "queued prompt 1 to session s1\n");
+    assert_eq!(
+        waits.stderr,
+        "it waits: s1 has not reported its state; type it now: fairway session nudge s1 --queued\n"
+    );
+    let sent = world.json(["send", "s1", "later too"]);
+    let hint = "type it now: fairway session nudge s1 --queued";
+    assert_eq!(
+        (&sent[0]["queued"], &sent[0]["reason"], &sent[0]["hint"]),
+        (&true.into(), &"state_unknown".into(), &hint.into())
+    );
+    let outbox = world.json(["outbox"]);
+    assert!(
+        outbox.as_array().unwrap().iter().all(|one| one["reason"] == "state_unknown" && one["hint"] == hint),
+        "{outbox}"
+    );
+    let table = world.run(["outbox"]).exits(0).stdout;
+    assert!(
+        table.contains("REASON") && table.contains("state_unknown") && table.ends_with(&format!("{hint}\n")),
+        "{table}"
+    );
+    // One that goes now takes no other along.
+    let now = typist.prompt(&["now", "--now"]);
+    assert_eq!(now.stderr, "");
+    typist.gets("now\n");
+    world.run(["send", "s1", "now too", "--now"]).exits(0);
+    typist.gets("now\nnow too\n");
+    typist.prompt(&["stop", "--priority", "urgent"]);
+    typist.gets("now\nnow too\nstop\n");
+    assert_eq!([1, 2].map(|id| status(world, id)), ["queued", "queued"]);
+    assert_eq!(
+        world.run(["session", "nudge", "s1", "--queued"]).exits(0).stdout,
+        "typed 2 queued message(s) into s1\n"
+    );
+    typist.gets("now\nnow too\nstop\nlater\nlater too\n");
+    assert_eq!(
+        world.run(["session", "nudge", "s1", "--queued"]).exits(0).stdout,
+        "unchanged: no messages are queued for s1\n"
+    );
+}
+
+/// Whatever reports the state, what waits for it goes.
+#[test]
+fn prompt_goes_when_the_state_becomes_known() {
+    let typist = Typist::of_unknown_state();
+    let world = &typist.0;
+    typist.prompt(&["later", "--dedup", "k"]);
+    world.run(["session", "upsert", "--id", "s1", "--activity", "busy"]).exits(0);
+    assert_eq!((world.json(["outbox"])[0]["reason"].as_str(), typist.got().as_str()), (Some("session_busy"), ""));
+    world.run(["session", "upsert", "--id", "s1", "--activity", "idle"]).exits(0);
+    typist.gets("later\n");
+    // A repeat under its key that goes now takes the waiting one along.
+    world.run(["session", "heartbeat", "s1", "--activity", "unknown"]).exits(0);
+    typist.prompt(&["again", "--dedup", "a"]);
+    assert_eq!(typist.got(), "later\n");
+    typist.prompt(&["again", "--dedup", "a", "--now"]);
+    typist.gets("later\nagain\n");
 }
 
 #[test]

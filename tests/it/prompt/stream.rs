@@ -23,6 +23,7 @@ fn ack(world: &TestProject, ids: &[i64]) -> Value {
 fn world() -> TestProject {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "frontend", None);
+    set_activity(&world, "s1", "idle");
     for (text, priority) in [("one", "normal"), ("two", "normal"), ("three", "urgent")] {
         world.run(["prompt", "s1", text, "--priority", priority]).exits(0);
     }
@@ -70,6 +71,18 @@ fn busy_session_gets_only_urgent_prompts() {
     assert_eq!(next(&world, None, true), [3]);
     set_activity(&world, "s1", "requires_action");
     assert!(next(&world, None, false).is_empty());
+    set_activity(&world, "s1", "idle");
+    assert_eq!(next(&world, None, false), [1, 2]);
+}
+
+#[test]
+fn session_of_unknown_state_gets_what_goes_now() {
+    let world = world();
+    set_activity(&world, "s1", "unknown");
+    assert_eq!(next(&world, None, true), [3]);
+    let sent = world.json(["prompt", "s1", "four", "--now"]);
+    assert_eq!(sent["reason"], Value::Null);
+    assert_eq!(next(&world, None, false), [4]);
     set_activity(&world, "s1", "idle");
     assert_eq!(next(&world, None, false), [1, 2]);
 }

@@ -22,6 +22,7 @@ mod plumbing;
 mod protocol_table;
 mod provider_event;
 mod provider_event_watcher;
+mod question;
 mod reconcile;
 mod reconcile_by_cron;
 mod screen_and_zellij;

@@ -29,6 +29,7 @@ pub fn authorize_forced_push(app: &App, run_id: &str, remote: &str, refs: &[Stri
         cwd: None,
         role: None,
         context: Map::new(),
+        runs_own_program: false,
     };
     let decision = decide(&LoadedRules::load(app), &session);
     record_or_deny(app, EntryPoint::Hook, Some(&session), &call, decision)

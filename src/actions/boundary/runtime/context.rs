@@ -13,7 +13,12 @@ use crate::{
         boundary::agent_context,
         sessions::prompt::{self, NewPrompt},
     },
-    domain::{Refusal, id::Label, message::Priority, session::Session},
+    domain::{
+        Refusal,
+        id::Label,
+        message::{GOES_NOW, Priority},
+        session::Session,
+    },
     wire::{ContextView, MessageView, SectionView},
 };
 
@@ -85,7 +90,8 @@ pub fn push(app: &App, run_id: &str, sections: &[Section], mode: Mode) -> Result
         content: format_text(sections),
         priority: Priority::System,
         source: Label::parse(SOURCE)?,
-        metadata: Some(json!({ "mode": mode.as_str(), "types": types, "bytes": bytes })),
+        // Context is no work: it does not wait until the runtime has reported its state.
+        metadata: Some(json!({ "mode": mode.as_str(), "types": types, "bytes": bytes, GOES_NOW: true })),
         dedup: None,
         ttl: None,
     };

@@ -14,7 +14,7 @@ use crate::{
         queue::gates,
     },
     domain::{
-        SessionId, TaskId,
+        PersonName, SessionId, TaskId,
         approval::Approval,
         blocker::Blocker,
         checkpoint::CheckpointState,
@@ -64,6 +64,8 @@ pub(super) struct Facts {
     pub undelivered: Vec<Message>,
     /// Messages of people that expired lately.
     pub expired: Vec<ExpiredMessage>,
+    /// The number of unread messages to the acting person; `None` for a session.
+    pub inbox: Option<usize>,
     /// Live sessions of which no hook and no report of a runtime has come.
     pub silent: Vec<SessionId>,
     pub active_jobs: Vec<Job>,
@@ -91,6 +93,7 @@ impl Facts {
                 .into_iter()
                 .filter(|message| HUMAN_SOURCES.contains(&message.source.as_str()))
                 .collect(),
+            inbox: inbox(app, tx, now)?,
             silent: silent(tx, &sessions)?,
             active_jobs: jobs::active(tx)?,
             failed_jobs: overview::failed_jobs(tx, now.minus(FAILED_FOR), MAX_FAILED_JOBS)?,
@@ -156,6 +159,13 @@ fn undelivered(tx: &ReadTx<'_>, sessions: &[SessionOverview], now: Timestamp) ->
     found.sort_by_key(|message| message.id);
     found.dedup_by_key(|message| message.id);
     Ok(found)
+}
+
+fn inbox(app: &App, tx: &ReadTx<'_>, now: Timestamp) -> Result<Option<usize>> {
+    let person = PersonName::of_actor(&app.actor.name).filter(|_| app.actor.session.is_none());
+    let Some(person) = person else { return Ok(None) };
+    let open = messages::open_for(tx, &Recipient::Person(person))?;
+    Ok(Some(open.iter().filter(|message| !message.is_expired(now)).count()))
 }
 
 fn silent(tx: &ReadTx<'_>, sessions: &[SessionOverview]) -> Result<Vec<SessionId>> {

@@ -57,6 +57,7 @@ pub fn compose(app: &App, hook_providers: &[&str]) -> Result<BoardView> {
         claims: facts.held.iter().filter(|held| held.session.is_none()).map(HeldTaskView::from).collect(),
         jobs: jobs::jobs(app, &facts),
         cost_usd: None,
+        inbox: facts.inbox,
     })
 }
 

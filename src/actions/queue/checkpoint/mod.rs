@@ -2,6 +2,7 @@
 
 mod insert;
 pub mod list;
+pub mod note;
 pub mod record;
 
 pub(crate) use insert::insert;

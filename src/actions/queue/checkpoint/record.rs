@@ -52,7 +52,7 @@ pub fn record(app: &App, id: &TaskId, new: NewCheckpoint) -> Result<Answer> {
         let checkpoint = insert(tx, &task, &draft, None)?;
         let turn = match &app.actor.session {
             Some(_) => {
-                let reader = mail::inbox::reader_for(tx, &app.actor, tx.now())?;
+                let reader = mail::inbox::reader_for(tx, &app.actor, None, tx.now())?;
                 mail::inbox::read_batch(tx, &reader, Channel::Checkpoint, false)?
             }
             None => mail::inbox::InboxBatch::default(),

@@ -2,22 +2,37 @@
 
 use anyhow::Result;
 
-use super::running_session;
+use super::{
+    question,
+    running_session::{self, RunningSession},
+};
 use crate::{
-    actions::{Answer, App},
-    domain::{EventKind, SessionId, message::Recipient},
+    actions::{Answer, App, core::lookup},
+    domain::{EventKind, Refusal, SessionId, message::Recipient, session::Activity, terminal_keys},
     store::messages,
+    wire::SessionView,
 };
 
-/// Interrupts a session's program, as Ctrl-C would. The program may ignore that.
+/// Interrupts what a session's program does: with the keys of its provider, else as Ctrl-C would. The program may ignore that.
+/// Without `force` it is refused while the program asks whether a directory or hooks are trusted, and nothing is pressed in an idle
+/// session.
 ///
 /// # Errors
-/// `session_final`, `session_gone`, `session_mismatch`; `adapter_failed` and its like.
-pub fn interrupt(app: &App, id: &SessionId) -> Result<Answer> {
+/// `session_final`, `session_gone`, `session_mismatch`, `session_asks`; `invalid_value` for keys that are none; `adapter_failed`
+/// and its like.
+pub fn interrupt(app: &App, id: &SessionId, force: bool) -> Result<Answer> {
+    if !force && let Some(answer) = nothing_to_interrupt(app, id)? {
+        return Ok(answer);
+    }
     let answer = running_session::run_idempotent(
         app,
         id,
-        |live| Ok(live.adapter.interrupt(live.backend_name())?),
+        |live| {
+            if !force {
+                question::refuse_trust_question(app, live)?;
+            }
+            press(app, live)
+        },
         |live| Some(live.event(EventKind::SessionInterrupted)),
         format!("interrupted {id}"),
     )?;
@@ -29,4 +44,60 @@ pub fn interrupt(app: &App, id: &SessionId) -> Result<Answer> {
             "{several} prompts wait for {id}; they expire if the program ends: fairway outbox --to {id}"
         )),
     })
+}
+
+/// The answer for an idle session whose provider's keys are known. At an input line they do other things: pressed twice, they
+/// open the history of some programs, in which a typed text and its Enter go back in the conversation.
+fn nothing_to_interrupt(app: &App, id: &SessionId) -> Result<Option<Answer>> {
+    let session = app.read(|tx| lookup::session(tx, id))?;
+    let is_idle = session.activity == Activity::Idle && !session.status.is_final() && session.has_terminal();
+    if !is_idle || question::profile(app, &session).interrupt_keys.is_none_or(|keys| keys.is_empty()) {
+        return Ok(None);
+    }
+    let answer = Answer::new(&SessionView::from(&session), id, format!("unchanged: {id} is idle"))?;
+    Ok(Some(answer.note(format!("to press the keys all the same: fairway session interrupt {id} --force"))))
+}
+
+/// Presses what interrupts a turn. Ctrl-C ends the idle program of some providers, so where keys are known it is never pressed
+/// in their place. A program without a terminal gets the signal.
+///
+/// # Errors
+/// Those of [`interrupt`].
+pub(in crate::actions) fn press(app: &App, live: &RunningSession) -> Result<()> {
+    let name = live.backend_name();
+    let keys = question::profile(app, &live.session).interrupt_keys.filter(|keys| !keys.is_empty());
+    match keys.filter(|_| live.session.has_terminal()) {
+        Some(keys) => {
+            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+            check_keys(&keys)?;
+            Ok(live.adapter.send_keys(name, &keys)?)
+        }
+        None => Ok(live.adapter.interrupt(name)?),
+    }
+}
+
+/// Only keys that submit nothing: other words would be typed as text.
+fn check_keys(keys: &[&str]) -> Result<(), Refusal> {
+    let is_key = |key: &str| key != "Enter" && key.chars().count() > 1 && terminal_keys::parse(key, false).is_some();
+    match keys.iter().find(|key| !is_key(key)) {
+        None => Ok(()),
+        Some(key) => {
+            let why =
+                format!("contains '{}', which is not the name of a key such as Escape or C-c", key.escape_debug());
+            Err(Refusal::invalid("interrupt_keys", why))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_keys_interrupt() {
+        assert_eq!(check_keys(&["Escape", "Escape", "C-c"]), Ok(()));
+        for bad in ["Enter", "y", "yes", "", "\n", "git push"] {
+            assert_eq!(check_keys(&["Escape", bad]).unwrap_err().code(), "invalid_value", "{bad:?}");
+        }
+    }
 }

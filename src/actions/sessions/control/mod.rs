@@ -6,6 +6,7 @@ pub mod meta;
 pub mod multiplexer_command;
 pub mod nudge;
 pub mod peek;
+pub(crate) mod question;
 pub(crate) mod running_session;
 pub mod stop;
 pub(crate) mod stop_from_inside;

@@ -2,18 +2,19 @@
 
 use anyhow::Result;
 
-use super::running_session;
+use super::{question, running_session};
 use crate::{
     actions::{Answer, App},
     domain::{EventKind, Refusal, SessionId, text_limits::MAX_BODY_BYTES},
 };
 
-/// Types a text verbatim and submits it. The log records its size, never the text.
+/// Types a text verbatim and submits it. The log records its size, never the text. Without `force` it is refused while the
+/// session asks something.
 ///
 /// # Errors
-/// `invalid_value` for an empty or too long text; `session_final`, `session_gone`, `session_mismatch`; `adapter_failed` and
-/// its like.
-pub fn nudge(app: &App, id: &SessionId, text: &[u8]) -> Result<Answer> {
+/// `invalid_value` for an empty or too long text; `session_final`, `session_gone`, `session_mismatch`, `session_asks`;
+/// `adapter_failed` and its like.
+pub fn nudge(app: &App, id: &SessionId, text: &[u8], force: bool) -> Result<Answer> {
     if text.is_empty() {
         return Err(Refusal::invalid("text", "must not be empty").into());
     }
@@ -25,7 +26,12 @@ pub fn nudge(app: &App, id: &SessionId, text: &[u8]) -> Result<Answer> {
     running_session::run_idempotent(
         app,
         id,
-        |live| Ok(live.adapter.nudge(live.backend_name(), text)?),
+        |live| {
+            if force {
+                return Ok(live.adapter.nudge(live.backend_name(), text)?);
+            }
+            question::type_unless_asked(app, live, text)
+        },
         |live| Some(live.event(EventKind::SessionNudged).with("bytes", size)),
         format!("nudged {id} with {size} bytes"),
     )

@@ -77,10 +77,10 @@ fn screen(session: &Session, text: String, lines: u32) -> Result<String> {
     }
 }
 
-/// What printed the transcript of a session. Only the backend `shell` gives its programs no terminal.
+/// What printed the transcript of a session.
 fn printed_by(session: &Session) -> PrintedBy {
     match session.backend.as_deref() {
-        Some("shell") => PrintedBy::Pipe,
+        _ if !session.has_terminal() => PrintedBy::Pipe,
         Some("tmux" | "screen" | "zellij") => PrintedBy::Terminal,
         _ => PrintedBy::Unknown,
     }

@@ -5,13 +5,17 @@ use std::{cell::OnceCell, path::Path, time::Duration};
 
 use super::{outcome::LaunchOutcome, plan::LaunchPlan};
 use crate::{
-    actions::App,
+    actions::{
+        App,
+        sessions::control::{question, running_session::RunningSession},
+    },
     adapters::{
         Adapter, AdapterError, Capabilities, StartConfig, Tristate, clean_env,
         plumbing::SetupCommands,
         readiness::{self, Readiness, ReadinessProbe},
     },
     config::Setup,
+    domain::Refusal,
     os::process::{ProcessKey, ProcessStatus},
 };
 
@@ -30,11 +34,13 @@ pub(crate) struct PostStart<'a> {
 }
 
 impl<'a> PostStart<'a> {
-    /// Removes from the script's configuration the steps that this call does.
-    pub(crate) fn new(adapter: &'a Adapter, plan: &'a LaunchPlan) -> Self {
+    /// Removes from the script's configuration the steps that this call does. A program whose questions are known is typed to from
+    /// here, because the scripts do not know them.
+    pub(crate) fn new(app: &App, adapter: &'a Adapter, plan: &'a LaunchPlan) -> Self {
         let mut steps =
             Self { adapter, plan, start: plan.start.clone(), capabilities: OnceCell::new(), prompt_to_type: None };
-        if steps.start.nudge.is_some() && !steps.capabilities().types_first_nudge() {
+        let has_questions = || !question::signs(app, &plan.session).is_empty();
+        if steps.start.nudge.is_some() && (has_questions() || !steps.capabilities().types_first_nudge()) {
             steps.prompt_to_type = steps.start.nudge.take();
         }
         if plan.setup == Setup::Caller {
@@ -134,15 +140,18 @@ impl<'a> PostStart<'a> {
 
     /// Sets the session up and types the first prompt, where the script does not.
     pub(crate) fn run(&self, app: &App, notes: &mut Vec<String>) {
-        let name = self.plan.session.name();
         if self.plan.setup == Setup::Caller {
             self.run_setup(app, notes);
         }
         let Some(text) = &self.prompt_to_type else { return };
-        if let Err(error) = self.adapter.nudge(name, text.as_bytes()) {
-            let why = match error {
-                AdapterError::Unsupported { .. } => "this backend cannot type".to_owned(),
-                error => error.to_string(),
+        let live = RunningSession { session: self.plan.session.clone(), adapter: self.adapter.clone() };
+        if let Err(error) = question::type_unless_asked(app, &live, text.as_bytes()) {
+            let why = match (error.downcast_ref(), error.downcast_ref()) {
+                (Some(AdapterError::Unsupported { .. }), _) => "this backend cannot type".to_owned(),
+                (_, Some(asks @ Refusal::SessionAsks { session, .. })) => format!(
+                    "{asks}; answer in its terminal: fairway session attach {session}; then: fairway prompt {session} TEXT"
+                ),
+                _ => error.to_string(),
             };
             notes.push(format!("the prompt was not delivered: {why}"));
         }

@@ -61,7 +61,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
         return resolve_previous(app, earlier);
     }
     let id = &plan.session.id;
-    let steps = PostStart::new(&adapter, &plan);
+    let steps = PostStart::new(app, &adapter, &plan);
     let mut notes = plan.notes.clone();
     if let Err(error) = steps.prepare(app, &mut notes) {
         return Err(roll_back(app, &plan, &adapter, error));

@@ -1,21 +1,24 @@
-//! Sending one text to every session of an audience: a session, a lane, a role, or all.
+//! Sending one text to every recipient of an audience: a session, a lane, a role, a person, or all sessions.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use anyhow::Result;
 use serde_json::json;
 
-use super::send::PreparedPrompt;
+use super::send::{DEFAULT_SOURCE, NewPrompt, send};
 use crate::{
-    actions::{
-        Answer, App,
-        core::{lookup, message_state::expire},
+    actions::{Answer, App, core::lookup, mail},
+    domain::{
+        LaneName, PersonName, Refusal, Role, SessionId,
+        id::Label,
+        message::{GOES_NOW, Priority, Recipient},
+        session::Session,
     },
-    domain::{LaneName, Refusal, Role, SessionId, message::Priority, session::Session},
-    store::{ReadTx, lanes, sessions},
+    store::{ReadTx, lanes, messages, sessions},
+    wire::PromptView,
 };
 
-/// The sessions that a text is for.
+/// The recipients that a text is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Audience {
     /// One session.
@@ -26,12 +29,14 @@ pub enum Audience {
     Role(Role),
     /// A name without a prefix: a session, unless a lane or role has the same name.
     Name(SessionId),
+    /// A person.
+    Person(PersonName),
     /// All live sessions.
     All,
 }
 
 impl Audience {
-    /// Reads `session:ID`, `lane:NAME`, `role:NAME` or a session's id.
+    /// Reads `session:ID`, `lane:NAME`, `role:NAME`, `person:NAME` or a session's id.
     ///
     /// # Errors
     /// `invalid_value`.
@@ -40,46 +45,82 @@ impl Audience {
             Some(("session", id)) => Self::Session(SessionId::parse(id)?),
             Some(("lane", name)) => Self::Lane(LaneName::parse(name)?),
             Some(("role", name)) => Self::Role(Role::parse(name)?),
+            Some(("person", name)) => Self::Person(PersonName::parse(name)?),
             _ => Self::Name(SessionId::parse(text)?),
         })
     }
 }
 
-/// Queues a prompt for each session of an audience, in one change. The acting session is in no lane, role or `All` of its own.
-/// Returns the answer and the sessions. To have the prompts delivered at once, call [`super::try_deliver`] for each.
+/// One recipient of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TextRecipient {
+    /// A session.
+    Session(SessionId),
+    /// A person, who reads an inbox.
+    Person(PersonName),
+}
+
+impl fmt::Display for TextRecipient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Session(session) => f.pad(session.as_str()),
+            Self::Person(person) => f.pad(&Recipient::person_key(person)),
+        }
+    }
+}
+
+/// The recipients of a text to an audience. The acting session is in no lane, role or `All` of its own.
 ///
 /// # Errors
-/// `not_found`, `ambiguous`, `session_final`, `invalid_value`.
-pub fn send_to(
-    app: &App,
-    audience: &Audience,
-    content: &str,
-    priority: Priority,
-    ttl: Option<Duration>,
-) -> Result<(Answer, Vec<SessionId>)> {
-    let prepared = PreparedPrompt::of_text(app, content, priority, ttl)?;
-    let answer = app.mutate(|tx| {
-        expire(tx)?;
-        let recipients = recipients(tx, audience, app.actor.session.as_ref())?;
-        let (mut views, mut names, mut ids) = (Vec::new(), Vec::new(), Vec::new());
-        let mut line = String::new();
-        for session in &recipients {
-            let queued = prepared.queue(tx, session)?;
-            names.extend(queued.ids.iter().map(|id| format!("{id} to {}", session.id)));
-            ids.extend(queued.ids);
-            line = queued.line;
-            views.push(queued.document);
+/// `not_found`, `ambiguous`.
+pub fn recipients_of(app: &App, audience: &Audience) -> Result<Vec<TextRecipient>> {
+    if let Audience::Person(person) = audience {
+        return Ok(vec![TextRecipient::Person(person.clone())]);
+    }
+    let found = app.read(|tx| recipients(tx, audience, app.actor.session.as_ref()))?;
+    Ok(found.into_iter().map(|session| TextRecipient::Session(session.id)).collect())
+}
+
+/// A text for several recipients.
+#[derive(Debug, Clone)]
+pub struct NewText {
+    /// The text.
+    pub content: String,
+    /// Its priority.
+    pub priority: Priority,
+    /// The time to live.
+    pub ttl: Option<Duration>,
+    /// Whether it goes although a session's state is unknown.
+    pub now: bool,
+}
+
+/// Sends a text to one recipient: to a session as a prompt, to a person as a message. To have a prompt delivered at once, call
+/// [`super::try_deliver`] afterwards. The answer's document is the same for both.
+///
+/// # Errors
+/// `session_final`, `invalid_value`.
+pub fn send_text(app: &App, to: &TextRecipient, text: &NewText) -> Result<Answer> {
+    let (priority, ttl) = (text.priority, text.ttl);
+    match to {
+        TextRecipient::Session(session) => {
+            let metadata = text.now.then(|| json!({ GOES_NOW: true }));
+            let source = Label::parse(DEFAULT_SOURCE)?;
+            let content = text.content.clone();
+            let prompt = NewPrompt { to: session.clone(), content, priority, source, metadata, dedup: None, ttl };
+            send(app, &prompt)
         }
-        if recipients.len() > 1 {
-            line = format!("queued {} prompts: {}", recipients.len(), names.join(", "));
+        TextRecipient::Person(person) => {
+            let source = Label::parse(mail::send::DEFAULT_SOURCE)?;
+            let to = Recipient::Person(person.clone());
+            let message =
+                mail::send::NewMessage { to, priority, source, content: text.content.clone(), dedup: None, ttl };
+            let sent = mail::send::send(app, &message)?;
+            let id = sent.ids.first().and_then(|id| id.parse().ok()).unwrap_or_default();
+            let message = app.read(|tx| Ok(messages::find(tx, id)?))?;
+            let message = message.ok_or_else(|| Refusal::not_found("message", id.to_string()))?;
+            Ok(Answer { notes: sent.notes, ..Answer::new(&PromptView::new(&message, None, false), id, sent.line)? })
         }
-        let mut answer = Answer::new(&json!({ "sent": views }), "", line)?;
-        answer.ids = ids;
-        Ok(answer)
-    })?;
-    let sent = answer.document["sent"].as_array().into_iter().flatten();
-    let sessions = sent.filter_map(|view| SessionId::parse(view["message"]["to_session"].as_str()?).ok()).collect();
-    Ok((answer, sessions))
+    }
 }
 
 fn recipients(tx: &ReadTx<'_>, audience: &Audience, sender: Option<&SessionId>) -> Result<Vec<Session>> {
@@ -100,6 +141,7 @@ fn recipients(tx: &ReadTx<'_>, audience: &Audience, sender: Option<&SessionId>) 
         }
         Audience::All => live(&|_| true, "the project".into(), None),
         Audience::Name(id) => Ok(vec![named(tx, id)?]),
+        Audience::Person(_) => Ok(Vec::new()),
     }
 }
 
@@ -135,8 +177,9 @@ mod tests {
         assert_eq!(of("session:a"), Ok(Audience::Session(SessionId::parse("a").unwrap())));
         assert_eq!(of("lane:a"), Ok(Audience::Lane(LaneName::parse("a").unwrap())));
         assert_eq!(of("role:a"), Ok(Audience::Role(Role::parse("a").unwrap())));
+        assert_eq!(of("person:a.b"), Ok(Audience::Person(PersonName::parse("a.b").unwrap())));
         assert_eq!(of("a"), Ok(Audience::Name(SessionId::parse("a").unwrap())));
-        for wrong in ["", "lane:", "room:a", "lane:a:b", "a b"] {
+        for wrong in ["", "lane:", "room:a", "lane:a:b", "a b", "person:a@b"] {
             assert!(of(wrong).is_err(), "{wrong}");
         }
     }

@@ -12,23 +12,26 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            errors,
+            errors, lookup,
             message_state::{acknowledge, expire, offer},
             prompt_wait,
         },
         mail,
-        sessions::{control::running_session::RunningSession, report::idle_screen},
+        sessions::{
+            control::{interrupt, question, running_session::RunningSession},
+            report::idle_screen,
+        },
     },
     domain::{
-        EventKind, SessionId,
+        EventKind, Refusal, SessionId,
         message::{Channel, LONGEST_OFFER, Message, MessageStatus, NEVER_EXPIRES, Recipient},
-        rules::delivery::{self, MAX_READ, TypingPolicy},
+        rules::delivery::{self, MAX_READ, TypingPolicy, Urgency},
         session::{Activity, Session, SessionStatus},
         text_limits::MAX_BODY_BYTES,
     },
     env::Timestamp,
     store::{ReadTx, WriteTx, messages, session_reports, sessions},
-    wire::MessageView,
+    wire::{MessageView, SessionView},
 };
 
 /// The duration of an offer while its text is typed: longer than the timeout of a backend call.
@@ -44,36 +47,77 @@ const TYPING_OFFER_DURATION: Duration = LONGEST_OFFER;
 /// As the backend call fails: the messages stay queued. `untrusted`, `session_gone`, `session_mismatch`.
 pub fn deliver(app: &App, session: &SessionId) -> Result<Option<Channel>> {
     // In this order: most sessions have no queued messages, and the check for listeners opens a socket.
-    if !app.read(|tx| has_typable(tx, session, app.env.now()))? || listener::has_any(app, session) {
+    let has_typable = |tx: &ReadTx<'_>| has_typable(tx, session, app.env.now(), TypingScope::Due);
+    if !app.read(has_typable)? || listener::has_any(app, session) {
         return Ok(None);
     }
-    type_pending(app, session)
+    type_pending(app, session, false)
 }
 
-/// Types the queued messages without a check for listeners, for a listener that has no other channel.
+/// Types the queued messages without a check for listeners, for a listener that has no other channel. With `when_unknown` it
+/// types although the session's state is unknown.
 ///
 /// # Errors
 /// Those of [`deliver`].
-pub fn type_pending(app: &App, session: &SessionId) -> Result<Option<Channel>> {
-    if !app.read(|tx| has_typable(tx, session, app.env.now()))? {
+pub fn type_pending(app: &App, session: &SessionId, when_unknown: bool) -> Result<Option<Channel>> {
+    let scope = if when_unknown { TypingScope::DueOrUnknown } else { TypingScope::Due };
+    if !app.read(|tx| has_typable(tx, session, app.env.now(), scope))? {
         return Ok(None);
     }
     let live = RunningSession::find(app, session)?;
-    let mut channel = None;
-    // One batch per round; messages that arrive meanwhile get a round, too.
+    let typed = type_batches(app, &live, scope)?;
+    Ok((typed > 0).then_some(Channel::Nudge))
+}
+
+/// Types all queued messages of a session now, whatever it does. Without `force` that is refused while it asks something.
+///
+/// # Errors
+/// `session_asks`, `session_final`, `session_gone`, `session_mismatch`; as the backend call fails, and the messages stay queued.
+pub fn type_queued(app: &App, session: &SessionId, force: bool) -> Result<Answer> {
+    if let Some(answer) = app.stored_response()? {
+        return Ok(answer);
+    }
+    let live = RunningSession::find(app, session)?;
+    if !force {
+        question::refuse_open_question(app, &live)?;
+    }
+    let typed = type_batches(app, &live, if force { TypingScope::AllByForce } else { TypingScope::All })?;
+    let line = match typed {
+        0 => format!("unchanged: no messages are queued for {session}"),
+        typed => format!("typed {typed} queued message(s) into {session}"),
+    };
+    app.mutate(|tx| Answer::new(&SessionView::from(&lookup::session(tx, session)?), session, line.clone()))
+}
+
+/// Types the queued messages, one batch per round; messages that arrive meanwhile get a round, too. Returns their number.
+fn type_batches(app: &App, live: &RunningSession, scope: TypingScope) -> Result<usize> {
+    let mut typed = 0;
     for _ in 0..MAX_READ {
         let until = app.env.now().plus(TYPING_OFFER_DURATION);
-        let Some(batch) = app.transaction(|tx| offer_next(tx, session, until))? else { break };
-        match batch.type_into(&live) {
-            Ok(()) => app.transaction(|tx| batch.record_typed(tx, &live, until))?,
+        let Some(batch) = app.transaction(|tx| offer_next(tx, &live.session.id, until, scope))? else { break };
+        match batch.type_into(app, live, scope) {
+            Ok(()) => app.transaction(|tx| batch.record_typed(tx, live, until))?,
             Err(error) => {
                 app.transaction(|tx| batch.withdraw_offer(tx, until))?;
                 return Err(error);
             }
         }
-        channel = Some(Channel::Nudge);
+        typed += batch.messages.len() + batch.announced.len();
     }
-    Ok(channel)
+    Ok(typed)
+}
+
+/// Which queued messages are typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TypingScope {
+    /// Those that may be typed while the session does what it does.
+    Due,
+    /// The same, and all of a session whose state is unknown.
+    DueOrUnknown,
+    /// All.
+    All,
+    /// All, even as the answer to a question.
+    AllByForce,
 }
 
 /// Delivers the queued messages after a change; to a busy session when its screen shows that it is idle. Returns a note when
@@ -89,7 +133,14 @@ fn deliver_or_look(app: &App, session: &SessionId) -> Option<String> {
     // Without an answer, the session counts as it was reported.
     let _ = waits.and_then(|waits| if waits { idle_screen::look(app, session).map(Some) } else { Ok(None) });
     let error = deliver(app, session).err()?;
-    Some(format!("messages for {session} stay queued; typing them failed: {}", errors::classify(&error).message))
+    Some(match error.downcast_ref() {
+        Some(asks @ Refusal::SessionAsks { .. }) => {
+            format!(
+                "messages for {session} stay queued: {asks}; answer in its terminal: fairway session attach {session}"
+            )
+        }
+        _ => format!("messages for {session} stay queued; typing them failed: {}", errors::classify(&error).message),
+    })
 }
 
 /// Why the newest waiting message to a session waits, and the number of those before it.
@@ -128,7 +179,12 @@ struct TypedBatch {
 
 /// The messages that may be typed into a session now, in order. Messages to its lane or role are not typed: the first
 /// session that reads them gets them.
-fn typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<Vec<(Message, TypingPolicy)>> {
+fn typable(
+    tx: &ReadTx<'_>,
+    id: &SessionId,
+    now: Timestamp,
+    scope: TypingScope,
+) -> Result<Vec<(Message, TypingPolicy)>> {
     let Some(session) = sessions::find(tx, id)?.filter(accepts_typing) else { return Ok(Vec::new()) };
     let mut open = messages::open_for(tx, &Recipient::Session(id.clone()))?;
     without_first_prompt(&mut open, &session, now);
@@ -137,7 +193,14 @@ fn typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<Vec<(Messa
     }
     let hooked = session_reports::find(tx, id)?.last_hook_at.is_some();
     let free = delivery::deliverable(open, Channel::Nudge, session.activity, now).into_iter();
-    let typings = free.map(|message| (delivery::typing_policy(message.priority, session.activity, hooked), message));
+    let policy = |message: &Message| match scope {
+        TypingScope::Due => delivery::typing_policy(Urgency::of(message), session.activity, hooked),
+        TypingScope::DueOrUnknown => {
+            delivery::typing_policy(Urgency { now: true, ..Urgency::of(message) }, session.activity, hooked)
+        }
+        TypingScope::All | TypingScope::AllByForce => TypingPolicy::Type,
+    };
+    let typings = free.map(|message| (policy(&message), message));
     Ok(typings.filter(|(how, _)| *how != TypingPolicy::Wait).map(|(how, message)| (message, how)).collect())
 }
 
@@ -146,8 +209,8 @@ fn accepts_typing(session: &Session) -> bool {
     session.adapter_script.is_some() && matches!(session.status, SessionStatus::Running | SessionStatus::Stale)
 }
 
-fn has_typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<bool> {
-    Ok(typable(tx, id, now)?.iter().any(|(message, _)| needs_typing(message, id)))
+fn has_typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp, scope: TypingScope) -> Result<bool> {
+    Ok(typable(tx, id, now, scope)?.iter().any(|(message, _)| needs_typing(message, id)))
 }
 
 /// Whether a message needs typing: a message that is too long is announced once.
@@ -158,9 +221,9 @@ fn needs_typing(message: &Message, id: &SessionId) -> bool {
 
 /// Offers the next batch. A person's message is typed alone and verbatim, so that it can be a command of the program. Other
 /// messages are typed together, each with a header.
-fn offer_next(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Option<TypedBatch>> {
+fn offer_next(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp, scope: TypingScope) -> Result<Option<TypedBatch>> {
     expire(tx)?;
-    let mut waiting = typable(tx, id, tx.now())?;
+    let mut waiting = typable(tx, id, tx.now(), scope)?;
     waiting.retain(|(message, _)| needs_typing(message, id));
     let Some(session) = sessions::find(tx, id)? else { return Ok(None) };
     let hooked = session_reports::find(tx, id)?.last_hook_at.is_some();
@@ -189,11 +252,16 @@ fn offer_next(tx: &WriteTx<'_>, id: &SessionId, until: Timestamp) -> Result<Opti
 }
 
 impl TypedBatch {
-    fn type_into(&self, live: &RunningSession) -> Result<()> {
-        if self.interrupts {
-            live.adapter.interrupt(live.backend_name())?;
+    fn type_into(&self, app: &App, live: &RunningSession, scope: TypingScope) -> Result<()> {
+        if scope == TypingScope::AllByForce {
+            return Ok(live.adapter.nudge(live.backend_name(), self.text.as_bytes())?);
         }
-        Ok(live.adapter.nudge(live.backend_name(), self.text.as_bytes())?)
+        if self.interrupts {
+            // The keys that interrupt a turn would answer a question, too.
+            question::refuse_open_question(app, live)?;
+            interrupt::press(app, live)?;
+        }
+        question::type_unless_asked(app, live, self.text.as_bytes())
     }
 
     /// Records the typed batch: messages that were not withdrawn meanwhile stay offered until the session's next event.

@@ -24,11 +24,11 @@ use crate::{
     },
     env::Timestamp,
     store::{ReadTx, WriteTx, messages, sessions},
-    wire::{PromptView, WaitView},
+    wire::PromptView,
 };
 
 /// The source of a prompt that names none.
-const DEFAULT_SOURCE: &str = "nudge";
+pub(super) const DEFAULT_SOURCE: &str = "nudge";
 
 /// A new prompt.
 #[derive(Debug, Clone)]
@@ -41,7 +41,8 @@ pub struct NewPrompt {
     pub priority: Priority,
     /// Its source, for example `nudge` or `mail`.
     pub source: Label,
-    /// Metadata: a JSON object. The sender is added as `from`; a `from` that is given becomes `says_from`.
+    /// Metadata: a JSON object. The sender is added as `from`; a `from` that is given becomes `says_from`. With
+    /// `"now": true` the prompt does not wait until the session's state is known.
     pub metadata: Option<Value>,
     /// The deduplication key: repeats with the same key are one prompt.
     pub dedup: Option<String>,
@@ -133,7 +134,7 @@ impl PreparedPrompt {
             }
             let open = messages::open_for(tx, &Recipient::Session(session.id.clone()))?;
             if let Some(known) = open.into_iter().rfind(|message| message.dedup.as_ref() == Some(key)) {
-                return repeat_pending(tx, session, known, self.priority, expires_at);
+                return repeat_pending(tx, session, known, self, expires_at);
             }
         }
         let message = self.queue_message(tx, session)?;
@@ -195,10 +196,15 @@ fn repeat_pending(
     tx: &WriteTx<'_>,
     session: &Session,
     known: Message,
-    priority: Priority,
+    repeat: &PreparedPrompt,
     expires_at: Option<Timestamp>,
 ) -> Result<Answer> {
+    let priority = repeat.priority;
+    // A repeat that goes now takes the waiting one along.
+    let with_repeat = Message { metadata: Some(repeat.metadata.clone()), ..known.clone() };
+    let metadata = if with_repeat.goes_now() { with_repeat.metadata } else { known.metadata.clone() };
     let mut message = Message {
+        metadata,
         count: known.count.saturating_add(1),
         priority: if known.priority.rank() <= priority.rank() { known.priority } else { priority },
         // The later expiry of the two counts.
@@ -238,6 +244,9 @@ pub(super) fn view(tx: &ReadTx<'_>, message: &Message, deduplicated: bool, now: 
     } else {
         None
     };
-    let waits = prompt_wait::find(tx, message, now)?.as_ref().map(WaitView::from);
-    Ok(PromptView { waits, ..PromptView::new(message, position, deduplicated) })
+    let view = PromptView::new(message, position, deduplicated);
+    Ok(match prompt_wait::find(tx, message, now)? {
+        Some(wait) => view.waiting(&wait),
+        None => view,
+    })
 }

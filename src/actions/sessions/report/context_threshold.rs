@@ -55,7 +55,8 @@ pub(in crate::actions) fn check(app: &App, tx: &WriteTx<'_>, session: &Session, 
             let held = tasks::last_claimed_by(tx, session.id.as_str())?.map(|(task, _)| task);
             let text = request_text(share, held.as_ref().or(session.task.as_ref()));
             let metadata = json!({ "from": "fairway", "context_usage": share });
-            send::send_system(tx, &session.id.clone().into(), (SOURCE, Priority::System), text, &metadata, &key)
+            let to = Recipient::Session(session.id.clone());
+            send::send_system(tx, &to, (SOURCE, Priority::System), text, &metadata, &key)
         }
         (false, Some(_)) => {
             session_reports::set_context_full_since(tx, &session.id, None)?;

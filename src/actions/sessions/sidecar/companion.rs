@@ -143,7 +143,7 @@ impl Sidecar<'_> {
         }
         // The transcript may have changed the activity.
         if self.session()?.activity != Activity::Unknown || self.options.when_unknown {
-            prompt::type_pending(self.app, &self.options.session)?;
+            prompt::type_pending(self.app, &self.options.session, self.options.when_unknown)?;
         }
         Ok(None)
     }

@@ -12,8 +12,8 @@ use anyhow::Result;
 
 use super::{read_limited, session_dir};
 use crate::{
-    adapters::plumbing::submit_text::{self, Terminal, Timeouts},
-    env::Env,
+    adapters::plumbing::submit_text::{self, Submission, Terminal, Timeouts},
+    env::{Env, vars},
     os::{
         capture::{self, Call},
         exit_reason::ExitReason,
@@ -74,22 +74,27 @@ impl Terminal for ScriptTerminal<'_> {
 }
 
 /// Types a text into a session through its script, one text at a time, and submits it. A session that is not there is no
-/// failure.
+/// failure. Returns the sign of the question on its screen, if that is one of the caller's [`vars::FAIRWAY_QUESTIONS`]: nothing
+/// was submitted then.
 ///
 /// # Errors
 /// When another text is being typed for too long, the text is too long, or the script fails.
-pub fn submit(env: &Env, name: &str, script: &Path, from: impl Read) -> Result<()> {
+pub fn submit(env: &Env, name: &str, script: &Path, from: impl Read) -> Result<Option<String>> {
     let text = read_limited("the text", from, MAX_TEXT_BYTES)?;
     let dir = session_dir(env, name)?;
     if !dir.path().is_dir() {
-        return Ok(());
+        return Ok(None);
     }
+    let questions: Vec<String> =
+        env.var(vars::FAIRWAY_QUESTIONS).unwrap_or_default().lines().map(str::to_owned).collect();
     let _turn =
         dir.lock_input(LOCK_TIMEOUT)?.ok_or_else(|| io::Error::other("another text is still being typed into it"))?;
     let mut terminal = ScriptTerminal { script: env.cwd.join(script), name, env: env.vars(), cwd: &env.cwd };
-    match submit_text::submit_text(&mut terminal, &text, &Timeouts::default()) {
+    match submit_text::submit_text(&mut terminal, &text, &questions, &Timeouts::default()) {
+        Ok(Submission::Question(sign)) => Ok(Some(sign)),
+        Ok(Submission::Submitted(_)) => Ok(None),
         // It has ended meanwhile.
-        Err(_) if dir.has_exited()? => Ok(()),
-        done => Ok(done.map(drop)?),
+        Err(_) if dir.has_exited()? => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }

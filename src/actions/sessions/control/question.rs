@@ -1,0 +1,94 @@
+//! The question that a session's program asks. A text that is typed then is the answer, in the name of the person who did not
+//! see the question.
+
+use anyhow::Result;
+
+use super::running_session::RunningSession;
+use crate::{
+    actions::App,
+    adapters::AdapterError,
+    config::ProviderProfile,
+    domain::{
+        Refusal,
+        rules::screen_question,
+        session::{Activity, Session},
+    },
+    store::sessions,
+};
+
+/// How many lines are read where the script cannot tell the screen itself.
+const SCREEN_LINES: u32 = 60;
+
+/// Types a text into a session and submits it, unless the session asks something: by its last report, or by its screen.
+///
+/// # Errors
+/// `session_asks`; as the backend fails, also when it cannot tell the screen of a provider whose questions are known.
+pub(in crate::actions) fn type_unless_asked(app: &App, live: &RunningSession, text: &[u8]) -> Result<()> {
+    let signs = refuse_open_question(app, live)?;
+    let name = live.backend_name();
+    if signs.is_empty() {
+        return Ok(live.adapter.nudge(name, text)?);
+    }
+    match live.adapter.nudge_without_question(name, text, &signs) {
+        Err(busy @ AdapterError::Busy { .. }) => match on_screen(live, &signs)? {
+            Some(sign) => Err(asks(live, &sign, true)),
+            None => Err(busy.into()),
+        },
+        done => Ok(done?),
+    }
+}
+
+/// Refuses when the session asks something. Returns the signs of the questions that its provider's program may ask.
+///
+/// # Errors
+/// Those of [`type_unless_asked`].
+pub(in crate::actions) fn refuse_open_question(app: &App, live: &RunningSession) -> Result<Vec<String>> {
+    // The activity of now, not of the time when the session was found.
+    let now = app.read(|tx| Ok(sessions::find(tx, &live.session.id)?))?;
+    if let Some(now) = now.filter(|now| now.activity == Activity::RequiresAction) {
+        let question = now.waiting_for.as_deref().unwrap_or("it requires action");
+        return Err(asks(live, question, true));
+    }
+    let signs = signs(app, &live.session);
+    match on_screen(live, &signs)? {
+        Some(sign) => Err(asks(live, &sign, true)),
+        None => Ok(signs),
+    }
+}
+
+/// Refuses while the program asks whether a directory or hooks are trusted: an interrupt would be an answer.
+///
+/// # Errors
+/// Those of [`type_unless_asked`].
+pub(in crate::actions) fn refuse_trust_question(app: &App, live: &RunningSession) -> Result<()> {
+    let signs = profile(app, &live.session).trust_question.unwrap_or_default();
+    on_screen(live, &signs)?.map_or(Ok(()), |sign| Err(asks(live, &sign, false)))
+}
+
+/// The signs of the questions that the program of a session's provider may ask.
+pub(in crate::actions) fn signs(app: &App, session: &Session) -> Vec<String> {
+    let profile = profile(app, session);
+    [profile.trust_question, profile.permission_question].into_iter().flatten().flatten().collect()
+}
+
+/// The profile of a session's provider; empty without one.
+pub(in crate::actions) fn profile(app: &App, session: &Session) -> ProviderProfile {
+    session.provider.as_ref().map(|label| app.settings.provider(label.as_str()).profile).unwrap_or_default()
+}
+
+/// The first of the signs that is on the session's screen. A backend without a screen shows none.
+fn on_screen(live: &RunningSession, signs: &[String]) -> Result<Option<String>> {
+    if signs.is_empty() {
+        return Ok(None);
+    }
+    let shown = match live.adapter.visible_screen(live.backend_name(), SCREEN_LINES) {
+        Ok(shown) => shown,
+        Err(AdapterError::Unsupported { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(screen_question::find(&shown, signs).map(str::to_owned))
+}
+
+fn asks(live: &RunningSession, question: &str, typing: bool) -> anyhow::Error {
+    Refusal::SessionAsks { session: live.session.id.clone(), question: question.to_owned(), typing }.into()
+}

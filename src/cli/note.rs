@@ -1,0 +1,28 @@
+//! `fairway note`
+
+use anyhow::Result;
+
+use super::{context::Context, exit::Exit, values};
+use crate::{actions::queue::checkpoint::note, domain::TaskId};
+
+/// Record a checkpoint on the task that you have claimed
+///
+/// The state of the checkpoint is active. For other states, the owner of the next step and a due time: `fairway checkpoint record`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Text in one line; - reads stdin
+    text: String,
+    /// Task, if you have claimed several
+    #[arg(long, value_name = "ID", value_parser = values::task)]
+    task: Option<TaskId>,
+    /// File that belongs to the checkpoint
+    #[arg(long, value_name = "FILE")]
+    artifact: Option<String>,
+}
+
+impl Args {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        let text = ctx.text("note", Some(self.text), None)?.unwrap_or_default();
+        ctx.answer(&note::note(&ctx.app()?, text.trim_end(), self.task.as_ref(), self.artifact)?)
+    }
+}

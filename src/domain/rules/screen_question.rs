@@ -1,0 +1,54 @@
+//! The question of an agent's program on its screen. What is typed then is the answer.
+
+/// How many of the last lines of a screen are compared. A program asks at the end of its screen; further up stands what it
+/// has printed before.
+const MAX_LINES: usize = 40;
+
+/// The first of `signs` that stands on a screen, as text without control sequences. Runs of blanks and the lines of boxes do
+/// not count, and a sign may be broken over lines.
+#[must_use]
+pub fn find<'a>(screen: &str, signs: &'a [String]) -> Option<&'a str> {
+    let lines: Vec<&str> = screen.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines.get(lines.len().saturating_sub(MAX_LINES)..).unwrap_or_default();
+    let shown = normalized(&last.join(" "));
+    signs.iter().map(String::as_str).find(|sign| {
+        let sign = normalized(sign);
+        !sign.is_empty() && shown.contains(&sign)
+    })
+}
+
+/// Text with single blanks, without the lines of boxes.
+fn normalized(text: &str) -> String {
+    let text = text.replace(|character: char| matches!(character, '\u{2500}'..='\u{257f}'), " ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signs() -> Vec<String> {
+        ["", "Do you trust the files in this directory?", "Yes, allow once"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn sign_is_found_inside_a_box_and_over_broken_lines() {
+        for screen in [
+            "Do you trust the files in this directory?\n❯ 1. Yes",
+            "╭────╮\n│ Do you trust the   │\n│ files in this directory? │\n╰────╯",
+            "$ agent\n\n   Do you trust   the files in this directory?\n\n\n",
+        ] {
+            assert_eq!(find(screen, &signs()), Some("Do you trust the files in this directory?"), "{screen}");
+        }
+        assert_eq!(find("  2. Yes, allow once", &signs()), Some("Yes, allow once"));
+    }
+
+    #[test]
+    fn other_screens_and_text_far_above_are_no_question() {
+        assert_eq!(find("", &signs()), None);
+        assert_eq!(find("❯ \n  ? for shortcuts", &signs()), None);
+        let answered = format!("Do you trust the files in this directory?\n{}❯ ", "a line of work\n".repeat(50));
+        assert_eq!(find(&answered, &signs()), None);
+        assert_eq!(find("Do you trust the files in this directory?", &[]), None);
+    }
+}
