@@ -55,6 +55,7 @@ fn locate(path: &str, below: &[String]) -> PathLocation {
 
 fn is_allowed(rules: &Rules, text: &str) -> bool {
     let call = ToolCallFacts {
+        is_own_verb: false,
         names: vec!["Bash".into()],
         role: Role::parse("backend").unwrap(),
         shell_inputs: vec![ShellInput::Text(text.to_owned())],

@@ -197,7 +197,7 @@ fn the_hooks_that_are_installed_deny_what_must_be_denied() {
 /// The same, asked from a folder that is in no project.
 fn found_outside(world: &TestProject, provider: &str) -> (Vec<(String, String)>, bool) {
     let mut command = world.fairway(["doctor", "hooks", provider, "--json"]);
-    let run: crate::common::test_project::CommandOutput = command.current_dir(world.dir()).output().unwrap().into();
+    let run: CommandOutput = command.current_dir(world.dir()).output().unwrap().into();
     let document = run.exits(0).json();
     let text = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
     let findings = document["findings"].as_array().unwrap();
