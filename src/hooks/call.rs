@@ -20,6 +20,19 @@ const MAX_STDIN_BYTES: u64 = 8 << 20;
 /// How many characters of a reason are printed.
 const MAX_REASON_CHARS: usize = 1_000;
 
+/// One hook call.
+#[derive(Debug)]
+pub struct HookCall<'a> {
+    /// The calling provider.
+    pub provider: Provider,
+    /// The event's name from the command line.
+    pub event: &'a str,
+    /// The project's root from `--root`.
+    pub root: Option<&'a Path>,
+    /// Whether the launch brought this entry, and not the provider's other settings.
+    pub by_launch: bool,
+}
+
 /// Calls `work`; a panic becomes an error, and prints nothing.
 pub(super) fn catch_panic<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     panic::set_hook(Box::new(|_| {}));

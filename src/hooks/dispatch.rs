@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::{
     Provider,
-    call::{catch_panic, find_project, hook_caller, message_with_hint, one_line, read_stdin},
+    call::{HookCall, catch_panic, find_project, hook_caller, message_with_hint, one_line, read_stdin},
     claude, codex, context, deliver, gemini, git_hook, is_tool_event,
     launch_entry::{self, BY_LAUNCH},
     payload::Payload,
@@ -42,19 +42,6 @@ static ON_FAILURE_ERROR: ExitPlan =
     ExitPlan { code: 1, on_timeout: "fairway hook: timed out\n", on_signal: "fairway hook: interrupted\n" };
 /// After the reply is written.
 static ON_FAILURE_IGNORE: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };
-
-/// One hook call.
-#[derive(Debug)]
-pub struct HookCall<'a> {
-    /// The calling provider.
-    pub provider: Provider,
-    /// The event's name from the command line.
-    pub event: &'a str,
-    /// The project's root from `--root`.
-    pub root: Option<&'a Path>,
-    /// Whether the launch brought this entry, and not the provider's other settings.
-    pub by_launch: bool,
-}
 
 /// What stands in the place of a provider when git calls a hook of a launched session.
 const GIT: &str = "git";

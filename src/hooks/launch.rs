@@ -26,7 +26,7 @@ pub static LAUNCH_HOOKS: KnownHooks = KnownHooks;
 #[derive(Debug)]
 pub struct KnownHooks;
 
-/// With this argument Codex runs hooks that nobody has trusted.
+/// With this argument Codex runs hooks without asking a person for trust.
 const WITHOUT_REVIEW: &str = "--dangerously-bypass-hook-trust";
 /// The longest configuration of a user that is read, in bytes.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use super::{HookCall, payload::Payload};
+use super::{call::HookCall, payload::Payload};
 use crate::{
     actions::sessions::launch::hook_check::SIGN_PREFIX,
     config::Project,

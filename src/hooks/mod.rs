@@ -19,7 +19,8 @@ pub mod transcripts;
 mod via_server;
 mod wake_hook;
 
-pub use dispatch::{CANARY, HookCall, fast_path, run_hook};
+pub use call::HookCall;
+pub use dispatch::{CANARY, fast_path, run_hook};
 pub use launch::LAUNCH_HOOKS;
 pub use launch_entry::BY_LAUNCH;
 pub use provider::{EventSpec, Provider, is_tool_event};

@@ -3,7 +3,11 @@
 
 use std::io::{self, Write};
 
-use super::{HookCall, call, claude, context, launch_entry, payload::Payload};
+use super::{
+    call::{self, HookCall},
+    claude, context, launch_entry,
+    payload::Payload,
+};
 use crate::{
     actions::boundary::hook::{self as actions_hook, HookEvent},
     env::Env,

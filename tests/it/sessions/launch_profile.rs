@@ -1,10 +1,10 @@
 //! `session launch` with the built-in profile of a command line: its arguments, and who wins.
 
-use std::{fs, process::Output};
+use std::{fs, os::unix::fs::PermissionsExt, process::Output};
 
 use serde_json::{Value, json};
 
-use super::{Sessions, eventually, text};
+use super::{Sessions, text};
 use crate::{common::test_project::CommandOutput, hooks};
 
 const SENTENCE: &str = "Run `fairway prime` and begin.";
@@ -167,13 +167,13 @@ fn launch_brings_no_hooks_of_codex_where_they_are_installed_and_loadable() {
 #[test]
 fn first_prompt_is_the_first_message_and_nothing_types_it_before_the_first_turn() {
     let world = with_programs(&["claude"]);
-    let long = "word ".repeat(40_000);
+    let long = "word ".repeat(40_000) + "end";
     let launch = ["session", "launch", "--json", "--role", "r", "--id", "s", "--prompt-file", "-", "--", "claude"];
     let session = world.run_with_stdin(launch, long.as_bytes()).exits(0).json();
     let row = || world.rows("SELECT m.* FROM messages m JOIN agent_sessions s ON s.first_prompt = m.id").pop().unwrap();
-    assert_eq!((row()["content"].as_str(), row()["to_session"].as_str()), (long.trim_end(), "s"));
+    assert_eq!((row()["content"].as_str(), row()["to_session"].as_str()), (long.as_str(), "s"));
     let settings = text(&planned(&world, &["--", "claude"])["environment"]["FAIRWAY_LAUNCH_HOOKS"]);
-    assert_eq!(fs::metadata(&settings).unwrap().permissions(), std::os::unix::fs::PermissionsExt::from_mode(0o600));
+    assert_eq!(fs::metadata(&settings).unwrap().permissions().mode() & 0o777, 0o600);
     // What looks after sessions types nothing into one whose first turn has not begun.
     world.run(["session", "reconcile"]).exits(0);
     world.hook_inside("s", "claude", &hooks::event("SessionStart", "c", json!({ "source": "startup" }))).exits(0);
@@ -185,7 +185,6 @@ fn first_prompt_is_the_first_message_and_nothing_types_it_before_the_first_turn(
     assert!(read.contains("word word"), "{read}");
     assert_eq!(session["status"], "running");
     world.run(["session", "stop", "s"]).exits(0);
-    eventually("it is over", || (world.session("s")["status"] == "ended").then_some(()));
 }
 
 #[test]
