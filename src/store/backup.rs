@@ -11,8 +11,10 @@ use rusqlite::{
 };
 
 use super::{
-    ReadTx, Store, StoreError, WriteTx, integrity, open,
-    progress::{self, Loss, Progress},
+    ReadTx, Store, StoreError, WriteTx,
+    error::Loss,
+    integrity, open,
+    progress::{self, Progress},
     schema::{self, STATE},
     sibling_path, sql, write_queue,
 };
