@@ -1,5 +1,7 @@
 //! Printing a failure: a sentence and its hints, or a document, on stderr.
 
+use std::fmt::Write as _;
+
 use super::exit::Exit;
 use crate::{
     render::{Meaning, Out, escape_json, escape_line},
@@ -26,7 +28,7 @@ pub(super) fn error_text(failure: &Failure, out: &Out) -> String {
     let label = out.stderr_style.paint(Meaning::Bad, "error:");
     let mut text = format!("{label} {}\n", escape_line(&failure.message));
     for hint in failure.hint.iter().flat_map(|hint| hint.lines()) {
-        text.push_str(&format!("{} {}\n", out.stderr_style.paint(Meaning::Faint, "hint:"), escape_line(hint)));
+        let _ = writeln!(text, "{} {}", out.stderr_style.paint(Meaning::Faint, "hint:"), escape_line(hint));
     }
     text
 }

@@ -11,8 +11,10 @@ use rusqlite::{
 };
 
 use super::{
-    ReadTx, Store, StoreError, WriteTx, integrity, open,
-    progress::{self, Loss, Progress},
+    ReadTx, Store, StoreError, WriteTx,
+    error::Loss,
+    integrity, open,
+    progress::{self, Progress},
     schema::{self, STATE},
     sibling_path, sql, write_queue,
 };
@@ -47,6 +49,9 @@ pub struct RestoreReport {
 
 /// The increase of all epochs if the replaced store is unreadable, so that its epochs are unknown.
 const EPOCH_JUMP: i64 = 1_000_000;
+
+/// The largest epoch of a backup.
+const MAX_EPOCH: i64 = i64::MAX / 2;
 
 const HIGHEST_EPOCH: &str = "SELECT max((SELECT coalesce(max(epoch), 0) FROM tasks), \
      (SELECT coalesce(max(epoch), 0) FROM claims), (SELECT coalesce(max(epoch), 0) FROM restores))";
@@ -228,6 +233,11 @@ fn prepare_draft(source: &Path, draft: &Path) -> Result<(), StoreError> {
         let mut conn = open::open_checked(draft, &STATE)?;
         if check_backup(&conn, source)? < STATE.newest {
             schema::migrate(&mut conn, &STATE)?;
+        }
+        // No epoch above it could be given out.
+        if highest_epoch(&conn)? > MAX_EPOCH {
+            let why = "it has an epoch that is too large".into();
+            return Err(StoreError::Damaged { path: Some(source.to_path_buf()), why });
         }
         // A file copied by other tools may lack WAL mode.
         conn.pragma_update(None, "journal_mode", "WAL")?;

@@ -5,7 +5,14 @@ use std::{io, path::PathBuf};
 use rusqlite::{ErrorCode, ffi};
 use thiserror::Error;
 
-use super::progress::Loss;
+/// What a store lacks of what was remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loss {
+    /// The number of the newest event that was written.
+    pub known_event: i64,
+    /// The number of the newest event that is there.
+    pub found_event: i64,
+}
 
 /// An error of the store.
 #[derive(Debug, Error)]

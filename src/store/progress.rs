@@ -7,6 +7,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt::Write as _,
     fs::{self, OpenOptions},
     io::{self, Read},
     os::unix::fs::{FileExt, OpenOptionsExt},
@@ -16,7 +17,7 @@ use std::{
 use nix::fcntl::OFlag;
 use rusqlite::Connection;
 
-use super::{StoreError, sql};
+use super::{StoreError, error::Loss, sql};
 use crate::{
     domain::TaskId,
     os::{digest::sha256_hex, files},
@@ -81,7 +82,7 @@ impl Progress {
     fn to_text(&self) -> String {
         let mut text = format!("{HEADER}\nevent {}\n", self.event);
         for (prefix, number) in &self.task_numbers {
-            text.push_str(&format!("task {prefix} {number}\n"));
+            let _ = writeln!(text, "task {prefix} {number}");
         }
         text.push_str(END);
         text.push('\n');
@@ -106,15 +107,6 @@ impl Progress {
         }
         None
     }
-}
-
-/// What a store lacks of what was remembered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Loss {
-    /// The number of the newest event that was written.
-    pub known_event: i64,
-    /// The number of the newest event that is there.
-    pub found_event: i64,
 }
 
 /// The memory of one open store.

@@ -3,7 +3,7 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use super::{Store, StoreError, backup, open, progress};
@@ -108,8 +108,8 @@ fn remove_surplus(outside: &Path, now: Timestamp) {
         let _ = fs::remove_file(&snapshot.path);
     }
     let abandoned = |entry: &fs::DirEntry| -> io::Result<bool> {
-        let age = SystemTime::now().duration_since(entry.metadata()?.modified()?).unwrap_or_default();
-        Ok(entry.file_name().to_string_lossy().contains(".tmp") && age > ABANDONED_AGE)
+        let at = Timestamp::from_system_time(entry.metadata()?.modified()?).unwrap_or(now);
+        Ok(entry.file_name().to_string_lossy().contains(".tmp") && now.since(at) > ABANDONED_AGE)
     };
     for entry in fs::read_dir(outside.join(DIR)).into_iter().flatten().flatten() {
         if abandoned(&entry).unwrap_or(false) {

@@ -53,7 +53,7 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
         return answer(&ReconcileView { busy: true, ..ReconcileView::default() }, &[], false);
     }
     if !dry_run && let Some(dir) = adapters::state_dir(&app.env) {
-        SessionDir::forget_abandoned_starts(&dir, false);
+        let _ = SessionDir::forget_abandoned_starts(&dir, false);
     }
     if !dry_run {
         app.count_future_times_from_now()?;

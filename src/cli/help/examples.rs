@@ -185,7 +185,7 @@ const EXAMPLES: &[Examples] = &[
     ("doctor", &["fairway doctor", "fairway doctor --fix"]),
     ("doctor hooks", &["fairway doctor hooks {provider}"]),
     ("backup", &["fairway backup store.db"]),
-    ("restore", &["fairway restore store.db"]),
+    ("restore", &["fairway restore store.db", "fairway restore --latest"]),
     ("config", &["fairway config show", "fairway config check"]),
     ("config show", &["fairway config show"]),
     ("config check", &["fairway config check"]),

@@ -291,9 +291,10 @@ fn job_of_a_container_that_is_gone_is_given_up_by_hand_and_its_queue_goes_on() {
     let place = JobProject::of_world(&world);
     let run = begun(&place, &["--queue", "q"]);
     let next = place.spawn(["--queue", "q", "--", "true"]);
-    kill_supervisor(&place, &run);
+    // First: the job that waits in the queue would have this host's job recovered.
     let set = "UPDATE exec_runs SET host = 'elsewhere/1', host_id = 'elsewhere/1' WHERE id = ?1";
     place.store().execute(set, [&run]).unwrap();
+    kill_supervisor(&place, &run);
     let refused = place.run(["exec", "kill", &run, "--json"]).refuses(4, "run_unsupervised");
     assert!(refused.error()["hint"].as_str().unwrap().contains("fairway exec rm --force"), "{refused:?}");
     place.run(["session", "reconcile"]).exits(0);

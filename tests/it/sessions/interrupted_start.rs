@@ -31,7 +31,7 @@ fn leaks(dir: &Path) -> Vec<String> {
 fn interrupted_launch_says_that_the_start_may_go_on_and_how_to_stop_it() {
     for (signal, json) in [(Signal::SIGINT, false), (Signal::SIGTERM, true)] {
         let world = Sessions::new();
-        world.configure("[providers.slow]\ncommand = \"sleep 300\"\nready_delay = \"50s\"\n");
+        world.configure("[providers.slow]\ncommand = \"sleep 300\"\nready_delay_ms = 50000\n");
         world.run(["trust"]).exits(0);
         let mut command = world.fairway(["session", "launch", "--role", "r", "--provider", "slow", "--name", "s1"]);
         if json {
@@ -100,7 +100,7 @@ fn prompt_and_environment_of_a_start_are_nowhere_once_the_program_runs() {
 fn start_that_was_killed_is_forgotten_by_reconcile_and_by_doctor() {
     for mend in [&["session", "reconcile"][..], &["doctor", "--fix"]] {
         let world = Sessions::new();
-        world.configure("[providers.slow]\ncommand = \"sleep 300\"\nready_delay = \"50s\"\n");
+        world.configure("[providers.slow]\ncommand = \"sleep 300\"\nready_delay_ms = 50000\n");
         world.run(["trust"]).exits(0);
         let token = format!("API_TOKEN={SECRET}");
         let words = ["session", "launch", "--role", "r", "--provider", "slow", "--name", "s1", "--env", &token];

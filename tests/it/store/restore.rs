@@ -235,3 +235,12 @@ fn writers_continue_during_a_restore() {
     }
     assert_eq!(found, acknowledged);
 }
+
+#[test]
+fn backup_with_the_largest_epoch_is_refused() {
+    let (world, copy) = backed_up();
+    Connection::open(&copy).unwrap().execute("UPDATE tasks SET epoch = 9223372036854775807", []).unwrap();
+    let refused = world.run(["restore", "../copy.db", "--json"]).refuses(1, "store_damaged");
+    assert!(refused.stderr.contains("an epoch that is too large"), "{refused:?}");
+    assert_eq!(world.run(["task", "list", "--quiet"]).exits(0).stdout.lines().count(), 2);
+}

@@ -22,6 +22,7 @@ impl SessionDir {
 
     /// Forgets the starts of the sessions in this state directory whose starting process is gone, as after a crash. Answers
     /// how many there were. With `dry_run` it only counts.
+    #[must_use]
     pub fn forget_abandoned_starts(state_dir: &Path, dry_run: bool) -> usize {
         let entries = fs::read_dir(state_dir).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| read_optional(&entry.path().join(NAME_FILE)).ok().flatten());
