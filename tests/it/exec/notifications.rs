@@ -50,7 +50,7 @@ fn sent_but_unrecorded_notification_is_not_repeated() {
 }
 
 #[test]
-fn ended_or_absent_session_gets_no_notification() {
+fn ended_session_gets_no_notification_and_a_person_does() {
     let world = world();
     world.run(["session", "end", "s-1"]).exits(0);
     let ended = spawn(&world, "s-1", &["--watch", "x=x"], "echo x");
@@ -58,7 +58,9 @@ fn ended_or_absent_session_gets_no_notification() {
     let run = world.json(["exec", "spawn", "--watch", "x=x", "--shell", "echo x"]);
     let run = run["run_id"].as_str().unwrap();
     over(&world, run);
-    assert_eq!((events(&world, &ended).len(), events(&world, run).len(), messages(&world)), (2, 2, 0));
+    // The match and the end are in the person's inbox.
+    let told = world.json(["inbox", "--ack"]).as_array().unwrap().len();
+    assert_eq!((events(&world, &ended).len(), events(&world, run).len(), messages(&world), told), (2, 2, 2, 2));
 }
 
 #[test]
