@@ -137,7 +137,7 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     let state = adapters::state_dir(&app.env).ok_or_else(home)?;
     let session = Session { adapter_state: Some(path_text("the adapters' state directory", &state)?), ..session };
     let mut all = session_env(app, &session, requested)?;
-    let git_hooks = git_hooks::directory(app, &session.role)?;
+    let git_hooks = git_hooks::directory(app, &session.role, &worktree)?;
     if let Some(directory) = &git_hooks {
         path_text("the directory of the git hooks", directory)?;
         all.extend(git_hooks::variables(app, directory, &all));
