@@ -201,11 +201,7 @@ fn match_flags(rule: &Rule, args: &[Arg], honours_dashes: bool) -> MatchResult {
                 continue;
             }
         };
-        if forces
-            && (text.starts_with('+') && text.len() > 1
-                || text.len() > 4 && "--mirror".starts_with(text)
-                || text == "--stdin")
-        {
+        if forces && (text.starts_with('+') || text.len() > 4 && "--mirror".starts_with(text) || text == "--stdin") {
             return MatchResult::Yes;
         }
         for flag in &flags {

@@ -92,7 +92,7 @@ fn other_targets(seen: &FoundCommand) -> Vec<Target> {
     };
     let reads = is_git && {
         let (at, _) = shell::git::command_at(&seen.argv);
-        seen.argv.get(at).and_then(Arg::text).is_none_or(|command| is_git_read(command))
+        seen.argv.get(at).and_then(Arg::text).is_none_or(is_git_read)
             || seen.argv.iter().take(at).any(|arg| matches!(arg.text(), Some("-C" | "--git-dir" | "--work-tree")))
     };
     if !reads && !WRITERS.iter().any(|writer| writer.is(name, &seen.argv) && writer.is_all()) {

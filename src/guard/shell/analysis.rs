@@ -94,6 +94,7 @@ pub(super) struct TrustedExpansions {
 
 /// All that was found in a text.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact about the text, found on the way")]
 pub(in crate::guard) struct ShellAnalysis {
     /// The commands.
     pub commands: Vec<FoundCommand>,

@@ -662,7 +662,9 @@ impl ShellAnalysis {
             // A copy keeps its name in a directory, and a program under another name is that program still.
             "cp" | "mv" | "ln" | "install" => {
                 let known: Vec<Arg> = words().cloned().collect();
-                known.iter().for_each(|word| self.note_written_file(word));
+                for word in &known {
+                    self.note_written_file(word);
+                }
                 self.note_renamed_programs(&known);
                 // What is written below a link that leads elsewhere is not written here.
                 let leads = |word: &Arg| word.head().starts_with(['/', '~']) || word.head().starts_with("..");

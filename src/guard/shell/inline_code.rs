@@ -51,7 +51,9 @@ impl ShellAnalysis {
                 }
                 if matches!(option, "require" | "import" | "loader") {
                     let file = value.map(Arg::known).or_else(|| argv.get(place).cloned());
-                    file.iter().for_each(|file| self.note_run_file(file));
+                    if let Some(file) = file {
+                        self.note_run_file(&file);
+                    }
                 }
                 if option.len() > 1 && language.long.iter().any(|known| known.starts_with(option)) {
                     has_text = true;
@@ -129,7 +131,9 @@ impl ShellAnalysis {
                     } else if language.names.contains(&"node")
                         && value.as_ref().is_some_and(|file| file.head().contains('/'))
                     {
-                        value.iter().for_each(|file| self.note_run_file(file));
+                        if let Some(file) = &value {
+                            self.note_run_file(file);
+                        }
                     } else if value
                         .as_ref()
                         .is_some_and(|value| value.head().starts_with("data:") || !value.is_single_word())

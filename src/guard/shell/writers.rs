@@ -371,21 +371,45 @@ pub(in crate::guard) const READERS: &[&str] = &[
     "gsutil",
 ];
 
-/// Commands that write outside of where they run, whatever their words say: the program, one of its first words, one of its
-/// flags, and flags that name another place. An empty list is any.
-const ELSEWHERE: &[(&[&str], &[&str], &[&str], &[&str])] = &[
-    (&["npm", "pnpm", "yarn", "bun"], &[], &["-g", "--global"], &[]),
-    (&["cargo"], &["install", "uninstall", "login"], &[], &["--root"]),
-    (&["go"], &["install"], &[], &[]),
-    (&["gem"], &["install", "uninstall", "update"], &[], &["-i", "--install-dir"]),
-    (&["pip"], &["install"], &["--user"], &[]),
-    (&["pip", "npm", "poetry", "conda", "yarn"], &["config"], &[], &["--local", "--project", "get", "list", "ls"]),
-    (&["bundle"], &["config"], &["--global"], &[]),
-    (&["brew", "apt-get", "dnf", "apk", "pacman", "snap", "port", "zypper", "pkg"], INSTALL_VERBS, &[], &[]),
-    (&["pacman"], &[], &["-S", "-Syu", "-R"], &[]),
-    (&["mktemp"], &[], &[], &["-p", "--tmpdir", "./", "build", "tmp"]),
-    (&["ssh-keygen"], &[], &["-t"], &["-f"]),
-    (
+/// A command that writes outside of where it runs, whatever its words say. An empty list is any.
+struct Elsewhere {
+    /// The program.
+    programs: &'static [&'static str],
+    /// One of its first words.
+    verbs: &'static [&'static str],
+    /// One of its flags.
+    flags: &'static [&'static str],
+    /// Beginnings of words with which it does not.
+    unless: &'static [&'static str],
+}
+
+const fn elsewhere(
+    programs: &'static [&'static str],
+    verbs: &'static [&'static str],
+    flags: &'static [&'static str],
+    unless: &'static [&'static str],
+) -> Elsewhere {
+    Elsewhere { programs, verbs, flags, unless }
+}
+
+const ELSEWHERE: &[Elsewhere] = &[
+    elsewhere(&["npm", "pnpm", "yarn", "bun"], &[], &["-g", "--global"], &[]),
+    elsewhere(&["cargo"], &["install", "uninstall", "login"], &[], &["--root"]),
+    elsewhere(&["go"], &["install"], &[], &[]),
+    elsewhere(&["gem"], &["install", "uninstall", "update"], &[], &["-i", "--install-dir"]),
+    elsewhere(&["pip"], &["install"], &["--user"], &[]),
+    elsewhere(
+        &["pip", "npm", "poetry", "conda", "yarn"],
+        &["config"],
+        &[],
+        &["--local", "--project", "get", "list", "ls"],
+    ),
+    elsewhere(&["bundle"], &["config"], &["--global"], &[]),
+    elsewhere(&["brew", "apt-get", "dnf", "apk", "pacman", "snap", "port", "zypper", "pkg"], INSTALL_VERBS, &[], &[]),
+    elsewhere(&["pacman"], &[], &["-S", "-Syu", "-R"], &[]),
+    elsewhere(&["mktemp"], &[], &[], &["-p", "--tmpdir", "./", "build", "tmp"]),
+    elsewhere(&["ssh-keygen"], &[], &["-t"], &["-f"]),
+    elsewhere(
         &["rustup"],
         &["install", "update", "default", "target", "component", "toolchain", "self"],
         &[],
@@ -409,8 +433,8 @@ const INSTALL_VERBS: &[&str] = &[
 /// Whether a command writes elsewhere, whatever its words say.
 pub(in crate::guard) fn writes_elsewhere(name: &str, argv: &[Arg]) -> bool {
     let words = || argv.iter().skip(1).filter_map(Arg::text);
-    ELSEWHERE.iter().any(|(names, verbs, flags, unless)| {
-        names.contains(&name)
+    ELSEWHERE.iter().any(|Elsewhere { programs, verbs, flags, unless }| {
+        programs.contains(&name)
             && (verbs.is_empty()
                 || words().filter(|word| !word.starts_with('-')).take(2).any(|word| verbs.contains(&word)))
             && (flags.is_empty() || words().any(|word| flags.contains(&word)))

@@ -170,13 +170,10 @@ fn hooks_of_the_repository_run_with_arguments_input_and_exit_code() {
     for (directory, set) in [(".git/hooks", "true"), (".husky", "git config core.hooksPath .husky")] {
         pushing.hook(directory, "pre-push", &format!("{log}; exit $(cat ../exit)"));
         pushing.hook(directory, "commit-msg", "echo hooked >>\"$1\"; exit $(cat ../exit)");
-        pushing.hook(directory, "reference-transaction", "echo \"ref $1\" >>../refs.log");
         pushing.sh(&root, set).exits(0);
         fs::write(pushing.world.dir().join("exit"), "0").unwrap();
         pushing.sh(&root, "git commit --quiet --allow-empty -m text").exits(0);
         assert_eq!(pushing.sh(&root, "git log -1 --format=%B").stdout.trim(), "text\nhooked", "{directory}");
-        assert!(fs::read_to_string(pushing.world.dir().join("refs.log")).unwrap().contains("ref committed"));
-        fs::remove_file(pushing.world.dir().join("refs.log")).unwrap();
         pushing.sh(&root, "git push --quiet origin main").exits(0);
         let seen = fs::read_to_string(pushing.world.dir().join("hooks.log")).unwrap();
         let head = pushing.sh(&root, "git rev-parse HEAD").stdout.trim().to_owned();
@@ -198,6 +195,20 @@ fn hooks_of_the_repository_run_with_arguments_input_and_exit_code() {
         assert!(!pushing.world.dir().join("hooks.log").exists(), "{directory}");
         pushing.sh(&root, "git reset --quiet --hard origin/main").exits(0);
     }
+}
+
+#[test]
+fn hooks_that_git_runs_often_are_there_only_for_a_repository_that_has_them() {
+    let mut pushing = Pushing::new(&[]);
+    let root = pushing.world.root();
+    let directory = |pushing: &Pushing| PathBuf::from(pushing.sh(&root, "git config core.hooksPath").stdout.trim());
+    assert!(directory(&pushing).join("pre-push").exists());
+    assert!(!directory(&pushing).join("reference-transaction").exists());
+    pushing.hook(".git/hooks", "reference-transaction", "echo \"ref $1\" >>../refs.log");
+    pushing.env = Pushing::launched(&pushing.world, "s2", &[]);
+    pushing.sh(&root, "git commit --quiet --allow-empty -m text").exits(0);
+    assert!(fs::read_to_string(pushing.world.dir().join("refs.log")).unwrap().contains("ref committed"));
+    assert!(!directory(&pushing).join("post-index-change").exists());
 }
 
 #[test]

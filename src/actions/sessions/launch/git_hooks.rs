@@ -2,8 +2,10 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use anyhow::Result;
@@ -11,9 +13,14 @@ use anyhow::Result;
 use crate::{
     actions::{App, core::errors},
     domain::{Refusal, Role},
-    env::git_hooks,
+    env::{git_hooks, vars},
     guard::Effect,
-    os::{digest, executable, files},
+    os::{
+        capture::{self, Call},
+        digest, executable,
+        exit_reason::ExitReason,
+        files,
+    },
 };
 
 /// Every hook that git runs from the directory of `core.hooksPath`.
@@ -27,7 +34,6 @@ const HOOKS: &[&str] = &[
     "post-applypatch",
     "post-checkout",
     "post-commit",
-    "post-index-change",
     "post-merge",
     "post-receive",
     "post-rewrite",
@@ -42,16 +48,21 @@ const HOOKS: &[&str] = &[
     "prepare-commit-msg",
     "proc-receive",
     "push-to-checkout",
-    "reference-transaction",
     "sendemail-validate",
     "update",
 ];
 
-/// The directory of the hooks for a session in this role: where a rule denies a forced push by its effect.
+/// Hooks that git runs many times for one command, also for `git status`. They are there only for a repository that has them.
+const FREQUENT_HOOKS: &[&str] = &["post-index-change", "reference-transaction"];
+
+/// How long git may take to name the directory of the hooks.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The directory of the hooks for a session in this role and worktree: where a rule denies a forced push by its effect.
 ///
 /// # Errors
 /// When there is no home, or the path cannot stand in a variable.
-pub(super) fn directory(app: &App, role: &Role) -> Result<Option<PathBuf>> {
+pub(super) fn directory(app: &App, role: &Role, worktree: &Path) -> Result<Option<PathBuf>> {
     let rules = app.settings.guard.as_ref();
     if rules.and_then(|rules| rules.denied_effect(Effect::ForcePush, role)).is_none() {
         return Ok(None);
@@ -60,7 +71,23 @@ pub(super) fn directory(app: &App, role: &Role) -> Result<Option<PathBuf>> {
     let base = git_hooks::base(&app.env).ok_or_else(home)?;
     let program = executable::current_executable().map_err(errors::internal)?;
     let name = digest::sha256_hex(program.as_os_str().as_encoded_bytes());
-    Ok(Some(base.join(name.get(..12).unwrap_or_default())))
+    let directory = if worktree.is_dir() { worktree } else { &app.project.root };
+    let own = own_directory(app, directory);
+    let marks = FREQUENT_HOOKS.iter().map(|hook| {
+        let is_there = own.as_ref().is_some_and(|own| own.join(hook).exists());
+        if is_there { hook.get(..1).unwrap_or_default() } else { "" }
+    });
+    Ok(Some(base.join(format!("{}-{}", name.get(..12).unwrap_or_default(), marks.collect::<String>()))))
+}
+
+/// Where a repository has its own hooks.
+fn own_directory(app: &App, directory: &Path) -> Option<PathBuf> {
+    let program = executable::find("git", app.env.var_os(vars::PATH).map(OsString::as_os_str), directory)?;
+    let args = ["rev-parse", "--git-path", "hooks"].map(OsString::from);
+    let (env, limit) = (app.env.vars(), QUERY_TIMEOUT);
+    let call = Call { program: &program, args: &args, env, cwd: directory, stdin: b"", limit, ends_group: true };
+    let done = capture::capture(&call).ok().filter(|done| done.exit == ExitReason::Code(0))?;
+    Some(directory.join(String::from_utf8_lossy(&done.stdout).trim_end_matches('\n')))
 }
 
 /// The variables that name the directory to git, behind the settings that the session has anyway.
@@ -87,7 +114,10 @@ fn write_all(directory: &Path) -> io::Result<()> {
         "#!/bin/sh\n[ -x {program} ] || {{\n\techo \"fairway: {program} is gone, so git's ${{0##*/}} hook fails; launch the session again\" >&2\n\texit 1\n}}\nexec {program} hook git \"${{0##*/}}\" \"$@\"\n"
     );
     files::private_dir(directory)?;
-    for name in HOOKS {
+    let marks = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let marks = marks.rsplit('-').next().unwrap_or_default();
+    let frequent = FREQUENT_HOOKS.iter().filter(|hook| hook.get(..1).is_some_and(|mark| marks.contains(mark)));
+    for name in HOOKS.iter().chain(frequent) {
         let path = directory.join(name);
         if fs::read(&path).is_ok_and(|content| content == script.as_bytes()) {
             continue;

@@ -163,7 +163,7 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     if let Some((path, _)) = &profiled.hooks.file {
         all.insert(vars::FAIRWAY_LAUNCH_HOOKS.to_owned(), path_text("the hooks' settings file", path)?);
     }
-    let git_hooks = git_hooks::directory(app, &session.role)?;
+    let git_hooks = git_hooks::directory(app, &session.role, &worktree)?;
     if let Some(directory) = &git_hooks {
         path_text("the directory of the git hooks", directory)?;
         all.extend(git_hooks::variables(app, directory, &all));
