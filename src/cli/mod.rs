@@ -22,6 +22,7 @@ mod explain;
 mod fingerprint;
 mod globals;
 mod guard;
+mod guide;
 mod habits;
 mod handoff;
 mod help;

@@ -5,7 +5,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use super::{
     adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, doctor, events,
-    evidence, exec, exit::Exit, explain, globals::Globals, guard, handoff, help, hook, inbox, init, lane, man,
+    evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, inbox, init, lane, man,
     merge_ready, message, outbox, prime, prompt, ready, release, restore, review, send, serve, session, sidecar,
     status, task, trust, usage,
 };
@@ -50,8 +50,8 @@ pub(super) enum Verb {
     Inbox(inbox::Args),
     Prompt(prompt::Args),
     Outbox(outbox::Args),
-    #[command(subcommand, visible_alias = "approval")]
-    Approvals(approvals::Verb),
+    #[command(visible_alias = "approval")]
+    Approvals(approvals::Args),
     #[command(subcommand)]
     Session(session::Verb),
     Sidecar(sidecar::Args),
@@ -67,6 +67,7 @@ pub(super) enum Verb {
     Serve(serve::Args),
     #[command(visible_alias = "context")]
     Prime(prime::Args),
+    Guide(guide::Args),
     Usage(usage::Args),
     #[command(subcommand, visible_alias = "backend")]
     Adapter(adapter::Verb),
@@ -103,7 +104,7 @@ impl Verb {
             Self::Inbox(args) => args.run(ctx),
             Self::Prompt(args) => args.run(ctx),
             Self::Outbox(args) => args.run(ctx),
-            Self::Approvals(verb) => verb.run(ctx),
+            Self::Approvals(args) => args.run(ctx),
             Self::Session(verb) => verb.run(ctx),
             Self::Sidecar(args) => args.run(ctx),
             Self::Exec(verb) => verb.run(ctx),
@@ -114,6 +115,7 @@ impl Verb {
             Self::Hook(args) => args.run(ctx),
             Self::Serve(args) => args.run(ctx),
             Self::Prime(args) => args.run(ctx),
+            Self::Guide(args) => args.run(ctx),
             Self::Usage(args) => args.run(ctx),
             Self::Adapter(verb) => verb.run(ctx),
             Self::Trust(args) => args.run(ctx),

@@ -25,6 +25,7 @@ pub mod message;
 pub mod need;
 pub mod not_ready;
 pub mod provider_event;
+pub mod quote;
 pub mod refusal;
 pub mod review;
 pub mod rules;

@@ -12,6 +12,7 @@ use super::{
     canary, codex_trust,
 };
 use crate::{
+    config::show_duration,
     domain::{
         finding::{Finding, Severity},
         secrets,
@@ -120,7 +121,11 @@ fn check_file(
             .all(|hook| found.iter().any(|one| one.event == entry.event && one.hook == *hook && one.is_plain))
     });
     if !is_complete {
-        let message = format!("the entries in {} differ from those of this version", path.display());
+        let mut message = format!("the entries in {} differ from those of this version", path.display());
+        if let Some(wait) = install::outdated_wait(provider, &found) {
+            let (has, may) = (show_duration(wait), show_duration(install::LONGEST_APPROVAL_WAIT));
+            message.push_str(&format!(": a permission request waits at most {has} for an answer, not up to {may}"));
+        }
         findings.push(Finding::new("outdated", Severity::Warning, message).with_fix(fix.as_str()));
     }
     check_canary(context, provider, &path, &found, &fix, findings);

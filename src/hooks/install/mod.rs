@@ -5,6 +5,7 @@ mod change;
 mod diff;
 mod edit;
 mod entries;
+mod installed_limit;
 mod json_edit;
 mod loadable;
 mod manual_steps;
@@ -14,7 +15,8 @@ mod tests;
 
 pub use change::{Change, install, own_hook_matcher, uninstall};
 pub use edit::{InstalledHook, find_hooks};
-pub use entries::{DEFAULT_APPROVAL_WAIT, Entry, argv, entries, own_program};
+pub use entries::{DEFAULT_APPROVAL_WAIT, Entry, LONGEST_APPROVAL_WAIT, argv, entries, own_program};
+pub use installed_limit::{longest_approval_wait, outdated_wait};
 pub use loadable::check_loadable;
 pub use manual_steps::manual_steps;
 pub use settings_file::{SettingsFile, Target};

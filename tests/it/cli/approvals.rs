@@ -13,6 +13,7 @@ fn approvals_are_listed_and_answered() {
     insta::assert_snapshot!(world.transcript(&[
         "fairway approvals list",
         "fairway approvals list --quiet",
+        "fairway approvals watch --for 10ms",
         "fairway --session s1 approvals answer 1 allow",
         "fairway --session s2 approvals answer 1 deny --reason 'not on a Friday'",
         "fairway approvals answer 1 deny",

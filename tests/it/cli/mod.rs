@@ -14,6 +14,7 @@ mod exec;
 mod explain;
 mod gates;
 mod guard;
+mod guide;
 mod handoff;
 mod hook;
 mod init;

@@ -317,11 +317,13 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
     row("hook uninstall", "hook uninstall claude", &["hook uninstall {}", "hook uninstall gemini --file {}"]),
     row("approvals list", "approvals list", &[]),
+    row("approvals watch", "approvals watch --for 10ms", &["approvals watch --for {}"]),
     row(
         "approvals answer",
         "approvals answer 1 allow",
         &["approvals answer {} allow", "approvals answer 1 {}", "approvals answer 1 deny --reason {}"],
     ),
+    row("approvals", "approvals", &[]),
     trusted_row(
         "session launch",
         "session launch --role worker --name s3 --command true",
@@ -549,6 +551,7 @@ pub const COMMANDS: &[CommandRow] = &[
         ],
     ),
     row("serve", "serve --for 10ms", &["serve --for 10ms --http {}", "serve --for 10ms --session {}"]),
+    row("guide", "guide", &["guide --root {}"]),
     row("prime", "prime", &["prime --task-id {}", "prime --mode {}", "prime --session {}", "prime --as {}"]),
     row("usage", "usage", &["usage --by {}", "usage --since {}", "usage --for {}"]),
     row("config show", "config show", &[]),
