@@ -4,10 +4,10 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use super::{
-    adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, doctor, events,
-    evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, inbox, init, lane, man,
-    merge_ready, message, outbox, prime, prompt, ready, release, restore, review, send, serve, session, sidecar,
-    status, task, trust, usage,
+    adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo, doctor,
+    events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, inbox, init,
+    lane, man, merge_ready, message, outbox, prime, prompt, ready, release, restore, review, send, serve, session,
+    setup, sidecar, status, task, trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -27,6 +27,8 @@ pub(super) struct Cli {
 #[command(defer = true)]
 pub(super) enum Verb {
     Init(init::Args),
+    Setup(setup::Args),
+    Demo(demo::Args),
     #[command(subcommand)]
     Task(task::Verb),
     #[command(subcommand)]
@@ -88,6 +90,8 @@ impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
             Self::Init(args) => args.run(ctx),
+            Self::Demo(args) => args.run(ctx),
+            Self::Setup(args) => args.run(ctx, command()),
             Self::Task(verb) => verb.run(ctx),
             Self::Lane(verb) => verb.run(ctx),
             Self::Ready(args) => args.run(ctx),

@@ -30,6 +30,7 @@ mod review;
 mod runtime;
 mod session;
 mod session_overview;
+mod setup;
 mod sidecar;
 mod task;
 pub mod telemetry;
@@ -71,6 +72,7 @@ pub use session::SessionView;
 pub use session_overview::{
     AliveView, ClaimantView, CommandView, DoingView, HeldTaskView, SessionDetailView, SessionOverviewView,
 };
+pub use setup::{SetupStepView, SetupView};
 pub use sidecar::SidecarView;
 pub use task::{CheckView, ClaimView, DependentView, TaskDetailView, TaskView, TimelineEntryView, WaitingView};
 pub use usage::{TaskMediansView, TaskNumbersView, UsageRowView, UsageView};

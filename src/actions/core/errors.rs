@@ -203,6 +203,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::PathConflict { other, .. } => {
             (Refused, Some(format!("wait for {other}, or set [claims] path_conflicts = \"warn\"")))
         }
+        Refusal::DemoFailed { .. } => (FailureKind::External, Some("look at what it did: fairway demo --keep".into())),
         Refusal::InsideSession { .. } => (Refused, Some("run it in a terminal outside of any session".into())),
         Refusal::NoWorktree { task, .. } => {
             (Refused, Some(format!("name the lane whose worktree has the work: fairway task edit {task} --lane LANE")))

@@ -11,7 +11,7 @@ use crate::{
     wire::{ApprovalView, tool_input},
 };
 
-/// Watch for permission requests: print each new one and ring the bell
+/// Print each new permission request and ring the bell
 ///
 /// While this runs, a request waits up to ten minutes for an answer before the agent asks in its own window. Prints each
 /// request that is open or comes, and each answer. Ends on Ctrl-C. With --json, one document per change.

@@ -17,6 +17,8 @@ pub fn of(path: &str) -> Vec<String> {
 
 const EXAMPLES: &[Examples] = &[
     ("init", &["fairway init"]),
+    ("demo", &["fairway demo", "fairway demo --keep --dir ./demo"]),
+    ("setup", &["fairway setup --dry-run", "fairway setup --undo"]),
     ("task", &["fairway task add 'Fix the total' --role backend", "fairway task list"]),
     (
         "task add",

@@ -50,7 +50,14 @@ pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result
     for checked in providers {
         let before = findings.len();
         let mut any = false;
+        let mut files = Vec::new();
         for (target, flag) in settings_targets(context) {
+            // A provider without a local file of its own has one file for both.
+            let file = target.path(checked, context.env).ok();
+            if files.contains(&file) {
+                continue;
+            }
+            files.push(file);
             any |= check_file(context, checked, &target, flag, &own, &mut findings);
         }
         if !any && provider.is_some() {
@@ -69,7 +76,8 @@ pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result
 /// The checked settings files, and the flag of `hook install` for each.
 fn settings_targets(context: &DoctorContext<'_>) -> Vec<(Target, &'static str)> {
     let project = context.root.map(|root| (Target::Project(root.to_owned()), ""));
-    project.into_iter().chain([(Target::User, " --user")]).collect()
+    let local = context.root.map(|root| (Target::Local(root.to_owned()), " --local"));
+    project.into_iter().chain(local).chain([(Target::User, " --user")]).collect()
 }
 
 /// Checks one file. True when it has Fairway's hooks.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     env::{Env, vars},
+    hooks::{Provider, install::Target},
     os::{capture::Call, executable, line_query},
 };
 
@@ -33,6 +34,11 @@ pub(super) enum HookTrust {
 
 /// Asks Codex about the hooks of `file` with these commands, for a project in `cwd`.
 pub(super) fn query(env: &Env, cwd: &Path, file: &Path, commands: &[String]) -> HookTrust {
+    // Its first start would create its home, and a check creates nothing. Without one it trusts nothing.
+    let home = Target::User.path(Provider::Codex, env).ok();
+    if home.as_deref().and_then(Path::parent).is_some_and(|home| !home.is_dir()) && program(env, cwd).is_ok() {
+        return HookTrust::NotLoaded(Some(format!("{PROGRAM} was never started here, and trusts no project yet")));
+    }
     match list_hooks(env, cwd) {
         Ok(Some(answer)) => trust_of(&answer, file, commands),
         Ok(None) => HookTrust::Unavailable(format!("{PROGRAM} did not answer in time")),
@@ -40,10 +46,14 @@ pub(super) fn query(env: &Env, cwd: &Path, file: &Path, commands: &[String]) -> 
     }
 }
 
-fn list_hooks(env: &Env, cwd: &Path) -> io::Result<Option<Value>> {
+fn program(env: &Env, cwd: &Path) -> io::Result<PathBuf> {
     let path = env.var_os(vars::PATH).map(std::ffi::OsString::as_os_str);
     let none = || io::Error::new(io::ErrorKind::NotFound, "it is not in PATH");
-    let program: PathBuf = executable::find(PROGRAM, path, cwd).ok_or_else(none)?;
+    executable::find(PROGRAM, path, cwd).ok_or_else(none)
+}
+
+fn list_hooks(env: &Env, cwd: &Path) -> io::Result<Option<Value>> {
+    let program = program(env, cwd)?;
     let client = json!({ "name": "fairway", "title": Value::Null, "version": env!("CARGO_PKG_VERSION") });
     let requests: String = [
         json!({ "id": 1, "method": "initialize",

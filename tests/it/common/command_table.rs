@@ -25,11 +25,11 @@ const fn row(path: &'static str, good: &'static str, texts: &'static [&'static s
 }
 
 impl CommandRow {
-    /// The ways to call it whose output is its own: what one attaches to shows itself, and a hook that has nothing to say
-    /// prints nothing.
+    /// The ways to call it whose output is its own: what one attaches to shows itself, the commands of a demo too, and a hook
+    /// that has nothing to say prints nothing.
     pub fn variants(&self) -> &'static [&'static [&'static str]] {
         match self.path {
-            "session attach" | "hook" => &[&["--help"]],
+            "session attach" | "hook" | "demo" => &[&["--help"]],
             _ => &[&[], &["--json"], &["--help"]],
         }
     }
@@ -48,6 +48,8 @@ const fn git_row(path: &'static str, good: &'static str, texts: &'static [&'stat
 /// Every verb, in the order of the help.
 pub const COMMANDS: &[CommandRow] = &[
     row("init", "init", &["init --root {}"]),
+    row("setup", "setup --dry-run", &["setup --dry-run --provider {}", "setup --dry-run --root {}"]),
+    row("demo", "demo --help", &["demo --help --dir {}"]),
     row(
         "task add",
         "task add N-1 title",
