@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::story;
 use crate::{
     actions::core::errors,
+    config::project::normalize,
     domain::Refusal,
     env::{Env, vars},
     os::{
@@ -53,7 +54,7 @@ impl Scene {
     /// `invalid_value` for a directory with files; when it cannot be made.
     pub fn new(env: &Env, wanted: Option<&Path>, is_kept: bool) -> Result<Self> {
         let dir = match wanted {
-            Some(dir) => env.cwd.join(dir),
+            Some(dir) => normalize(&env.cwd.join(dir)),
             None => {
                 let base = env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
                 let suffix: String = random::hex()?.chars().take(8).collect();

@@ -31,7 +31,7 @@ fn demo_ends_in_status_and_leaves_nothing_behind() {
     let told = &run.stdout;
     let order = [
         "$ fairway task add 'Cart: the total ignores the quantity' --check 'total=sh check.sh'\nadded T-1\n",
-        "$ fairway session launch --lane cart --task T-1 --name ada --backend shell -- agent\nlaunched ada\n",
+        "$ fairway session launch --lane cart --task T-1 --name ada --backend shell -- agent\nlaunched ada",
         "the total is 11\n",
         "T-1 is ready to be merged\n",
         "$ kill -9 ",

@@ -91,8 +91,14 @@ fn setup_connects_all_and_undo_restores_every_byte() {
     let untracked = world.git(&world.root(), &["status", "--short"]);
     assert_eq!(untracked, " M CLAUDE.md\n?? .fairway.toml\n?? AGENTS.md\n");
     assert!(world.dir().join("home/.local/share/bash-completion/completions/fairway").is_file());
-    for (command, exit) in [("git push --force", 5), ("git push", 0), ("rm -rf target", 0), ("rm -rf /etc/ssh", 5)] {
-        world.run(["guard", "test", "--role", "dev", "--input", command]).exits(exit);
+    for (command, decision) in [
+        ("git push --force", "denied"),
+        ("git push", "allowed"),
+        ("rm -rf target", "allowed"),
+        ("rm -rf /etc", "denied"),
+    ] {
+        let told = world.run(["guard", "test", "--role", "dev", "--input", command]).exits(0).stdout;
+        assert!(told.starts_with(decision), "{command}: {told}");
     }
     world.run(["task", "add", "Fix the tax"]).exits(0);
 
