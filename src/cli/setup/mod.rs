@@ -89,11 +89,9 @@ impl Args {
         if self.dry_run {
             return ctx.show(&view, Vec::new, || escape_controls(&shown));
         }
-        if is_change && !self.yes {
-            if !confirm(ctx, &shown)? {
-                ctx.out.note("nothing was changed");
-                return Ok(0);
-            }
+        if is_change && !self.yes && !confirm(ctx, &shown)? {
+            ctx.out.note("nothing was changed");
+            return Ok(0);
         }
         for note in apply::apply(ctx, &plan)? {
             ctx.out.note(&escape_controls(&note));
@@ -116,11 +114,9 @@ impl Args {
         let project = find_record(ctx);
         let record = Record::load(&project)?.unwrap_or_default();
         let plan = undo::undo(ctx, &project, &record, true)?;
-        if !plan.is_empty() && !self.dry_run && !self.yes {
-            if !confirm(ctx, &undo_text(&project, &plan))? {
-                ctx.out.note("nothing was changed");
-                return Ok(0);
-            }
+        if !plan.is_empty() && !self.dry_run && !self.yes && !confirm(ctx, &undo_text(&project, &plan))? {
+            ctx.out.note("nothing was changed");
+            return Ok(0);
         }
         let is_done = !self.dry_run && !plan.is_empty();
         let steps = if is_done { undo::undo(ctx, &project, &record, false)? } else { plan };

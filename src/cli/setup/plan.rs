@@ -260,7 +260,7 @@ impl Plan {
         let line = format!("add the lines of Fairway to {AGENTS_FILE}");
         match agents_block::find_block(&text) {
             Found::Complete => {
-                self.push("agents", file.clone(), format!("{AGENTS_FILE} names fairway guide"), Work::Unchanged)
+                self.push("agents", file.clone(), format!("{AGENTS_FILE} names fairway guide"), Work::Unchanged);
             }
             Found::Changed => {
                 self.push("agents", file.clone(), line, Work::Left("a person has changed them".to_owned()));

@@ -1,6 +1,7 @@
 //! `doctor hooks`: checks the hooks in each settings file.
 
 use std::{
+    fmt::Write as _,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -132,7 +133,7 @@ fn check_file(
         let mut message = format!("the entries in {} differ from those of this version", path.display());
         if let Some(wait) = install::outdated_wait(provider, &found) {
             let (has, may) = (show_duration(wait), show_duration(install::LONGEST_APPROVAL_WAIT));
-            message.push_str(&format!(": a permission request waits at most {has} for an answer, not up to {may}"));
+            let _ = write!(message, ": a permission request waits at most {has} for an answer, not up to {may}");
         }
         findings.push(Finding::new("outdated", Severity::Warning, message).with_fix(fix.as_str()));
     }

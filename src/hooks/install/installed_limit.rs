@@ -35,7 +35,7 @@ pub fn longest_approval_wait(provider: Provider, env: &Env, root: &Path, usual: 
     // Beside a project's settings there may be a person's own.
     let files = files.flat_map(|file| [file.with_extension("local.json"), file]);
     let is_ours = own_hook_matcher(provider, &own);
-    let waits = files.flat_map(|file| {
+    let waits = files.filter_map(|file| {
         let text = SettingsFile::read(&file).ok().and_then(|settings| settings.text).unwrap_or_default();
         shortest_wait(provider, &find_hooks(&text, &is_ours).unwrap_or_default())
     });
