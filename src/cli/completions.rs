@@ -51,16 +51,22 @@ pub struct Args {
 }
 
 impl Args {
-    pub(super) fn run(self, ctx: &Context, mut command: clap::Command) -> Result<Exit> {
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut command, "fairway", &mut script);
-        let mut script = String::from_utf8_lossy(&script).into_owned();
-        script.push_str(match self.shell {
-            Shell::Bash => BASH,
-            Shell::Zsh => ZSH,
-            Shell::Fish => FISH,
-            _ => "",
-        });
+    pub(super) fn run(self, ctx: &Context, command: clap::Command) -> Result<Exit> {
+        let script = script(self.shell, command);
         ctx.show(&json!({ "shell": self.shell.to_string(), "script": script }), Vec::new, || script.clone())
     }
+}
+
+/// The completion script of a shell.
+pub(super) fn script(shell: Shell, mut command: clap::Command) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command, "fairway", &mut script);
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    script.push_str(match shell {
+        Shell::Bash => BASH,
+        Shell::Zsh => ZSH,
+        Shell::Fish => FISH,
+        _ => "",
+    });
+    script
 }

@@ -7,7 +7,7 @@ use crate::actions::project;
 
 /// Create a project: configuration, store, agent contract
 ///
-/// A repeat is harmless: existing files stay as they are.
+/// A repeat is harmless: existing files stay as they are. `fairway setup` does this and the rest.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Begin a new store where one that was here before is gone

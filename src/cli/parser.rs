@@ -4,10 +4,10 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use super::{
-    adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, doctor, events,
-    evidence, exec, exit::Exit, explain, globals::Globals, guard, handoff, help, hook, inbox, init, lane, man,
-    merge_ready, message, note, outbox, prime, prompt, ready, release, restore, review, send, serve, session, sidecar,
-    status, task, trust, usage,
+    adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo, doctor,
+    events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, inbox, init,
+    lane, man, merge_ready, message, note, outbox, prime, prompt, ready, release, restore, review, send, serve,
+    session, setup, sidecar, status, task, trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -27,6 +27,8 @@ pub(super) struct Cli {
 #[command(defer = true)]
 pub(super) enum Verb {
     Init(init::Args),
+    Setup(setup::Args),
+    Demo(demo::Args),
     #[command(subcommand)]
     Task(task::Verb),
     #[command(subcommand)]
@@ -51,8 +53,8 @@ pub(super) enum Verb {
     Inbox(inbox::Args),
     Prompt(prompt::Args),
     Outbox(outbox::Args),
-    #[command(subcommand, visible_alias = "approval")]
-    Approvals(approvals::Verb),
+    #[command(visible_alias = "approval")]
+    Approvals(approvals::Args),
     #[command(subcommand)]
     Session(session::Verb),
     Sidecar(sidecar::Args),
@@ -68,6 +70,7 @@ pub(super) enum Verb {
     Serve(serve::Args),
     #[command(visible_alias = "context")]
     Prime(prime::Args),
+    Guide(guide::Args),
     Usage(usage::Args),
     #[command(subcommand, visible_alias = "backend")]
     Adapter(adapter::Verb),
@@ -88,6 +91,8 @@ impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
             Self::Init(args) => args.run(ctx),
+            Self::Demo(args) => args.run(ctx),
+            Self::Setup(args) => args.run(ctx, command()),
             Self::Task(verb) => verb.run(ctx),
             Self::Lane(verb) => verb.run(ctx),
             Self::Ready(args) => args.run(ctx),
@@ -105,7 +110,7 @@ impl Verb {
             Self::Inbox(args) => args.run(ctx),
             Self::Prompt(args) => args.run(ctx),
             Self::Outbox(args) => args.run(ctx),
-            Self::Approvals(verb) => verb.run(ctx),
+            Self::Approvals(args) => args.run(ctx),
             Self::Session(verb) => verb.run(ctx),
             Self::Sidecar(args) => args.run(ctx),
             Self::Exec(verb) => verb.run(ctx),
@@ -116,6 +121,7 @@ impl Verb {
             Self::Hook(args) => args.run(ctx),
             Self::Serve(args) => args.run(ctx),
             Self::Prime(args) => args.run(ctx),
+            Self::Guide(args) => args.run(ctx),
             Self::Usage(args) => args.run(ctx),
             Self::Adapter(verb) => verb.run(ctx),
             Self::Trust(args) => args.run(ctx),

@@ -26,6 +26,7 @@ pub mod need;
 pub mod not_ready;
 pub mod prompt_wait;
 pub mod provider_event;
+pub mod quote;
 pub mod refusal;
 pub mod review;
 pub mod rules;

@@ -196,6 +196,9 @@ pub enum Refusal {
     /// Only the creator may withdraw the record.
     #[error("{noun} {id} was created by {by}, not by you ({you})")]
     NotCreator { noun: &'static str, id: i64, by: String, you: String },
+    /// A command of the demo failed, or its scripted agent did not come to its end.
+    #[error("the demo stopped at: {command}")]
+    DemoFailed { command: String },
     /// A person's command, called from inside a session.
     #[error("{command} is a person's command and is refused inside a session")]
     InsideSession { command: &'static str },
@@ -346,6 +349,7 @@ impl Refusal {
             Self::NotForYou { is_role: true, .. } => "role_mismatch",
             Self::NotForYou { is_role: false, .. } => "lane_mismatch",
             Self::NotCreator { .. } => "not_creator",
+            Self::DemoFailed { .. } => "demo_failed",
             Self::InsideSession { .. } => "inside_session",
             Self::NotConfirmed => "not_confirmed",
             Self::GateBlocked(_) => "gate_blocked",

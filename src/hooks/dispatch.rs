@@ -13,13 +13,16 @@ use serde_json::Value;
 use super::{
     Provider,
     call::{HookCall, catch_panic, find_project, hook_caller, message_with_hint, one_line, read_stdin},
-    claude, codex, context, deliver, gemini, git_hook, is_tool_event,
+    claude, codex, context, deliver, gemini, git_hook,
+    install::longest_approval_wait,
+    is_tool_event,
     launch_entry::{self, BY_LAUNCH},
     payload::Payload,
     via_server, wake_hook,
 };
 use crate::{
     actions::boundary::{
+        approval::ApprovalWait,
         guard,
         hook::{self, HookEvent, Reply},
     },
@@ -142,9 +145,11 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
         return print_reply(call, &reply);
     }
     let app = context::build_app(env, project).map_err(|error| message_with_hint(&error))?;
-    let wait = app.settings.agents.approval_wait;
+    let usual = app.settings.agents.approval_wait;
+    let mut wait = ApprovalWait { usual, longest: usual };
     if matches!(event, HookEvent::PermissionRequest(_)) {
-        let limit = call.provider.timeout(call.event).saturating_add(wait);
+        wait.longest = longest_approval_wait(call.provider, &app.env, &app.project.root, usual).max(usual);
+        let limit = call.provider.timeout(call.event).saturating_add(wait.longest);
         exit_on_signal::set_deadline(limit).map_err(|error| format!("cannot set a time limit: {error}"))?;
     }
     let caller = hook_caller(call.provider, &app.env, payload, external)?;

@@ -136,6 +136,16 @@ impl Provider {
         }
     }
 
+    /// The file that it reads in place of AGENTS.md, and that can include AGENTS.md. `None` for a provider that reads AGENTS.md
+    /// itself or has no such file that was tried.
+    #[must_use]
+    pub const fn import_file(self) -> Option<&'static str> {
+        match self {
+            Self::Claude => Some("CLAUDE.md"),
+            Self::Codex | Self::Gemini => None,
+        }
+    }
+
     /// The names of its process.
     #[must_use]
     pub const fn process_names(self) -> &'static [&'static str] {

@@ -97,6 +97,26 @@ impl SharedLock {
         Ok(Self { _file: file })
     }
 
+    /// Takes the shared lock, after a process that has it alone for a moment ([`Self::wait_until_free`]).
+    ///
+    /// # Errors
+    /// When the file cannot be opened or locked.
+    pub fn acquire_waiting(path: &Path) -> io::Result<Self> {
+        let file = files::private_file(path)?;
+        lock_waiting(&file, libc::F_RDLCK)?;
+        Ok(Self { _file: file })
+    }
+
+    /// Blocks until no process has the shared lock.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or locked.
+    pub fn wait_until_free(path: &Path) -> io::Result<()> {
+        let file = files::private_file(path)?;
+        lock_waiting(&file, libc::F_WRLCK)?;
+        Ok(())
+    }
+
     /// Whether any process has the shared lock.
     ///
     /// # Errors
@@ -167,6 +187,16 @@ impl InheritableLock {
     #[must_use]
     pub fn into_file(self) -> File {
         self.file
+    }
+}
+
+/// Locks the whole file, in the kernel's queue.
+fn lock_waiting(file: &File, kind: i32) -> Result<(), Errno> {
+    loop {
+        match fcntl(file, FcntlArg::F_OFD_SETLKW(&whole_file(kind)?)) {
+            Err(Errno::EINTR) => {}
+            done => return done.map(drop),
+        }
     }
 }
 

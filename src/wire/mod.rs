@@ -31,6 +31,7 @@ mod review;
 mod runtime;
 mod session;
 mod session_overview;
+mod setup;
 mod sidecar;
 mod snapshot;
 mod task;
@@ -73,6 +74,7 @@ pub use session::SessionView;
 pub use session_overview::{
     AliveView, ClaimantView, CommandView, DoingView, HeldTaskView, SessionDetailView, SessionOverviewView,
 };
+pub use setup::{SetupStepView, SetupView};
 pub use sidecar::SidecarView;
 pub use snapshot::SnapshotView;
 pub use task::{CheckView, ClaimView, DependentView, TaskDetailView, TaskView, TimelineEntryView, WaitingView};

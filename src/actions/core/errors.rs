@@ -224,6 +224,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::PathConflict { other, .. } => {
             (Refused, Some(format!("wait for {other}, or set [claims] path_conflicts = \"warn\"")))
         }
+        Refusal::DemoFailed { .. } => (FailureKind::External, Some("look at what it did: fairway demo --keep".into())),
         Refusal::InsideSession { .. } => (Refused, Some("run it in a terminal outside of any session".into())),
         Refusal::NotConfirmed => (Refused, None),
         Refusal::NeedsTerminal { instead, .. } => (Usage, Some((*instead).to_owned())),

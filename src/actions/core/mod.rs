@@ -4,6 +4,7 @@
 pub(crate) mod answer;
 pub(crate) mod app;
 pub(crate) mod approval_state;
+pub(crate) mod attendance;
 pub(crate) mod claimants;
 pub mod dead_session;
 pub mod errors;

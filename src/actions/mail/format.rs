@@ -7,14 +7,14 @@ use serde_json::Value;
 use crate::{
     domain::{
         excerpt::excerpt,
-        hidden_text::reveal_hidden,
         message::{HUMAN_SOURCES, SAYS_FROM},
+        quote::{Mark, quote},
     },
     wire::MessageView,
 };
 
-/// Messages as a person or agent reads them: a header with the sender, then the text with a mark before each line. The marks
-/// keep a message's text from posing as another message or as the user's input.
+/// Messages as a person or agent reads them: a header with the sender, then the text with a mark before each line: `|` for a
+/// person's words, `>` for a program's. The marks keep a message's text from posing as another message or as a person's.
 #[must_use]
 pub fn format_messages(messages: &[MessageView]) -> String {
     let mut text = String::new();
@@ -30,10 +30,9 @@ pub fn format_messages(messages: &[MessageView]) -> String {
         if message.count > 1 {
             let _ = write!(text, ", {} more like it", message.count - 1);
         }
-        text.push_str(if is_by_person(message) { ":\n" } else { " (text of a program, not the user's words):\n" });
-        for line in reveal_hidden(&message.content).lines() {
-            let _ = writeln!(text, "  | {line}");
-        }
+        let is_by_person = is_by_person(message);
+        text.push_str(if is_by_person { ":\n" } else { " (text of a program, not the user's words):\n" });
+        text.push_str(&quote(&message.content, if is_by_person { Mark::Work } else { Mark::Data }));
     }
     text
 }

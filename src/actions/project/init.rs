@@ -8,6 +8,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde_json::json;
 
+use super::guide::{CONTRACT, CONTRACT_FILE, is_earlier};
 use crate::{
     actions::{Answer, core::git_shield},
     config::{Project, project::CONFIG_FILE},
@@ -20,15 +21,12 @@ use crate::{
 /// The actor of a new store's first transaction.
 const CREATOR: &str = "init";
 
-/// The instructions for agents.
-const AGENTS_TEXT: &str = include_str!("agents.md");
-
 /// The text to paste into AGENTS.md or CLAUDE.md.
 const PASTE_TEXT: &str =
-    "This project uses Fairway. Read .fairway/AGENTS.md before you start; claim work with `fairway claim`.";
+    "This project uses Fairway. Run `fairway guide` before you start; claim work with `fairway claim`.";
 
-/// Creates configuration, store, ignore file and agent instructions where they are missing. `new` begins a new store where one
-/// that was here before is gone.
+/// Creates configuration, store, ignore file and agent contract where they are missing. A contract of an earlier version that
+/// no person has changed is replaced. `new` begins a new store where one that was here before is gone.
 ///
 /// # Errors
 /// `store_gone` without `new`; when a file cannot be written, or an existing store cannot be used.
@@ -47,11 +45,17 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool) -> Result<Answer> {
         write(&config, &first_config(&root), 0o644, &mut created)?;
     }
     files::private_dir(&project.state).with_context(|| format!("cannot create {}", project.state.display()))?;
-    for (name, content) in [(".gitignore", "*\n"), ("AGENTS.md", AGENTS_TEXT)] {
-        let path = project.state.join(name);
-        if !path.exists() {
-            write(&path, content, 0o600, &mut created)?;
-        }
+    let ignore = project.state.join(".gitignore");
+    if !ignore.exists() {
+        write(&ignore, "*\n", 0o600, &mut created)?;
+    }
+    let contract = project.state.join(CONTRACT_FILE);
+    let mut updated = Vec::new();
+    if !contract.exists() {
+        write(&contract, CONTRACT, 0o600, &mut created)?;
+    } else if fs::read_to_string(&contract).is_ok_and(|text| is_earlier(&text)) {
+        // The text of an earlier version, without a person's changes.
+        write(&contract, CONTRACT, 0o600, &mut updated)?;
     }
     // After the configuration, without which nothing can be restored here; before it is trusted, because the one that was
     // here may have had guard rules.
@@ -73,7 +77,9 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool) -> Result<Answer> {
     }
     let shown = |path: &Path| path.strip_prefix(&root).unwrap_or(path).display().to_string();
     let names: Vec<String> = created.iter().map(|path| shown(path)).collect();
-    let line = if names.is_empty() {
+    let line = if let ([], [updated]) = (names.as_slice(), updated.as_slice()) {
+        format!("updated {}: {}", root.display(), shown(updated))
+    } else if names.is_empty() {
         format!("unchanged: {} is already a Fairway project", root.display())
     } else {
         format!("initialised {}: {}", root.display(), names.join(", "))
@@ -92,7 +98,7 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool) -> Result<Answer> {
         )),
         None => answer,
     };
-    let answer = answer.note(format!("next, add this line to AGENTS.md or CLAUDE.md: {PASTE_TEXT}"));
+    let answer = answer.note(format!("next: fairway setup, or add this line to AGENTS.md or CLAUDE.md: {PASTE_TEXT}"));
     Ok(if is_new { answer.note("then add a task: fairway task add 'Fix the total'") } else { answer })
 }
 

@@ -14,6 +14,7 @@ pub mod events;
 pub mod explain;
 pub mod explain_subject;
 mod findings;
+pub mod guide;
 pub mod init;
 pub mod reconcile;
 pub mod snapshots;

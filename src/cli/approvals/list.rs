@@ -13,15 +13,21 @@ use crate::{
 ///
 /// Secrets in the input are masked; --json shows more of it. HERE = no: the agent asks in its own window, and an answer
 /// from here does not reach it.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub struct Args {
     /// Include answered and expired requests
     #[arg(long)]
     all: bool,
+    /// Keep running: print each new request and ring the bell
+    #[arg(long, conflicts_with = "all")]
+    watch: bool,
 }
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        if self.watch {
+            return super::watch::run(ctx, None);
+        }
         let found = approval::list(&ctx.app()?, self.all)?;
         ctx.show(
             &found,

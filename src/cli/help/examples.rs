@@ -17,6 +17,8 @@ pub fn of(path: &str) -> Vec<String> {
 
 const EXAMPLES: &[Examples] = &[
     ("init", &["fairway init"]),
+    ("demo", &["fairway demo", "fairway demo --keep --dir ./demo"]),
+    ("setup", &["fairway setup --dry-run", "fairway setup --undo"]),
     ("task", &["fairway task add 'Fix the total' --role backend", "fairway task list"]),
     (
         "task add",
@@ -113,8 +115,9 @@ const EXAMPLES: &[Examples] = &[
     ("outbox", &["fairway outbox", "fairway outbox withdraw 12"]),
     ("outbox list", &["fairway outbox list --to-session s1"]),
     ("outbox withdraw", &["fairway outbox withdraw 12"]),
-    ("approvals", &["fairway approvals list", "fairway approvals answer 3 allow"]),
-    ("approvals list", &["fairway approvals list"]),
+    ("approvals", &["fairway approvals --watch", "fairway approvals answer 3 allow"]),
+    ("approvals list", &["fairway approvals list", "fairway approvals list --all"]),
+    ("approvals watch", &["fairway approvals watch", "fairway approvals watch --for 8h"]),
     (
         "approvals answer",
         &["fairway approvals answer 3 deny --reason 'not on main'", "fairway approvals answer 4 5 allow"],
@@ -166,6 +169,7 @@ const EXAMPLES: &[Examples] = &[
     ("guard check", &["fairway guard check --tool Bash --input '{\"command\":\"git push\"}'"]),
     ("guard test", &["fairway guard test --input 'git push --force'"]),
     ("guard log", &["fairway guard log --denied"]),
+    ("guide", &["fairway guide"]),
     ("explain", &["fairway explain T-4", "fairway explain session s1"]),
     ("explain task", &["fairway explain task T-4"]),
     ("explain session", &["fairway explain session s1"]),

@@ -5,8 +5,8 @@ pub const PLUMBING: &str = "Plumbing";
 
 /// Headings and their commands.
 pub const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["init", "trust", "session", "help"]),
-    ("Work", &["task", "lane", "ready", "claim", "release", "done", "note", "checkpoint"]),
+    ("Start", &["setup", "demo", "init", "trust", "session", "help"]),
+    ("Work", &["guide", "task", "lane", "ready", "claim", "release", "done", "note", "checkpoint"]),
     ("Review", &["evidence", "review", "handoff", "merge-ready"]),
     ("Talk", &["send", "message", "prompt", "inbox", "outbox"]),
     ("Watch", &["status", "events", "explain", "usage"]),

@@ -26,6 +26,9 @@ struct Whose {
     /// This project's settings (the default)
     #[arg(long)]
     project: bool,
+    /// Your own settings file in this project
+    #[arg(long)]
+    local: bool,
     /// Settings file
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -50,7 +53,10 @@ impl TargetArgs {
         Ok(match &self.whose.file {
             Some(file) => Target::File(file.clone()),
             None if self.whose.user => Target::User,
-            None => Target::Project(Project::discover(&ctx.env, ctx.globals.root.as_deref())?.root),
+            None => {
+                let root = Project::discover(&ctx.env, ctx.globals.root.as_deref())?.root;
+                if self.whose.local { Target::Local(root) } else { Target::Project(root) }
+            }
         })
     }
 }

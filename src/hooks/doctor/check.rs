@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt::Write as _,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -14,6 +15,7 @@ use super::{
     worktree::{self, MissingHooks},
 };
 use crate::{
+    config::show_duration,
     domain::{
         finding::{Finding, Severity},
         secrets,
@@ -64,7 +66,14 @@ pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result
     for checked in providers {
         let before = findings.len();
         let mut any = false;
+        let mut files = Vec::new();
         for (target, flag) in settings_targets(context) {
+            // A provider without a local file of its own has one file for both.
+            let file = target.path(checked, context.env).ok();
+            if files.contains(&file) {
+                continue;
+            }
+            files.push(file);
             any |= check_file(context, checked, &target, flag, &own, &mut findings);
         }
         if let Some(proven) = context.proven_versions.get(checked.label()).filter(|_| any || provider.is_some()) {
@@ -101,7 +110,8 @@ fn check_lanes(context: &DoctorContext<'_>, provider: Provider, findings: &mut V
 /// The checked settings files, and the flag of `hook install` for each.
 fn settings_targets(context: &DoctorContext<'_>) -> Vec<(Target, &'static str)> {
     let project = context.root.map(|root| (Target::Project(root.to_owned()), ""));
-    project.into_iter().chain([(Target::User, " --user")]).collect()
+    let local = context.root.map(|root| (Target::Local(root.to_owned()), " --local"));
+    project.into_iter().chain(local).chain([(Target::User, " --user")]).collect()
 }
 
 /// Checks one file. True when it has Fairway's hooks.
@@ -153,7 +163,11 @@ fn check_file(
             .all(|hook| found.iter().any(|one| one.event == entry.event && one.hook == *hook && one.is_plain))
     });
     if !is_complete {
-        let message = format!("the entries in {} differ from those of this version", path.display());
+        let mut message = format!("the entries in {} differ from those of this version", path.display());
+        if let Some(wait) = install::outdated_wait(provider, &found) {
+            let (has, may) = (show_duration(wait), show_duration(install::LONGEST_APPROVAL_WAIT));
+            let _ = write!(message, ": a permission request waits at most {has} for an answer, not up to {may}");
+        }
         findings.push(Finding::new("outdated", Severity::Warning, message).with_fix(fix.as_str()));
     }
     check_canary(context, provider, &path, &found, &fix, findings);

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     env::{Env, vars},
+    hooks::{Provider, install::Target},
     os::{capture::Call, executable, line_query},
 };
 
@@ -29,10 +30,15 @@ pub(in crate::hooks) enum HookTrust {
 
 /// Asks Codex about the hooks of `file` with these commands, for a project in `cwd`.
 pub(super) fn query(env: &Env, cwd: &Path, file: &Path, commands: &[String]) -> HookTrust {
+    // Its first start would create its home, and a check creates nothing. Without one it trusts nothing.
+    let home = Target::User.path(Provider::Codex, env).ok();
     let path = env.var_os(vars::PATH).map(OsString::as_os_str);
     let Some(program) = executable::find(PROGRAM, path, cwd) else {
         return HookTrust::Unavailable(format!("cannot run {PROGRAM}: it is not in PATH"));
     };
+    if home.as_deref().and_then(Path::parent).is_some_and(|home| !home.is_dir()) {
+        return HookTrust::NotLoaded(Some(format!("{PROGRAM} was never started here, and trusts no project yet")));
+    }
     let answer = list_hooks(&program, Vec::new(), env.vars(), cwd);
     judge(answer, |answer| trust_of(answer, &|hook| is_of_file(hook, file), &file.to_string_lossy(), commands))
 }

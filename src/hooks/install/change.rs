@@ -67,7 +67,9 @@ pub fn uninstall(provider: Provider, target: &Target, env: &Env, program: &Path,
             .map_err(|why| invalid_settings(&settings.path, why))?,
     };
     let change = apply_change(provider, &settings, text.as_deref(), dry_run)?;
-    if let (true, false, Target::Project(root), None) = (change.is_changed, dry_run, target, &text) {
+    if let (true, false, Target::Project(root) | Target::Local(root), None) =
+        (change.is_changed, dry_run, target, &text)
+    {
         // Removes an empty directory only.
         let dir = settings.path.parent().filter(|dir| dir.parent() == Some(root.as_path()));
         let _ = dir.map(fs::remove_dir);

@@ -10,9 +10,11 @@ use serde_json::{Map, Value, json};
 use crate::hooks::{Provider, launch_entry::BY_LAUNCH};
 
 /// How much longer the provider waits than the hook's own time limit.
-const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
+pub(super) const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
 /// How long a permission request waits for an answer without a project's setting.
 pub const DEFAULT_APPROVAL_WAIT: Duration = Duration::from_secs(50);
+/// How long a permission request waits at most, while a person watches or no terminal is attached to the session.
+pub const LONGEST_APPROVAL_WAIT: Duration = Duration::from_secs(600);
 /// How long the wake hook may run, in seconds: one day.
 const WAKE_HOOK_TIMEOUT_SECS: u64 = 24 * 60 * 60;
 /// The events at which the wake hook starts.
@@ -30,11 +32,13 @@ pub struct Entry {
     pub hooks: Vec<Value>,
 }
 
-/// All entries for a provider. `program` is the path of this binary; a permission request waits `approval_wait` for an answer.
+/// All entries for a provider. `program` is the path of this binary; a permission request waits `approval_wait` for an answer,
+/// and longer while a person watches.
 #[must_use]
 pub fn entries(provider: Provider, program: &Path, approval_wait: Duration) -> Vec<Entry> {
     let entry = |event: &crate::hooks::EventSpec| {
-        let waits = if event.name == "PermissionRequest" { approval_wait } else { Duration::ZERO };
+        let waits =
+            if event.name == "PermissionRequest" { approval_wait.max(LONGEST_APPROVAL_WAIT) } else { Duration::ZERO };
         let mut hooks = vec![hook_entry(provider, program, event.name, event.timeout + waits + TIMEOUT_MARGIN)];
         if provider == Provider::Claude && WAKE_HOOK_EVENTS.contains(&event.name) {
             hooks.push(wake_hook(program));

@@ -7,7 +7,7 @@ use crate::hooks::Provider;
 #[must_use]
 pub fn manual_steps(provider: Provider, target: &Target) -> Vec<String> {
     let mut steps = Vec::new();
-    let in_project = matches!(target, Target::Project(_));
+    let in_project = matches!(target, Target::Project(_) | Target::Local(_));
     match provider {
         Provider::Codex => {
             steps.push(
@@ -22,7 +22,7 @@ pub fn manual_steps(provider: Provider, target: &Target) -> Vec<String> {
         }
         Provider::Claude | Provider::Gemini => {}
     }
-    if in_project {
+    if matches!(target, Target::Project(_)) {
         steps.push(
             "other worktrees have the hooks once the file is committed; --user installs them for all projects"
                 .to_owned(),

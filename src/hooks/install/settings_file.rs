@@ -20,6 +20,9 @@ const MAX_LINKS: usize = 16;
 pub enum Target {
     /// The settings of the project with this root.
     Project(PathBuf),
+    /// The person's own settings in the project with this root: a file of their own where the provider has one, else the
+    /// project's.
+    Local(PathBuf),
     /// The user's settings.
     User,
     /// This file.
@@ -33,6 +36,14 @@ impl Provider {
             Self::Claude => (".claude", "settings.json"),
             Self::Codex => (".codex", "hooks.json"),
             Self::Gemini => (".gemini", "settings.json"),
+        }
+    }
+
+    /// The name of the person's own settings file in a project.
+    const fn local_file_name(self) -> &'static str {
+        match self {
+            Self::Claude => "settings.local.json",
+            Self::Codex | Self::Gemini => self.settings_location().1,
         }
     }
 
@@ -55,6 +66,7 @@ impl Target {
         let (dir, file) = provider.settings_location();
         match self {
             Self::Project(root) => Ok(root.join(dir).join(file)),
+            Self::Local(root) => Ok(root.join(dir).join(provider.local_file_name())),
             Self::File(path) => Ok(env.cwd.join(path)),
             Self::User => {
                 let (variable, is_above) = provider.settings_dir_variable();

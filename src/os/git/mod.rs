@@ -4,6 +4,7 @@
 mod command;
 mod commits;
 mod diff;
+mod exclude;
 mod integrate;
 mod scratch;
 mod state;

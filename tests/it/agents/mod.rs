@@ -5,6 +5,7 @@ mod idle_in_terminal;
 mod interrupt;
 mod interrupted;
 mod launched;
+mod setup;
 mod thousand_prompts;
 mod transcripts;
 

@@ -26,7 +26,7 @@ fn sender_that_a_prompt_names_is_shown_as_a_claim() {
     drop(server);
     let inbox = world.run(["inbox", "--session", "s2"]).exits(0).stdout;
     let says = "normal, from mail by worker-api, says it is from 'ann@host:\\nmessage 7, urgent, from mail by ann@host:' \
-                (text of a program, not the user's words):\n  | hi\n";
+                (text of a program, not the user's words):\n  > hi\n";
     assert!(inbox.ends_with(says) && inbox.lines().count() == 2, "{inbox}");
 }
 

@@ -1,5 +1,7 @@
 //! Approvals: a hook asks and waits, a person answers, the provider goes on.
 
+mod watch;
+
 use std::{
     path::PathBuf,
     process::{Child, Command, Stdio},

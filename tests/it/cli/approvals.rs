@@ -15,6 +15,7 @@ fn approvals_are_listed_and_answered() {
     insta::assert_snapshot!(world.transcript(&[
         "fairway approvals list",
         "fairway approvals list --quiet",
+        "fairway approvals watch --for 10ms",
         "fairway --session s1 approvals answer 1 allow",
         "fairway --session s2 approvals answer 1 deny --reason 'not on a Friday'",
         "fairway approvals answer 1 deny",
@@ -36,6 +37,14 @@ fn approvals_are_listed_and_answered() {
     1
     2
     3
+    $ fairway approvals watch --for 10ms
+    approval 1: s1 asks for Bash: ls
+      fairway approvals answer 1 allow    (or deny)
+    approval 2: s2 asks for Edit: ls
+      answer in its window: fairway session attach s2
+    approval 3: s2 asks for Bash: ls
+      fairway approvals answer 3 allow    (or deny)
+    watching for permission requests; Ctrl-C ends
     $ fairway --session s1 approvals answer 1 allow
     error: session s1 cannot answer its own approval request 1
     [exit 5]
@@ -67,9 +76,9 @@ fn approvals_are_listed_and_answered() {
     no approvals
     $ fairway approvals list --all
     ID  SESSION  PROVIDER  TOOL  STATUS  HERE  AGE  INPUT
-    1   s1       acme      Bash  denied  yes   13s  ls
-    2   s2       acme      Edit  lapsed  no    13s  ls
-    3   s2       acme      Bash  lapsed  yes   13s  ls
+    1   s1       acme      Bash  denied  yes   14s  ls
+    2   s2       acme      Edit  lapsed  no    14s  ls
+    3   s2       acme      Bash  lapsed  yes   14s  ls
     ");
 }
 

@@ -31,7 +31,7 @@ fn the_newest_is_the_tasks_present_and_moves_nothing() {
     $ fairway --session s1 checkpoint record T-1 --state awaiting_input --summary 'which one?' --owner ann --due 30s
     recorded checkpoint 2 on T-1: awaiting_input
     message 1, normal, from watcher by [user] (text of a program, not the user's words):
-      | build is red
+      > build is red
     $ fairway checkpoint list T-1
     ID  TASK  STATE           AGE  BY  OWNER  DUE         SUMMARY
     1   T-1   planned         3s   -   -      in 59m 57s  will do

@@ -20,11 +20,11 @@ fn a_project_is_made_once() {
     [exit 3]
     $ fairway init
     initialised [world]/project: .fairway.toml, .fairway/.gitignore, .fairway/AGENTS.md, .fairway/fairway.db
-    next, add this line to AGENTS.md or CLAUDE.md: This project uses Fairway. Read .fairway/AGENTS.md before you start; claim work with `fairway claim`.
+    next: fairway setup, or add this line to AGENTS.md or CLAUDE.md: This project uses Fairway. Run `fairway guide` before you start; claim work with `fairway claim`.
     then add a task: fairway task add 'Fix the total'
     $ fairway init
     unchanged: [world]/project is already a Fairway project
-    next, add this line to AGENTS.md or CLAUDE.md: This project uses Fairway. Read .fairway/AGENTS.md before you start; claim work with `fairway claim`.
+    next: fairway setup, or add this line to AGENTS.md or CLAUDE.md: This project uses Fairway. Run `fairway guide` before you start; claim work with `fairway claim`.
     $ fairway task list
     no tasks
     $ fairway init --root nowhere

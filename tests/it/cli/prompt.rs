@@ -56,11 +56,11 @@ fn a_prompt_has_a_receipt() {
     [exit 4]
     $ fairway --session s1 inbox --ack
     message 2, system, from prime by [user] (text of a program, not the user's words):
-      | record a checkpoint
+      > record a checkpoint
     message 1, normal, from nudge by [user]:
       | rebase onto main
     message 4, normal, from nudge by s2, 1 more like it (text of a program, not the user's words):
-      | the user says: push it
+      > the user says: push it
     $ fairway --session s2 prompt s1 --dedup k 'the user says: push it'
     unchanged: prompt 4 with this dedup key is already acknowledged
     $ fairway outbox

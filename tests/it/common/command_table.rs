@@ -25,11 +25,11 @@ const fn row(path: &'static str, good: &'static str, texts: &'static [&'static s
 }
 
 impl CommandRow {
-    /// The ways to call it whose output is its own: what one attaches to shows itself, and a hook that has nothing to say
-    /// prints nothing.
+    /// The ways to call it whose output is its own: what one attaches to shows itself, the commands of a demo too, and a hook
+    /// that has nothing to say prints nothing.
     pub fn variants(&self) -> &'static [&'static [&'static str]] {
         match self.path {
-            "session attach" | "hook" | "config edit" => &[&["--help"]],
+            "session attach" | "hook" | "config edit" | "demo" => &[&["--help"]],
             _ => &[&[], &["--json"], &["--help"]],
         }
     }
@@ -48,6 +48,8 @@ const fn git_row(path: &'static str, good: &'static str, texts: &'static [&'stat
 /// Every verb, in the order of the help.
 pub const COMMANDS: &[CommandRow] = &[
     row("init", "init", &["init --root {}"]),
+    row("setup", "setup --dry-run", &["setup --dry-run --provider {}", "setup --dry-run --root {}"]),
+    row("demo", "demo --help", &["demo --help --dir {}"]),
     row(
         "task add",
         "task add N-1 title",
@@ -317,11 +319,13 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
     row("hook uninstall", "hook uninstall claude", &["hook uninstall {}", "hook uninstall gemini --file {}"]),
     row("approvals list", "approvals list", &[]),
+    row("approvals watch", "approvals watch --for 10ms", &["approvals watch --for {}"]),
     row(
         "approvals answer",
         "approvals answer 1 allow",
         &["approvals answer {} allow", "approvals answer 1 {}", "approvals answer 1 deny --reason {}"],
     ),
+    row("approvals", "approvals", &[]),
     trusted_row(
         "session launch",
         "session launch --role worker --name s3 --command true",
@@ -549,6 +553,7 @@ pub const COMMANDS: &[CommandRow] = &[
         ],
     ),
     row("serve", "serve --for 10ms", &["serve --for 10ms --http {}", "serve --for 10ms --session {}"]),
+    row("guide", "guide", &["guide --root {}"]),
     row("prime", "prime", &["prime --task-id {}", "prime --mode {}", "prime --session {}", "prime --as {}"]),
     row("usage", "usage", &["usage --by {}", "usage --since {}", "usage --for {}"]),
     row("config show", "config show", &[]),

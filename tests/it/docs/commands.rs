@@ -33,6 +33,14 @@ const NOT_RUN: &[(&str, &str)] = &[
         "README.md",
         "examples/quickstart/run.sh   # builds Fairway and runs the whole workflow on a small backlog, with comments",
     ),
+    (
+        "README.md",
+        "fairway setup                                   # connects this repository and the agents in PATH: hooks, guard, AGENTS.md",
+    ),
+    (
+        "docs/guides/setup.md",
+        "fairway setup                                   # shows the plan, asks, does it, checks it",
+    ),
     ("README.md", "cargo install --path . --locked"),
     (
         "docs/guides/cron.md",
@@ -78,6 +86,7 @@ run_pages! {
     tasks: "docs/guides/tasks.md",
     lanes_and_worktrees: "docs/guides/lanes-and-worktrees.md",
     reviews_and_gates: "docs/guides/reviews-and-gates.md",
+    setup: "docs/guides/setup.md",
     sessions: "docs/guides/sessions.md",
     status: "docs/guides/status.md",
     prompts: "docs/guides/prompts.md",

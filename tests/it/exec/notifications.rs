@@ -93,7 +93,7 @@ fn output_in_a_notification_is_marked_as_data() {
     assert!(lines.len() >= 2, "{}", turn.stdout);
     // The command is named in our own sentence, the lines have their mark.
     assert!(
-        lines.iter().all(|line| line.starts_with("  | > x: ") || line.starts_with("  | background job ")),
+        lines.iter().all(|line| line.starts_with("  > > x: ") || line.starts_with("  > background job ")),
         "{lines:#?}"
     );
     let marked =

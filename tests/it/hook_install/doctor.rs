@@ -139,6 +139,8 @@ fn hooks_that_the_vendor_skips_in_silence_are_found() {
     let mut world = TestProject::new();
     let bin = world.dir().join("bin");
     world.set("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+    // It was started before: without its home it trusts nothing, and is not asked.
+    fs::create_dir(world.dir().join("home/.codex")).unwrap();
     installed(&world, "codex", DENIES);
     let path = file_of(&world, "codex");
     let hooks: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();

@@ -173,7 +173,7 @@ fn busy_session_is_typed_to_only_when_urgent() {
     assert_eq!(status(world, 4), "queued");
     world.run(["session", "heartbeat", "s1", "--activity", "idle"]).exits(0);
     let watcher =
-        "message 2, normal, from watcher by USER (text of a program, not the user's words):\n  | from an agent\n";
+        "message 2, normal, from watcher by USER (text of a program, not the user's words):\n  > from an agent\n";
     let user = world.redacted(&format!("{}@{}", fairway::os::user::name(), fairway::os::host::name()));
     assert_eq!(user, "[user]");
     poll_until::poll_until(Duration::from_secs(20), Duration::from_millis(10), || {

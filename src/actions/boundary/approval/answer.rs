@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::common::find;
+use super::common::{find, mark_busy};
 use crate::{
     actions::{
         Answer, App,
@@ -17,8 +17,8 @@ use crate::{
 };
 
 /// Answers a pending approval: `pending` → `allowed` or `denied`. The asking session itself may not answer. The commit wakes
-/// the hook that waits for it. The same answer again changes nothing. Inside a session, only the roles of the trusted
-/// `[approvals] roles` may answer.
+/// the hook that waits for it, and the session is busy at once, whether its hook still lives or not. The same answer again
+/// changes nothing. Inside a session, only the roles of the trusted `[approvals] roles` may answer.
 ///
 /// # Errors
 /// `inside_session`, `not_found`, `already_answered`, `approval_lapsed`, `not_answerable`, `own_approval`.
@@ -46,6 +46,7 @@ pub fn answer(app: &App, id: i64, decision: Decision, reason: Option<&str>) -> R
                 .with("by", approval.answered_by.as_deref())
                 .with("reason", reason.as_deref()),
         )?;
+        mark_busy(tx, &approval)?;
         let line = format!("{status} {} of {}", approval.tool, approval.session);
         Answer::new(&ApprovalView::from(&approval), id, line)
     })

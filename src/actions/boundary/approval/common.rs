@@ -3,8 +3,9 @@
 use anyhow::Result;
 
 use crate::{
-    domain::{Refusal, approval::Approval},
-    store::{ReadTx, approvals},
+    actions::{core::lookup, sessions::report::activity},
+    domain::{Refusal, approval::Approval, session::Activity},
+    store::{ReadTx, WriteTx, approvals},
     wire::tool_input,
 };
 
@@ -21,4 +22,18 @@ pub(super) fn describe(approval: &Approval) -> String {
     let about = tool_input::summary(&input);
     let colon = if about.is_empty() { "" } else { ": " };
     format!("permission: {}{colon}{about}", approval.tool)
+}
+
+/// Sets the answered session to busy, unless it waits for another answer.
+pub(super) fn mark_busy(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
+    let session = lookup::session(tx, &approval.session)?;
+    let is_ours = session.activity == Activity::RequiresAction && session.activity_source.as_deref() == Some(SOURCE);
+    if session.status.is_final() || session.check_run_id(Some(&approval.run_id)).is_err() || !is_ours {
+        return Ok(());
+    }
+    match approvals::pending_of(tx, &session.id)?.last() {
+        Some(other) => activity::set_activity(tx, &session, Activity::RequiresAction, Some(&describe(other)), SOURCE)?,
+        None => activity::set_activity(tx, &session, Activity::Busy, None, SOURCE)?,
+    };
+    Ok(())
 }

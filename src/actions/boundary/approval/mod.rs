@@ -6,10 +6,12 @@ mod common;
 mod list;
 mod request;
 mod wait;
+mod watch;
 
 pub use crate::actions::core::approval_state::expire_pending;
 pub use answer::answer;
 pub(in crate::actions) use common::SOURCE;
 pub use list::list;
 pub use request::request;
-pub use wait::{ApprovalDecision, wait};
+pub use wait::{ApprovalDecision, ApprovalWait, wait, wait_for_person};
+pub use watch::{ApprovalChange, watch};

@@ -4,19 +4,28 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-use super::common::{SOURCE, describe, find};
+use super::common::{find, mark_busy};
 use crate::{
     actions::{
         App,
-        core::{errors, lookup},
-        sessions::report::activity,
+        core::{attendance, errors},
+        sessions::control::running_session::RunningSession,
     },
     domain::{
         approval::{Approval, ApprovalStatus},
-        session::Activity,
+        session::Session,
     },
-    store::{WriteTx, approvals},
+    store::approvals,
 };
+
+/// How long a permission request waits for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApprovalWait {
+    /// Always; zero waits never.
+    pub usual: Duration,
+    /// While a person watches, or no terminal is attached to the session. No more than the provider lets its hook run.
+    pub longest: Duration,
+}
 
 /// A person's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,18 +52,66 @@ impl ApprovalDecision {
 /// # Errors
 /// `not_found`; store errors.
 pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<ApprovalDecision>> {
+    wait_while(app, id, ApprovalWait { usual: limit, longest: Duration::ZERO }, || false)
+}
+
+/// As [`wait`], but the longer time while a person watches, or while no terminal is attached to the session. An `attach`
+/// ends it: the person is at the agent's window then.
+///
+/// # Errors
+/// `not_found`; store errors.
+pub fn wait_for_person(app: &App, session: &Session, id: i64, wait: ApprovalWait) -> Result<Option<ApprovalDecision>> {
+    // Asks the backend: only once, and only after the usual time.
+    let mut has_terminal = None;
+    let mut is_woken_at_end = false;
+    wait_while(app, id, wait, || {
+        if attendance::is_attached(app, &session.id) {
+            return false;
+        }
+        if attendance::is_watched(app) {
+            if !is_woken_at_end {
+                attendance::wake_when_unwatched(app);
+                is_woken_at_end = true;
+            }
+            return true;
+        }
+        is_woken_at_end = false;
+        !*has_terminal.get_or_insert_with(|| has_terminal_attached(app, session))
+    })
+}
+
+/// Whether a terminal is attached to the session. Without a backend, or without an answer of it, the session counts as a
+/// program in a person's terminal.
+fn has_terminal_attached(app: &App, session: &Session) -> bool {
+    if session.adapter_script.is_none() {
+        return true;
+    }
+    let asked = RunningSession::find(app, &session.id).ok();
+    asked.and_then(|live| live.adapter.is_attached(live.backend_name()).ok()).unwrap_or(true)
+}
+
+fn wait_while(
+    app: &App,
+    id: i64,
+    wait: ApprovalWait,
+    mut is_worth_waiting: impl FnMut() -> bool,
+) -> Result<Option<ApprovalDecision>> {
     let waiter = app.waiter("approval")?;
-    let deadline = Instant::now() + limit;
+    let start = Instant::now();
     loop {
         let approval = app.read(|tx| find(tx, id))?;
         if approval.status != ApprovalStatus::Pending {
             break;
         }
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        let waited = start.elapsed();
+        let limit = if waited < wait.usual {
+            wait.usual
+        } else if !wait.usual.is_zero() && waited < wait.longest && is_worth_waiting() {
+            wait.longest
+        } else {
             break;
-        }
-        waiter.wait(Some(left)).map_err(errors::internal)?;
+        };
+        waiter.wait(Some(limit.saturating_sub(start.elapsed()))).map_err(errors::internal)?;
     }
     // An answer up to here is returned; a later one is refused.
     app.transaction(|tx| {
@@ -66,18 +123,4 @@ pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<ApprovalDecisi
         }
         Ok(ApprovalDecision::from_approval(&approval))
     })
-}
-
-/// Sets the answered session to busy, unless it waits for another answer.
-fn mark_busy(tx: &WriteTx<'_>, approval: &Approval) -> Result<()> {
-    let session = lookup::session(tx, &approval.session)?;
-    let is_ours = session.activity == Activity::RequiresAction && session.activity_source.as_deref() == Some(SOURCE);
-    if session.status.is_final() || session.check_run_id(Some(&approval.run_id)).is_err() || !is_ours {
-        return Ok(());
-    }
-    match approvals::pending_of(tx, &session.id)?.last() {
-        Some(other) => activity::set_activity(tx, &session, Activity::RequiresAction, Some(&describe(other)), SOURCE)?,
-        None => activity::set_activity(tx, &session, Activity::Busy, None, SOURCE)?,
-    };
-    Ok(())
 }

@@ -1,7 +1,5 @@
 //! Handles hook events.
 
-use std::time::Duration;
-
 use anyhow::Result;
 
 use super::{
@@ -12,7 +10,7 @@ use super::{
     transcript::TranscriptReader,
     turn,
 };
-use crate::actions::{App, sessions::prompt::confirm_delivered};
+use crate::actions::{App, boundary::approval::ApprovalWait, sessions::prompt::confirm_delivered};
 
 /// Handles a hook event. `wait` is the time limit for the answer to a permission request.
 ///
@@ -24,7 +22,7 @@ pub fn handle(
     caller: &HookCaller,
     event: &HookEvent,
     read_transcript: TranscriptReader<'_>,
-    wait: Duration,
+    wait: ApprovalWait,
 ) -> Result<HookOutcome> {
     match event {
         HookEvent::SessionStart(start) => session_start::handle(app, caller, *start),

@@ -1,14 +1,12 @@
 //! Permission requests: first the rules decide, then a person who answers in time, then the provider asks.
 
-use std::time::Duration;
-
 use anyhow::Result;
 
 use super::{event::HookCaller, reply::Reply, resolve_session, tool};
 use crate::actions::{
     App,
     boundary::{
-        approval,
+        approval::{self, ApprovalWait},
         guard::{self, EntryPoint, ToolCall},
     },
 };
@@ -17,7 +15,7 @@ use crate::actions::{
 ///
 /// # Errors
 /// Store errors.
-pub(super) fn answer_request(app: &App, caller: &HookCaller, call: &ToolCall, wait: Duration) -> Result<Reply> {
+pub(super) fn answer_request(app: &App, caller: &HookCaller, call: &ToolCall, wait: ApprovalWait) -> Result<Reply> {
     let session = match resolve_session::find_or_create(app, caller, None, |_, _| Ok(()))? {
         Ok(session) => session,
         Err(ended) => return Ok(Reply::Deny(tool::ended_message(&ended))),
@@ -29,7 +27,7 @@ pub(super) fn answer_request(app: &App, caller: &HookCaller, call: &ToolCall, wa
         return Ok(reply);
     }
     let id = approval::request(&app, &session, caller.provider.as_str(), &call.tool, &call.input, true)?;
-    Ok(match approval::wait(&app, id, wait)? {
+    Ok(match approval::wait_for_person(&app, &session, id, wait)? {
         None => Reply::Nothing,
         Some(answer) if answer.allow => Reply::Allow(answer.reason.unwrap_or_else(|| "allowed by a person".into())),
         Some(answer) => Reply::Deny(answer.reason.unwrap_or_else(|| "denied by a person".into())),

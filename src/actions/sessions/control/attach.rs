@@ -4,7 +4,10 @@ use anyhow::Result;
 
 use super::running_session::RunningSession;
 use crate::{
-    actions::App,
+    actions::{
+        App,
+        core::attendance::{self, Presence},
+    },
     adapters::Adapter,
     domain::{Refusal, SessionId},
 };
@@ -14,6 +17,8 @@ use crate::{
 pub struct Attachable {
     adapter: Adapter,
     name: String,
+    /// Ends the long wait of a permission request: the person is at the agent's window.
+    _presence: Option<Presence>,
 }
 
 impl Attachable {
@@ -35,7 +40,9 @@ pub fn attach(app: &App, id: &SessionId) -> Result<Attachable> {
     if !app.env.terminal.stdin && !live.adapter.capabilities().is_ok_and(|can| can.follows()) {
         return Err(no_terminal(id));
     }
-    Ok(Attachable { name: live.backend_name().to_owned(), adapter: live.adapter })
+    // Without it the session is attached all the same.
+    let presence = attendance::attach(app, id).ok();
+    Ok(Attachable { name: live.backend_name().to_owned(), adapter: live.adapter, _presence: presence })
 }
 
 /// The error where there is no terminal to attach.

@@ -1,0 +1,71 @@
+//! `fairway demo`
+
+mod scene;
+mod story;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use serde_json::json;
+
+use self::{
+    scene::Scene,
+    story::{STORY, Step},
+};
+use super::{context::Context, exit::Exit};
+use crate::{actions::core::errors, render::Meaning};
+
+/// Show a day of Fairway in a scratch repository, in seconds
+///
+/// Runs every command for real, with scripted agents: no agent's command line and no tmux is needed. Your projects and
+/// settings are not touched, and nothing is left behind without --keep.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Keep the directory, to look around in it
+    #[arg(long)]
+    keep: bool,
+    /// Directory for the demo; must be absent or empty
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+impl Args {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        let scene = Scene::new(&ctx.env, self.dir.as_deref(), self.keep)?;
+        let is_shown = !ctx.out.json && !ctx.out.quiet;
+        let mut commands = Vec::new();
+        STORY.iter().try_for_each(|step| tell(ctx, &scene, *step, is_shown, &mut commands))?;
+        let dir = scene.dir.display().to_string();
+        let shop = shell_words::quote(&scene.shop().display().to_string()).into_owned();
+        // The sessions are stopped before the last line says what is left.
+        drop(scene);
+        let end = if self.keep {
+            format!("\nkept: {dir}\nnext: cd {shop} && fairway status\n")
+        } else {
+            "\nnext, in your own repository: fairway setup\n".to_owned()
+        };
+        let document = json!({ "dir": dir, "kept": self.keep, "commands": commands });
+        ctx.show(&document, Vec::new, || end)
+    }
+}
+
+/// Carries out one step, and shows it as it is typed.
+fn tell(ctx: &Context, scene: &Scene, step: Step, is_shown: bool, commands: &mut Vec<String>) -> Result<()> {
+    let show = |line: &str| if is_shown { ctx.out.line(line) } else { Ok(()) };
+    match step {
+        Step::Say(text) => show(&format!("\n{}", ctx.out.style.paint(Meaning::Faint, &format!("# {text}"))))?,
+        Step::Run(line) => {
+            show(&format!("$ {line}"))?;
+            commands.push(line.to_owned());
+            scene.run(&shell_words::split(line).map_err(errors::internal)?, is_shown)?;
+        }
+        Step::Until(session, text) => scene.wait_for(&["fairway", "session", "show", session, "--json"], text)?,
+        Step::UntilTask(task, text) => scene.wait_for(&["fairway", "checkpoint", "list", task, "--json"], text)?,
+        Step::Kill(session) => {
+            let pid = scene.kill(session)?;
+            show(&format!("$ kill -9 {pid}"))?;
+            commands.push(format!("kill -9 {pid}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! The directory of a demo, and the commands that run in it. The user's own projects, settings and state are not touched.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs, io,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use super::story;
+use crate::{
+    actions::core::errors,
+    config::project::normalize,
+    domain::Refusal,
+    env::{Env, vars},
+    os::{
+        capture::{self, Call, Captured},
+        executable,
+        exit_reason::ExitReason,
+        files, foreground, poll_until,
+        process::{ProcessKey, ProcessStatus},
+        random,
+        signals::SignalPipe,
+    },
+    render::OutError,
+};
+
+/// The time limit of a command whose output is read.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a scripted agent may take.
+const AGENT_TIMEOUT: Duration = Duration::from_secs(40);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// A demo's directory. Its sessions are stopped when it is dropped, and the directory is removed unless it is kept.
+#[derive(Debug)]
+pub(super) struct Scene {
+    pub dir: PathBuf,
+    is_kept: bool,
+    program: PathBuf,
+    env: BTreeMap<OsString, OsString>,
+    signals: SignalPipe,
+}
+
+impl Scene {
+    /// Makes the directory: at `wanted`, which must be absent or empty, else a new one for temporary files.
+    ///
+    /// # Errors
+    /// `invalid_value` for a directory with files; when it cannot be made.
+    pub fn new(env: &Env, wanted: Option<&Path>, is_kept: bool) -> Result<Self> {
+        let dir = match wanted {
+            Some(dir) => normalize(&env.cwd.join(dir)),
+            None => {
+                let base = env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+                let suffix: String = random::hex()?.chars().take(8).collect();
+                env.cwd.join(base).join(format!("fairway-demo-{suffix}"))
+            }
+        };
+        if fs::read_dir(&dir).is_ok_and(|mut found| found.next().is_some()) {
+            return Err(Refusal::invalid("--dir", format!("{} has files in it", dir.display())).into());
+        }
+        let at = || format!("cannot make the demo in {}", dir.display());
+        files::private_dir(&dir).with_context(at)?;
+        let dir = dir.canonicalize().with_context(at)?;
+        let signals = SignalPipe::install(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
+        let program = executable::current_executable()?;
+        let scene = Self { env: environment(env, &dir), dir, is_kept, program, signals };
+        scene.fill()?;
+        Ok(scene)
+    }
+
+    fn fill(&self) -> Result<()> {
+        for name in ["home", "bin", "run", "shop"] {
+            files::private_dir(&self.dir.join(name))?;
+        }
+        symlink(&self.program, self.dir.join("bin/fairway"))?;
+        for (name, text) in [
+            ("bin/agent", story::AGENT),
+            ("bin/agent-that-dies", story::DYING_AGENT),
+            ("shop/cart.awk", story::CART),
+            ("shop/check.sh", story::CHECK),
+        ] {
+            let mode = if name.starts_with("bin/") { 0o755 } else { 0o644 };
+            files::write_atomic_nosync(&self.dir.join(name), text.as_bytes(), mode)?;
+        }
+        let init = self.capture(&["git", "init", "--quiet", "--template=", "--initial-branch=main"])?;
+        if init.exit != ExitReason::Code(0) {
+            return Err(errors::internal(format!("git init: {}", String::from_utf8_lossy(&init.stderr).trim())));
+        }
+        Ok(())
+    }
+
+    /// Where the story happens.
+    pub fn shop(&self) -> PathBuf {
+        self.dir.join("shop")
+    }
+
+    /// Runs a command of the story with this process's output.
+    ///
+    /// # Errors
+    /// When it cannot be started or fails, and after an interrupt.
+    pub fn run(&self, words: &[String], is_shown: bool) -> Result<()> {
+        let (program, args) = self.resolve(words)?;
+        let exit = if is_shown {
+            foreground::run(&program, &args, &self.env, &self.shop())?
+        } else {
+            self.capture(words)?.exit
+        };
+        self.check_interrupt()?;
+        match exit {
+            ExitReason::Code(0) => Ok(()),
+            // The reader of the output has closed the pipe.
+            ExitReason::Signal(signal) if signal == Signal::SIGPIPE as i32 => Err(OutError::Closed.into()),
+            ExitReason::Signal(_) => Err(interrupted()),
+            _ => Err(Refusal::DemoFailed { command: shell_words::join(words) }.into()),
+        }
+    }
+
+    /// Waits until the output of a command holds a text.
+    ///
+    /// # Errors
+    /// When it does not in time, and after an interrupt.
+    pub fn wait_for(&self, words: &[&str], text: &str) -> Result<()> {
+        let found = poll_until::poll_until(AGENT_TIMEOUT, POLL_INTERVAL, || {
+            if let Err(error) = self.check_interrupt() {
+                return Some(Err(error));
+            }
+            let said = self.capture(words).ok()?;
+            String::from_utf8_lossy(&said.stdout).contains(text).then_some(Ok(()))
+        });
+        found.unwrap_or_else(|| Err(Refusal::DemoFailed { command: words.join(" ") }.into()))
+    }
+
+    /// Kills the root process of a session. Returns its pid.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn kill(&self, session: &str) -> Result<i32> {
+        let words = ["fairway", "session", "show", session, "--json"];
+        let said = self.capture(&words)?;
+        let document: Value = serde_json::from_slice(&said.stdout).map_err(errors::internal)?;
+        let pid = document["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
+        let key = pid.and_then(ProcessKey::of).ok_or_else(|| errors::internal("the session has no process"))?;
+        key.signal(Signal::SIGKILL)?;
+        poll_until::poll_until(AGENT_TIMEOUT, POLL_INTERVAL, || (key.status() != ProcessStatus::Alive).then_some(()));
+        Ok(key.pid)
+    }
+
+    fn capture<T: AsRef<str>>(&self, words: &[T]) -> Result<Captured> {
+        let (program, args) = self.resolve(words)?;
+        let call = Call {
+            program: &program,
+            args: &args,
+            env: &self.env,
+            cwd: &self.shop(),
+            stdin: b"",
+            limit: QUERY_TIMEOUT,
+            ends_group: true,
+        };
+        Ok(capture::capture(&call)?)
+    }
+
+    fn resolve<T: AsRef<str>>(&self, words: &[T]) -> Result<(PathBuf, Vec<OsString>)> {
+        let (name, args) = words.split_first().ok_or_else(|| errors::internal("a step without a command"))?;
+        let path = self.env.get(&OsString::from(vars::PATH)).map(OsString::as_os_str);
+        let program = executable::find(name.as_ref(), path, &self.dir);
+        let program = program.ok_or_else(|| {
+            io::Error::new(io::ErrorKind::NotFound, format!("the demo needs {} in PATH", name.as_ref()))
+        })?;
+        Ok((program, args.iter().map(|arg| arg.as_ref().into()).collect()))
+    }
+
+    fn check_interrupt(&self) -> Result<()> {
+        match self.signals.next()? {
+            Some(_) => Err(interrupted()),
+            None => Ok(()),
+        }
+    }
+}
+
+fn interrupted() -> anyhow::Error {
+    io::Error::new(io::ErrorKind::Interrupted, "the demo was interrupted").into()
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        // Whatever happened, no process of the demo stays.
+        let _ = self.capture(&["fairway", "session", "stop", "--all", "--quiet"]);
+        if !self.is_kept {
+            let _ = fs::remove_dir_all(&self.dir);
+        }
+    }
+}
+
+/// The environment of the demo's commands: homes of its own, and nothing of a surrounding session or repository.
+fn environment(env: &Env, dir: &Path) -> BTreeMap<OsString, OsString> {
+    let is_foreign =
+        |name: &OsString| name.to_str().is_some_and(|name| name.starts_with("FAIRWAY_") || name.starts_with("GIT_"));
+    let mut vars: BTreeMap<OsString, OsString> = env
+        .vars()
+        .iter()
+        .filter(|(name, _)| !is_foreign(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let path = env.var_os(vars::PATH).cloned().unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    let mut own_path = dir.join("bin").into_os_string();
+    own_path.push(":");
+    own_path.push(path);
+    let home = dir.join("home");
+    for (name, value) in [
+        (vars::PATH, own_path),
+        (vars::HOME, home.clone().into()),
+        (vars::XDG_STATE_HOME, home.join(".local/state").into()),
+        (vars::XDG_RUNTIME_DIR, dir.join("run").into()),
+        ("XDG_CONFIG_HOME", home.join(".config").into()),
+        ("GIT_CONFIG_NOSYSTEM", "1".into()),
+        ("GIT_CONFIG_GLOBAL", "/dev/null".into()),
+        ("GIT_AUTHOR_NAME", "demo".into()),
+        ("GIT_AUTHOR_EMAIL", "demo@example.invalid".into()),
+        ("GIT_COMMITTER_NAME", "demo".into()),
+        ("GIT_COMMITTER_EMAIL", "demo@example.invalid".into()),
+    ] {
+        vars.insert(name.into(), value);
+    }
+    vars
+}

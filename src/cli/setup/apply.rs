@@ -1,0 +1,94 @@
+//! Carries out a plan. Each change is recorded before it is made.
+
+use anyhow::{Context as _, Result};
+
+use super::{
+    plan::{Plan, Step, Work},
+    record::{Added, HookFile, OwnFile, Record, TrustBefore},
+};
+use crate::{
+    actions::{
+        core::trust,
+        project::{guide, init},
+    },
+    cli::context::Context,
+    config::{self, CONFIG_FILE},
+    hooks::install::{self, SettingsFile, Target},
+    os::{digest::sha256_hex, executable},
+};
+
+/// Carries out the steps of a plan. Returns the notes of the parts.
+///
+/// # Errors
+/// At the first step that fails. The steps before it are done and recorded; a repeat goes on.
+pub(super) fn apply(ctx: &Context, plan: &Plan) -> Result<Vec<String>> {
+    let project = &plan.project;
+    let mut record = Record::load(project)?.unwrap_or_default();
+    let mut notes = Vec::new();
+    for step in &plan.steps {
+        match &step.work {
+            Work::Unchanged | Work::Left(_) => {}
+            Work::Init => {
+                remember_trust(ctx, plan, &mut record)?;
+                let answer = init::init(&ctx.env, ctx.globals.root.as_deref())?;
+                notes.extend(answer.notes.into_iter().filter(|note| note.starts_with("this project is inside")));
+                for file in [project.root.join(CONFIG_FILE), project.state.join(guide::CONTRACT_FILE)] {
+                    let text = SettingsFile::read(&file)?.text.unwrap_or_default();
+                    record.files.push(OwnFile { file, digest: sha256_hex(text.as_bytes()) });
+                }
+                record.save(project)?;
+            }
+            Work::Add(text) => add(plan, step, text, &mut record)?,
+            Work::Write(text) => {
+                record.note_dirs(&step.file);
+                record.files.retain(|own| own.file != step.file);
+                record.files.push(OwnFile { file: step.file.clone(), digest: sha256_hex(text.as_bytes()) });
+                record.save(project)?;
+                SettingsFile::read(&step.file)?.write(Some(text))?;
+            }
+            Work::Hooks(provider, target) => {
+                record.note_dirs(&step.file);
+                record.hooks.retain(|known| known.file != step.file);
+                record.hooks.push(HookFile { provider: provider.label().to_owned(), file: step.file.clone() });
+                record.save(project)?;
+                let wait = ctx.app().map_or(install::DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait);
+                let own = executable::current_executable()?;
+                let change = install::install(*provider, target, &ctx.env, &own, wait, false)?;
+                if let Some(why) = change.not_loadable {
+                    notes.push(format!("{} {why}: none of its hooks run", change.path.display()));
+                }
+            }
+            Work::Trust => {
+                remember_trust(ctx, plan, &mut record)?;
+                record.save(project)?;
+                trust::trust(&ctx.app()?)?;
+            }
+        }
+    }
+    Ok(notes)
+}
+
+fn add(plan: &Plan, step: &Step, text: &str, record: &mut Record) -> Result<()> {
+    let file = SettingsFile::read(&step.file)?;
+    record.note_dirs(&step.file);
+    record.added.push(Added { file: step.file.clone(), text: text.to_owned(), created: file.text.is_none() });
+    record.save(&plan.project)?;
+    file.write(Some(&(file.text.clone().unwrap_or_default() + text)))
+}
+
+/// Records what was trusted before the first setup.
+fn remember_trust(ctx: &Context, plan: &Plan, record: &mut Record) -> Result<()> {
+    if record.trust.is_none()
+        && let Some(file) = config::trust::record_file(&ctx.env, &plan.project)
+    {
+        record.note_dirs(&file);
+        let text = SettingsFile::read(&file).context("cannot read the trust record")?.text;
+        record.trust = Some(TrustBefore { file, text });
+    }
+    Ok(())
+}
+
+/// The settings file that a record names.
+pub(super) fn target_of(hooks: &HookFile) -> Target {
+    Target::File(hooks.file.clone())
+}

@@ -1,0 +1,238 @@
+//! `fairway setup`
+
+mod addition;
+mod agents_block;
+mod apply;
+mod completion;
+mod plan;
+mod record;
+mod starter;
+mod undo;
+
+use std::{
+    fmt::Write as _,
+    io::{self, BufRead, Write},
+};
+
+use anyhow::Result;
+
+use self::{
+    plan::{Plan, Step, Work},
+    record::Record,
+};
+use super::{context::Context, exit::Exit, values};
+use crate::{
+    actions::core::{inside, trust},
+    config::Project,
+    domain::{
+        Refusal,
+        finding::{Finding, Severity},
+    },
+    env::vars,
+    hooks::{
+        Provider,
+        doctor::{self, DoctorContext},
+    },
+    render::{escape_controls, escape_line},
+    wire::{DoctorView, SetupStepView, SetupView},
+};
+
+/// The command's name in a refusal.
+const COMMAND: &str = "setup";
+/// The command for the next step.
+const NEXT: &str = "fairway start \"Fix the tax\"";
+const NEXT_AFTER_UNDO: &str = "fairway setup";
+/// The codes of hooks that run and do not do what they must. Other errors are left for a person: a provider skips hooks that
+/// it was not told to trust.
+const HOOK_FAILURES: &[&str] = &["not_blocking", "stale_path"];
+
+/// Connect this repository and your agents: one command for all
+///
+/// Creates the project, enters the hooks of each agent's command line in PATH, adds lines to AGENTS.md, installs shell
+/// completions, adds first guard rules, trusts the configuration and tests every hook. Shows the plan and asks first.
+/// Every other byte of your files stays. A repeat changes nothing. The hooks go into files that git ignores: they name
+/// this machine's program.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Do it without asking; required without a terminal
+    #[arg(long, short)]
+    yes: bool,
+    /// Show the plan and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Only this provider; repeatable; default: each one in PATH
+    #[arg(long = "provider", value_name = "PROVIDER", value_parser = values::hook_providers())]
+    providers: Vec<Provider>,
+    /// Take back what setup has done, except the store
+    #[arg(long, conflicts_with = "providers")]
+    undo: bool,
+}
+
+impl Args {
+    pub(super) fn run(self, ctx: &Context, command: clap::Command) -> Result<Exit> {
+        refuse_inside(ctx)?;
+        if self.undo { self.take_back(ctx) } else { self.set_up(ctx, command) }
+    }
+
+    fn set_up(&self, ctx: &Context, command: clap::Command) -> Result<Exit> {
+        let plan = Plan::new(ctx, command, &self.providers)?;
+        let is_change = plan.steps.iter().any(Step::is_change);
+        let shown = plan_text(ctx, &plan)?;
+        let mut view = SetupView {
+            root: plan.project.root.display().to_string(),
+            dry_run: self.dry_run,
+            steps: plan.steps.iter().map(|step| step.view(!self.dry_run)).collect(),
+            left: plan.left.clone(),
+            doctor: None,
+            next: NEXT.to_owned(),
+        };
+        if self.dry_run {
+            return ctx.show(&view, Vec::new, || escape_controls(&shown));
+        }
+        if is_change && !self.yes && !confirm(ctx, &shown)? {
+            ctx.out.note("nothing was changed");
+            return Ok(0);
+        }
+        for note in apply::apply(ctx, &plan)? {
+            ctx.out.note(&escape_controls(&note));
+        }
+        let findings = check_hooks(ctx, &plan)?;
+        let is_broken = findings.iter().any(|one| HOOK_FAILURES.contains(&one.code));
+        let of_person =
+            findings.iter().filter(|one| one.severity == Severity::Error && !HOOK_FAILURES.contains(&one.code));
+        view.left.extend(of_person.map(|one| match &one.fix {
+            Some(fix) => format!("{} ({fix})", one.message),
+            None => one.message.clone(),
+        }));
+        view.doctor = Some(DoctorView::from(findings.as_slice()));
+        let plan_shown = if self.yes && is_change { shown.as_str() } else { "" };
+        let printed = ctx.show(&view, Vec::new, || escape_controls(&format!("{plan_shown}{}", result_text(&view))))?;
+        Ok(if is_broken { 1 } else { printed })
+    }
+
+    fn take_back(&self, ctx: &Context) -> Result<Exit> {
+        let project = find_record(ctx);
+        let record = Record::load(&project)?.unwrap_or_default();
+        let plan = undo::undo(ctx, &project, &record, true)?;
+        if !plan.is_empty() && !self.dry_run && !self.yes && !confirm(ctx, &undo_text(&project, &plan))? {
+            ctx.out.note("nothing was changed");
+            return Ok(0);
+        }
+        let is_done = !self.dry_run && !plan.is_empty();
+        let steps = if is_done { undo::undo(ctx, &project, &record, false)? } else { plan };
+        let text = undo_text(&project, &steps);
+        let root = project.root.display().to_string();
+        let next = NEXT_AFTER_UNDO.to_owned();
+        let view = SetupView { root, dry_run: self.dry_run, steps, left: Vec::new(), doctor: None, next };
+        ctx.show(&view, Vec::new, || escape_controls(&text))
+    }
+}
+
+/// Refuses setup inside a session. Before there is a project, the environment alone tells.
+fn refuse_inside(ctx: &Context) -> Result<()> {
+    match Project::discover(&ctx.env, ctx.globals.root.as_deref()) {
+        // A broken configuration is no way round it.
+        Ok(_) => inside::require_person(&ctx.app()?, COMMAND),
+        Err(_) if vars::SESSION_IDENTITY.iter().any(|name| ctx.env.var(name).is_some()) => {
+            Err(Refusal::InsideSession { command: COMMAND }.into())
+        }
+        Err(_) => Ok(()),
+    }
+}
+
+/// The project whose setup is taken back. Its configuration may be gone already.
+fn find_record(ctx: &Context) -> Project {
+    let root = ctx.globals.root.as_deref();
+    Project::discover(&ctx.env, root).unwrap_or_else(|_| Project::at(Project::init_root(&ctx.env, root), &ctx.env))
+}
+
+/// Asks at the terminal. Without a yes nothing is done.
+fn confirm(ctx: &Context, plan: &str) -> Result<bool> {
+    if !(ctx.env.terminal.stdin && ctx.env.terminal.stderr) {
+        let why = "there is no terminal to ask at: see the plan with --dry-run, do it with --yes".into();
+        return Err(Refusal::Usage { why }.into());
+    }
+    ctx.out.write_stderr(&escape_controls(plan));
+    ctx.out.write_stderr("Do this? [y/N] ");
+    io::stderr().flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Sends the test call through every hook of the providers.
+fn check_hooks(ctx: &Context, plan: &Plan) -> Result<Vec<Finding>> {
+    let approval_wait = ctx.app()?.settings.agents.approval_wait;
+    let place = DoctorContext { env: &ctx.env, root: Some(&plan.project.root), approval_wait };
+    let mut findings = Vec::new();
+    for provider in &plan.providers {
+        findings.extend(doctor::doctor(&place, Some(*provider))?);
+    }
+    Ok(findings)
+}
+
+/// The plan, with every line that would be trusted.
+fn plan_text(ctx: &Context, plan: &Plan) -> Result<String> {
+    let mut text = format!("fairway setup in {}\n", plan.project.root.display());
+    for step in &plan.steps {
+        let line = escape_line(&step.line);
+        let _ = match &step.work {
+            Work::Unchanged => writeln!(text, "  unchanged    {line}"),
+            Work::Left(why) => writeln!(text, "  left alone   {line}: {why}"),
+            _ => writeln!(text, "  {:<12} {line}", step.kind),
+        };
+        if let (Work::Add(added), "config") = (&step.work, step.kind) {
+            for line in added.trim().lines() {
+                let _ = writeln!(text, "                 {line}");
+            }
+        }
+        if step.work == Work::Trust && !plan.is_new {
+            // What the files name already would be trusted with the rest.
+            for line in trust::show(&ctx.app()?)?.text.lines() {
+                let _ = writeln!(text, "                 {line}");
+            }
+        }
+    }
+    Ok(text)
+}
+
+fn result_text(view: &SetupView) -> String {
+    let changed = view.steps.iter().filter(|step| step.status == "changed").count();
+    let mut text = match changed {
+        0 => format!("unchanged: {} is set up\n", view.root),
+        1 => "done: 1 change\n".to_owned(),
+        _ => format!("done: {changed} changes\n"),
+    };
+    for one in view.doctor.iter().flat_map(|doctor| &doctor.findings).filter(|one| one.severity != "error") {
+        let _ = writeln!(text, "  {}: {}", one.severity, escape_line(&one.message));
+    }
+    for left in &view.left {
+        let _ = writeln!(text, "left for you: {}", escape_line(left));
+    }
+    let _ = writeln!(text, "next: {}", view.next);
+    text
+}
+
+fn undo_text(project: &Project, steps: &[SetupStepView]) -> String {
+    if steps.is_empty() {
+        return format!("unchanged: setup has changed nothing in {}\n", project.root.display());
+    }
+    let mut text = String::new();
+    for (index, step) in steps.iter().enumerate() {
+        let is_told = |earlier: &&SetupStepView| earlier.file == step.file && earlier.status == step.status;
+        if steps.iter().take(index).any(|earlier| is_told(&earlier)) {
+            continue;
+        }
+        let file = escape_line(&step.file);
+        let _ = match (step.status, &step.why) {
+            ("left", Some(why)) => writeln!(text, "left alone: {file}: {why}"),
+            ("unchanged", _) => writeln!(text, "unchanged: {file}"),
+            ("would_change", _) => writeln!(text, "would restore: {file}"),
+            _ => writeln!(text, "restored: {file}"),
+        };
+    }
+    if project.store.exists() {
+        let _ = writeln!(text, "the store stays: {}", project.store.display());
+    }
+    text
+}

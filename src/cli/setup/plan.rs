@@ -1,0 +1,329 @@
+//! What setup would do in a project: one step for each file. Looks at files and changes nothing.
+
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Result;
+
+use super::{
+    addition::addition,
+    agents_block::{self, AGENTS_FILE, BLOCK, Found, IMPORT},
+    completion,
+    record::Record,
+    starter,
+};
+use crate::{
+    cli::{completions, context::Context},
+    config::{
+        CONFIG_FILE, Layers, Project, Settings,
+        trust::{self, Trust},
+    },
+    hooks::{
+        Provider,
+        install::{self, SettingsFile, Target},
+    },
+    os::{digest::sha256_hex, executable, git::Git},
+    wire::SetupStepView,
+};
+
+/// What a step does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Work {
+    /// Nothing: it is as it is to be.
+    Unchanged,
+    /// Nothing, for this reason.
+    Left(String),
+    /// Creates the project.
+    Init,
+    /// Adds lines at the end of a file.
+    Add(String),
+    /// Writes a file.
+    Write(String),
+    /// Enters a provider's hooks.
+    Hooks(Provider, Target),
+    /// Trusts the configuration.
+    Trust,
+}
+
+/// One step.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    /// What it is about: `project`, `config`, `agents`, `hooks`, `exclude`, `completions` or `trust`.
+    pub kind: &'static str,
+    /// Its file.
+    pub file: PathBuf,
+    /// A sentence for a person.
+    pub line: String,
+    pub work: Work,
+}
+
+impl Step {
+    /// Whether it changes anything.
+    pub const fn is_change(&self) -> bool {
+        !matches!(self.work, Work::Unchanged | Work::Left(_))
+    }
+
+    /// The step as a document; `is_done` when it was carried out.
+    pub fn view(&self, is_done: bool) -> SetupStepView {
+        SetupStepView {
+            kind: self.kind,
+            file: self.file.display().to_string(),
+            status: match (&self.work, is_done) {
+                (Work::Unchanged, _) => "unchanged",
+                (Work::Left(_), _) => "left",
+                (_, true) => "changed",
+                (_, false) => "would_change",
+            },
+            why: match &self.work {
+                Work::Left(why) => Some(why.clone()),
+                _ => None,
+            },
+            text: match &self.work {
+                Work::Add(text) => Some(text.clone()),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// The whole plan.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub project: Project,
+    /// Whether setup creates the project.
+    pub is_new: bool,
+    pub steps: Vec<Step>,
+    /// What only a person can do.
+    pub left: Vec<String>,
+    /// The providers with hooks.
+    pub providers: Vec<Provider>,
+}
+
+impl Plan {
+    /// Looks at the project and at the user's files. `wanted` restricts the providers; without it they are those in PATH.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is invalid.
+    pub fn new(ctx: &Context, command: clap::Command, wanted: &[Provider]) -> Result<Self> {
+        let found = Project::discover(&ctx.env, ctx.globals.root.as_deref()).ok();
+        let is_new = found.is_none();
+        let project = match found {
+            Some(project) => project,
+            None => Project::at(Project::init_root(&ctx.env, ctx.globals.root.as_deref()), &ctx.env),
+        };
+        let mut plan = Self { project, is_new, steps: Vec::new(), left: Vec::new(), providers: Vec::new() };
+        plan.add_config(ctx)?;
+        plan.add_hooks(ctx, wanted)?;
+        plan.add_agents()?;
+        plan.add_completions(ctx, command)?;
+        plan.add_trust(ctx)?;
+        plan.add_git_steps();
+        Ok(plan)
+    }
+
+    /// A lane's worktree has committed files only.
+    fn add_git_steps(&mut self) {
+        if !self.project.root.ancestors().any(|dir| dir.join(".git").exists()) {
+            self.left.push("this is no git repository, and lanes need one: git init, then a first commit".to_owned());
+            return;
+        }
+        let of_repository = |step: &&Step| matches!(step.kind, "project" | "config" | "agents") && step.is_change();
+        let mut names: Vec<String> =
+            self.steps.iter().filter(of_repository).map(|step| self.shown(&step.file)).collect();
+        names.dedup();
+        if !names.is_empty() {
+            let names = names.join(" ");
+            self.left.push(format!("commit what lanes must have, too: git add {names} && git commit -m 'Fairway'"));
+        }
+    }
+
+    fn push(&mut self, kind: &'static str, file: PathBuf, line: impl Into<String>, work: Work) {
+        self.steps.push(Step { kind, file, line: line.into(), work });
+    }
+
+    /// A path as a person reads it: below the root without it.
+    fn shown(&self, file: &Path) -> String {
+        file.strip_prefix(&self.project.root).unwrap_or(file).display().to_string()
+    }
+
+    fn add_config(&mut self, ctx: &Context) -> Result<()> {
+        let file = self.project.root.join(CONFIG_FILE);
+        if self.is_new {
+            let line = format!("create {CONFIG_FILE} and the state directory with the store");
+            self.push("project", file.clone(), line, Work::Init);
+            let block = format!("{}\n{}", starter::CLAIMS, starter::GUARD);
+            let line = format!("add to {CONFIG_FILE}: own lane only, and two rules of the guard");
+            self.push("config", file, line, Work::Add(format!("\n{block}")));
+            return Ok(());
+        }
+        self.push("project", file.clone(), "the project exists", Work::Unchanged);
+        let layers = Layers::load(&self.project, &ctx.env)?;
+        if layers.has_any_section(&["guard"]) {
+            self.push("config", file, "the configuration has rules of the guard", Work::Unchanged);
+        } else {
+            let before = SettingsFile::read(&file)?.text.unwrap_or_default();
+            let line = format!("add to {CONFIG_FILE}: two rules of the guard");
+            self.push("config", file, line, Work::Add(addition(&before, starter::GUARD)));
+        }
+        Ok(())
+    }
+
+    fn add_hooks(&mut self, ctx: &Context, wanted: &[Provider]) -> Result<()> {
+        let path = ctx.env.var_os(crate::env::vars::PATH).map(OsString::as_os_str);
+        let is_installed = |provider: &Provider| executable::find(provider.label(), path, &ctx.env.cwd).is_some();
+        self.providers = if wanted.is_empty() {
+            Provider::ALL.iter().copied().filter(is_installed).collect()
+        } else {
+            Provider::ALL.iter().copied().filter(|provider| wanted.contains(provider)).collect()
+        };
+        if self.providers.is_empty() {
+            let names: Vec<&str> = Provider::ALL.iter().map(|provider| provider.label()).collect();
+            self.left
+                .push(format!("no agent's command line is in PATH ({}): install one, then repeat", names.join(", ")));
+        }
+        let own = executable::current_executable()?;
+        let mut excluded = Vec::new();
+        for provider in self.providers.clone() {
+            let root = self.project.root.clone();
+            let is_ours = install::own_hook_matcher(provider, &own);
+            let targets = [Target::Local(root.clone()), Target::Project(root.clone()), Target::User];
+            let mut known = None;
+            for target in &targets {
+                let Ok(file) = target.path(provider, &ctx.env) else { continue };
+                let text = SettingsFile::read(&file)?.text.unwrap_or_default();
+                let invalid = |why| crate::domain::Refusal::InvalidSettings { path: file.display().to_string(), why };
+                if !install::find_hooks(&text, &is_ours).map_err(invalid)?.is_empty() {
+                    known = Some(file);
+                    break;
+                }
+            }
+            let target = Target::Local(root);
+            let file = target.path(provider, &ctx.env)?;
+            let label = provider.label();
+            if let Some(known) = known {
+                let line = format!("{} has the hooks of {label}", self.shown(&known));
+                self.push("hooks", known, line, Work::Unchanged);
+            } else if self.is_tracked(ctx, &file) {
+                // An entry names this machine's program: it does not belong into a commit.
+                let line = format!("enter the hooks of {label} in {}", self.shown(&file));
+                let why = format!("git tracks it; for every project of yours: fairway hook install {label} --user");
+                self.push("hooks", file, line, Work::Left(why));
+            } else {
+                let line = format!("enter the hooks of {label} in {}", self.shown(&file));
+                if !self.is_ignored(ctx, &file) {
+                    excluded.push(self.shown(&file));
+                }
+                self.push("hooks", file, line, Work::Hooks(provider, target));
+            }
+        }
+        self.add_exclude(ctx, &excluded)
+    }
+
+    /// Whether git tracks a file. Outside of a repository it does not.
+    fn is_tracked(&self, ctx: &Context, file: &Path) -> bool {
+        let (Some(dir), Some(name)) = (file.parent().filter(|dir| dir.is_dir()), file.file_name()) else {
+            return false;
+        };
+        Git::new(ctx.env.vars(), dir).first_tracked(&[name.to_owned()]).is_ok_and(|found| found.is_some())
+    }
+
+    /// Whether git leaves a file alone, as it does outside of a repository.
+    fn is_ignored(&self, ctx: &Context, file: &Path) -> bool {
+        Git::new(ctx.env.vars(), &self.project.root).is_ignored(file).unwrap_or(true)
+    }
+
+    fn add_exclude(&mut self, ctx: &Context, files: &[String]) -> Result<()> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let root = self.project.root.clone();
+        let Ok(exclude) = Git::new(ctx.env.vars(), &root).exclude_file() else { return Ok(()) };
+        // Patterns are relative to the top of the worktree.
+        let top = crate::config::project::worktree_top(&root).unwrap_or_else(|| root.clone());
+        let below = root.canonicalize().unwrap_or(root);
+        let below = below.strip_prefix(&top).map(Path::display).map(|below| below.to_string()).unwrap_or_default();
+        let prefix = if below.is_empty() { "/".to_owned() } else { format!("/{below}/") };
+        let before = SettingsFile::read(&exclude)?.text.unwrap_or_default();
+        let patterns = files.iter().map(|file| format!("{prefix}{file}\n")).collect::<String>();
+        let added = addition(&before, &format!("# fairway setup: hooks that name this machine's program\n{patterns}"));
+        let line = format!("let git ignore {} in this clone", files.join(", "));
+        self.push("exclude", exclude, line, Work::Add(added));
+        Ok(())
+    }
+
+    fn add_agents(&mut self) -> Result<()> {
+        let file = self.project.root.join(AGENTS_FILE);
+        let text = SettingsFile::read(&file)?.text.unwrap_or_default();
+        let line = format!("add the lines of Fairway to {AGENTS_FILE}");
+        match agents_block::find_block(&text) {
+            Found::Complete => {
+                self.push("agents", file.clone(), format!("{AGENTS_FILE} names fairway guide"), Work::Unchanged);
+            }
+            Found::Changed => {
+                self.push("agents", file.clone(), line, Work::Left("a person has changed them".to_owned()));
+            }
+            Found::Nothing => self.push("agents", file.clone(), line, Work::Add(addition(&text, BLOCK))),
+        }
+        for name in self.providers.clone().into_iter().filter_map(Provider::import_file) {
+            let import = self.project.root.join(name);
+            let text = SettingsFile::read(&import)?.text.unwrap_or_default();
+            // A link to AGENTS.md has its lines already.
+            let is_same =
+                fs::canonicalize(&import).is_ok_and(|path| fs::canonicalize(&file).is_ok_and(|file| file == path));
+            if is_same || agents_block::has_import(&text) {
+                self.push("agents", import, format!("{name} includes {AGENTS_FILE}"), Work::Unchanged);
+            } else {
+                let line = format!("let {name} include {AGENTS_FILE}");
+                self.push("agents", import, line, Work::Add(addition(&text, IMPORT)));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_completions(&mut self, ctx: &Context, command: clap::Command) -> Result<()> {
+        let Some((shell, file, note)) = completion::place(&ctx.env) else {
+            return Ok(());
+        };
+        let script = completions::script(shell, command);
+        let line = format!("write the completions of {shell} to {}", file.display());
+        let current = SettingsFile::read(&file)?.text;
+        let record = Record::load(&self.project)?.unwrap_or_default();
+        let is_own =
+            |text: &str| record.files.iter().any(|own| own.file == file && own.digest == sha256_hex(text.as_bytes()));
+        match current {
+            Some(text) if text == script => {
+                self.push("completions", file, format!("{shell} has the completions"), Work::Unchanged);
+            }
+            Some(text) if !is_own(&text) => {
+                let why = format!("another file stands there; to replace it: fairway completions {shell} >FILE");
+                self.push("completions", file, line, Work::Left(why));
+            }
+            _ => {
+                self.left.extend(note.map(str::to_owned));
+                self.push("completions", file, line, Work::Write(script));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_trust(&mut self, ctx: &Context) -> Result<()> {
+        let file = self.project.root.join(CONFIG_FILE);
+        let is_changed = self.steps.iter().any(|step| step.kind == "config" && step.is_change());
+        let state = if self.is_new {
+            Trust::Untrusted(String::new())
+        } else {
+            let layers = Layers::load(&self.project, &ctx.env)?;
+            let settings = Settings::from_layers(&layers, &self.project)?;
+            trust::check(&ctx.env, &self.project, &layers, &settings)
+        };
+        if !is_changed && !matches!(state, Trust::Untrusted(_)) {
+            self.push("trust", file, "the configuration is trusted", Work::Unchanged);
+        } else {
+            self.push("trust", file, "trust the configuration as it is then", Work::Trust);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! What setup has done in a project, so that it can be taken back: `setup.json` in the state directory. It holds Fairway's own
+//! texts and digests, and no text of a person.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::{actions::core::errors, config::Project, os::files};
+
+/// The file's name.
+const RECORD_FILE: &str = "setup.json";
+/// The version of its form.
+const VERSION: u32 = 1;
+
+/// What setup has done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Record {
+    version: u32,
+    /// Directories that did not exist, outermost first.
+    pub created_dirs: Vec<PathBuf>,
+    /// Lines at the end of files.
+    pub added: Vec<Added>,
+    /// Whole files.
+    pub files: Vec<OwnFile>,
+    /// Settings of providers with Fairway's hooks.
+    pub hooks: Vec<HookFile>,
+    /// The trust record before setup.
+    pub trust: Option<TrustBefore>,
+}
+
+/// Lines at the end of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Added {
+    pub file: PathBuf,
+    pub text: String,
+    /// Whether the file did not exist.
+    pub created: bool,
+}
+
+/// A file that setup wrote whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OwnFile {
+    pub file: PathBuf,
+    /// The digest of its text. Another one is a person's change.
+    pub digest: String,
+}
+
+/// A settings file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct HookFile {
+    pub provider: String,
+    pub file: PathBuf,
+}
+
+/// What was trusted before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct TrustBefore {
+    pub file: PathBuf,
+    /// The record; `None` when nothing was trusted.
+    pub text: Option<String>,
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            created_dirs: Vec::new(),
+            added: Vec::new(),
+            files: Vec::new(),
+            hooks: Vec::new(),
+            trust: None,
+        }
+    }
+}
+
+impl Record {
+    /// The record of a project; `None` without one.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn load(project: &Project) -> Result<Option<Self>> {
+        let path = Self::path(project);
+        let bytes = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            read => read.with_context(|| format!("cannot read {}", path.display()))?,
+        };
+        let record = serde_json::from_slice(&bytes);
+        record.map(Some).with_context(|| format!("{} is not a record of setup", path.display()))
+    }
+
+    /// Writes the record. Before each change, so that a setup that was killed can be taken back.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn save(&self, project: &Project) -> Result<()> {
+        let path = Self::path(project);
+        let text = serde_json::to_vec_pretty(self).map_err(errors::internal)?;
+        files::write_atomic(&path, &text, 0o600).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    /// The record's file.
+    pub fn path(project: &Project) -> PathBuf {
+        project.state.join(RECORD_FILE)
+    }
+
+    /// Remembers the directories above `file` that do not exist yet.
+    pub fn note_dirs(&mut self, file: &Path) {
+        let mut missing: Vec<PathBuf> =
+            file.ancestors().skip(1).take_while(|dir| !dir.exists()).map(Path::to_path_buf).collect();
+        missing.reverse();
+        missing.retain(|dir| !self.created_dirs.contains(dir));
+        self.created_dirs.extend(missing);
+    }
+}

@@ -1,0 +1,63 @@
+//! How long the installed hook of a permission request may run.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{
+    change::own_hook_matcher,
+    edit::{InstalledHook, find_hooks},
+    entries::{LONGEST_APPROVAL_WAIT, TIMEOUT_MARGIN},
+    settings_file::{SettingsFile, Target},
+};
+use crate::{
+    env::{Env, vars},
+    hooks::Provider,
+    os::executable,
+};
+
+/// The event of a permission request.
+const PERMISSION_EVENT: &str = "PermissionRequest";
+/// How long a hook may run whose entry does not say.
+const UNSTATED_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long a permission request may wait for an answer without the provider ending its hook: the least that an entry in the
+/// provider's settings allows. `usual` where no entry is found and no launch can have brought the hooks.
+#[must_use]
+pub fn longest_approval_wait(provider: Provider, env: &Env, root: &Path, usual: Duration) -> Duration {
+    let Ok(own) = executable::current_executable() else { return usual };
+    let dir = provider.project_dir_variable().and_then(|name| env.var_os(name)).map(PathBuf::from);
+    let mut dirs = vec![root.to_owned(), env.cwd.clone()];
+    dirs.extend(dir.filter(|dir| dir.is_absolute()));
+    let targets = dirs.into_iter().map(Target::Project).chain([Target::User]);
+    let files = targets.filter_map(|target| target.path(provider, env).ok());
+    // Beside a project's settings there may be a person's own.
+    let files = files.flat_map(|file| [file.with_extension("local.json"), file]);
+    let is_ours = own_hook_matcher(provider, &own);
+    let waits = files.filter_map(|file| {
+        let text = SettingsFile::read(&file).ok().and_then(|settings| settings.text).unwrap_or_default();
+        shortest_wait(provider, &find_hooks(&text, &is_ours).unwrap_or_default())
+    });
+    match waits.min() {
+        Some(wait) => wait,
+        // Hooks that come with a launch are those of this version.
+        None if env.var(vars::FAIRWAY_RUN_ID).is_some() => LONGEST_APPROVAL_WAIT,
+        None => usual,
+    }
+}
+
+/// The time that a permission request may wait by these entries, if it is less than by those of this version.
+#[must_use]
+pub fn outdated_wait(provider: Provider, found: &[InstalledHook]) -> Option<Duration> {
+    shortest_wait(provider, found).filter(|wait| *wait < LONGEST_APPROVAL_WAIT)
+}
+
+fn shortest_wait(provider: Provider, found: &[InstalledHook]) -> Option<Duration> {
+    let own = provider.timeout(PERMISSION_EVENT) + TIMEOUT_MARGIN;
+    let limits = found.iter().filter(|one| one.event == PERMISSION_EVENT).map(|one| {
+        let stated = one.hook["timeout"].as_f64().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        stated.unwrap_or(UNSTATED_LIMIT)
+    });
+    limits.min().map(|limit| limit.saturating_sub(own))
+}

@@ -1,0 +1,37 @@
+//! What `setup` does, as a document.
+
+use serde::Serialize;
+
+use super::DoctorView;
+
+/// What `setup` did, or would do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SetupView {
+    /// The project's root.
+    pub root: String,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// One for each file.
+    pub steps: Vec<SetupStepView>,
+    /// What only a person can do.
+    pub left: Vec<String>,
+    /// The test of every hook.
+    pub doctor: Option<DoctorView>,
+    /// The command for the next step.
+    pub next: String,
+}
+
+/// One file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SetupStepView {
+    /// What it is about.
+    pub kind: &'static str,
+    /// The file.
+    pub file: String,
+    /// `changed`, `would_change`, `unchanged` or `left`.
+    pub status: &'static str,
+    /// Why it is left as it is.
+    pub why: Option<String>,
+    /// The lines that are added at its end.
+    pub text: Option<String>,
+}

@@ -1,0 +1,47 @@
+//! What `fairway setup` enters holds in the real command lines: a forbidden call is denied, another one runs.
+
+use std::process::Stdio;
+
+use crate::{
+    common::{agent_programs::Agent, mock_models::MockModels},
+    sessions::Sessions,
+};
+
+fn setup_guards(agent: Agent) {
+    let Some(program) = agent.program() else { return };
+    let (models, mut world) = (MockModels::start(), Sessions::with_git());
+    let vars = agent.configure(&world, &models);
+    let path = std::env::var_os("PATH").unwrap();
+    let dirs = std::iter::once(program.parent().unwrap().to_owned()).chain(std::env::split_paths(&path));
+    world.set("PATH", std::env::join_paths(dirs).unwrap());
+    let done = world.json(["setup", "--yes", "--provider", agent.name()]);
+    let findings = done["doctor"]["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|one| one["code"] == "blocking"), "{done:#}");
+    world.run(["session", "upsert", "--id", "s", "--role", "dev", "--provider", agent.name()]).exits(0);
+    let mut command = world.command(&program);
+    let prompt = "do RUN[[rm -rf /etc/fairway-no-such-file]] then RUN[[touch allowed]]";
+    command.args(agent.headless_args(prompt)).envs(vars).env("FAIRWAY_SESSION_ID", "s").stdin(Stdio::null());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(world.root().join("allowed").exists(), "{output:?}");
+    let denied = world.rows("SELECT rule FROM guard_decisions WHERE allowed = 0");
+    assert_eq!(denied.iter().map(|row| row["rule"].as_str()).collect::<Vec<_>>(), ["no-rm-outside"]);
+    let heard = models.requests();
+    assert!(heard.iter().any(|heard| heard.has_new("not yours to remove")), "{heard:#?}");
+    world.run(["setup", "--undo", "--yes"]).exits(0);
+}
+
+#[test]
+fn setup_guards_claude_code() {
+    setup_guards(Agent::Claude);
+}
+
+#[test]
+fn setup_guards_codex() {
+    setup_guards(Agent::Codex);
+}
+
+#[test]
+fn setup_guards_gemini_cli() {
+    setup_guards(Agent::Gemini);
+}

@@ -1,0 +1,161 @@
+//! A person who watches: requests come at once, wait longer, and are closed everywhere by one answer.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Lines},
+    process::{Child, ChildStdout, Stdio},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    common::{TestProject, test_project::CommandOutput},
+    hooks::{command, started},
+    sessions::{Sessions, eventually},
+};
+
+/// Longer than the usual wait in these tests, and much shorter than the long one.
+const BEYOND_USUAL: Duration = Duration::from_millis(1_500);
+
+/// A world whose requests wait half a second, with the hooks of this version.
+fn world() -> TestProject {
+    let world = TestProject::new();
+    world.real_time();
+    fs::write(world.root().join(".fairway/local.toml"), "[hooks]\napproval_wait = \"300ms\"\n").unwrap();
+    world.run(["hook", "install", "claude"]).exits(0);
+    world
+}
+
+fn ask(world: &TestProject, session: Option<(&str, &str)>) -> Child {
+    let mut payload = command("claude", "a", "touch x");
+    payload["hook_event_name"] = "PermissionRequest".into();
+    let mut hook = world.fairway(["hook", "claude", "PermissionRequest"]);
+    if let Some((session, run)) = session {
+        hook.env("FAIRWAY_SESSION_ID", session).env("FAIRWAY_RUN_ID", run);
+    }
+    started(hook, payload.to_string().as_bytes())
+}
+
+fn pending(world: &TestProject) -> Value {
+    eventually("a request", || world.json(["approvals", "list"]).as_array()?.last().cloned())
+}
+
+/// A process that is killed when the test ends, however it ends.
+struct Watcher {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Watcher {
+    fn start(world: &TestProject, args: &[&str]) -> Self {
+        let mut command = world.fairway(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    fn line(&mut self) -> String {
+        self.lines.next().expect("a line").unwrap()
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn reply(hook: Child) -> CommandOutput {
+    CommandOutput::from(hook.wait_with_output().unwrap()).exits(0)
+}
+
+#[test]
+fn watcher_sees_each_request_and_its_answer_and_makes_it_wait() {
+    let world = world();
+    let mut watcher = Watcher::start(&world, &["approvals", "--watch", "--json"]);
+    let mut other = Watcher::start(&world, &["approvals", "watch"]);
+    let hook = ask(&world, None);
+    let asked: Value = serde_json::from_str(&watcher.line()).unwrap();
+    assert_eq!((&asked["status"], &asked["tool"]), (&json!("pending"), &json!("Bash")));
+    assert!(other.line().contains("asks for Bash: touch x"));
+    assert!(other.line().contains("fairway approvals answer 1 allow"));
+    std::thread::sleep(BEYOND_USUAL);
+    assert_eq!(pending(&world)["answerable"], true, "a person watches");
+    world.run(["approvals", "answer", "1", "allow"]).exits(0);
+    assert_eq!(reply(hook).json()["hookSpecificOutput"]["decision"]["behavior"], "allow");
+    let closed: Value = serde_json::from_str(&watcher.line()).unwrap();
+    assert_eq!((&closed["id"], &closed["status"]), (&json!(1), &json!("allowed")));
+    assert!(other.line().starts_with("approval 1: allowed by "));
+    assert_eq!(world.json(["status"])["needs_you"], json!([]));
+}
+
+#[test]
+fn long_wait_ends_with_the_watcher_even_if_it_is_killed() {
+    let world = world();
+    let watcher = Watcher::start(&world, &["approvals", "list", "--watch", "--json"]);
+    let hook = ask(&world, None);
+    pending(&world);
+    std::thread::sleep(BEYOND_USUAL);
+    assert_eq!(pending(&world)["answerable"], true);
+    let start = Instant::now();
+    drop(watcher);
+    assert_eq!(reply(hook).stdout, "", "the provider asks now");
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    assert_eq!(pending(&world)["answerable"], false);
+}
+
+#[test]
+fn watch_ends_after_its_time_and_needs_no_request() {
+    let world = TestProject::new();
+    let run = world.run(["approvals", "watch", "--for", "50ms"]).exits(0);
+    assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", "watching for permission requests; Ctrl-C ends\n"));
+}
+
+/// An entry of an earlier version lets its hook run for 65 s: the provider would end a longer wait.
+#[test]
+fn request_waits_no_longer_than_its_installed_hook_may_run() {
+    let world = world();
+    let file = world.root().join(".claude/settings.json");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("\"timeout\": 615"), "{text}");
+    fs::write(&file, text.replace("\"timeout\": 615", "\"timeout\": 15")).unwrap();
+    let doctor = world.run(["doctor", "hooks", "claude"]);
+    let told = "a permission request waits at most 0s for an answer, not up to 10m";
+    assert!(doctor.stdout.contains(told), "{doctor:?}");
+    let _watcher = Watcher::start(&world, &["approvals", "watch"]);
+    let hook = ask(&world, None);
+    pending(&world);
+    assert_eq!(reply(hook).stdout, "", "the usual time only");
+}
+
+#[test]
+fn answer_closes_the_question_of_a_hook_that_was_killed() {
+    let world = world();
+    let _watcher = Watcher::start(&world, &["approvals", "watch"]);
+    let mut hook = ask(&world, None);
+    let id = pending(&world)["id"].to_string();
+    hook.kill().unwrap();
+    hook.wait().unwrap();
+    let session = || world.json(["session", "list"])[0].clone();
+    assert_eq!(session()["activity"], "requires_action");
+    world.run(["approvals", "answer", &id, "deny"]).exits(0);
+    assert_eq!((&session()["activity"], &session()["waiting_for"]), (&json!("busy"), &Value::Null));
+}
+
+/// Nobody looks at a session without a terminal: its request waits, until a person comes to it.
+#[test]
+fn request_of_a_session_without_a_terminal_waits_until_one_is_attached() {
+    let world = Sessions::new();
+    fs::write(world.root().join(".fairway/local.toml"), "[hooks]\napproval_wait = \"300ms\"\n").unwrap();
+    let launched = world.launch(&["--role", "dev", "--name", "s1", "--", "sleep", "60"]);
+    let run = launched["run_id"].as_str().unwrap().to_owned();
+    let hook = ask(&world, Some(("s1", &run)));
+    pending(&world);
+    std::thread::sleep(BEYOND_USUAL);
+    assert_eq!(pending(&world)["answerable"], true, "no terminal is attached");
+    let _terminal = Watcher::start(&world, &["session", "attach", "s1"]);
+    assert_eq!(reply(hook).stdout, "", "the provider asks at the terminal");
+    assert_eq!(pending(&world)["answerable"], false);
+}

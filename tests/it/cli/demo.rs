@@ -1,0 +1,86 @@
+//! `fairway demo`
+
+use std::{fs, path::Path, time::Instant};
+
+use crate::common::{TestProject, tree_snapshot};
+
+fn files(dir: &Path) -> Vec<std::path::PathBuf> {
+    tree_snapshot::capture(dir).into_keys().collect()
+}
+
+#[test]
+fn demo_ends_in_status_and_leaves_nothing_behind() {
+    let mut world = TestProject::uninitialized();
+    world.real_time();
+    // Neither an agent's command line nor tmux.
+    let bin = world.dir().join("bin");
+    fs::create_dir(&bin).unwrap();
+    let path = std::env::var_os("PATH").unwrap();
+    for name in ["git", "sh", "awk", "sed", "mv", "sleep", "cat", "env"] {
+        let mut found = std::env::split_paths(&path).map(|dir| dir.join(name));
+        std::os::unix::fs::symlink(found.find(|path| path.is_file()).unwrap(), bin.join(name)).unwrap();
+    }
+    world.set("PATH", &bin);
+    // A session around it is not the demo's.
+    let nowhere = world.dir().join("nowhere");
+    world.set("FAIRWAY_SESSION_ID", "outer").set("FAIRWAY_ROOT", nowhere);
+    let before = files(world.dir());
+    let start = Instant::now();
+    let run = world.run(["demo"]).exits(0);
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    let told = &run.stdout;
+    let order = [
+        "$ fairway task add 'Cart: the total ignores the quantity' --check 'total=sh check.sh'\nadded T-1\n",
+        "$ fairway session launch --lane cart --task T-1 --name ada --backend shell -- agent\nlaunched ada",
+        "the total is 11\n",
+        "T-1 is ready to be merged\n",
+        "$ kill -9 ",
+        "$ fairway status\n",
+        "bob",
+        "expiry dates are not checked yet",
+        "next, in your own repository: fairway setup\n",
+    ];
+    let mut at = 0;
+    for text in order {
+        let found = told[at..].find(text).unwrap_or_else(|| panic!("{text} after byte {at} of {told}"));
+        at += found;
+    }
+    assert_eq!(files(world.dir()), before, "nothing stays");
+}
+
+#[test]
+fn kept_demo_is_a_project_to_look_at() {
+    let world = TestProject::uninitialized();
+    world.real_time();
+    let run = world.run(["demo", "--keep", "--dir", "../demo", "--json"]).exits(0).json();
+    assert_eq!(run["kept"], true);
+    assert!(run["commands"].as_array().unwrap().len() > 15, "{run}");
+    let dir = world.dir().join("demo");
+    assert_eq!(run["dir"], dir.canonicalize().unwrap().display().to_string());
+    let mut status = world.fairway(["task", "list"]);
+    let status = status.current_dir(dir.join("shop")).output().unwrap();
+    assert!(String::from_utf8(status.stdout).unwrap().contains("Cart: discount codes"));
+    insta::assert_snapshot!(world.transcript(&["fairway demo --dir ../demo"]), @"
+    $ fairway demo --dir ../demo
+    error: --dir [world]/demo has files in it
+    [exit 2]
+    ");
+    assert!(dir.join("shop").is_dir(), "a refused demo removes nothing");
+}
+
+/// A step that fails ends the demo, with its command, and everything is cleaned up all the same.
+#[test]
+fn failed_step_names_its_command_and_leaves_nothing() {
+    let mut world = TestProject::uninitialized();
+    world.real_time();
+    let bin = world.dir().join("bin");
+    fs::create_dir(&bin).unwrap();
+    fs::write(bin.join("awk"), "#!/bin/sh\nexit 3\n").unwrap();
+    fs::set_permissions(bin.join("awk"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    world.set("PATH", path);
+    let before = files(world.dir());
+    let run = world.run(["demo", "--json"]).refuses(7, "demo_failed");
+    assert!(run.error()["message"].as_str().unwrap().contains("fairway"), "{run:?}");
+    assert_eq!(files(world.dir()), before);
+}

@@ -1,0 +1,240 @@
+//! `fairway setup`
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use serde_json::Value;
+
+use crate::common::{TestProject, fixtures, require};
+
+/// A repository, a bare home and two vendors' command lines that do nothing. Returns the world.
+fn world() -> TestProject {
+    let mut world = TestProject::uninitialized();
+    world.real_time();
+    let bin = world.dir().join("bin");
+    fs::create_dir(&bin).unwrap();
+    for name in ["claude", "gemini"] {
+        fs::write(bin.join(name), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    world.set("PATH", format!("{}:/usr/bin:/bin", bin.display())).set("SHELL", "/bin/bash");
+    fs::write(world.root().join("CLAUDE.md"), "# Ours\r\n\r\nNo tabs.").unwrap();
+    fixtures::init_repository(&world);
+    world
+}
+
+/// Every file of the world with its mode and bytes, except the store and what git writes for itself.
+fn tree(world: &TestProject) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+    fn walk(dir: &Path, root: &Path, found: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) {
+        for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+            let below = path.strip_prefix(root).unwrap().to_path_buf();
+            let is_git = below.starts_with("project/.git") && below != Path::new("project/.git/info/exclude");
+            if below.starts_with("project/.fairway") || is_git && !path.is_dir() {
+                continue;
+            }
+            let data = fs::symlink_metadata(&path).unwrap();
+            let bytes = if data.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+            found.insert(below, (data.mode(), bytes));
+            if data.is_dir() {
+                walk(&path, root, found);
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    walk(world.dir(), world.dir(), &mut found);
+    found
+}
+
+fn statuses(document: &Value) -> Vec<(String, String)> {
+    let text = |step: &Value, key: &str| step[key].as_str().unwrap().to_owned();
+    document["steps"].as_array().unwrap().iter().map(|step| (text(step, "kind"), text(step, "status"))).collect()
+}
+
+#[test]
+fn setup_connects_all_and_undo_restores_every_byte() {
+    let world = world();
+    let before = tree(&world);
+    let plan = world.run(["setup", "--dry-run"]).exits(0);
+    assert!(plan.stdout.contains("enter the hooks of claude in .claude/settings.local.json"), "{plan:?}");
+    assert!(plan.stdout.contains("name = \"no-force-push\""), "what is trusted is shown: {plan:?}");
+    assert_eq!(tree(&world), before, "a plan changes nothing");
+    world.run(["setup", "--json"]).refuses(2, "usage");
+    assert_eq!(tree(&world), before, "without a terminal it needs --yes");
+
+    let done = world.json(["setup", "--yes"]);
+    let kinds: Vec<(String, String)> = statuses(&done);
+    let kind =
+        |kind: &str| kinds.iter().filter(|(of, _)| of == kind).map(|(_, status)| status.as_str()).collect::<Vec<_>>();
+    assert_eq!(
+        (kind("hooks"), kind("agents"), kind("trust")),
+        (vec!["changed"; 2], vec!["changed"; 2], vec!["changed"])
+    );
+    assert!(kinds.iter().all(|(_, status)| status == "changed"), "{kinds:?}");
+    let findings = done["doctor"]["findings"].as_array().unwrap();
+    assert_eq!(
+        findings.iter().filter(|one| one["code"] == "blocking").count(),
+        2,
+        "every hook is tested: {findings:?}"
+    );
+    assert_eq!(done["next"], "fairway start \"Fix the tax\"");
+    let config = fs::read_to_string(world.root().join(".fairway.toml")).unwrap();
+    assert!(config.contains("own_lane_only = true") && config.contains("[guard]"), "{config}");
+    assert_eq!(world.json(["trust", "--show"])["trust"], "trusted");
+    let imported = fs::read_to_string(world.root().join("CLAUDE.md")).unwrap();
+    assert_eq!(imported, "# Ours\r\n\r\nNo tabs.\r\n\r\n@AGENTS.md\r\n");
+    // The hooks name this machine's program: git leaves them alone.
+    let untracked = world.git(&world.root(), &["status", "--short"]);
+    assert_eq!(untracked, " M CLAUDE.md\n?? .fairway.toml\n?? AGENTS.md\n");
+    assert!(world.dir().join("home/.local/share/bash-completion/completions/fairway").is_file());
+    for (command, decision) in [
+        ("git push --force", "denied"),
+        ("git push", "allowed"),
+        ("rm -rf target", "allowed"),
+        ("rm -rf /etc", "denied"),
+    ] {
+        let told = world.run(["guard", "test", "--role", "dev", "--input", command]).exits(0).stdout;
+        assert!(told.starts_with(decision), "{command}: {told}");
+    }
+    world.run(["task", "add", "Fix the tax"]).exits(0);
+
+    // A repeat, also without --yes: there is nothing to ask.
+    let set_up = tree(&world);
+    let again = world.json(["setup"]);
+    assert!(statuses(&again).iter().all(|(_, status)| status == "unchanged"), "{again}");
+    let told = world.run(["setup"]).exits(0).stdout;
+    assert!(told.starts_with(&format!("unchanged: {} is set up\n", world.root().display())), "{told}");
+    assert_eq!(tree(&world), set_up);
+
+    world.run(["setup", "--undo", "--json"]).refuses(2, "usage");
+    world.run(["setup", "--undo", "--dry-run"]).exits(0);
+    assert_eq!(tree(&world), set_up);
+    let undone = world.run(["setup", "--undo", "--yes"]).exits(0);
+    assert!(undone.stdout.contains("the store stays: "), "{undone:?}");
+    assert_eq!(tree(&world), before, "byte for byte");
+    let again = world.redacted(&world.run(["setup", "--undo"]).exits(0).stdout);
+    assert_eq!(again, "unchanged: setup has changed nothing in [world]/project\n");
+    // The store has its task still.
+    world.run(["init", "--quiet"]).exits(0);
+    assert!(world.run(["task", "list"]).exits(0).stdout.contains("Fix the tax"));
+}
+
+#[test]
+fn setup_never_touches_what_a_person_changed() {
+    let world = world();
+    world.run(["setup", "--yes"]).exits(0);
+    let agents = world.root().join("AGENTS.md");
+    let text = fs::read_to_string(&agents).unwrap();
+    let mine = text.replace("Commit your work.", "Ann commits.");
+    fs::write(&agents, &mine).unwrap();
+    let config = world.root().join(".fairway.toml");
+    let own = fs::read_to_string(&config).unwrap() + "\n[tasks]\nprefix = \"SHOP\"\n";
+    fs::write(&config, &own).unwrap();
+    world.run(["trust"]).exits(0);
+    let again = world.json(["setup", "--yes"]);
+    let left = again["steps"].as_array().unwrap().iter().find(|step| step["status"] == "left").unwrap();
+    assert_eq!((&left["kind"], &left["why"]), (&"agents".into(), &"a person has changed them".into()));
+    assert_eq!((fs::read_to_string(&agents).unwrap(), fs::read_to_string(&config).unwrap()), (mine.clone(), own));
+    // Undo takes its own lines out of the configuration, and leaves the rest.
+    let undone = world.json(["setup", "--undo", "--yes"]);
+    let of = |file: &str| {
+        let steps = undone["steps"].as_array().unwrap();
+        let found = steps.iter().filter(|step| step["file"].as_str().unwrap().ends_with(file));
+        found.map(|step| step["status"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(of("project/AGENTS.md"), ["left"]);
+    assert_eq!(fs::read_to_string(&agents).unwrap(), mine);
+    assert_eq!(of(".fairway.toml"), ["changed", "left"]);
+    let left = fs::read_to_string(&config).unwrap();
+    assert!(!left.contains("[guard]") && left.ends_with("\n[tasks]\nprefix = \"SHOP\"\n"), "{left}");
+}
+
+#[test]
+fn existing_project_keeps_its_rules_and_its_committed_settings() {
+    let world = world();
+    world.run(["init", "--quiet"]).exits(0);
+    let config = world.root().join(".fairway.toml");
+    let rules = fs::read_to_string(&config).unwrap() + "\n[guard]\ndefault = \"deny\"\n";
+    fs::write(&config, &rules).unwrap();
+    fs::create_dir(world.root().join(".gemini")).unwrap();
+    let settings = world.root().join(".gemini/settings.json");
+    fs::write(&settings, "{ \"theme\": \"dark\" }\n").unwrap();
+    world.git(&world.root(), &["add", "--all"]);
+    world.git(&world.root(), &["commit", "--quiet", "--message", "settings"]);
+    symlink("CLAUDE.md", world.root().join("AGENTS.md")).unwrap();
+    let shown = world.run(["setup", "--dry-run"]).exits(0).stdout;
+    assert!(shown.contains("guard.default") && shown.contains("deny"), "what is trusted is shown: {shown}");
+    let done = world.json(["setup", "--yes"]);
+    assert_eq!(fs::read_to_string(&config).unwrap(), rules, "it has a guard");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), "{ \"theme\": \"dark\" }\n", "git tracks it");
+    let steps = done["steps"].as_array().unwrap();
+    let left = steps.iter().find(|step| step["status"] == "left").unwrap();
+    assert!(left["why"].as_str().unwrap().contains("fairway hook install gemini --user"), "{left}");
+    assert_eq!(world.json(["trust", "--show"])["trust"], "trusted");
+    // One file behind a link gets the lines once.
+    let text = fs::read_to_string(world.root().join("CLAUDE.md")).unwrap();
+    assert_eq!(text.matches("fairway setup: begin").count(), 1, "{text}");
+    assert!(!text.contains("\n@AGENTS.md"), "{text}");
+}
+
+#[test]
+fn setup_is_refused_inside_a_session() {
+    let world = world();
+    let refused = |args: &[&str]| {
+        let mut command = world.fairway(args);
+        let output = command.env("FAIRWAY_SESSION_ID", "s1").arg("--json").output().unwrap();
+        crate::common::test_project::CommandOutput::from(output).refuses(5, "inside_session");
+    };
+    let before = tree(&world);
+    refused(&["setup", "--yes"]);
+    refused(&["setup", "--dry-run"]);
+    world.run(["init", "--quiet"]).exits(0);
+    refused(&["setup", "--undo", "--yes"]);
+    fs::remove_file(world.root().join(".fairway.toml")).unwrap();
+    fs::remove_dir_all(world.dir().join("home/.local")).unwrap();
+    assert_eq!(tree(&world), before);
+}
+
+/// At a terminal setup shows the plan and asks; only a yes is one.
+#[test]
+fn setup_asks_at_a_terminal() {
+    if !require::program("script") {
+        return;
+    }
+    let world = world();
+    let at_terminal = |answer: &str| {
+        let mut script = world.command("script");
+        let line = format!("{} setup --provider claude", crate::common::test_project::FAIRWAY);
+        script.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = script.spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), answer.as_bytes()).unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+    };
+    let before = tree(&world);
+    let told = at_terminal("\n");
+    assert!(told.contains("Do this? [y/N]") && told.contains("nothing was changed"), "{told}");
+    assert_eq!(tree(&world), before);
+    let told = at_terminal("y\n");
+    assert!(told.contains("next: fairway start"), "{told}");
+    assert!(world.root().join(".claude/settings.local.json").is_file());
+    assert!(!world.root().join(".gemini").exists(), "only the named provider");
+}
+
+/// The words of a first look, as they are printed.
+#[test]
+fn setup_without_agents_and_repository_says_what_is_left() {
+    let mut world = TestProject::uninitialized();
+    world.set("PATH", "/usr/bin:/bin");
+    insta::assert_snapshot!(world.transcript(&["fairway setup --yes --quiet", "fairway setup"]), @r#"
+    $ fairway setup --yes --quiet
+    $ fairway setup
+    unchanged: [world]/project is set up
+    left for you: no agent's command line is in PATH (claude, codex, gemini): install one, then repeat
+    left for you: this is no git repository, and lanes need one: git init, then a first commit
+    next: fairway start "Fix the tax"
+    "#);
+}
