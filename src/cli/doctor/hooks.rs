@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::findings::print;
 use crate::{
-    actions::queue::lane,
+    actions::{App, queue::lane},
     cli::{context::Context, exit::Exit, values},
     config::{self, ConfigError},
     domain::lane::LaneStatus,
@@ -37,23 +37,30 @@ impl Args {
             Err(error) if matches!(error.downcast_ref(), Some(ConfigError::NoProject { .. })) => None,
             Err(error) => return Err(error),
         };
-        let proven = |provider: &Provider| {
-            let of_app = app.as_ref().map(|app| app.settings.provider(provider.label()).profile);
-            let profile = of_app.or_else(|| config::built_in_profiles().remove(provider.label()))?;
-            Some((provider.label(), profile.proven_with?))
-        };
-        let lanes = app.as_ref().map_or_else(|| Ok(Vec::new()), |app| lane::list::list(app, false))?;
-        let open = lanes.into_iter().filter(|lane| lane.status != LaneStatus::Closed.as_str());
-        let lanes = open.filter_map(|lane| {
-            Some(LaneWorktree { lane: lane.name.clone(), directory: PathBuf::from(lane.worktree?) })
-        });
-        let place = DoctorContext {
-            env: &ctx.env,
-            root: app.as_ref().map(|app| app.project.root.as_path()),
-            approval_wait: app.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait),
-            proven_versions: Provider::ALL.iter().filter_map(proven).collect(),
-            lanes: lanes.collect(),
-        };
+        let place = doctor_context(ctx, app.as_ref())?;
         print(ctx, &doctor::doctor(&place, self.provider)?)
     }
+}
+
+/// What the check of hooks needs to know of the project; outside one it checks the user's own settings.
+///
+/// # Errors
+/// As the store fails.
+pub fn doctor_context<'a>(ctx: &'a Context, app: Option<&'a App>) -> Result<DoctorContext<'a>> {
+    let proven = |provider: &Provider| {
+        let of_app = app.map(|app| app.settings.provider(provider.label()).profile);
+        let profile = of_app.or_else(|| config::built_in_profiles().remove(provider.label()))?;
+        Some((provider.label(), profile.proven_with?))
+    };
+    let lanes = app.map_or_else(|| Ok(Vec::new()), |app| lane::list::list(app, false))?;
+    let open = lanes.into_iter().filter(|lane| lane.status != LaneStatus::Closed.as_str());
+    let lanes = open
+        .filter_map(|lane| Some(LaneWorktree { lane: lane.name.clone(), directory: PathBuf::from(lane.worktree?) }));
+    Ok(DoctorContext {
+        env: &ctx.env,
+        root: app.map(|app| app.project.root.as_path()),
+        approval_wait: app.map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait),
+        proven_versions: Provider::ALL.iter().filter_map(proven).collect(),
+        lanes: lanes.collect(),
+    })
 }

@@ -6,7 +6,7 @@ use super::{context::Context, exit::Exit};
 use crate::actions::project::{accept_loss, doctor};
 
 mod findings;
-mod hooks;
+pub(super) mod hooks;
 
 /// Check the store and state directory for problems
 ///

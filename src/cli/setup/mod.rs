@@ -9,10 +9,7 @@ mod record;
 mod starter;
 mod undo;
 
-use std::{
-    fmt::Write as _,
-    io::{self, BufRead, Write},
-};
+use std::fmt::Write as _;
 
 use anyhow::Result;
 
@@ -20,7 +17,7 @@ use self::{
     plan::{Plan, Step, Work},
     record::Record,
 };
-use super::{context::Context, exit::Exit, values};
+use super::{confirm, context::Context, doctor::hooks::doctor_context, exit::Exit, values};
 use crate::{
     actions::core::{inside, trust},
     config::Project,
@@ -28,11 +25,8 @@ use crate::{
         Refusal,
         finding::{Finding, Severity},
     },
-    env::vars,
-    hooks::{
-        Provider,
-        doctor::{self, DoctorContext},
-    },
+    hooks::{Provider, doctor},
+    os,
     render::{escape_controls, escape_line},
     wire::{DoctorView, SetupStepView, SetupView},
 };
@@ -111,7 +105,7 @@ impl Args {
     }
 
     fn take_back(&self, ctx: &Context) -> Result<Exit> {
-        let project = find_record(ctx);
+        let project = find_record(ctx)?;
         let record = Record::load(&project)?.unwrap_or_default();
         let plan = undo::undo(ctx, &project, &record, true)?;
         if !plan.is_empty() && !self.dry_run && !self.yes && !confirm(ctx, &undo_text(&project, &plan))? {
@@ -128,42 +122,38 @@ impl Args {
     }
 }
 
-/// Refuses setup inside a session. Before there is a project, the environment alone tells.
+/// Refuses setup inside a session. Before there is a project, the environment and the ancestors alone tell.
 fn refuse_inside(ctx: &Context) -> Result<()> {
     match Project::discover(&ctx.env, ctx.globals.root.as_deref()) {
         // A broken configuration is no way round it.
-        Ok(_) => inside::require_person(&ctx.app()?, COMMAND),
-        Err(_) if vars::SESSION_IDENTITY.iter().any(|name| ctx.env.var(name).is_some()) => {
-            Err(Refusal::InsideSession { command: COMMAND }.into())
-        }
-        Err(_) => Ok(()),
+        Ok(_) => inside::refuse(&ctx.app()?, COMMAND),
+        Err(_) => inside::refuse_without_project(&ctx.env, COMMAND),
     }
 }
 
 /// The project whose setup is taken back. Its configuration may be gone already.
-fn find_record(ctx: &Context) -> Project {
+fn find_record(ctx: &Context) -> Result<Project> {
     let root = ctx.globals.root.as_deref();
-    Project::discover(&ctx.env, root).unwrap_or_else(|_| Project::at(Project::init_root(&ctx.env, root), &ctx.env))
+    match Project::discover(&ctx.env, root) {
+        Ok(project) => Ok(project),
+        Err(_) => Ok(Project::at(Project::init_root(&ctx.env, root)?, &ctx.env)),
+    }
 }
 
 /// Asks at the terminal. Without a yes nothing is done.
 fn confirm(ctx: &Context, plan: &str) -> Result<bool> {
-    if !(ctx.env.terminal.stdin && ctx.env.terminal.stderr) {
+    if !confirm::can_ask(ctx, false) {
         let why = "there is no terminal to ask at: see the plan with --dry-run, do it with --yes".into();
         return Err(Refusal::Usage { why }.into());
     }
     ctx.out.write_stderr(&escape_controls(plan));
-    ctx.out.write_stderr("Do this? [y/N] ");
-    io::stderr().flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+    Ok(os::confirm::confirm("Do this?")?)
 }
 
 /// Sends the test call through every hook of the providers.
 fn check_hooks(ctx: &Context, plan: &Plan) -> Result<Vec<Finding>> {
-    let approval_wait = ctx.app()?.settings.agents.approval_wait;
-    let place = DoctorContext { env: &ctx.env, root: Some(&plan.project.root), approval_wait };
+    let app = ctx.app()?;
+    let place = doctor_context(ctx, Some(&app))?;
     let mut findings = Vec::new();
     for provider in &plan.providers {
         findings.extend(doctor::doctor(&place, Some(*provider))?);

@@ -112,7 +112,7 @@ impl Plan {
         let is_new = found.is_none();
         let project = match found {
             Some(project) => project,
-            None => Project::at(Project::init_root(&ctx.env, ctx.globals.root.as_deref()), &ctx.env),
+            None => Project::at(Project::init_root(&ctx.env, ctx.globals.root.as_deref())?, &ctx.env),
         };
         let mut plan = Self { project, is_new, steps: Vec::new(), left: Vec::new(), providers: Vec::new() };
         plan.add_config(ctx)?;
