@@ -103,6 +103,8 @@ impl Args {
             env: self.env.into_iter().collect::<BTreeMap<_, _>>(),
             command,
             prompt,
+            resume: None,
+            no_profile: false,
         };
         if self.dry_run {
             return show(ctx, &plan::plan(&app, &wish)?);

@@ -38,8 +38,7 @@ pub struct Program {
 pub fn pass_as_argument(program: &Program, prompt: &str) -> Result<Program, Refusal> {
     check_length(prompt)?;
     let text = &program.shell_text;
-    let plain = || shell_words::split(text).ok().filter(|words| !words.is_empty() && is_plain(text));
-    match program.argv.clone().or_else(plain) {
+    match program.argv.clone().or_else(|| plain_words(text)) {
         Some(mut words) => {
             let text = format!("{}exec {} \"$1\"", take_from_environment(), shell_words::join(&words));
             words.push(prompt.to_owned());
@@ -87,6 +86,12 @@ fn check_length(prompt: &str) -> Result<(), Refusal> {
         prompt.len()
     );
     Err(Refusal::invalid("prompt", why))
+}
+
+/// The words of text that no shell would change.
+#[must_use]
+pub fn plain_words(text: &str) -> Option<Vec<String>> {
+    shell_words::split(text).ok().filter(|words| !words.is_empty() && is_plain(text))
 }
 
 /// Whether text is words and quotes alone: nothing in it is expanded, joined or redirected, and its first word is no

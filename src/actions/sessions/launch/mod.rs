@@ -8,6 +8,7 @@ pub(crate) mod notes;
 pub(crate) mod outcome;
 pub mod plan;
 pub(crate) mod post_start;
+pub(crate) mod profile_args;
 pub mod program;
 pub mod request;
 pub(crate) mod rollback;

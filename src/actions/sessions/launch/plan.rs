@@ -14,7 +14,7 @@ use anyhow::Result;
 pub use super::request::LaunchRequest;
 
 use super::{
-    notes,
+    notes, profile_args,
     program::{self, SHELL},
     session_id,
 };
@@ -129,6 +129,7 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     let has_own_command = request.command.is_some() && request.provider.is_none();
     let (settings, dropped) = program::drop_unmeant_readiness(settings, has_own_command, &chosen, &provider);
     notes.extend(dropped);
+    let chosen = profile_args::add(chosen, &entry.profile, &provider, request, &mut notes)?;
     let prompt = request.prompt.as_deref().map(program::validate_prompt).transpose()?;
     let prompted = program::with_prompt(chosen.clone(), settings.prompt.unwrap_or(PromptDelivery::Nudge), prompt)?;
     let home = || Refusal::invalid("the environment", "has no home directory; set HOME or XDG_STATE_HOME");

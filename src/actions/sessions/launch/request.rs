@@ -32,4 +32,8 @@ pub struct LaunchRequest {
     pub command: Option<CommandSpec>,
     /// The program's first prompt.
     pub prompt: Option<String>,
+    /// The provider's id of the conversation to resume.
+    pub resume: Option<String>,
+    /// Whether the provider's profile adds no arguments to the program.
+    pub no_profile: bool,
 }
