@@ -46,6 +46,7 @@ mod send;
 mod serve;
 mod session;
 mod sidecar;
+mod start;
 mod status;
 mod task;
 mod trust;

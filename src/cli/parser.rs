@@ -7,7 +7,7 @@ use super::{
     adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, doctor, events,
     evidence, exec, exit::Exit, explain, globals::Globals, guard, handoff, help, hook, inbox, init, lane, man,
     merge_ready, message, outbox, prime, prompt, ready, release, restore, review, send, serve, session, sidecar,
-    status, task, trust, usage,
+    start, status, task, trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -27,6 +27,7 @@ pub(super) struct Cli {
 #[command(defer = true)]
 pub(super) enum Verb {
     Init(init::Args),
+    Start(Box<start::Args>),
     #[command(subcommand)]
     Task(task::Verb),
     #[command(subcommand)]
@@ -87,6 +88,7 @@ impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
             Self::Init(args) => args.run(ctx),
+            Self::Start(args) => args.run(ctx),
             Self::Task(verb) => verb.run(ctx),
             Self::Lane(verb) => verb.run(ctx),
             Self::Ready(args) => args.run(ctx),

@@ -68,6 +68,12 @@ pub const KEYS: &[Key] = &[
         Some(vars::FAIRWAY_SESSIONS_LAUNCH_TIMEOUT),
         "how long a start may take before it counts as failed",
     ),
+    key(
+        "sessions.may_start",
+        "[]",
+        None,
+        "the roles whose sessions may start sessions: `fairway start` and `session relaunch` inside a session",
+    ),
     key("exec.parallel", "256", None, "maximum number of jobs that run at the same time; further jobs wait"),
     key("exec.keep_for", "\"14d\"", None, "how long a finished job and its output are kept; \"off\" for ever"),
     key("exec.keep_runs", "10000", None, "maximum number of finished jobs that are kept"),

@@ -46,6 +46,8 @@ pub struct Settings {
     pub default_backend: String,
     /// Silence after which a session is stale.
     pub stale_after: StaleAfter,
+    /// The roles whose sessions may start sessions.
+    pub may_start: Vec<Role>,
     /// How long a start may take.
     pub launch_timeout: Duration,
     /// Background runs.
@@ -115,6 +117,7 @@ struct RawSessions {
     default_backend: Option<String>,
     stale_after: Option<String>,
     launch_timeout: Option<String>,
+    may_start: Vec<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -188,6 +191,9 @@ impl Settings {
             own_lane_only: raw.claims.own_lane_only,
             default_backend,
             stale_after: silence("sessions.stale_after", raw.sessions.stale_after.as_deref().unwrap_or("30m"))?,
+            may_start: (raw.sessions.may_start.iter())
+                .map(|role| Role::parse(role).map_err(|why| value("sessions.may_start", why.to_string())))
+                .collect::<Result<_, ConfigError>>()?,
             launch_timeout: span("sessions.launch_timeout", raw.sessions.launch_timeout.as_deref().unwrap_or("60s"))?,
             jobs: raw.exec.into_settings().map_err(|(key, why)| value(&format!("exec.{key}"), why))?,
             agents: agents::read(raw.hooks, raw.context, raw.identity).map_err(|(key, why)| value(key, why))?,

@@ -155,6 +155,22 @@ pub enum Refusal {
     /// The session has ended or failed.
     #[error("the session {session} has {status} and cannot be changed")]
     SessionFinal { session: SessionId, status: SessionStatus },
+    /// The session, or something of it, is or may be alive.
+    #[error("the session {session} is not over: {why}")]
+    SessionAlive { session: SessionId, why: String },
+    /// A relaunch needs what the launch had of its own: it is not stored.
+    #[error("the session {session} was launched with {}", match (.command, .env.is_empty()) {
+        (true, true) => "a command of its own, which is not stored".to_owned(),
+        (true, false) => format!("a command of its own and {}, which are not stored", .env.join(", ")),
+        (false, _) => format!("a value of its own for {}, which is not stored", .env.join(", ")),
+    })]
+    RelaunchNeeds { session: SessionId, command: bool, env: Vec<String> },
+    /// No agent's program is installed.
+    #[error("no agent program was found: {} are not in PATH", .names.join(", "))]
+    NoAgentProgram { names: Vec<String> },
+    /// Several agents' programs are installed, and none is chosen.
+    #[error("several agent programs are installed: {}", .names.join(", "))]
+    SeveralAgentPrograms { names: Vec<String> },
     /// The backend does not run the session, although its record is open.
     #[error("the session {session} is recorded as {status}, but its backend reports that it is not running")]
     SessionExited { session: SessionId, status: SessionStatus },
@@ -275,12 +291,17 @@ impl Refusal {
         match self {
             Self::Invalid { .. } => "invalid_value",
             Self::Line { .. } => "invalid_line",
-            Self::Usage { .. } | Self::NoLaunchRole { .. } | Self::TitleExpected { .. } => "usage",
+            Self::Usage { .. }
+            | Self::NoLaunchRole { .. }
+            | Self::TitleExpected { .. }
+            | Self::RelaunchNeeds { .. }
+            | Self::SeveralAgentPrograms { .. } => "usage",
             Self::NotFound { .. }
             | Self::UnknownBackend { .. }
             | Self::NoneFound { .. }
             | Self::TaskRemoved { .. }
             | Self::NoLiveSession { .. }
+            | Self::NoAgentProgram { .. }
             | Self::WorktreeMissing { .. }
             | Self::NoCommit { .. } => "not_found",
             Self::Ambiguous { .. } => "ambiguous",
@@ -306,6 +327,7 @@ impl Refusal {
             Self::PathConflict { .. } => "path_conflict",
             Self::SessionFinal { .. } => "session_final",
             Self::SessionExited { .. } => "session_gone",
+            Self::SessionAlive { .. } => "session_alive",
             Self::SessionMismatch { .. } => "session_mismatch",
             Self::AlreadyAnswered { .. } => "already_answered",
             Self::ApprovalLapsed { .. } => "approval_lapsed",

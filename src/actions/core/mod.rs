@@ -14,6 +14,7 @@ pub(crate) mod idempotency;
 pub(crate) mod inside;
 pub mod keepalive;
 pub mod lookup;
+pub mod may_start;
 pub(crate) mod message_state;
 pub(crate) mod path_limits;
 pub(crate) mod session_overview;

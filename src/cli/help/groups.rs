@@ -5,7 +5,7 @@ pub const PLUMBING: &str = "Plumbing";
 
 /// Headings and their commands.
 pub const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["init", "trust", "session", "help"]),
+    ("Start", &["init", "start", "trust", "session", "help"]),
     ("Work", &["task", "lane", "ready", "claim", "release", "done", "checkpoint"]),
     ("Review", &["evidence", "review", "handoff", "merge-ready"]),
     ("Talk", &["send", "message", "prompt", "inbox", "outbox"]),

@@ -97,6 +97,7 @@ impl Args {
             provider: self.provider,
             task: self.task_id,
             id: self.name,
+            id_base: None,
             worktree: self.worktree,
             branch: self.branch.map(|branch| text_limits::check_line("branch", &branch)).transpose()?,
             transcript: self.transcript,

@@ -4,12 +4,14 @@
 pub(crate) mod confirm;
 pub(crate) mod intent;
 pub(crate) mod last_output;
+pub(crate) mod launch_lock;
 pub(crate) mod notes;
 pub(crate) mod outcome;
 pub mod plan;
 pub(crate) mod post_start;
 pub(crate) mod profile_args;
 pub mod program;
+pub mod purpose;
 pub mod request;
 pub(crate) mod rollback;
 pub(crate) mod session_id;

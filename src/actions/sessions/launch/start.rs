@@ -1,4 +1,5 @@
-//! A launch: record the intent, start, confirm. It claims no task. A failed launch leaves no running session and no process.
+//! A launch: record the intent, start, confirm. Only a start claims its task. A failed launch leaves no running session and no
+//! process, and the claim of a start is released.
 
 use std::{path::Path, time::Duration};
 
@@ -6,18 +7,24 @@ use anyhow::Result;
 
 use super::{
     confirm::confirm,
-    intent::{record_intent, resolve_previous, store_response},
+    intent::{self, Recorded, record_intent, resolve_previous, store_response},
     last_output,
+    launch_lock::LaunchLock,
     outcome::{LaunchOutcome, launch_answer},
     plan::LaunchPlan,
     post_start::PostStart,
+    purpose::Purpose,
     rollback::roll_back,
 };
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, lookup},
-        sessions::prompt,
+        core::{dead_session::DeadSession, errors, lookup},
+        sessions::{
+            claim::with_dead,
+            liveness::{backend_probe::BackendProber, dead},
+            prompt,
+        },
     },
     adapters::{Adapter, AdapterError, StartReport, Tristate, readiness::Readiness},
     domain::session::{Session, SessionStatus},
@@ -47,8 +54,20 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
     }
     let adapter = Adapter::new(&script, &plan.state_dir, &app.project.root, &app.env).map_err(errors::internal)?;
     let adapter = adapter.with_socket(plan.socket.as_deref());
-    if let Some(earlier) = app.transaction(|tx| record_intent(app, tx, &plan))? {
-        return resolve_previous(app, earlier);
+    // While this is held, the session is no dead one, though nothing of it runs yet.
+    let _in_progress = LaunchLock::acquire(app, &plan.session).map_err(errors::internal)?;
+    let recorded = with_dead(app, || dead_predecessors(app, &plan), |dead| {
+        app.transaction(|tx| record_intent(app, tx, &plan, dead))
+    });
+    match recorded? {
+        Recorded::Earlier(answer) => return resolve_previous(app, answer, &plan.purpose),
+        Recorded::Starting(None) => {}
+        Recorded::Starting(Some(claim)) => {
+            plan.notes.extend(claim.notes.iter().cloned());
+            if let Purpose::Start(start) = &mut plan.purpose {
+                start.claim = Some(claim);
+            }
+        }
     }
     let id = &plan.session.id;
     let steps = PostStart::new(&adapter, &plan);
@@ -87,11 +106,27 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
     steps.run(app, &mut notes);
     // Messages that arrived while the session started.
     notes.extend(prompt::try_deliver(app, id));
-    let answer = launch_answer(&session, plan.requested_id.as_ref(), notes)?;
+    let answer = launch_answer(&session, &plan.purpose, plan.requested_id.as_ref(), notes)?;
     if let Some(request) = app.idempotency_key.as_ref().filter(|_| answer.notes != stored) {
         app.transaction(|tx| store_response(tx, request, &answer))?;
     }
     Ok(answer)
+}
+
+/// The dead sessions whose claim a start may continue, and the one whose unfinished request is repeated.
+fn dead_predecessors(app: &App, plan: &LaunchPlan) -> Result<Vec<DeadSession>> {
+    let (lane, task) = (plan.session.lane.as_ref(), plan.session.task.as_ref());
+    let mut dead = match plan.purpose {
+        Purpose::Launch => return Ok(Vec::new()),
+        Purpose::Start(_) => dead::dead_claimants(app, lane, task)?,
+        Purpose::Relaunch(_) => Vec::new(),
+    };
+    if let Some(unfinished) = intent::unfinished(app)?
+        && dead.iter().all(|dead| dead.id != unfinished.id)
+    {
+        dead.extend(dead::prove(app, &unfinished, &mut BackendProber::new()));
+    }
+    Ok(dead)
 }
 
 /// The outcome of a start that the script reported as successful.
@@ -148,7 +183,7 @@ fn finish_ended(app: &App, plan: &LaunchPlan, adapter: &Adapter, notes: Vec<Stri
     // The session's supervisor records the exit code; a script without a supervisor records none.
     match wait_recorded_exit(app, plan) {
         Some(session) if session.status == SessionStatus::Ended => {
-            let answer = launch_answer(&session, plan.requested_id.as_ref(), notes)?;
+            let answer = launch_answer(&session, &plan.purpose, plan.requested_id.as_ref(), notes)?;
             if let Some(request) = &app.idempotency_key {
                 app.transaction(|tx| store_response(tx, request, &answer))?;
             }
