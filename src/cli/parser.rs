@@ -6,8 +6,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::{
     adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, doctor, events,
     evidence, exec, exit::Exit, explain, globals::Globals, guard, handoff, help, hook, inbox, init, lane, man,
-    merge_ready, message, outbox, prime, prompt, ready, release, restore, review, send, serve, session, sidecar,
-    start, status, task, trust, usage,
+    merge_ready, message, outbox, prime, prompt, ready, release, restore, review, send, serve, session, sidecar, start,
+    status, task, trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent

@@ -176,9 +176,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             let command = if *command { " -- COMMAND" } else { "" };
             (Usage, Some(format!("give it again: fairway session relaunch {session}{env}{command}")))
         }
-        Refusal::NoAgentProgram { .. } => {
-            (NotFound, Some("name the program: fairway start TASK -- PROGRAM".into()))
-        }
+        Refusal::NoAgentProgram { .. } => (NotFound, Some("name the program: fairway start TASK -- PROGRAM".into())),
         Refusal::SeveralAgentPrograms { names } => {
             let provider = names.first().map_or("NAME", String::as_str);
             (Usage, Some(format!("choose one: fairway start TASK --provider {provider}")))

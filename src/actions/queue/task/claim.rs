@@ -137,7 +137,10 @@ pub fn claim_at_start(
     let task = lookup::task(tx, id)?;
     let granted = decide(app, tx, &claimant, &task, &OnceCell::new())?;
     let is_continued = matches!(granted.rule.takeover, Takeover::Continued { .. });
-    let notes = grant(app, tx, &claimant, &task, &granted)?.notes;
+    let mut notes = grant(app, tx, &claimant, &task, &granted)?.notes;
+    // A start says itself which lane it uses.
+    let about_lane = assignment_note(&task, &granted);
+    notes.retain(|note| about_lane.as_ref() != Some(note));
     Ok(StartClaim { task: id.clone(), epoch: lookup::task(tx, id)?.epoch, is_continued, notes })
 }
 
@@ -424,8 +427,8 @@ fn grant(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, task: &Task, gran
     let (word, from, _) = describe(takeover);
     let document = json!({ "task": lookup::task_view(tx, &task.id)?, "takeover": word, "from": from });
     let mut answer = Answer::new(&document, &task.id, line)?;
-    if let Some(lane) = granted.place.newly_assigned() {
-        answer = answer.note(format!("{} is in the lane {lane} now", task.id));
+    if let Some(note) = assignment_note(task, granted) {
+        answer = answer.note(note);
     }
     match (&task.state, takeover) {
         (TaskState::Blocked(_, reason), Takeover::Continued { .. }) => {
@@ -440,6 +443,11 @@ fn grant(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, task: &Task, gran
         Some(conflict) => answer.note(format!("warning: {conflict}")),
         None => answer,
     })
+}
+
+/// The note about the lane into which a claim puts its task.
+fn assignment_note(task: &Task, granted: &Granted) -> Option<String> {
+    granted.place.newly_assigned().map(|lane| format!("{} is in the lane {lane} now", task.id))
 }
 
 /// A takeover as the event says it: the word, the claimant before and the reason.

@@ -97,12 +97,7 @@ pub(crate) enum Recorded {
 
 /// Records the session as starting, with the request's intent and the claim of a start. `dead` are dead sessions whose claims a
 /// start may continue, and whose unfinished request it may take over.
-pub(crate) fn record_intent(
-    app: &App,
-    tx: &WriteTx<'_>,
-    plan: &LaunchPlan,
-    dead: &[DeadSession],
-) -> Result<Recorded> {
+pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead: &[DeadSession]) -> Result<Recorded> {
     if let Some(request) = &app.idempotency_key
         && let Some(earlier) = request.stored_response(tx)?
     {

@@ -89,12 +89,7 @@ fn about_lane(
 ///
 /// # Errors
 /// As the store fails.
-pub(crate) fn other_sessions(
-    app: &App,
-    tx: &ReadTx<'_>,
-    session: &Session,
-    lane: &Lane,
-) -> Result<Option<String>> {
+pub(crate) fn other_sessions(app: &App, tx: &ReadTx<'_>, session: &Session, lane: &Lane) -> Result<Option<String>> {
     let is_dead = |other: &Session| {
         session_process::aliveness(other).is_dead()
             || (other.status == SessionStatus::Starting && launch_lock::state(app, other) == LaunchState::Interrupted)
@@ -108,8 +103,6 @@ pub(crate) fn other_sessions(
     Ok(match others.as_slice() {
         [] => None,
         [one] => Some(format!("the lane {name} has another live session: {one}")),
-        several => {
-            Some(format!("the lane {name} has {} other live sessions: {}", several.len(), several.join(", ")))
-        }
+        several => Some(format!("the lane {name} has {} other live sessions: {}", several.len(), several.join(", "))),
     })
 }

@@ -111,9 +111,8 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     let Work { task, lane, role: role_name, is_planned, is_claimed } = work()?;
     let role = app.settings.role(&role_name);
     let provider = provider(app, request, &role, lane.as_ref())?;
-    let id = app.read(|tx| {
-        session_id::choose(app, tx, request.id.as_ref(), request.id_base.as_ref(), &role_name, &provider)
-    })?;
+    let id = app
+        .read(|tx| session_id::choose(app, tx, request.id.as_ref(), request.id_base.as_ref(), &role_name, &provider))?;
     let entry = app.settings.provider(provider.as_str());
     let located = backend(app, request, &role, lane.as_ref())?;
     check_multiplexer(app, &located)?;

@@ -56,9 +56,11 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
     let adapter = adapter.with_socket(plan.socket.as_deref());
     // While this is held, the session is no dead one, though nothing of it runs yet.
     let _in_progress = LaunchLock::acquire(app, &plan.session).map_err(errors::internal)?;
-    let recorded = with_dead(app, || dead_predecessors(app, &plan), |dead| {
-        app.transaction(|tx| record_intent(app, tx, &plan, dead))
-    });
+    let recorded = with_dead(
+        app,
+        || dead_predecessors(app, &plan),
+        |dead| app.transaction(|tx| record_intent(app, tx, &plan, dead)),
+    );
     match recorded? {
         Recorded::Earlier(answer) => return resolve_previous(app, answer, &plan.purpose),
         Recorded::Starting(None) => {}

@@ -41,7 +41,8 @@ pub(super) fn provider(
     if request.provider.is_some() || is_decided {
         return Ok(request.provider.clone());
     }
-    let mut known: Vec<String> = built_in_profiles().into_keys().chain(app.settings.providers.keys().cloned()).collect();
+    let mut known: Vec<String> =
+        built_in_profiles().into_keys().chain(app.settings.providers.keys().cloned()).collect();
     known.sort();
     known.dedup();
     let found: Vec<&String> = known.iter().filter(|name| is_installed(app, name)).collect();

@@ -147,7 +147,11 @@ fn plan(
         task: of.task.clone(),
         id: None,
         id_base: chain.last().map(|first| first.id.clone()),
-        worktree: of.worktree.clone().filter(|dir| of_lane(|lane| &lane.worktree).as_ref() != Some(dir)).map(Into::into),
+        worktree: of
+            .worktree
+            .clone()
+            .filter(|dir| of_lane(|lane| &lane.worktree).as_ref() != Some(dir))
+            .map(Into::into),
         branch: of.branch.clone().filter(|_| of_lane(|lane| &lane.branch).is_none()),
         transcript: None,
         env: request.env.clone(),

@@ -52,6 +52,9 @@ pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<
     if launched.is_err() && added_lane {
         task_lane::unmake(&step, &place, notes);
     }
+    if launched.is_err() && added_task {
+        notes.push(format!("{0} stays, unclaimed; to start it: fairway start {0}", task.id));
+    }
     launched
 }
 

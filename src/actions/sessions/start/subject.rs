@@ -27,7 +27,8 @@ pub(super) enum Subject {
 /// `not_found`, with similar ids; `ambiguous` when several open tasks have the title; `invalid_value`.
 pub(super) fn find(app: &App, argument: &str) -> Result<Subject> {
     if !argument.trim().contains(char::is_whitespace) {
-        let id = TaskId::parse(argument).map_err(|_| Refusal::not_found("task", argument.escape_debug().to_string()))?;
+        let id =
+            TaskId::parse(argument).map_err(|_| Refusal::not_found("task", argument.escape_debug().to_string()))?;
         return app.read(|tx| lookup::task(tx, &id)).map(Subject::Known);
     }
     let fields = validate::normalize(TaskFields::with_title(argument.trim().to_owned()))?;

@@ -74,7 +74,8 @@ pub(super) fn make(app: &App, place: &TaskLane) -> Result<bool> {
 /// Removes the lane again, with branch and worktree, unless there is work in it.
 pub(super) fn unmake(app: &App, place: &TaskLane, notes: &mut Vec<String>) {
     let name = &place.lane.name;
-    if let Err(error) = rm::rm(app, name) {
-        notes.push(format!("the lane {name} stays: {error}"));
-    }
+    notes.push(match rm::rm(app, name) {
+        Ok(_) => format!("removed the lane {name} again"),
+        Err(error) => format!("the lane {name} stays: {error}"),
+    });
 }
