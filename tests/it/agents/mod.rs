@@ -2,6 +2,7 @@
 
 mod headless;
 mod idle_in_terminal;
+mod start_and_relaunch;
 mod thousand_prompts;
 mod transcripts;
 
