@@ -165,6 +165,9 @@ pub enum Refusal {
         (false, _) => format!("a value of its own for {}, which is not stored", .env.join(", ")),
     })]
     RelaunchNeeds { session: SessionId, command: bool, env: Vec<String> },
+    /// Without a repository there are no worktrees.
+    #[error("no lane with a worktree can be made: {root} is not in a git repository")]
+    NoRepository { root: String },
     /// No agent's program is installed.
     #[error("no agent program was found: {} are not in PATH", .names.join(", "))]
     NoAgentProgram { names: Vec<String> },
@@ -308,7 +311,7 @@ impl Refusal {
             Self::AlreadyExists { .. } | Self::IdUsed { .. } => "exists",
             Self::InUse { .. } | Self::TaskInUse { .. } | Self::LaneHeld { .. } => "in_use",
             Self::UnsavedWork { .. } => "unsaved_work",
-            Self::LaneWithoutWorktree { .. } | Self::NoWorktree { .. } => "no_worktree",
+            Self::LaneWithoutWorktree { .. } | Self::NoWorktree { .. } | Self::NoRepository { .. } => "no_worktree",
             Self::WorktreeNotOwned { .. } => "worktree_not_owned",
             Self::WrongBranch { .. } => "wrong_branch",
             Self::MergeCommits { .. } => "merge_commits",

@@ -176,6 +176,9 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             let command = if *command { " -- COMMAND" } else { "" };
             (Usage, Some(format!("give it again: fairway session relaunch {session}{env}{command}")))
         }
+        Refusal::NoRepository { .. } => {
+            (Refused, Some("make one: git init && git add -A && git commit -m 'first commit'".into()))
+        }
         Refusal::NoAgentProgram { .. } => (NotFound, Some("name the program: fairway start TASK -- PROGRAM".into())),
         Refusal::SeveralAgentPrograms { names } => {
             let provider = names.first().map_or("NAME", String::as_str);

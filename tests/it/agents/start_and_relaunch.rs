@@ -48,7 +48,9 @@ fn it_comes_back_with_its_conversation(agent: Agent) {
     assert!(!request.has_new("the first word"), "{request:#?}");
     assert!(request.count("fairway claim T-1") > 0, "{request:#?}");
     // The agent's own claim continues that of the dead session.
-    eventually("the claim", || (world.json(["task", "show", "T-1"])["claim"]["session_id"] == json!(next)).then_some(()));
+    eventually("the claim", || {
+        (world.json(["task", "show", "T-1"])["claim"]["session_id"] == json!(next)).then_some(())
+    });
     let ended = world.rows("SELECT ended_as FROM claims WHERE epoch = 1").remove(0);
     assert_eq!(ended["ended_as"], "continued");
     world.run(["session", "stop", &next]).exits(0);

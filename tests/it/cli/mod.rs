@@ -35,6 +35,7 @@ mod session_scope;
 mod several_ids;
 mod sidecar;
 mod spellings;
+mod start;
 mod status;
 mod task_add;
 mod task_edit;

@@ -131,7 +131,7 @@ fn dry_run_prints_commands_that_do_the_same_and_writes_nothing() {
     run.exits(0);
     let same = |world: &Sessions| {
         let mut rows = world.rows("SELECT id, title, status, lane, epoch, claimant FROM tasks");
-        rows.extend(world.rows("SELECT name, branch, base, owns_worktree FROM lanes"));
+        rows.extend(world.rows("SELECT name, branch, base, made_worktree FROM lanes"));
         rows.extend(
             world.rows("SELECT id, role, lane, task_id, provider, backend, branch, status FROM agent_sessions"),
         );
@@ -176,7 +176,7 @@ fn failed_launch_keeps_a_lane_with_work_and_one_that_was_there() {
     world.run(["lane", "add", "api", "--create-worktree"]).exits(0);
     world.run(["task", "add", "T-2", "two"]).exits(0);
     start(&world, &["T-2", "--lane", "api", "--", "sh", "-c", "exit 3"]).refuses(7, "program_failed");
-    assert_eq!(world.json(["lane", "show", "api"])["status"], "open");
+    assert_eq!(world.rows("SELECT status FROM lanes")[0]["status"], "open");
     assert_eq!(world.json(["task", "show", "T-2"])["status"], "todo");
 }
 
@@ -423,7 +423,7 @@ fn of_several_starts_of_a_task_one_wins() {
     }
     assert_eq!(count(&world, "agent_sessions"), "1");
     assert_eq!(count(&world, "claims"), "1");
-    assert_eq!(world.json(["lane", "show", "T-1"])["status"], "open");
+    assert_eq!(world.rows("SELECT status FROM lanes")[0]["status"], "open");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::{
         core::lookup,
         queue::lane::{LanePatch, add, rm},
     },
+    config::project::worktree_top,
     domain::{LaneName, Refusal, lane::Lane, task::Task},
     store::lanes,
 };
@@ -40,7 +41,7 @@ pub(super) fn own_name(task: &Task) -> Result<LaneName, Refusal> {
 /// The lane for a task. One that an earlier start of the task has added is used again.
 ///
 /// # Errors
-/// `not_found` for a lane that does not exist; `git_failed` and `not_found` when no worktree can be made.
+/// `not_found` for a lane that does not exist; `no_worktree` without a repository; `git_failed` and `not_found` when no worktree can be made.
 pub(super) fn find(app: &App, task: &Task, request: &StartRequest) -> Result<TaskLane> {
     let of_role = || app.settings.role(request.role.as_ref().or(task.fields.role.as_ref())?).lane;
     let named = request.lane.clone().or_else(|| task.fields.lane.clone()).or_else(of_role);
@@ -51,6 +52,9 @@ pub(super) fn find(app: &App, task: &Task, request: &StartRequest) -> Result<Tas
     let name = own_name(task)?;
     match app.read(|tx| Ok(lanes::find(tx, &name)?))? {
         Some(lane) => Ok(existing(lane)),
+        None if worktree_top(&app.project.root).is_none() => {
+            Err(Refusal::NoRepository { root: app.project.root.display().to_string() }.into())
+        }
         None => Ok(TaskLane { lane: add::planned(app, &name, &LanePatch::default())?, is_new: true }),
     }
 }
