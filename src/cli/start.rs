@@ -17,6 +17,7 @@ use crate::{
         },
     },
     domain::{LaneName, Refusal, Role, SessionId, id::Label},
+    hooks::LAUNCH_HOOKS,
     wire::StartPlanView,
 };
 
@@ -29,6 +30,7 @@ use crate::{
 /// The agent is that of --provider, else of the role or the lane, else the only one that is installed. Several tasks start
 /// several sessions, each by itself: the exit code is that of the first failure.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Task id, or the title of a new task; several start several sessions
     #[arg(required = true, value_name = "TASK|TITLE")]
@@ -54,6 +56,9 @@ pub struct Args {
     /// Read the text for the first prompt from FILE; - reads stdin
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<PathBuf>,
+    /// Add no arguments of the provider's profile
+    #[arg(long)]
+    no_profile: bool,
     /// Attach to the session once it runs
     #[arg(long, conflicts_with = "dry_run")]
     attach: bool,
@@ -80,6 +85,8 @@ impl Args {
             env: self.env.into_iter().collect::<BTreeMap<_, _>>(),
             command: Some(self.words).filter(|words| !words.is_empty()).map(CommandSpec::Argv),
             prompt,
+            no_profile: self.no_profile,
+            hooks: &LAUNCH_HOOKS,
             claims: !self.no_claim,
         };
         if self.dry_run {

@@ -170,7 +170,7 @@ pub const KEYS: &[Key] = &[
     key_without_default(
         "providers.*.prompt",
         "\"nudge\"",
-        "how the program takes its first prompt: nudge (typed once it is ready, the default), argument (the last argument) or stdin (a pipe)",
+        "how the program takes its first prompt: nudge (typed once it is ready), argument (the last argument) or stdin (a pipe); by default by hook where prompt_args is known and hooks run, else nudge",
     ),
     key_without_default(
         "providers.*.ready_prompt_prefix",
@@ -204,18 +204,18 @@ pub const KEYS: &[Key] = &[
     ),
     key_without_default(
         "providers.*.prompt_args",
-        "[\"{prompt}\"]",
-        "the keys from here on are built in for claude, codex and gemini. Arguments that bring the first prompt",
+        "[\"--\", \"{prompt}\"]",
+        "the keys from here on are built in for claude, codex and gemini. Arguments that bring a fixed first sentence; the prompt itself comes by hook",
     ),
     key_without_default(
         "providers.*.hook_args",
         "[\"--settings\", \"{hooks}\"]",
-        "arguments that bring the hooks of one launch",
+        "arguments that bring the hooks of one launch: a settings file, or one setting and then repeated",
     ),
     key_without_default(
         "providers.*.writable_args",
         "[\"--add-dir\", \"{dir}\"]",
-        "arguments that let its own sandbox write a directory, repeated for each directory",
+        "arguments that let its own sandbox write a directory, repeated for each; {dirs} stands for a list of all",
     ),
     key_without_default(
         "providers.*.resume_args",

@@ -8,7 +8,7 @@ use std::{
 
 use toml::{Table, Value};
 
-use super::{ConfigError, KEYS, Project, keys, project::CONFIG_FILE};
+use super::{ConfigError, KEYS, Project, keys, project::CONFIG_FILE, provider_profile};
 use crate::env::Env;
 
 /// Where a value came from.
@@ -16,6 +16,8 @@ use crate::env::Env;
 pub enum Source {
     /// The default.
     Default,
+    /// A built-in profile.
+    BuiltIn,
     /// A file.
     File(PathBuf),
     /// A variable.
@@ -26,6 +28,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
+            Self::BuiltIn => f.write_str("built in"),
             Self::File(path) => write!(f, "{}", path.display()),
             Self::Variable(name) => f.write_str(name),
         }
@@ -116,6 +119,11 @@ impl Layers {
                 && !shown.iter().any(|one| one.key == key.path)
             {
                 shown.push(SourcedValue { key: key.path.into(), value: default.into(), source: Source::Default });
+            }
+        }
+        for (key, value) in provider_profile::built_in_values() {
+            if !shown.iter().any(|one| one.key == key) {
+                shown.push(SourcedValue { key, value: value.to_string(), source: Source::BuiltIn });
             }
         }
         shown.sort_by_key(|one| {

@@ -102,6 +102,29 @@ impl Project {
         self.store.with_file_name(OUTPUT_FILE)
     }
 
+    /// The directories outside of a worktree that work in it must write: Fairway's own, and for a linked worktree the parts of
+    /// git's common directory that a commit writes. Git's hooks and configuration are not among them: what an agent writes
+    /// there would run outside of its sandbox.
+    #[must_use]
+    pub fn writable_dirs(&self, worktree: &Path) -> Vec<PathBuf> {
+        let mut dirs = vec![self.state.clone()];
+        dirs.extend(self.store.parent().filter(|dir| !dir.starts_with(&self.state)).map(Path::to_path_buf));
+        let linked = worktree.ancestors().find(|dir| dir.join(".git").exists()).and_then(linked_git_dirs);
+        if let Some((own, common)) = linked {
+            dirs.push(own);
+            dirs.extend(
+                ["objects", "refs", "logs"].map(|part| common.join(part)).into_iter().filter(|dir| dir.is_dir()),
+            );
+        }
+        dirs
+    }
+
+    /// The directory of the hooks that launches bring, and of the signs that they run.
+    #[must_use]
+    pub fn launch_hooks_dir(&self) -> PathBuf {
+        self.runtime_dir().join("hooks")
+    }
+
     /// The directory of sockets, locks and wakes.
     #[must_use]
     pub fn runtime_dir(&self) -> PathBuf {
@@ -133,10 +156,17 @@ pub fn is_same_repository(one: &Path, other: &Path) -> bool {
 /// The main worktree's top (of a bare repository, the directory that holds it), when `top` is a linked worktree's. A
 /// submodule's `.git` is a file too, but leads to a directory without `commondir`.
 fn main_worktree_of(top: &Path) -> Option<PathBuf> {
+    let (_, common) = linked_git_dirs(top)?;
+    common.parent().map(Path::to_path_buf)
+}
+
+/// The own git directory of a linked worktree and the repository's common one.
+fn linked_git_dirs(top: &Path) -> Option<(PathBuf, PathBuf)> {
     let link = fs::read_to_string(top.join(".git")).ok()?;
-    let git_dir = normalize(&top.join(link.trim_end().strip_prefix("gitdir: ")?));
-    let common = fs::read_to_string(git_dir.join("commondir")).ok()?;
-    normalize(&git_dir.join(common.trim_end())).parent().map(Path::to_path_buf)
+    let own = normalize(&top.join(link.trim_end().strip_prefix("gitdir: ")?));
+    let common = fs::read_to_string(own.join("commondir")).ok()?;
+    let common = normalize(&own.join(common.trim_end()));
+    Some((own, common))
 }
 
 /// An absolute path without `.` and `..`, as git writes them into its own files; links stay as they are.

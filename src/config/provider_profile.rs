@@ -12,11 +12,13 @@ const BUILT_IN: &str = include_str!("providers.toml");
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ProviderProfile {
-    /// The arguments that bring the first prompt; `{prompt}` stands for its text.
+    /// The arguments at the end that bring a first prompt; `{prompt}` stands for a fixed sentence, never for a person's text.
     pub prompt_args: Option<Vec<String>>,
-    /// The arguments that bring Fairway's hooks for one launch; `{hooks}` stands for a settings file or one setting.
+    /// The arguments that bring Fairway's hooks for one launch; `{hooks}` stands for the path of a settings file, or for one
+    /// setting: the arguments are then repeated for each.
     pub hook_args: Option<Vec<String>>,
-    /// The arguments that let the provider's own sandbox write a directory, repeated for each; `{dir}` stands for it.
+    /// The arguments that let the provider's own sandbox write directories; `{dirs}` stands for all of them as a JSON list,
+    /// `{dir}` for one: the arguments are then repeated for each.
     pub writable_args: Option<Vec<String>>,
     /// The arguments that resume a conversation; `{conversation}` stands for its id.
     pub resume_args: Option<Vec<String>>,
@@ -57,6 +59,16 @@ impl ProviderProfile {
 #[must_use]
 pub fn built_in() -> BTreeMap<String, ProviderProfile> {
     toml::from_str(BUILT_IN).unwrap_or_default()
+}
+
+/// Every key of the built-in profiles with its value as TOML: `providers.NAME.KEY`.
+pub(super) fn built_in_values() -> Vec<(String, toml::Value)> {
+    let all: toml::Table = toml::from_str(BUILT_IN).unwrap_or_default();
+    let of_one = |(name, keys): (String, toml::Value)| {
+        let keys = keys.try_into::<toml::Table>().unwrap_or_default();
+        keys.into_iter().map(move |(key, value)| (format!("providers.{name}.{key}"), value)).collect::<Vec<_>>()
+    };
+    all.into_iter().flat_map(of_one).collect()
 }
 
 #[cfg(test)]

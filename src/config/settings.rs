@@ -242,6 +242,12 @@ impl Settings {
         self.roles.get(role.as_str()).cloned().unwrap_or_default()
     }
 
+    /// Whether the name is that of a configured provider or of a built-in profile.
+    #[must_use]
+    pub fn knows_provider(&self, name: &str) -> bool {
+        self.providers.contains_key(name) || super::built_in_profiles().contains_key(name)
+    }
+
     /// The settings of a provider, with its built-in profile below them.
     #[must_use]
     pub fn provider(&self, name: &str) -> LaunchSettings {

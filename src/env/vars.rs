@@ -56,6 +56,9 @@ pub const FAIRWAY_PORT_FILE: &str = "FAIRWAY_PORT_FILE";
 pub const FAIRWAY_TOKEN_FILE: &str = "FAIRWAY_TOKEN_FILE";
 /// The Fairway binary that launched the session, for its scripts.
 pub const FAIRWAY_BIN: &str = "FAIRWAY_BIN";
+/// The settings file with the hooks that the launch brings. The same hooks in the provider's other settings are silent in a
+/// conversation in which those run.
+pub const FAIRWAY_LAUNCH_HOOKS: &str = "FAIRWAY_LAUNCH_HOOKS";
 /// An adapter's program, as shell text; the bridges read it.
 pub const FAIRWAY_PROVIDER_COMMAND: &str = "FAIRWAY_PROVIDER_COMMAND";
 /// A session's first prompt: the bridges read it, and it carries a prompt that goes as an argument or through a pipe to
@@ -110,4 +113,5 @@ pub const SESSION_IDENTITY: &[&str] = &[
     FAIRWAY_SOCKET,
     FAIRWAY_PORT_FILE,
     FAIRWAY_TOKEN_FILE,
+    FAIRWAY_LAUNCH_HOOKS,
 ];

@@ -14,6 +14,7 @@ use super::{
     Provider,
     call::{catch_panic, find_project, hook_caller, message_with_hint, one_line, read_stdin},
     claude, codex, context, gemini, is_tool_event,
+    launch_entry::{self, BY_LAUNCH},
     payload::Payload,
     via_server, wake_hook,
 };
@@ -48,6 +49,8 @@ pub struct HookCall<'a> {
     pub event: &'a str,
     /// The project's root from `--root`.
     pub root: Option<&'a Path>,
+    /// Whether the launch brought this entry, and not the provider's other settings.
+    pub by_launch: bool,
 }
 
 /// The event name of the wake hook.
@@ -62,10 +65,15 @@ pub fn fast_path(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
         return None;
     }
     let (provider, event) = (Provider::parse(&next()?)?, next()?);
+    let by_launch = match args.next() {
+        None => false,
+        Some(flag) if flag == BY_LAUNCH => true,
+        Some(_) => return None,
+    };
     if args.next().is_some() || event.starts_with('-') {
         return None;
     }
-    Some(run_hook(&HookCall { provider, event: &event, root: None }, Env::from_process))
+    Some(run_hook(&HookCall { provider, event: &event, root: None, by_launch }, Env::from_process))
 }
 
 /// Handles one hook call. Returns the exit code that providers expect: 0 with or without a reply, 2 for a denial that could not
@@ -73,7 +81,7 @@ pub fn fast_path(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
 #[must_use]
 pub fn run_hook(call: &HookCall<'_>, env: impl FnOnce() -> Env) -> u8 {
     if call.provider.supports_wake() && call.event == WAKE_EVENT {
-        return wake_hook::run_wake_hook(call.provider, call.root, env);
+        return wake_hook::run_wake_hook(call, env);
     }
     let is_tool = Cell::new(is_tool_event(call.event));
     let exit_plan = if is_tool.get() { &ON_FAILURE_DENY } else { &ON_FAILURE_ERROR };
@@ -109,6 +117,9 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
     env.inject_test_fault();
     let cwd = payload.as_ref().ok().and_then(|payload| payload.cwd.as_deref());
     let Some(project) = find_project(call.provider, call.root, &env, cwd)? else { return Ok(()) };
+    if payload.as_ref().is_ok_and(|payload| launch_entry::is_silent(call, &env, &project, payload)) {
+        return Ok(());
+    }
     let is_known = is_tool.get() || call.provider.events().iter().any(|known| known.name == call.event);
     let payload = match payload.and_then(|payload| check_event_name(call.event, &payload).map(|()| payload)) {
         // The fields of an unknown event are unknown as well.

@@ -9,6 +9,8 @@ mod dispatch;
 pub mod doctor;
 mod gemini;
 pub mod install;
+mod launch;
+mod launch_entry;
 mod payload;
 mod provider;
 pub mod transcripts;
@@ -16,5 +18,7 @@ mod via_server;
 mod wake_hook;
 
 pub use dispatch::{CANARY, HookCall, fast_path, run_hook};
+pub use launch::LAUNCH_HOOKS;
+pub use launch_entry::BY_LAUNCH;
 pub use provider::{EventSpec, Provider, is_tool_event};
 pub use wake_hook::run_wake_hook;

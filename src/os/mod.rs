@@ -32,6 +32,7 @@ pub mod poll_timeout;
 pub mod poll_until;
 pub mod process;
 pub mod process_tree;
+pub mod program_version;
 pub mod pty;
 pub mod random;
 pub mod reap;

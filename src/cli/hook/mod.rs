@@ -23,6 +23,9 @@ pub struct Args {
     /// Hook event
     #[arg(required = true)]
     event: Option<String>,
+    /// The launch brought this hook
+    #[arg(long, hide = true)]
+    launch: bool,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -41,7 +44,8 @@ impl Args {
             (Some(Verb::Install(args)), ..) => args.run(ctx),
             (Some(Verb::Uninstall(args)), ..) => args.run(ctx),
             (None, Some(provider), Some(event)) => {
-                let call = HookCall { provider, event: &event, root: ctx.globals.root.as_deref() };
+                let root = ctx.globals.root.as_deref();
+                let call = HookCall { provider, event: &event, root, by_launch: self.launch };
                 Ok(hooks::run_hook(&call, || ctx.env.as_ref().clone()))
             }
             // The parser requires both arguments, so a provider never comes here.

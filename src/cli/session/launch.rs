@@ -21,6 +21,7 @@ use crate::{
     adapters::plumbing::commands,
     cli::{context::Context, exit::Exit, values},
     domain::{LaneName, Role, SessionId, TaskId, id::Label, secrets, text_limits},
+    hooks::LAUNCH_HOOKS,
     render::escape_line,
     wire::{LaunchView, SessionView},
 };
@@ -67,6 +68,9 @@ pub struct Args {
     /// Read the first prompt from FILE; - reads stdin
     #[arg(long, value_name = "FILE")]
     prompt_file: Option<PathBuf>,
+    /// Add no arguments of the provider's profile
+    #[arg(long)]
+    no_profile: bool,
     /// Attach to the session once it runs
     #[arg(long, conflicts_with = "dry_run")]
     attach: bool,
@@ -105,7 +109,8 @@ impl Args {
             command,
             prompt,
             resume: None,
-            no_profile: false,
+            no_profile: self.no_profile,
+            hooks: &LAUNCH_HOOKS,
         };
         if self.dry_run {
             return show(ctx, &plan::plan(&app, &wish)?);

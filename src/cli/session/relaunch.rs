@@ -12,6 +12,7 @@ use crate::{
     },
     cli::{context::Context, each, exit::Exit, start, values},
     domain::{Refusal, SessionId},
+    hooks::LAUNCH_HOOKS,
 };
 
 /// Launch a session again that is over
@@ -21,6 +22,7 @@ use crate::{
 /// that the launch named and values of --env are not stored; give them again.
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("sessions").required(true).args(["id", "dead"])))]
+#[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Session ids
     #[arg(value_parser = values::session)]
@@ -40,6 +42,9 @@ pub struct Args {
     /// Begin a new conversation
     #[arg(long)]
     no_resume: bool,
+    /// Add no arguments of the provider's profile
+    #[arg(long)]
+    no_profile: bool,
     /// Attach to the session once it runs
     #[arg(long, conflicts_with = "dead")]
     attach: bool,
@@ -62,6 +67,8 @@ impl Args {
             env: self.env.into_iter().collect::<BTreeMap<_, _>>(),
             command: Some(self.words).filter(|words| !words.is_empty()).map(CommandSpec::Argv),
             prompt,
+            no_profile: self.no_profile,
+            hooks: &LAUNCH_HOOKS,
             resumes: !self.no_resume,
         };
         if self.dead {

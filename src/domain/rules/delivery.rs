@@ -79,6 +79,21 @@ pub const fn channel_allows(priority: Priority, way: Channel, activity: Activity
     }
 }
 
+/// How long an idle session has not begun its first turn when its first prompt may go by another way than with that turn.
+pub const FIRST_TURN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Whether a session's first prompt is left to the hook of its first turn, which the launch has begun by an argument: typed, or
+/// sent as a turn of its own, it would come twice or answer a question. `idle_since` is the time since which the session is
+/// idle; `None` when it does something else.
+#[must_use]
+pub fn is_left_to_first_turn(activity: Activity, idle_since: Option<Timestamp>, now: Timestamp) -> bool {
+    match activity {
+        Activity::Unknown => true,
+        Activity::Idle => idle_since.is_none_or(|since| now.since(since) < FIRST_TURN_TIMEOUT),
+        Activity::Busy | Activity::RequiresAction | Activity::Stopping => false,
+    }
+}
+
 /// Of the unsettled messages that are addressed to a session, its lane or its role: those that this channel
 /// can deliver now, in their order. A message with an open offer is not among them.
 #[must_use]

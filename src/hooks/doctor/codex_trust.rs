@@ -1,10 +1,6 @@
 //! Asks Codex, which runs only trusted hooks, for the state of installed hooks.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::BTreeMap, ffi::OsString, io, path::Path, time::Duration};
 
 use serde_json::{Value, json};
 
@@ -20,7 +16,7 @@ const PROGRAM: &str = "codex";
 
 /// Codex's trust in the hooks of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum HookTrust {
+pub(in crate::hooks) enum HookTrust {
     /// Codex runs all of the commands.
     Trusted,
     /// Codex skips some of them; its status of the first one.
@@ -33,17 +29,41 @@ pub(super) enum HookTrust {
 
 /// Asks Codex about the hooks of `file` with these commands, for a project in `cwd`.
 pub(super) fn query(env: &Env, cwd: &Path, file: &Path, commands: &[String]) -> HookTrust {
-    match list_hooks(env, cwd) {
-        Ok(Some(answer)) => trust_of(&answer, file, commands),
+    let path = env.var_os(vars::PATH).map(OsString::as_os_str);
+    let Some(program) = executable::find(PROGRAM, path, cwd) else {
+        return HookTrust::Unavailable(format!("cannot run {PROGRAM}: it is not in PATH"));
+    };
+    let answer = list_hooks(&program, Vec::new(), env.vars(), cwd);
+    judge(answer, |answer| trust_of(answer, &|hook| is_of_file(hook, file), &file.to_string_lossy(), commands))
+}
+
+/// Asks a Codex program, started with these arguments, about the hooks with these commands, wherever they come from.
+pub(in crate::hooks) fn query_program(
+    program: &Path,
+    args: &[String],
+    env: &BTreeMap<OsString, OsString>,
+    cwd: &Path,
+    commands: &[String],
+) -> HookTrust {
+    let answer = list_hooks(program, args.iter().map(OsString::from).collect(), env, cwd);
+    judge(answer, |answer| trust_of(answer, &|_| true, "", commands))
+}
+
+fn judge(answer: io::Result<Option<Value>>, trust_of: impl FnOnce(&Value) -> HookTrust) -> HookTrust {
+    match answer {
+        Ok(Some(answer)) => trust_of(&answer),
         Ok(None) => HookTrust::Unavailable(format!("{PROGRAM} did not answer in time")),
         Err(error) => HookTrust::Unavailable(format!("cannot run {PROGRAM}: {error}")),
     }
 }
 
-fn list_hooks(env: &Env, cwd: &Path) -> io::Result<Option<Value>> {
-    let path = env.var_os(vars::PATH).map(std::ffi::OsString::as_os_str);
-    let none = || io::Error::new(io::ErrorKind::NotFound, "it is not in PATH");
-    let program: PathBuf = executable::find(PROGRAM, path, cwd).ok_or_else(none)?;
+fn list_hooks(
+    program: &Path,
+    mut args: Vec<OsString>,
+    env: &BTreeMap<OsString, OsString>,
+    cwd: &Path,
+) -> io::Result<Option<Value>> {
+    args.push("app-server".into());
     let client = json!({ "name": "fairway", "title": Value::Null, "version": env!("CARGO_PKG_VERSION") });
     let requests: String = [
         json!({ "id": 1, "method": "initialize",
@@ -54,15 +74,8 @@ fn list_hooks(env: &Env, cwd: &Path) -> io::Result<Option<Value>> {
     .iter()
     .map(|message| format!("{message}\n"))
     .collect();
-    let call = Call {
-        program: &program,
-        args: &["app-server".into()],
-        env: env.vars(),
-        cwd,
-        stdin: requests.as_bytes(),
-        limit: QUERY_TIMEOUT,
-        ends_group: true,
-    };
+    let call =
+        Call { program, args: &args, env, cwd, stdin: requests.as_bytes(), limit: QUERY_TIMEOUT, ends_group: true };
     line_query::query(&call, |line| {
         let message: Value = serde_json::from_str(line).ok()?;
         (message["id"] == 2).then_some(message)
@@ -74,19 +87,23 @@ fn is_same_file(left: &Path, right: &Path) -> bool {
     left == right || left.canonicalize().is_ok_and(|left| right.canonicalize().is_ok_and(|right| left == right))
 }
 
-fn trust_of(answer: &Value, file: &Path, commands: &[String]) -> HookTrust {
+fn is_of_file(hook: &Value, file: &Path) -> bool {
+    hook["sourcePath"].as_str().is_some_and(|path| is_same_file(Path::new(path), file))
+}
+
+/// Codex's trust in the hooks from a source, which its warnings name by a text.
+fn trust_of(answer: &Value, is_source: &dyn Fn(&Value) -> bool, name: &str, commands: &[String]) -> HookTrust {
     let Some(directories) = answer["result"]["data"].as_array() else {
         return HookTrust::Unavailable(format!("{PROGRAM} does not support hooks/list"));
     };
     let of_file = |hook: &&Value| {
-        hook["sourcePath"].as_str().is_some_and(|path| is_same_file(Path::new(path), file))
-            && hook["command"].as_str().is_some_and(|command| commands.iter().any(|known| known == command))
+        is_source(hook) && hook["command"].as_str().is_some_and(|command| commands.iter().any(|known| known == command))
     };
     let hooks: Vec<&Value> =
         directories.iter().filter_map(|directory| directory["hooks"].as_array()).flatten().filter(of_file).collect();
     if hooks.len() < commands.len() {
         let warnings = directories.iter().filter_map(|directory| directory["warnings"].as_array()).flatten();
-        let about = warnings.filter_map(Value::as_str).find(|text| text.contains(&*file.to_string_lossy()));
+        let about = warnings.filter_map(Value::as_str).find(|text| text.contains(name));
         return HookTrust::NotLoaded(about.map(str::to_owned));
     }
     let skipped = hooks
@@ -106,9 +123,13 @@ mod tests {
     #[test]
     fn every_hook_of_the_file_must_be_trusted() {
         let hook = |command: &str, trust: &str, enabled: bool| json!({ "sourcePath": "/h.json", "command": command, "trustStatus": trust, "enabled": enabled });
+        let of_file = |answer: &Value, commands: &[&str]| {
+            let commands: Vec<String> = commands.iter().map(|command| (*command).to_owned()).collect();
+            trust_of(answer, &|hook| is_of_file(hook, Path::new("/h.json")), "/h.json", &commands)
+        };
         let judge = |hooks: Vec<Value>, warnings: Vec<&str>| {
             let answer = json!({ "id": 2, "result": { "data": [{ "hooks": hooks, "warnings": warnings }] } });
-            trust_of(&answer, Path::new("/h.json"), &["a".to_owned(), "b".to_owned()])
+            of_file(&answer, &["a", "b"])
         };
         assert_eq!(judge(vec![hook("a", "trusted", true), hook("b", "managed", true)], vec![]), HookTrust::Trusted);
         let modified = judge(vec![hook("a", "trusted", true), hook("b", "modified", true)], vec![]);
@@ -118,6 +139,6 @@ mod tests {
         assert_eq!(judge(vec![hook("a", "trusted", true)], vec!["else"]), HookTrust::NotLoaded(None));
         let warned = judge(vec![], vec!["failed to parse /h.json"]);
         assert_eq!(warned, HookTrust::NotLoaded(Some("failed to parse /h.json".into())));
-        assert!(matches!(trust_of(&json!({ "error": {} }), Path::new("/h.json"), &[]), HookTrust::Unavailable(_)));
+        assert!(matches!(of_file(&json!({ "error": {} }), &[]), HookTrust::Unavailable(_)));
     }
 }

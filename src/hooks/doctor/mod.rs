@@ -4,7 +4,7 @@
 mod block_semantics;
 mod canary;
 mod check;
-mod codex_trust;
+pub(super) mod codex_trust;
 
 pub use block_semantics::{HookOutput, would_block};
 pub use check::{DoctorContext, doctor};

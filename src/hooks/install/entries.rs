@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use crate::hooks::Provider;
+use crate::hooks::{Provider, launch_entry::BY_LAUNCH};
 
 /// How much longer the provider waits than the hook's own time limit.
 const TIMEOUT_MARGIN: Duration = Duration::from_secs(5);
@@ -41,6 +41,18 @@ pub fn entries(provider: Provider, program: &Path, approval_wait: Duration) -> V
         Entry { event: event.name, hooks }
     };
     provider.events().iter().map(entry).collect()
+}
+
+/// The entries of [`entries`] as a launch brings them. A hook that runs beside installed ones says so of itself.
+#[must_use]
+pub fn launch_entries(provider: Provider, program: &Path, approval_wait: Duration) -> Vec<Entry> {
+    let mut all = entries(provider, program, approval_wait);
+    for hook in all.iter_mut().flat_map(|entry| &mut entry.hooks) {
+        if let Some(args) = hook.get_mut("args").and_then(Value::as_array_mut) {
+            args.push(BY_LAUNCH.into());
+        }
+    }
+    all
 }
 
 fn hook_entry(provider: Provider, program: &Path, event: &str, limit: Duration) -> Value {

@@ -14,7 +14,7 @@ mod tests;
 
 pub use change::{Change, install, own_hook_matcher, uninstall};
 pub use edit::{InstalledHook, find_hooks};
-pub use entries::{DEFAULT_APPROVAL_WAIT, Entry, argv, entries, own_program};
+pub use entries::{DEFAULT_APPROVAL_WAIT, Entry, argv, entries, launch_entries, own_program};
 pub use loadable::check_loadable;
 pub use manual_steps::manual_steps;
 pub use settings_file::{SettingsFile, Target};

@@ -28,7 +28,7 @@ pub enum Target {
 
 impl Provider {
     /// The directory of the settings in a project and in the home directory, and the file name.
-    const fn settings_location(self) -> (&'static str, &'static str) {
+    pub(in crate::hooks) const fn settings_location(self) -> (&'static str, &'static str) {
         match self {
             Self::Claude => (".claude", "settings.json"),
             Self::Codex => (".codex", "hooks.json"),
@@ -37,7 +37,7 @@ impl Provider {
     }
 
     /// The variable with the user's settings directory, and whether it names the parent of that directory instead.
-    const fn settings_dir_variable(self) -> (&'static str, bool) {
+    pub(in crate::hooks) const fn settings_dir_variable(self) -> (&'static str, bool) {
         match self {
             Self::Claude => ("CLAUDE_CONFIG_DIR", false),
             Self::Codex => ("CODEX_HOME", false),

@@ -23,6 +23,7 @@ use crate::{
     },
     domain::{
         message::{Channel, MessageStatus, Recipient},
+        rules::delivery::FIRST_TURN_TIMEOUT,
         session::{Activity, Session},
     },
     os::{
@@ -84,7 +85,8 @@ pub fn wait_for_prompts(
     Ok(found)
 }
 
-/// Time until the next offer by another channel expires. An expiry wakes no waiter.
+/// Time until the next offer by another channel expires, or the first prompt is no longer left to the first turn. Neither wakes
+/// a waiter.
 fn next_offer_expiry(app: &App, session: &Session) -> Result<Option<Duration>> {
     let now = app.env.now();
     let offered = app.read(|tx| Ok(messages::open_for(tx, &Recipient::Session(session.id.clone()))?))?;
@@ -94,5 +96,7 @@ fn next_offer_expiry(app: &App, session: &Session) -> Result<Option<Duration>> {
         .filter_map(|message| message.offered_until)
         .map(|until| until.since(now).max(Duration::from_millis(1)))
         .filter(|left| *left < MAX_OFFER_WAIT);
-    Ok(expiries.min())
+    let first = offered.iter().find(|message| Some(message.id) == session.first_prompt);
+    let first = first.filter(|message| message.status == MessageStatus::Queued).map(|_| FIRST_TURN_TIMEOUT);
+    Ok(expiries.chain(first).min())
 }

@@ -14,7 +14,7 @@ use crate::{
         Answer, App, IdempotencyKey,
         core::{dead_session::DeadSession, errors, lookup},
         queue::task::claim::{self, StartClaim},
-        sessions::actor,
+        sessions::{actor, prompt},
     },
     adapters::AdapterError,
     domain::{
@@ -136,6 +136,9 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead
             }
         }
         None => sessions::insert(tx, session)?,
+    }
+    if let Some(text) = &plan.first_prompt {
+        prompt::queue_first(app, tx, &session.id, text)?;
     }
     let event = Event::new(EventKind::SessionStarting)
         .session(&session.id, &session.run_id)

@@ -2,6 +2,7 @@
 //! outcome, the steps after it, the confirmation, and the rollback of a failed launch.
 
 pub(crate) mod confirm;
+pub(crate) mod hook_check;
 pub(crate) mod intent;
 pub(crate) mod last_output;
 pub(crate) mod launch_lock;
@@ -9,8 +10,10 @@ pub(crate) mod notes;
 pub(crate) mod outcome;
 pub mod plan;
 pub(crate) mod post_start;
-pub(crate) mod profile_args;
+pub mod profile;
+pub mod profile_args;
 pub mod program;
+pub mod provider_hooks;
 pub mod purpose;
 pub mod request;
 pub(crate) mod rollback;

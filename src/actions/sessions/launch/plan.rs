@@ -14,8 +14,10 @@ use anyhow::Result;
 pub use super::request::LaunchRequest;
 
 use super::{
-    notes, profile_args,
+    notes,
+    profile::{self, LaunchHooks, ProfileInput},
     program::{self, SHELL},
+    provider_hooks::ProviderHooks,
     purpose::{OwnParts, Purpose},
     session_id,
 };
@@ -70,6 +72,12 @@ pub struct LaunchPlan {
     pub setup: Setup,
     /// The timeout of the start.
     pub timeout: Duration,
+    /// The prompt that goes as the session's first message.
+    pub first_prompt: Option<String>,
+    /// The hooks that the launch brings.
+    pub hooks: LaunchHooks,
+    /// What is known about the providers' hooks.
+    pub known_hooks: &'static dyn ProviderHooks,
     /// Notes for the answer.
     pub notes: Vec<String>,
     /// The command that launches.
@@ -158,13 +166,28 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     let has_own_command = request.command.is_some() && request.provider.is_none();
     let (settings, dropped) = program::drop_unmeant_readiness(settings, has_own_command, &chosen, &provider);
     notes.extend(dropped);
-    let chosen = profile_args::add(chosen, &entry.profile, &provider, request, &mut notes)?;
+    let input = ProfileInput {
+        app,
+        request,
+        provider: &provider,
+        entry: &entry,
+        settings: &settings,
+        env: &requested,
+        worktree: &worktree,
+        is_local: located.built_in.is_some(),
+    };
+    let profiled = profile::apply(&input, chosen, &mut notes)?;
+    let chosen = profiled.program;
     let prompt = request.prompt.as_deref().map(program::validate_prompt).transpose()?;
+    let (first_prompt, prompt) = if profiled.prompt_by_hook { (prompt, None) } else { (None, prompt) };
     let prompted = program::with_prompt(chosen.clone(), settings.prompt.unwrap_or(PromptDelivery::Nudge), prompt)?;
     let home = || Refusal::invalid("the environment", "has no home directory; set HOME or XDG_STATE_HOME");
     let state = adapters::state_dir(&app.env).ok_or_else(home)?;
     let session = Session { adapter_state: Some(path_text("the adapters' state directory", &state)?), ..session };
     let mut all = session_env(app, &session, requested)?;
+    if let Some((path, _)) = &profiled.hooks.file {
+        all.insert(vars::FAIRWAY_LAUNCH_HOOKS.to_owned(), path_text("the hooks' settings file", path)?);
+    }
     // The built-in scripts start the argv, which needs the variable only where the program reads it.
     let is_set = located.built_in.is_none() || prompted.reads_prompt_var;
     all.extend(prompted.prompt_var.filter(|_| is_set).map(|prompt| (PROMPT_VAR.to_owned(), prompt)));
@@ -202,6 +225,9 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         socket: backend.socket.map(|socket| socket_path(app, &socket)).transpose()?,
         setup: backend.setup,
         timeout,
+        first_prompt,
+        hooks: profiled.hooks,
+        known_hooks: request.hooks,
         notes,
         purpose: Purpose::Launch,
         own: OwnParts { command: request.command.is_some(), env: request.env.keys().cloned().collect() },
@@ -295,12 +321,12 @@ fn resolve_work(app: &App, tx: &ReadTx<'_>, request: &LaunchRequest) -> Result<W
     }
 }
 
-/// The provider: the requested one, else the configured one that the requested program is named like, else that of the role
-/// or the lane.
+/// The provider: the requested one, else the known one that the requested program is named like, else that of the role or the
+/// lane.
 fn provider(app: &App, request: &LaunchRequest, role: &LaunchSettings, lane: Option<&Lane>) -> Result<Label, Refusal> {
     let named = || {
         let name = program::name_of(request.command.as_ref()?)?;
-        app.settings.providers.contains_key(&name).then(|| Label::parse(&name).ok()).flatten()
+        app.settings.knows_provider(&name).then(|| Label::parse(&name).ok()).flatten()
     };
     let configured =
         request.provider.clone().or_else(named).or_else(|| role.provider.clone()).or_else(|| lane?.provider.clone());

@@ -1,6 +1,6 @@
-//! The arguments that a provider's profile adds to the program of a launch, directly behind the program's name.
+//! The arguments that a provider's profile adds to the program of a launch: hooks, directories and a conversation directly
+//! behind the program's name, the first prompt at the end.
 
-use super::request::LaunchRequest;
 use crate::{
     config::ProviderProfile,
     domain::{
@@ -10,60 +10,129 @@ use crate::{
     },
 };
 
-/// The place of a conversation's id in `resume_args`.
-const CONVERSATION: &str = "{conversation}";
+/// The sentence that starts an agent's first turn. The prompt itself comes by hook, so that it never stands in a command line.
+pub const FIRST_SENTENCE: &str = "Run `fairway prime` and begin.";
 
-/// The program with the arguments that the request needs from the profile.
+/// The word behind which all words are operands.
+const END_OF_OPTIONS: &str = "--";
+
+/// The words of a program to which arguments can be added: its exact arguments, or text that no shell would change.
+pub(crate) fn words_of(program: &Program) -> Option<Vec<String>> {
+    let words = program.argv.clone().or_else(|| plain_words(&program.shell_text));
+    words.filter(|words| !words.is_empty())
+}
+
+/// The program with arguments directly behind its name, and others at its end. An end of options that is there already is not
+/// added again.
+pub(crate) fn with_args(mut words: Vec<String>, behind_name: Vec<String>, at_end: Vec<String>) -> Program {
+    let has_end = words.iter().any(|word| word == END_OF_OPTIONS);
+    words.splice(1..1, behind_name);
+    words.extend(at_end.into_iter().filter(|word| !(has_end && word == END_OF_OPTIONS)));
+    Program { shell_text: shell_words::join(&words), argv: Some(words) }
+}
+
+/// `args` with the place filled by a value.
+pub(crate) fn fill(args: &[String], place: &str, value: &str) -> Vec<String> {
+    args.iter().map(|arg| arg.replace(place, value)).collect()
+}
+
+/// `args` for each of the values.
+pub(crate) fn fill_each(args: &[String], place: &str, values: &[String]) -> Vec<String> {
+    values.iter().flat_map(|value| fill(args, place, value)).collect()
+}
+
+/// The arguments that resume a conversation.
 ///
 /// # Errors
-/// `usage` when the conversation to resume cannot be named to the program.
-pub(crate) fn add(
-    program: Program,
-    profile: &ProviderProfile,
-    provider: &Label,
-    request: &LaunchRequest,
-    _notes: &mut Vec<String>,
-) -> Result<Program, Refusal> {
-    let Some(conversation) = &request.resume else { return Ok(program) };
+/// `usage` when the profile has no way to name it, or its id could be read as an option.
+pub(crate) fn resume(profile: &ProviderProfile, provider: &Label, conversation: &str) -> Result<Vec<String>, Refusal> {
     let cannot = |why: String| Refusal::Usage { why: format!("the conversation cannot be resumed: {why}") };
-    if request.no_profile {
-        return Err(cannot("the launch takes no arguments from the profile".to_owned()));
-    }
     let Some(args) = &profile.resume_args else {
         return Err(cannot(format!("the profile of the provider {provider} has no resume_args")));
     };
-    if conversation.starts_with('-') {
-        return Err(cannot("its id begins with a hyphen".to_owned()));
+    if conversation.is_empty() || conversation.starts_with('-') || conversation.contains(char::is_control) {
+        return Err(cannot("its id is not valid".to_owned()));
     }
-    let args = args.iter().map(|arg| arg.replace(CONVERSATION, conversation)).collect();
-    insert(program, args).ok_or_else(|| cannot("the command is shell text of more than one program".to_owned()))
+    Ok(fill(args, "{conversation}", conversation))
 }
 
-/// The program with these arguments directly behind its name. `None` when the program is text that only a shell can read.
-fn insert(program: Program, args: Vec<String>) -> Option<Program> {
-    let mut words = match program.argv {
-        Some(words) => words,
-        None => plain_words(&program.shell_text)?,
-    };
-    words.splice(1.min(words.len())..1.min(words.len()), args);
-    Some(Program { shell_text: shell_words::join(&words), argv: Some(words) })
+/// The user's word that says the same as one of these arguments: the same option, or for an option of the form `KEY=VALUE` the
+/// same key or a part of it.
+pub(crate) fn conflict<'a>(words: &'a [String], args: &[String]) -> Option<&'a str> {
+    let own = words.iter().skip(1).take_while(|word| *word != END_OF_OPTIONS).map(String::as_str);
+    let keys: Vec<&str> = args.iter().filter_map(|arg| key_of(arg)).collect();
+    let options: Vec<&str> = args.iter().map(String::as_str).filter(|arg| arg.starts_with('-')).collect();
+    own.into_iter().find(|word| {
+        if keys.is_empty() {
+            let name = word.split_once('=').map_or(*word, |(name, _)| name);
+            return options.contains(&name);
+        }
+        // `--config=KEY=VALUE`, `-cKEY=VALUE` and `KEY=VALUE`.
+        let value = match word.split_once('=') {
+            Some((name, rest)) if name.starts_with("--") => rest,
+            _ => word.strip_prefix('-').and_then(|rest| rest.get(1..)).unwrap_or(word),
+        };
+        key_of(value).is_some_and(|theirs| keys.iter().any(|ours| is_same_or_part(theirs, ours)))
+    })
+}
+
+/// Whether one of two dotted keys is the other one or lies below it.
+fn is_same_or_part(one: &str, other: &str) -> bool {
+    let below =
+        |key: &str, parent: &str| key.strip_prefix(parent).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    below(one, other) || below(other, one)
+}
+
+/// The dotted key of `KEY=VALUE`.
+fn key_of(arg: &str) -> Option<&str> {
+    let (key, _) = arg.split_once('=')?;
+    let is_key = |character: char| character.is_ascii_alphanumeric() || "._".contains(character);
+    (!key.is_empty() && key.chars().all(is_key)).then_some(key)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn program(text: &str) -> Program {
-        Program { shell_text: text.into(), argv: None }
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
     }
 
     #[test]
-    fn arguments_stand_behind_the_name_of_plain_words_only() {
-        let with = |text: &str| insert(program(text), vec!["--resume".into(), "a b".into()]);
-        assert_eq!(with("claude --model x").unwrap().argv.unwrap(), ["claude", "--resume", "a b", "--model", "x"]);
-        assert_eq!(with("'my claude'").unwrap().shell_text, "'my claude' --resume 'a b'");
-        for text in ["cd x && claude", "A=1 claude", "claude $HOME"] {
-            assert_eq!(with(text), None, "{text}");
+    fn arguments_stand_behind_the_name_and_the_prompt_at_the_end() {
+        let end = || vec!["--".to_owned(), "a sentence".to_owned()];
+        let with = |text: &str| with_args(words(text), words("--hooks f"), end()).shell_text;
+        assert_eq!(with("agent --tools a b"), "agent --hooks f --tools a b -- 'a sentence'");
+        assert_eq!(with("agent -- x"), "agent --hooks f -- x 'a sentence'");
+        for text in ["cd x && agent", "A=1 agent", "agent $HOME", ""] {
+            assert_eq!(words_of(&Program { shell_text: text.into(), argv: None }), None, "{text}");
         }
+    }
+
+    #[test]
+    fn option_or_key_of_the_user_is_a_conflict_and_another_key_is_none() {
+        let of = |text: &str, args: &str| conflict(&words(text), &words(args)).map(str::to_owned);
+        for text in ["agent --settings x", "agent -p --settings=x"] {
+            assert!(of(text, "--settings /f").is_some(), "{text}");
+        }
+        assert_eq!(of("agent --settingsx --model a -- --settings", "--settings /f"), None);
+        for text in ["a -c hooks.Stop=[]", "a -chooks.Stop=[]", "a --config hooks={}", "a --config=hooks.Stop=1"] {
+            assert!(of(text, "-c hooks.Stop=[1]").is_some(), "{text}");
+        }
+        for text in ["a -c model=x", "a -c hooks.Start=[]", "a -c hooksx=1", "a -- hooks.Stop=1"] {
+            assert_eq!(of(text, "-c hooks.Stop=[1]"), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn conversation_that_reads_like_an_option_is_refused() {
+        let provider = Label::parse("agent").unwrap();
+        let profile =
+            ProviderProfile { resume_args: Some(words("resume {conversation}")), ..ProviderProfile::default() };
+        assert_eq!(resume(&profile, &provider, "a-1").unwrap(), ["resume", "a-1"]);
+        for id in ["-x", "", "a\nb"] {
+            assert_eq!(resume(&profile, &provider, id).unwrap_err().code(), "usage", "{id}");
+        }
+        assert_eq!(resume(&ProviderProfile::default(), &provider, "a").unwrap_err().code(), "usage");
     }
 }

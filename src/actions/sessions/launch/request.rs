@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use super::program::CommandSpec;
+use super::{program::CommandSpec, provider_hooks::ProviderHooks};
 use crate::domain::{LaneName, Role, SessionId, TaskId, id::Label};
 
 /// A request to launch a session.
@@ -38,4 +38,6 @@ pub struct LaunchRequest {
     pub resume: Option<String>,
     /// Whether the provider's profile adds no arguments to the program.
     pub no_profile: bool,
+    /// What is known about the providers' hooks.
+    pub hooks: &'static dyn ProviderHooks,
 }

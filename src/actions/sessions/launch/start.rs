@@ -3,10 +3,11 @@
 
 use std::{path::Path, time::Duration};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use super::{
     confirm::confirm,
+    hook_check,
     intent::{self, Recorded, record_intent, resolve_previous, store_response},
     last_output,
     launch_lock::LaunchLock,
@@ -54,6 +55,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
     }
     let adapter = Adapter::new(&script, &plan.state_dir, &app.project.root, &app.env).map_err(errors::internal)?;
     let adapter = adapter.with_socket(plan.socket.as_deref());
+    let hook_check = hook_check::start(app, &plan).context("cannot write the hooks' settings file")?;
     // While this is held, the session is no dead one, though nothing of it runs yet.
     let _in_progress = LaunchLock::acquire(app, &plan.session).map_err(errors::internal)?;
     let recorded = with_dead(
@@ -106,6 +108,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan) -> Result<Answer> {
         notes.push(format!("unknown whether {id} is running: {why}"));
     }
     steps.run(app, &mut notes);
+    notes.extend(hook_check.and_then(|check| check.note(id)));
     // Messages that arrived while the session started.
     notes.extend(prompt::try_deliver(app, id));
     let answer = launch_answer(&session, &plan.purpose, plan.requested_id.as_ref(), notes)?;

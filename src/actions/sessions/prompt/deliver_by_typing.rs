@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{deliver_inline::BatchBuilder, listener};
+use super::{
+    deliver_inline::{BatchBuilder, without_first_prompt},
+    listener,
+};
 use crate::{
     actions::{
         Answer, App,
@@ -104,7 +107,8 @@ struct TypedBatch {
 /// session that reads them gets them.
 fn typable(tx: &ReadTx<'_>, id: &SessionId, now: Timestamp) -> Result<Vec<(Message, TypingPolicy)>> {
     let Some(session) = sessions::find(tx, id)?.filter(accepts_typing) else { return Ok(Vec::new()) };
-    let open = messages::open_for(tx, &Recipient::Session(id.clone()))?;
+    let mut open = messages::open_for(tx, &Recipient::Session(id.clone()))?;
+    without_first_prompt(&mut open, &session, now);
     if open.is_empty() {
         return Ok(Vec::new());
     }

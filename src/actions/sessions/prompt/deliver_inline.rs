@@ -44,7 +44,11 @@ pub fn take_deliverable(app: &App, session: &Session, channel: Channel, limit: u
         let Some(now_as) = sessions::find(tx, &session.id)?.filter(|now| !now.status.is_final()) else {
             return Ok(BatchBuilder::default());
         };
-        let free = delivery::deliverable(for_session(tx, &now_as)?, channel, now_as.activity, now);
+        let mut open = for_session(tx, &now_as)?;
+        if channel == Channel::Wake {
+            without_first_prompt(&mut open, &now_as, now);
+        }
+        let free = delivery::deliverable(open, channel, now_as.activity, now);
         Ok(BatchBuilder::pack(free, &session.id, limit))
     };
     // Most often there is nothing, and no write transaction is needed.
@@ -58,6 +62,15 @@ pub fn take_deliverable(app: &App, session: &Session, channel: Channel, limit: u
         Ok(builder)
     })?;
     Ok((!builder.is_empty()).then(|| builder.into_batch()))
+}
+
+/// Leaves the first prompt of a session to the hook of its first turn.
+pub(super) fn without_first_prompt(open: &mut Vec<Message>, session: &Session, now: Timestamp) {
+    if let Some(first) = session.first_prompt
+        && delivery::is_left_to_first_turn(session.activity, session.activity_at, now)
+    {
+        open.retain(|message| message.id != first);
+    }
 }
 
 /// Confirms that the session was shown the whole batch: messages that are still offered to it are acknowledged. Withdrawn

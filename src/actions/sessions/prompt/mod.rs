@@ -14,5 +14,6 @@ pub use audience::{Audience, send_to};
 pub(in crate::actions) use deliver_by_typing::deliver_when_idle;
 pub use deliver_by_typing::{deliver, try_deliver, type_pending};
 pub use deliver_inline::{DeliveryBatch, confirm_delivered, take_deliverable};
+pub(in crate::actions::sessions) use send::queue_first;
 pub use send::{NewPrompt, declined_view, send};
 pub use wait_acknowledged::{AckWaiter, wait_acknowledged};

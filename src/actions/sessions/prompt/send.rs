@@ -9,7 +9,7 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            lookup,
+            errors, lookup,
             message_state::{event, expire},
         },
     },
@@ -21,7 +21,7 @@ use crate::{
         session::Session,
         text_limits,
     },
-    store::{ReadTx, WriteTx, messages},
+    store::{ReadTx, WriteTx, messages, sessions},
     wire::PromptView,
 };
 
@@ -58,6 +58,25 @@ pub fn send(app: &App, prompt: &NewPrompt) -> Result<Answer> {
         expire(tx)?;
         prepared.queue(tx, &lookup::session(tx, &prompt.to)?)
     })
+}
+
+/// Queues the first prompt of a session that is about to start, and records it as such. Returns its id.
+///
+/// # Errors
+/// `invalid_value`; as the store fails.
+pub(in crate::actions::sessions) fn queue_first(
+    app: &App,
+    tx: &WriteTx<'_>,
+    id: &SessionId,
+    text: &str,
+) -> Result<i64> {
+    let prepared = PreparedPrompt::of_text(app, text, Priority::Normal, None)?;
+    let session = lookup::session(tx, id)?;
+    let message = prepared.queue_message(tx, &session)?;
+    if !sessions::update(tx, &Session { first_prompt: Some(message.id), ..session })? {
+        return Err(errors::internal("the session was changed within one transaction"));
+    }
+    Ok(message.id)
 }
 
 /// A checked prompt.
@@ -115,6 +134,13 @@ impl PreparedPrompt {
                 return repeat_pending(tx, session, known, self.priority, expires_at);
             }
         }
+        let message = self.queue_message(tx, session)?;
+        let line = format!("queued prompt {} to session {}", message.id, session.id);
+        answer(tx, &message, false, line)
+    }
+
+    /// Queues the prompt as a new message.
+    fn queue_message(&self, tx: &WriteTx<'_>, session: &Session) -> Result<Message> {
         let message = Message {
             id: 0,
             to: Recipient::Session(session.id.clone()),
@@ -129,13 +155,12 @@ impl PreparedPrompt {
             dedup: self.dedup.clone(),
             count: 1,
             announced_to: None,
-            expires_at,
+            expires_at: self.ttl.map(|ttl| tx.now().plus(ttl)),
             created_at: tx.now(),
         };
         let message = messages::insert(tx, message)?;
         tx.record(&event(EventKind::MessageQueued, &message).session(&session.id, &session.run_id))?;
-        let line = format!("queued prompt {} to session {}", message.id, session.id);
-        answer(tx, &message, false, line)
+        Ok(message)
     }
 }
 

@@ -48,6 +48,14 @@ fn launch(draft: &Draft, request: &StartRequest) -> String {
     for (name, value) in &request.env {
         flag("--env", Some(&format!("{name}={value}")));
     }
+    if request.no_profile {
+        launch.push("--no-profile".to_owned());
+    }
+    let mut flag = |name: &str, value: Option<&str>| {
+        if let Some(value) = value {
+            launch.extend([name.to_owned(), value.to_owned()]);
+        }
+    };
     let prompt = first_prompt::with_text(draft.own_prompt.clone(), request.prompt.as_deref());
     flag("--prompt", prompt.as_deref());
     match &request.command {

@@ -118,7 +118,8 @@ pub(super) fn plan(
         command: request.command.clone(),
         prompt: request.prompt.clone(),
         resume: None,
-        no_profile: false,
+        no_profile: request.no_profile,
+        hooks: request.hooks,
     };
     let work = || {
         Ok(Work {

@@ -19,6 +19,7 @@ use crate::{
                 intent,
                 plan::{self, LaunchPlan, LaunchRequest, Work},
                 program::{self, CommandSpec, SHELL},
+                provider_hooks::ProviderHooks,
                 purpose::{self, Purpose, Relaunch},
                 start,
             },
@@ -46,6 +47,10 @@ pub struct RelaunchRequest {
     pub command: Option<CommandSpec>,
     /// What the agent is told besides the beginning.
     pub prompt: Option<String>,
+    /// Whether the provider's profile adds no arguments to the program.
+    pub no_profile: bool,
+    /// What is known about the providers' hooks.
+    pub hooks: &'static dyn ProviderHooks,
     /// Whether the conversation is resumed where it can be.
     pub resumes: bool,
 }
@@ -158,7 +163,8 @@ fn plan(
         command: request.command.clone(),
         prompt: request.prompt.clone(),
         resume: None,
-        no_profile: false,
+        no_profile: request.no_profile,
+        hooks: request.hooks,
     };
     let work = || {
         let task = of.task.as_ref().map(|id| app.read(|tx| lookup::task(tx, id))).transpose()?;
@@ -194,7 +200,7 @@ fn conversation(
     chain: &[Session],
     request: &RelaunchRequest,
 ) -> (Option<String>, Option<String>) {
-    if !request.resumes || !first_prompt::reads_prompts(app, of) {
+    if !request.resumes || request.no_profile || !first_prompt::reads_prompts(app, of) {
         return (None, None);
     }
     let provider = of.provider.as_ref().map(ToString::to_string).unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    actions::sessions::launch::program::CommandSpec,
+    actions::sessions::launch::{program::CommandSpec, provider_hooks::ProviderHooks},
     domain::{LaneName, Role, id::Label},
 };
 
@@ -24,6 +24,10 @@ pub struct StartRequest {
     pub command: Option<CommandSpec>,
     /// What the agent is told besides the beginning.
     pub prompt: Option<String>,
+    /// Whether the provider's profile adds no arguments to the program.
+    pub no_profile: bool,
+    /// What is known about the providers' hooks.
+    pub hooks: &'static dyn ProviderHooks,
     /// Whether the task is claimed.
     pub claims: bool,
 }

@@ -1,0 +1,77 @@
+//! What a launch must know about a provider's hooks. The layer above knows the providers and answers.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fmt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// Fairway's hooks of one provider, in the form that its arguments take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookSettings {
+    /// The text of a settings file.
+    File(String),
+    /// Settings, each `KEY=VALUE`.
+    Values(Vec<String>),
+}
+
+/// Where a provider's program is about to run.
+#[derive(Debug, Clone, Copy)]
+pub struct HookPlace<'a> {
+    /// The provider.
+    pub provider: &'a str,
+    /// The complete environment of the program.
+    pub env: &'a BTreeMap<OsString, OsString>,
+    /// The home directory.
+    pub home: Option<&'a Path>,
+    /// Its working directory.
+    pub worktree: &'a Path,
+}
+
+/// A question to the provider's program: whether it runs the hooks.
+#[derive(Debug, Clone)]
+pub struct HookQuestion {
+    /// The provider.
+    pub provider: String,
+    /// The program's path.
+    pub program: PathBuf,
+    /// The arguments that bring the hooks; empty when they are installed.
+    pub args: Vec<String>,
+    /// The complete environment of the program.
+    pub env: BTreeMap<OsString, OsString>,
+    /// Its working directory.
+    pub worktree: PathBuf,
+}
+
+/// The answer to a [`HookQuestion`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookVerdict {
+    /// They run, or the provider has no such question.
+    Runs,
+    /// The provider skips them: its own word for the reason.
+    Skipped(String),
+    /// The program did not say; the reason.
+    Unknown(String),
+}
+
+/// What is known about the providers' hooks.
+pub trait ProviderHooks: fmt::Debug + Sync {
+    /// The hooks of a provider for one launch; `None` for a provider without known hooks. `fairway` is this program.
+    fn settings(&self, provider: &str, fairway: &Path, approval_wait: Duration) -> Option<HookSettings>;
+
+    /// Whether the provider's own settings hold Fairway's hooks for a worktree.
+    fn are_installed(&self, place: HookPlace<'_>, fairway: &Path) -> bool;
+
+    /// The directories that the user's own configuration lets the provider's sandbox write. An argument may replace them.
+    fn own_writable_dirs(&self, place: HookPlace<'_>) -> Vec<PathBuf>;
+
+    /// Whether the settings take the place of installed hooks, so that a launch brings them beside those.
+    fn run_beside_installed(&self, settings: &HookSettings) -> bool {
+        matches!(settings, HookSettings::File(_))
+    }
+
+    /// Asks the program whether it will run the hooks. Takes a fraction of a second; at most a few.
+    fn ask(&self, question: &HookQuestion) -> HookVerdict;
+}

@@ -1,0 +1,183 @@
+//! The hooks that a launch brings to each provider.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde_json::{Map, Value};
+
+use super::{
+    Provider,
+    doctor::codex_trust::{self, HookTrust},
+    install::{self, SettingsFile},
+};
+use crate::{
+    actions::sessions::launch::provider_hooks::{HookPlace, HookQuestion, HookSettings, HookVerdict, ProviderHooks},
+    os::executable,
+};
+
+/// What is known about the hooks of every supported provider.
+pub static LAUNCH_HOOKS: KnownHooks = KnownHooks;
+
+/// The providers' hooks, for launches.
+#[derive(Debug)]
+pub struct KnownHooks;
+
+/// The longest configuration of a user that is read, in bytes.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+impl ProviderHooks for KnownHooks {
+    fn settings(&self, provider: &str, fairway: &Path, approval_wait: Duration) -> Option<HookSettings> {
+        let provider = Provider::parse(provider)?;
+        fairway.to_str()?;
+        let entries = install::launch_entries(provider, fairway, approval_wait);
+        let group = |hooks: Vec<Value>| serde_json::json!([{ "hooks": hooks }]);
+        Some(match provider {
+            Provider::Claude | Provider::Gemini => {
+                let events: Map<String, Value> =
+                    entries.into_iter().map(|entry| (entry.event.to_owned(), group(entry.hooks))).collect();
+                HookSettings::File(format!("{:#}\n", serde_json::json!({ "hooks": events })))
+            }
+            Provider::Codex => HookSettings::Values(
+                entries
+                    .into_iter()
+                    .map(|entry| format!("hooks.{}={}", entry.event, toml(&group(entry.hooks))))
+                    .collect(),
+            ),
+        })
+    }
+
+    fn are_installed(&self, place: HookPlace<'_>, fairway: &Path) -> bool {
+        let Some(provider) = Provider::parse(place.provider) else { return false };
+        settings_files(provider, place).iter().any(|file| installed_commands(provider, file, fairway).is_some())
+    }
+
+    fn own_writable_dirs(&self, place: HookPlace<'_>) -> Vec<PathBuf> {
+        match Provider::parse(place.provider) {
+            Some(Provider::Codex) => codex_writable_roots(place).unwrap_or_default(),
+            Some(Provider::Claude | Provider::Gemini) | None => Vec::new(),
+        }
+    }
+
+    fn ask(&self, question: &HookQuestion) -> HookVerdict {
+        let Ok(fairway) = executable::current_executable() else { return HookVerdict::Runs };
+        if Provider::parse(&question.provider) != Some(Provider::Codex) {
+            return HookVerdict::Runs;
+        }
+        let place =
+            HookPlace { provider: &question.provider, env: &question.env, home: None, worktree: &question.worktree };
+        let commands = if question.args.is_empty() {
+            let files = settings_files(Provider::Codex, place);
+            files.iter().find_map(|file| installed_commands(Provider::Codex, file, &fairway)).unwrap_or_default()
+        } else {
+            let entries = install::launch_entries(Provider::Codex, &fairway, Duration::ZERO);
+            entries.iter().flat_map(|entry| &entry.hooks).filter_map(command_of).collect()
+        };
+        match codex_trust::query_program(
+            &question.program,
+            &question.args,
+            &question.env,
+            &question.worktree,
+            &commands,
+        ) {
+            HookTrust::Trusted => HookVerdict::Runs,
+            HookTrust::Skipped(how) => HookVerdict::Skipped(how),
+            HookTrust::NotLoaded(why) => HookVerdict::Skipped(why.unwrap_or_else(|| "not loaded".to_owned())),
+            HookTrust::Unavailable(why) => HookVerdict::Unknown(why),
+        }
+    }
+}
+
+fn command_of(hook: &Value) -> Option<String> {
+    hook["command"].as_str().map(str::to_owned)
+}
+
+/// The settings that a provider reads in a worktree: the project's and the user's.
+fn settings_files(provider: Provider, place: HookPlace<'_>) -> Vec<PathBuf> {
+    let (dir, file) = provider.settings_location();
+    let top = place.worktree.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(place.worktree);
+    let mut found = vec![place.worktree.join(dir).join(file), top.join(dir).join(file)];
+    found.dedup();
+    found.extend(user_dir(provider, place).map(|dir| dir.join(file)));
+    found
+}
+
+/// The directory of the user's settings, in the environment of the program.
+fn user_dir(provider: Provider, place: HookPlace<'_>) -> Option<PathBuf> {
+    let (dir, _) = provider.settings_location();
+    let (variable, is_above) = provider.settings_dir_variable();
+    let value = |name: &str| place.env.get(OsStr::new(name)).map(PathBuf::from);
+    match value(variable) {
+        Some(moved) if is_above => Some(moved.join(dir)),
+        Some(moved) => Some(moved),
+        None => Some(value("HOME").or_else(|| place.home.map(Path::to_path_buf))?.join(dir)),
+    }
+}
+
+/// The commands of Fairway's hooks in a settings file that the provider would load, when their program is there and one of them
+/// comes before a tool call.
+fn installed_commands(provider: Provider, file: &Path, fairway: &Path) -> Option<Vec<String>> {
+    let text = SettingsFile::read(file).ok()?.text?;
+    install::check_loadable(provider, &text).ok()?;
+    let found = install::find_hooks(&text, &install::own_hook_matcher(provider, fairway)).ok()?;
+    let own = fairway.file_name().and_then(|name| name.to_str());
+    let runs =
+        |hook: &Value| install::own_program(hook, provider, own).is_some_and(|path| executable::is_executable(&path));
+    let is_guard = |one: &install::InstalledHook| super::is_tool_event(&one.event) && one.is_plain && runs(&one.hook);
+    found.iter().any(is_guard).then(|| found.iter().filter_map(|one| command_of(&one.hook)).collect())
+}
+
+/// The directories that the user's configuration opens for Codex's sandbox.
+fn codex_writable_roots(place: HookPlace<'_>) -> Option<Vec<PathBuf>> {
+    let path = user_dir(Provider::Codex, place)?.join("config.toml");
+    if fs::metadata(&path).ok()?.len() > MAX_CONFIG_BYTES {
+        return None;
+    }
+    let table: toml::Table = fs::read_to_string(path).ok()?.parse().ok()?;
+    let roots = table.get("sandbox_workspace_write")?.get("writable_roots")?.as_array()?;
+    Some(roots.iter().filter_map(toml::Value::as_str).map(PathBuf::from).collect())
+}
+
+/// A JSON value as TOML on one line.
+fn toml(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={}", toml(value))).collect();
+            format!("{{{}}}", fields.join(","))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(toml).collect::<Vec<_>>().join(",")),
+        Value::String(text) => toml::Value::String(text.clone()).to_string(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_a_launch_hold_every_event_and_are_read_back() {
+        let of = |provider: Provider| {
+            LAUNCH_HOOKS.settings(provider.label(), Path::new("/a b/fair'way"), Duration::from_secs(50)).unwrap()
+        };
+        let HookSettings::File(text) = of(Provider::Claude) else { panic!() };
+        let settings: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(settings["hooks"].as_object().unwrap().len(), Provider::Claude.events().len());
+        let hook = &settings["hooks"]["PreToolUse"][0]["hooks"][0];
+        assert_eq!(hook["args"], serde_json::json!(["hook", "claude", "PreToolUse", "--launch"]));
+        assert_eq!(hook["onFailure"], "block");
+        let HookSettings::Values(values) = of(Provider::Codex) else { panic!() };
+        assert_eq!(values.len(), Provider::Codex.events().len());
+        for value in values {
+            let read: toml::Table = value.parse().unwrap();
+            let (_, groups) = read["hooks"].as_table().unwrap().iter().next().unwrap();
+            let command = groups[0]["hooks"][0]["command"].as_str().unwrap();
+            let words = shell_words::split(command).unwrap();
+            assert_eq!((words[0].as_str(), words[1].as_str()), ("/a b/fair'way", "hook"), "{value}");
+        }
+        assert_eq!(LAUNCH_HOOKS.settings("other", Path::new("/f"), Duration::ZERO), None);
+    }
+}

@@ -1,0 +1,65 @@
+//! A launch may bring hooks that the provider's other settings hold as well. Both then run for each event; only those of the
+//! launch act. They leave a sign for the conversation that they run in, and the other ones are silent in it and nowhere else:
+//! an agent that is started inside the session inherits the environment, but has a conversation of its own.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{HookCall, payload::Payload};
+use crate::{
+    config::Project,
+    env::{Env, vars},
+    os::{digest::sha256_hex, files, poll_until::poll_until},
+};
+
+/// The last word of a hook that a launch brings.
+pub const BY_LAUNCH: &str = "--launch";
+
+/// How long the first event of a conversation waits for the sign: both hooks start at the same time.
+const SIGN_TIMEOUT: Duration = Duration::from_secs(1);
+const SIGN_PAUSE: Duration = Duration::from_millis(10);
+/// How many digits of a digest stand in a file name.
+const DIGEST_DIGITS: usize = 16;
+
+/// Whether this hook is silent because the same hook of the launch acts. False in any doubt.
+pub(super) fn is_silent(call: &HookCall<'_>, env: &Env, project: &Project, payload: &Payload) -> bool {
+    let Some(settings) = env.var_os(vars::FAIRWAY_LAUNCH_HOOKS).map(PathBuf::from) else { return false };
+    let Some(sign) = sign_path(call, env, project, payload) else { return false };
+    if call.by_launch {
+        leave_sign(&sign, project);
+        return false;
+    }
+    if !is_intact(&settings, project) {
+        return false;
+    }
+    let is_start = payload.hook_event_name.as_deref() == Some("SessionStart");
+    let limit = if is_start { SIGN_TIMEOUT } else { Duration::ZERO };
+    poll_until(limit, SIGN_PAUSE, || sign.exists().then_some(())).is_some()
+}
+
+/// The sign of this conversation of this session run. `None` when the caller is of another provider than the launch was, or
+/// names no conversation.
+fn sign_path(call: &HookCall<'_>, env: &Env, project: &Project, payload: &Payload) -> Option<PathBuf> {
+    let provider = env.var(vars::FAIRWAY_PROVIDER).filter(|name| *name == call.provider.label())?;
+    let run = env.var(vars::FAIRWAY_RUN_ID).filter(|run| !run.is_empty())?;
+    let conversation = payload.session_id.as_deref().filter(|id| !id.is_empty())?;
+    let digest = sha256_hex(format!("{provider}\0{run}\0{conversation}").as_bytes());
+    Some(project.launch_hooks_dir().join(format!("runs-{}", digest.get(..DIGEST_DIGITS).unwrap_or(&digest))))
+}
+
+/// A sign that cannot be left lets both hooks act.
+fn leave_sign(sign: &Path, project: &Project) {
+    if !sign.exists() && files::private_dir(&project.launch_hooks_dir()).is_ok() {
+        let _ = files::private_file(sign);
+    }
+}
+
+/// Whether the settings file of the launch is still the one that its name says.
+fn is_intact(settings: &Path, project: &Project) -> bool {
+    let name = settings.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    let is_named = |text: &[u8]| sha256_hex(text).get(..DIGEST_DIGITS).is_some_and(|digest| name.ends_with(digest));
+    settings.parent() == Some(&project.launch_hooks_dir()) && fs::read(settings).is_ok_and(|text| is_named(&text))
+}
