@@ -88,8 +88,9 @@ fn place(command: &Command, before: &[String], typed: &str) -> Option<(String, A
         Some(arg) => Some((path, arg.clone())),
         None if typed.starts_with('-') => None,
         None => {
-            let last = at.get_positionals().last().filter(|arg| is_repeatable(arg));
-            let arg = at.get_positionals().filter(|arg| !arg.is_last_set()).nth(positional).or(last)?;
+            let operands = || at.get_positionals().filter(|arg| !arg.is_last_set());
+            let last = operands().last().filter(|arg| is_repeatable(arg));
+            let arg = operands().nth(positional).or(last)?;
             Some((path, arg.clone()))
         }
     }

@@ -32,19 +32,19 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
-    /// Task id, or the title of a new task; several start several sessions
+    /// Task id, or title of a new task; repeatable
     #[arg(required = true, value_name = "TASK|TITLE")]
     tasks: Vec<String>,
     /// Provider, as in [providers]
     #[arg(long, value_name = "NAME", value_parser = values::label)]
     provider: Option<Label>,
-    /// Lane of the session; default: the task's, else one of its own
+    /// Lane; default: the task's, else one of its own
     #[arg(long, value_parser = values::lane)]
     lane: Option<LaneName>,
-    /// Role of the session; default: the task's, else the lane's, else agent
+    /// Role; default: the task's, the lane's, else agent
     #[arg(long, value_parser = values::role)]
     role: Option<Role>,
-    /// Backend, or exec:SCRIPT; default: the configured one, else tmux
+    /// Backend; default: the configured one, else tmux
     #[arg(long, value_name = "NAME")]
     backend: Option<String>,
     /// Environment variable; '' unsets it; repeatable

@@ -1,6 +1,6 @@
 //! A real agent from `start` to its death and back with its conversation.
 
-use std::process::Command;
+use std::{fs, path::PathBuf, process::Command};
 
 use nix::sys::signal::Signal;
 use serde_json::json;
@@ -26,6 +26,11 @@ fn it_comes_back_with_its_conversation(agent: Agent) {
     let told = |word: &str| scene.models.requests().into_iter().rev().find(|request| request.has_new(word));
     eventually("it is told to begin", || told("the first word"));
     eventually("its conversation is known", || (!world.session(&id)["external_session_id"].is_empty()).then_some(()));
+    eventually("its conversation is stored", || {
+        let files = scene.agent.transcripts(&world.dir().join("home"));
+        let has_word = |file: &PathBuf| fs::read_to_string(file).is_ok_and(|text| text.contains("the first word"));
+        files.iter().any(has_word).then_some(())
+    });
     eventually("it is idle", || (world.session(&id)["activity"] == "idle").then_some(()));
     assert_eq!(world.json(["task", "show", "T-1"])["claim"]["session_id"], json!(id));
 
@@ -38,7 +43,7 @@ fn it_comes_back_with_its_conversation(agent: Agent) {
     let relaunch = format!("fairway session relaunch {id}");
     eventually("status says so", || world.run(["status"]).exits(0).stdout.contains(&relaunch).then_some(()));
 
-    let word = "the second word RUN[[\"$FAIRWAY_BIN\" claim T-1]]";
+    let word = "the second word RUN[[$FAIRWAY_BIN claim T-1]]";
     let again = world.run(["session", "relaunch", &id, "--json", "--prompt", word]).exits(0).json();
     let next = text(&again["id"]);
     assert_eq!((&again["id"], &again["relaunch_of"]), (&json!(format!("{id}-2")), &json!(id)));
@@ -49,7 +54,8 @@ fn it_comes_back_with_its_conversation(agent: Agent) {
     assert!(request.count("fairway claim T-1") > 0, "{request:#?}");
     // The agent's own claim continues that of the dead session.
     eventually("the claim", || {
-        (world.json(["task", "show", "T-1"])["claim"]["session_id"] == json!(next)).then_some(())
+        let claim = world.json(["task", "show", "T-1"])["claim"].clone();
+        (claim["session_id"] == json!(next)).then_some(())
     });
     let ended = world.rows("SELECT ended_as FROM claims WHERE epoch = 1").remove(0);
     assert_eq!(ended["ended_as"], "continued");

@@ -27,6 +27,7 @@ fn every_value_names_its_source() {
     sessions.default_backend  "shell"                                                                                                    default
     sessions.stale_after      "30m"                                                                                                      default
     sessions.launch_timeout   "60s"                                                                                                      default
+    sessions.may_start        []                                                                                                         default
     exec.parallel             256                                                                                                        default
     exec.keep_for             "14d"                                                                                                      default
     exec.keep_runs            10000                                                                                                      default

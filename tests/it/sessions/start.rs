@@ -139,7 +139,7 @@ fn dry_run_prints_commands_that_do_the_same_and_writes_nothing() {
         rows
     };
     assert_eq!(same(&one), same(&two));
-    let plan = one.json(["start", "More work", "--dry-run", "--no-claim", "--", "true"]);
+    let plan = start(&one, &["More work", "--dry-run", "--no-claim", "--", "true"]).exits(0).json();
     assert_eq!(
         (&plan["dry_run"], &plan["task_id"], &plan["session_id"]),
         (&json!(true), &json!("T-2"), &json!("T-2-shell"))

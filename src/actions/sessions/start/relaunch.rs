@@ -29,6 +29,7 @@ use crate::{
             },
         },
     },
+    adapters::AdapterError,
     domain::{
         Refusal, SessionId, TaskId,
         lane::{Lane, LaneStatus},
@@ -72,7 +73,17 @@ pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<
     })?;
     let dead = prove_over(app, &of)?;
     check_own_parts(app, &of, request)?;
-    start::launch(app, plan(app, &of, &chain, dead, request)?)
+    let first = plan(app, &of, &chain, dead.clone(), request)?;
+    let is_resumed = matches!(&first.purpose, Purpose::Relaunch(Relaunch { conversation: Some(_), .. }));
+    match start::launch(app, first) {
+        // The provider may not have stored the conversation before the session died.
+        Err(error) if is_resumed && matches!(error.downcast_ref(), Some(AdapterError::ProgramEnded { .. })) => {
+            let mut fresh = plan(app, &of, &chain, dead, &RelaunchRequest { resumes: false, ..request.clone() })?;
+            fresh.notes.push(format!("a new conversation begins, because the old one was not resumed: {error:#}"));
+            start::launch(app, fresh)
+        }
+        launched => launched,
+    }
 }
 
 /// The sessions that are dead, have claims and can be relaunched: those that Fairway launched and that were not relaunched yet.
