@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::Scene;
 use crate::{
-    common::agent_programs::Agent,
+    common::{agent_programs::Agent, test_project::FAIRWAY},
     sessions::{eventually, marked, text},
 };
 
@@ -43,8 +43,9 @@ fn it_comes_back_with_its_conversation(agent: Agent) {
     let relaunch = format!("fairway session relaunch {id}");
     eventually("status says so", || world.run(["status"]).exits(0).stdout.contains(&relaunch).then_some(()));
 
-    let word = "the second word RUN[[$FAIRWAY_BIN claim T-1]]";
-    let again = world.run(["session", "relaunch", &id, "--json", "--prompt", word]).exits(0).json();
+    // Written out: the guard denies a program that a variable names.
+    let word = format!("the second word RUN[[{FAIRWAY} claim T-1]]");
+    let again = world.run(["session", "relaunch", &id, "--json", "--prompt", &word]).exits(0).json();
     let next = text(&again["id"]);
     assert_eq!((&again["id"], &again["relaunch_of"]), (&json!(format!("{id}-2")), &json!(id)));
     assert_eq!(again["conversation"], json!(world.session(&id)["external_session_id"]));
