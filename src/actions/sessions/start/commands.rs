@@ -1,6 +1,6 @@
 //! A start as the commands that do the same.
 
-use crate::{actions::sessions::launch::program::CommandSpec, wire::StartPlanView};
+use crate::{actions::sessions::launch::program::CommandSpec, domain::id::Label, wire::StartPlanView};
 
 use super::{StartRequest, draft::Draft, first_prompt};
 
@@ -43,7 +43,7 @@ fn launch(draft: &Draft, request: &StartRequest) -> String {
     flag("--task", Some(draft.task.id.as_str()));
     // A program of one's own names its provider by itself.
     let provider = session.provider.as_ref().filter(|_| request.command.is_none() || request.provider.is_some());
-    flag("--provider", provider.map(|provider| provider.as_str()));
+    flag("--provider", provider.map(Label::as_str));
     flag("--backend", session.backend.as_deref());
     for (name, value) in &request.env {
         flag("--env", Some(&format!("{name}={value}")));

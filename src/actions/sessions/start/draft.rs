@@ -53,7 +53,7 @@ impl Draft {
     /// As a launch; as [`task_lane::find`].
     pub(super) fn new(app: &App, subject: &Subject, request: &StartRequest) -> Result<Self> {
         let (task, is_new_task) = match subject {
-            Subject::Known(task) => (task.clone(), false),
+            Subject::Known(task) => (task.as_ref().clone(), false),
             Subject::New(fields) => {
                 let id = app.read(|tx| add::next_id(app, tx))?;
                 (add::new_task(id, fields.clone(), app.env.now()), true)

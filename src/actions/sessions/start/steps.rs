@@ -36,7 +36,7 @@ pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<
     // The request id belongs to the launch; these steps find what an interrupted one has made.
     let step = app.with_actor(app.actor.clone(), None);
     let (task, added_task) = match subject {
-        Subject::Known(task) => (task, false),
+        Subject::Known(task) => (*task, false),
         Subject::New(fields) => {
             let added = add::add(&step, None, fields)?;
             let id = added.ids.first().map(String::as_str).unwrap_or_default();

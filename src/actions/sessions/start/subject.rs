@@ -15,7 +15,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(super) enum Subject {
     /// It exists.
-    Known(Task),
+    Known(Box<Task>),
     /// It is added.
     New(TaskFields),
 }
@@ -29,7 +29,7 @@ pub(super) fn find(app: &App, argument: &str) -> Result<Subject> {
     if !argument.trim().contains(char::is_whitespace) {
         let id =
             TaskId::parse(argument).map_err(|_| Refusal::not_found("task", argument.escape_debug().to_string()))?;
-        return app.read(|tx| lookup::task(tx, &id)).map(Subject::Known);
+        return app.read(|tx| lookup::task(tx, &id)).map(|task| Subject::Known(Box::new(task)));
     }
     let fields = validate::normalize(TaskFields::with_title(argument.trim().to_owned()))?;
     let mut found = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn find(app: &App, argument: &str) -> Result<Subject> {
     })?;
     match found.len() {
         0 => Ok(Subject::New(fields)),
-        1 => Ok(found.pop().map_or(Subject::New(fields), Subject::Known)),
+        1 => Ok(found.pop().map_or(Subject::New(fields), |task| Subject::Known(Box::new(task)))),
         _ => {
             let ids = found.iter().map(|task| task.id.to_string()).collect();
             Err(Refusal::Ambiguous { noun: "title", id: fields.title, found: ids }.into())
