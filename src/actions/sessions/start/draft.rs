@@ -56,7 +56,7 @@ impl Draft {
             Subject::Known(task) => (task.as_ref().clone(), false),
             Subject::New(fields) => {
                 let id = app.read(|tx| add::next_id(app, tx))?;
-                (add::new_task(id, fields.clone(), app.env.now()), true)
+                (add::new_task(id, fields.as_ref().clone(), app.env.now()), true)
             }
         };
         let place = task_lane::find(app, &task, request)?;

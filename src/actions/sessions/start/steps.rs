@@ -38,7 +38,7 @@ pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<
     let (task, added_task) = match subject {
         Subject::Known(task) => (*task, false),
         Subject::New(fields) => {
-            let added = add::add(&step, None, fields)?;
+            let added = add::add(&step, None, *fields)?;
             let id = added.ids.first().map(String::as_str).unwrap_or_default();
             let task = app.read(|tx| lookup::task(tx, &TaskId::parse(id)?))?;
             notes.push(format!("added {}: {}", task.id, task.fields.title));

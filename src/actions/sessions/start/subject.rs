@@ -17,7 +17,7 @@ pub(super) enum Subject {
     /// It exists.
     Known(Box<Task>),
     /// It is added.
-    New(TaskFields),
+    New(Box<TaskFields>),
 }
 
 /// The task that an argument means: text with a space is a title, other text an id. The title of an open task means that task,
@@ -43,8 +43,8 @@ pub(super) fn find(app: &App, argument: &str) -> Result<Subject> {
         Ok(())
     })?;
     match found.len() {
-        0 => Ok(Subject::New(fields)),
-        1 => Ok(found.pop().map_or(Subject::New(fields), |task| Subject::Known(Box::new(task)))),
+        0 => Ok(Subject::New(Box::new(fields))),
+        1 => Ok(found.pop().map_or_else(|| Subject::New(Box::new(fields)), |task| Subject::Known(Box::new(task)))),
         _ => {
             let ids = found.iter().map(|task| task.id.to_string()).collect();
             Err(Refusal::Ambiguous { noun: "title", id: fields.title, found: ids }.into())
