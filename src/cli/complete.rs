@@ -88,8 +88,9 @@ fn place(command: &Command, before: &[String], typed: &str) -> Option<(String, A
         Some(arg) => Some((path, arg.clone())),
         None if typed.starts_with('-') => None,
         None => {
-            let last = at.get_positionals().last().filter(|arg| is_repeatable(arg));
-            let arg = at.get_positionals().filter(|arg| !arg.is_last_set()).nth(positional).or(last)?;
+            let operands = || at.get_positionals().filter(|arg| !arg.is_last_set());
+            let last = operands().last().filter(|arg| is_repeatable(arg));
+            let arg = operands().nth(positional).or(last)?;
             Some((path, arg.clone()))
         }
     }
@@ -152,6 +153,7 @@ fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
         }
         (None, "exec", _) if matches!(arg.get_id().as_str(), "run" | "runs") => jobs(ctx),
         (None, "lane", _) if verb != "add" => lanes(ctx),
+        (None, "session", "relaunch") => sessions(ctx, true),
         (None, "session", _) if arg.get_id() == "id" => sessions(ctx, matches!(verb, "show" | "peek" | "status")),
         (None, "send", _) if arg.get_id() == "who" => audiences(ctx),
         (None, "explain", "") => Ok(tasks(ctx)?.into_iter().chain(sessions(ctx, true)?).collect()),
@@ -169,6 +171,7 @@ fn takes_task(noun: &str, verb: &str, id: &str) -> bool {
     match noun {
         "task" => verb != "add" && matches!(id, "id" | "ids" | "depends_on"),
         "claim" | "release" | "done" | "merge-ready" => matches!(id, "id" | "ids"),
+        "start" => id == "tasks",
         "explain" => verb == "task",
         "checkpoint" | "evidence" | "review" | "handoff" => id == "task",
         _ => false,
@@ -239,6 +242,7 @@ fn jobs(ctx: &Context) -> Result<BTreeSet<String>> {
 /// The providers with hooks and those of the configuration.
 fn providers(ctx: &Context) -> Result<BTreeSet<String>> {
     let mut providers = set(Provider::ALL.iter().map(|provider| provider.label()));
+    providers.extend(crate::config::built_in_profiles().into_keys());
     providers.extend(ctx.app()?.settings.providers.keys().cloned());
     Ok(providers)
 }

@@ -52,6 +52,7 @@ mod serve;
 mod session;
 mod setup;
 mod sidecar;
+mod start;
 mod status;
 mod task;
 mod trust;

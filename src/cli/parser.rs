@@ -7,7 +7,7 @@ use super::{
     adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo, doctor,
     events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, inbox, init,
     lane, man, merge_ready, message, note, outbox, prime, prompt, ready, release, restore, review, send, serve,
-    session, setup, sidecar, status, task, trust, usage,
+    session, setup, sidecar, start, status, task, trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -29,6 +29,7 @@ pub(super) enum Verb {
     Init(init::Args),
     Setup(setup::Args),
     Demo(demo::Args),
+    Start(Box<start::Args>),
     #[command(subcommand)]
     Task(task::Verb),
     #[command(subcommand)]
@@ -93,6 +94,7 @@ impl Verb {
             Self::Init(args) => args.run(ctx),
             Self::Demo(args) => args.run(ctx),
             Self::Setup(args) => args.run(ctx, command()),
+            Self::Start(args) => args.run(ctx),
             Self::Task(verb) => verb.run(ctx),
             Self::Lane(verb) => verb.run(ctx),
             Self::Ready(args) => args.run(ctx),

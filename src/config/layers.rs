@@ -179,6 +179,12 @@ impl Layers {
         found.map_or_else(|| "the configuration".to_owned(), |(source, _)| source.to_string())
     }
 
+    /// Whether a file or the environment sets this key.
+    #[must_use]
+    pub fn is_set(&self, path: &str) -> bool {
+        self.source_of(path) != Source::Default
+    }
+
     fn source_of(&self, path: &str) -> Source {
         let set = |table: &Table| leaves(table).iter().any(|(key, _)| key == path);
         self.sources.iter().rev().find(|(_, table)| set(table)).map_or(Source::Default, |(source, _)| source.clone())

@@ -156,6 +156,25 @@ pub enum Refusal {
     /// The session has ended or failed.
     #[error("the session {session} has {status} and cannot be changed")]
     SessionFinal { session: SessionId, status: SessionStatus },
+    /// The session, or something of it, is or may be alive.
+    #[error("the session {session} is not over: {why}")]
+    SessionAlive { session: SessionId, why: String },
+    /// A relaunch needs what the launch had of its own: it is not stored.
+    #[error("the session {session} was launched with {}", match (.command, .env.is_empty()) {
+        (true, true) => "a command of its own, which is not stored".to_owned(),
+        (true, false) => format!("a command of its own and {}, which are not stored", .env.join(", ")),
+        (false, _) => format!("a value of its own for {}, which is not stored", .env.join(", ")),
+    })]
+    RelaunchNeeds { session: SessionId, command: bool, env: Vec<String> },
+    /// Without a repository there are no worktrees.
+    #[error("no lane with a worktree can be made: {root} is not in a git repository")]
+    NoRepository { root: String },
+    /// No agent's program is installed.
+    #[error("no agent program was found: {} are not in PATH", .names.join(", "))]
+    NoAgentProgram { names: Vec<String> },
+    /// Several agents' programs are installed, and none is chosen.
+    #[error("several agent programs are installed: {}", .names.join(", "))]
+    SeveralAgentPrograms { names: Vec<String> },
     /// The backend does not run the session, although its record is open.
     #[error("the session {session} is recorded as {status}, but its backend reports that it is not running")]
     SessionExited { session: SessionId, status: SessionStatus },
@@ -307,19 +326,22 @@ impl Refusal {
             Self::Usage { .. }
             | Self::NeedsTerminal { .. }
             | Self::NoLaunchRole { .. }
-            | Self::TitleExpected { .. } => "usage",
+            | Self::TitleExpected { .. }
+            | Self::RelaunchNeeds { .. }
+            | Self::SeveralAgentPrograms { .. } => "usage",
             Self::NotFound { .. }
             | Self::UnknownBackend { .. }
             | Self::NoneFound { .. }
             | Self::TaskRemoved { .. }
             | Self::NoLiveSession { .. }
+            | Self::NoAgentProgram { .. }
             | Self::WorktreeMissing { .. }
             | Self::NoCommit { .. } => "not_found",
             Self::Ambiguous { .. } | Self::SeveralClaimed { .. } => "ambiguous",
             Self::AlreadyExists { .. } | Self::IdUsed { .. } => "exists",
             Self::InUse { .. } | Self::TaskInUse { .. } | Self::LaneHeld { .. } => "in_use",
             Self::UnsavedWork { .. } => "unsaved_work",
-            Self::LaneWithoutWorktree { .. } | Self::NoWorktree { .. } => "no_worktree",
+            Self::LaneWithoutWorktree { .. } | Self::NoWorktree { .. } | Self::NoRepository { .. } => "no_worktree",
             Self::WorktreeNotOwned { .. } => "worktree_not_owned",
             Self::WrongBranch { .. } => "wrong_branch",
             Self::MergeCommits { .. } => "merge_commits",
@@ -338,6 +360,7 @@ impl Refusal {
             Self::PathConflict { .. } => "path_conflict",
             Self::SessionFinal { .. } => "session_final",
             Self::SessionExited { .. } => "session_gone",
+            Self::SessionAlive { .. } => "session_alive",
             Self::SessionMismatch { .. } => "session_mismatch",
             Self::SessionAsks { .. } => "session_asks",
             Self::NothingClaimed { .. } => "nothing_claimed",

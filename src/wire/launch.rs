@@ -32,6 +32,49 @@ pub struct FirstPromptView {
     pub message_id: Option<i64>,
 }
 
+/// `start`: the launch, and what it added.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StartedView {
+    /// The launch.
+    #[serde(flatten)]
+    pub launched: LaunchedView,
+    /// The title of the session's task.
+    pub title: String,
+    /// Whether the task was added.
+    pub added_task: bool,
+    /// Whether the lane was added, with a worktree.
+    pub added_lane: bool,
+    /// Whether the task was claimed for the session.
+    pub claimed: bool,
+}
+
+/// `start --dry-run`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StartPlanView {
+    /// Always true: nothing was done.
+    pub dry_run: bool,
+    /// The task; of a new one, the id that it would get now.
+    pub task_id: String,
+    /// The id that the session would get.
+    pub session_id: String,
+    /// The lane.
+    pub lane: String,
+    /// The commands that do the same.
+    pub commands: Vec<String>,
+    /// The notes, as on stderr.
+    pub notes: Vec<String>,
+}
+
+/// `session relaunch`: the launch, and what is resumed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RelaunchedView {
+    /// The launch.
+    #[serde(flatten)]
+    pub launched: LaunchedView,
+    /// The provider's id of the conversation that is resumed; `null` when a new one begins.
+    pub conversation: Option<String>,
+}
+
 /// `session launch --dry-run`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LaunchView {

@@ -62,7 +62,7 @@ pub use lane::{
     FileDiffView, KeptLaneView, LaneDetailView, LaneDiffView, LaneGitView, LanePruneView, LaneSyncView, LaneView,
     PrunedLaneView,
 };
-pub use launch::{BackendView, FirstPromptView, LaunchView, LaunchedView};
+pub use launch::{BackendView, FirstPromptView, LaunchView, LaunchedView, RelaunchedView, StartPlanView, StartedView};
 pub use message::MessageView;
 pub use outbox::OutboxView;
 pub use prompt::PromptView;

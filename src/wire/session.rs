@@ -35,6 +35,7 @@ pub struct SessionView {
     pub exit_code: Option<i64>,
     pub reason: Option<String>,
     pub context_usage: Option<f64>,
+    pub relaunch_of: Option<String>,
 }
 
 impl From<&Session> for SessionView {
@@ -66,6 +67,7 @@ impl From<&Session> for SessionView {
             exit_code: session.exit_code,
             reason: session.reason.clone(),
             context_usage: session.context_usage,
+            relaunch_of: session.relaunch_of.as_ref().map(ToString::to_string),
         }
     }
 }

@@ -446,7 +446,8 @@ fn directive_section(
             write_steps(&mut text, &task.id, required_gates, mode);
         }
         Some(task) if over.is_some() => {
-            let takeover = over.map(|over| over.takeover(&task.id)).unwrap_or_default();
+            let is_person = subject.session.is_none() && subject.unregistered.is_none();
+            let takeover = over.map(|over| over.takeover(&task.id, is_person)).unwrap_or_default();
             if mode == Mode::Compact {
                 let _ = writeln!(text, "{takeover}");
             } else {

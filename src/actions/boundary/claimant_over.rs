@@ -18,13 +18,17 @@ pub(super) struct ClaimantOver {
     pub how: String,
     /// Whether it worked in the lane of the session that asks.
     pub is_of_same_lane: bool,
+    /// Whether a relaunch of the session can continue its claim.
+    pub can_be_relaunched: bool,
 }
 
 impl ClaimantOver {
-    /// The command that takes the task over, with its effect.
-    pub fn takeover(&self, task: &TaskId) -> String {
+    /// The command that takes the task over, with its effect. A person can relaunch the session.
+    pub fn takeover(&self, task: &TaskId, is_person: bool) -> String {
         let claimant = &self.claimant;
-        if self.is_of_same_lane {
+        if is_person && self.can_be_relaunched {
+            format!("fairway session relaunch {claimant}  continues the work of {claimant} in a new session")
+        } else if self.is_of_same_lane {
             format!("fairway claim {task}  continues the work of {claimant}")
         } else {
             format!("fairway claim {task} --steal --reason \"...\"  takes it over from {claimant}")
@@ -55,6 +59,7 @@ pub(super) fn find(
     } else {
         return Ok(None);
     };
+    let can_be_relaunched = session.adapter_script.is_some() && session.lane.is_some();
     let is_of_same_lane = session.lane.is_some() && session.lane.as_ref() == own_lane;
-    Ok(Some(ClaimantOver { claimant: claim.claimant.clone(), how, is_of_same_lane }))
+    Ok(Some(ClaimantOver { claimant: claim.claimant.clone(), how, is_of_same_lane, can_be_relaunched }))
 }

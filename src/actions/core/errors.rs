@@ -174,6 +174,22 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::SessionFinal { .. } => {
             (Conflict, Some("a new launch is a new session: fairway session launch".into()))
         }
+        Refusal::SessionAlive { session, .. } => {
+            (Conflict, Some(format!("end it first: fairway session stop {session}")))
+        }
+        Refusal::RelaunchNeeds { session, command, env } => {
+            let env: String = env.iter().map(|name| format!(" --env {name}=VALUE")).collect();
+            let command = if *command { " -- COMMAND" } else { "" };
+            (Usage, Some(format!("give it again: fairway session relaunch {session}{env}{command}")))
+        }
+        Refusal::NoRepository { .. } => {
+            (Refused, Some("make one: git init && git add -A && git commit -m 'first commit'".into()))
+        }
+        Refusal::NoAgentProgram { .. } => (NotFound, Some("name the program: fairway start TASK -- PROGRAM".into())),
+        Refusal::SeveralAgentPrograms { names } => {
+            let provider = names.first().map_or("NAME", String::as_str);
+            (Usage, Some(format!("choose one: fairway start TASK --provider {provider}")))
+        }
         Refusal::SessionExited { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
         Refusal::SessionMismatch { .. } | Refusal::AlreadyAnswered { .. } => (Conflict, None),
         Refusal::SessionAsks { session, typing, .. } => {

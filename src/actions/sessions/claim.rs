@@ -21,10 +21,22 @@ const MAX_ATTEMPTS: usize = 4;
 /// # Errors
 /// As [`claim::claim`].
 pub fn claim(app: &App, request: &ClaimRequest) -> Result<Answer> {
+    with_dead(app, || dead::predecessors(app, request.id.as_ref()), |dead| claim::claim(app, request, dead))
+}
+
+/// Looks for dead sessions and claims with their proofs; again when the claim is refused and one of them has changed meanwhile.
+///
+/// # Errors
+/// As `look` and `claim`.
+pub(super) fn with_dead<T>(
+    app: &App,
+    look: impl Fn() -> Result<Vec<DeadSession>>,
+    mut claim: impl FnMut(&[DeadSession]) -> Result<T>,
+) -> Result<T> {
     let mut attempt = 1;
     loop {
-        let dead = dead::predecessors(app, request.id.as_ref())?;
-        let done = claim::claim(app, request, &dead);
+        let dead = look()?;
+        let done = claim(&dead);
         if attempt == MAX_ATTEMPTS || !done.as_ref().is_err_and(may_be_outdated) || !has_changed(app, &dead)? {
             return done;
         }

@@ -14,5 +14,6 @@ pub mod prompt;
 pub mod release;
 pub mod report;
 pub mod sidecar;
+pub mod start;
 
 pub use finish::finish;

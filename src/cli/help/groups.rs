@@ -5,7 +5,7 @@ pub const PLUMBING: &str = "Plumbing";
 
 /// Headings and their commands.
 pub const GROUPS: &[(&str, &[&str])] = &[
-    ("Start", &["setup", "demo", "init", "trust", "session", "help"]),
+    ("Start", &["setup", "start", "demo", "init", "trust", "session", "help"]),
     ("Work", &["guide", "task", "lane", "ready", "claim", "release", "done", "note", "checkpoint"]),
     ("Review", &["evidence", "review", "handoff", "merge-ready"]),
     ("Talk", &["send", "message", "prompt", "inbox", "outbox"]),

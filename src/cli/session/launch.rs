@@ -116,6 +116,7 @@ impl Args {
             provider: self.provider,
             task: self.task_id,
             id: self.name,
+            id_base: None,
             worktree: self.worktree,
             branch: self.branch.map(|branch| text_limits::check_line("branch", &branch)).transpose()?,
             transcript: self.transcript,
@@ -146,7 +147,11 @@ impl Args {
         };
         let interrupted = exit_on_signal::during_call(
             i32::from(FailureKind::External.exit_code()),
-            interruption(ctx, &plan.session.id),
+            interruption(
+                ctx,
+                &format!("the start of {}", plan.session.id),
+                &format!("to stop it: fairway session stop {}", plan.session.id),
+            ),
         );
         let answer = start::launch(&app, plan, watch)?;
         drop(interrupted);
@@ -154,13 +159,13 @@ impl Args {
     }
 }
 
-/// What is printed when a signal ends this command while the session starts: the programs of the start may go on.
-fn interruption(ctx: &Context, id: &SessionId) -> String {
+/// Prints this when a signal ends the command while a session starts: the programs of the start may go on.
+pub(in crate::cli) fn interruption(ctx: &Context, what: &str, hint: &str) -> String {
     let failure = Failure {
         code: "interrupted",
         kind: FailureKind::External,
-        message: format!("interrupted: the start of {id} may go on"),
-        hint: Some(format!("to stop it: fairway session stop {id}")),
+        message: format!("interrupted: {what} may go on"),
+        hint: Some(hint.to_owned()),
         retryable: false,
         details: Value::Null,
     };

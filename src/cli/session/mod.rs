@@ -5,12 +5,13 @@ mod end;
 mod event;
 mod heartbeat;
 mod interrupt;
-mod launch;
+pub(super) mod launch;
 pub(super) mod list;
 mod meta;
 mod nudge;
 mod peek;
 mod reconcile;
+mod relaunch;
 mod show;
 mod status;
 mod stop;
@@ -26,6 +27,7 @@ use super::{context::Context, exit::Exit};
 #[command(defer = true)]
 pub enum Verb {
     Launch(Box<launch::Args>),
+    Relaunch(Box<relaunch::Args>),
     Upsert(Box<upsert::Args>),
     List(list::Args),
     Show(show::Args),
@@ -47,6 +49,7 @@ impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
             Self::Launch(args) => args.run(ctx),
+            Self::Relaunch(args) => args.run(ctx),
             Self::Upsert(args) => args.run(ctx),
             Self::List(args) => args.run(ctx),
             Self::Show(args) => args.run(ctx),

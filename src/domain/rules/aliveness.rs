@@ -58,13 +58,17 @@ pub fn ways_on(
                 NextCommand::new(format!("end {what}"), format!("fairway session stop {id}"))
             });
             // A claim goes on in its lane once nothing of the session run is alive.
+            let is_launched = session.adapter_script.is_some();
+            let relaunch = lane.filter(|_| remaining == 0 && is_launched).map(|_| {
+                NextCommand::new("relaunch its session, to continue it", format!("fairway session relaunch {id}"))
+            });
             let continue_it = lane.filter(|_| remaining == 0).map(|lane| {
                 NextCommand::new(
                     format!("continue it, in a new session of lane {lane}"),
                     format!("fairway claim {task}"),
                 )
             });
-            stop.into_iter().chain(continue_it).chain(release).collect()
+            stop.into_iter().chain(relaunch).chain(continue_it).chain(release).collect()
         }
         Some(true) if session.status == SessionStatus::Stale => {
             vec![NextCommand::new("record that it is alive", "fairway session reconcile")]
@@ -132,15 +136,18 @@ mod tests {
                 .collect()
         };
         let release = "fairway release T-1 --force --reason TEXT";
-        assert_eq!(ways(&one, &gone(), Some(&lane), 0), ["fairway claim T-1", release]);
+        let relaunch = "fairway session relaunch s-1";
+        assert_eq!(ways(&one, &gone(), Some(&lane), 0), [relaunch, "fairway claim T-1", release]);
         assert_eq!(ways(&one, &gone(), None, 0), [release]);
         let alive = judge(&one, true, &gone());
         let submitted = ways_on(&task, TaskStatus::Review, &one, &alive, Some(&lane), 0);
         let submitted: Vec<String> = submitted.into_iter().map(|way| way.command).collect();
-        assert_eq!(submitted, ["fairway claim T-1"]);
+        assert_eq!(submitted, [relaunch, "fairway claim T-1"]);
         assert_eq!(ways(&one, &gone(), Some(&lane), 2), ["fairway session stop s-1", release]);
         assert!(ways(&one, &ProcessObservation::Alive, Some(&lane), 0).is_empty());
         assert!(ways(&one, &ProcessObservation::NotRecorded, Some(&lane), 0).is_empty());
+        one.adapter_script = None;
+        assert_eq!(ways(&one, &gone(), Some(&lane), 0), ["fairway claim T-1", release]);
         one.status = SessionStatus::Stale;
         assert_eq!(ways(&one, &ProcessObservation::Alive, None, 0), ["fairway session reconcile"]);
         assert_eq!(ways(&one, &ProcessObservation::NotRecorded, None, 0), ["fairway explain session s-1", release]);

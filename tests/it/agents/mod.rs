@@ -6,6 +6,7 @@ mod interrupt;
 mod interrupted;
 mod launched;
 mod setup;
+mod start_and_relaunch;
 mod thousand_prompts;
 mod transcripts;
 

@@ -40,6 +40,7 @@ mod setup;
 mod several_ids;
 mod sidecar;
 mod spellings;
+mod start;
 mod status;
 mod task_add;
 mod task_edit;

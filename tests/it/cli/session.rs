@@ -198,7 +198,8 @@ fn a_session_is_one_document_wherever_it_appears() {
     assert_eq!(
         names.join(" "),
         "id run_id role lane task_id provider backend session_name external_session_id status activity waiting_for host \
-         pid socket pane transcript worktree branch started_at last_heartbeat_at last_output_at ended_at exit_code reason context_usage"
+         pid socket pane transcript worktree branch started_at last_heartbeat_at last_output_at ended_at exit_code reason context_usage \
+         relaunch_of"
     );
     // What is looked at has the same members, and then what was seen.
     let listed = world.json(["session", "list"])[0].clone();

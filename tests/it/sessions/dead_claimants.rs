@@ -68,18 +68,19 @@ fn a_killed_session_is_dead_everywhere_at_once_and_the_cure_is_named() {
     assert_eq!((&listed[0]["status"], &listed[0]["alive"]), (&json!("running"), &json!(false)));
     assert!(text(&listed[0]["alive_reason"]).starts_with(&format!("process {}", session["pid"])), "{listed}");
     let release = "fairway release T-1 --force --reason TEXT";
+    let relaunch = "fairway session relaunch api-agent";
     for (words, expected) in [
         (&["session", "list"][..], &["api-agent  dead", "T-1", "the parser is done"][..]),
-        (&["session", "show", "api-agent"], &["status      dead", "T-1", "fairway claim T-1", release]),
+        (&["session", "show", "api-agent"], &["status      dead", "T-1", relaunch, "fairway claim T-1", release]),
         (&["session", "status", "api-agent"], &["dead: process"]),
         (&["task", "list"], &["api-agent (dead)"]),
         (&["task", "list", "--held"], &["api-agent (dead)"]),
-        (&["task", "show", "T-1"], &["api-agent (dead)", "lane api: fairway claim T-1", release]),
+        (&["task", "show", "T-1"], &["api-agent (dead)", relaunch, "lane api: fairway claim T-1", release]),
         (&["ready", "--why"], &["api-agent (dead)", "lane api: fairway claim T-1", release]),
         (&["lane", "show", "api"], &["api-agent  dead", "T-1"]),
         (&["explain", "task", "T-1"], &["session is dead: process", "lane api: fairway claim T-1", release]),
         (&["doctor"], &["claimant_dead", release]),
-        (&["status"], &["✗ dead", "api-agent", "lane api: fairway claim T-1", release]),
+        (&["status"], &["✗ dead", "api-agent", relaunch, "lane api: fairway claim T-1", release]),
     ] {
         let shown = world.run(words).exits(0).stdout;
         for part in expected {
@@ -112,7 +113,8 @@ fn what_is_left_of_a_dead_session_is_to_be_ended_before_its_claim_goes_on() {
     assert_eq!(commands, ["fairway session stop api-agent", "fairway release T-1 --force --reason TEXT"], "{remains}");
     kill_all(&session);
     let remains = need(&world, "dead:api-agent").unwrap();
-    assert_eq!(remains["commands"][0]["command"], "fairway claim T-1", "{remains}");
+    assert_eq!(remains["commands"][0]["command"], "fairway session relaunch api-agent", "{remains}");
+    assert_eq!(remains["commands"][1]["command"], "fairway claim T-1", "{remains}");
 }
 
 #[test]

@@ -4,5 +4,6 @@
 mod claims;
 mod kill_points;
 mod retry_after_kill;
+mod start_kill_points;
 pub mod strace;
 mod write_queue;

@@ -33,17 +33,38 @@ pub fn add(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
 pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;
     let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
-    let said = |field: &Option<Option<String>>| field.clone().flatten();
-    let base = said(&fields.base).unwrap_or_else(|| app.settings.base_branch.clone());
-    let branch = said(&fields.branch).unwrap_or_else(|| format!("lane/{name}"));
-    let dir = match said(&fields.worktree) {
-        Some(dir) => dir,
-        None => worktree::default_path(app, name)?,
-    };
     let _held = worktree::lock(app, name)?;
     if let Some(answer) = worktree::prepare(app, &git, name, |tx| check_absent(tx, name))? {
         return Ok(answer);
     }
+    let (lane, plan) = plan_worktree(app, &git, name, fields)?;
+    worktree::create(app, &git, name, &plan, || {
+        app.mutate(|tx| {
+            check_absent(tx, name)?;
+            worktree::clear_intent(tx, name)?;
+            insert(tx, &Lane { created_at: tx.now(), ..lane }, Some(&plan.commit))
+        })
+    })
+}
+
+/// The lane that [`add_with_worktree`] would add.
+///
+/// # Errors
+/// `not_found` for a base that git does not know; `git_failed`.
+pub fn planned(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Lane> {
+    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
+    Ok(plan_worktree(app, &git, name, fields)?.0)
+}
+
+/// A new lane with its branch and worktree.
+fn plan_worktree(app: &App, git: &Repository<'_>, name: &LaneName, fields: &LanePatch) -> Result<(Lane, WorktreePlan)> {
+    let said = |field: &Option<Option<String>>| field.clone().flatten();
+    let base = said(&fields.base).unwrap_or_else(|| app.settings.base_branch.clone());
+    let branch = said(&fields.branch).unwrap_or_else(|| format!("lane/{name}"));
+    let worktree = match said(&fields.worktree) {
+        Some(dir) => dir,
+        None => worktree::default_path(app, name)?,
+    };
     let commit = git.commit(&base)?.ok_or_else(|| {
         if git.git().has_commits() {
             Refusal::not_found("base branch", &base)
@@ -51,21 +72,14 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
             Refusal::NoCommit { base: base.clone() }
         }
     })?;
-    let plan = WorktreePlan { branch, commit, worktree: dir };
-    worktree::create(app, &git, name, &plan, || {
-        app.mutate(|tx| {
-            check_absent(tx, name)?;
-            let lane = Lane {
-                branch: Some(plan.branch.clone()),
-                base: Some(base.clone()),
-                worktree: Some(plan.worktree.clone()),
-                owns_worktree: true,
-                ..new_lane(name, fields, tx.now())
-            };
-            worktree::clear_intent(tx, name)?;
-            insert(tx, &lane, Some(&plan.commit))
-        })
-    })
+    let lane = Lane {
+        branch: Some(branch.clone()),
+        base: Some(base),
+        worktree: Some(worktree.clone()),
+        owns_worktree: true,
+        ..new_lane(name, fields, app.env.now())
+    };
+    Ok((lane, WorktreePlan { branch, commit, worktree }))
 }
 
 fn check_absent(tx: &ReadTx<'_>, name: &LaneName) -> Result<()> {

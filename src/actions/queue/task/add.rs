@@ -9,7 +9,8 @@ use crate::{
         Event, EventKind, Refusal, TaskId,
         task::{Task, TaskFields, TaskState},
     },
-    store::{removed_tasks, tasks},
+    env::Timestamp,
+    store::{ReadTx, removed_tasks, tasks},
 };
 
 /// Adds a task under this id, or under the next generated id.
@@ -21,11 +22,7 @@ pub fn add(app: &App, id: Option<&TaskId>, fields: TaskFields) -> Result<Answer>
     app.mutate(|tx| {
         let id = match id {
             Some(id) => id.clone(),
-            None => {
-                let prefix = &app.settings.prefix;
-                let newest = tasks::newest_number(tx, prefix)?.max(removed_tasks::newest_number(tx, prefix)?);
-                TaskId::parse(&format!("{prefix}-{}", newest + 1))?
-            }
+            None => next_id(app, tx)?,
         };
         if tasks::find(tx, &id)?.is_some() {
             return Err(Refusal::AlreadyExists { noun: "task", id: id.to_string() }.into());
@@ -34,18 +31,7 @@ pub fn add(app: &App, id: Option<&TaskId>, fields: TaskFields) -> Result<Answer>
             return Err(Refusal::IdUsed { task: id }.into());
         }
         validate::check_links(tx, &id, &fields, None)?;
-        let now = tx.now();
-        let task = Task {
-            id: id.clone(),
-            fields,
-            state: TaskState::Todo,
-            epoch: 0,
-            open_deps: 0,
-            branch: None,
-            commit: None,
-            created_at: now,
-            updated_at: now,
-        };
+        let task = new_task(id.clone(), fields, tx.now());
         tasks::insert(tx, &task)?;
         tx.record(
             &Event::new(EventKind::TaskAdded)
@@ -56,4 +42,30 @@ pub fn add(app: &App, id: Option<&TaskId>, fields: TaskFields) -> Result<Answer>
         )?;
         Answer::new(&lookup::task_view(tx, &id)?, &id, format!("added {id}"))
     })
+}
+
+/// The id that the next task without an id of its own gets.
+///
+/// # Errors
+/// As the store fails.
+pub fn next_id(app: &App, tx: &ReadTx<'_>) -> Result<TaskId> {
+    let prefix = &app.settings.prefix;
+    let newest = tasks::newest_number(tx, prefix)?.max(removed_tasks::newest_number(tx, prefix)?);
+    Ok(TaskId::parse(&format!("{prefix}-{}", newest + 1))?)
+}
+
+/// A task as it is added.
+#[must_use]
+pub fn new_task(id: TaskId, fields: TaskFields, now: Timestamp) -> Task {
+    Task {
+        id,
+        fields,
+        state: TaskState::Todo,
+        epoch: 0,
+        open_deps: 0,
+        branch: None,
+        commit: None,
+        created_at: now,
+        updated_at: now,
+    }
 }

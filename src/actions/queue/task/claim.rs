@@ -113,6 +113,53 @@ pub fn claim(app: &App, request: &ClaimRequest, dead: &[DeadSession]) -> Result<
     done
 }
 
+/// The claim of a session that starts.
+#[derive(Debug, Clone)]
+pub struct StartClaim {
+    /// The task.
+    pub task: TaskId,
+    /// The claim's epoch.
+    pub epoch: i64,
+    /// Whether it continues the claim of a dead session.
+    pub is_continued: bool,
+    /// Notes for the answer.
+    pub notes: Vec<String>,
+}
+
+/// Claims a task for a session, in the transaction that records the start of the session. The session is the actor of `app`;
+/// the transaction is that of the person who starts it.
+///
+/// # Errors
+/// The code of the rule that excludes the task.
+pub fn claim_at_start(
+    app: &App,
+    tx: &WriteTx<'_>,
+    session: &Session,
+    id: &TaskId,
+    dead: &[DeadSession],
+) -> Result<StartClaim> {
+    let request = ClaimRequest { id: Some(id.clone()), ..ClaimRequest::default() };
+    let claimant = Claimant::new(tx, &request, Some(session), dead)?;
+    let task = lookup::task(tx, id)?;
+    let granted = decide(app, tx, &claimant, &task, &OnceCell::new())?;
+    let is_continued = matches!(granted.rule.takeover, Takeover::Continued { .. });
+    let mut notes = grant(app, tx, &claimant, &task, &granted)?.notes;
+    // A start says itself which lane it uses.
+    let about_lane = assignment_note(&task, &granted);
+    notes.retain(|note| about_lane.as_ref() != Some(note));
+    Ok(StartClaim { task: id.clone(), epoch: lookup::task(tx, id)?.epoch, is_continued, notes })
+}
+
+/// Checks that [`claim_at_start`] would claim the task. The session need not be recorded, nor its lane.
+///
+/// # Errors
+/// The code of the rule that excludes the task.
+pub fn check_at_start(app: &App, tx: &ReadTx<'_>, session: &Session, task: &Task, dead: &[DeadSession]) -> Result<()> {
+    let request = ClaimRequest { id: Some(task.id.clone()), ..ClaimRequest::default() };
+    let claimant = Claimant::new(tx, &request, Some(session), dead)?;
+    decide(app, tx, &claimant, task, &OnceCell::new()).map(drop)
+}
+
 /// Whether a person without a role names a task that needs one. A person in charge claims any task by its id.
 fn names_task_as_person(app: &App, request: &ClaimRequest) -> Result<bool> {
     let Some(id) = request.id.as_ref().filter(|_| request.role.is_none() && app.actor.session.is_none()) else {
@@ -386,8 +433,8 @@ fn grant(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, task: &Task, gran
     let (word, from, _) = describe(takeover);
     let document = json!({ "task": lookup::task_view(tx, &task.id)?, "takeover": word, "from": from });
     let mut answer = Answer::new(&document, &task.id, line)?;
-    if let Some(lane) = granted.place.newly_assigned() {
-        answer = answer.note(format!("{} is in the lane {lane} now", task.id));
+    if let Some(note) = assignment_note(task, granted) {
+        answer = answer.note(note);
     }
     match (&task.state, takeover) {
         (TaskState::Blocked(_, reason), Takeover::Continued { .. }) => {
@@ -402,6 +449,11 @@ fn grant(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, task: &Task, gran
         Some(conflict) => answer.note(format!("warning: {conflict}")),
         None => answer,
     })
+}
+
+/// The note about the lane into which a claim puts its task.
+fn assignment_note(task: &Task, granted: &Granted) -> Option<String> {
+    granted.place.newly_assigned().map(|lane| format!("{} is in the lane {lane} now", task.id))
 }
 
 /// A takeover as the event says it: the word, the claimant before and the reason.
@@ -440,8 +492,15 @@ pub fn install(
     }
     claims::insert(tx, &task.id, claim, &place.record(app, tx)?)?;
     let (how, from, reason) = describe(takeover);
+    let event = match (&app.actor.session, &app.actor.run_id) {
+        // A person starts the claimant's session.
+        (Some(session), Some(run)) if tx.actor() != app.actor.name => {
+            Event::new(EventKind::TaskClaimed).session(session, run)
+        }
+        _ => Event::new(EventKind::TaskClaimed),
+    };
     tx.record(
-        &Event::new(EventKind::TaskClaimed)
+        &event
             .task(&task.id)
             .lane(place.task_lane.as_ref())
             .with("epoch", claim.epoch)

@@ -21,6 +21,6 @@ pub mod resume;
 pub mod submit;
 mod timeline;
 mod transition;
-mod validate;
+pub(in crate::actions) mod validate;
 
 pub use crate::actions::core::force_reason::ForceReason;

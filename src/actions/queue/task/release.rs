@@ -3,14 +3,17 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::transition::{self, Transition};
+use super::{
+    claim::StartClaim,
+    transition::{self, Transition},
+};
 use crate::{
     actions::{
         Answer, App,
         core::{dead_session::DeadSession, force_reason::ForceReason, lookup},
     },
     domain::{
-        Event, EventKind, LaneName, TaskId,
+        Event, EventKind, LaneName, SessionId, TaskId,
         rules::fencing::TaskWrite,
         task::{Task, TaskState, TaskStatus},
     },
@@ -98,6 +101,22 @@ pub fn release_dead(app: &App, dead: &[DeadSession], lane: Option<&LaneName>, re
         }
         released.answer("no claim of a dead session")
     })
+}
+
+/// Releases the claim that a session got at its start, after the start has failed: nothing was done under it. A claim that
+/// continues an earlier one stays, as the earlier one did. So does a claim under which the task was moved on.
+///
+/// # Errors
+/// As the store fails.
+pub fn release_failed_start(tx: &WriteTx<'_>, session: &SessionId, claim: &StartClaim) -> Result<()> {
+    let task = lookup::task(tx, &claim.task)?;
+    let is_unchanged = matches!(&task.state, TaskState::InProgress(now)
+        if now.epoch == claim.epoch && now.session.as_ref() == Some(session));
+    if claim.is_continued || !is_unchanged {
+        return Ok(());
+    }
+    let reason = format!("the start of {session} failed");
+    transition::apply(tx, &task, &TaskState::Todo, &verb(Some(&reason), None))
 }
 
 /// The claimed tasks of a lane, or all: those in the lane, and those that its sessions claimed.

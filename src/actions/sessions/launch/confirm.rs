@@ -68,7 +68,11 @@ pub(crate) fn confirm(
         record_active_checkpoint(tx, &session)?;
     }
     if let Some(request) = &app.idempotency_key {
-        store_response(tx, request, &launch_answer(&session, plan.requested_id.as_ref(), notes.to_vec())?)?;
+        store_response(
+            tx,
+            request,
+            &launch_answer(&session, &plan.purpose, plan.requested_id.as_ref(), notes.to_vec())?,
+        )?;
     }
     Ok(session)
 }

@@ -1,22 +1,33 @@
 //! The intent of a launch, recorded before the start, and the answer for a repeat of the request.
 
 use anyhow::Result;
+use serde_json::Value;
 
-use super::{outcome::launch_answer, plan::LaunchPlan, session_id};
+use super::{
+    outcome::launch_answer,
+    plan::LaunchPlan,
+    purpose::{OwnParts, Purpose},
+    session_id,
+};
 use crate::{
     actions::{
         Answer, App, IdempotencyKey,
-        core::{errors, lookup},
-        sessions::prompt,
+        core::{dead_session::DeadSession, errors, lookup},
+        queue::task::claim::{self, StartClaim},
+        sessions::{actor, prompt},
     },
     adapters::AdapterError,
     domain::{
         Event, EventKind, Refusal, SessionId,
         session::{Session, SessionStatus},
     },
-    store::{WriteTx, events, requests, sessions, tasks},
+    store::{ReadTx, WriteTx, events, requests, sessions, tasks},
     wire::SessionView,
 };
+
+/// The keys of the event that say what of a launch is not stored.
+const OWN_COMMAND: &str = "own_command";
+const OWN_ENV: &str = "own_env";
 
 /// The line of a stored answer until the launch is complete.
 const INTENT_LINE: &str = "intended";
@@ -26,10 +37,10 @@ const INTENT_LINE: &str = "intended";
 /// # Errors
 /// `request_reused`; `launch_failed` when it failed or was interrupted.
 pub fn previous_result(app: &App) -> Result<Option<Answer>> {
-    app.stored_response()?.map(|answer| resolve_previous(app, answer)).transpose()
+    app.stored_response()?.map(|answer| resolve_previous(app, answer, &Purpose::Launch)).transpose()
 }
 
-pub(crate) fn resolve_previous(app: &App, answer: Answer) -> Result<Answer> {
+pub(crate) fn resolve_previous(app: &App, answer: Answer, purpose: &Purpose) -> Result<Answer> {
     if answer.line != INTENT_LINE {
         return Ok(answer);
     }
@@ -46,7 +57,7 @@ pub(crate) fn resolve_previous(app: &App, answer: Answer) -> Result<Answer> {
             Err(AdapterError::PreviousFailed { why, retryable: false }.into())
         }
         SessionStatus::Running | SessionStatus::Stale | SessionStatus::Ended => {
-            launch_answer(&session, None, Vec::new())
+            launch_answer(&session, purpose, None, Vec::new())
         }
         SessionStatus::Starting => {
             let why = format!(
@@ -61,12 +72,42 @@ pub(crate) fn resolve_previous(app: &App, answer: Answer) -> Result<Answer> {
     }
 }
 
-/// Records the session as starting, with the request's intent. `Some` is the stored answer of the same request.
-pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan) -> Result<Option<Answer>> {
+/// Whether a stored answer is an intent only.
+pub(crate) fn is_unfinished(answer: &Answer) -> bool {
+    answer.line == INTENT_LINE
+}
+
+/// The session that the unfinished intent of an earlier request with the same `--request-id` names.
+///
+/// # Errors
+/// `request_reused`; as the store fails.
+pub(crate) fn unfinished(app: &App) -> Result<Option<Session>> {
+    let Some(answer) = app.stored_response()?.filter(|answer| answer.line == INTENT_LINE) else { return Ok(None) };
+    let id = SessionId::parse(answer.ids.first().map(String::as_str).unwrap_or_default())?;
+    app.read(|tx| Ok(sessions::find(tx, &id)?))
+}
+
+/// What was recorded.
+pub(crate) enum Recorded {
+    /// Nothing: the same request has this answer already.
+    Earlier(Answer),
+    /// The session is starting, with this claim.
+    Starting(Option<StartClaim>),
+}
+
+/// Records the session as starting, with the request's intent and the claim of a start. `dead` are dead sessions whose claims a
+/// start may continue, and whose unfinished request it may take over.
+pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead: &[DeadSession]) -> Result<Recorded> {
     if let Some(request) = &app.idempotency_key
         && let Some(earlier) = request.stored_response(tx)?
     {
-        return Ok(Some(earlier));
+        let is_of_dead = dead.iter().any(|dead| earlier.ids.first().is_some_and(|id| id == dead.id.as_str()));
+        if earlier.line != INTENT_LINE || !is_of_dead {
+            return Ok(Recorded::Earlier(earlier));
+        }
+    }
+    if let Purpose::Relaunch(relaunch) = &plan.purpose {
+        relaunch.end_predecessors(tx)?;
     }
     if let Some(acting) = &app.actor.session {
         lookup::session(tx, acting)?;
@@ -104,12 +145,35 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan) -> R
         .lane(session.lane.as_ref())
         .with("role", session.role.as_str())
         .with("provider", session.provider.as_ref().map(ToString::to_string))
-        .with("backend", session.backend.clone());
+        .with("backend", session.backend.clone())
+        .with(OWN_COMMAND, plan.own.command)
+        .with(OWN_ENV, plan.own.env.clone())
+        .with("relaunch_of", session.relaunch_of.as_ref().map(ToString::to_string));
     tx.record(&with_task(session, event))?;
+    let claim = match (&plan.purpose, &session.task) {
+        (Purpose::Start(start), Some(task)) if start.claims => {
+            let claimant = app.with_actor(actor::of_session(session), None);
+            Some(claim::claim_at_start(&claimant, tx, session, task, dead)?)
+        }
+        _ => None,
+    };
     if let Some(request) = &app.idempotency_key {
         store_response(tx, request, &Answer::new(&SessionView::from(session), &session.id, INTENT_LINE)?)?;
     }
-    Ok(None)
+    Ok(Recorded::Starting(claim))
+}
+
+/// What the launch of a session had of its own; `None` when its event does not say so.
+///
+/// # Errors
+/// As the store fails.
+pub(crate) fn own_parts(tx: &ReadTx<'_>, session: &SessionId) -> Result<Option<OwnParts>> {
+    let starting = events::newest_of_session(tx, session, |kind| kind == EventKind::SessionStarting)?;
+    let Some(starting) = starting else { return Ok(None) };
+    let Some(command) = starting.data.get(OWN_COMMAND).and_then(Value::as_bool) else { return Ok(None) };
+    let names = starting.data.get(OWN_ENV).and_then(Value::as_array);
+    let env = names.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    Ok(Some(OwnParts { command, env }))
 }
 
 pub(crate) fn store_response(tx: &WriteTx<'_>, request: &IdempotencyKey, answer: &Answer) -> Result<()> {

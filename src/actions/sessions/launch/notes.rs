@@ -2,13 +2,17 @@
 
 use anyhow::Result;
 
+use super::launch_lock::{self, LaunchState};
 use crate::{
-    actions::core::lookup,
+    actions::{
+        App,
+        core::{lookup, session_process},
+    },
     domain::{
         Refusal,
         lane::Lane,
         rules::claim::check_capacity,
-        session::Session,
+        session::{Session, SessionStatus},
         task::{Task, TaskState},
     },
     store::{ReadTx, sessions, tasks},
@@ -19,6 +23,7 @@ use crate::{
 /// # Errors
 /// As the store fails.
 pub(crate) fn collect(
+    app: &App,
     tx: &ReadTx<'_>,
     session: &Session,
     task: Option<&Task>,
@@ -29,7 +34,7 @@ pub(crate) fn collect(
         about_task(tx, session, task, &mut notes)?;
     }
     if let Some(lane) = lane {
-        about_lane(tx, session, task, lane, &mut notes)?;
+        about_lane(app, tx, session, task, lane, &mut notes)?;
     }
     Ok(notes)
 }
@@ -65,6 +70,7 @@ fn about_task(tx: &ReadTx<'_>, session: &Session, task: &Task, notes: &mut Vec<S
 }
 
 fn about_lane(
+    app: &App,
     tx: &ReadTx<'_>,
     session: &Session,
     task: Option<&Task>,
@@ -75,20 +81,28 @@ fn about_lane(
     if let Err(refusal) = check_capacity(lane, claimed) {
         notes.push(refusal.to_string());
     }
+    notes.extend(other_sessions(app, tx, session, lane)?);
+    Ok(())
+}
+
+/// The note about other live sessions of the lane.
+///
+/// # Errors
+/// As the store fails.
+pub(crate) fn other_sessions(app: &App, tx: &ReadTx<'_>, session: &Session, lane: &Lane) -> Result<Option<String>> {
+    let is_dead = |other: &Session| {
+        session_process::aliveness(other).is_dead()
+            || (other.status == SessionStatus::Starting && launch_lock::state(app, other) == LaunchState::Interrupted)
+    };
     let others: Vec<String> = sessions::live(tx)?
         .iter()
-        .filter(|other| other.id != session.id && other.lane.as_ref() == Some(&lane.name))
+        .filter(|other| other.id != session.id && other.lane.as_ref() == Some(&lane.name) && !is_dead(other))
         .map(|other| format!("{} ({})", other.id, other.status))
         .collect();
-    match others.as_slice() {
-        [] => {}
-        [one] => notes.push(format!("the lane {} has another live session: {one}", lane.name)),
-        several => notes.push(format!(
-            "the lane {} has {} other live sessions: {}",
-            lane.name,
-            several.len(),
-            several.join(", ")
-        )),
-    }
-    Ok(())
+    let name = &lane.name;
+    Ok(match others.as_slice() {
+        [] => None,
+        [one] => Some(format!("the lane {name} has another live session: {one}")),
+        several => Some(format!("the lane {name} has {} other live sessions: {}", several.len(), several.join(", "))),
+    })
 }

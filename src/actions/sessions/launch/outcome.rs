@@ -2,7 +2,10 @@
 
 use anyhow::Result;
 
-use super::first_prompt::FirstPrompt;
+use super::{
+    first_prompt::FirstPrompt,
+    purpose::{Purpose, Start},
+};
 use crate::{
     actions::Answer,
     adapters::StartReport,
@@ -11,7 +14,7 @@ use crate::{
         session::{Session, SessionStatus},
     },
     os::process::ProcessKey,
-    wire::{LaunchedView, SessionView},
+    wire::{LaunchedView, RelaunchedView, SessionView, StartedView},
 };
 
 /// The outcome of a start.
@@ -28,8 +31,13 @@ pub(crate) enum LaunchOutcome {
 ///
 /// # Errors
 /// When the answer cannot be serialized.
-pub(crate) fn launch_answer(session: &Session, requested_id: Option<&SessionId>, notes: Vec<String>) -> Result<Answer> {
-    answer_with_prompt(session, requested_id, notes, None)
+pub(crate) fn launch_answer(
+    session: &Session,
+    purpose: &Purpose,
+    requested_id: Option<&SessionId>,
+    notes: Vec<String>,
+) -> Result<Answer> {
+    answer_with_prompt(session, purpose, requested_id, notes, None)
 }
 
 /// The same with what became of the first prompt.
@@ -38,28 +46,62 @@ pub(crate) fn launch_answer(session: &Session, requested_id: Option<&SessionId>,
 /// When the answer cannot be serialized.
 pub(crate) fn answer_with_prompt(
     session: &Session,
+    purpose: &Purpose,
     requested_id: Option<&SessionId>,
     notes: Vec<String>,
     first_prompt: Option<&FirstPrompt>,
 ) -> Result<Answer> {
     let id = &session.id;
-    let mut line = match session.status {
-        SessionStatus::Ended => format!("launched {id}; its program has already ended with exit code 0"),
-        _ => format!(
-            "launched {id}\n  attach: fairway session attach {id}\n  peek: fairway session peek {id}\n  \
-             stop: fairway session stop {id}"
-        ),
+    let has_ended = session.status == SessionStatus::Ended;
+    let (what, more) = match purpose {
+        Purpose::Launch => (format!("launched {id}"), String::new()),
+        Purpose::Start(start) => start_lines(session, start),
+        Purpose::Relaunch(relaunch) => {
+            let resumed = relaunch.conversation.as_ref().map_or("", |_| ", with its conversation");
+            (format!("relaunched {} as {id}{resumed}", relaunch.of), String::new())
+        }
+    };
+    let mut line = if has_ended {
+        format!("{what}; its program has already ended with exit code 0{more}")
+    } else {
+        let last = match purpose {
+            Purpose::Launch | Purpose::Relaunch(_) => format!("stop: fairway session stop {id}"),
+            Purpose::Start(_) => "status: fairway status".to_owned(),
+        };
+        format!("{what}{more}\n  attach: fairway session attach {id}\n  peek: fairway session peek {id}\n  {last}")
     };
     if let Some(text) = first_prompt.and_then(FirstPrompt::line) {
         line = format!("{line}\n  {text}");
     }
-    let view = LaunchedView {
+    let launched = LaunchedView {
         session: SessionView::from(session),
         requested_id: requested_id.map(ToString::to_string),
         notes: notes.clone(),
         first_prompt: first_prompt.map(FirstPrompt::view),
     };
-    let mut answer = Answer::new(&view, id, line)?;
+    let mut answer = match purpose {
+        Purpose::Launch => Answer::new(&launched, id, line)?,
+        Purpose::Start(start) => {
+            let (added_task, added_lane) = (start.added_task, start.added_lane);
+            let title = start.title.clone();
+            Answer::new(&StartedView { launched, title, added_task, added_lane, claimed: start.claims }, id, line)?
+        }
+        Purpose::Relaunch(relaunch) => {
+            Answer::new(&RelaunchedView { launched, conversation: relaunch.conversation.clone() }, id, line)?
+        }
+    };
     answer.notes = notes;
     Ok(answer)
+}
+
+/// The first line about a start, and the lines about its place.
+fn start_lines(session: &Session, start: &Start) -> (String, String) {
+    let id = &session.id;
+    let task = session.task.as_ref().map(|task| format!(" on {task}: {}", start.title)).unwrap_or_default();
+    let lane = session.lane.as_ref().map(|lane| {
+        let new = if start.added_lane { " (new)" } else { "" };
+        format!("\n  lane: {lane}{new}")
+    });
+    let worktree = session.worktree.as_ref().map(|dir| format!("\n  worktree: {dir}"));
+    (format!("started {id}{task}"), lane.unwrap_or_default() + &worktree.unwrap_or_default())
 }

@@ -18,6 +18,7 @@ use super::{
     profile::{self, LaunchHooks, ProfileInput},
     program::{self, SHELL},
     provider_hooks::ProviderHooks,
+    purpose::{OwnParts, Purpose},
     session_id,
 };
 use crate::{
@@ -83,6 +84,22 @@ pub struct LaunchPlan {
     pub has_prompt: bool,
     /// Notes for the answer.
     pub notes: Vec<String>,
+    /// The command that launches.
+    pub purpose: Purpose,
+    /// What of the request is not stored.
+    pub own: OwnParts,
+}
+
+/// The task, the lane and the role of a launch.
+#[derive(Debug, Clone)]
+pub(crate) struct Work {
+    pub(crate) task: Option<Task>,
+    pub(crate) lane: Option<Lane>,
+    pub(crate) role: Role,
+    /// Whether task and lane may be planned only: the worktree need not be there.
+    pub(crate) is_planned: bool,
+    /// Whether the launch claims the task: the claim says itself what bars it.
+    pub(crate) is_claimed: bool,
 }
 
 /// Resolves and checks a launch. Writes nothing and starts nothing.
@@ -90,22 +107,31 @@ pub struct LaunchPlan {
 /// # Errors
 /// `not_found` for a task, lane, worktree that `pre_start` does not make, backend, multiplexer or program; `untrusted`; `exists`; `invalid_value`.
 pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
+    plan_for(app, request, || app.read(|tx| resolve_work(app, tx, request)))
+}
+
+/// As [`plan`], for this work.
+///
+/// # Errors
+/// As [`plan`] and `work`.
+pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -> Result<Work>) -> Result<LaunchPlan> {
     for (name, value) in &request.env {
         check_variable(name, value)?;
     }
     trust::refuse_tracked_store(app)?;
     trust::require(app)?;
-    let (task, lane, role_name) = app.read(|tx| resolve_work(app, tx, request))?;
+    let Work { task, lane, role: role_name, is_planned, is_claimed } = work()?;
     let role = app.settings.role(&role_name);
     let provider = provider(app, request, &role, lane.as_ref())?;
-    let id = app.read(|tx| session_id::choose(app, tx, request.id.as_ref(), &role_name, &provider))?;
+    let id = app
+        .read(|tx| session_id::choose(app, tx, request.id.as_ref(), request.id_base.as_ref(), &role_name, &provider))?;
     let entry = app.settings.provider(provider.as_str());
     let located = backend(app, request, &role, lane.as_ref())?;
     check_multiplexer(app, &located)?;
     let pre_start = role.pre_start.clone().or_else(|| entry.pre_start.clone());
     let worktree = worktree(app, request, lane.as_ref())?;
     let is_made_by_launch = !worktree.is_dir();
-    if pre_start.as_ref().is_none_or(Vec::is_empty) {
+    if !is_planned && pre_start.as_ref().is_none_or(Vec::is_empty) {
         check_worktree(request, lane.as_ref(), &worktree)?;
     }
     let transcript = transcript(app, request, &id)?;
@@ -131,8 +157,11 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     let requested_id = request.id.clone().filter(|requested| *requested != session.id);
     let mut notes: Vec<String> =
         requested_id.iter().map(|old| format!("session {old} has ended; the new session is {}", session.id)).collect();
-    notes.extend(app.read(|tx| notes::collect(tx, &session, task.as_ref(), lane.as_ref()))?);
-    if is_made_by_launch {
+    notes.extend(app.read(|tx| match &lane {
+        Some(lane) if is_claimed => Ok(notes::other_sessions(app, tx, &session, lane)?.into_iter().collect()),
+        lane => notes::collect(app, tx, &session, task.as_ref(), lane.as_ref()),
+    })?);
+    if is_made_by_launch && !is_planned {
         notes.push(format!("the worktree {} is not there yet: pre_start makes it", worktree.display()));
     }
     let settings = program_settings(request, &role, &entry, &provider);
@@ -211,6 +240,8 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
         git_hooks,
         has_prompt: request.prompt.is_some(),
         notes,
+        purpose: Purpose::Launch,
+        own: OwnParts { command: request.command.is_some(), env: request.env.keys().cloned().collect() },
     })
 }
 
@@ -287,7 +318,7 @@ fn check_variable(name: &str, value: &str) -> Result<(), Refusal> {
 }
 
 /// The task, the lane and the role: the requested role, else the lane's, else the task's.
-fn resolve_work(app: &App, tx: &ReadTx<'_>, request: &LaunchRequest) -> Result<(Option<Task>, Option<Lane>, Role)> {
+fn resolve_work(app: &App, tx: &ReadTx<'_>, request: &LaunchRequest) -> Result<Work> {
     let task = request.task.as_ref().map(|id| lookup::task(tx, id)).transpose()?;
     let of_role = || app.settings.role(request.role.as_ref()?).lane;
     let of_task = || task.as_ref()?.fields.lane.clone();
@@ -296,7 +327,7 @@ fn resolve_work(app: &App, tx: &ReadTx<'_>, request: &LaunchRequest) -> Result<(
     let of_lane = || lane.as_ref()?.role.clone();
     let role = request.role.clone().or_else(of_lane).or_else(|| task.as_ref()?.fields.role.clone());
     match role {
-        Some(role) => Ok((task, lane, role)),
+        Some(role) => Ok(Work { task, lane, role, is_planned: false, is_claimed: false }),
         None => Err(Refusal::NoLaunchRole { lane: lane.map(|lane| lane.name) }.into()),
     }
 }

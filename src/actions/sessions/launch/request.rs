@@ -20,6 +20,8 @@ pub struct LaunchRequest {
     pub task: Option<TaskId>,
     /// The session's id.
     pub id: Option<SessionId>,
+    /// Without `id`: the id that the session's is made from. The first free one of `web`, `web-2`, `web-3` and so on is used.
+    pub id_base: Option<SessionId>,
     /// The worktree's directory.
     pub worktree: Option<PathBuf>,
     /// The branch.

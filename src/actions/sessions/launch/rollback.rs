@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::plan::LaunchPlan;
 use crate::actions::sessions::finish;
 use crate::{
-    actions::{App, core::lookup},
+    actions::{App, core::lookup, queue::task::release},
     adapters::{Adapter, AdapterError},
     domain::{
         SessionId,
@@ -20,8 +20,8 @@ use crate::{
 
 const TERMINATION_GRACE: Duration = Duration::from_secs(2);
 
-/// Rolls a failed launch back: ends the processes of this session run, marks the session as failed, and deletes the intent
-/// so that the request may be repeated. Returns the error, with the steps of the rollback that failed.
+/// Rolls a failed launch back: ends the processes of this session run, marks the session as failed, releases
+/// the claim of a start, and deletes the intent so that the request may be repeated. Returns the error, with the steps of the rollback that failed.
 pub(crate) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: AdapterError) -> anyhow::Error {
     let (id, name, run) = (&plan.session.id, plan.session.name(), &plan.session.run_id);
     let mut why = error.reason();
@@ -49,6 +49,9 @@ pub(crate) fn roll_back(app: &App, plan: &LaunchPlan, adapter: &Adapter, error: 
         let session = lookup::session(tx, id)?;
         if !session.status.is_final() {
             finish(tx, &session, SessionStatus::Failed, None, Some(&why))?;
+        }
+        if let Some(claim) = plan.purpose.claim() {
+            release::release_failed_start(tx, id, claim)?;
         }
         if let Some(request) = &app.idempotency_key {
             requests::delete(tx, &request.id)?;

@@ -9,14 +9,15 @@ use crate::{
         id::Label,
         session::{Session, SessionStatus},
     },
-    store::{ReadTx, events, sessions},
+    store::{ReadTx, claims, events, sessions},
 };
 
 /// The highest number that is tried behind a requested id.
 const MAX_NUMBER: u32 = 9_999;
 
 /// The id for a session that is launched as `requested`. The id of an ended session is history: the new session gets the next
-/// free number, `web-1-2` for `web-1`. Without a requested id it is a new one.
+/// free number, `web-1-2` for `web-1`. Without a requested id it is `base` or `base` with the first free number; without both
+/// it is a new one.
 ///
 /// # Errors
 /// `exists` when a live session has the id, or when no number is free; as the store fails.
@@ -24,10 +25,14 @@ pub(crate) fn choose(
     app: &App,
     tx: &ReadTx<'_>,
     requested: Option<&SessionId>,
+    base: Option<&SessionId>,
     role: &Role,
     provider: &Label,
 ) -> Result<SessionId> {
-    let Some(requested) = requested else { return new_id(app, tx, role, Some(provider)) };
+    let Some(requested) = requested else {
+        let numbered = base.map(|base| first_free(tx, base)).transpose()?.flatten();
+        return numbered.map_or_else(|| new_id(app, tx, role, Some(provider)), Ok);
+    };
     let exists = || Refusal::AlreadyExists { noun: "session", id: requested.to_string() };
     match sessions::find(tx, requested)? {
         None => return Ok(requested.clone()),
@@ -35,19 +40,26 @@ pub(crate) fn choose(
         Some(session) if !session.status.is_final() => return Err(exists().into()),
         Some(_) => {}
     }
-    for number in 2..=MAX_NUMBER {
+    Ok(first_free(tx, requested)?.ok_or_else(exists)?)
+}
+
+/// The id, or the id with the first number from 2 on that is free; `None` when there is none.
+fn first_free(tx: &ReadTx<'_>, base: &SessionId) -> Result<Option<SessionId>> {
+    for number in 1..=MAX_NUMBER {
+        let text = if number == 1 { base.to_string() } else { format!("{base}-{number}") };
         // An id that is too long for a number.
-        let Ok(id) = SessionId::parse(&format!("{requested}-{number}")) else { break };
+        let Ok(id) = SessionId::parse(&text) else { break };
         match sessions::find(tx, &id)? {
-            None => return Ok(id),
-            Some(session) if is_failed_launch(tx, &session)? => return Ok(id),
+            None => return Ok(Some(id)),
+            Some(session) if is_failed_launch(tx, &session)? => return Ok(Some(id)),
             Some(_) => {}
         }
     }
-    Err(exists().into())
+    Ok(None)
 }
 
-/// Whether a session is nothing but a launch that failed: its last session run never ran, so that its id is free.
+/// Whether a session is nothing but a launch that failed: its last session run never ran and has no claim, so that its id is
+/// free.
 ///
 /// # Errors
 /// As the store fails.
@@ -58,5 +70,6 @@ pub(crate) fn is_failed_launch(tx: &ReadTx<'_>, session: &Session) -> Result<boo
     let newest = events::newest_of_session(tx, &session.id, |kind| {
         matches!(kind, EventKind::SessionStarting | EventKind::SessionRunning)
     })?;
-    Ok(newest.is_some_and(|event| event.kind == EventKind::SessionStarting.as_str()))
+    let never_ran = newest.is_some_and(|event| event.kind == EventKind::SessionStarting.as_str());
+    Ok(never_ran && !claims::claiming_sessions(tx, None, None)?.contains(&session.id))
 }

@@ -1,4 +1,5 @@
-//! A launch: record the intent, start, confirm. It claims no task. A failed launch leaves no running session and no process.
+//! A launch: record the intent, start, confirm. Only a start claims its task. A failed launch leaves no running session and no
+//! process, and the claim of a start is released.
 
 use std::{path::Path, time::Duration};
 
@@ -7,18 +8,24 @@ use anyhow::{Context as _, Result};
 use super::{
     confirm::confirm,
     first_prompt, git_hooks, hook_check,
-    intent::{record_intent, resolve_previous, store_response},
+    intent::{self, Recorded, record_intent, resolve_previous, store_response},
     last_output,
+    launch_lock::LaunchLock,
     outcome::{LaunchOutcome, answer_with_prompt, launch_answer},
     plan::LaunchPlan,
     post_start::PostStart,
+    purpose::Purpose,
     rollback::roll_back,
 };
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, lookup, store_safety},
-        sessions::prompt,
+        core::{dead_session::DeadSession, errors, lookup, store_safety},
+        sessions::{
+            claim::with_dead,
+            liveness::{backend_probe::BackendProber, dead},
+            prompt,
+        },
     },
     adapters::{Adapter, AdapterError, StartReport, Tristate, readiness::Readiness},
     config,
@@ -57,8 +64,22 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
     let adapter = Adapter::new(&script, &plan.state_dir, &app.project.root, &app.env).map_err(errors::internal)?;
     let adapter = adapter.with_socket(plan.socket.as_deref());
     let hook_check = hook_check::start(app, &plan).context("cannot write the hooks' settings file")?;
-    if let Some(earlier) = app.transaction(|tx| record_intent(app, tx, &plan))? {
-        return resolve_previous(app, earlier);
+    // While this is held, the session is no dead one, though nothing of it runs yet.
+    let _in_progress = LaunchLock::acquire(app, &plan.session).map_err(errors::internal)?;
+    let recorded = with_dead(
+        app,
+        || dead_predecessors(app, &plan),
+        |dead| app.transaction(|tx| record_intent(app, tx, &plan, dead)),
+    );
+    match recorded? {
+        Recorded::Earlier(answer) => return resolve_previous(app, answer, &plan.purpose),
+        Recorded::Starting(None) => {}
+        Recorded::Starting(Some(claim)) => {
+            plan.notes.extend(claim.notes.iter().cloned());
+            if let Purpose::Start(start) = &mut plan.purpose {
+                start.claim = Some(claim);
+            }
+        }
     }
     let id = &plan.session.id;
     let steps = PostStart::new(app, &adapter, &plan);
@@ -106,7 +127,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
     };
     // What hooks have reported meanwhile.
     let session = if first_prompt.is_some() { app.read(|tx| lookup::session(tx, id))? } else { session };
-    let answer = answer_with_prompt(&session, plan.requested_id.as_ref(), notes, first_prompt.as_ref())?;
+    let answer = answer_with_prompt(&session, &plan.purpose, plan.requested_id.as_ref(), notes, first_prompt.as_ref())?;
     let is_news = answer.notes != stored || first_prompt.is_some();
     if let Some(request) = app.idempotency_key.as_ref().filter(|_| is_news) {
         app.transaction(|tx| store_response(tx, request, &answer))?;
@@ -123,6 +144,22 @@ pub enum PromptWatch {
     Briefly,
     /// So long, also while a person is asked something.
     For(Duration),
+}
+
+/// The dead sessions whose claim a start may continue, and the one whose unfinished request is repeated.
+fn dead_predecessors(app: &App, plan: &LaunchPlan) -> Result<Vec<DeadSession>> {
+    let (lane, task) = (plan.session.lane.as_ref(), plan.session.task.as_ref());
+    let mut dead = match plan.purpose {
+        Purpose::Launch => return Ok(Vec::new()),
+        Purpose::Start(_) => dead::dead_claimants(app, lane, task)?,
+        Purpose::Relaunch(_) => Vec::new(),
+    };
+    if let Some(unfinished) = intent::unfinished(app)?
+        && dead.iter().all(|dead| dead.id != unfinished.id)
+    {
+        dead.extend(dead::prove(app, &unfinished, &mut BackendProber::new()));
+    }
+    Ok(dead)
 }
 
 /// The outcome of a start that the script reported as successful.
@@ -179,7 +216,7 @@ fn finish_ended(app: &App, plan: &LaunchPlan, adapter: &Adapter, notes: Vec<Stri
     // The session's supervisor records the exit code; a script without a supervisor records none.
     match wait_recorded_exit(app, plan) {
         Some(session) if session.status == SessionStatus::Ended => {
-            let answer = launch_answer(&session, plan.requested_id.as_ref(), notes)?;
+            let answer = launch_answer(&session, &plan.purpose, plan.requested_id.as_ref(), notes)?;
             if let Some(request) = &app.idempotency_key {
                 app.transaction(|tx| store_response(tx, request, &answer))?;
             }

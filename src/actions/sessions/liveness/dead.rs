@@ -7,11 +7,12 @@ use crate::{
     actions::{
         App,
         core::{dead_session::DeadSession, lookup},
+        sessions::launch::launch_lock::{self, LaunchState},
     },
     domain::{
         LaneName, TaskId,
         rules::liveness::{BackendObservation, ProcessObservation},
-        session::Session,
+        session::{Session, SessionStatus},
     },
     env::vars,
     os::{host, process_tree},
@@ -27,6 +28,16 @@ pub fn prove(app: &App, session: &Session, prober: &mut BackendProber) -> Result
     if !host::identity().owns(&session.host, session.host_id.as_deref()) {
         return Err(format!("it runs on {}", session.host));
     }
+    let launch = match session.status {
+        SessionStatus::Starting => launch_lock::state(app, session),
+        _ => LaunchState::Unknown,
+    };
+    // A launch that was interrupted starts nothing more, whatever its age.
+    let settled = match launch {
+        LaunchState::InProgress => return Err("its launch is in progress".to_owned()),
+        LaunchState::Interrupted => &Session { status: SessionStatus::Running, ..session.clone() },
+        LaunchState::Unknown => session,
+    };
     let process = facts::process_state(session);
     let root = match &process {
         ProcessObservation::Alive => return Err(format!("process {} is alive", session.pid.unwrap_or_default())),
@@ -34,7 +45,7 @@ pub fn prove(app: &App, session: &Session, prober: &mut BackendProber) -> Result
         ProcessObservation::Gone(why) => Some(why.clone()),
         ProcessObservation::NotRecorded => None,
     };
-    let why = match (prober.probe_anyway(app, session, &process, app.env.now()), root) {
+    let why = match (prober.probe_anyway(app, settled, &process, app.env.now()), root) {
         (BackendObservation::Alive, _) => return Err("its backend reports that it is running".to_owned()),
         (_, Some(why)) | (BackendObservation::Gone(why), None) => why,
         (BackendObservation::Unknown(why), None) => return Err(why),
@@ -42,10 +53,14 @@ pub fn prove(app: &App, session: &Session, prober: &mut BackendProber) -> Result
     };
     // Twice: a process that starts another one and exits may hide both from one pass.
     for _ in 0..2 {
-        let entry = format!("{}={}", vars::FAIRWAY_RUN_ID, session.run_id);
-        let left = process_tree::with_env_entry(&entry).map_err(|error| format!("cannot list processes: {error}"))?;
-        if let Some(key) = left.first() {
-            return Err(format!("process {} of its session run is alive", key.pid));
+        // The second one: a backend script that starts it.
+        for name in [vars::FAIRWAY_RUN_ID, vars::FAIRWAY_LAUNCH] {
+            let entry = format!("{name}={}", session.run_id);
+            let left = process_tree::with_env_entry(&entry);
+            let left = left.map_err(|error| format!("cannot list processes: {error}"))?;
+            if let Some(key) = left.first() {
+                return Err(format!("process {} of its session run is alive", key.pid));
+            }
         }
     }
     Ok(DeadSession::new(session, why))
@@ -61,7 +76,18 @@ pub fn predecessors(app: &App, task: Option<&TaskId>) -> Result<Vec<DeadSession>
     let Some(lane) = app.read(|tx| Ok(sessions::find(tx, id)?))?.and_then(|session| session.lane) else {
         return Ok(Vec::new());
     };
-    let judged = judge_claimants(app, Some(&lane), task)?;
+    dead_claimants(app, Some(&lane), task)
+}
+
+/// The sessions that are dead and have claims: made in a lane, on one task or on any. None without a lane.
+///
+/// # Errors
+/// As the store fails.
+pub fn dead_claimants(app: &App, lane: Option<&LaneName>, task: Option<&TaskId>) -> Result<Vec<DeadSession>> {
+    if lane.is_none() {
+        return Ok(Vec::new());
+    }
+    let judged = judge_claimants(app, lane, task)?;
     Ok(judged.into_iter().filter_map(|(_, judged)| judged.ok()).collect())
 }
 

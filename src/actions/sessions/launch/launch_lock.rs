@@ -1,0 +1,63 @@
+//! The lock of a launch that is in progress. A launch that was killed leaves its file without a lock: so it is told from one
+//! that goes on.
+
+use std::{fs, io, path::PathBuf};
+
+use crate::{
+    actions::App,
+    domain::session::Session,
+    os::{files, lock::InheritableLock},
+};
+
+/// The lock, until it is dropped. The file goes with it.
+#[derive(Debug)]
+pub(crate) struct LaunchLock {
+    path: PathBuf,
+    _lock: InheritableLock,
+}
+
+/// What the lock says about a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LaunchState {
+    /// It is in progress.
+    InProgress,
+    /// It was interrupted.
+    Interrupted,
+    /// It has ended, or it took no lock.
+    Unknown,
+}
+
+impl LaunchLock {
+    /// Takes the lock for the launch of a session.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub(crate) fn acquire(app: &App, session: &Session) -> io::Result<Self> {
+        files::private_dir(&app.project.state)?;
+        files::private_dir(&app.project.runtime_dir())?;
+        let path = path(app, session);
+        let lock = InheritableLock::try_acquire(&path)?;
+        let lock = lock.ok_or_else(|| io::Error::other(format!("{} is locked", path.display())))?;
+        Ok(Self { path, _lock: lock })
+    }
+}
+
+impl Drop for LaunchLock {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// The state of the launch of a session of this host.
+pub(crate) fn state(app: &App, session: &Session) -> LaunchState {
+    let path = path(app, session);
+    match InheritableLock::is_locked(&path) {
+        Ok(false) if path.exists() => LaunchState::Interrupted,
+        Ok(false) | Err(_) => LaunchState::Unknown,
+        Ok(true) => LaunchState::InProgress,
+    }
+}
+
+fn path(app: &App, session: &Session) -> PathBuf {
+    app.project.runtime_dir().join(format!("launch-{}.lock", session.run_id))
+}

@@ -1,0 +1,124 @@
+//! The command that launches a session, and what it adds to the launch.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{
+        core::{dead_session::DeadSession, lookup},
+        queue::task::claim::StartClaim,
+    },
+    domain::{Refusal, SessionId, session::Session},
+    store::{ReadTx, StoreError, WriteTx, sessions},
+};
+
+/// The command that launches.
+#[derive(Debug, Clone)]
+pub enum Purpose {
+    /// `session launch`: claims nothing.
+    Launch,
+    /// `start`: claims the task, unless it is told not to.
+    Start(Start),
+    /// `session relaunch`: takes the place of a session that is over.
+    Relaunch(Relaunch),
+}
+
+/// A start, for its answer.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// The task's title.
+    pub title: String,
+    /// Whether it added the task.
+    pub added_task: bool,
+    /// Whether it added the lane.
+    pub added_lane: bool,
+    /// Whether it claims the task.
+    pub claims: bool,
+    /// The claim, once it is made.
+    pub claim: Option<StartClaim>,
+}
+
+/// A relaunch.
+#[derive(Debug, Clone)]
+pub struct Relaunch {
+    /// The session whose place is taken.
+    pub of: SessionId,
+    /// The sessions that end with it: `of`, if its end is not recorded, and earlier relaunches that are dead.
+    pub dead: Vec<DeadSession>,
+    /// The conversation that is resumed.
+    pub conversation: Option<String>,
+}
+
+impl Relaunch {
+    /// Ends the sessions whose place is taken, as far as their ends are not recorded.
+    ///
+    /// # Errors
+    /// `session_alive` when one of them is not dead any more, or was relaunched meanwhile.
+    pub(crate) fn end_predecessors(&self, tx: &WriteTx<'_>) -> Result<()> {
+        for dead in &self.dead {
+            if let Some(session) = dead.confirm(tx)? {
+                dead.end(tx, &session)?;
+            }
+        }
+        let of = lookup::session(tx, &self.of)?;
+        let alive = if of.status.is_final() { successors(tx, &self.of)?.pop() } else { Some(of) };
+        match alive {
+            Some(session) => Err(not_over(&session, &self.of, "it is recorded as alive").into()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A session and those whose place it took, the newest first.
+///
+/// # Errors
+/// As the store fails.
+pub(crate) fn chain(tx: &ReadTx<'_>, session: &Session) -> Result<Vec<Session>, StoreError> {
+    let mut chain = vec![session.clone()];
+    while let Some(of) = chain.last().and_then(|last| last.relaunch_of.as_ref())
+        && let Some(earlier) = sessions::find(tx, of)?
+        && chain.iter().all(|known| known.id != earlier.id)
+    {
+        chain.push(earlier);
+    }
+    Ok(chain)
+}
+
+/// The open sessions that took the place of another one, or of one of its relaunches.
+///
+/// # Errors
+/// As the store fails.
+pub(crate) fn successors(tx: &ReadTx<'_>, of: &SessionId) -> Result<Vec<Session>, StoreError> {
+    let mut found = Vec::new();
+    for session in sessions::live(tx)? {
+        if chain(tx, &session)?.iter().skip(1).any(|earlier| earlier.id == *of) {
+            found.push(session);
+        }
+    }
+    Ok(found)
+}
+
+/// The refusal to relaunch `of` while this session, `of` or its successor, may be alive.
+pub(crate) fn not_over(session: &Session, of: &SessionId, why: &str) -> Refusal {
+    let why = if session.id == *of { why.to_owned() } else { format!("it is the relaunch of {of}; {why}") };
+    Refusal::SessionAlive { session: session.id.clone(), why }
+}
+
+impl Purpose {
+    /// The claim that the launch has made.
+    #[must_use]
+    pub fn claim(&self) -> Option<&StartClaim> {
+        match self {
+            Self::Start(start) => start.claim.as_ref(),
+            Self::Launch | Self::Relaunch(_) => None,
+        }
+    }
+}
+
+/// What a request has of its own and the store does not keep: a relaunch needs it again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnParts {
+    /// Whether it names a program.
+    pub command: bool,
+    /// The names of its variables.
+    pub env: Vec<String>,
+}

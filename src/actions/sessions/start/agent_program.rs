@@ -1,0 +1,78 @@
+//! The agent and the backend of a start that names none.
+
+use std::ffi::OsString;
+
+use crate::{
+    actions::App,
+    config::{LaunchSettings, built_in_profiles},
+    domain::{
+        Refusal,
+        id::Label,
+        lane::Lane,
+        rules::command_line::{LeadingWord, leading_word},
+    },
+    env::vars,
+    os::executable,
+};
+
+use super::StartRequest;
+
+/// The backend where a person can look at an agent, and its program.
+const TERMINAL_BACKEND: &str = "tmux";
+
+/// The key of the backend that the project chose.
+const BACKEND_KEY: &str = "sessions.default_backend";
+
+/// The provider to launch: the requested one, else the only agent that is installed. `None` when the program, the role or the
+/// lane decide.
+///
+/// # Errors
+/// `not_found` when none is installed; `usage` when several are.
+pub(super) fn provider(
+    app: &App,
+    request: &StartRequest,
+    role: &LaunchSettings,
+    lane: &Lane,
+) -> Result<Option<Label>, Refusal> {
+    let is_decided = request.command.is_some()
+        || role.provider.is_some()
+        || role.program.command.is_some()
+        || lane.provider.is_some();
+    if request.provider.is_some() || is_decided {
+        return Ok(request.provider.clone());
+    }
+    let mut known: Vec<String> =
+        built_in_profiles().into_keys().chain(app.settings.providers.keys().cloned()).collect();
+    known.sort();
+    known.dedup();
+    let found: Vec<&String> = known.iter().filter(|name| is_installed(app, name)).collect();
+    match found.as_slice() {
+        [] => Err(Refusal::NoAgentProgram { names: known }),
+        [one] => Ok(Some(Label::parse(one)?)),
+        several => Err(Refusal::SeveralAgentPrograms { names: several.iter().map(ToString::to_string).collect() }),
+    }
+}
+
+/// Whether the program of a provider is there. Shell text that names none is taken for one that is.
+fn is_installed(app: &App, provider: &str) -> bool {
+    let configured = app.settings.providers.get(provider).and_then(|entry| entry.program.command.as_deref());
+    match configured.map(leading_word) {
+        Some(LeadingWord::Unresolved) => true,
+        Some(LeadingWord::Program(name)) => is_in_path(app, &name),
+        None => is_in_path(app, provider),
+    }
+}
+
+fn is_in_path(app: &App, program: &str) -> bool {
+    let path = app.env.var_os(vars::PATH).map(OsString::as_os_str);
+    executable::find(program, path, &app.project.root).is_some()
+}
+
+/// The backend to launch in; `None` when the role, the lane or the configuration decide.
+pub(super) fn backend(app: &App, request: &StartRequest, role: &LaunchSettings, lane: &Lane) -> Option<String> {
+    let is_decided = role.backend.is_some() || lane.backend.is_some() || app.layers.is_set(BACKEND_KEY);
+    if request.backend.is_some() || is_decided {
+        return request.backend.clone();
+    }
+    is_in_path(app, TERMINAL_BACKEND).then(|| TERMINAL_BACKEND.to_owned())
+}

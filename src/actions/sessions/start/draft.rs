@@ -1,0 +1,153 @@
+//! A start before anything is made: every value resolved and checked.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{
+        App,
+        queue::task::{add, claim},
+        sessions::{
+            actor,
+            launch::{
+                plan::{self, LaunchPlan, LaunchRequest, Work},
+                purpose::{Purpose, Start},
+            },
+            liveness::dead,
+        },
+    },
+    domain::{Refusal, Role, SessionId, TaskId, task::Task},
+    store::tasks,
+};
+
+use super::{
+    StartRequest, agent_program, first_prompt,
+    subject::Subject,
+    task_lane::{self, TaskLane},
+};
+
+/// The role of a session when neither the command nor the task nor the lane names one.
+const DEFAULT_ROLE: &str = "agent";
+
+/// The longest part of a session's id that comes from its task's, so that there is room for the provider and a number.
+const MAX_TASK_CHARS: usize = 40;
+
+/// A checked start.
+#[derive(Debug, Clone)]
+pub(super) struct Draft {
+    /// The task; one that is not added yet has the id that it would get now.
+    pub(super) task: Task,
+    /// Whether the task is to be added.
+    pub(super) is_new_task: bool,
+    /// The lane.
+    pub(super) place: TaskLane,
+    /// The launch.
+    pub(super) plan: LaunchPlan,
+    /// The prompt that is added to the caller's.
+    pub(super) own_prompt: Option<String>,
+}
+
+impl Draft {
+    /// Resolves a start. Writes nothing.
+    ///
+    /// # Errors
+    /// As a launch; as [`task_lane::find`].
+    pub(super) fn new(app: &App, subject: &Subject, request: &StartRequest) -> Result<Self> {
+        let (task, is_new_task) = match subject {
+            Subject::Known(task) => (task.as_ref().clone(), false),
+            Subject::New(fields) => {
+                let id = app.read(|tx| add::next_id(app, tx))?;
+                (add::new_task(id, fields.as_ref().clone(), app.env.now()), true)
+            }
+        };
+        let place = task_lane::find(app, &task, request)?;
+        let plan = plan(app, &task, &place, request, is_new_task, place.is_new)?;
+        let own_prompt = own_prompt(app, &plan, &task.id);
+        Ok(Self { task, is_new_task, place, plan, own_prompt })
+    }
+
+    /// Checks that the claim would be granted.
+    ///
+    /// # Errors
+    /// The code of the rule that excludes the task.
+    pub(super) fn check_claim(&self, app: &App, request: &StartRequest) -> Result<()> {
+        if self.is_new_task || !request.claims {
+            return Ok(());
+        }
+        let session = &self.plan.session;
+        let dead = dead::dead_claimants(app, session.lane.as_ref(), Some(&self.task.id))?;
+        let claimant = app.with_actor(actor::of_session(session), None);
+        app.read(|tx| {
+            let task = tasks::find(tx, &self.task.id)?.unwrap_or_else(|| self.task.clone());
+            claim::check_at_start(&claimant, tx, session, &task, &dead)
+        })
+    }
+}
+
+fn own_prompt(app: &App, plan: &LaunchPlan, task: &TaskId) -> Option<String> {
+    first_prompt::reads_prompts(app, &plan.session).then(|| first_prompt::of_start(task))
+}
+
+/// The launch of a start. Task and lane need not be added yet.
+///
+/// # Errors
+/// As a launch.
+pub(super) fn plan(
+    app: &App,
+    task: &Task,
+    place: &TaskLane,
+    request: &StartRequest,
+    added_task: bool,
+    added_lane: bool,
+) -> Result<LaunchPlan> {
+    let lane = &place.lane;
+    let role = role(task, place, request)?;
+    let of_role = app.settings.role(&role);
+    let provider = agent_program::provider(app, request, &of_role, lane)?;
+    let launch = LaunchRequest {
+        role: Some(role.clone()),
+        lane: Some(lane.name.clone()),
+        backend: agent_program::backend(app, request, &of_role, lane),
+        provider,
+        task: Some(task.id.clone()),
+        id: None,
+        id_base: None,
+        worktree: None,
+        branch: None,
+        transcript: None,
+        env: request.env.clone(),
+        command: request.command.clone(),
+        prompt: request.prompt.clone(),
+        resume: None,
+        no_profile: request.no_profile,
+        hooks: request.hooks,
+    };
+    let work = || {
+        Ok(Work {
+            task: Some(task.clone()),
+            lane: Some(lane.clone()),
+            role: role.clone(),
+            is_planned: place.is_new,
+            is_claimed: request.claims,
+        })
+    };
+    // The provider is known with the first plan; it is a part of the session's id and decides on the prompt.
+    let first = plan::plan_for(app, &launch, work)?;
+    let prompt = first_prompt::with_text(own_prompt(app, &first, &task.id), request.prompt.as_deref());
+    let id_base = first.session.provider.as_ref().map(|provider| id_base(task, provider.as_str())).transpose()?;
+    let mut plan = plan::plan_for(app, &LaunchRequest { id_base, prompt, ..launch }, work)?;
+    let title = task.fields.title.clone();
+    plan.purpose = Purpose::Start(Start { title, added_task, added_lane, claims: request.claims, claim: None });
+    Ok(plan)
+}
+
+/// The id that a session's is made from: task and provider.
+fn id_base(task: &Task, provider: &str) -> Result<SessionId, Refusal> {
+    let task: String = task.id.as_str().replace('.', "-").chars().take(MAX_TASK_CHARS).collect();
+    let provider: String = provider.chars().take(16).collect();
+    Ok(SessionId::parse(&format!("{task}-{provider}"))?)
+}
+
+fn role(task: &Task, place: &TaskLane, request: &StartRequest) -> Result<Role, Refusal> {
+    let known = request.role.clone().or_else(|| task.fields.role.clone()).or_else(|| place.lane.role.clone());
+    known.map_or_else(|| Ok(Role::parse(DEFAULT_ROLE)?), Ok)
+}

@@ -1,0 +1,45 @@
+//! The first prompt of a start and of a relaunch.
+
+use crate::{
+    actions::{App, sessions::launch::program::SHELL},
+    config::ProviderProfile,
+    domain::{SessionId, TaskId, session::Session},
+};
+
+/// Whether the program of a session is an agent that reads prompts: one that Fairway knows, or that is configured. Another
+/// program gets only what the caller says.
+pub(super) fn reads_prompts(app: &App, session: &Session) -> bool {
+    session.provider.as_ref().filter(|provider| provider.as_str() != SHELL).is_some_and(|provider| {
+        app.settings.providers.contains_key(provider.as_str())
+            || app.settings.provider(provider.as_str()).profile != ProviderProfile::default()
+    })
+}
+
+/// The first prompt of a start.
+pub(super) fn of_start(task: &TaskId) -> String {
+    format!("Your task is {task}. Begin with `fairway prime`: it prints the task, its checks and the next commands.")
+}
+
+/// The first prompt of a relaunch, which names the claims that it continues.
+pub(super) fn of_relaunch(of: &SessionId, held: &[TaskId]) -> String {
+    let begin = "Begin with `fairway prime`: it prints the work so far and the next commands.";
+    match held {
+        [] => format!("You take the place of the session {of}, which is over. {begin}"),
+        held => {
+            let claims: Vec<String> = held.iter().map(|task| format!("`fairway claim {task}`")).collect();
+            let them = if held.len() == 1 { "its claim" } else { "its claims" };
+            format!(
+                "You take the place of the session {of}, which is over. Continue {them} first: {}. {begin}",
+                claims.join(", ")
+            )
+        }
+    }
+}
+
+/// A prompt of Fairway's own, with the caller's text behind it.
+pub(super) fn with_text(own: Option<String>, text: Option<&str>) -> Option<String> {
+    match (own, text) {
+        (Some(own), Some(text)) => Some(format!("{own}\n\n{text}")),
+        (own, text) => own.or_else(|| text.map(str::to_owned)),
+    }
+}

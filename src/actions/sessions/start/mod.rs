@@ -1,0 +1,15 @@
+//! Starting an agent on a task: the task is added when it is new, the lane when there is none, the task is claimed for the
+//! session, and the session is launched. Relaunching a session that is over.
+
+mod agent_program;
+mod commands;
+mod draft;
+mod first_prompt;
+pub mod relaunch;
+mod request;
+mod steps;
+mod subject;
+mod task_lane;
+
+pub use request::StartRequest;
+pub use steps::{dry_run, start};

@@ -1,0 +1,249 @@
+//! Launching the next session in the place of one that is over: same lane, task, role, provider and backend, and the same
+//! conversation where the provider can resume it. Claims nothing: the program continues the claims.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use super::first_prompt;
+use crate::{
+    actions::{
+        Answer, App,
+        core::{
+            dead_session::DeadSession,
+            inside, lookup,
+            session_process::{self, RunProcesses},
+        },
+        sessions::{
+            launch::{
+                intent,
+                plan::{self, LaunchPlan, LaunchRequest, Work},
+                program::{self, CommandSpec, SHELL},
+                provider_hooks::ProviderHooks,
+                purpose::{self, Purpose, Relaunch},
+                start::{self, PromptWatch},
+            },
+            liveness::{
+                backend_probe::BackendProber,
+                dead::{self, judge_claimants},
+            },
+        },
+    },
+    adapters::AdapterError,
+    domain::{
+        Refusal, SessionId, TaskId,
+        lane::{Lane, LaneStatus},
+        session::Session,
+        task::TaskStatus,
+    },
+    store::tasks::{self, ListScope},
+};
+
+/// A request to relaunch a session.
+#[derive(Debug, Clone)]
+pub struct RelaunchRequest {
+    /// Environment variables, in place of those of the launch; an empty value unsets.
+    pub env: BTreeMap<String, String>,
+    /// The program, in place of the one of the launch.
+    pub command: Option<CommandSpec>,
+    /// What the agent is told besides the beginning.
+    pub prompt: Option<String>,
+    /// Whether the provider's profile adds no arguments to the program.
+    pub no_profile: bool,
+    /// What is known about the providers' hooks.
+    pub hooks: &'static dyn ProviderHooks,
+    /// Whether the conversation is resumed where it can be.
+    pub resumes: bool,
+    /// How long it waits for what becomes of the first prompt.
+    pub watch: PromptWatch,
+}
+
+/// Relaunches a session.
+///
+/// # Errors
+/// `session_alive` while the session, or its relaunch, may be alive; `not_found` and `lane_closed` for its lane; `usage` when
+/// what its launch had of its own is not given again; as a launch; `inside_session`.
+pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<Answer> {
+    inside::refuse_unless_role(app, "session relaunch", &app.settings.may_start)?;
+    if let Some(answer) = app.stored_response()?.filter(|answer| !intent::is_unfinished(answer)) {
+        return Ok(answer);
+    }
+    let (of, chain) = app.read(|tx| {
+        let of = lookup::session(tx, id)?;
+        let chain = purpose::chain(tx, &of)?;
+        Ok((of, chain))
+    })?;
+    let dead = prove_over(app, &of)?;
+    check_own_parts(app, &of, request)?;
+    let first = plan(app, &of, &chain, dead.clone(), request)?;
+    let is_resumed = matches!(&first.purpose, Purpose::Relaunch(Relaunch { conversation: Some(_), .. }));
+    match start::launch(app, first, request.watch) {
+        // The provider may not have stored the conversation before the session died.
+        Err(error) if is_resumed && matches!(error.downcast_ref(), Some(AdapterError::ProgramEnded { .. })) => {
+            let mut fresh = plan(app, &of, &chain, dead, &RelaunchRequest { resumes: false, ..request.clone() })?;
+            fresh.notes.push(format!("a new conversation begins, because the old one was not resumed: {error:#}"));
+            start::launch(app, fresh, request.watch)
+        }
+        launched => launched,
+    }
+}
+
+/// The sessions that are dead, have claims and can be relaunched: those that Fairway launched and that were not relaunched yet.
+///
+/// # Errors
+/// As the store fails.
+pub fn dead_with_claims(app: &App) -> Result<Vec<SessionId>> {
+    let mut found = Vec::new();
+    for (session, judged) in judge_claimants(app, None, None)? {
+        let is_launched = session.adapter_script.is_some() && judged.is_ok();
+        if is_launched && app.read(|tx| Ok(purpose::successors(tx, &session.id)?))?.is_empty() {
+            found.push(session.id);
+        }
+    }
+    Ok(found)
+}
+
+/// Proves that a session and its relaunches are over. Returns those whose end is not recorded.
+fn prove_over(app: &App, of: &Session) -> Result<Vec<DeadSession>> {
+    let successors = app.read(|tx| Ok(purpose::successors(tx, &of.id)?))?;
+    let mut prober = BackendProber::new();
+    let mut dead = Vec::new();
+    for session in std::iter::once(of).chain(&successors) {
+        let refused = |why: &str| purpose::not_over(session, &of.id, why);
+        if !session.status.is_final() {
+            dead.push(dead::prove(app, session, &mut prober).map_err(|why| refused(&why))?);
+            continue;
+        }
+        // Its end may have been recorded by hand, or it has left something.
+        let aliveness = session_process::aliveness(session);
+        let left = RunProcesses::default().count(&session.run_id);
+        if aliveness.alive == Some(true) {
+            return Err(refused(&aliveness.reason).into());
+        }
+        if left > 0 && session_process::is_local(session) {
+            return Err(refused(&format!("{left} of its processes are alive")).into());
+        }
+    }
+    Ok(dead)
+}
+
+/// Checks that the request has what the launch had of its own.
+fn check_own_parts(app: &App, of: &Session, request: &RelaunchRequest) -> Result<()> {
+    let own = app.read(|tx| intent::own_parts(tx, &of.id))?;
+    // A launch of an earlier version has not recorded it: without a provider, its program is unknown.
+    let had_command = own.as_ref().map_or_else(|| is_shell(of), |own| own.command);
+    let command = had_command && request.command.is_none();
+    let names = own.map(|own| own.env).unwrap_or_default();
+    let env: Vec<String> = names.into_iter().filter(|name| !request.env.contains_key(name)).collect();
+    if command || !env.is_empty() {
+        return Err(Refusal::RelaunchNeeds { session: of.id.clone(), command, env }.into());
+    }
+    Ok(())
+}
+
+fn is_shell(session: &Session) -> bool {
+    session.provider.as_ref().is_none_or(|provider| provider.as_str() == SHELL)
+}
+
+fn plan(
+    app: &App,
+    of: &Session,
+    chain: &[Session],
+    dead: Vec<DeadSession>,
+    request: &RelaunchRequest,
+) -> Result<LaunchPlan> {
+    let lane = of.lane.as_ref().map(|name| app.read(|tx| lookup::lane(tx, name))).transpose()?;
+    if let Some(lane) = lane.as_ref().filter(|lane| lane.status == LaneStatus::Closed) {
+        return Err(Refusal::LaneClosed { lane: lane.name.clone() }.into());
+    }
+    let of_lane = |field: fn(&Lane) -> &Option<String>| lane.as_ref().and_then(|lane| field(lane).clone());
+    let launch = LaunchRequest {
+        role: Some(of.role.clone()),
+        lane: of.lane.clone(),
+        backend: of.backend.clone(),
+        provider: None,
+        task: of.task.clone(),
+        id: None,
+        id_base: chain.last().map(|first| first.id.clone()),
+        worktree: of
+            .worktree
+            .clone()
+            .filter(|dir| of_lane(|lane| &lane.worktree).as_ref() != Some(dir))
+            .map(Into::into),
+        branch: of.branch.clone().filter(|_| of_lane(|lane| &lane.branch).is_none()),
+        transcript: None,
+        env: request.env.clone(),
+        command: request.command.clone(),
+        prompt: request.prompt.clone(),
+        resume: None,
+        no_profile: request.no_profile,
+        hooks: request.hooks,
+    };
+    let work = || {
+        let task = of.task.as_ref().map(|id| app.read(|tx| lookup::task(tx, id))).transpose()?;
+        Ok(Work { task, lane: lane.clone(), role: of.role.clone(), is_planned: false, is_claimed: true })
+    };
+    // The provider that the configuration would choose anyway needs no name: a role's settings go with it.
+    let usual = plan::plan_for(app, &launch, work)?;
+    let provider = of.provider.clone().filter(|provider| usual.session.provider.as_ref() != Some(provider));
+    let own = first_prompt::reads_prompts(app, of).then(|| held_tasks(app, chain)).transpose()?;
+    let own = own.map(|held| first_prompt::of_relaunch(&of.id, &held));
+    let prompt = first_prompt::with_text(own, request.prompt.as_deref());
+    let launch = LaunchRequest { provider, prompt, ..launch };
+    let (resume, note) = conversation(app, of, chain, request);
+    let resumed = LaunchRequest { resume: resume.clone(), ..launch.clone() };
+    let (mut plan, conversation, note) = match plan::plan_for(app, &resumed, work) {
+        Ok(plan) => (plan, resume, note),
+        // The configured command has no place for it.
+        Err(error) if resume.is_some() && matches!(error.downcast_ref(), Some(Refusal::Usage { .. })) => {
+            (plan::plan_for(app, &launch, work)?, None, Some(error.to_string()))
+        }
+        Err(error) => return Err(error),
+    };
+    plan.notes.extend(note);
+    plan.session.relaunch_of = Some(of.id.clone());
+    plan.purpose = Purpose::Relaunch(Relaunch { of: of.id.clone(), dead, conversation });
+    Ok(plan)
+}
+
+/// The conversation to resume, or a note that says why there is none.
+fn conversation(
+    app: &App,
+    of: &Session,
+    chain: &[Session],
+    request: &RelaunchRequest,
+) -> (Option<String>, Option<String>) {
+    if !request.resumes || request.no_profile || !first_prompt::reads_prompts(app, of) {
+        return (None, None);
+    }
+    let provider = of.provider.as_ref().map(ToString::to_string).unwrap_or_default();
+    let why = |why: String| (None, Some(format!("the conversation is not resumed: {why}")));
+    let is_other_program =
+        request.command.as_ref().is_some_and(|command| program::name_of(command).as_ref() != Some(&provider));
+    if is_other_program {
+        return why(format!("the command is not {provider}"));
+    }
+    if app.settings.provider(&provider).profile.resume_args.is_none() {
+        return why(format!("the profile of the provider {provider} has no resume_args"));
+    }
+    match chain.iter().find_map(|session| session.external_session_id.clone()) {
+        Some(conversation) => (Some(conversation), None),
+        None => why("its id is unknown".to_owned()),
+    }
+}
+
+/// The unfinished tasks that a session, or one whose place it took, has claimed.
+fn held_tasks(app: &App, chain: &[Session]) -> Result<Vec<TaskId>> {
+    let mut held = Vec::new();
+    app.read(|tx| {
+        tasks::for_each(tx, ListScope::Claimed, |task| {
+            let claimant = task.state.claim().and_then(|claim| claim.session.as_ref());
+            let is_theirs = claimant.is_some_and(|id| chain.iter().any(|session| session.id == *id));
+            if is_theirs && task.state.status() != TaskStatus::Review {
+                held.push(task.id);
+            }
+            Ok(true)
+        })?;
+        Ok(held)
+    })
+}

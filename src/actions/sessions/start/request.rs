@@ -1,0 +1,35 @@
+//! The input of a start.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    actions::sessions::launch::{program::CommandSpec, provider_hooks::ProviderHooks, start::PromptWatch},
+    domain::{LaneName, Role, id::Label},
+};
+
+/// A request to start a session on a task.
+#[derive(Debug, Clone)]
+pub struct StartRequest {
+    /// The role; by default that of the task, else of the lane, else `agent`.
+    pub role: Option<Role>,
+    /// The lane; by default that of the task, else of the role, else a lane of the task's own.
+    pub lane: Option<LaneName>,
+    /// The provider; by default that of the role, else of the lane, else the only agent that is installed.
+    pub provider: Option<Label>,
+    /// The backend; by default that of the role, else of the lane, else of the configuration, else tmux where it is installed.
+    pub backend: Option<String>,
+    /// Additional environment variables; an empty value unsets.
+    pub env: BTreeMap<String, String>,
+    /// The program.
+    pub command: Option<CommandSpec>,
+    /// What the agent is told besides the beginning.
+    pub prompt: Option<String>,
+    /// Whether the provider's profile adds no arguments to the program.
+    pub no_profile: bool,
+    /// What is known about the providers' hooks.
+    pub hooks: &'static dyn ProviderHooks,
+    /// Whether the task is claimed.
+    pub claims: bool,
+    /// How long it waits for what becomes of the first prompt.
+    pub watch: PromptWatch,
+}

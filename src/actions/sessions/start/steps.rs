@@ -1,0 +1,71 @@
+//! The steps of a start, each undone when a later one fails.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{
+        Answer, App,
+        core::{inside, lookup},
+        queue::task::add,
+        sessions::launch::{self, intent},
+    },
+    domain::TaskId,
+    wire::StartPlanView,
+};
+
+use super::{
+    StartRequest, commands,
+    draft::{self, Draft},
+    subject::{self, Subject},
+    task_lane,
+};
+
+/// Starts a session on a task, which an id or a title names. Notes also come with a failure.
+///
+/// # Errors
+/// What a claim and a launch refuse, before anything is made. After a failed launch the session is `failed`, its claim is
+/// released and a lane that was added is removed; a task that was added stays. `inside_session`.
+pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<String>) -> Result<Answer> {
+    inside::refuse_unless_role(app, "start", &app.settings.may_start)?;
+    if let Some(answer) = app.stored_response()?.filter(|answer| !intent::is_unfinished(answer)) {
+        return Ok(answer);
+    }
+    let subject = subject::find(app, argument)?;
+    let draft = Draft::new(app, &subject, request)?;
+    draft.check_claim(app, request)?;
+    // The request id belongs to the launch; these steps find what an interrupted one has made.
+    let step = app.with_actor(app.actor.clone(), None);
+    let (task, added_task) = match subject {
+        Subject::Known(task) => (*task, false),
+        Subject::New(fields) => {
+            let added = add::add(&step, None, *fields)?;
+            let id = added.ids.first().map(String::as_str).unwrap_or_default();
+            let task = app.read(|tx| lookup::task(tx, &TaskId::parse(id)?))?;
+            notes.push(format!("added {}: {}", task.id, task.fields.title));
+            (task, true)
+        }
+    };
+    let place = task_lane::find(app, &task, request)?;
+    let added_lane = task_lane::make(&step, &place)?;
+    let launched = draft::plan(app, &task, &place.made(app)?, request, added_task, added_lane)
+        .and_then(|plan| launch::start::launch(app, plan, request.watch));
+    if launched.is_err() && added_lane {
+        task_lane::unmake(&step, &place, notes);
+    }
+    if launched.is_err() && added_task {
+        notes.push(format!("{0} stays, unclaimed; to start it: fairway start {0}", task.id));
+    }
+    launched
+}
+
+/// What [`start`] would do, as commands. Writes nothing.
+///
+/// # Errors
+/// What a claim and a launch refuse.
+pub fn dry_run(app: &App, argument: &str, request: &StartRequest) -> Result<StartPlanView> {
+    inside::refuse_unless_role(app, "start", &app.settings.may_start)?;
+    let subject = subject::find(app, argument)?;
+    let draft = Draft::new(app, &subject, request)?;
+    draft.check_claim(app, request)?;
+    Ok(commands::view(&draft, request))
+}

@@ -1,0 +1,85 @@
+//! The lane of a start: a named one, that of the task or the role, or one of the task's own with a worktree.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{
+        App,
+        core::lookup,
+        queue::lane::{LanePatch, add, rm},
+    },
+    config::project::worktree_top,
+    domain::{LaneName, Refusal, lane::Lane, task::Task},
+    store::lanes,
+};
+
+use super::StartRequest;
+
+/// A lane, and whether it is still to be added.
+#[derive(Debug, Clone)]
+pub(super) struct TaskLane {
+    pub(super) lane: Lane,
+    pub(super) is_new: bool,
+}
+
+impl TaskLane {
+    /// The same once the lane is there.
+    ///
+    /// # Errors
+    /// `not_found` when it was removed meanwhile.
+    pub(super) fn made(&self, app: &App) -> Result<Self> {
+        let lane = app.read(|tx| lookup::lane(tx, &self.lane.name))?;
+        Ok(Self { lane, is_new: false })
+    }
+}
+
+/// The name of a task's own lane: the task's id, in the alphabet of lanes.
+pub(super) fn own_name(task: &Task) -> Result<LaneName, Refusal> {
+    Ok(LaneName::parse(&task.id.as_str().replace('.', "-"))?)
+}
+
+/// The lane for a task. One that an earlier start of the task has added is used again.
+///
+/// # Errors
+/// `not_found` for a lane that does not exist; `no_worktree` without a repository; `git_failed` and `not_found` when no worktree can be made.
+pub(super) fn find(app: &App, task: &Task, request: &StartRequest) -> Result<TaskLane> {
+    let of_role = || app.settings.role(request.role.as_ref().or(task.fields.role.as_ref())?).lane;
+    let named = request.lane.clone().or_else(|| task.fields.lane.clone()).or_else(of_role);
+    let existing = |lane| TaskLane { lane, is_new: false };
+    if let Some(name) = named {
+        return app.read(|tx| lookup::lane(tx, &name)).map(existing);
+    }
+    let name = own_name(task)?;
+    match app.read(|tx| Ok(lanes::find(tx, &name)?))? {
+        Some(lane) => Ok(existing(lane)),
+        None if worktree_top(&app.project.root).is_none() => {
+            Err(Refusal::NoRepository { root: app.project.root.display().to_string() }.into())
+        }
+        None => Ok(TaskLane { lane: add::planned(app, &name, &LanePatch::default())?, is_new: true }),
+    }
+}
+
+/// Adds the lane and its worktree, if it is new. Returns whether it did.
+///
+/// # Errors
+/// As [`add::add_with_worktree`].
+pub(super) fn make(app: &App, place: &TaskLane) -> Result<bool> {
+    if !place.is_new {
+        return Ok(false);
+    }
+    match add::add_with_worktree(app, &place.lane.name, &LanePatch::default()) {
+        Ok(_) => Ok(true),
+        // Another start of the task was faster.
+        Err(error) if matches!(error.downcast_ref(), Some(Refusal::AlreadyExists { noun: "lane", .. })) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes the lane again, with branch and worktree, unless there is work in it.
+pub(super) fn unmake(app: &App, place: &TaskLane, notes: &mut Vec<String>) {
+    let name = &place.lane.name;
+    notes.push(match rm::rm(app, name) {
+        Ok(_) => format!("removed the lane {name} again"),
+        Err(error) => format!("the lane {name} stays: {error}"),
+    });
+}

@@ -1,0 +1,98 @@
+//! `fairway session relaunch`
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::{
+    actions::sessions::{
+        launch::{program::CommandSpec, start::PromptWatch},
+        start::relaunch::{self, RelaunchRequest},
+    },
+    cli::{context::Context, each, exit::Exit, session::launch::interruption, start, values},
+    domain::{Refusal, SessionId},
+    hooks::LAUNCH_HOOKS,
+    os::exit_on_signal,
+    wire::FailureKind,
+};
+
+/// Launch a session again that is over
+///
+/// The new session has the lane, the task, the role, the provider and the backend of the old one, and resumes its
+/// conversation where the provider can. Its first prompt names the claims of the old one: the agent continues them. A program
+/// that the launch named and values of --env are not stored; give them again.
+#[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("sessions").required(true).args(["id", "dead"])))]
+#[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
+pub struct Args {
+    /// Session ids
+    #[arg(value_parser = values::session)]
+    id: Vec<SessionId>,
+    /// Relaunch all dead sessions that have a claim
+    #[arg(long, conflicts_with = "words")]
+    dead: bool,
+    /// Environment variable; '' unsets it; repeatable
+    #[arg(long, value_name = "NAME=VALUE", value_parser = values::variable)]
+    env: Vec<(String, String)>,
+    /// Text for the first prompt; - reads stdin
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+    /// Read the text for the first prompt from FILE; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    prompt_file: Option<PathBuf>,
+    /// Begin a new conversation
+    #[arg(long)]
+    no_resume: bool,
+    /// Add no arguments of the provider's profile
+    #[arg(long)]
+    no_profile: bool,
+    /// Attach to the session once it runs
+    #[arg(long, conflicts_with = "dead")]
+    attach: bool,
+    /// Program and arguments in place of the provider's command
+    #[arg(last = true, value_name = "CMD")]
+    words: Vec<String>,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let prompt = ctx.text("prompt", self.prompt, self.prompt_file.as_deref())?;
+        if self.id.len() > 1 && !self.words.is_empty() {
+            return Err(Refusal::Usage { why: "a program is for one session; several are given".into() }.into());
+        }
+        if self.attach {
+            start::check_attach(ctx, &self.id)?;
+        }
+        let app = ctx.app()?;
+        let request = RelaunchRequest {
+            env: self.env.into_iter().collect::<BTreeMap<_, _>>(),
+            command: Some(self.words).filter(|words| !words.is_empty()).map(CommandSpec::Argv),
+            prompt,
+            no_profile: self.no_profile,
+            hooks: &LAUNCH_HOOKS,
+            resumes: !self.no_resume,
+            watch: if self.attach { PromptWatch::Skip } else { PromptWatch::Briefly },
+        };
+        if self.dead {
+            let dead = relaunch::dead_with_claims(&app)?;
+            if dead.is_empty() && !ctx.out.json && !ctx.out.quiet {
+                ctx.out.line("no sessions to relaunch")?;
+            }
+            return each::array(ctx, &app, &dead, |app, id| relaunch::relaunch(app, id, &request));
+        }
+        let mut launched = None;
+        let interrupted = exit_on_signal::during_call(
+            i32::from(FailureKind::External.exit_code()),
+            interruption(ctx, "the start", "see what runs: fairway status"),
+        );
+        let exit = each::each(ctx, &app, &self.id, |app, id| {
+            let answer = relaunch::relaunch(app, id, &request)?;
+            let is_over = answer.document.get("ended_at").is_some_and(Value::is_string);
+            launched = answer.ids.first().filter(|_| !is_over).cloned();
+            Ok(answer)
+        })?;
+        drop(interrupted);
+        start::attach_to(app, launched.filter(|_| self.attach), exit)
+    }
+}

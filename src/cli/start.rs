@@ -1,0 +1,177 @@
+//! `fairway start`
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::{context::Context, each, exit::Exit, print_error::print_error, session::launch::interruption, values};
+use crate::{
+    actions::{
+        App,
+        core::errors,
+        sessions::{
+            control::attach,
+            launch::{program::CommandSpec, start::PromptWatch},
+            start::{self, StartRequest},
+        },
+    },
+    domain::{LaneName, Refusal, Role, SessionId, id::Label},
+    hooks::LAUNCH_HOOKS,
+    os::exit_on_signal,
+    wire::{FailureKind, StartPlanView},
+};
+
+/// Start an agent on a task
+///
+/// Claims the task for a new session and launches the agent in the lane of the task. A title adds the task. Without a lane,
+/// one is added with a branch and a worktree of its own. A failed start leaves no claim, and no lane that it added. A start
+/// of a task whose session is dead continues its claim.
+///
+/// The agent is that of --provider, else of the role or the lane, else the only one that is installed. Several tasks start
+/// several sessions, each by itself: the exit code is that of the first failure.
+#[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
+pub struct Args {
+    /// Task id, or title of a new task; repeatable
+    #[arg(required = true, value_name = "TASK|TITLE")]
+    tasks: Vec<String>,
+    /// Provider, as in [providers]
+    #[arg(long, value_name = "NAME", value_parser = values::label)]
+    provider: Option<Label>,
+    /// Lane; default: the task's, else one of its own
+    #[arg(long, value_parser = values::lane)]
+    lane: Option<LaneName>,
+    /// Role; default: the task's, the lane's, else agent
+    #[arg(long, value_parser = values::role)]
+    role: Option<Role>,
+    /// Backend; default: the configured one, else tmux
+    #[arg(long, value_name = "NAME")]
+    backend: Option<String>,
+    /// Environment variable; '' unsets it; repeatable
+    #[arg(long, value_name = "NAME=VALUE", value_parser = values::variable)]
+    env: Vec<(String, String)>,
+    /// Text for the first prompt; - reads stdin
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+    /// Read the text for the first prompt from FILE; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    prompt_file: Option<PathBuf>,
+    /// Add no arguments of the provider's profile
+    #[arg(long)]
+    no_profile: bool,
+    /// Attach to the session once it runs
+    #[arg(long, conflicts_with = "dry_run")]
+    attach: bool,
+    /// Leave the claim to the agent
+    #[arg(long)]
+    no_claim: bool,
+    /// Print the commands that do the same; write and start nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Program and arguments in place of the provider's command
+    #[arg(last = true, value_name = "CMD")]
+    words: Vec<String>,
+}
+
+impl Args {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        let prompt = ctx.text("prompt", self.prompt, self.prompt_file.as_deref())?;
+        let app = ctx.app()?;
+        let request = StartRequest {
+            role: self.role,
+            lane: self.lane,
+            provider: self.provider,
+            backend: self.backend,
+            env: self.env.into_iter().collect::<BTreeMap<_, _>>(),
+            command: Some(self.words).filter(|words| !words.is_empty()).map(CommandSpec::Argv),
+            prompt,
+            no_profile: self.no_profile,
+            hooks: &LAUNCH_HOOKS,
+            claims: !self.no_claim,
+            watch: if self.attach { PromptWatch::Skip } else { PromptWatch::Briefly },
+        };
+        if self.dry_run {
+            return dry_run(ctx, &app, &self.tasks, &request);
+        }
+        if self.attach {
+            check_attach(ctx, &self.tasks)?;
+        }
+        let mut started = None;
+        let interrupted = exit_on_signal::during_call(
+            i32::from(FailureKind::External.exit_code()),
+            interruption(ctx, "the start", "see what runs: fairway status"),
+        );
+        let exit = each::each(ctx, &app, &self.tasks, |app, task| {
+            let mut notes = Vec::new();
+            let answer = start::start(app, task, &request, &mut notes);
+            for note in &notes {
+                ctx.out.note(&crate::render::escape_controls(note));
+            }
+            let answer = answer?;
+            let is_over = answer.document.get("ended_at").is_some_and(Value::is_string);
+            started = answer.ids.first().filter(|_| !is_over).cloned();
+            Ok(answer)
+        })?;
+        drop(interrupted);
+        attach_to(app, started.filter(|_| self.attach), exit)
+    }
+}
+
+/// Attaching needs one session and a terminal.
+///
+/// # Errors
+/// `usage`.
+pub(super) fn check_attach<T>(ctx: &Context, ids: &[T]) -> Result<()> {
+    if ids.len() > 1 {
+        return Err(Refusal::Usage { why: "--attach is for one session; several are given".into() }.into());
+    }
+    if ctx.env.terminal.stdin {
+        return Ok(());
+    }
+    Err(Refusal::Usage { why: "no terminal to attach to; leave --attach away".into() }.into())
+}
+
+/// Attaches to a session that was launched, if any.
+///
+/// # Errors
+/// As the backend fails.
+pub(super) fn attach_to(app: App, id: Option<String>, exit: Exit) -> Result<Exit> {
+    let Some(id) = id else { return Ok(exit) };
+    let attachable = attach::attach(&app, &SessionId::parse(&id)?)?;
+    // A person may stay attached for days: close the store meanwhile.
+    drop(app);
+    attachable.run()
+}
+
+fn dry_run(ctx: &Context, app: &App, tasks: &[String], request: &StartRequest) -> Result<Exit> {
+    let (mut plans, mut exit): (Vec<StartPlanView>, Exit) = (Vec::new(), 0);
+    for task in tasks {
+        match start::dry_run(app, task, request) {
+            Ok(plan) => {
+                for note in &plan.notes {
+                    ctx.out.note(&crate::render::escape_controls(note));
+                }
+                plans.push(plan);
+            }
+            Err(error) => {
+                let failure = errors::classify(&error);
+                if exit == 0 {
+                    exit = failure.kind.exit_code();
+                }
+                print_error(&failure, &ctx.out);
+            }
+        }
+    }
+    let ids = || plans.iter().map(|plan| plan.session_id.clone()).collect();
+    let text = || {
+        let commands: Vec<&str> = plans.iter().flat_map(|plan| &plan.commands).map(String::as_str).collect();
+        crate::render::escape_controls(&commands.iter().map(|command| format!("{command}\n")).collect::<String>())
+    };
+    match plans.as_slice() {
+        [one] if tasks.len() == 1 => ctx.show(one, ids, text)?,
+        [] if tasks.len() == 1 => 0,
+        all => ctx.show(all, ids, text)?,
+    };
+    Ok(exit)
+}

@@ -1,0 +1,50 @@
+//! `fairway start` and `fairway session relaunch`: what they refuse. What they do is in `sessions::start` and
+//! `sessions::relaunch`.
+
+use crate::common::TestProject;
+
+#[test]
+fn start_and_relaunch_name_the_way_on() {
+    let mut world = TestProject::with_git();
+    world.set("PATH", "/nowhere");
+    world.run(["task", "add", "T-2", "two"]).exits(0);
+    world.run(["task", "add", "T-3", "three", "--depends-on", "T-2"]).exits(0);
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway start",
+        "fairway start T-9 -- /bin/true",
+        "fairway start T-2 T-3 --attach -- /bin/true",
+        "fairway session relaunch",
+        "fairway session relaunch s1",
+        "fairway session relaunch --dead",
+    ]), @"
+    $ fairway start
+    error: the following required arguments were not provided: <TASK|TITLE>...
+    hint: write it as: fairway start <TASK|TITLE>... [-- <CMD>...]
+    [exit 2]
+    $ fairway start T-9 -- /bin/true
+    error: there is no task 'T-9'
+    hint: did you mean T-2, T-3?
+    [exit 3]
+    $ fairway start T-2 T-3 --attach -- /bin/true
+    error: --attach is for one session; several are given
+    [exit 2]
+    $ fairway session relaunch
+    error: the following required arguments were not provided: <ID|--dead>
+    hint: write it as: fairway session relaunch <ID|--dead> [-- <CMD>...]
+    [exit 2]
+    $ fairway session relaunch s1
+    error: there is no session 's1'
+    hint: list the sessions: fairway session list --all
+    [exit 3]
+    $ fairway session relaunch --dead
+    no sessions to relaunch
+    ");
+}
+
+#[test]
+fn start_without_a_repository_says_that_a_lane_needs_one() {
+    let world = TestProject::new();
+    let run = world.run(["start", "Fix the tax", "--json", "--", "/bin/true"]).refuses(5, "no_worktree");
+    assert!(run.error()["hint"].as_str().unwrap().contains("git init"), "{run:?}");
+    assert_eq!(world.json(["task", "list"]), serde_json::json!([]));
+}

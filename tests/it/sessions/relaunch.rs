@@ -1,0 +1,200 @@
+//! `fairway session relaunch`: the next session in the place of one that is over.
+
+use std::fs;
+
+use fairway::os::process::ProcessKey;
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use super::{Sessions, eventually, marked, text};
+
+/// A session of a provider whose program writes down how it is called and what it is told, with a claim on T-1.
+fn working() -> Sessions {
+    let mut world = Sessions::with_git();
+    world.set("FAIRWAY_SESSIONS_DEFAULT_BACKEND", "shell");
+    let told = world.dir().join("told");
+    let text = format!(
+        "#!/bin/sh\necho \"called: $*\" >>'{0}'\nwhile read -r line; do echo \"$line\" >>'{0}'; done\nexec sleep 600\n",
+        told.display()
+    );
+    let program = world.script("claude", &text);
+    world.configure(&format!(
+        "[project]\nbase_branch = \"main\"\n[providers.claude]\ncommand = \"{}\"\n[providers.plain]\ncommand = \"{0}\"\n",
+        program.display()
+    ));
+    world.run(["trust"]).exits(0);
+    start(&world, "Fix the tax", &["--provider", "claude"]);
+    world
+}
+
+fn start(world: &Sessions, task: &str, more: &[&str]) -> Value {
+    world.run(["start", task, "--json"].iter().chain(more)).exits(0).json()
+}
+
+/// What the programs were told so far.
+fn told(world: &Sessions) -> String {
+    fs::read_to_string(world.dir().join("told")).unwrap_or_default()
+}
+
+/// Whether a session has a text as its first message, or its program got it typed.
+fn is_told(world: &Sessions, id: &str, text: &str) -> bool {
+    let messages = world.rows(&format!("SELECT content FROM messages WHERE to_session = '{id}'"));
+    messages.iter().any(|message| message["content"].contains(text)) || told(world).contains(text)
+}
+
+/// Kills a session, so that nothing records its end.
+fn kill(world: &Sessions, id: &str) {
+    let session = world.session(id);
+    let root: i32 = session["pid"].parse().unwrap();
+    let _ = ProcessKey::of(root).unwrap().signal(Signal::SIGKILL);
+    eventually("its processes are gone", || {
+        let left = marked(&session["run_id"]).unwrap();
+        for key in &left {
+            let _ = key.signal(Signal::SIGKILL);
+        }
+        (left.is_empty() && ProcessKey::of(root).is_none()).then_some(())
+    });
+}
+
+fn relaunch(world: &Sessions, args: &[&str]) -> crate::common::test_project::CommandOutput {
+    world.run(["session", "relaunch", "--json"].iter().chain(args))
+}
+
+#[test]
+fn dead_session_is_relaunched_in_its_place_and_claims_nothing() {
+    let world = working();
+    relaunch(&world, &["T-1-claude"]).refuses(4, "session_alive");
+    kill(&world, "T-1-claude");
+    let claims = world.queue();
+    fs::remove_file(world.dir().join("told")).unwrap();
+    let session = relaunch(&world, &["T-1-claude"]).exits(0).json();
+    for (key, value) in [
+        ("id", json!("T-1-claude-2")),
+        ("relaunch_of", json!("T-1-claude")),
+        ("task_id", json!("T-1")),
+        ("lane", json!("T-1")),
+        ("role", json!("agent")),
+        ("provider", json!("claude")),
+        ("backend", json!("shell")),
+        ("branch", json!("lane/T-1")),
+        ("conversation", Value::Null),
+        ("requested_id", Value::Null),
+    ] {
+        assert_eq!(session[key], value, "{key}: {session}");
+    }
+    assert!(text(&session["notes"][0]).contains("the conversation is not resumed: its id is unknown"), "{session}");
+    assert_eq!(world.queue(), claims, "a relaunch claims nothing");
+    assert_eq!(world.session("T-1-claude")["status"], "failed");
+    // Its agent is told what to continue, and the claim goes on.
+    eventually("the prompt", || is_told(&world, "T-1-claude-2", "fairway claim T-1").then_some(()));
+    let claimed = world.json(["claim", "--session", "T-1-claude-2"]);
+    assert_eq!((&claimed["takeover"], &claimed["from"]), (&json!("continued"), &json!("T-1-claude")));
+    // Both ways round: it is relaunched already, and it is alive.
+    let error = relaunch(&world, &["T-1-claude"]).refuses(4, "session_alive").error();
+    assert!(text(&error["hint"]).contains("fairway session stop T-1-claude-2"), "{error}");
+    relaunch(&world, &["T-1-claude-2"]).refuses(4, "session_alive");
+    // The number counts from the first session.
+    kill(&world, "T-1-claude-2");
+    let session = relaunch(&world, &["T-1-claude-2"]).exits(0).json();
+    assert_eq!((&session["id"], &session["relaunch_of"]), (&json!("T-1-claude-3"), &json!("T-1-claude-2")));
+    let shown = world.json(["session", "show", "T-1-claude-3"]);
+    assert_eq!(shown["relaunch_of"], "T-1-claude-2");
+}
+
+#[test]
+fn conversation_is_resumed_where_the_profile_can() {
+    let world = working();
+    let told_conversation = |id: &str| {
+        let set = ["session", "upsert", "--id", "T-1-claude", "--external-session-id", id];
+        world.run(set).exits(0);
+    };
+    told_conversation("c-1");
+    kill(&world, "T-1-claude");
+    fs::remove_file(world.dir().join("told")).unwrap();
+    let session = relaunch(&world, &["T-1-claude"]).exits(0).json();
+    assert_eq!(session["conversation"], "c-1");
+    let called = eventually("the call", || told(&world).lines().next().map(str::to_owned));
+    assert!(called.contains("--resume c-1"), "{called}");
+    // The conversation is known through the chain, also to a session that never spoke.
+    kill(&world, "T-1-claude-2");
+    fs::remove_file(world.dir().join("told")).unwrap();
+    let shown = world.run(["session", "relaunch", "T-1-claude-2"]).exits(0).stdout;
+    assert!(shown.starts_with("relaunched T-1-claude-2 as T-1-claude-3, with its conversation\n"), "{shown}");
+    kill(&world, "T-1-claude-3");
+    eventually("the call", || told(&world).contains("--resume c-1").then_some(()));
+    fs::remove_file(world.dir().join("told")).unwrap();
+    let session = relaunch(&world, &["T-1-claude-3", "--no-resume"]).exits(0).json();
+    assert_eq!(session["conversation"], Value::Null);
+    let called = eventually("the call", || told(&world).lines().next().map(str::to_owned));
+    assert!(!called.contains("--resume"), "{called}");
+}
+
+#[test]
+fn provider_without_resume_args_begins_a_new_conversation_and_says_so() {
+    let world = working();
+    start(&world, "Another one", &["--provider", "plain"]);
+    world.run(["session", "upsert", "--id", "T-2-plain", "--external-session-id", "c-2"]).exits(0);
+    kill(&world, "T-2-plain");
+    let session = relaunch(&world, &["T-2-plain"]).exits(0).json();
+    assert_eq!((&session["provider"], &session["conversation"]), (&json!("plain"), &Value::Null));
+    assert!(session["notes"].to_string().contains("has no resume_args"), "{session}");
+}
+
+#[test]
+fn what_a_launch_had_of_its_own_is_given_again() {
+    let world = working();
+    start(&world, "Another one", &["--env", "TOKEN=x", "--", "sleep", "600"]);
+    kill(&world, "T-2-shell");
+    let events = world.run(["events", "--json"]).exits(0).stdout;
+    assert!(events.contains("own_command") && !events.contains("TOKEN=x") && !events.contains("600"), "{events}");
+    let error = relaunch(&world, &["T-2-shell"]).refuses(2, "usage").error();
+    assert_eq!(error["hint"], "give it again: fairway session relaunch T-2-shell --env TOKEN=VALUE -- COMMAND");
+    relaunch(&world, &["T-2-shell", "--", "sleep", "600"]).refuses(2, "usage");
+    relaunch(&world, &["T-2-shell", "--env", "TOKEN=y"]).refuses(2, "usage");
+    assert_eq!(world.session("T-2-shell")["status"], "running", "a refusal writes nothing");
+    relaunch(&world, &["T-2-shell", "T-1-claude", "--", "true"]).refuses(2, "usage");
+    let session = relaunch(&world, &["T-2-shell", "--env", "TOKEN=y", "--", "sleep", "600"]).exits(0).json();
+    assert_eq!((&session["id"], &session["notes"]), (&json!("T-2-shell-2"), &json!([])));
+}
+
+#[test]
+fn all_dead_sessions_with_claims_are_relaunched_at_once() {
+    let world = working();
+    start(&world, "Another one", &["--provider", "plain"]);
+    start(&world, "A third one", &["--provider", "plain"]);
+    let none = world.run(["session", "relaunch", "--dead"]).exits(0).stdout;
+    assert_eq!(none, "no sessions to relaunch\n");
+    kill(&world, "T-1-claude");
+    kill(&world, "T-2-plain");
+    let all = relaunch(&world, &["--dead"]).exits(0).json();
+    let ids: Vec<String> = all.as_array().unwrap().iter().map(|one| text(&one["id"])).collect();
+    assert_eq!(ids, ["T-1-claude-2", "T-2-plain-2"]);
+    // Their successors have not continued yet, and are alive.
+    assert_eq!(relaunch(&world, &["--dead"]).exits(0).json(), json!([]));
+    let both = relaunch(&world, &["T-1-claude", "T-3-plain"]).exits(4).json();
+    assert_eq!(
+        (&both[0]["error"]["code"], &both[1]["error"]["code"]),
+        (&json!("session_alive"), &json!("session_alive"))
+    );
+}
+
+#[test]
+fn relaunch_needs_the_lane() {
+    let world = working();
+    kill(&world, "T-1-claude");
+    world.run(["release", "T-1", "--force", "--reason", "rain"]).exits(0);
+    world.run(["session", "end", "T-1-claude"]).exits(0);
+    world.run(["lane", "close", "T-1"]).exits(0);
+    relaunch(&world, &["T-1-claude"]).refuses(5, "lane_closed");
+    world.run(["lane", "rm", "T-1"]).exits(0);
+    relaunch(&world, &["T-1-claude"]).refuses(3, "not_found");
+    relaunch(&world, &["nobody"]).refuses(3, "not_found");
+}
+
+#[test]
+fn prime_tells_a_person_to_relaunch() {
+    let world = working();
+    kill(&world, "T-1-claude");
+    let shown = world.run(["prime", "--task", "T-1"]).exits(0).stdout;
+    assert!(shown.contains("fairway session relaunch T-1-claude  continues"), "{shown}");
+}
