@@ -7,5 +7,7 @@ ALTER TABLE agent_sessions ADD COLUMN first_prompt INTEGER;
 -- The digest of the screen that was last looked at, and since when it is that.
 ALTER TABLE session_reports ADD COLUMN screen_digest TEXT;
 ALTER TABLE session_reports ADD COLUMN screen_since INTEGER;
+-- How many tool calls have begun and not ended.
+ALTER TABLE session_reports ADD COLUMN open_calls INTEGER NOT NULL DEFAULT 0 CHECK (open_calls >= 0);
 
 PRAGMA user_version = 7;

@@ -65,15 +65,13 @@ impl Args {
             dedup: self.dedup,
             ttl: self.ttl,
         };
-        let mut answer = prompt::send(&app, &prompt)?;
-        let undelivered = prompt::try_deliver(&app, &prompt.to);
+        let answer = prompt::deliver_sent(&app, &prompt.to, prompt::send(&app, &prompt)?);
         if let (Some(awaited), Some(id)) = (&awaited, answer.document["message_id"].as_i64()) {
-            for note in answer.notes.iter().chain(&undelivered) {
+            for note in &answer.notes {
                 ctx.out.note(&crate::render::escape_controls(note));
             }
             return ctx.answer(&prompt::wait_acknowledged(&app, awaited, id)?);
         }
-        answer.notes.extend(undelivered);
         ctx.answer(&answer)
     }
 }

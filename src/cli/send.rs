@@ -98,11 +98,10 @@ impl Args {
 /// Sends to one recipient, and has a session's prompt delivered.
 fn send(app: &App, to: &TextRecipient, text: &NewText) -> Result<Answer> {
     let answer = prompt::send_text(app, to, text)?;
-    let undelivered = match to {
-        TextRecipient::Session(session) => prompt::try_deliver(app, session),
-        TextRecipient::Person(_) => None,
-    };
-    Ok(undelivered.into_iter().fold(answer, Answer::note))
+    Ok(match to {
+        TextRecipient::Session(session) => prompt::deliver_sent(app, session, answer),
+        TextRecipient::Person(_) => answer,
+    })
 }
 
 /// Waits for the acknowledgement of what was sent; keeps the notes of the sending.

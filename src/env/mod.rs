@@ -7,7 +7,12 @@ mod ids;
 mod terminal;
 pub mod vars;
 
-use std::{collections::BTreeMap, ffi::OsString, io, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    io,
+    path::PathBuf,
+};
 
 pub use clock::{Clock, Timestamp};
 pub use ids::IdSource;
@@ -111,7 +116,13 @@ impl Env {
     #[must_use]
     pub fn with_vars(&self, other: &BTreeMap<String, String>) -> Self {
         let mut env = self.clone();
-        env.vars.extend(other.iter().map(|(name, value)| (name.into(), value.into())));
+        for (name, value) in other {
+            if value.is_empty() {
+                env.vars.remove(OsStr::new(name));
+            } else {
+                env.vars.insert(name.into(), value.into());
+            }
+        }
         if let Some(home) = other.get(vars::HOME).filter(|home| !home.is_empty()) {
             env.home = Some(home.into());
         }

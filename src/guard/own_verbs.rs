@@ -40,7 +40,7 @@ pub const OWN_VERBS: &[OwnVerb] = &[
     verb(&["ready"], &["--why"], &["--role", "--lane", "--limit"]),
     verb(&["claim"], &["--any", "--any-role", "--own-lane", "--any-lane"], &["--role", "--lane", "--lease"]),
     verb(&["release"], &["--all"], &["--lane"]),
-    verb(&["note"], &[], &[]),
+    verb(&["note"], &[], &["--task"]),
     verb(&["checkpoint", "record"], &[], &["--state", "--summary", "--owner", "--due"]),
     verb(&["evidence", "add"], &[], &["--result", "--kind", "--command", "--summary", "--commit"]),
     verb(&["evidence", "list"], &[], &[]),

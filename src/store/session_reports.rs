@@ -20,34 +20,33 @@ pub struct SessionReports {
     pub usage_path: Option<String>,
     /// The offset in bytes up to which the transcript was read.
     pub usage_offset: i64,
-    /// Its open tool calls, or what was last seen of its screen.
-    pub screen: ScreenReport,
+    /// How many tool calls have begun and not ended.
+    pub open_calls: u32,
+    /// What was last seen of its screen; `None` since something happened in it.
+    pub screen: Option<SeenScreen>,
 }
 
-/// Whether a session's screen may say that a turn is over, and what it has shown so far. The two share their columns: a
-/// screen is looked at only while no tool call runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum ScreenReport {
-    /// It was not looked at, and no tool call is open.
-    #[default]
-    NotSeen,
-    /// So many tool calls have begun and not ended.
-    OpenCalls(u32),
-    /// The digest of the screen that was last looked at, and the time since which it is that.
-    Seen(String, Timestamp),
+/// A screen that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenScreen {
+    /// Its digest.
+    pub digest: String,
+    /// The time since which it is that.
+    pub since: Timestamp,
 }
 
-/// The start of the digest's column while tool calls are open.
-const OPEN_CALLS: &str = "open-calls:";
-
-const ONE: &str = "SELECT lifecycle_at, hooked_at, pressure_at, error, usage_path, usage_offset, screen_digest, \
-     screen_since FROM session_reports WHERE session_id = $1";
+const ONE: &str = "SELECT lifecycle_at, hooked_at, pressure_at, error, usage_path, usage_offset, open_calls, \
+     screen_digest, screen_since FROM session_reports WHERE session_id = $1";
 const LIFECYCLE: &str = "INSERT INTO session_reports (session_id, lifecycle_at) VALUES ($1, $2) \
      ON CONFLICT (session_id) DO UPDATE SET lifecycle_at = excluded.lifecycle_at";
 const HOOKED: &str = "INSERT INTO session_reports (session_id, hooked_at) VALUES ($1, $2) \
      ON CONFLICT (session_id) DO UPDATE SET hooked_at = excluded.hooked_at";
 const SCREEN: &str = "INSERT INTO session_reports (session_id, screen_digest, screen_since) VALUES ($1, $2, $3) \
      ON CONFLICT (session_id) DO UPDATE SET screen_digest = excluded.screen_digest, screen_since = excluded.screen_since";
+const TURN: &str = "UPDATE session_reports SET open_calls = 0, screen_digest = NULL, screen_since = NULL \
+     WHERE session_id = $1 AND (open_calls > 0 OR screen_digest IS NOT NULL)";
+const CALL: &str = "INSERT INTO session_reports (session_id, open_calls) VALUES ($1, max($2, 0)) ON CONFLICT (session_id) \
+     DO UPDATE SET open_calls = max(open_calls + $2, 0), screen_digest = NULL, screen_since = NULL";
 const PRESSURE: &str = "INSERT INTO session_reports (session_id, pressure_at) VALUES ($1, $2) \
      ON CONFLICT (session_id) DO UPDATE SET pressure_at = excluded.pressure_at";
 const ERROR: &str = "INSERT INTO session_reports (session_id, error) VALUES ($1, $2) \
@@ -64,17 +63,9 @@ fn read(row: &Row<'_>) -> Result<SessionReports, StoreError> {
         error: row.get(3)?,
         usage_path: row.get(4)?,
         usage_offset: row.get(5)?,
-        screen: screen_report(row.get(6)?, at(7)?),
+        open_calls: row.get(6)?,
+        screen: row.get::<_, Option<String>>(7)?.zip(at(8)?).map(|(digest, since)| SeenScreen { digest, since }),
     })
-}
-
-fn screen_report(digest: Option<String>, since: Option<Timestamp>) -> ScreenReport {
-    let open_calls = |digest: &String| digest.strip_prefix(OPEN_CALLS)?.parse().ok();
-    match (digest, since) {
-        (Some(digest), _) if let Some(calls) = open_calls(&digest) => ScreenReport::OpenCalls(calls),
-        (Some(digest), Some(since)) => ScreenReport::Seen(digest, since),
-        _ => ScreenReport::NotSeen,
-    }
 }
 
 /// The reports of a session; empty if there are none.
@@ -103,17 +94,21 @@ pub fn touch_hook(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Sets what is known of a session's screen.
+/// Sets what was last seen of a session's screen.
 ///
 /// # Errors
 /// As the store fails.
-pub fn set_screen(tx: &WriteTx<'_>, session: &SessionId, screen: &ScreenReport) -> Result<(), StoreError> {
-    let (digest, since) = match screen {
-        ScreenReport::NotSeen | ScreenReport::OpenCalls(0) => (None, None),
-        ScreenReport::OpenCalls(calls) => (Some(format!("{OPEN_CALLS}{calls}")), None),
-        ScreenReport::Seen(digest, since) => (Some(digest.clone()), Some(since.millis())),
-    };
-    sql::execute(tx.conn(), SCREEN, &[&session.as_str(), &digest, &since])?;
+pub fn set_screen(tx: &WriteTx<'_>, session: &SessionId, screen: &SeenScreen) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), SCREEN, &[&session.as_str(), &screen.digest, &screen.since.millis()])?;
+    Ok(())
+}
+
+/// Forgets the tool calls and the screen of a turn that has begun or ended.
+///
+/// # Errors
+/// As the store fails.
+pub fn reset_turn(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), TURN, &[&session.as_str()])?;
     Ok(())
 }
 
@@ -122,12 +117,9 @@ pub fn set_screen(tx: &WriteTx<'_>, session: &SessionId, screen: &ScreenReport) 
 /// # Errors
 /// As the store fails.
 pub fn count_call(tx: &WriteTx<'_>, session: &SessionId, begins: bool) -> Result<(), StoreError> {
-    let open = match find(tx, session)?.screen {
-        ScreenReport::OpenCalls(calls) => calls,
-        ScreenReport::NotSeen | ScreenReport::Seen(..) => 0,
-    };
-    let open = if begins { open.saturating_add(1) } else { open.saturating_sub(1) };
-    set_screen(tx, session, &ScreenReport::OpenCalls(open))
+    let change: i64 = if begins { 1 } else { -1 };
+    sql::execute(tx.conn(), CALL, &[&session.as_str(), &change])?;
+    Ok(())
 }
 
 /// Sets the time since which a session's context is nearly full; `None` if it no longer is.

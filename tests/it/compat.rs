@@ -127,6 +127,14 @@ fn difference(before: &Value, now: &Value, at: &str, texts: &[&str]) -> Option<S
             let missing = || (known.len() != before.len()).then(|| format!("{at}: {} settings", known.len()));
             all.map(pair).find_map(|found| found).or_else(missing)
         }
+        // A list of events: a later version has more kinds.
+        (Value::Array(before), Value::Array(now))
+            if before.iter().any(|one| one["seq"].is_number()) && now.len() > before.len() =>
+        {
+            let known =
+                now.iter().filter(|one| before.iter().any(|other| other["seq"] == one["seq"])).cloned().collect();
+            difference(&Value::Array(before.clone()), &Value::Array(known), at, texts)
+        }
         (Value::Array(before), Value::Array(now)) if before.len() == now.len() => before
             .iter()
             .zip(now)

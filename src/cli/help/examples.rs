@@ -91,10 +91,7 @@ const EXAMPLES: &[Examples] = &[
         "send",
         &[
             "fairway send s1 'run the tests again' --wait-ack 1m",
-            "fairway send lane:api 'main is frozen until noon'",
             "fairway send --all 'stop: the schema has changed' --priority urgent",
-            "fairway send person:ann 'T-4 needs a decision'",
-            "fairway send role:backend --type /compact",
         ],
     ),
     (
@@ -126,9 +123,7 @@ const EXAMPLES: &[Examples] = &[
     (
         "session launch",
         &[
-            "fairway session launch --lane api --prompt 'Fix the total' -- {provider}",
             "fairway session launch --lane api --prompt 'run the tests' --wait 2m -- {provider}",
-            "fairway session launch --lane api --dry-run -- {provider}",
             "fairway session launch --role qa --id qa-1 --task T-4 --attach",
         ],
     ),

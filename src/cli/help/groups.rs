@@ -6,11 +6,10 @@ pub const PLUMBING: &str = "Plumbing";
 /// Headings and their commands.
 pub const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["setup", "start", "demo", "init", "trust", "session", "help"]),
-    ("Work", &["guide", "task", "lane", "ready", "claim", "release", "done", "note", "checkpoint"]),
+    ("Work", &["guide", "task", "lane", "ready", "claim", "release", "done", "note", "checkpoint", "exec"]),
     ("Review", &["evidence", "review", "handoff", "merge-ready"]),
     ("Talk", &["send", "message", "prompt", "inbox", "outbox"]),
     ("Watch", &["status", "events", "explain", "usage"]),
-    ("Jobs", &["exec"]),
     ("Safety", &["guard", "approvals"]),
     ("Project", &["config", "doctor", "backup", "restore"]),
     (PLUMBING, &["adapter", "completions", "hook", "man", "prime", "serve", "sidecar"]),

@@ -42,9 +42,8 @@ fn a_session_from_start_to_stop() {
     let name = "city/agent; touch x #(touch y) ..;";
     assert_eq!(caller.said(&["is-running", name]), "false\n");
     let work = caller.folder("work");
-    let start =
-        json!({"work_dir": work, "env": {"GREETING": "hi there", "TMPDIR": ""}, "terminal": {"rows": 33, "cols": 77}});
-    let command = r#"echo "$GREETING [${TMPDIR-unset}]"; pwd; stty size; printf 'no newline   '; exec cat"#;
+    let start = json!({"work_dir": work, "env": {"GC_GREETING": "hi there", "TMPDIR": ""}, "terminal": {"rows": 33, "cols": 77}});
+    let command = r#"echo "$GC_GREETING [${TMPDIR-unset}]"; pwd; stty size; printf 'no newline   '; exec cat"#;
     let report = caller.start(name, command, start);
     assert_eq!((&report["session_name"], &report["status"]), (&json!(name), &json!("running")));
     assert_eq!((&report["pane"], &report["socket"]), (&json!("%0"), &json!(caller.state.join("tmux.sock"))));
@@ -66,7 +65,7 @@ fn a_session_from_start_to_stop() {
     assert_eq!(caller.call(&["process-alive", name], "ca\n").exits(0).stdout, "false\n");
     assert_eq!(caller.said(&["is-attached", name]), "false\n");
     assert!(caller.said(&["get-last-activity", name]).contains('T'));
-    assert_eq!(caller.said(&["get-meta", name, "GREETING"]), "hi there");
+    assert_eq!(caller.said(&["get-meta", name, "GC_GREETING"]), "hi there");
     caller.call(&["set-meta", name, "note"], "exact \n").exits(0);
     assert_eq!(caller.said(&["get-meta", name, "note"]), "exact \n");
     caller.said(&["remove-meta", name, "note"]);

@@ -102,11 +102,11 @@ impl Lane {
     }
 }
 
-/// The files below a directory that hold a text, the store and transcripts apart.
+/// The files below a directory that hold a text, apart from the store, its snapshots and transcripts.
 fn files_with(dir: &Path, what: &str, found: &mut Vec<PathBuf>) {
     for path in fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()) {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_symlink() || name.starts_with("fairway.db") {
+        if path.is_symlink() || name.starts_with("fairway.db") || name == "snapshots" {
         } else if path.is_dir() {
             files_with(&path, what, found);
         } else if path.is_file() && String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).contains(what) {

@@ -37,7 +37,9 @@ fn it_comes_back_with_its_conversation(agent: Agent) {
     let run = world.session(&id)["run_id"].clone();
     eventually("it is killed", || {
         let left = marked(&run).unwrap();
-        left.iter().for_each(|key| drop(key.signal(Signal::SIGKILL)));
+        for key in &left {
+            drop(key.signal(Signal::SIGKILL));
+        }
         left.is_empty().then_some(())
     });
     let relaunch = format!("fairway session relaunch {id}");

@@ -81,6 +81,8 @@ fn head_of_a_stream_leaves_the_runtimes_own_stream_open() {
     }
     let unknown = said(socket(&world), b"HEAD /stream?run_id=nobody HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
     assert!(unknown.starts_with("HTTP/1.1 404 "), "{unknown}");
+    // A prompt goes to a session whose state is known.
+    post(&world, "/lifecycle", &json!({ "run_id": run, "event": "ready" }));
     let sent = post(&world, "/prompt", &json!({ "run_id": run, "content": "still here?" }));
     assert_eq!(own.next().unwrap().data["content"], "still here?", "{sent:?}");
 }

@@ -19,46 +19,55 @@ fn every_value_names_its_source() {
     world.set("FAIRWAY_TASKS_PREFIX", "PF");
     insta::assert_snapshot!(world.transcript(&["fairway config show", "fairway config check"]), @r#"
     $ fairway config show
-    KEY                                VALUE                                                                                                      SOURCE
-    project.name                       "demo"                                                                                                     [world]/project/.fairway.toml
-    project.base_branch                "main"                                                                                                     default
-    tasks.prefix                       "PF"                                                                                                       FAIRWAY_TASKS_PREFIX
-    claims.lease                       "10m"                                                                                                      [world]/project/.fairway/local.toml
-    claims.path_conflicts              "refuse"                                                                                                   default
-    claims.own_lane_only               false                                                                                                      default
-    sessions.default_backend           "shell"                                                                                                    default
-    sessions.stale_after               "30m"                                                                                                      default
-    sessions.launch_timeout            "60s"                                                                                                      default
-    exec.parallel                      256                                                                                                        default
-    exec.keep_for                      "14d"                                                                                                      default
-    exec.keep_runs                     10000                                                                                                      default
-    exec.keep_bytes                    "1GiB"                                                                                                     default
-    hooks.role                         "person"                                                                                                   default
-    hooks.approval_wait                "50s"                                                                                                      default
-    context.pressure                   0.8                                                                                                        default
-    identity.refresh_before            "5m"                                                                                                       default
-    gates.done.require                 ["evidence"]                                                                                               default
-    gates.merge.require                ["evidence", "checks", "reviews", "handoffs_accepted", "no_open_questions", "clean_worktree", "based_on"]  default
-    roles.backend.provider             "p"                                                                                                        [world]/project/.fairway.toml
-    roles.backend.env                  { A = "1" }                                                                                                [world]/project/.fairway.toml
-    providers.claude.prompt_args       ["--", "{prompt}"]                                                                                         built in
-    providers.codex.prompt_args        ["--", "{prompt}"]                                                                                         built in
-    providers.gemini.prompt_args       ["--prompt-interactive", "{prompt}"]                                                                       built in
-    providers.claude.hook_args         ["--settings", "{hooks}"]                                                                                  built in
-    providers.codex.hook_args          ["-c", "{hooks}"]                                                                                          built in
-    providers.codex.writable_args      ["-c", "sandbox_workspace_write.writable_roots={dirs}"]                                                    built in
-    providers.claude.resume_args       ["--resume", "{conversation}"]                                                                             built in
-    providers.codex.resume_args        ["resume", "{conversation}"]                                                                               built in
-    providers.claude.interrupt_keys    ["Escape"]                                                                                                 built in
-    providers.codex.interrupt_keys     ["Escape"]                                                                                                 built in
-    providers.gemini.interrupt_keys    ["Escape"]                                                                                                 built in
-    providers.claude.session_variable  "CLAUDE_CODE_SESSION_ID"                                                                                   built in
-    providers.gemini.session_variable  "GEMINI_SESSION_ID"                                                                                        built in
-    providers.claude.proven_with       "2.1.329"                                                                                                  built in
-    providers.codex.proven_with        "0.169.0"                                                                                                  built in
-    providers.gemini.proven_with       "0.61.0"                                                                                                   built in
-    review_routes[].paths              ["a/**"]                                                                                                   [world]/project/.fairway.toml
-    review_routes[].domain             "data"                                                                                                     [world]/project/.fairway.toml
+    KEY                                   VALUE                                                                                                      SOURCE
+    project.name                          "demo"                                                                                                     [world]/project/.fairway.toml
+    project.base_branch                   "main"                                                                                                     default
+    tasks.prefix                          "PF"                                                                                                       FAIRWAY_TASKS_PREFIX
+    claims.lease                          "10m"                                                                                                      [world]/project/.fairway/local.toml
+    claims.path_conflicts                 "refuse"                                                                                                   default
+    claims.own_lane_only                  false                                                                                                      default
+    sessions.default_backend              "shell"                                                                                                    default
+    sessions.stale_after                  "30m"                                                                                                      default
+    sessions.launch_timeout               "60s"                                                                                                      default
+    exec.parallel                         256                                                                                                        default
+    exec.keep_for                         "14d"                                                                                                      default
+    exec.keep_runs                        10000                                                                                                      default
+    exec.keep_bytes                       "1GiB"                                                                                                     default
+    hooks.role                            "person"                                                                                                   default
+    hooks.approval_wait                   "50s"                                                                                                      default
+    context.pressure                      0.8                                                                                                        default
+    identity.refresh_before               "5m"                                                                                                       default
+    gates.done.require                    ["evidence"]                                                                                               default
+    gates.merge.require                   ["evidence", "checks", "reviews", "handoffs_accepted", "no_open_questions", "clean_worktree", "based_on"]  default
+    roles.backend.provider                "p"                                                                                                        [world]/project/.fairway.toml
+    roles.backend.env                     { A = "1" }                                                                                                [world]/project/.fairway.toml
+    providers.claude.prompt_args          ["--", "{prompt}"]                                                                                         built in
+    providers.codex.prompt_args           ["--", "{prompt}"]                                                                                         built in
+    providers.gemini.prompt_args          ["--prompt-interactive", "{prompt}"]                                                                       built in
+    providers.claude.hook_args            ["--settings", "{hooks}"]                                                                                  built in
+    providers.codex.hook_args             ["-c", "{hooks}"]                                                                                          built in
+    providers.codex.writable_args         ["-c", "sandbox_workspace_write.writable_roots={dirs}"]                                                    built in
+    providers.claude.resume_args          ["--resume", "{conversation}"]                                                                             built in
+    providers.codex.resume_args           ["resume", "{conversation}"]                                                                               built in
+    providers.claude.interrupt_keys       ["Escape"]                                                                                                 built in
+    providers.codex.interrupt_keys        ["Escape"]                                                                                                 built in
+    providers.gemini.interrupt_keys       ["Escape"]                                                                                                 built in
+    providers.claude.session_variable     "CLAUDE_CODE_SESSION_ID"                                                                                   built in
+    providers.codex.session_variable      "CODEX_THREAD_ID"                                                                                          built in
+    providers.claude.trust_question       ["Yes, I trust this"]                                                                                      built in
+    providers.codex.trust_question        ["1. Trust and continue", "Hooks need review"]                                                             built in
+    providers.gemini.trust_question       ["2. Trust parent"]                                                                                        built in
+    providers.claude.permission_question  ["Do you want to proceed?", "Esc to cancel · Tab to amend"]                                                built in
+    providers.codex.permission_question   ["Would you like to run the following command?", "Press enter to confirm or esc to cancel"]                built in
+    providers.gemini.permission_question  ["Allow execution of", "No, suggest changes (esc)"]                                                        built in
+    providers.claude.working_sign         ["esc to interrupt"]                                                                                       built in
+    providers.codex.working_sign          ["esc to interrupt"]                                                                                       built in
+    providers.gemini.working_sign         ["(esc to cancel, "]                                                                                       built in
+    providers.claude.proven_with          "2.1.329"                                                                                                  built in
+    providers.codex.proven_with           "0.169.0"                                                                                                  built in
+    providers.gemini.proven_with          "0.61.0"                                                                                                   built in
+    review_routes[].paths                 ["a/**"]                                                                                                   [world]/project/.fairway.toml
+    review_routes[].domain                "data"                                                                                                     [world]/project/.fairway.toml
     $ fairway config check
     the configuration is good: [world]/project/.fairway.toml, [world]/project/.fairway/local.toml
     not trusted: [world]/project/.fairway.toml has changed since it was trusted

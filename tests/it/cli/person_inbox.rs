@@ -36,7 +36,7 @@ fn person_reads_and_acknowledges_messages() {
     let text = world.redacted(&world.run(["inbox", "--ack"]).exits(0).stdout);
     assert_eq!(
         text,
-        "message 1, normal, from mail by s1 (text of a program, not the user's words):\n  | T-4 needs a decision\n\
+        "message 1, normal, from mail by s1 (text of a program, not the user's words):\n  > T-4 needs a decision\n\
          message 2, normal, from mail by [user]:\n  | the answer is 4\n"
     );
     assert_eq!(world.run(["inbox"]).exits(0).stdout, "no messages\n");

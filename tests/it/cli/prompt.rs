@@ -34,14 +34,19 @@ fn a_prompt_has_a_receipt() {
     ]), @r#"
     $ fairway prompt s1 'rebase onto main'
     queued prompt 1 to session s1
+    prompt 1 waits: s1 has not reported its state
     $ fairway prompt s1 --priority system --source prime 'record a checkpoint'
     queued prompt 2 to session s1
+    prompt 2 waits: s1 has not reported its state
     $ fairway prompt s1 'rebase onto main' --json
     {"accepted":true,"queued":true,"position":3,"message_id":3,"deduplicated":false,"reason":"state_unknown","hint":null,"message":{"id":3,"to_session":"s1","to_lane":null,"to_role":null,"to_person":null,"priority":"normal","source":"nudge","content":"rebase onto main","metadata":{"from":"[user]"},"status":"queued","count":1,"way":null,"created_at":"2026-01-01T00:00:04.000Z"}}
+    prompt 3 waits: s1 has not reported its state
     $ fairway --session s2 prompt s1 --dedup k 'the user says: push it'
     queued prompt 4 to session s1
+    prompt 4 waits: s1 has not reported its state
     $ fairway --session s2 prompt s1 --dedup k 'the user says: push it'
     prompt 4 is already queued; sent 2 times
+    prompt 4 waits: s1 has not reported its state
     $ fairway outbox
     ID  TO          PRIORITY  STATUS  WAY  COUNT  AGE  REASON
     1   session s1  normal    queued  -    1      5s   state_unknown
@@ -83,7 +88,8 @@ fn a_prompt_has_a_receipt() {
     error: --to-session, --all and --limit go after list
     [exit 2]
     $ fairway prompt s1 --wait-ack 10ms hello
-    error: prompt 5 is not acknowledged: after 10ms it is queued
+    prompt 5 waits: s1 has not reported its state
+    error: prompt 5 is not acknowledged: after 10ms it is queued; s1 has not reported its state
     hint: it goes on waiting: fairway outbox
     [exit 6]
     $ fairway prompt s1 --wait-ack 10ms --ttl 0s hello

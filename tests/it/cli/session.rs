@@ -240,7 +240,7 @@ fn the_report_is_the_documented_document() {
     let world = TestProject::new();
     assert_eq!(
         world.run(["session", "reconcile", "--json"]).exits(0).stdout,
-        "{\"dry_run\":false,\"checked\":0,\"stale\":[],\"unknown\":[],\"skipped\":[],\"revived\":[],\"unattended\":[],\
+        "{\"dry_run\":false,\"checked\":0,\"stale\":[],\"unknown\":[],\"skipped\":[],\"revived\":[],\"idle\":[],\"unattended\":[],\
          \"runs_recovered\":[]}\n"
     );
 }

@@ -33,12 +33,23 @@ fn tree(world: &TestProject) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     fn walk(dir: &Path, root: &Path, found: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) {
         for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
             let below = path.strip_prefix(root).unwrap().to_path_buf();
-            let is_git = below.starts_with("project/.git") && below != Path::new("project/.git/info/exclude");
-            if below.starts_with("project/.fairway") || is_git && !path.is_dir() {
+            let exclude = Path::new("project/.git/info/exclude");
+            let is_git = below.starts_with("project/.git") && below != exclude;
+            // What is remembered of a store, and what keeps git's cleaners from it, stays with the store.
+            let of_store = ["project/.fairway", "project/.git/fairway", "home/.local/state/fairway/stores"];
+            let above_memory = Path::new("home/.local/state/fairway").starts_with(&below);
+            if of_store.iter().any(|own| below.starts_with(own)) || is_git && !path.is_dir() {
                 continue;
             }
             let data = fs::symlink_metadata(&path).unwrap();
-            let bytes = if data.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+            let mut bytes = if data.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+            if below == exclude {
+                bytes = String::from_utf8(bytes).unwrap().replace("/.fairway/\n", "").into_bytes();
+            }
+            if above_memory && below != Path::new("") && below != Path::new("home") {
+                walk(&path, root, found);
+                continue;
+            }
             found.insert(below, (data.mode(), bytes));
             if data.is_dir() {
                 walk(&path, root, found);
@@ -196,6 +207,7 @@ fn setup_is_refused_inside_a_session() {
     refused(&["setup", "--undo", "--yes"]);
     fs::remove_file(world.root().join(".fairway.toml")).unwrap();
     fs::remove_dir_all(world.dir().join("home/.local")).unwrap();
+    fs::remove_dir_all(world.root().join(".fairway")).unwrap();
     assert_eq!(tree(&world), before);
 }
 

@@ -145,7 +145,7 @@ fn unknown_words_have_a_command_as_their_hint() {
     [exit 2]
     $ fairway session restart
     error: unknown command 'restart'
-    hint: launch a session: fairway session launch --role ROLE
+    hint: relaunch a session: fairway session relaunch ID
     [exit 2]
     $ fairway session sho
     error: unknown command 'sho'

@@ -153,6 +153,7 @@ pub const COMMANDS: &[CommandRow] = &[
         ],
     ),
     row("release", "release T-2", &["release {}", "release T-2 --reason {}", "release T-2 --force --reason {}"]),
+    row("note", "note --task T-2 here", &["note --task T-2 {}", "note --task {} here"]),
     row("done", "done T-7", &["done {}", "done T-7 --commit {}", "done T-7 --force --reason {}"]),
     row(
         "checkpoint record",
@@ -587,7 +588,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row("usage", "usage", &["usage --by {}", "usage --since {}", "usage --for {}"]),
     row("config show", "config show", &[]),
     row("config check", "config check", &[]),
-    row("config edit", "config edit", &[]),
+    row("config edit", "config edit --help", &[]),
     row("config example", "config example", &[]),
     row("completions", "completions bash", &["completions {}"]),
     row("man", "man", &["man {}"]),
@@ -726,6 +727,15 @@ impl TestProject {
             (session, fairway::os::host::identity().name, script.display().to_string(), state),
         )
         .unwrap();
+        self.trust_script(&script);
+    }
+
+    /// Has the user of this world trust a script, as a launch with it would.
+    fn trust_script(&self, script: &std::path::Path) {
+        let mut env = fairway::env::Env::from_process();
+        env.home = Some(self.dir().join("home"));
+        let root = self.root().canonicalize().unwrap();
+        fairway::config::trust::remember_script(&env, &root, script).unwrap();
     }
 
     /// A world of its own like this one, ready for the verb's call.
@@ -756,6 +766,7 @@ impl TestProject {
         // Its clock and its ids go on where this one's stand.
         other.advance_clock(self.commands.load(Relaxed));
         copy(&self.root(), &other.root());
+        other.trust_script(&self.root().join("yes.sh"));
         other
     }
 

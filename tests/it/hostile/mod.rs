@@ -461,8 +461,8 @@ fn non_utf8_arguments_are_refused() {
         let mut command: Command = furnished.fairway(good());
         let run: CommandOutput = command.arg(OsStr::from_bytes(b"\xff\xfe")).output().unwrap().into();
         check_run(&run.exits(2), verb.path);
-        let mut command: Command = furnished.fairway(good());
-        let run: CommandOutput = command.arg("--json").arg(OsStr::from_bytes(b"--\xff")).output().unwrap().into();
+        let mut command: Command = furnished.fairway(["--json"].into_iter().chain(good()));
+        let run: CommandOutput = command.arg(OsStr::from_bytes(b"--\xff")).output().unwrap().into();
         assert_eq!(run.refuses(2, "usage").stderr.lines().count(), 1, "{}", verb.path);
     }
     assert!(furnished.all_rows() == before);

@@ -335,6 +335,10 @@ impl Model {
                 "ok".into()
             }
             Err(code) => {
+                let is_claim = matches!(op, Op::Claim { .. } | Op::ClaimNext { .. } | Op::Renew { .. });
+                if is_claim && matches!(code, "already_claimed" | "nothing_ready") {
+                    self.count_future_times_from_now();
+                }
                 if self.is(Mutant::RefusedCounts)
                     && let Op::Move { who, .. } = op
                 {
@@ -348,6 +352,22 @@ impl Model {
                     (handoff.status, handoff.by) = ("accepted", Some(who));
                 }
                 code.into()
+            }
+        }
+    }
+
+    /// A claim that finds nothing to take, and reconcile, count what a clock that was ahead has written from now.
+    fn count_future_times_from_now(&mut self) {
+        const TOLERANCE: i64 = 60_000;
+        let latest = self.now + TOLERANCE;
+        for session in self.sessions.iter_mut().filter(|session| !session.is_final() && session.heartbeat > latest) {
+            session.heartbeat = self.now;
+        }
+        for task in self.tasks.iter_mut().filter(|task| task.holder.is_some()) {
+            if let Some((until, length)) = &mut task.lease
+                && *until > latest + *length
+            {
+                *until = self.now + *length;
             }
         }
     }
@@ -433,6 +453,7 @@ impl Model {
             }
             Op::Reconcile { dry_run, .. } => {
                 if !dry_run || self.is(Mutant::DryRunWrites) {
+                    self.count_future_times_from_now();
                     self.reconcile();
                 }
                 Ok(())

@@ -90,7 +90,7 @@ fn session_of_unknown_state_is_typed_to_only_now() {
     assert_eq!(waits.stdout, "queued prompt 1 to session s1\n");
     assert_eq!(
         waits.stderr,
-        "it waits: s1 has not reported its state; type it now: fairway session nudge s1 --queued\n"
+        "prompt 1 waits: s1 has not reported its state; type it now: fairway session nudge s1 --queued\n"
     );
     let sent = world.json(["send", "s1", "later too"]);
     let hint = "type it now: fairway session nudge s1 --queued";

@@ -87,9 +87,11 @@ fn the_script_keeps_to_the_exit_codes_of_the_protocol() {
     for key in ["A", "B", "absent", ""] {
         assert_eq!(caller.call(&["get-meta", "x", key], "").exits(0).stdout, "", "of a missing session");
     }
-    caller.call(&["start", "x"], r#"{"command":"sleep 300","env":{"A":"one\n two ","B":""}}"#).exits(0);
-    assert_eq!(caller.call(&["get-meta", "x", "A"], "").exits(0).stdout, "one\n two ");
-    for key in ["B", "absent", ""] {
+    caller
+        .call(&["start", "x"], r#"{"command":"sleep 300","env":{"GC_A":"one\n two ","A":"a secret","B":""}}"#)
+        .exits(0);
+    assert_eq!(caller.call(&["get-meta", "x", "GC_A"], "").exits(0).stdout, "one\n two ");
+    for key in ["A", "B", "absent", ""] {
         assert_eq!(caller.call(&["get-meta", "x", key], "").exits(0).stdout, "", "{key}");
     }
     caller.call(&["stop", "x"], "").exits(0);

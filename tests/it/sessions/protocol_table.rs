@@ -111,7 +111,7 @@ fn exit_code_2_is_a_success_that_did_nothing_except_for_start_and_stop() {
         assert_eq!(out.json()["id"], "a");
     }
     // A prompt stays undelivered.
-    let out = world.run(["prompt", "a", "hello"]).exits(0);
+    let out = world.run(["prompt", "a", "hello", "--now"]).exits(0);
     assert!(out.stderr.contains("does not know nudge"), "{out:?}");
     assert_eq!(world.rows("SELECT status FROM messages")[0]["status"], "queued");
     let knows_nothing = world.script("backend", "#!/bin/sh\ncase $1 in is-running) echo true ;; *) exit 2 ;; esac\n");

@@ -117,15 +117,15 @@ fn prompt_to_a_turn_that_a_person_ended_is_typed_once_the_screen_stands_still() 
     let Some(world) = scene(INTERRUPTED) else { return };
     until_busy(&world);
     let sent = world.run(["prompt", "s", "go on", "--json"]).exits(0);
-    assert_eq!(sent.json()["waits"]["reason"], "busy");
+    assert_eq!(sent.json()["reason"], "session_busy");
     assert!(sent.stderr.contains("s has been busy for "), "{sent:?}");
-    assert!(sent.stderr.contains("type it now: fairway session nudge s 'go on'"), "{sent:?}");
+    assert!(sent.stderr.contains("type it now: fairway session nudge s --queued"), "{sent:?}");
     let listed = world.json(["outbox"]);
-    assert_eq!(listed[0]["waits"]["reason"], "busy");
-    assert!(world.run(["outbox"]).exits(0).stdout.contains("type it now: fairway session nudge s 'go on'"));
+    assert_eq!(listed[0]["reason"], "session_busy");
+    assert!(world.run(["outbox"]).exits(0).stdout.contains("type it now: fairway session nudge s --queued"));
     // Too early: the screen has not stood still for ten seconds.
     let refused = world.run(["prompt", "s", "and this", "--wait-ack", "1s", "--json"]).refuses(6, "not_acknowledged");
-    assert_eq!(refused.error()["details"]["waits"]["reason"], "busy");
+    assert_eq!(refused.error()["details"]["reason"], "session_busy");
     assert!(refused.error()["message"].as_str().unwrap().contains("s has been busy for "), "{refused:?}");
     world.run(["prompt", "s", "at last", "--wait-ack", "40s"]).exits(0);
     // The first is typed; the turn's hook may bring the others with it.

@@ -16,7 +16,7 @@ use crate::{
         sessions::report::activity,
     },
     domain::session::Activity,
-    store::session_reports::{self, ScreenReport},
+    store::session_reports,
 };
 
 /// The end of a context that was cut to the provider's limit.
@@ -41,7 +41,7 @@ pub(super) fn handle(app: &App, caller: &HookCaller, start: StartKind) -> Result
         // A compaction happens during a turn.
         if start != StartKind::Compacted {
             activity::set_activity(tx, session, Activity::Idle, None, SOURCE)?;
-            session_reports::set_screen(tx, &session.id, &ScreenReport::NotSeen)?;
+            session_reports::reset_turn(tx, &session.id)?;
         }
         Ok(())
     })?;

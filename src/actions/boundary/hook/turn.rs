@@ -21,10 +21,7 @@ use crate::{
         message::Channel,
         session::{Activity, Session, SessionStatus},
     },
-    store::{
-        WriteTx,
-        session_reports::{self, ScreenReport},
-    },
+    store::{WriteTx, session_reports},
 };
 
 /// Sets the session to busy and delivers waiting prompts with the submitted one.
@@ -35,7 +32,7 @@ pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     let session = resolve_session::touch(app, caller, |tx, session| {
         if !caller.is_subagent {
             runtime::report_activity(tx, session, Activity::Busy, None, SOURCE)?;
-            session_reports::set_screen(tx, &session.id, &ScreenReport::NotSeen)?;
+            session_reports::reset_turn(tx, &session.id)?;
         }
         Ok(())
     })?;
@@ -74,7 +71,7 @@ pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptRea
         approval::expire_pending(tx, session, None)?;
         // Before prompts are read: a sender that comes later sees an idle session and wakes it.
         runtime::report_activity(tx, session, Activity::Idle, None, SOURCE)?;
-        session_reports::set_screen(tx, &session.id, &ScreenReport::NotSeen)?;
+        session_reports::reset_turn(tx, &session.id)?;
         Ok(())
     })?;
     // If this hook continued the turn while the wake hook, started at the same time, delivers a prompt, the provider would
@@ -105,7 +102,7 @@ pub(super) fn interrupted(
         store_usage(app, tx, session, used.as_ref())?;
         approval::expire_pending(tx, session, None)?;
         runtime::report_activity(tx, session, Activity::Idle, None, SOURCE)?;
-        Ok(session_reports::set_screen(tx, &session.id, &ScreenReport::NotSeen)?)
+        Ok(session_reports::reset_turn(tx, &session.id)?)
     })?;
     Ok(HookOutcome::of(Reply::Nothing))
 }

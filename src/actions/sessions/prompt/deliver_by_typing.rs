@@ -121,14 +121,9 @@ enum TypingScope {
 }
 
 /// Delivers the queued messages after a change; to a busy session when its screen shows that it is idle. Returns a note when
-/// that failed, or says why messages wait.
+/// that failed.
 #[must_use]
 pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
-    deliver_or_look(app, session).or_else(|| waiting_note(app, session).unwrap_or_default())
-}
-
-/// Delivers the queued messages, after a look at the screen of a session that may be idle. Returns a note when that failed.
-fn deliver_or_look(app: &App, session: &SessionId) -> Option<String> {
     let waits = app.read(|tx| Ok(!messages::open_for(tx, &Recipient::Session(session.clone()))?.is_empty()));
     // Without an answer, the session counts as it was reported.
     let _ = waits.and_then(|waits| if waits { idle_screen::look(app, session).map(Some) } else { Ok(None) });
@@ -143,16 +138,22 @@ fn deliver_or_look(app: &App, session: &SessionId) -> Option<String> {
     })
 }
 
-/// Why the newest waiting message to a session waits, and the number of those before it.
-fn waiting_note(app: &App, session: &SessionId) -> Result<Option<String>> {
-    let now = app.env.now();
+/// Delivers the queued messages after `sent` was queued for a session, and says in its notes when that failed, or why the
+/// message waits.
+#[must_use]
+pub fn deliver_sent(app: &App, session: &SessionId, sent: Answer) -> Answer {
+    let note = try_deliver(app, session).or_else(|| waiting_note(app, &sent).unwrap_or_default());
+    note.into_iter().fold(sent, Answer::note)
+}
+
+/// Why a message that was sent waits.
+fn waiting_note(app: &App, sent: &Answer) -> Result<Option<String>> {
+    let Some(id) = sent.document.get("message_id").and_then(serde_json::Value::as_i64) else { return Ok(None) };
     app.read(|tx| {
-        let open = messages::open_for(tx, &Recipient::Session(session.clone()))?;
-        let Some(newest) = open.iter().rfind(|message| message.status == MessageStatus::Queued) else {
-            return Ok(None);
-        };
-        let waits = prompt_wait::find(tx, newest, now)?;
-        Ok(waits.map(|wait| format!("prompt {} waits: {}", newest.id, wait.sentence())))
+        let queued = messages::find(tx, id)?.filter(|message| message.status == MessageStatus::Queued);
+        let Some(message) = queued else { return Ok(None) };
+        let wait = prompt_wait::find(tx, &message, app.env.now())?;
+        Ok(wait.map(|wait| format!("prompt {id} waits: {}", wait.sentence())))
     })
 }
 
@@ -160,7 +161,7 @@ fn waiting_note(app: &App, session: &SessionId) -> Result<Option<String>> {
 #[must_use]
 pub(in crate::actions) fn deliver_when_idle(app: &App, activity: Option<Activity>, answer: Answer) -> Answer {
     let session = answer.document["id"].as_str().and_then(|id| SessionId::parse(id).ok());
-    match session.filter(|_| activity == Some(Activity::Idle)).and_then(|session| deliver_or_look(app, &session)) {
+    match session.filter(|_| activity == Some(Activity::Idle)).and_then(|session| try_deliver(app, &session)) {
         Some(note) => answer.note(note),
         None => answer,
     }

@@ -21,7 +21,7 @@ use crate::{
     os::digest::sha256_hex,
     store::{
         ReadTx, approvals,
-        session_reports::{self, ScreenReport},
+        session_reports::{self, SeenScreen},
         sessions,
     },
 };
@@ -77,11 +77,10 @@ fn candidate(tx: &ReadTx<'_>, id: &SessionId) -> Result<Option<(Session, Timesta
         return Ok(None);
     };
     let reports = session_reports::find(tx, id)?;
-    let open_calls = if let ScreenReport::OpenCalls(calls) = reports.screen { calls } else { 0 };
     let facts = IdleFacts {
         session: &session,
         last_hook_at: reports.last_hook_at,
-        open_calls,
+        open_calls: reports.open_calls,
         has_pending_approval: !approvals::pending_of(tx, id)?.is_empty(),
     };
     // Without a hook, nothing has told that a turn began.
@@ -115,12 +114,10 @@ fn record(app: &App, seen: &Session, digest: &str, last_output: Option<Timestamp
         if now < from {
             return Ok(ScreenVerdict::LookAgain(from.since(now)));
         }
-        let known = match session_reports::find(tx, &seen.id)?.screen {
-            ScreenReport::Seen(known, since) if known == digest => since,
-            _ => now,
-        };
+        let known = session_reports::find(tx, &seen.id)?.screen.filter(|known| known.digest == digest);
+        let known = known.map_or(now, |known| known.since);
         let since = last_output.map_or(known, |output| known.min(output));
-        session_reports::set_screen(tx, &seen.id, &ScreenReport::Seen(digest.to_owned(), since))?;
+        session_reports::set_screen(tx, &seen.id, &SeenScreen { digest: digest.to_owned(), since })?;
         let still_until = since.plus(STILL_FOR);
         if now < still_until {
             return Ok(ScreenVerdict::LookAgain(still_until.since(now)));
