@@ -18,7 +18,9 @@ pub(super) fn with_sandbox(failure: Failure, env: &Env) -> Failure {
     let Some(arguments) = built_in_profiles().remove(provider).and_then(|profile| profile.writable_args) else {
         return failure;
     };
-    let arguments = shell_words::join(arguments.iter().map(|argument| argument.replace("{dir}", dir)));
+    let list = serde_json::json!([dir]).to_string();
+    let filled = arguments.iter().map(|argument| argument.replace("{dirs}", &list).replace("{dir}", dir));
+    let arguments = shell_words::join(filled);
     Failure {
         message: format!("{} (probably forbidden by the sandbox of {provider})", failure.message),
         hint: Some(format!("start the agent with this directory in its sandbox: {provider} {arguments}")),

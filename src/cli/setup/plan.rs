@@ -21,6 +21,7 @@ use crate::{
         CONFIG_FILE, Layers, Project, Settings,
         trust::{self, Trust},
     },
+    domain::Refusal,
     hooks::{
         Provider,
         install::{self, SettingsFile, Target},
@@ -114,6 +115,9 @@ impl Plan {
             Some(project) => project,
             None => Project::at(Project::init_root(&ctx.env, ctx.globals.root.as_deref())?, &ctx.env),
         };
+        if !project.root.is_dir() {
+            return Err(Refusal::invalid("root", format!("{} is not a directory", project.root.display())).into());
+        }
         let mut plan = Self { project, is_new, steps: Vec::new(), left: Vec::new(), providers: Vec::new() };
         plan.add_config(ctx)?;
         plan.add_hooks(ctx, wanted)?;
@@ -194,7 +198,7 @@ impl Plan {
             for target in &targets {
                 let Ok(file) = target.path(provider, &ctx.env) else { continue };
                 let text = SettingsFile::read(&file)?.text.unwrap_or_default();
-                let invalid = |why| crate::domain::Refusal::InvalidSettings { path: file.display().to_string(), why };
+                let invalid = |why| Refusal::InvalidSettings { path: file.display().to_string(), why };
                 if !install::find_hooks(&text, &is_ours).map_err(invalid)?.is_empty() {
                     known = Some(file);
                     break;

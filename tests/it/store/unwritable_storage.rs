@@ -139,7 +139,9 @@ fn store_in_a_sandbox_is_read_and_its_refusal_names_the_way_out() {
             let told = world.fairway(["claim"]).env(variable, value).output().unwrap();
             let told = String::from_utf8_lossy(&told.stderr).into_owned();
             assert!(told.contains("the sandbox of codex"), "{told}");
-            assert!(told.contains(&format!(": codex --add-dir {}", state.display())), "{told}");
+            let list = format!("[\"{}\"]", state.display());
+            let argument = format!("-c 'sandbox_workspace_write.writable_roots={list}'");
+            assert!(told.contains(&format!(": codex {argument}")), "{told}");
         }
         mount.set_writable(true);
     }
