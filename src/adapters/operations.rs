@@ -238,7 +238,7 @@ impl Adapter {
         Ok(String::from_utf8_lossy(&said).into_owned())
     }
 
-    /// What a session's terminal shows now, as text: exactly the screen where the script can tell, as that of tmux, else the last
+    /// The screen of a session's terminal, as text: exactly the screen where the script can tell, as that of tmux, else the last
     /// `lines` lines.
     ///
     /// # Errors

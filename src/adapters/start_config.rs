@@ -130,7 +130,7 @@ impl StartConfig {
         }
     }
 
-    /// What is needed as long as the session lives: who it is, and where its output goes. Prompt, program, commands and all
+    /// The part that is needed as long as the session lives: who it is, and where its output goes. Prompt, program, commands and all
     /// other variables are needed for the start alone, and may be secret.
     #[must_use]
     pub fn without_start(&self) -> Self {

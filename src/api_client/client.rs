@@ -41,7 +41,7 @@ impl ApiClient {
     /// holds the lock of servers in this runtime directory. False where this is unknown.
     #[must_use]
     pub fn is_own_server(&self, runtime: &Path) -> bool {
-        /// What makes another program of the same file, or says that an agent started it.
+        /// The variables that make another program of the same file, or say that an agent started it.
         const SUSPECT: &[&str] =
             &["LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", vars::FAIRWAY_SESSION_ID, vars::FAIRWAY_RUN_ID];
         let Ok(pid) = socket::peer_pid(&self.stream) else { return false };

@@ -74,7 +74,7 @@ impl Context {
         Ok(app)
     }
 
-    /// The same without a note that the last trusted configuration is in force, for commands that answer about it.
+    /// Like [`Self::app_as`], without a note that the last trusted configuration is in force, for commands that answer about it.
     ///
     /// # Errors
     /// `no_project`, a broken configuration.

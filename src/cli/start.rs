@@ -1,11 +1,16 @@
 //! `fairway start`
 
-use std::{collections::BTreeMap, path::PathBuf};
-
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{context::Context, each, exit::Exit, print_error::print_error, session::launch::interruption, values};
+use super::{
+    context::Context,
+    each,
+    exit::Exit,
+    print_error::print_error,
+    session::{first_prompt_args::FirstPromptArgs, launch::interruption},
+    values,
+};
 use crate::{
     actions::{
         App,
@@ -48,15 +53,8 @@ pub struct Args {
     /// Backend; default: the configured one, else tmux
     #[arg(long, value_name = "NAME")]
     backend: Option<String>,
-    /// Environment variable; '' unsets it; repeatable
-    #[arg(long, value_name = "NAME=VALUE", value_parser = values::variable)]
-    env: Vec<(String, String)>,
-    /// Text for the first prompt; - reads stdin
-    #[arg(long, value_name = "TEXT")]
-    prompt: Option<String>,
-    /// Read the text for the first prompt from FILE; - reads stdin
-    #[arg(long, value_name = "FILE")]
-    prompt_file: Option<PathBuf>,
+    #[command(flatten)]
+    first_prompt: FirstPromptArgs,
     /// Add no arguments of the provider's profile
     #[arg(long)]
     no_profile: bool,
@@ -76,14 +74,14 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        let prompt = ctx.text("prompt", self.prompt, self.prompt_file.as_deref())?;
+        let (env, prompt) = self.first_prompt.read(ctx)?;
         let app = ctx.app()?;
         let request = StartRequest {
             role: self.role,
             lane: self.lane,
             provider: self.provider,
             backend: self.backend,
-            env: self.env.into_iter().collect::<BTreeMap<_, _>>(),
+            env,
             command: Some(self.words).filter(|words| !words.is_empty()).map(CommandSpec::Argv),
             prompt,
             no_profile: self.no_profile,

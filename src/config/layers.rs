@@ -92,7 +92,7 @@ impl Layers {
         Ok(Self { sources: layers, files, text_trust: TextTrust::Unchecked })
     }
 
-    /// The same layers with how their texts compare with those that were trusted.
+    /// These layers, with how their texts compare with those that were trusted.
     #[must_use]
     pub(super) fn with_text_trust(self, text_trust: TextTrust) -> Self {
         Self { text_trust, ..self }

@@ -1,4 +1,4 @@
-//! What Fairway knows about an agent's command line: how it takes a first prompt and hooks, and what its screen shows.
+//! The profile of an agent's command line: how it takes a first prompt and hooks, and what its screen shows.
 //! Profiles are data: the built-in ones stand in `providers.toml`, and `[providers.NAME]` overrides them key by key.
 
 use std::collections::BTreeMap;

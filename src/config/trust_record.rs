@@ -15,7 +15,7 @@ use crate::{
     os::{digest::sha256_hex, files, user},
 };
 
-/// What a project's files would run, and what of it was trusted.
+/// The trusted files and scripts of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustContent {
     /// The project's root.
@@ -60,7 +60,7 @@ pub struct KeptText {
     pub path: PathBuf,
     /// Why the texts of the files cannot be used; `None` if they can, once they are trusted.
     pub error: Option<String>,
-    /// What was trusted.
+    /// The trusted content.
     pub record: Box<TrustContent>,
 }
 
@@ -105,7 +105,7 @@ pub(super) fn compare(env: &Env, root: &Path, files: &[(PathBuf, String)]) -> Te
     }
 }
 
-/// What was trusted of this root.
+/// The trusted content of this root.
 ///
 /// # Errors
 /// When the record cannot be read, or others could have written it.

@@ -112,7 +112,7 @@ impl Env {
         }
     }
 
-    /// The same surroundings with other variables, as a program has them that is started with these; an empty value unsets.
+    /// This environment with further variables, as a program that is started with them has it; an empty value unsets.
     #[must_use]
     pub fn with_vars(&self, other: &BTreeMap<String, String>) -> Self {
         let mut env = self.clone();

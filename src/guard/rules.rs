@@ -24,7 +24,7 @@ pub enum Action {
     Allow,
 }
 
-/// What a command does, however it is spelled.
+/// The effect of a command, however it is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// A push that overwrites or deletes what the remote has.
@@ -74,7 +74,7 @@ pub struct Rule {
     pub command: Vec<String>,
     /// One of these flags must be present; empty: no flag is required.
     pub flags: Vec<String>,
-    /// What it denies by its effect; the command and the flags are then those of its text.
+    /// The effect that it denies; the command and the flags are then those of its text.
     pub effect: Option<Effect>,
     /// Whether it applies only to paths outside the worktree.
     pub outside: bool,

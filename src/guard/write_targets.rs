@@ -63,7 +63,7 @@ fn working_place(seen: &FoundCommand) -> Rc<Place> {
     changes.iter().fold(start, |place, directory| Rc::new(place.changed_to(directory)))
 }
 
-/// What a program that is not known may write: itself where it runs, and each word that leads elsewhere.
+/// The places that an unknown program may write: where it runs, and each word that leads elsewhere.
 fn other_targets(seen: &FoundCommand) -> Vec<Target> {
     let Some(name) = seen.argv.first().and_then(Arg::program) else { return Vec::new() };
     let name = same_commands::program(&name);

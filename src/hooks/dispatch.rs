@@ -46,7 +46,7 @@ static ON_FAILURE_ERROR: ExitPlan =
 /// After the reply is written.
 static ON_FAILURE_IGNORE: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };
 
-/// What stands in the place of a provider when git calls a hook of a launched session.
+/// The word in place of the provider when git calls a hook of a launched session.
 const GIT: &str = "git";
 
 /// The event name of the wake hook.

@@ -19,7 +19,7 @@ use crate::{
     os::executable,
 };
 
-/// What is known about the hooks of every supported provider.
+/// The facts about the hooks of every supported provider.
 pub static LAUNCH_HOOKS: KnownHooks = KnownHooks;
 
 /// The providers' hooks, for launches.

@@ -29,7 +29,7 @@ pub struct Store {
     wal_was_there: bool,
     /// The opened file, by device and inode number.
     file: Option<(u64, u64)>,
-    /// What is remembered of the store outside its tree; `None` without a place for it.
+    /// The progress that is remembered outside the store's tree; `None` without a place for it.
     progress: Option<ProgressFile>,
     /// How long to wait in the write queue.
     lock_timeout: Cell<Duration>,

@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use rusqlite::{ErrorCode, ffi};
 use thiserror::Error;
 
-/// What a store lacks of what was remembered.
+/// The events that a store lacks of the remembered ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
     /// The number of the newest event that was written.
@@ -129,7 +129,7 @@ impl StoreError {
         }
     }
 
-    /// The same error with the file's name, or the name of its directory, where it has none yet.
+    /// This error with the file's name, or the name of its directory, where it has none yet.
     #[must_use]
     pub fn with_path(self, file: &std::path::Path) -> Self {
         match self {

@@ -143,7 +143,7 @@ impl ProgressFile {
         }
     }
 
-    /// What is remembered; `None` without a readable file.
+    /// The remembered progress; `None` without a readable file.
     fn read(&self) -> Option<Progress> {
         read(&self.path)
     }
@@ -222,7 +222,7 @@ pub fn known(dir: &Path) -> Progress {
     known
 }
 
-/// What the store lacks; `None` when it is complete.
+/// The events that the store lacks; `None` when it is complete.
 pub(super) fn missing(conn: &Connection, dir: &Path) -> Result<Option<Loss>, StoreError> {
     let (file, found) = ProgressFile::of(conn, dir)?;
     Ok(file.read().and_then(|known| loss(&known, &found)))

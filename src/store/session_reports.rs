@@ -22,7 +22,7 @@ pub struct SessionReports {
     pub usage_offset: i64,
     /// How many tool calls have begun and not ended.
     pub open_calls: u32,
-    /// What was last seen of its screen; `None` since something happened in it.
+    /// Its screen when it was last looked at; `None` since something happened in it.
     pub screen: Option<SeenScreen>,
 }
 

@@ -23,7 +23,7 @@ pub const MIN_INTERVAL: Duration = Duration::from_secs(10 * 60);
 const RENEW_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 /// A larger store gets no snapshot.
 pub const MAX_STORE_BYTES: u64 = 256 << 20;
-/// What is kept: as long as settled messages, at most twelve, at most 512 MiB.
+/// The retention of snapshots: as long as settled messages, at most twelve, at most 512 MiB.
 const LIMITS: Limits =
     Limits { age: Some(Duration::from_secs(7 * 24 * 60 * 60)), count: 12, bytes: Some(2 * MAX_STORE_BYTES) };
 /// The age of a draft whose writer was killed.

@@ -17,11 +17,11 @@ pub struct LaunchedView {
     pub requested_id: Option<String>,
     /// The notes, as on stderr.
     pub notes: Vec<String>,
-    /// What became of the first prompt; null without one, and where the launch did not wait for it.
+    /// The delivery of the first prompt; null without one, and where the launch did not wait for it.
     pub first_prompt: Option<FirstPromptView>,
 }
 
-/// What became of a launch's first prompt.
+/// The delivery of a launch's first prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstPromptView {
     /// `arrived`, `waiting_for_person`, `not_seen`, or `unconfirmed` of a program that reports nothing.

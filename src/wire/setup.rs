@@ -1,10 +1,10 @@
-//! What `setup` does, as a document.
+//! The document of `setup`.
 
 use serde::Serialize;
 
 use super::DoctorView;
 
-/// What `setup` did, or would do.
+/// The steps that `setup` did, or would do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SetupView {
     /// The project's root.
@@ -13,7 +13,7 @@ pub struct SetupView {
     pub dry_run: bool,
     /// One for each file.
     pub steps: Vec<SetupStepView>,
-    /// What only a person can do.
+    /// The tasks that only a person can do.
     pub left: Vec<String>,
     /// The test of every hook.
     pub doctor: Option<DoctorView>,
@@ -24,7 +24,7 @@ pub struct SetupView {
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SetupStepView {
-    /// What it is about.
+    /// Its subject.
     pub kind: &'static str,
     /// The file.
     pub file: String,

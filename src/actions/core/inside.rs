@@ -41,7 +41,7 @@ pub fn refuse(app: &App, command: &'static str) -> Result<()> {
     refuse_at(&app.env, place(app), command)
 }
 
-/// The same where there is no project.
+/// Like [`refuse`], outside of a project.
 ///
 /// # Errors
 /// As [`refuse`].

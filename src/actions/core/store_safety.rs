@@ -1,4 +1,4 @@
-//! What keeps the store safe from commands that change or remove every file of a tree. Only the commands that run now and
+//! Protection of the store from commands that change or remove every file of a tree. Only the commands that run now and
 //! then do it: `session reconcile`, `session launch` and `serve`.
 
 use super::git_shield;

@@ -55,7 +55,7 @@ pub fn trust(app: &App) -> Result<Answer> {
     if is_known {
         return Ok(answer);
     }
-    // The trust is given, whatever becomes of its event.
+    // The trust is recorded by now, also when its event cannot be.
     Ok(match record_event(app, &content, &names) {
         Ok(()) => answer,
         Err(error) => answer.note(format!("warning: the event was not recorded: {error:#}")),
@@ -73,7 +73,7 @@ fn record_event(app: &App, content: &TrustContent, names: &[String]) -> Result<(
     })
 }
 
-/// What the files say now, whatever is in force.
+/// The settings of the files as they are now, also when the last trusted ones are in force.
 struct Present {
     layers: Layers,
     settings: Settings,

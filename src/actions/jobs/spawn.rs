@@ -380,7 +380,7 @@ fn enqueue(app: &App, request: &SpawnRequest, draft: Job, taken: &mut Option<Job
     })
 }
 
-/// Who hears of the watchers of a job that no session has started.
+/// The person that the watchers of a job notify when no session has started it.
 fn reader_note(job: &Job, request: &SpawnRequest) -> Option<String> {
     if request.watch.is_empty() || job.session.is_some() || !job.background {
         return None;

@@ -57,7 +57,7 @@ impl Default for Timeouts {
 /// How often Enter is pressed at most.
 const MAX_ENTER_PRESSES: u32 = 3;
 
-/// What typing came to.
+/// The result of typing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Submission {
     /// The text was submitted, with so many presses of Enter.
@@ -156,7 +156,7 @@ mod tests {
     /// A program that shows what is pasted, or does not, and swallows the first presses.
     struct Fake {
         echoes: bool,
-        /// What the program asks as soon as something was pasted.
+        /// The question that the program asks as soon as something was pasted.
         asks: &'static str,
         swallows: u32,
         screen: Vec<u8>,

@@ -22,7 +22,7 @@ pub struct Args {
     verb: Option<Verb>,
 }
 
-/// What is done with them.
+/// The commands for approvals.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Verb {

@@ -42,7 +42,7 @@ impl Args {
     }
 }
 
-/// What the check of hooks needs to know of the project; outside one it checks the user's own settings.
+/// The facts of the project for the check of hooks; outside a project it checks the user's own settings.
 ///
 /// # Errors
 /// As the store fails.

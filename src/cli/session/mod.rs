@@ -3,6 +3,7 @@
 mod attach;
 mod end;
 mod event;
+pub(super) mod first_prompt_args;
 mod heartbeat;
 mod interrupt;
 pub(super) mod launch;

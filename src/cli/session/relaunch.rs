@@ -1,7 +1,5 @@
 //! `fairway session relaunch`
 
-use std::{collections::BTreeMap, path::PathBuf};
-
 use anyhow::Result;
 use serde_json::Value;
 
@@ -10,7 +8,13 @@ use crate::{
         launch::{program::CommandSpec, start::PromptWatch},
         start::relaunch::{self, RelaunchRequest},
     },
-    cli::{context::Context, each, exit::Exit, session::launch::interruption, start, values},
+    cli::{
+        context::Context,
+        each,
+        exit::Exit,
+        session::{first_prompt_args::FirstPromptArgs, launch::interruption},
+        start, values,
+    },
     domain::{Refusal, SessionId},
     hooks::LAUNCH_HOOKS,
     os::exit_on_signal,
@@ -32,15 +36,8 @@ pub struct Args {
     /// Relaunch all dead sessions that have a claim
     #[arg(long, conflicts_with = "words")]
     dead: bool,
-    /// Environment variable; '' unsets it; repeatable
-    #[arg(long, value_name = "NAME=VALUE", value_parser = values::variable)]
-    env: Vec<(String, String)>,
-    /// Text for the first prompt; - reads stdin
-    #[arg(long, value_name = "TEXT")]
-    prompt: Option<String>,
-    /// Read the text for the first prompt from FILE; - reads stdin
-    #[arg(long, value_name = "FILE")]
-    prompt_file: Option<PathBuf>,
+    #[command(flatten)]
+    first_prompt: FirstPromptArgs,
     /// Begin a new conversation
     #[arg(long)]
     no_resume: bool,
@@ -57,7 +54,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let prompt = ctx.text("prompt", self.prompt, self.prompt_file.as_deref())?;
+        let (env, prompt) = self.first_prompt.read(ctx)?;
         if self.id.len() > 1 && !self.words.is_empty() {
             return Err(Refusal::Usage { why: "a program is for one session; several are given".into() }.into());
         }
@@ -66,7 +63,7 @@ impl Args {
         }
         let app = ctx.app()?;
         let request = RelaunchRequest {
-            env: self.env.into_iter().collect::<BTreeMap<_, _>>(),
+            env,
             command: Some(self.words).filter(|words| !words.is_empty()).map(CommandSpec::Argv),
             prompt,
             no_profile: self.no_profile,

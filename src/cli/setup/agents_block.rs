@@ -23,7 +23,7 @@ Several agents work on this repository, and Fairway gives each task to one of th
 /// The line by which another file includes AGENTS.md.
 pub(super) const IMPORT: &str = "@AGENTS.md\n";
 
-/// What stands in a file already.
+/// The state of the block in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     /// Nothing of it.
@@ -34,7 +34,7 @@ pub(super) enum Found {
     Changed,
 }
 
-/// What of the block stands in a text.
+/// The state of the block in a text.
 pub(super) fn find_block(text: &str) -> Found {
     let text = text.replace("\r\n", "\n");
     if text.contains(BLOCK) {

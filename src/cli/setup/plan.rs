@@ -1,4 +1,4 @@
-//! What setup would do in a project: one step for each file. Looks at files and changes nothing.
+//! The plan of a setup: one step for each file. Looks at files and changes nothing.
 
 use std::{
     ffi::OsString,
@@ -30,7 +30,7 @@ use crate::{
     wire::SetupStepView,
 };
 
-/// What a step does.
+/// The work of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Work {
     /// Nothing: it is as it is to be.
@@ -52,7 +52,7 @@ pub(super) enum Work {
 /// One step.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
-    /// What it is about: `project`, `config`, `agents`, `hooks`, `exclude`, `completions` or `trust`.
+    /// Its subject: `project`, `config`, `agents`, `hooks`, `exclude`, `completions` or `trust`.
     pub kind: &'static str,
     /// Its file.
     pub file: PathBuf,
@@ -97,7 +97,7 @@ pub(super) struct Plan {
     /// Whether setup creates the project.
     pub is_new: bool,
     pub steps: Vec<Step>,
-    /// What only a person can do.
+    /// The tasks that only a person can do.
     pub left: Vec<String>,
     /// The providers with hooks.
     pub providers: Vec<Provider>,

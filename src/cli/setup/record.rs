@@ -1,4 +1,4 @@
-//! What setup has done in a project, so that it can be taken back: `setup.json` in the state directory. It holds Fairway's own
+//! The record of a setup, by which it can be taken back: `setup.json` in the state directory. It holds Fairway's own
 //! texts and digests, and no text of a person.
 
 use std::{
@@ -16,7 +16,7 @@ const RECORD_FILE: &str = "setup.json";
 /// The version of its form.
 const VERSION: u32 = 1;
 
-/// What setup has done.
+/// The record of a setup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
     version: u32,
@@ -56,7 +56,7 @@ pub(super) struct HookFile {
     pub file: PathBuf,
 }
 
-/// What was trusted before.
+/// The trust record before setup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TrustBefore {
     pub file: PathBuf,

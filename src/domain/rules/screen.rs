@@ -1,4 +1,4 @@
-//! What a session's screen says, by the texts of its provider's profile. A screen never says that work goes on: only that a
+//! The state that a session's screen shows, by the texts of its provider's profile. A screen never says that work goes on: only that a
 //! question is open, or that nothing moves.
 
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub fn shows_any(screen: &str, texts: &[String]) -> bool {
     texts.iter().any(|text| screen.contains(text.as_str()))
 }
 
-/// What is known of a session before its screen is looked at.
+/// The facts about a session before its screen is looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct IdleFacts<'a> {
     /// The session.

@@ -22,7 +22,7 @@ const MAX_DELIMITERS: usize = 4_000;
 const MAX_UNCLOSED_PARENTHESES: usize = 8;
 /// How deep parentheses may be nested: the parser's time may double with each of them.
 const MAX_PARENTHESIS_DEPTH: usize = 11;
-/// The same of `case`.
+/// The deepest nesting of `case`.
 const MAX_CASE_DEPTH: usize = 5;
 /// How many ends of a substitution are tried.
 const MAX_SUBSTITUTION_ENDS: usize = 200;
@@ -44,7 +44,7 @@ pub(in crate::guard) struct FoundCommand {
     pub place: Rc<Place>,
 }
 
-/// What a redirection or a program's own text writes to.
+/// The target of a redirection or of a program's own text.
 #[derive(Debug, Clone)]
 pub(in crate::guard) struct Write {
     /// The path.
@@ -88,7 +88,7 @@ pub(super) struct TrustedExpansions {
     pub(super) home: bool,
     /// What git prints.
     pub(super) git: bool,
-    /// What variables hold that the text sets once.
+    /// The values of variables that the text sets once.
     pub(super) variables: bool,
 }
 

@@ -162,7 +162,7 @@ pub(in crate::guard) fn base_name(word: &str) -> &str {
     word.trim_end_matches('/').rsplit('/').next().unwrap_or(word)
 }
 
-/// What all words begin with, up to where they are no longer known.
+/// The common beginning of all words, up to where they are no longer known.
 fn common_start(words: &[String]) -> String {
     let known = |word: &String| word.split('*').next().unwrap_or_default().to_owned();
     let mut start = words.first().map(known).unwrap_or_default();

@@ -26,7 +26,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// What stands behind `&&` runs where the command before it has led to; behind `||` and the whole list, that may have failed.
+    /// The command behind `&&` runs where the command before it has led to; behind `||` and the whole list, that may have failed.
     fn walk_and_or(&mut self, list: &AndOrList, stdin: &Stdin) {
         let mut failed: Option<Rc<Place>> = None;
         self.walk_step(&list.first, stdin, &mut failed);
@@ -72,7 +72,7 @@ impl ShellAnalysis {
         self.place = Rc::new(self.place.or(&place));
     }
 
-    /// A list that runs again and again: where it stands in the end it may stand at its beginning.
+    /// A list that runs repeatedly: the directory at its end can be the one at its beginning.
     fn walk_loop(&mut self, list: &CompoundList, stdin: &Stdin) {
         let (place, commands, writes) = (Rc::clone(&self.place), self.commands.len(), self.writes.len());
         self.walk_branch(list, stdin);

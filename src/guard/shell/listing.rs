@@ -1,4 +1,4 @@
-//! What usual commands print: paths below a directory, or one plain word.
+//! The output of usual commands: paths below a directory, or one plain word.
 
 use super::{arg::Arg, git};
 
@@ -95,7 +95,7 @@ fn below<'a>(starts: impl Iterator<Item = &'a Arg>) -> Option<Vec<String>> {
     if all.is_empty() { Some(vec!["./*".to_owned()]) } else { Some(all) }
 }
 
-/// The same of the text of a substitution, when it is a plain pipeline.
+/// The output of the text of a substitution, when it is a plain pipeline.
 pub(super) fn of_text(text: &str) -> Option<Vec<String>> {
     if text.contains(['$', '`', ';', '&', '<', '>', '(', ')', '{', '}', '\n', '\\', '~']) || text.contains("||") {
         return None;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::arg::Arg;
 
-/// What sets variables in ways that are not followed.
+/// Commands that set variables in ways that are not followed.
 const OTHER_SETTERS: &[&str] = &[
     "declare",
     "typeset",

@@ -64,7 +64,7 @@ impl WordBuilder {
         self.push_one_of(Expansion::Many, is_plain.then_some(&any));
     }
 
-    /// What a variable holds that the text has set.
+    /// The value of a variable that the text has set.
     fn push_value(&mut self, value: &Arg, is_open: bool) {
         let is_word = |text: &str| !text.is_empty() && !text.contains([' ', '\t', '\n', '*', '?', '[', '~']);
         match value {

@@ -16,7 +16,7 @@ use crate::{
     os::executable,
 };
 
-/// What an agent in a worktree lacks.
+/// The hooks that an agent in a worktree lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingHooks {
     /// All of Fairway's hooks.
@@ -47,7 +47,7 @@ impl MissingHooks {
     }
 }
 
-/// What an agent of this provider lacks in this directory; `None` when it runs Fairway's hooks. `words` are the words that it
+/// The hooks that an agent of this provider lacks in this directory; `None` when it runs Fairway's hooks. `words` are the words that it
 /// is started with: they can bring the hooks too.
 #[must_use]
 pub fn missing(env: &Env, provider: Provider, directory: &Path, words: &[String]) -> Option<MissingHooks> {

@@ -21,7 +21,7 @@ pub(super) struct PathResolver {
     pub base: PathBuf,
     /// The worktree, or the reason why it is unknown.
     pub worktree: Result<PathBuf, String>,
-    /// What lies in the worktree and is no part of it, with links resolved.
+    /// Directories below the worktree that count as outside of it, with links resolved.
     pub protected: Vec<PathBuf>,
 }
 

@@ -26,7 +26,7 @@ impl LoadedRules {
         Self { rules: app.settings.guard.clone(), trust, root: app.project.root.clone(), digest: None }
     }
 
-    /// The same with the digest of the trust record, for a server that others must be able to believe.
+    /// Like [`Self::load`], with the digest of the trust record, for a server that others must be able to believe.
     #[must_use]
     pub fn load_with_digest(app: &App) -> Self {
         Self { digest: trust::record_digest(&app.layers), ..Self::load(app) }

@@ -60,7 +60,7 @@ pub fn plan(
 }
 
 impl PlannedPlace {
-    /// The same place, with the task moved to a lane for good: its claimant handed it over to that lane.
+    /// This place, with the task moved to a lane for good: its claimant handed it over to that lane.
     #[must_use]
     pub fn handed_to(self, lane: &LaneName) -> Self {
         Self { task_lane: Some(lane.clone()), is_assigned: false, ..self }

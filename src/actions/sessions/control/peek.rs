@@ -77,7 +77,7 @@ fn screen(session: &Session, text: String, lines: u32) -> Result<String> {
     }
 }
 
-/// What printed the transcript of a session.
+/// The kind of program that printed a session's transcript.
 fn printed_by(session: &Session) -> PrintedBy {
     match session.backend.as_deref() {
         _ if !session.has_terminal() => PrintedBy::Pipe,

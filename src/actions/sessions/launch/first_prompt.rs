@@ -1,4 +1,4 @@
-//! What became of the first prompt of a launch: a report of the session proves that it arrived, or the screen shows that the
+//! The delivery of a launch's first prompt: a report of the session proves that it arrived, or the screen shows that the
 //! program asks a person first.
 
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ pub const DEFAULT_WAIT: Duration = Duration::from_secs(10);
 const LOOK_PAUSE: Duration = Duration::from_secs(1);
 
 string_enum! {
-    /// What became of a first prompt.
+    /// The delivery state of a first prompt.
     FirstPromptState {
         Arrived => "arrived",
         WaitingForPerson => "waiting_for_person",
@@ -42,7 +42,7 @@ string_enum! {
     }
 }
 
-/// What became of a first prompt.
+/// The delivery of a first prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstPrompt {
     /// The state.

@@ -87,7 +87,7 @@ pub(crate) fn unfinished(app: &App) -> Result<Option<Session>> {
     app.read(|tx| Ok(sessions::find(tx, &id)?))
 }
 
-/// What was recorded.
+/// The result of recording an intent.
 pub(crate) enum Recorded {
     /// Nothing: the same request has this answer already.
     Earlier(Answer),
@@ -163,7 +163,7 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead
     Ok(Recorded::Starting(claim))
 }
 
-/// What the launch of a session had of its own; `None` when its event does not say so.
+/// The parts of a session's launch that are not stored; `None` when its event does not name them.
 ///
 /// # Errors
 /// As the store fails.

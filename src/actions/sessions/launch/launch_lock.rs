@@ -16,7 +16,7 @@ pub(crate) struct LaunchLock {
     _lock: InheritableLock,
 }
 
-/// What the lock says about a launch.
+/// The state of a launch, by its lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LaunchState {
     /// It is in progress.

@@ -40,7 +40,7 @@ pub(crate) fn launch_answer(
     answer_with_prompt(session, purpose, requested_id, notes, None)
 }
 
-/// The same with what became of the first prompt.
+/// Like [`launch_answer`], with the delivery of the first prompt.
 ///
 /// # Errors
 /// When the answer cannot be serialized.

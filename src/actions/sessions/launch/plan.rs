@@ -76,7 +76,7 @@ pub struct LaunchPlan {
     pub first_prompt: Option<String>,
     /// The hooks that the launch brings.
     pub hooks: LaunchHooks,
-    /// What is known about the providers' hooks.
+    /// The providers' hooks.
     pub known_hooks: &'static dyn ProviderHooks,
     /// The directory of the git hooks that ask the guard, when a rule needs them.
     pub git_hooks: Option<PathBuf>,
@@ -86,7 +86,7 @@ pub struct LaunchPlan {
     pub notes: Vec<String>,
     /// The command that launches.
     pub purpose: Purpose,
-    /// What of the request is not stored.
+    /// The parts of the request that are not stored.
     pub own: OwnParts,
 }
 

@@ -1,4 +1,4 @@
-//! What a provider's profile does for one launch: the program with its arguments, the hooks that it brings, and how the first
+//! The effects of a provider's profile on one launch: the program with its arguments, the hooks that it brings, and how the first
 //! prompt gets there.
 
 use std::{

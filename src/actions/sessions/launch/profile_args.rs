@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// The sentence that starts an agent's first turn. The prompt itself comes by hook, so that it never stands in a command line.
+/// The sentence that starts an agent's first turn. The prompt itself comes by hook, so that no command line contains it.
 pub const FIRST_SENTENCE: &str = "Run `fairway prime` and begin.";
 
 /// The word behind which all words are operands.

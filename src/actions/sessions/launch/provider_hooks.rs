@@ -1,4 +1,4 @@
-//! What a launch must know about a provider's hooks. The layer above knows the providers and answers.
+//! The facts about a provider's hooks that a launch needs. The layer above knows the providers and answers.
 
 use std::{
     collections::BTreeMap,
@@ -58,7 +58,7 @@ pub enum HookVerdict {
     Unknown(String),
 }
 
-/// What is known about the providers' hooks.
+/// The facts about the providers' hooks.
 pub trait ProviderHooks: fmt::Debug + Sync {
     /// The hooks of a provider for one launch; `None` for a provider without known hooks. `fairway` is this program.
     fn settings(&self, provider: &str, fairway: &Path, approval_wait: Duration) -> Option<HookSettings>;

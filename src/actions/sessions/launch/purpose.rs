@@ -114,7 +114,7 @@ impl Purpose {
     }
 }
 
-/// What a request has of its own and the store does not keep: a relaunch needs it again.
+/// The parts of a request that the store does not keep: a relaunch needs them again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OwnParts {
     /// Whether it names a program.

@@ -38,6 +38,6 @@ pub struct LaunchRequest {
     pub resume: Option<String>,
     /// Whether the provider's profile adds no arguments to the program.
     pub no_profile: bool,
-    /// What is known about the providers' hooks.
+    /// The providers' hooks.
     pub hooks: &'static dyn ProviderHooks,
 }

@@ -32,7 +32,7 @@ pub const SOURCE: &str = "screen";
 /// How many lines of a screen are looked at.
 pub(in crate::actions) const LINES: u32 = 60;
 
-/// What a look at a session's screen has shown.
+/// The result of a look at a session's screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScreenVerdict {
     /// The session is idle, which is recorded now.

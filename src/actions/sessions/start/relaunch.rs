@@ -46,11 +46,11 @@ pub struct RelaunchRequest {
     pub env: BTreeMap<String, String>,
     /// The program, in place of the one of the launch.
     pub command: Option<CommandSpec>,
-    /// What the agent is told besides the beginning.
+    /// Text for the first prompt, after Fairway's own.
     pub prompt: Option<String>,
     /// Whether the provider's profile adds no arguments to the program.
     pub no_profile: bool,
-    /// What is known about the providers' hooks.
+    /// The providers' hooks.
     pub hooks: &'static dyn ProviderHooks,
     /// Whether the conversation is resumed where it can be.
     pub resumes: bool,

@@ -22,11 +22,11 @@ pub struct StartRequest {
     pub env: BTreeMap<String, String>,
     /// The program.
     pub command: Option<CommandSpec>,
-    /// What the agent is told besides the beginning.
+    /// Text for the first prompt, after Fairway's own.
     pub prompt: Option<String>,
     /// Whether the provider's profile adds no arguments to the program.
     pub no_profile: bool,
-    /// What is known about the providers' hooks.
+    /// The providers' hooks.
     pub hooks: &'static dyn ProviderHooks,
     /// Whether the task is claimed.
     pub claims: bool,

@@ -23,7 +23,7 @@ use super::{
 /// Starts a session on a task, which an id or a title names. Notes also come with a failure.
 ///
 /// # Errors
-/// What a claim and a launch refuse, before anything is made. After a failed launch the session is `failed`, its claim is
+/// Those of a claim and a launch, before anything is made. After a failed launch the session is `failed`, its claim is
 /// released and a lane that was added is removed; a task that was added stays. `inside_session`.
 pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<String>) -> Result<Answer> {
     inside::refuse_unless_role(app, "start", &app.settings.may_start)?;
@@ -58,10 +58,10 @@ pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<
     launched
 }
 
-/// What [`start`] would do, as commands. Writes nothing.
+/// The commands that do the same as [`start`]. Writes nothing.
 ///
 /// # Errors
-/// What a claim and a launch refuse.
+/// Those of a claim and a launch.
 pub fn dry_run(app: &App, argument: &str, request: &StartRequest) -> Result<StartPlanView> {
     inside::refuse_unless_role(app, "start", &app.settings.may_start)?;
     let subject = subject::find(app, argument)?;

@@ -23,7 +23,7 @@ pub(super) struct TaskLane {
 }
 
 impl TaskLane {
-    /// The same once the lane is there.
+    /// This place, once the lane is there.
     ///
     /// # Errors
     /// `not_found` when it was removed meanwhile.
