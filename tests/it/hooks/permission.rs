@@ -104,7 +104,9 @@ fn a_permission_request_is_answered_by_the_rules_first() {
 #[test]
 fn guard_log_has_one_row_for_a_call_and_its_permission_request() {
     let world = guarded();
+    // A changed file is in force once it is trusted.
     fs::write(world.root().join(".fairway/local.toml"), "[hooks]\napproval_wait = \"50ms\"\n").unwrap();
+    world.run(["trust"]).exits(0);
     let logged = || world.json(["guard", "log"]).as_array().unwrap().len();
     let before = |text: &str| world.hook("claude", &command("claude", "a", text)).exits(0);
     before("cargo test");
