@@ -23,7 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use measure::{Build, against, median, medians, ms, project, row, store, took};
+use measure::{Build, against, count, median, medians, ms, project, row, store, took};
 
 const ROUNDS: usize = 300;
 
@@ -102,6 +102,32 @@ fn status(name: &str, build: &Build) {
         &format!("{:.1} ms", ms(ours)),
         "≤ 100 ms",
     );
+}
+
+/// Instructions, which repeat exactly: of the commands, of the programs of comparison, and of a request.
+fn counts(name: &str, build: &Build) {
+    let of = |what: &str, ours: u64, least: u64| {
+        let ratio = ours as f64 / least as f64;
+        row(&format!("{what}, {name}"), &format!("{ratio:.2} × ({ours} against {least})"), "–");
+    };
+    let here = project(build, 1_000, 0);
+    let file = store(&here);
+    let file = file.to_str().unwrap();
+    let record = ["checkpoint", "record", "S-1", "--state", "active", "--summary", "as far as that"];
+    let commands: [(&str, &[&str], &str); 4] = [
+        ("--version", &["--version"], "bench_empty"),
+        ("ready --limit 20", &["ready", "--limit", "20"], "bench_ready"),
+        ("claim", &["claim"], "bench_claim"),
+        ("checkpoint record", &record, "bench_checkpoint"),
+    ];
+    for (what, words, example) in commands {
+        // The first write makes the log, which the others find.
+        took(&mut build.fairway(here.path(), &["task", "add", "one more", "--quiet"]));
+        let ours = count(&build.fairway(here.path(), words));
+        of(&format!("instructions of `{what}`"), ours, count(&build.example(example, here.path(), &[file])));
+    }
+    let [ours, raw] = api::instructions_of_a_request(build);
+    of("instructions of a request to `POST /authorize`", ours, raw);
 }
 
 struct Storm {
@@ -281,6 +307,9 @@ fn main() {
         let Some(build) = build else { continue };
         if wanted("ready") {
             ready(name, build);
+        }
+        if wanted("instructions") {
+            counts(name, build);
         }
         if wanted("status") {
             status(name, build);

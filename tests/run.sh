@@ -13,6 +13,7 @@ need cc gcc libc6-dev
 need git git
 need sqlite3 sqlite3
 need strace strace
+need valgrind valgrind
 need unshare util-linux
 need mount mount
 need shellcheck shellcheck

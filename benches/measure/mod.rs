@@ -1,6 +1,7 @@
 //! What measuring programs share: builds, projects, medians of whole processes in turns, and rows of a table.
 
 use std::{
+    ffi::OsStr,
     fs::File,
     io::Read,
     path::{Path, PathBuf},
@@ -77,6 +78,37 @@ pub fn took(command: &mut Command) -> Duration {
     let took = start.elapsed();
     assert!(status.success(), "{command:?}");
     took
+}
+
+/// Valgrind's own word for no file beside its log.
+pub const DISCARD: &str = "--cachegrind-out-file=/dev/null";
+
+/// The same command below another program, which these words start. Without words, the same command.
+pub fn below(words: &[&str], command: &Command) -> Command {
+    let all: Vec<&OsStr> =
+        words.iter().map(OsStr::new).chain([command.get_program()]).chain(command.get_args()).collect();
+    let mut whole = Command::new(all[0]);
+    whole.args(&all[1..]).env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    whole.current_dir(command.get_current_dir().unwrap());
+    whole.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    whole
+}
+
+/// The instructions that valgrind's log states.
+pub fn instructions(log: &str) -> u64 {
+    let (_, number) =
+        log.lines().find_map(|line| line.split_once("refs:")).unwrap_or_else(|| panic!("no count: {log}"));
+    number.replace(',', "").trim().parse().unwrap()
+}
+
+/// The instructions of one call.
+pub fn count(command: &Command) -> u64 {
+    let log = TempDir::new().unwrap();
+    let file = log.path().join("log");
+    let to = format!("--log-file={}", file.display());
+    let mut counted = below(&["valgrind", &to, "--tool=cachegrind", "--cache-sim=no", DISCARD], command);
+    assert!(counted.status().unwrap().success(), "{command:?}");
+    instructions(&std::fs::read_to_string(file).unwrap())
 }
 
 /// The one in the middle.

@@ -12,6 +12,7 @@ use super::{
     fingerprint::{self, Canonical},
     globals::{self, Globals},
     parser::{Cli, Verb},
+    partial_parser,
     print_error::print_error,
     sandbox, status,
 };
@@ -26,8 +27,8 @@ use crate::{
 #[must_use]
 pub fn main(env: Env) -> Exit {
     let words: Vec<OsString> = std::env::args_os().collect();
-    let mut parser = Cli::command();
-    let (mut cli, asked) = match parse(&mut parser, &words) {
+    let partly = partial_parser::of(&words).and_then(|parser| parse(parser, &words).ok());
+    let (mut cli, asked) = match partly.map_or_else(|| parse(Cli::command(), &words), Ok) {
         Ok(parsed) => parsed,
         Err(error) => return error::unparsed(&error, &words, &env),
     };
@@ -47,11 +48,11 @@ pub fn main(env: Env) -> Exit {
 }
 
 /// The command line, with its canonical form when a request id asks for it.
-fn parse(parser: &mut clap::Command, words: &[OsString]) -> Result<(Cli, Option<Canonical>), clap::Error> {
+fn parse(mut parser: clap::Command, words: &[OsString]) -> Result<(Cli, Option<Canonical>), clap::Error> {
     let mut matches: ArgMatches = parser.try_get_matches_from_mut(words)?;
     let has_request_id = matches.try_contains_id(globals::REQUEST_ID).unwrap_or(false);
-    let asked = has_request_id.then(|| fingerprint::canonical(parser, &matches));
-    let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(parser))?;
+    let asked = has_request_id.then(|| fingerprint::canonical(&parser, &matches));
+    let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut parser))?;
     Ok((cli, asked))
 }
 

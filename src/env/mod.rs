@@ -51,13 +51,10 @@ impl Env {
             }
             Err(error) => (PathBuf::from("/"), Some(error.to_string())),
         };
-        let home = vars
-            .get(&OsString::from(vars::HOME))
-            .filter(|home| !home.is_empty())
-            .map(PathBuf::from)
-            .or_else(os::user::home);
-        let clock = Clock::from_setting(vars.get(&OsString::from(vars::FAIRWAY_TEST_TIME)));
-        let ids = IdSource::from_setting(vars.get(&OsString::from(vars::FAIRWAY_TEST_SEED)));
+        let home =
+            vars.get(OsStr::new(vars::HOME)).filter(|home| !home.is_empty()).map(PathBuf::from).or_else(os::user::home);
+        let clock = Clock::from_setting(vars.get(OsStr::new(vars::FAIRWAY_TEST_TIME)));
+        let ids = IdSource::from_setting(vars.get(OsStr::new(vars::FAIRWAY_TEST_SEED)));
         let env = Self { clock, ids, terminal: Terminal::detect(), cwd, cwd_error, home, vars };
         if let Some(dir) = env.state_dir() {
             os::host::set_state_dir(&dir);
@@ -77,7 +74,7 @@ impl Env {
     /// A variable as a path or other raw bytes; empty counts as unset.
     #[must_use]
     pub fn var_os(&self, name: &str) -> Option<&OsString> {
-        self.vars.get(&OsString::from(name)).filter(|value| !value.is_empty())
+        self.vars.get(OsStr::new(name)).filter(|value| !value.is_empty())
     }
 
     /// Every variable, for programs that inherit them.

@@ -22,6 +22,9 @@ pub fn escape_controls(text: &str) -> String {
 /// The same on one line: newlines and tabs become spaces.
 #[must_use]
 pub fn escape_line(text: &str) -> String {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     escape_controls(text).replace(['\n', '\t'], " ")
 }
 

@@ -1,19 +1,16 @@
 //! Tables in one style: columns apart by two spaces, no frame, fitted to the terminal.
 
-use tabled::{
-    builder::Builder,
-    settings::{Alignment, Padding, Style as Frame, Width, peaker::Priority},
-};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{Style, escape_line, status_colour};
 
 /// Spaces between columns.
 const GAP: usize = 2;
-/// The width that a column keeps while another one can still be cut, in characters.
+/// The width that a column keeps while another one can still be cut, in columns of a terminal.
 const MIN_TEXT_WIDTH: usize = 24;
-/// The width for which the last column drives optional ones out, in characters.
+/// The width for which the last column drives optional ones out, in columns of a terminal.
 const TEXT_WIDTH: usize = 40;
-/// The width that a column keeps, in characters.
+/// The width that a column keeps, in columns of a terminal.
 const MIN_WIDTH: usize = 8;
 
 /// Rows under headings. Every cell is made safe for a terminal.
@@ -81,20 +78,20 @@ impl Table {
         if let Some(width) = width {
             self.fit(width);
         }
-        let mut builder = Builder::default();
-        for row in self.cells {
-            builder.push_record(row);
+        let widths = self.widths();
+        let mut text = String::new();
+        for row in &self.cells {
+            let start = text.len();
+            for (cell, width) in row.iter().zip(&widths) {
+                text.push_str(cell);
+                text.extend(std::iter::repeat_n(' ', (width + GAP).saturating_sub(columns(cell))));
+            }
+            // Padding at a line's end is noise in a pipe and a diff.
+            let padding = text.get(start..).map_or(0, |line| line.len() - line.trim_end().len());
+            text.truncate(text.len() - padding);
+            text.push('\n');
         }
-        // One padding for all cells: settings for single columns would make tabled keep one for each cell.
-        let mut table = builder.build();
-        table.with(Frame::empty()).with(Alignment::left()).with(Padding::new(0, GAP, 0, 0));
-        if let Some(width) = width {
-            // The gap behind the last column is cut off below.
-            table.with(Width::truncate(width + GAP).suffix("…").priority(Priority::max(true)));
-        }
-        let text = table.to_string();
-        // Padding at a line's end is noise in a pipe and a diff.
-        text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+        text
     }
 
     /// As [`Table::render`], with status words in the colours of their meaning.
@@ -103,13 +100,15 @@ impl Table {
         status_colour::colour(&self.render(width), style)
     }
 
-    /// The widths of all columns, in characters.
+    /// The widths of all columns, in columns of a terminal.
     fn widths(&self) -> Vec<usize> {
-        let columns = self.cells.first().map_or(0, Vec::len);
-        (0..columns)
-            .map(|column| self.cells.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max())
-            .map(Option::unwrap_or_default)
-            .collect()
+        let mut widths = vec![0; self.cells.first().map_or(0, Vec::len)];
+        for row in &self.cells {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = columns(cell).max(*width);
+            }
+        }
+        widths
     }
 
     /// Leaves optional columns out until the last column keeps its width, or [`TEXT_WIDTH`] of it, and expendable ones until
@@ -139,7 +138,7 @@ impl Table {
     }
 
     fn heading_width(&self, column: usize) -> usize {
-        self.cells.first().and_then(|row| row.get(column)).map_or(0, |cell| cell.chars().count())
+        self.cells.first().and_then(|row| row.get(column)).map_or(0, |cell| columns(cell))
     }
 
     fn remove(&mut self, heading: &str) {
@@ -150,15 +149,14 @@ impl Table {
     }
 
     /// Cuts cells until the rows fit: first the last column, which is a title or a summary, then the others from the right.
-    /// Whole columns stay as they are.
+    /// Whole columns are cut only where they alone are too wide.
     fn fit(&mut self, width: usize) {
         self.drop_columns(width);
         let mut widths = self.widths();
-        let columns = widths.len();
-        let natural = widths.iter().sum::<usize>() + GAP * columns.saturating_sub(1);
+        let natural = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
         let mut excess = natural.saturating_sub(width);
         for least in [MIN_TEXT_WIDTH, MIN_WIDTH] {
-            for column in (0..columns).rev().filter(|column| !self.whole.contains(column)) {
+            for column in (0..widths.len()).rev().filter(|column| !self.whole.contains(column)) {
                 let heading = self.heading_width(column);
                 if let Some(now) = widths.get_mut(column) {
                     let cut = now.saturating_sub(least.max(heading)).min(excess);
@@ -167,14 +165,39 @@ impl Table {
                 }
             }
         }
+        while let Some(widest) = widths.iter_mut().max().filter(|widest| excess > 0 && **widest > 0) {
+            *widest -= 1;
+            excess -= 1;
+        }
         for row in &mut self.cells {
             for (cell, width) in row.iter_mut().zip(&widths) {
-                if cell.chars().count() > *width {
-                    *cell = cell.chars().take(width.saturating_sub(1)).chain(['…']).collect();
+                if columns(cell) > *width {
+                    *cell = cut(cell, *width);
                 }
             }
         }
     }
+}
+
+/// The width of a text without control characters, in columns of a terminal.
+fn columns(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.width() }
+}
+
+/// The beginning of a text, with a mark that it was cut; at most `width` columns wide.
+fn cut(text: &str, width: usize) -> String {
+    let mut left = width;
+    let mut short = String::new();
+    for character in text.chars() {
+        let wide = character.width().unwrap_or_default();
+        if wide >= left {
+            break;
+        }
+        left -= wide;
+        short.push(character);
+    }
+    short.extend((left > 0).then_some('…'));
+    short
 }
 
 #[cfg(test)]
@@ -239,6 +262,17 @@ mod tests {
         let mut narrow = Table::new(&["id", "role", "holds", "doing"]).with_whole(&["holds"]).with_optional(&["role"]);
         narrow.row(["agent-1", "backend", "TASK-1, TASK-2", "the parser is done, the printer is half"]);
         assert_eq!(narrow.render(Some(44)).lines().nth(1), Some("agent-1  TASK-1, TASK-2  the parser is done…"));
+    }
+
+    #[test]
+    fn wide_characters_count_twice_and_whole_columns_are_cut_where_nothing_else_is_left() {
+        let mut table = Table::new(&["id", "title"]);
+        table.row(["T-1", "読む人が読む"]);
+        table.row(["T-2", "short"]);
+        assert_eq!(table.render(Some(13)), "ID   TITLE\nT-1  読む人…\nT-2  short\n");
+        let mut ids = Table::new(&["id", "held by"]);
+        ids.row(["a-very-long-id-of-a-task", "nobody"]);
+        assert_eq!(ids.render(Some(20)), "ID           HELD BY\na-very-lon…  nobody\n");
     }
 
     #[test]

@@ -5,9 +5,10 @@ use rusqlite::{Connection, Row, Statement, ToSql};
 use super::StoreError;
 
 fn bind(statement: &mut Statement<'_>, values: &[&dyn ToSql]) -> Result<(), StoreError> {
-    for (place, value) in values.iter().enumerate() {
-        // SQLite numbers `$n` by appearance, so the parameter is bound by name. An unused value is not bound.
-        if let Some(index) = statement.parameter_index(&format!("${}", place + 1))? {
+    for index in 1..=statement.parameter_count() {
+        // SQLite numbers `$n` by appearance, so a parameter's name tells its value. An unused value is not bound.
+        let place = statement.parameter_name(index).and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
+        if let Some(value) = place.and_then(|place| values.get(place.checked_sub(1)?)) {
             statement.raw_bind_parameter(index, value)?;
         }
     }

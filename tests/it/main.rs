@@ -26,6 +26,7 @@ mod help;
 mod hook_install;
 mod hooks;
 mod hostile;
+mod instruction_budget;
 mod layers;
 mod model;
 mod output_failures;

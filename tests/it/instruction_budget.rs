@@ -1,0 +1,140 @@
+//! The commands that people and agents call all day may not become slower unseen: the instructions of each, counted by valgrind
+//! on the binary that the tests build, stay within 3 % of the budget in `tests/instruction_budgets.toml`.
+//!
+//! The same binary on the same store executes the same instructions in every run. Another compiler or another C library gives
+//! other counts: there the budgets of the newest entry hold within 15 %. `UPDATE_BUDGETS=1` writes the entry of this machine.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use serde_json::json;
+use toml::{Table, Value};
+
+use crate::{
+    common::{TestProject, bulk_tasks, require, test_project::FAIRWAY},
+    hooks::event,
+};
+
+const BUDGETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/instruction_budgets.toml");
+const UPDATE: &str = "UPDATE_BUDGETS";
+/// By how much a count may differ from its budget, in percent: with the budgets of these tools, and with those of others.
+const SAME_TOOLS: f64 = 3.0;
+const OTHER_TOOLS: f64 = 15.0;
+/// How often a call may fail: a hook denies after five seconds of real time, which valgrind may need on a busy machine.
+const ATTEMPTS: usize = 10;
+const HEADING: &str = "\
+# Instructions of one call, counted by the test `instruction_budget` on the binary that the tests build, by compiler and C library.
+# Where a count moves on purpose: UPDATE_BUDGETS=1 cargo nextest run -E 'test(/^instruction_budget::/)'
+";
+
+/// A store of two hundred tasks and a session, and a copy of the binary without its debugging information, which valgrind
+/// would read at each start.
+struct Counted {
+    world: TestProject,
+    binary: PathBuf,
+}
+
+impl Counted {
+    fn new() -> Self {
+        let world = TestProject::new();
+        let binary = world.dir().join("fairway");
+        assert!(Command::new("strip").arg("-o").arg(&binary).arg(FAIRWAY).status().unwrap().success());
+        bulk_tasks::insert_ready_tasks(&world.store(), 200);
+        world.hook("claude", &event("SessionStart", "agent", json!({ "source": "startup" }))).exits(0);
+        Self { world, binary }
+    }
+
+    /// The instructions of one call of the binary.
+    fn count(&self, words: &[&str], stdin: &str) -> u64 {
+        let (log, input) = (self.world.dir().join("valgrind.log"), self.world.dir().join("stdin"));
+        fs::write(&input, stdin).unwrap();
+        let has_succeeded = (0..ATTEMPTS).any(|_| {
+            let mut call = self.world.command("valgrind");
+            call.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
+                .arg(format!("--log-file={}", log.display()))
+                .arg(&self.binary)
+                .args(words)
+                .env("PATH", "/usr/bin:/bin")
+                .stdin(fs::File::open(&input).unwrap())
+                .stdout(Stdio::null());
+            call.status().unwrap().success()
+        });
+        assert!(has_succeeded, "{words:?}");
+        let text = fs::read_to_string(&log).unwrap();
+        let number = text.lines().find_map(|line| line.split_once("refs:")).map(|(_, number)| number.replace(',', ""));
+        number.and_then(|number| number.trim().parse().ok()).unwrap_or_else(|| panic!("no count: {text}"))
+    }
+}
+
+/// The compiler and the C library, which decide on a count together with the sources.
+fn tools() -> String {
+    let said = |program: &str, word: &str, places: usize| {
+        let output = Command::new(program).arg(word).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.split_whitespace().take(places).collect::<Vec<_>>().join(" ")
+    };
+    format!("{}, {}", said("rustc", "--version", 2), said("getconf", "GNU_LIBC_VERSION", 2))
+}
+
+/// Replaces the entry of these tools. Entries are sorted, so that the last is the newest compiler.
+fn update(mut budgets: Table, tools: &str, counts: &[(&str, u64)]) {
+    budgets.remove(tools);
+    let entry = counts.iter().map(|(name, count)| ((*name).to_owned(), Value::from(i64::try_from(*count).unwrap())));
+    budgets.insert(tools.to_owned(), Value::Table(entry.collect()));
+    fs::write(BUDGETS, format!("{HEADING}\n{}", toml::to_string(&budgets).unwrap())).unwrap();
+}
+
+fn read(path: &str) -> Table {
+    let text = if Path::new(path).exists() { fs::read_to_string(path).unwrap() } else { String::new() };
+    text.parse().unwrap()
+}
+
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "a percentage of some millions")]
+fn short_commands_keep_within_their_budgets_of_instructions() {
+    if !require::program("valgrind") || !require::program("strip") {
+        return;
+    }
+    let counted = Counted::new();
+    let tool_call = event(
+        "PreToolUse",
+        "agent",
+        json!({ "tool_name": "Bash", "tool_input": { "command": "cargo test" }, "tool_use_id": "t-1" }),
+    );
+    let record = ["checkpoint", "record", "S-1", "--state", "active", "--summary", "as far as that"];
+    let counts = [
+        ("--version", counted.count(&["--version"], "")),
+        ("ready", counted.count(&["ready", "--limit", "20"], "")),
+        ("claim", counted.count(&["claim", "S-1"], "")),
+        ("checkpoint record", counted.count(&record, "")),
+        ("hook", counted.count(&["hook", "claude", "PreToolUse"], &tool_call.to_string())),
+    ];
+    let (budgets, tools) = (read(BUDGETS), tools());
+    if std::env::var_os(UPDATE).is_some() {
+        update(budgets, &tools, &counts);
+        return;
+    }
+    let newest = || budgets.iter().last().map(|(name, entry)| (name, entry, OTHER_TOOLS)).unwrap();
+    let (name, entry, most) =
+        budgets.get_key_value(&tools).map_or_else(newest, |(name, entry)| (name, entry, SAME_TOOLS));
+    let mut wrong = Vec::new();
+    for (command, count) in counts {
+        let budget = entry[command].as_integer().unwrap();
+        let percent = (count as f64 / budget as f64 - 1.0) * 100.0;
+        let line = format!("{command}: {count} instructions, {percent:+.1} % of its budget of {budget}");
+        println!("{line}");
+        if percent.abs() > most {
+            wrong.push(line);
+        }
+    }
+    let wrong = wrong.join("\n");
+    assert!(
+        wrong.is_empty(),
+        "more than {most} % from the budget for {name} (this is {tools}):\n{wrong}\n\
+         find the cause with: valgrind --tool=callgrind target/debug/fairway …\n\
+         or, if it is worth it, write the budgets anew: {UPDATE}=1"
+    );
+}
