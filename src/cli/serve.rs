@@ -1,9 +1,6 @@
 //! `fairway serve`
 
-use std::{
-    net::SocketAddr,
-    time::Duration,
-};
+use std::{net::SocketAddr, time::Duration};
 
 use anyhow::Result;
 
@@ -63,7 +60,10 @@ impl Args {
         let page = PageOptions {
             open: self.open.then_some(access),
             listen: self.listen,
-            providers: PageProviders { labels: Provider::ALL.iter().map(|provider| provider.label()).collect(), hooks: &LAUNCH_HOOKS },
+            providers: PageProviders {
+                labels: Provider::ALL.iter().map(|provider| provider.label()).collect(),
+                hooks: &LAUNCH_HOOKS,
+            },
         };
         let is_http = self.open || self.listen.is_some();
         let http_port = self.http.or(is_http.then_some(0));

@@ -50,7 +50,10 @@ impl Secrets {
 
     /// What a key allows; `None` for an unknown one.
     pub(super) fn access(&self, key: &str) -> Option<Access> {
-        self.keys.iter().find(|(known, _)| constant_time_eq(known.as_bytes(), key.as_bytes())).map(|(_, access)| *access)
+        self.keys
+            .iter()
+            .find(|(known, _)| constant_time_eq(known.as_bytes(), key.as_bytes()))
+            .map(|(_, access)| *access)
     }
 }
 
@@ -74,7 +77,10 @@ mod tests {
         assert_eq!(secrets.exchange("one", "key-2", now), None);
         assert_eq!(secrets.exchange("two", "key-3", now + CODE_LIFETIME), None);
         assert_eq!(secrets.exchange("two", "key-4", now), None, "a code that came too late is used up");
-        assert_eq!(["key-0", "key-1", "key-2", ""].map(|key| secrets.access(key)), [None, Some(Access::Full), None, None]);
+        assert_eq!(
+            ["key-0", "key-1", "key-2", ""].map(|key| secrets.access(key)),
+            [None, Some(Access::Full), None, None]
+        );
     }
 
     #[test]

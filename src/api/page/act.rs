@@ -25,12 +25,7 @@ use crate::{
             start::relaunch::{self, RelaunchRequest},
         },
     },
-    domain::{
-        Refusal, SessionId, TaskId,
-        approval::Decision,
-        id::Label,
-        message::Priority,
-    },
+    domain::{Refusal, SessionId, TaskId, approval::Decision, id::Label, message::Priority},
 };
 
 /// The word in a command that stands for a text that the person writes.

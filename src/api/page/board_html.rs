@@ -120,7 +120,11 @@ fn time(html: &mut Html, at: Option<&str>) {
 }
 
 fn shape(html: &mut Html, shape: &'static str, class: &'static str) {
-    html.markup("<span class=\"shape ").markup(class).markup("\" aria-hidden=\"true\">").markup(shape).markup("</span> ");
+    html.markup("<span class=\"shape ")
+        .markup(class)
+        .markup("\" aria-hidden=\"true\">")
+        .markup(shape)
+        .markup("</span> ");
 }
 
 fn labelled(html: &mut Html, class: &'static str, text: &str) {
@@ -138,7 +142,8 @@ fn need_item(need: &NeedView, approvals: &[ApprovalView]) -> Item {
         }
         time(html, need.since.as_deref());
         html.markup("</p><p class=\"line\">").text(&need.line).markup("</p>");
-        let approval = approvals.iter().find(|one| need.kind == "approval" && need.id == format!("approval:{}", one.id));
+        let approval =
+            approvals.iter().find(|one| need.kind == "approval" && need.id == format!("approval:{}", one.id));
         if let Some(approval) = approval {
             tool_input(html, &approval.input);
         }
@@ -194,7 +199,8 @@ fn form(html: &mut Html, item: Option<&str>, purpose: &str, words: &str, command
     if is_asked {
         html.markup("<details><summary>").text(purpose).markup("…</summary>");
     }
-    html.markup("<form method=\"post\" action=\"/act\"><input type=\"hidden\" name=\"command\"").attribute("value", words);
+    html.markup("<form method=\"post\" action=\"/act\"><input type=\"hidden\" name=\"command\"")
+        .attribute("value", words);
     html.markup(">");
     if let Some(item) = item {
         html.markup("<input type=\"hidden\" name=\"item\"").attribute("value", item).markup(">");
@@ -265,8 +271,9 @@ fn lane(lane: &BoardLaneView) -> Item {
             session(html, one, access);
             html.markup("</div>");
         }
-        let is_shown =
-            |held: &HeldTaskView| lane.sessions.iter().any(|one| one.holds.iter().any(|other| other.task_id == held.task_id));
+        let is_shown = |held: &HeldTaskView| {
+            lane.sessions.iter().any(|one| one.holds.iter().any(|other| other.task_id == held.task_id))
+        };
         let mut is_free = lane.sessions.is_empty();
         for held in lane.tasks.iter().filter(|held| !is_shown(held)) {
             is_free = false;

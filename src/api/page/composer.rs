@@ -120,8 +120,13 @@ fn live_process(one: &SessionOverviewView) -> Option<i32> {
 }
 
 fn next_expiry(board: &BoardView, now: Timestamp) -> Option<Timestamp> {
-    let held: Vec<&HeldTaskView> =
-        board.lanes.iter().flat_map(|lane| &lane.tasks).chain(&board.claims).chain(sessions(board).flat_map(|one| &one.holds)).collect();
+    let held: Vec<&HeldTaskView> = board
+        .lanes
+        .iter()
+        .flat_map(|lane| &lane.tasks)
+        .chain(&board.claims)
+        .chain(sessions(board).flat_map(|one| &one.holds))
+        .collect();
     let ends = held.iter().filter_map(|held| Timestamp::parse(held.lease_until.as_deref()?));
     ends.filter(|end| *end > now).min()
 }

@@ -7,14 +7,18 @@ use crate::{actions::Answer, env::Timestamp, wire::Failure};
 pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, access: Access) -> String {
     let mut html = begin(project, true);
     html.markup("<header><h1>").text(project).markup("</h1>");
-    html.markup("<p id=\"connection\" role=\"status\">live updates need JavaScript: reload to see what is new</p></header>");
+    html.markup(
+        "<p id=\"connection\" role=\"status\">live updates need JavaScript: reload to see what is new</p></header>",
+    );
     html.markup("<p id=\"news\" class=\"unseen\" role=\"status\" aria-live=\"polite\"></p>");
     html.markup("<output id=\"result\" aria-live=\"assertive\" hidden></output>");
     html.markup("<main id=\"board\" tabindex=\"-1\"").attribute("data-since", &feed.id(frame.version)).markup(">");
     for one in &frame.parts {
         let part = &one.part;
         let is_hidden = part.items.is_empty() && part.none.is_none();
-        html.markup("<section").attribute("id", part.name).attribute("aria-labelledby", &format!("{}-title", part.name));
+        html.markup("<section")
+            .attribute("id", part.name)
+            .attribute("aria-labelledby", &format!("{}-title", part.name));
         html.markup(if is_hidden { " hidden><h2" } else { "><h2" });
         html.attribute("id", &format!("{}-title", part.name)).markup(">").markup(part.title);
         if part.name != "counts" {

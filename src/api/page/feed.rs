@@ -134,11 +134,8 @@ impl Feed {
             if frame.version != since {
                 // A version of the future is one of a server before this one.
                 let known = if since > frame.version { 0 } else { since };
-                let event = format!(
-                    "id: {}\nevent: board\ndata: {}\n\n",
-                    self.id(frame.version),
-                    frame.changes(known, access)
-                );
+                let event =
+                    format!("id: {}\nevent: board\ndata: {}\n\n", self.id(frame.version), frame.changes(known, access));
                 if !items.send_text(event).await {
                     return;
                 }
@@ -170,7 +167,8 @@ impl Feed {
     }
 
     async fn follow_changes(&self) -> Result<(), ApiError> {
-        let (mut changes, mut shutdown) = server_state().map(|state| (state.changes.clone(), state.shutdown.clone()))?;
+        let (mut changes, mut shutdown) =
+            server_state().map(|state| (state.changes.clone(), state.shutdown.clone()))?;
         let mut watchers = self.watchers.subscribe();
         let mut presence = None;
         loop {

@@ -78,6 +78,7 @@ pub(in crate::api) async fn respond(request: Request, door: Option<Door>) -> Res
     let is_first_visit = request.method() == Method::GET
         && request.uri().path() == "/"
         && single_header(request.headers(), header::HeaderName::from_static("sec-fetch-site")) == Some("cross-site");
+    let path = request.uri().path().to_owned();
     let mut response = route(request, door).await.unwrap_or_else(|error| {
         let is_retried = is_first_visit && error.status == StatusCode::UNAUTHORIZED;
         let mut response = if wants_json {
@@ -85,6 +86,10 @@ pub(in crate::api) async fn respond(request: Request, door: Option<Door>) -> Res
         } else {
             (error.status, [(header::CONTENT_TYPE, HTML)], document::failure(&error.failure)).into_response()
         };
+        let known = ROUTES.iter().find(|(known, _)| *known == path);
+        if let Some((_, methods)) = known.filter(|_| error.status == StatusCode::METHOD_NOT_ALLOWED) {
+            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
+        }
         if is_retried {
             response.headers_mut().insert(header::REFRESH, HeaderValue::from_static("0;url=/"));
         }
@@ -103,9 +108,7 @@ async fn route(request: Request, door: Option<Door>) -> Result<Response, ApiErro
         return Err(ApiError::unknown_page(&path));
     };
     if !methods.split(',').any(|known| known == method.as_str()) {
-        let mut response = ApiError::method_not_allowed(method.as_str(), &path).into_response();
-        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
-        return Ok(response);
+        return Err(ApiError::method_not_allowed(method.as_str(), &path));
     }
     match path.as_str() {
         "/page.css" => return Ok(file("text/css; charset=utf-8", STYLE)),
@@ -218,9 +221,7 @@ async fn act(site: &Site, form: Form) -> Result<Answer, ApiError> {
 
 fn check_offered(board: &ComposedBoard, form: &Form, command: &PageCommand) -> Result<(), ApiError> {
     let is_offered = match (&form.item, command) {
-        (Some(item), _) => {
-            board.commands.iter().any(|(id, commands)| id == item && commands.contains(&form.command))
-        }
+        (Some(item), _) => board.commands.iter().any(|(id, commands)| id == item && commands.contains(&form.command)),
         (None, PageCommand::Prompt(session) | PageCommand::Stop(session)) => {
             board.sessions.iter().any(|id| id == session.as_str())
         }

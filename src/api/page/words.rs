@@ -59,9 +59,7 @@ pub(super) fn doing(one: &SessionOverviewView) -> Option<String> {
     match (blocked, &one.doing, &one.session.task_id) {
         (Some(reason), ..) => Some(format!("blocked: {reason}")),
         (_, Some(doing), _) => Some(doing.text.clone()),
-        (_, None, Some(task)) if one.holds.is_empty() => {
-            Some(format!("launched for {task}, which it has not claimed"))
-        }
+        (_, None, Some(task)) if one.holds.is_empty() => Some(format!("launched for {task}, which it has not claimed")),
         _ => None,
     }
 }
@@ -84,7 +82,9 @@ pub(super) fn is_cut(input: &Value) -> bool {
     match input {
         Value::String(text) => text == "…" || text.ends_with('…') && text.chars().count() > MAX_WHOLE_CHARS,
         Value::Array(items) => items.len() >= MAX_WHOLE_ITEMS || items.iter().any(is_cut),
-        Value::Object(fields) => fields.len() >= MAX_WHOLE_ITEMS || fields.iter().any(|(name, value)| name.ends_with('…') || is_cut(value)),
+        Value::Object(fields) => {
+            fields.len() >= MAX_WHOLE_ITEMS || fields.iter().any(|(name, value)| name.ends_with('…') || is_cut(value))
+        }
         _ => false,
     }
 }

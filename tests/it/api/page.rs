@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use fairway::os::lock::SharedLock;
+
 use super::*;
 use crate::common::{
     fixtures::{add_approval, add_lane, add_session},
@@ -149,7 +151,8 @@ fn code_is_exchanged_once_for_a_cookie_and_no_address_has_a_secret() {
     let server = Server::start(&world, &["--http", "--open"]);
     let url = server.at["open_url"].as_str().unwrap();
     let path = code_path(url);
-    let before = Client { port: server.port(), origin: server.at["page"].as_str().unwrap().into(), cookie: String::new() };
+    let before =
+        Client { port: server.port(), origin: server.at["page"].as_str().unwrap().into(), cookie: String::new() };
     assert!(url.starts_with(&before.origin) && before.origin.contains(".localhost:"), "{url}");
     for path in ["/", "/events", "/open?code=", &path[..path.len() - 1]] {
         assert_eq!(before.get(path).status, 401, "{path}");
@@ -169,7 +172,7 @@ fn code_is_exchanged_once_for_a_cookie_and_no_address_has_a_secret() {
     assert_eq!(board.status, 200);
     let (code, key) = (path.split('=').nth(1).unwrap(), client.cookie.split('=').nth(1).unwrap());
     assert!(!board.body.contains(code) && !board.body.contains(key));
-    let wrong = Client { cookie: format!("{}0", &client.cookie[..client.cookie.len() - 1]), ..client };
+    let wrong = Client { cookie: format!("{}x", &client.cookie[..client.cookie.len() - 1]), ..client };
     assert_eq!(wrong.get("/").status, 401);
     // No file of the state has either, and the server says no more than where it is.
     for entry in fs::read_dir(runtime(&world)).unwrap().flatten().filter(|entry| entry.path().is_file()) {
@@ -201,7 +204,9 @@ fn every_answer_forbids_the_browser_what_the_page_does_not_need() {
     assert_eq!(answers.each_ref().map(|answer| answer.status), [200, 200, 200, 200, 404, 401, 401, 400, 200, 405]);
     for answer in &answers {
         let policy = answer.header("content-security-policy").unwrap();
-        for rule in ["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"] {
+        for rule in
+            ["default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"]
+        {
             assert!(policy.contains(rule), "{policy}");
         }
         assert!(!policy.contains("unsafe"), "{policy}");
@@ -281,7 +286,8 @@ fn change_wants_full_access_and_the_pages_own_origin() {
     let url = device.body.split("<code class=\"address\">").nth(1).unwrap().split('<').next().unwrap().to_owned();
     let reader = Client { cookie: String::new(), origin: client.origin.clone(), port };
     let opened = reader.get(&code_path(&url));
-    let reader = Client { cookie: opened.header("set-cookie").unwrap().split(';').next().unwrap().to_owned(), ..reader };
+    let reader =
+        Client { cookie: opened.header("set-cookie").unwrap().split(';').next().unwrap().to_owned(), ..reader };
     let page = reader.get("/");
     assert!(page.body.contains(&format!("<code>{command}</code>")), "{}", page.body);
     assert!(!page.body.contains("<form") && !page.body.contains("<button"), "{}", page.body);
@@ -323,7 +329,7 @@ fn items_are_settled_by_the_commands_that_the_board_names() {
     assert_eq!(client.act(&[confirmed[0], confirmed[1], confirmed[3]]).code(), (400, "usage".into()), "no reason");
     assert_eq!(client.act(&[confirmed[1], confirmed[2], confirmed[3]]).code(), (404, "not_found".into()), "no item");
     let done = client.act(&confirmed);
-    assert_eq!((done.status, &done.json()["line"]), (200, &json!("released T-1")), "{}", done.body);
+    assert_eq!((done.status, &done.json()["line"]), (200, &json!("released T-1: in_progress → todo")), "{}", done.body);
     assert_eq!(world.json(["task", "show", "T-1"])["status"], "todo");
     // Settled: the same form of a page that is not current releases nobody's claim.
     world.run(["--session", "s2", "claim", "T-1"]).exits(0);
@@ -339,7 +345,11 @@ fn items_are_settled_by_the_commands_that_the_board_names() {
     assert_eq!((&outbox[0]["content"], &outbox[0]["source"]), (&json!("run <b>the tests\nnow"), &json!("nudge")));
     assert_eq!(client.act(&[("command", "fairway prompt nobody TEXT"), ("text", "x")]).code().0, 404);
     for other in ["fairway trust", "fairway session attach s2", "sh -c true", ""] {
-        assert_eq!(client.act(&[("command", other), ("confirm", "yes")]).code(), (400, "invalid_value".into()), "{other}");
+        assert_eq!(
+            client.act(&[("command", other), ("confirm", "yes")]).code(),
+            (400, "invalid_value".into()),
+            "{other}"
+        );
     }
 }
 
@@ -358,15 +368,17 @@ fn hostile_text_of_every_field_is_shown_as_text() {
         world.run(["task", "add", task, "x"]).exits(0);
         world.run(["--session", session, "claim", task]).exits(0);
     }
-    world.run(["--session", "s2", "checkpoint", "record", "T-1", "--state", "awaiting_input", "--summary", "x"]).exits(0);
+    world
+        .run(["--session", "s2", "checkpoint", "record", "T-1", "--state", "awaiting_input", "--summary", "x"])
+        .exits(0);
     world.run(["--session", "s2", "task", "block", "T-3", "--reason", "x"]).exits(0);
     let id = add_approval(&world, "s3", "Bash", true);
     let text = format!("{HOSTILE}'");
     let input = json!({ "command": text, HOSTILE: { "deep": [text] } }).to_string();
-    conn.execute("UPDATE approvals SET input = ?1, tool = ?2, provider = ?2 WHERE id = ?3", (&input, HOSTILE, id)).unwrap();
+    conn.execute("UPDATE approvals SET input = ?1, tool = ?2 WHERE id = ?3", (&input, HOSTILE, id)).unwrap();
     conn.execute("UPDATE tasks SET title = ?1", [HOSTILE]).unwrap();
     conn.execute("UPDATE tasks SET blocked_reason = ?1 WHERE id = 'T-3'", [HOSTILE]).unwrap();
-    conn.execute("UPDATE agent_sessions SET provider = ?1, waiting_for = ?1, activity = 'requires_action', activity_source = ?1, activity_at = started_at", [HOSTILE]).unwrap();
+    conn.execute("UPDATE agent_sessions SET waiting_for = ?1, activity = 'requires_action', activity_source = ?1, activity_at = started_at", [HOSTILE]).unwrap();
     conn.execute("UPDATE checkpoints SET summary = ?1", [HOSTILE]).unwrap();
     drop(conn);
     let (_server, client) = open(&world, &[]);
@@ -379,7 +391,8 @@ fn hostile_text_of_every_field_is_shown_as_text() {
     let events = parts.to_string();
     assert!(events.contains("&lt;img") && !events.contains("<img"), "{events}");
     // An answer names what it is about, as text.
-    let done = client.act(&[("item", &format!("approval:{id}")), ("command", &format!("fairway approvals answer {id} allow"))]);
+    let done = client
+        .act(&[("item", &format!("approval:{id}")), ("command", &format!("fairway approvals answer {id} allow"))]);
     assert_eq!(done.status, 200, "{}", done.body);
     // What a person has not seen whole is not allowed from the page.
     let long = add_approval(&world, "s3", "Bash", true);
@@ -426,7 +439,9 @@ fn stream_has_what_changed_and_goes_on_where_the_client_was() {
 fn open_page_sees_a_death_and_costs_nothing_while_nothing_happens() {
     let world = world();
     add_lane(&world, "api", None, None);
-    let launched = world.json(["session", "launch", "--role", "dev", "--lane", "api", "--name", "d1", "--", "sleep", "300"]);
+    let launch =
+        ["session", "launch", "--json", "--role", "dev", "--lane", "api", "--name", "d1", "--", "sleep", "300"];
+    let launched = world.run(launch).exits(0).json();
     let pid = i32::try_from(launched["pid"].as_i64().unwrap()).unwrap();
     let (server, client) = open(&world, &[]);
     let mut events = client.events("");
@@ -440,7 +455,10 @@ fn open_page_sees_a_death_and_costs_nothing_while_nothing_happens() {
         let threads = fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap().flatten();
         let of = |path: PathBuf| fs::read_to_string(path.join("status")).unwrap_or_default();
         let count = |text: String| -> u64 {
-            text.lines().filter_map(|line| line.split_once("voluntary_ctxt_switches:")).map(|(_, n)| n.trim().parse::<u64>().unwrap()).sum()
+            text.lines()
+                .filter_map(|line| line.split_once("voluntary_ctxt_switches:"))
+                .map(|(_, n)| n.trim().parse::<u64>().unwrap())
+                .sum()
         };
         threads.map(|thread| count(of(thread.path()))).sum()
     };
@@ -455,14 +473,14 @@ fn open_page_sees_a_death_and_costs_nothing_while_nothing_happens() {
     thread::sleep(Duration::from_millis(300));
     assert_eq!((ticks(), switches()), (before, slept), "an idle page costs something");
     // A page counts as a person who watches.
-    let lock = fs::File::open(runtime(&world).join("attended/approvals")).unwrap();
-    assert!(lock.try_lock().is_err(), "no one watches");
+    let is_watched = || SharedLock::is_locked(&runtime(&world).join("attended/approvals")).unwrap();
+    assert!(is_watched(), "the page does not count");
     let start = Instant::now();
     kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
     let seen = events.until("dead");
     assert!(!seen.is_empty() && start.elapsed() < WAIT_TIMEOUT);
     drop(events);
-    eventually("the end of the watch", || lock.try_lock().ok());
+    eventually("the end of the watch", || (!is_watched()).then_some(()));
 }
 
 #[test]
@@ -470,7 +488,11 @@ fn browser_gets_the_address_as_an_argument() {
     let world = world();
     let file = world.dir().join("opened");
     let script = world.dir().join("browser");
-    fs::write(&script, format!("#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" >'{0}.part' && mv '{0}.part' '{0}'\n", file.display())).unwrap();
+    fs::write(
+        &script,
+        format!("#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" >'{0}.part' && mv '{0}.part' '{0}'\n", file.display()),
+    )
+    .unwrap();
     fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let mut command = world.fairway(["serve", "--open", "--read-only", "--json"]);
     let server = Server::of(command.env("BROWSER", format!("/no/such/browser:{} --new %s", script.display())));
@@ -488,7 +510,11 @@ fn page_is_opened_by_a_person_and_in_the_network_only_on_request() {
     let mut inside = world.fairway(["serve", "--open", "--json", "--for", "10ms"]);
     CommandOutput::from(inside.env("FAIRWAY_SESSION_ID", "s1").output().unwrap()).refuses(5, "inside_session");
     let refused = world.run(["serve", "--listen", "192.0.2.1:0", "--for", "10ms"]).exits(2);
-    assert!(refused.stderr.contains("without encryption") && refused.stderr.contains("--unencrypted"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("without encryption") && refused.stderr.contains("--unencrypted"),
+        "{}",
+        refused.stderr
+    );
     // The address in the network has the page alone.
     let (server, client) = open(&world, &["--listen", "0.0.0.0", "--unencrypted"]);
     let listen = server.at["listen"].as_str().unwrap();
@@ -514,7 +540,15 @@ fn another_user_who_sees_the_code_does_not_get_in() {
     let address = format!("http://127.0.0.1:{}{}", server.port(), code_path(url));
     let mut command = world.command("setpriv");
     command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "curl", "--silent", "--max-time", "20"]);
-    command.args(["--header", &format!("host: {host}"), "--write-out", "%{http_code}", "--output", "/dev/null", &address]);
+    command.args([
+        "--header",
+        &format!("host: {host}"),
+        "--write-out",
+        "%{http_code}",
+        "--output",
+        "/dev/null",
+        &address,
+    ]);
     let other = CommandOutput::from(command.output().unwrap());
     assert_eq!(other.exits(0).stdout, "401");
     // The person's own browser still does.

@@ -37,7 +37,9 @@ fn board_works_by_keyboard_on_a_phone_with_hostile_texts() {
     world.run(["hook", "install", "claude"]).exits(0);
     add_lane(&world, "api", None, None);
     for session in ["s1", "s2"] {
-        world.run(["session", "upsert", "--id", session, "--role", "dev", "--lane", "api", "--provider", "claude"]).exits(0);
+        world
+            .run(["session", "upsert", "--id", session, "--role", "dev", "--lane", "api", "--provider", "claude"])
+            .exits(0);
     }
     world.run(["task", "add", "T-1", HOSTILE]).exits(0);
     world.run(["--session", "s2", "claim", "T-1"]).exits(0);
@@ -67,7 +69,10 @@ fn board_works_by_keyboard_on_a_phone_with_hostile_texts() {
                  .filter((one) => one.getBoundingClientRect().height < 44).map((one) => one.outerHTML)";
     assert_eq!(browser.run(small), json!([]));
     // A text that a person writes stays, with the focus, while its item changes.
-    tab_to(&browser, "one.tagName === 'SUMMARY' && one.textContent === 'prompt…' && one.closest('.session').textContent.includes('s2')");
+    tab_to(
+        &browser,
+        "one.tagName === 'SUMMARY' && one.textContent === 'prompt…' && one.closest('.session').textContent.includes('s2')",
+    );
     browser.press(ENTER);
     tab_to(&browser, "one.tagName === 'TEXTAREA'");
     browser.press("run the te");
@@ -90,7 +95,7 @@ fn board_works_by_keyboard_on_a_phone_with_hostile_texts() {
     browser.click("#needs summary");
     browser.run("document.querySelector('#needs details[open] input[name=command]').value = 'fairway trust'");
     browser.run("document.querySelector('#needs details[open] textarea').value = 'x'");
-    browser.click("#needs details[open] button");
+    browser.run("document.querySelector('#needs details[open] button').click()");
     shows(&browser, "document.getElementById('result').textContent.includes('(invalid_value)')");
     let refused = browser.log();
     assert!(refused.len() == 1 && refused[0].contains("400"), "{refused:?}");

@@ -35,7 +35,7 @@ impl Chromium {
         let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
         let port = lines
             .map_while(Result::ok)
-            .find_map(|line| line.rsplit_once("on port ")?.1.trim_end_matches('.').parse().ok())
+            .find_map(|line| line.rsplit_once("successfully on port ")?.1.trim_end_matches('.').parse().ok())
             .expect("chromedriver says no port");
         let profile = format!("--user-data-dir={}", world.dir().join("chromium").display());
         let args = [
