@@ -127,17 +127,17 @@ impl Acceptor {
         let service = service_fn(|request: Request<Incoming>| {
             let in_flight = self.connections.start_request(handle);
             let router = TowerToHyperService::new(self.router.clone());
-            let door = ends.and_then(|ends| match transport {
+            let page_address = ends.and_then(|ends| match transport {
                 Transport::Socket => None,
-                Transport::Port { .. } => Site::local_door(request.headers(), ends),
-                Transport::Network => Site::network_door(request.headers(), ends),
+                Transport::Port { .. } => Site::local_address(request.headers(), ends),
+                Transport::Network => Site::network_address(request.headers(), ends),
             });
-            let is_page = door.is_some() || transport == Transport::Network;
+            let is_page = page_address.is_some() || transport == Transport::Network;
             let authenticated = if is_page { Ok(()) } else { transport.authenticate(&request) };
             async move {
                 let path = request.uri().path().to_owned();
                 let result = match authenticated {
-                    Ok(()) if is_page => catch_panic(page::respond(request.map(Body::new), door)).await,
+                    Ok(()) if is_page => catch_panic(page::respond(request.map(Body::new), page_address)).await,
                     Ok(()) => {
                         let response = router.call(request.map(Body::new));
                         catch_panic(async { response.await.unwrap_or_else(|never: Infallible| match never {}) }).await

@@ -1,6 +1,6 @@
 //! `fairway serve`
 
-use std::{net::SocketAddr, time::Duration};
+use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
 use anyhow::Result;
 
@@ -25,16 +25,16 @@ pub struct Args {
     /// Also serve on 127.0.0.1; default: any free port
     #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0")]
     http: Option<u16>,
-    /// Open the board in your browser; serves on 127.0.0.1 as with --http
+    /// Open the board in your browser; implies --http
     #[arg(long)]
     open: bool,
     /// With --open, let the browser only look
     #[arg(long, requires = "open")]
     read_only: bool,
-    /// Also serve the board, not the worker API, at this address of the network; needs --unencrypted
+    /// Also serve the board in the network; needs --unencrypted
     #[arg(long, value_name = "IP[:PORT]", value_parser = values::listen_address)]
     listen: Option<SocketAddr>,
-    /// Accept that others in the network of --listen can read and take over what the browser sends
+    /// Accept that the network can read and take over the board
     #[arg(long, requires = "listen")]
     unencrypted: bool,
     /// Exit after this time
@@ -88,10 +88,10 @@ fn words(at: &ListenAddress) -> String {
     let port = at.port.map(|port| format!(" and at 127.0.0.1:{port}")).unwrap_or_default();
     let mut words = format!("serving at {socket}{port}; to end it: INT or TERM to {}\n", at.pid);
     if let Some(listen) = at.listen {
-        words.push_str(&format!("the board is unencrypted at http://{listen}\n"));
+        let _ = writeln!(words, "the board is unencrypted at http://{listen}");
     }
     if let Some(url) = &at.open_url {
-        words.push_str(&format!("open the board, once and within two minutes: {url}\n"));
+        let _ = writeln!(words, "open the board, once and within two minutes: {url}");
     }
     words
 }

@@ -75,14 +75,18 @@ fn run(factory: &AppFactory, hook_providers: &[&str], requests: &Receiver<Reply>
                 Ok(opened) => project = Some(opened),
                 Err(error) => {
                     let error = ApiError::from(error);
-                    waiting.into_iter().for_each(|reply| drop(reply.send(Err(error.clone()))));
+                    for reply in waiting {
+                        drop(reply.send(Err(error.clone())));
+                    }
                     continue;
                 }
             }
         }
         let Some(project) = &mut project else { continue };
         let composed = run_catching_panic(project, |app| compose(app, hook_providers));
-        waiting.into_iter().for_each(|reply| drop(reply.send(composed.clone())));
+        for reply in waiting {
+            drop(reply.send(composed.clone()));
+        }
     }
 }
 

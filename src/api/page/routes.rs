@@ -18,7 +18,7 @@ use super::{
     act::PageCommand,
     composer::ComposedBoard,
     document, headers,
-    site::{Door, Site},
+    site::{PageAddress, Site},
 };
 use crate::{
     actions::Answer,
@@ -71,15 +71,15 @@ struct Form {
     access: String,
 }
 
-/// Answers a request for the page. `door` is `None` for a wrong `Host`.
-pub(in crate::api) async fn respond(request: Request, door: Option<Door>) -> Response {
+/// Answers a request for the page. `address` is `None` for a wrong `Host`.
+pub(in crate::api) async fn respond(request: Request, address: Option<PageAddress>) -> Response {
     let wants_json = single_header(request.headers(), header::ACCEPT) == Some("application/json");
     // A link of another page led here: the browser held the cookie back, and sends it when the page itself asks.
     let is_first_visit = request.method() == Method::GET
         && request.uri().path() == "/"
         && single_header(request.headers(), header::HeaderName::from_static("sec-fetch-site")) == Some("cross-site");
     let path = request.uri().path().to_owned();
-    let mut response = route(request, door).await.unwrap_or_else(|error| {
+    let mut response = route(request, address).await.unwrap_or_else(|error| {
         let is_retried = is_first_visit && error.status == StatusCode::UNAUTHORIZED;
         let mut response = if wants_json {
             (error.status, Json(json!(ErrorDocument { error: &error.failure }))).into_response()
@@ -99,9 +99,9 @@ pub(in crate::api) async fn respond(request: Request, door: Option<Door>) -> Res
     response
 }
 
-async fn route(request: Request, door: Option<Door>) -> Result<Response, ApiError> {
+async fn route(request: Request, address: Option<PageAddress>) -> Result<Response, ApiError> {
     let refused = |why: &str| ApiError::unauthorized(StatusCode::FORBIDDEN, why);
-    let door = door.ok_or_else(|| refused("invalid Host header: must be the address of the page"))?;
+    let address = address.ok_or_else(|| refused("invalid Host header: must be the address of the page"))?;
     let site = Site::current().ok_or_else(|| ApiError::busy("the server is shutting down"))?;
     let (path, method) = (request.uri().path().to_owned(), request.method().clone());
     let Some((_, methods)) = ROUTES.iter().find(|(known, _)| *known == path) else {
@@ -114,10 +114,10 @@ async fn route(request: Request, door: Option<Door>) -> Result<Response, ApiErro
         "/page.css" => return Ok(file("text/css; charset=utf-8", STYLE)),
         "/page.js" => return Ok(file("text/javascript; charset=utf-8", SCRIPT)),
         "/icon.svg" => return Ok(file("image/svg+xml", ICON)),
-        "/open" => return open(&site, &door, &request),
+        "/open" => return open(&site, &address, &request),
         _ => {}
     }
-    let access = site.access(&door, request.headers()).ok_or_else(ApiError::no_page_access)?;
+    let access = site.access(&address, request.headers()).ok_or_else(ApiError::no_page_access)?;
     match path.as_str() {
         "/events" => events(&site, &request, access),
         "/" => {
@@ -126,7 +126,7 @@ async fn route(request: Request, door: Option<Door>) -> Result<Response, ApiErro
             Ok(file(HTML, html))
         }
         changing => {
-            check_origin(&door, request.headers())?;
+            check_origin(&address, request.headers())?;
             if access != Access::Full {
                 return Err(refused("this browser may only look"));
             }
@@ -150,13 +150,13 @@ fn file(content_type: &'static str, text: impl Into<Body>) -> Response {
 }
 
 /// Exchanges a code for a cookie. A request that only prepares a visit uses no code up.
-fn open(site: &Site, door: &Door, request: &Request) -> Result<Response, ApiError> {
+fn open(site: &Site, address: &PageAddress, request: &Request) -> Result<Response, ApiError> {
     if request.headers().contains_key("sec-purpose") {
         return Err(ApiError::unauthorized(StatusCode::FORBIDDEN, "a prefetch opens no page"));
     }
     let CodeQuery { code } = query(request)?;
-    let key = site.exchange(door, &code)?.ok_or_else(ApiError::no_page_access)?;
-    let cookie = format!("{}={key}; Path=/; HttpOnly; SameSite=Strict", Site::cookie_name(door));
+    let key = site.exchange(address, &code)?.ok_or_else(ApiError::no_page_access)?;
+    let cookie = format!("{}={key}; Path=/; HttpOnly; SameSite=Strict", Site::cookie_name(address));
     Ok((StatusCode::SEE_OTHER, [(header::LOCATION, "/"), (header::SET_COOKIE, cookie.as_str())]).into_response())
 }
 
@@ -173,9 +173,9 @@ fn events(site: &Site, request: &Request, access: Access) -> Result<Response, Ap
 }
 
 /// Refuses a change that another site asks for. Browsers name the origin with every form and script that posts.
-fn check_origin(door: &Door, headers: &HeaderMap) -> Result<(), ApiError> {
+fn check_origin(address: &PageAddress, headers: &HeaderMap) -> Result<(), ApiError> {
     let fetch_site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
-    let is_own = single_header(headers, header::ORIGIN) == Some(door.origin.as_str())
+    let is_own = single_header(headers, header::ORIGIN) == Some(address.origin.as_str())
         && fetch_site.is_none_or(|site| site == b"same-origin");
     let why = "a change must come from the page itself (header Origin)";
     if is_own { Ok(()) } else { Err(ApiError::unauthorized(StatusCode::FORBIDDEN, why)) }

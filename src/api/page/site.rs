@@ -51,9 +51,9 @@ pub(in crate::api) struct Site {
     pub(super) hooks: &'static dyn ProviderHooks,
 }
 
-/// The way by which a request for the page came.
+/// The address of the page by which a request came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::api) struct Door {
+pub(in crate::api) struct PageAddress {
     /// The page's origin, as the browser must name it.
     pub(super) origin: String,
     /// The two ends of the connection: the client's and the server's.
@@ -116,8 +116,8 @@ impl Site {
 
     /// Exchanges a code for a key. On this machine the client must be a program of this user: programs of other users see the
     /// arguments of the program that opens the browser.
-    pub(super) fn exchange(&self, door: &Door, code: &str) -> Result<Option<String>> {
-        let (client, server) = door.ends;
+    pub(super) fn exchange(&self, address: &PageAddress, code: &str) -> Result<Option<String>> {
+        let (client, server) = address.ends;
         if client.ip().is_loopback() && peer_user::of_connection(client, server) != Some(user::uid()) {
             return Ok(None);
         }
@@ -127,36 +127,36 @@ impl Site {
     }
 
     /// The name of the cookie that has the key. Browsers do not tell ports apart.
-    pub(super) fn cookie_name(door: &Door) -> String {
-        format!("fairway-{}", door.ends.1.port())
+    pub(super) fn cookie_name(address: &PageAddress) -> String {
+        format!("fairway-{}", address.ends.1.port())
     }
 
     /// The access of the key in a request's cookie.
-    pub(super) fn access(&self, door: &Door, headers: &HeaderMap) -> Option<Access> {
-        let name = Self::cookie_name(door);
+    pub(super) fn access(&self, address: &PageAddress, headers: &HeaderMap) -> Option<Access> {
+        let name = Self::cookie_name(address);
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
         let secrets = self.lock();
         pairs.filter(|(key, _)| *key == name).find_map(|(_, value)| secrets.access(value))
     }
 
-    /// The door of a request at the port of 127.0.0.1; `None` for one that is not for the page.
-    pub(in crate::api) fn local_door(headers: &HeaderMap, ends: (SocketAddr, SocketAddr)) -> Option<Door> {
+    /// The address in a request at the port of 127.0.0.1; `None` for a request that is not for the page.
+    pub(in crate::api) fn local_address(headers: &HeaderMap, ends: (SocketAddr, SocketAddr)) -> Option<PageAddress> {
         let site = Self::current()?;
         let is_page = single_header(headers, header::HOST)? == format!("{}:{}", site.name, site.port);
-        is_page.then(|| Door { origin: site.origin(), ends })
+        is_page.then(|| PageAddress { origin: site.origin(), ends })
     }
 
-    /// The door of a request at the address in the network. Its `Host` must be an address with the port: a name could be one
-    /// that its owner points here.
-    pub(in crate::api) fn network_door(headers: &HeaderMap, ends: (SocketAddr, SocketAddr)) -> Option<Door> {
+    /// The address in a request from the network; `None` for a wrong `Host`. It must be an IP address with the port: a name could
+    /// be one that its owner points here.
+    pub(in crate::api) fn network_address(headers: &HeaderMap, ends: (SocketAddr, SocketAddr)) -> Option<PageAddress> {
         let host = single_header(headers, header::HOST)?;
         let named = match host.parse::<SocketAddr>() {
             Ok(at) => at,
             // The port of HTTP is left out.
             Err(_) => SocketAddr::new(host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok()?, 80),
         };
-        (named.port() == ends.1.port()).then(|| Door { origin: format!("http://{host}"), ends })
+        (named.port() == ends.1.port()).then(|| PageAddress { origin: format!("http://{host}"), ends })
     }
 }
 
@@ -165,16 +165,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn door_in_the_network_is_an_address_with_the_port() {
+    fn host_in_the_network_is_an_address_with_the_port() {
         let ends = ("10.0.0.2:999".parse().unwrap(), "10.0.0.1:8443".parse().unwrap());
-        let door = |host: &str| {
+        let address = |host: &str| {
             let headers = HeaderMap::from_iter([(header::HOST, host.parse().unwrap())]);
-            Site::network_door(&headers, ends).map(|door| door.origin)
+            Site::network_address(&headers, ends).map(|address| address.origin)
         };
-        assert_eq!(door("10.0.0.1:8443").as_deref(), Some("http://10.0.0.1:8443"));
-        assert_eq!(door("[fe80::1]:8443").as_deref(), Some("http://[fe80::1]:8443"));
+        assert_eq!(address("10.0.0.1:8443").as_deref(), Some("http://10.0.0.1:8443"));
+        assert_eq!(address("[fe80::1]:8443").as_deref(), Some("http://[fe80::1]:8443"));
         for host in ["10.0.0.1", "10.0.0.1:80", "evil.example:8443", "localhost:8443", "", "10.0.0.1:8443:8443"] {
-            assert_eq!(door(host), None, "{host}");
+            assert_eq!(address(host), None, "{host}");
         }
     }
 }
