@@ -31,6 +31,8 @@ need setpriv util-linux
 need ps procps
 need systemd-analyze systemd
 need npm npm
+need chromium chromium
+need chromedriver chromium-driver
 python3 -c "import ensurepip" 2>/dev/null || missing_packages+=(python3-venv)
 # Registries are asked over TLS.
 [[ -e /etc/ssl/certs/ca-certificates.crt ]] || missing_packages+=(ca-certificates)

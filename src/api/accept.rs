@@ -1,6 +1,6 @@
 //! Accepts connections, and serves HTTP/1.1 on each.
 
-use std::{convert::Infallible, io, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{Router, body::Body, http::header, response::Response};
 use hyper::{Request, body::Incoming, server::conn::http1, service::Service as _, service::service_fn};
@@ -17,6 +17,7 @@ use super::{
     catch_panic::catch_panic,
     connections::{ConnectionHandle, Connections, InFlight, MAX_CONNECTIONS},
     error::ApiError,
+    page::{self, Site},
     refused_head::RefusedHeadStream,
     timeouts::TimeoutStream,
 };
@@ -43,7 +44,7 @@ pub(super) async fn accept_on_socket(acceptor: Acceptor, listener: UnixListener)
         };
         match accepted {
             Ok((stream, _)) => match socket::peer_uid(&stream) {
-                Ok(uid) if uid == user::uid() => acceptor.admit(stream, Transport::Socket),
+                Ok(uid) if uid == user::uid() => acceptor.admit(stream, Transport::Socket, None),
                 _ => drop(stream),
             },
             Err(_) => sleep(ACCEPT_RETRY_DELAY).await,
@@ -62,7 +63,8 @@ pub(super) async fn accept_on_port(acceptor: Acceptor, listener: TcpListener, tr
         match accepted {
             Ok((stream, _)) => {
                 let _ = stream.set_nodelay(true);
-                acceptor.admit(stream, transport.clone());
+                let ends = stream.peer_addr().and_then(|client| Ok((client, stream.local_addr()?)));
+                acceptor.admit(stream, transport.clone(), ends.ok());
             }
             Err(_) => sleep(ACCEPT_RETRY_DELAY).await,
         }
@@ -98,6 +100,7 @@ impl Acceptor {
         &self,
         stream: T,
         transport: Transport,
+        ends: Option<(SocketAddr, SocketAddr)>,
     ) {
         let Some(connection) = self.connections.accept() else {
             let error = ApiError::busy(format!("{MAX_CONNECTIONS} connections are open, each with a request"));
@@ -109,7 +112,7 @@ impl Acceptor {
         };
         let acceptor = self.clone();
         tokio::spawn(async move {
-            acceptor.serve_connection(stream, transport, &connection).await;
+            acceptor.serve_connection(stream, transport, ends, &connection).await;
             acceptor.connections.remove(&connection);
         });
     }
@@ -118,15 +121,23 @@ impl Acceptor {
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin,
         transport: Transport,
+        ends: Option<(SocketAddr, SocketAddr)>,
         handle: &Arc<ConnectionHandle>,
     ) {
         let service = service_fn(|request: Request<Incoming>| {
             let in_flight = self.connections.start_request(handle);
             let router = TowerToHyperService::new(self.router.clone());
-            let authenticated = transport.authenticate(&request);
+            let page_address = ends.and_then(|ends| match transport {
+                Transport::Socket => None,
+                Transport::Port { .. } => Site::local_address(request.headers(), ends),
+                Transport::Network => Site::network_address(request.headers(), ends),
+            });
+            let is_page = page_address.is_some() || transport == Transport::Network;
+            let authenticated = if is_page { Ok(()) } else { transport.authenticate(&request) };
             async move {
                 let path = request.uri().path().to_owned();
                 let result = match authenticated {
+                    Ok(()) if is_page => catch_panic(page::respond(request.map(Body::new), page_address)).await,
                     Ok(()) => {
                         let response = router.call(request.map(Body::new));
                         catch_panic(async { response.await.unwrap_or_else(|never: Infallible| match never {}) }).await

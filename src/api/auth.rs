@@ -1,11 +1,11 @@
 //! Authentication: the Unix socket admits the same user, 127.0.0.1 a client with the bearer token that is not a browser page.
 
-use axum::http::{HeaderMap, Request, StatusCode, header};
+use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 
-use super::error::ApiError;
+use super::{constant_time::constant_time_eq, error::ApiError};
 
 /// How a client is connected.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Transport {
     /// The Unix socket. The kernel has confirmed the peer's user.
     Socket,
@@ -16,6 +16,8 @@ pub(super) enum Transport {
         /// The bearer token that every request must have.
         token: String,
     },
+    /// The address in the network, which has the page alone.
+    Network,
 }
 
 impl Transport {
@@ -24,7 +26,11 @@ impl Transport {
     /// # Errors
     /// `not_admitted`, with the reason.
     pub(super) fn authenticate<T>(&self, request: &Request<T>) -> Result<(), ApiError> {
-        let Self::Port { port, token } = self else { return Ok(()) };
+        let (port, token) = match self {
+            Self::Socket => return Ok(()),
+            Self::Port { port, token } => (port, token),
+            Self::Network => return Err(ApiError::unauthorized(StatusCode::FORBIDDEN, "the worker API is not here")),
+        };
         let headers = request.headers();
         if headers.contains_key(header::ORIGIN) {
             return Err(ApiError::unauthorized(
@@ -45,20 +51,21 @@ impl Transport {
             let why = "missing or invalid bearer token (see .fairway/runtime/worker.token)";
             return Err(ApiError::unauthorized(StatusCode::UNAUTHORIZED, why));
         }
+        // Agents' runtimes have the token, and a permission is for a person to give.
+        if request.method() == Method::POST && request.uri().path().starts_with("/approvals/") {
+            let why = "the runtimes' token answers no permission request";
+            return Err(ApiError::unauthorized(StatusCode::FORBIDDEN, why)
+                .with_hint("answer it as a person: fairway approvals answer ID allow"));
+        }
         Ok(())
     }
 }
 
 /// The value of a header that occurs exactly once.
-fn single_header(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+pub(super) fn single_header(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut all = headers.get_all(name).iter();
     let first = all.next()?;
     if all.next().is_some() { None } else { first.to_str().ok() }
-}
-
-/// Compares in constant time, so that the duration does not reveal where two texts differ.
-fn constant_time_eq(left: &[u8], right: &[u8]) -> bool {
-    left.len() == right.len() && left.iter().zip(right).fold(0, |differs, (left, right)| differs | (left ^ right)) == 0
 }
 
 #[cfg(test)]

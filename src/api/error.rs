@@ -28,7 +28,7 @@ impl ApiError {
     }
 
     /// Adds a hint.
-    fn with_hint(mut self, hint: &str) -> Self {
+    pub(super) fn with_hint(mut self, hint: &str) -> Self {
         self.failure.hint = Some(hint.to_owned());
         self
     }
@@ -73,6 +73,18 @@ impl ApiError {
         let why = format!("unknown route '{path}'");
         Self::new(StatusCode::NOT_FOUND, "not_found", FailureKind::NotFound, why)
             .with_hint("list the routes: GET /openapi.json")
+    }
+
+    /// An unknown path of the page: 404.
+    pub(super) fn unknown_page(path: &str) -> Self {
+        let why = format!("the page has no '{path}'");
+        Self::new(StatusCode::NOT_FOUND, "not_found", FailureKind::NotFound, why)
+    }
+
+    /// A browser without a valid key or code for the page: 401.
+    pub(super) fn no_page_access() -> Self {
+        let why = "this browser has no access to the page, or its address was used before";
+        Self::unauthorized(StatusCode::UNAUTHORIZED, why).with_hint("open the page: fairway serve --http --open")
     }
 
     /// A known route with another method: 405.

@@ -14,7 +14,7 @@ use crate::{
     actions::{App, boundary::guard::LoadedRules},
     config::{CONFIG_FILE, Layers, Project, Settings, load_in_force, local_file, trust},
     domain::Actor,
-    env::Env,
+    env::{Env, Terminal},
     store::StoreError,
 };
 
@@ -43,6 +43,13 @@ impl AppFactory {
     /// Copies the parts of an app.
     pub(super) fn new(app: &App) -> Self {
         Self { env: (*app.env).clone(), project: (*app.project).clone(), actor: app.actor.clone() }
+    }
+
+    /// Copies the parts of an app for a person at the page: nothing is asked at the server's terminal.
+    pub(super) fn for_page(app: &App) -> Self {
+        let mut factory = Self::new(app);
+        factory.env.terminal = Terminal { stdin: false, stdout: false, stderr: false };
+        factory
     }
 
     /// Loads the project in the current thread.

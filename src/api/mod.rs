@@ -1,5 +1,5 @@
 //! The worker API: JSON over HTTP/1.1 on a Unix socket, and with a bearer token on 127.0.0.1. A handler decodes the request,
-//! calls an action and encodes its result.
+//! calls an action and encodes its result. The port also has the page: the board in the browser.
 //!
 //! One thread serves all connections and reads the store. A second thread writes to it. A call that may wait for another
 //! program gets a thread of its own.
@@ -11,11 +11,13 @@ mod authorize_denial;
 mod body;
 mod catch_panic;
 mod connections;
+mod constant_time;
 mod error;
 mod identity;
 mod identity_refresh;
 mod live_project;
 mod log;
+mod page;
 mod prompt_delivery;
 mod refused_head;
 mod router;
@@ -27,4 +29,5 @@ mod state;
 mod timeouts;
 mod writer;
 
-pub use serve::{ListenAddress, ServeOptions, serve};
+pub use page::{Access, PageProviders};
+pub use serve::{ListenAddress, PageOptions, ServeOptions, serve};

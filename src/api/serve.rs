@@ -1,6 +1,6 @@
 //! `fairway serve`: starts the server and runs it until a signal or the time limit.
 
-use std::{path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
@@ -18,6 +18,7 @@ use super::{
     auth::Transport,
     connections::Connections,
     live_project::AppFactory,
+    page::{Access, PageProviders, Site},
     router,
     runtime_files::RuntimeFiles,
     state::{ServerState, server_state},
@@ -41,7 +42,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 const ACTOR_NAME: &str = "worker-api";
 
 /// Options of `fairway serve`.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ServeOptions {
     /// Also listen at this port of 127.0.0.1; 0 takes any free port.
     pub http_port: Option<u16>,
@@ -49,6 +50,19 @@ pub struct ServeOptions {
     pub exit_after: Option<Duration>,
     /// Also write the port number under this session's name.
     pub session: Option<SessionId>,
+    /// The page.
+    pub page: PageOptions,
+}
+
+/// Options of the page, which is at the port.
+#[derive(Debug, Clone)]
+pub struct PageOptions {
+    /// Make an address that a browser can open once, with this access.
+    pub open: Option<Access>,
+    /// Also serve the page at this address, unencrypted.
+    pub listen: Option<SocketAddr>,
+    /// What the page must know of the providers.
+    pub providers: PageProviders,
 }
 
 /// Where the server listens.
@@ -60,6 +74,12 @@ pub struct ListenAddress {
     pub port: Option<u16>,
     /// The file with the bearer token for the port.
     pub token_file: Option<PathBuf>,
+    /// The page's address on this machine.
+    pub page: Option<String>,
+    /// The page's address in the network.
+    pub listen: Option<SocketAddr>,
+    /// The address that a browser can open once; `None` when none was asked for, or a browser was started with it.
+    pub open_url: Option<String>,
     /// The server's process id.
     pub pid: u32,
 }
@@ -71,6 +91,11 @@ pub struct ListenAddress {
 /// read.
 pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAddress) -> Result<()>) -> Result<()> {
     core_dumps::disable().context("cannot disable core dumps")?;
+    if options.page.open.is_some() {
+        // The page acts as the person who starts the server.
+        inside::refuse(app, "serve --open")?;
+    }
+    let person = AppFactory::for_page(app);
     let mut files = RuntimeFiles::acquire(app)?;
     // A client must not act as the session or the user that started the server.
     let name = ACTOR_NAME.to_owned();
@@ -93,19 +118,31 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
         let mut accept_loops =
             vec![tokio::spawn(accept_on_socket(acceptor.clone(), UnixListener::from_std(listener)?))];
         let mut port = None;
+        let mut page = (None, None, None);
         if let Some(requested) = options.http_port {
             let listener = TcpListener::bind(("127.0.0.1", requested)).await;
             let listener = listener.with_context(|| format!("cannot listen at 127.0.0.1:{requested}"))?;
             let number = listener.local_addr()?.port();
             let transport = Transport::Port { port: number, token: files.write_token()? };
             files.write_port(number, options.session.as_ref())?;
+            let mut listen = None;
+            if let Some(wanted) = options.page.listen {
+                let listener = TcpListener::bind(wanted).await.with_context(|| format!("cannot listen at {wanted}"))?;
+                listen = Some(listener.local_addr()?);
+                accept_loops.push(tokio::spawn(accept_on_port(acceptor.clone(), listener, Transport::Network)));
+            }
+            let site = Site::open(number, listen, person, &options.page.providers)?;
+            let open = options.page.open.map(|access| site.one_time_url(&site.origin(), access)).transpose()?;
+            page = (Some(site.origin()), listen, open);
             accept_loops.push(tokio::spawn(accept_on_port(acceptor, listener, transport)));
             port = Some(number);
         }
         tokio::spawn(keep_store_safe(factory, change.subscribe()));
         tokio::spawn(forward_store_changes(waiter, change));
         let token_file = port.map(|_| app.project.runtime_dir().join(crate::api_client::socket_path::TOKEN_FILE));
-        on_listen(&ListenAddress { socket: files.socket.clone(), port, token_file, pid: std::process::id() })?;
+        let (page, listen, open_url) = page;
+        let socket = files.socket.clone();
+        on_listen(&ListenAddress { socket, port, token_file, page, listen, open_url, pid: std::process::id() })?;
         shutdown_signal(signals, options.exit_after).await;
         files.remove_all();
         end.send_replace(true);
@@ -117,6 +154,7 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
         anyhow::Ok(())
     });
     runtime.shutdown_background();
+    Site::close();
     ServerState::close();
     served
 }

@@ -156,6 +156,17 @@ pub(super) async fn run_blocking<T: Send + 'static>(
     job: impl FnOnce(&App) -> Result<T> + Send + 'static,
 ) -> Result<T, ApiError> {
     let factory = AppFactory::new(&server_state()?.app()?);
+    run_blocking_as(factory, job).await
+}
+
+/// As [`run_blocking`], with the project of another actor.
+///
+/// # Errors
+/// When `job` fails, or too many blocking calls run already.
+pub(super) async fn run_blocking_as<T: Send + 'static>(
+    factory: AppFactory,
+    job: impl FnOnce(&App) -> Result<T> + Send + 'static,
+) -> Result<T, ApiError> {
     let permit = match BLOCKING_SLOTS.try_acquire() {
         Ok(permit) => permit,
         Err(TryAcquireError::NoPermits | TryAcquireError::Closed) => {

@@ -1,6 +1,9 @@
 //! Readers for values on the command line: what they cannot read never reaches a use case.
 
-use std::time::Duration;
+use std::{
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use nix::sys::signal::Signal;
@@ -35,6 +38,12 @@ macro_rules! reader {
             Ok(<$type>::parse(text)?)
         }
     };
+}
+
+/// An IP address, with a port or without; 0 stands for any free port.
+pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let bare = || text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 0));
+    text.parse().or_else(|_| bare()).map_err(|_| format!("'{text}' is not an IP address with or without a port"))
 }
 
 reader!(task -> TaskId);

@@ -18,6 +18,12 @@ pub const TERM: &str = "TERM";
 pub const VISUAL: &str = "VISUAL";
 /// The person's editor, as shell text.
 pub const EDITOR: &str = "EDITOR";
+/// The person's browser: commands separated by `:`, each shell words.
+pub const BROWSER: &str = "BROWSER";
+/// The X11 display; there is one when it is set.
+pub const DISPLAY: &str = "DISPLAY";
+/// The Wayland display; there is one when it is set.
+pub const WAYLAND_DISPLAY: &str = "WAYLAND_DISPLAY";
 /// When set to anything, no colour.
 pub const NO_COLOR: &str = "NO_COLOR";
 /// The width of the terminal, when the terminal itself does not tell.

@@ -2,6 +2,7 @@
 
 pub mod beneath;
 pub mod big_stack;
+pub mod browser;
 pub mod capture;
 pub mod child;
 pub mod command;
@@ -29,6 +30,7 @@ pub mod lock_queue;
 pub mod named_listener;
 pub mod notify;
 pub mod offscreen_pty;
+pub mod peer_user;
 pub mod pipe;
 pub mod poll_timeout;
 pub mod poll_until;

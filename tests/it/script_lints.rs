@@ -25,7 +25,7 @@ fn scripts() -> Vec<PathBuf> {
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    for folder in [".ci", "examples", "session-adapters", "tests", "benches"] {
+    for folder in [".ci", "docs", "examples", "session-adapters", "tests", "benches"] {
         if root.join(folder).is_dir() {
             walk(&root.join(folder), &mut found);
         }

@@ -175,7 +175,7 @@ const EXAMPLES: &[Examples] = &[
     ("hook", &["fairway hook install {provider}"]),
     ("hook install", &["fairway hook install {provider} --dry-run"]),
     ("hook uninstall", &["fairway hook uninstall {provider}"]),
-    ("serve", &["fairway serve", "fairway serve --http 8080 --exit-after 8h"]),
+    ("serve", &["fairway serve", "fairway serve --open", "fairway serve --http 8080 --exit-after 8h"]),
     ("prime", &["fairway prime --mode compact"]),
     ("usage", &["fairway usage --by lane --since 7d", "fairway usage --tasks --since 7d"]),
     ("adapter", &["fairway adapter list", "fairway adapter check tmux"]),

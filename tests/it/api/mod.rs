@@ -8,6 +8,8 @@ mod identity;
 mod kept_details;
 mod limits;
 mod openapi;
+mod page;
+mod page_in_chromium;
 mod routes;
 
 mod server_lifecycle;

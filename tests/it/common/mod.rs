@@ -19,5 +19,6 @@ pub mod soak;
 pub mod terminal;
 pub mod test_project;
 pub mod tree_snapshot;
+pub mod webdriver;
 
 pub use test_project::TestProject;

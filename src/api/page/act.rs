@@ -1,0 +1,205 @@
+//! The commands that the page can do: those of the board's items and sessions that a person needs to settle something. Each is
+//! the use case of the command line.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{
+        Answer, App,
+        boundary::approval,
+        mail::outbox,
+        project::reconcile,
+        queue::{
+            handoff::{accept, decline},
+            task::{
+                ForceReason, block,
+                claim::{ClaimRequest, LaneScope},
+                done, release,
+            },
+        },
+        sessions::{
+            self,
+            control::stop,
+            launch::{provider_hooks::ProviderHooks, start::PromptWatch},
+            prompt::{self, NewPrompt},
+            start::relaunch::{self, RelaunchRequest},
+        },
+    },
+    domain::{Refusal, SessionId, TaskId, approval::Decision, id::Label, message::Priority},
+};
+
+/// The word in a command that stands for a text that the person writes.
+const TEXT: &str = "TEXT";
+/// The source of a person's prompt, as `fairway prompt` has it.
+const PROMPT_SOURCE: &str = "nudge";
+
+/// A command of the page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PageCommand {
+    Approval(i64, Decision),
+    Prompt(SessionId),
+    Stop(SessionId),
+    Relaunch(SessionId),
+    Reconcile,
+    Claim(TaskId),
+    Release(TaskId),
+    Unblock(TaskId),
+    Done(TaskId),
+    AcceptHandoff(i64),
+    DeclineHandoff(i64),
+    WithdrawMessage(i64),
+}
+
+impl PageCommand {
+    /// Reads a command as the board names it; `None` for one that the page cannot do.
+    pub(super) fn parse(command: &str) -> Option<Self> {
+        let words: Vec<&str> = command.split(' ').collect();
+        let number = |text: &str| text.parse().ok();
+        let session = |text: &str| SessionId::parse(text).ok();
+        let task = |text: &str| TaskId::parse(text).ok();
+        match words.strip_prefix(&["fairway"])? {
+            ["approvals", "answer", id, decision] => Some(Self::Approval(number(id)?, Decision::parse(decision)?)),
+            ["prompt", id, TEXT] => session(id).map(Self::Prompt),
+            ["session", "stop", id] => session(id).map(Self::Stop),
+            ["session", "relaunch", id] => session(id).map(Self::Relaunch),
+            ["session", "reconcile"] => Some(Self::Reconcile),
+            ["claim", id] => task(id).map(Self::Claim),
+            ["release", id, "--force", "--reason", TEXT] => task(id).map(Self::Release),
+            ["task", "unblock", id, "--force", "--reason", TEXT] => task(id).map(Self::Unblock),
+            ["done", id, "--force", "--reason", TEXT] => task(id).map(Self::Done),
+            ["handoff", "accept", id] => number(id).map(Self::AcceptHandoff),
+            ["handoff", "decline", id, "--reason", TEXT] => number(id).map(Self::DeclineHandoff),
+            ["outbox", "withdraw", id] => number(id).map(Self::WithdrawMessage),
+            _ => None,
+        }
+    }
+
+    /// The text that the person must write for it: its label; `None` for a command without one.
+    pub(super) fn text_label(&self) -> Option<&'static str> {
+        match self {
+            Self::Prompt(_) => Some("Text"),
+            Self::Release(_) | Self::Unblock(_) | Self::Done(_) | Self::DeclineHandoff(_) => Some("Reason"),
+            _ => None,
+        }
+    }
+
+    /// The question before a command that cannot be undone.
+    pub(super) fn question(&self) -> Option<&'static str> {
+        match self {
+            Self::Stop(_) => Some("All processes of the session are ended. What they have not saved is lost."),
+            Self::Release(_) => Some("The claim ends, and the task goes back to the queue."),
+            Self::Done(_) => Some("The task is finished, if its gates are met."),
+            Self::DeclineHandoff(_) => Some("The handoff is declined for good."),
+            Self::WithdrawMessage(_) => Some("The message is not delivered any more."),
+            _ => None,
+        }
+    }
+
+    /// Does it. `text` is what the person wrote.
+    ///
+    /// # Errors
+    /// As the command of the command line; `usage` without a text that it needs.
+    pub(super) fn run(&self, app: &App, text: Option<&str>, hooks: &'static dyn ProviderHooks) -> Result<Answer> {
+        let text = text.map(str::trim).filter(|text| !text.is_empty());
+        let needed = || match (text, self.text_label()) {
+            (Some(text), _) => Ok(text.to_owned()),
+            (None, label) => {
+                Err(Refusal::Usage { why: format!("the {} is missing", label.unwrap_or("Text").to_lowercase()) })
+            }
+        };
+        let force = || needed().map(|reason| ForceReason { reason });
+        match self {
+            Self::Approval(id, decision) => approval::answer(app, *id, *decision, text),
+            Self::Prompt(to) => {
+                let prompt = NewPrompt {
+                    to: to.clone(),
+                    content: needed()?,
+                    priority: Priority::Normal,
+                    source: Label::parse(PROMPT_SOURCE)?,
+                    metadata: None,
+                    dedup: None,
+                    ttl: None,
+                };
+                Ok(prompt::deliver_sent(app, to, prompt::send(app, &prompt)?))
+            }
+            Self::Stop(id) => stop::stop(app, id),
+            Self::Relaunch(id) => {
+                let request = RelaunchRequest {
+                    env: std::collections::BTreeMap::new(),
+                    command: None,
+                    prompt: None,
+                    no_profile: false,
+                    hooks,
+                    resumes: true,
+                    watch: PromptWatch::Briefly,
+                };
+                relaunch::relaunch(app, id, &request)
+            }
+            Self::Reconcile => reconcile::reconcile(app, false),
+            Self::Claim(id) => {
+                let request = ClaimRequest {
+                    id: Some(id.clone()),
+                    any: false,
+                    role: None,
+                    lane: None,
+                    any_role: false,
+                    lane_scope: LaneScope::Configured,
+                    lease: None,
+                    steal: None,
+                };
+                sessions::claim::claim(app, &request)
+            }
+            Self::Release(id) => {
+                let force = force()?;
+                release::release(app, id, Some(&force.reason), Some(&force))
+            }
+            Self::Unblock(id) => block::unblock(app, id, Some(&force()?)),
+            Self::Done(id) => done::done(app, id, None, Some(&force()?)),
+            Self::AcceptHandoff(id) => accept::accept(app, *id, true),
+            Self::DeclineHandoff(id) => decline::decline(app, *id, &needed()?),
+            Self::WithdrawMessage(id) => outbox::withdraw(app, *id, None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_of_the_board_is_understood_and_no_other() {
+        let session = || SessionId::parse("s-1").unwrap();
+        let task = || TaskId::parse("T-1").unwrap();
+        for (text, command) in [
+            ("fairway approvals answer 3 allow", PageCommand::Approval(3, Decision::Allow)),
+            ("fairway prompt s-1 TEXT", PageCommand::Prompt(session())),
+            ("fairway session stop s-1", PageCommand::Stop(session())),
+            ("fairway session relaunch s-1", PageCommand::Relaunch(session())),
+            ("fairway session reconcile", PageCommand::Reconcile),
+            ("fairway claim T-1", PageCommand::Claim(task())),
+            ("fairway release T-1 --force --reason TEXT", PageCommand::Release(task())),
+            ("fairway task unblock T-1 --force --reason TEXT", PageCommand::Unblock(task())),
+            ("fairway done T-1 --force --reason TEXT", PageCommand::Done(task())),
+            ("fairway handoff accept 4", PageCommand::AcceptHandoff(4)),
+            ("fairway handoff decline 4 --reason TEXT", PageCommand::DeclineHandoff(4)),
+            ("fairway outbox withdraw 5", PageCommand::WithdrawMessage(5)),
+        ] {
+            assert_eq!(PageCommand::parse(text), Some(command), "{text}");
+        }
+        for text in [
+            "fairway trust",
+            "fairway approvals answer x allow",
+            "fairway approvals answer 3 maybe",
+            "fairway prompt s-1 other words",
+            "fairway session stop --all",
+            "fairway session attach s-1",
+            "fairway release T-1 --force --reason TEXT; fairway trust",
+            "fairway evidence run T-1 -- COMMAND",
+            " fairway claim T-1",
+            "sh -c true",
+            "",
+        ] {
+            assert_eq!(PageCommand::parse(text), None, "{text}");
+        }
+    }
+}

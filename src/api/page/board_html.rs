@@ -1,0 +1,356 @@
+//! The board as HTML: parts, each a list of items with a key that is the same while the item lasts. Ages are left to the reader's
+//! clock: an item's HTML changes only when what it shows changes.
+
+use serde_json::Value;
+
+use super::{
+    access::Access,
+    act::PageCommand,
+    html::Html,
+    words::{claim_doing, doing, is_cut, need_shape, session_state, short_id},
+};
+use crate::{
+    domain::age::rough,
+    env::Timestamp,
+    wire::{ApprovalView, BoardJobView, BoardLaneView, BoardView, HeldTaskView, NeedView, SessionOverviewView},
+};
+
+/// The begin of a time without an age; [`with_ages`] fills it in.
+const TIME: &str = "<time datetime=\"";
+const TIME_END: &str = "\"></time>";
+
+/// An item of a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Item {
+    /// Its key, unique in its part.
+    pub(super) key: String,
+    /// A list item for a reader with full access, and for one that may only look.
+    pub(super) full: Html,
+    pub(super) read_only: Html,
+}
+
+impl Item {
+    /// Draws an item for both kinds of readers.
+    fn draw(key: String, mut inside: impl FnMut(&mut Html, Access)) -> Self {
+        let mut draw = |access| {
+            let mut html = Html::default();
+            html.markup("<li").attribute("data-key", &key);
+            inside(&mut html, access);
+            html.markup("</li>");
+            html
+        };
+        let (full, read_only) = (draw(Access::Full), draw(Access::ReadOnly));
+        Self { key, full, read_only }
+    }
+
+    /// Its HTML for a reader.
+    pub(super) fn html(&self, access: Access) -> &Html {
+        if access == Access::Full { &self.full } else { &self.read_only }
+    }
+}
+
+/// A part of the board.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Its name, which is also the id of its element.
+    pub(super) name: &'static str,
+    /// Its heading.
+    pub(super) title: &'static str,
+    /// The sentence in place of items; a part without one is hidden while it is empty.
+    pub(super) none: Option<&'static str>,
+    pub(super) items: Vec<Item>,
+}
+
+/// All parts, in their order on the page.
+pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<Part> {
+    let part = |name, title, none, items| Part { name, title, none, items };
+    // Those in a lane are shown there.
+    let claims = board.claims.iter().filter(|held| held.lane.is_none());
+    vec![
+        part(
+            "needs",
+            "Needs you",
+            Some("nothing needs you"),
+            board.needs_you.iter().map(|need| need_item(need, approvals)).collect(),
+        ),
+        part("counts", "Tasks", None, vec![counts(board)]),
+        part("lanes", "Lanes", Some("no lanes"), board.lanes.iter().map(lane).collect()),
+        part(
+            "sessions",
+            "Sessions without a lane",
+            None,
+            board
+                .sessions
+                .iter()
+                .map(|one| Item::draw(one.session.id.clone(), |html, access| session(html.markup(">"), one, access)))
+                .collect(),
+        ),
+        part(
+            "claims",
+            "Claims without a session",
+            None,
+            claims.map(|held| Item::draw(held.task_id.clone(), |html, _| claim(html.markup(">"), held))).collect(),
+        ),
+        part("jobs", "Jobs", None, board.jobs.active.iter().map(job).collect()),
+        part("failed", "Failed jobs", None, board.jobs.failed.iter().map(job).collect()),
+    ]
+}
+
+/// The HTML with the age of each time, for a browser without the script.
+pub(super) fn with_ages(html: &str, now: Timestamp) -> String {
+    let mut parts = html.split(TIME);
+    let mut filled = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        filled.push_str(TIME);
+        match part.split_once(TIME_END) {
+            Some((at, rest)) => {
+                let age = Timestamp::parse(at).map(|at| rough(now.since(at))).unwrap_or_default();
+                filled.extend([at, "\">", &age, "</time>", rest]);
+            }
+            None => filled.push_str(part),
+        }
+    }
+    filled
+}
+
+fn time(html: &mut Html, at: Option<&str>) {
+    if let Some(at) = at {
+        html.markup("<time").attribute("datetime", at).markup("></time>");
+    }
+}
+
+fn shape(html: &mut Html, shape: &'static str, class: &'static str) {
+    html.markup("<span class=\"shape ")
+        .markup(class)
+        .markup("\" aria-hidden=\"true\">")
+        .markup(shape)
+        .markup("</span> ");
+}
+
+fn labelled(html: &mut Html, class: &'static str, text: &str) {
+    html.markup("<span class=\"").markup(class).markup("\">").text(text).markup("</span> ");
+}
+
+fn need_item(need: &NeedView, approvals: &[ApprovalView]) -> Item {
+    Item::draw(need.id.clone(), |html, access| {
+        let (mark, class) = need_shape(need.kind);
+        html.markup(" class=\"need ").markup(class).markup("\"><p class=\"head\">");
+        shape(html, mark, class);
+        html.markup("<strong class=\"kind\">").text(need.kind).markup("</strong> ");
+        for id in [&need.session_id, &need.task_id, &need.lane].into_iter().flatten() {
+            labelled(html, "id", id);
+        }
+        time(html, need.since.as_deref());
+        html.markup("</p><p class=\"line\">").text(&need.line).markup("</p>");
+        let approval =
+            approvals.iter().find(|one| need.kind == "approval" && need.id == format!("approval:{}", one.id));
+        if let Some(approval) = approval {
+            tool_input(html, &approval.input);
+        }
+        html.markup("<p class=\"evidence\">evidence: ").text(&need.evidence).markup("</p>");
+        html.markup("<div class=\"commands\">");
+        for next in &need.commands {
+            let is_seen = approval.is_some_and(|approval| !is_cut(&approval.input));
+            let command = PageCommand::parse(&next.command).filter(|command| match command {
+                PageCommand::Approval(_, decision) => is_seen || *decision == crate::domain::approval::Decision::Deny,
+                // Only an expired lease lets a person take over.
+                PageCommand::Claim(_) => need.kind == "lease",
+                _ => true,
+            });
+            match command.filter(|_| access == Access::Full) {
+                Some(command) => form(html, Some(&need.id), &next.purpose, &next.command, &command),
+                None => written(html, &next.purpose, &next.command),
+            }
+        }
+        html.markup("</div>");
+    })
+}
+
+/// The whole input of a tool call, a field after the other.
+fn tool_input(html: &mut Html, input: &Value) {
+    html.markup("<dl class=\"input\">");
+    let mut field = |name: &str, value: &Value| {
+        html.markup("<dt>").text(name).markup("</dt><dd><pre tabindex=\"0\">");
+        match value {
+            Value::String(text) => html.lines(text),
+            other => html.lines(&serde_json::to_string_pretty(other).unwrap_or_default()),
+        };
+        html.markup("</pre></dd>");
+    };
+    match input {
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| field(name, value)),
+        other => field("input", other),
+    }
+    html.markup("</dl>");
+    if is_cut(input) {
+        html.markup("<p class=\"warning\">The call is longer than what is stored of it. Look at it in the agent's own window.</p>");
+    }
+}
+
+/// A command that the page cannot do, or this reader may not.
+fn written(html: &mut Html, purpose: &str, command: &str) {
+    html.markup("<p class=\"written\">").text(purpose).markup(": <code>").text(command).markup("</code></p>");
+}
+
+/// A command that the page does: a button, or a disclosure with a text or a question before the button.
+fn form(html: &mut Html, item: Option<&str>, purpose: &str, words: &str, command: &PageCommand) {
+    let (label, question) = (command.text_label(), command.question());
+    let is_asked = label.is_some() || question.is_some();
+    if is_asked {
+        html.markup("<details><summary>").text(purpose).markup("…</summary>");
+    }
+    html.markup("<form method=\"post\" action=\"/act\"><input type=\"hidden\" name=\"command\"")
+        .attribute("value", words);
+    html.markup(">");
+    if let Some(item) = item {
+        html.markup("<input type=\"hidden\" name=\"item\"").attribute("value", item).markup(">");
+    }
+    if let Some(question) = question {
+        html.markup("<p class=\"question\">").text(question).markup("</p>");
+        html.markup("<input type=\"hidden\" name=\"confirm\" value=\"yes\">");
+    }
+    if is_asked {
+        html.markup("<p><code>").text(words).markup("</code></p>");
+    }
+    if let Some(label) = label {
+        html.markup("<label>").markup(label).markup(" <textarea name=\"text\" rows=\"2\" required></textarea></label>");
+    }
+    let class = match command {
+        PageCommand::Approval(_, crate::domain::approval::Decision::Allow) => "allow",
+        PageCommand::Approval(..) => "deny",
+        _ if question.is_some() => "danger",
+        _ => "plain",
+    };
+    html.markup("<button class=\"").markup(class).markup("\">").text(purpose).markup("</button></form>");
+    if is_asked {
+        html.markup("</details>");
+    }
+}
+
+fn counts(board: &BoardView) -> Item {
+    let counts = &board.counts;
+    Item::draw("counts".into(), |html, _| {
+        html.markup(" class=\"counts\">");
+        for (count, word, is_always) in [
+            (counts.ready, "ready", true),
+            (counts.held, "held", true),
+            (counts.review, "in review", false),
+            (counts.blocked, "blocked", false),
+            (counts.done, "done", true),
+            (counts.sessions, "sessions", false),
+            (board.inbox.and_then(|count| i64::try_from(count).ok()).unwrap_or_default(), "messages for you", false),
+        ] {
+            if is_always || count > 0 {
+                html.markup("<span class=\"count\"><b>").text(&count.to_string()).markup("</b> ").markup(word);
+                html.markup("</span> ");
+            }
+        }
+        if let Some(cost) = board.cost_usd {
+            html.markup("<span class=\"count\"><b>").text(&format!("${cost:.2}")).markup("</b> today</span>");
+        }
+    })
+}
+
+fn lane(lane: &BoardLaneView) -> Item {
+    Item::draw(lane.name.clone(), |html, access| {
+        html.markup("><h3>").text(&lane.name).markup("</h3> ");
+        if lane.status != "open" {
+            labelled(html, "state notice", lane.status);
+        }
+        if let Some(diffstat) = &lane.diffstat {
+            labelled(html, "diffstat", diffstat);
+        }
+        if let Some(overlap) = &lane.overlap {
+            labelled(html, "overlap notice", &format!("overlaps {overlap}"));
+        }
+        if let Some(cost) = lane.cost_usd {
+            labelled(html, "cost", &format!("${cost:.2}"));
+        }
+        for one in &lane.sessions {
+            html.markup("<div class=\"session\">");
+            session(html, one, access);
+            html.markup("</div>");
+        }
+        let is_shown = |held: &HeldTaskView| {
+            lane.sessions.iter().any(|one| one.holds.iter().any(|other| other.task_id == held.task_id))
+        };
+        let mut is_free = lane.sessions.is_empty();
+        for held in lane.tasks.iter().filter(|held| !is_shown(held)) {
+            is_free = false;
+            html.markup("<div class=\"session\">");
+            claim(html, held);
+            html.markup("</div>");
+        }
+        if is_free && lane.status == "open" {
+            html.markup("<span class=\"state quiet\"><span aria-hidden=\"true\">○</span> free</span>");
+        }
+    })
+}
+
+fn session(html: &mut Html, one: &SessionOverviewView, access: Access) {
+    let state = session_state(one);
+    html.markup("<p class=\"head\">");
+    shape(html, state.shape, state.class);
+    labelled(html, "id", &one.session.id);
+    if let Some(provider) = &one.session.provider {
+        labelled(html, "provider", provider);
+    }
+    html.markup("<span class=\"state ").markup(state.class).markup("\">").text(state.word).markup(" ");
+    time(html, state.since);
+    html.markup(" (").text(state.source).markup(")</span></p>");
+    for held in &one.holds {
+        html.markup("<p class=\"task\">");
+        labelled(html, "id", &held.task_id);
+        html.text(&held.title).markup("</p>");
+    }
+    if let Some(doing) = doing(one) {
+        html.markup("<p class=\"doing\">").text(&doing).markup("</p>");
+    }
+    let is_over = matches!(one.shown_status, "dead" | "failed" | "ended");
+    if access == Access::Full && !is_over {
+        html.markup("<div class=\"commands\">");
+        let id = &one.session.id;
+        let mut commands = vec![("prompt", format!("fairway prompt {id} TEXT"))];
+        if one.session.backend.is_some() {
+            commands.push(("stop", format!("fairway session stop {id}")));
+        }
+        for (purpose, words) in commands {
+            if let Some(command) = PageCommand::parse(&words) {
+                form(html, None, purpose, &words, &command);
+            }
+        }
+        html.markup("</div>");
+    }
+}
+
+fn claim(html: &mut Html, held: &HeldTaskView) {
+    html.markup("<p class=\"head\">");
+    shape(html, "●", "good");
+    labelled(html, "id", &held.claimant);
+    labelled(html, "id", &held.task_id);
+    html.markup("<span class=\"state\">").text(held.status).markup(" ");
+    time(html, Some(&held.claimed_at));
+    html.markup("</span></p><p class=\"doing\">").text(&claim_doing(held)).markup("</p>");
+}
+
+fn job(job: &BoardJobView) -> Item {
+    Item::draw(job.run_id.clone(), |html, _| {
+        let is_active = matches!(job.status, "running" | "starting");
+        let (mark, class) = if is_active { ("▶", "good") } else { ("✗", "bad") };
+        html.markup("><p class=\"head\">");
+        shape(html, mark, class);
+        labelled(html, "id", short_id(&job.run_id));
+        if let Some(session) = &job.session_id {
+            labelled(html, "id", session);
+        }
+        html.markup("<span class=\"state ").markup(class).markup("\">").text(job.status).markup(" ");
+        if let Some(code) = job.exit_code {
+            html.text(&code.to_string()).markup(" ");
+        }
+        time(html, Some(&job.since));
+        html.markup("</span></p><p class=\"line\"><code>").text(&job.command).markup("</code></p>");
+        if let Some(line) = &job.last_line {
+            html.markup("<p class=\"doing\">").text(line).markup("</p>");
+        }
+    })
+}

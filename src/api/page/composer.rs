@@ -1,0 +1,136 @@
+//! The thread that composes the board for the page: reading it must not hold up the decisions of the serving thread.
+
+use std::{
+    io,
+    sync::mpsc::{Receiver, Sender, channel},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::Result;
+use tokio::sync::oneshot;
+
+use super::board_html::{Part, parts};
+use crate::{
+    actions::{App, boundary::approval, project::board},
+    api::{error::ApiError, live_project::AppFactory, writer::run_catching_panic},
+    env::Timestamp,
+    wire::{BoardView, HeldTaskView, SessionOverviewView},
+};
+
+/// The board at one instant, drawn.
+#[derive(Debug, Clone)]
+pub(super) struct ComposedBoard {
+    pub(super) project: String,
+    pub(super) parts: Vec<Part>,
+    /// The commands of each item that needs a person.
+    pub(super) commands: Vec<(String, Vec<String>)>,
+    /// The sessions of the board.
+    pub(super) sessions: Vec<String>,
+    /// The processes of this host's live sessions.
+    pub(super) processes: Vec<i32>,
+    /// When a lease expires next: then the board changes without an event.
+    pub(super) next_expiry: Option<Timestamp>,
+    pub(super) now: Timestamp,
+    /// How long it took.
+    pub(super) took: Duration,
+}
+
+type Reply = oneshot::Sender<Result<ComposedBoard, ApiError>>;
+
+/// The handle of the thread, which ends with it.
+#[derive(Debug)]
+pub(super) struct Composer(Sender<Reply>);
+
+impl Composer {
+    /// Starts the thread. `hook_providers` are the labels of the providers whose agents call hooks.
+    ///
+    /// # Errors
+    /// When the thread cannot be created.
+    pub(super) fn start(factory: AppFactory, hook_providers: Vec<&'static str>) -> io::Result<Self> {
+        let (requests, received) = channel();
+        thread::Builder::new().name("page".into()).spawn(move || run(&factory, &hook_providers, &received))?;
+        Ok(Self(requests))
+    }
+
+    /// The board as it is now.
+    ///
+    /// # Errors
+    /// When the settings or the store cannot be read.
+    pub(super) async fn compose(&self) -> Result<ComposedBoard, ApiError> {
+        let (reply, composed) = oneshot::channel();
+        let sent = self.0.send(reply).map_err(|_| ApiError::internal("the page's thread has stopped"));
+        sent?;
+        composed.await.unwrap_or_else(|_| Err(ApiError::internal("the page's thread has stopped")))
+    }
+}
+
+fn run(factory: &AppFactory, hook_providers: &[&str], requests: &Receiver<Reply>) {
+    let mut project = None;
+    while let Ok(first) = requests.recv() {
+        // One board answers all that wait.
+        let waiting: Vec<Reply> = std::iter::once(first).chain(requests.try_iter()).collect();
+        if project.is_none() {
+            match factory.clone().open() {
+                Ok(opened) => project = Some(opened),
+                Err(error) => {
+                    let error = ApiError::from(error);
+                    for reply in waiting {
+                        drop(reply.send(Err(error.clone())));
+                    }
+                    continue;
+                }
+            }
+        }
+        let Some(project) = &mut project else { continue };
+        let composed = run_catching_panic(project, |app| compose(app, hook_providers));
+        for reply in waiting {
+            drop(reply.send(composed.clone()));
+        }
+    }
+}
+
+fn compose(app: &App, hook_providers: &[&str]) -> Result<ComposedBoard> {
+    let start = Instant::now();
+    let board = board::compose(app, hook_providers)?;
+    let is_approval = |need: &&crate::wire::NeedView| need.kind == "approval";
+    let approvals =
+        if board.needs_you.iter().any(|need| is_approval(&need)) { approval::list(app, false)? } else { Vec::new() };
+    let now = app.env.now();
+    Ok(ComposedBoard {
+        project: board.project.clone(),
+        parts: parts(&board, &approvals),
+        commands: board
+            .needs_you
+            .iter()
+            .map(|need| (need.id.clone(), need.commands.iter().map(|next| next.command.clone()).collect()))
+            .collect(),
+        sessions: sessions(&board).map(|one| one.session.id.clone()).collect(),
+        processes: sessions(&board).filter_map(live_process).collect(),
+        next_expiry: next_expiry(&board, now),
+        now,
+        took: start.elapsed(),
+    })
+}
+
+fn sessions(board: &BoardView) -> impl Iterator<Item = &SessionOverviewView> {
+    board.lanes.iter().flat_map(|lane| &lane.sessions).chain(&board.sessions)
+}
+
+/// The process of a session that is proven alive by it.
+fn live_process(one: &SessionOverviewView) -> Option<i32> {
+    let is_alive = one.alive.alive == Some(true) && one.alive.alive_source == "process";
+    one.session.pid.filter(|_| is_alive).and_then(|pid| i32::try_from(pid).ok())
+}
+
+fn next_expiry(board: &BoardView, now: Timestamp) -> Option<Timestamp> {
+    let held: Vec<&HeldTaskView> = board
+        .lanes
+        .iter()
+        .flat_map(|lane| &lane.tasks)
+        .chain(&board.claims)
+        .chain(sessions(board).flat_map(|one| &one.holds))
+        .collect();
+    let ends = held.iter().filter_map(|held| Timestamp::parse(held.lease_until.as_deref()?));
+    ends.filter(|end| *end > now).min()
+}

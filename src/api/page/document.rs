@@ -1,0 +1,108 @@
+//! The page's documents: the board, and short ones for results and refusals.
+
+use super::{access::Access, board_html::with_ages, feed::Feed, frame::Frame, html::Html};
+use crate::{actions::Answer, env::Timestamp, wire::Failure};
+
+/// The page with the whole board.
+pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, access: Access) -> String {
+    let mut html = begin(project, true);
+    html.markup("<header><h1>").text(project).markup("</h1>");
+    html.markup(
+        "<p id=\"connection\" role=\"status\">live updates need JavaScript: reload to see what is new</p></header>",
+    );
+    html.markup("<p id=\"news\" class=\"unseen\" role=\"status\" aria-live=\"polite\"></p>");
+    html.markup("<output id=\"result\" aria-live=\"assertive\" hidden></output>");
+    html.markup("<main id=\"board\" tabindex=\"-1\"").attribute("data-since", &feed.id(frame.version)).markup(">");
+    for one in &frame.parts {
+        let part = &one.part;
+        let is_hidden = part.items.is_empty() && part.none.is_none();
+        html.markup("<section")
+            .attribute("id", part.name)
+            .attribute("aria-labelledby", &format!("{}-title", part.name));
+        html.markup(if is_hidden { " hidden><h2" } else { "><h2" });
+        html.attribute("id", &format!("{}-title", part.name)).markup(">").markup(part.title);
+        if part.name != "counts" {
+            html.markup(" <span class=\"number\">").text(&part.items.len().to_string()).markup("</span>");
+        }
+        html.markup("</h2>");
+        if let Some(none) = part.none {
+            html.markup(if part.items.is_empty() { "<p class=\"none\">" } else { "<p class=\"none\" hidden>" });
+            html.markup(none).markup("</p>");
+        }
+        html.markup("<ul role=\"list\">");
+        for item in &part.items {
+            html.piece(item.html(access));
+        }
+        html.markup("</ul></section>");
+    }
+    html.markup("</main><footer>");
+    if access == Access::Full {
+        html.markup(
+            "<details><summary>open on another device…</summary><form method=\"post\" action=\"/device\">\
+             <p class=\"question\">The address is valid once, for two minutes.</p>\
+             <button name=\"access\" value=\"read-only\" class=\"plain\">address to look only</button> \
+             <button name=\"access\" value=\"full\" class=\"danger\">address with full access</button></form></details>",
+        );
+    } else {
+        html.markup("<p>This browser may only look.</p>");
+    }
+    html.markup("</footer></body></html>");
+    with_ages(&html.into_string(), now)
+}
+
+/// The result of a command, for a browser without the script.
+pub(super) fn result(answer: &Answer) -> String {
+    let mut html = begin("done", false);
+    html.markup("<main id=\"board\"><h1>Done</h1><p role=\"status\">").text(&answer.line).markup("</p>");
+    for note in &answer.notes {
+        html.markup("<p>note: ").text(note).markup("</p>");
+    }
+    end(html)
+}
+
+/// A refusal, with its code and its hint.
+pub(super) fn failure(failure: &Failure) -> String {
+    let mut html = begin("error", false);
+    html.markup("<main id=\"board\"><h1>Not done</h1><p role=\"alert\">error: ").text(&failure.message);
+    html.markup(" (<code>").text(failure.code).markup("</code>)</p>");
+    if let Some(hint) = &failure.hint {
+        html.markup("<p>hint: ").text(hint).markup("</p>");
+    }
+    end(html)
+}
+
+/// A one-time address for another browser.
+pub(super) fn device(urls: &[String], access: Access) -> String {
+    let mut html = begin("another device", false);
+    html.markup("<main id=\"board\"><h1>Open on another device</h1><p>");
+    html.markup(match access {
+        Access::Full => "Valid once, for two minutes. The browser that opens it can answer and stop agents as you.",
+        Access::ReadOnly => "Valid once, for two minutes. The browser that opens it can look.",
+    });
+    html.markup("</p>");
+    for url in urls {
+        html.markup("<p><code class=\"address\">").text(url).markup("</code></p>");
+    }
+    end(html)
+}
+
+fn begin(title: &str, is_board: bool) -> Html {
+    let mut html = Html::default();
+    html.markup(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <meta name=\"color-scheme\" content=\"light dark\">\
+         <link rel=\"stylesheet\" href=\"/page.css\"><link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">",
+    );
+    if is_board {
+        html.markup("<script src=\"/page.js\" defer></script>");
+    }
+    html.markup("<title>").text(title).markup(" · Fairway</title></head><body>");
+    html.markup("<a class=\"skip\" href=\"#board\">to the board</a>");
+    html
+}
+
+fn end(mut html: Html) -> String {
+    html.markup("<p><a href=\"/\">to the board</a></p></main></body></html>");
+    html.into_string()
+}

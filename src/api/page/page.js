@@ -1,0 +1,166 @@
+"use strict";
+// Keeps the board current: the server sends the HTML of changed items. Without this script the page can be read, and its forms
+// work.
+(() => {
+  const main = document.getElementById("board");
+  const connection = document.getElementById("connection");
+  const news = document.getElementById("news");
+  const result = document.getElementById("result");
+  const project = document.title;
+  // A tap so soon after the list has moved may be meant for another item.
+  const SETTLE = 400;
+  let movedAt = -SETTLE;
+
+  const age = (at) => {
+    const minutes = Math.max(0, Math.floor((Date.now() - Date.parse(at)) / 60000));
+    if (minutes < 1) return "<1m";
+    const [days, hours] = [Math.floor(minutes / 1440), Math.floor(minutes / 60)];
+    if (days) return hours % 24 ? `${days}d ${hours % 24}h` : `${days}d`;
+    if (hours) return minutes % 60 ? `${hours}h ${minutes % 60}m` : `${hours}h`;
+    return `${minutes}m`;
+  };
+  const showAges = (root) => {
+    for (const time of root.querySelectorAll("time")) {
+      const text = age(time.dateTime);
+      if (time.textContent !== text) time.textContent = text;
+    }
+  };
+
+  const keyed = (list) => new Map([...list.children].map((item) => [item.dataset.key, item]));
+  const parse = (html) => {
+    const template = document.createElement("template");
+    template.innerHTML = html;
+    return template.content.firstElementChild;
+  };
+  const fields = (item) => [...item.querySelectorAll("summary, button, textarea, pre")];
+
+  // Takes over what a person has opened, written and focused in the item that is replaced.
+  const keepState = (before, after) => {
+    const named = (item) => new Map([...item.querySelectorAll("form")].map((form) => [form.elements.command.value, form]));
+    const forms = named(after);
+    for (const [command, form] of named(before)) {
+      const other = forms.get(command);
+      if (!other) continue;
+      if (form.closest("details")?.open && other.closest("details")) other.closest("details").open = true;
+      if (form.elements.text && other.elements.text) other.elements.text.value = form.elements.text.value;
+    }
+  };
+
+  const update = (part) => {
+    const section = document.getElementById(part.name);
+    if (!section) return;
+    const list = section.querySelector("ul");
+    const known = keyed(list);
+    const focused = list.contains(document.activeElement) ? document.activeElement : null;
+    const owner = focused?.closest("li");
+    const [ownerKey, place] = [owner?.dataset.key, owner ? fields(owner).indexOf(focused) : -1];
+    const selection = focused?.tagName === "TEXTAREA" ? [focused.selectionStart, focused.selectionEnd] : null;
+    const before = [...known.keys()].join("\n");
+    const items = part.order.map((key) => {
+      const old = known.get(key);
+      if (!(key in part.items)) return old;
+      const fresh = parse(part.items[key]);
+      showAges(fresh);
+      if (old) keepState(old, fresh);
+      return fresh;
+    });
+    if (items.includes(undefined)) return location.reload();
+    if (part.name === "needs") {
+      const added = items.filter((item) => !known.has(item.dataset.key));
+      const said = added.map((item) => `needs you: ${item.querySelector(".head").textContent}: ${item.querySelector(".line").textContent}`);
+      if (said.length) news.textContent = said.join(". ");
+    }
+    const changed = items.length !== list.children.length || items.some((item, index) => item !== list.children[index]);
+    if (changed) list.replaceChildren(...items);
+    if (before !== part.order.join("\n")) movedAt = performance.now();
+    if (ownerKey !== undefined) {
+      const now = keyed(list).get(ownerKey);
+      const target = now ? fields(now)[place] : null;
+      if (target && target !== document.activeElement) {
+        target.focus({ preventScroll: true });
+        if (selection) target.setSelectionRange(...selection);
+      } else if (!now) {
+        main.focus({ preventScroll: true });
+      }
+    }
+    const number = section.querySelector(".number");
+    if (number) number.textContent = String(items.length);
+    const none = section.querySelector(".none");
+    if (none) none.hidden = items.length > 0;
+    section.hidden = !none && items.length === 0;
+    showTitle();
+  };
+
+  const showTitle = () => {
+    const count = document.querySelectorAll("#needs li").length;
+    document.title = count ? `(${count}) ${project}` : project;
+  };
+
+  const say = (text, refused) => {
+    result.textContent = text;
+    result.classList.toggle("refused", refused);
+    result.hidden = false;
+  };
+
+  const act = async (form, submitter) => {
+    const body = new URLSearchParams(new FormData(form, submitter));
+    const buttons = [...form.querySelectorAll("button")];
+    buttons.forEach((button) => (button.disabled = true));
+    try {
+      const answer = await fetch(form.action, { method: "POST", headers: { accept: "application/json" }, body });
+      const document = await answer.json();
+      if (answer.ok) {
+        const notes = document.notes.map((note) => `note: ${note}`);
+        say([document.line, ...notes].join("\n"), false);
+        form.reset();
+        const details = form.closest("details");
+        if (details) details.open = false;
+      } else {
+        const { message, code, hint } = document.error;
+        say(`error: ${message} (${code})` + (hint ? `\nhint: ${hint}` : ""), true);
+      }
+    } catch {
+      say("error: the server does not answer; nothing is known of the command", true);
+    } finally {
+      buttons.forEach((button) => (button.disabled = false));
+    }
+  };
+
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.getAttribute("action") !== "/act") return;
+    event.preventDefault();
+    act(form, event.submitter);
+  });
+  document.addEventListener("click", (event) => {
+    // A key press has no detail; the focus stays on its item.
+    if (event.detail > 0 && event.target.closest("li button") && performance.now() - movedAt < SETTLE) {
+      event.preventDefault();
+      say("the list has just moved: press again", true);
+    }
+  }, true);
+
+  const connect = () => {
+    const source = new EventSource(`/events?since=${encodeURIComponent(main.dataset.since)}`);
+    source.addEventListener("open", () => {
+      connection.textContent = "live";
+      connection.className = "";
+    });
+    source.addEventListener("board", (event) => {
+      for (const part of JSON.parse(event.data).parts) update(part);
+      document.body.dataset.version = event.lastEventId;
+    });
+    source.addEventListener("error", () => {
+      const isOver = source.readyState === EventSource.CLOSED;
+      connection.textContent = isOver
+        ? "this page is not current: the server has ended. Open it again: fairway serve --http --open"
+        : "this page is not current: the connection is lost. Connecting again …";
+      connection.className = "lost";
+    });
+  };
+
+  showAges(document);
+  showTitle();
+  setInterval(() => showAges(document), 60000);
+  connect();
+})();
