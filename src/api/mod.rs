@@ -27,4 +27,5 @@ mod state;
 mod timeouts;
 mod writer;
 
+pub use live_project::{AppFactory, LiveProject};
 pub use serve::{ListenAddress, ServeOptions, serve};

@@ -22,6 +22,8 @@ pub const EDITOR: &str = "EDITOR";
 pub const NO_COLOR: &str = "NO_COLOR";
 /// The width of the terminal, when the terminal itself does not tell.
 pub const COLUMNS: &str = "COLUMNS";
+/// The height of the terminal, when the terminal itself does not tell.
+pub const LINES: &str = "LINES";
 
 /// The project's root; `--root` goes before it, the walk upwards from the working directory comes after.
 pub const FAIRWAY_ROOT: &str = "FAIRWAY_ROOT";

@@ -41,3 +41,4 @@ mod sessions;
 mod sidecar;
 mod store;
 mod storm;
+mod top;

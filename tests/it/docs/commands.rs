@@ -89,6 +89,7 @@ run_pages! {
     setup: "docs/guides/setup.md",
     sessions: "docs/guides/sessions.md",
     status: "docs/guides/status.md",
+    top: "docs/guides/top.md",
     prompts: "docs/guides/prompts.md",
     jobs: "docs/guides/jobs.md",
     guard: "docs/guides/guard.md",
