@@ -20,7 +20,7 @@ use crate::{
 
 /// The parts of an [`App`] that can be sent to another thread.
 #[derive(Debug, Clone)]
-pub(super) struct AppFactory {
+pub struct AppFactory {
     env: Env,
     project: Project,
     actor: Actor,
@@ -31,7 +31,7 @@ type FileStamp = Option<(u64, u64, u64, i64, i64, i64, i64)>;
 
 /// The project as one thread uses it.
 #[derive(Debug)]
-pub(super) struct LiveProject {
+pub struct LiveProject {
     /// The files of the configuration and the trust record: together they say what is in force.
     files: Vec<PathBuf>,
     stamps: Vec<FileStamp>,
@@ -41,7 +41,8 @@ pub(super) struct LiveProject {
 
 impl AppFactory {
     /// Copies the parts of an app.
-    pub(super) fn new(app: &App) -> Self {
+    #[must_use]
+    pub fn new(app: &App) -> Self {
         Self { env: (*app.env).clone(), project: (*app.project).clone(), actor: app.actor.clone() }
     }
 
@@ -56,7 +57,7 @@ impl AppFactory {
     ///
     /// # Errors
     /// When the settings cannot be read.
-    pub(super) fn open(self) -> Result<LiveProject> {
+    pub fn open(self) -> Result<LiveProject> {
         let mut files = vec![self.project.root.join(CONFIG_FILE), local_file(&self.project)];
         files.extend(trust::record_file(&self.env, &self.project));
         let stamps = file_stamps(&files);
@@ -71,7 +72,7 @@ impl LiveProject {
     ///
     /// # Errors
     /// When the settings cannot be read. Outdated settings are never used instead.
-    pub(super) fn app(&mut self) -> Result<&App> {
+    pub fn app(&mut self) -> Result<&App> {
         let stamps = file_stamps(&self.files);
         if stamps != self.stamps {
             let (layers, settings) = load_settings(&self.app.project, &self.app.env)?;
@@ -93,7 +94,7 @@ impl LiveProject {
     }
 
     /// Opens the store again after an error that says its file was replaced.
-    pub(super) fn note_error(&mut self, error: &anyhow::Error) {
+    pub fn note_error(&mut self, error: &anyhow::Error) {
         if error.chain().any(|cause| matches!(cause.downcast_ref(), Some(StoreError::Replaced))) {
             self.app = self.app.with_fresh_store();
         }

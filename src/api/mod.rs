@@ -29,5 +29,6 @@ mod state;
 mod timeouts;
 mod writer;
 
+pub use live_project::{AppFactory, LiveProject};
 pub use page::{Access, PageProviders};
 pub use serve::{ListenAddress, PageOptions, ServeOptions, serve};

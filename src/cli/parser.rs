@@ -7,7 +7,7 @@ use super::{
     adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo, doctor,
     events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, inbox, init,
     lane, man, merge_ready, message, note, outbox, prime, prompt, ready, release, restore, review, send, serve,
-    session, setup, sidecar, start, status, task, trust, usage,
+    session, setup, sidecar, start, status, task, top, trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -65,6 +65,7 @@ pub(super) enum Verb {
     Guard(guard::Verb),
     Explain(explain::Args),
     Status(status::Args),
+    Top(top::Args),
     #[command(visible_alias = "event")]
     Events(events::Args),
     Hook(hook::Args),
@@ -119,6 +120,7 @@ impl Verb {
             Self::Guard(verb) => verb.run(ctx),
             Self::Explain(args) => args.run(ctx),
             Self::Status(args) => args.run(ctx),
+            Self::Top(args) => args.run(ctx),
             Self::Events(args) => args.run(ctx),
             Self::Hook(args) => args.run(ctx),
             Self::Serve(args) => args.run(ctx),

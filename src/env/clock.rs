@@ -47,6 +47,13 @@ impl Timestamp {
         }
     }
 
+    /// The beginning of its day, in UTC.
+    #[must_use]
+    pub const fn start_of_day(self) -> Self {
+        const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+        Self(self.0 - self.0.rem_euclid(DAY_MS))
+    }
+
     /// This moment and a span after it.
     #[must_use]
     pub fn plus(self, span: Duration) -> Self {

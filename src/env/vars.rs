@@ -28,6 +28,8 @@ pub const WAYLAND_DISPLAY: &str = "WAYLAND_DISPLAY";
 pub const NO_COLOR: &str = "NO_COLOR";
 /// The width of the terminal, when the terminal itself does not tell.
 pub const COLUMNS: &str = "COLUMNS";
+/// The height of the terminal, when the terminal itself does not tell.
+pub const LINES: &str = "LINES";
 
 /// The project's root; `--root` goes before it, the walk upwards from the working directory comes after.
 pub const FAIRWAY_ROOT: &str = "FAIRWAY_ROOT";

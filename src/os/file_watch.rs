@@ -62,6 +62,17 @@ impl FileWatch {
         ready.extend(stream.map(|stream| PollFd::new(stream, PollFlags::empty())));
         // An interrupted wait ends early; the caller checks its condition again.
         let _ = poll(&mut ready, poll_timeout(limit));
+        self.drain();
+    }
+
+    /// A descriptor that becomes readable with a change; `None` when inotify has no watches left.
+    #[must_use]
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.inotify.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Discards what was noticed: one check of the condition answers it all.
+    pub fn drain(&self) {
         while self.inotify.as_ref().is_some_and(|inotify| inotify.read_events().is_ok_and(|events| !events.is_empty()))
         {
         }

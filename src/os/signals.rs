@@ -59,6 +59,22 @@ impl SignalPipe {
         Ok(caught)
     }
 
+    /// Stops this process and its group, as the key for that does, until it is continued. A process that has no shell to
+    /// continue it goes on at once.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
+    pub fn stop_group(&self) -> io::Result<()> {
+        let usual = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+        // SAFETY: no handler is installed, only taken away, and put back afterwards.
+        let caught = unsafe { sigaction(Signal::SIGTSTP, &usual) }?;
+        let stopped = nix::sys::signal::kill(nix::unistd::Pid::from_raw(0), Signal::SIGTSTP);
+        // SAFETY: what stood there before is put back.
+        unsafe { sigaction(Signal::SIGTSTP, &caught) }?;
+        Ok(stopped?)
+    }
+
     /// The next received signal, if any.
     ///
     /// # Errors
@@ -71,6 +87,15 @@ impl SignalPipe {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Ends this process by a signal, so that its parent sees which.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn end_by(signal: Signal) -> io::Result<()> {
+    reset_all();
+    Ok(nix::sys::signal::raise(signal)?)
 }
 
 impl AsFd for SignalPipe {

@@ -59,6 +59,9 @@ macro_rules! sums {
     };
 }
 
+const LANE_COSTS: &str = "SELECT lane, sum(cost_usd) FROM usage_turns INDEXED BY usage_turns_at \
+     WHERE at >= $1 AND cost_usd IS NOT NULL GROUP BY lane";
+
 /// The statement for the turns of all sessions, and that for those of one.
 const fn statements(by: UsageBy) -> [&'static str; 2] {
     match by {
@@ -136,6 +139,15 @@ pub fn update(
 /// A number of tokens as a column value. Implausible numbers were refused before.
 fn count(tokens: u64) -> i64 {
     i64::try_from(tokens).unwrap_or(i64::MAX)
+}
+
+/// The known cost of the turns since a time by lane, in US dollars; lanes without a known cost are left out. The turns of
+/// sessions without a lane have none.
+///
+/// # Errors
+/// As the store fails.
+pub fn lane_costs(tx: &ReadTx<'_>, since: Timestamp) -> Result<Vec<(Option<String>, f64)>, StoreError> {
+    sql::rows(tx.conn(), LANE_COSTS, &[&since.millis()], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// The sums of the turns since a time, of one session or of all. A day is the number of days since 1970.

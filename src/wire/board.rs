@@ -28,7 +28,7 @@ pub struct BoardView {
     pub claims: Vec<HeldTaskView>,
     /// Background jobs.
     pub jobs: BoardJobsView,
-    /// The cost of today in US dollars; `null`, because the board does not compute it.
+    /// The known cost of today (UTC) in US dollars; `null` when none is known.
     pub cost_usd: Option<f64>,
     /// The number of unread messages to the person who looks; `null` for a session.
     pub inbox: Option<usize>,
@@ -104,7 +104,7 @@ pub struct BoardLaneView {
     pub diffstat: Option<String>,
     /// Other lanes that change the same files; `null`, because the board does not ask git.
     pub overlap: Option<String>,
-    /// Its cost of today in US dollars; `null`, because the board does not compute it.
+    /// Its known cost of today (UTC) in US dollars; `null` when none is known.
     pub cost_usd: Option<f64>,
 }
 

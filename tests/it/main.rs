@@ -42,3 +42,4 @@ mod sessions;
 mod sidecar;
 mod store;
 mod storm;
+mod top;

@@ -18,7 +18,7 @@ use crate::{actions::core::errors, render::Meaning};
 /// Show a day of Fairway in a scratch repository, in seconds
 ///
 /// Runs every command for real, with scripted agents: no agent's command line and no tmux is needed. Your projects and
-/// settings are not touched, and nothing is left behind without --keep.
+/// settings are not touched, and nothing is left behind without --keep. On a terminal it ends in fairway top.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Keep the directory, to look around in it
@@ -35,6 +35,11 @@ impl Args {
         let is_shown = !ctx.out.json && !ctx.out.quiet;
         let mut commands = Vec::new();
         STORY.iter().try_for_each(|step| tell(ctx, &scene, *step, is_shown, &mut commands))?;
+        if is_shown && ctx.env.terminal.stdin && ctx.env.terminal.stdout {
+            ctx.out.line(&format!("\n{}", ctx.out.style.paint(Meaning::Faint, "# The same, live. q leaves it.")))?;
+            ctx.out.line("$ fairway top")?;
+            scene.run(&["fairway", "top"].map(str::to_owned), true)?;
+        }
         let dir = scene.dir.display().to_string();
         let shop = shell_words::quote(&scene.shop().display().to_string()).into_owned();
         // The sessions are stopped before the last line says what is left.

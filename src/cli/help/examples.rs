@@ -171,6 +171,7 @@ const EXAMPLES: &[Examples] = &[
     ("explain session", &["fairway explain session s1"]),
     ("start", &["fairway start 'Fix the total' --provider {provider}", "fairway start T-4 T-5"]),
     ("status", &["fairway status", "fairway status --json"]),
+    ("top", &["fairway top", "fairway top --once"]),
     ("events", &["fairway events --of-task T-4 --since 1h", "fairway events --tail 20 --follow"]),
     ("hook", &["fairway hook install {provider}"]),
     ("hook install", &["fairway hook install {provider} --dry-run"]),

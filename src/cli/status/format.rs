@@ -125,6 +125,7 @@ impl Printer {
                 parts.insert(parts.len() - 1, format!("{count} {word}"));
             }
         }
+        parts.extend(board.cost_usd.map(|cost| format!("${cost:.2} today")));
         let _ = writeln!(self.text, "\n{}", parts.join(" · "));
     }
 
@@ -184,7 +185,7 @@ impl Printer {
 
     fn session_row(&self, table: &mut Table, lane: Option<&str>, one: &SessionOverviewView) {
         let session = &one.session;
-        let (shape, activity) = self.activity(one);
+        let (shape, activity) = activity(one, self.now);
         let provider = session.provider.as_deref().unwrap_or("-");
         let blocked = one.holds.iter().find_map(|held| held.blocked_reason.as_ref());
         let doing = match blocked {
@@ -209,31 +210,6 @@ impl Printer {
         match lane {
             Some(lane) => table.row([&format!("● {lane}"), &held.task_id, &held.claimant, "-", &since, &doing]),
             None => table.row([&format!("● {}", held.claimant), &held.task_id, &since, &doing]),
-        }
-    }
-
-    /// The shape of a session's state, and the state with its age and source.
-    fn activity(&self, one: &SessionOverviewView) -> (&'static str, String) {
-        let seen = age(&one.seen_at, self.now);
-        match (one.shown_status, one.shown_activity) {
-            ("dead" | "failed" | "ended", _) => {
-                let at = one.session.ended_at.as_deref().map_or(seen, |at| age(at, self.now));
-                let source = if one.session.ended_at.is_some() { "end" } else { one.seen_by };
-                ("✗", format!("{} {at} ({source})", one.shown_status))
-            }
-            ("stale", _) => ("✗", format!("stale {seen} ({})", one.seen_by)),
-            (status, None | Some("unknown")) => ("·", format!("{status} {seen} ({})", one.seen_by)),
-            (_, Some(activity)) => {
-                let shape = match activity {
-                    "requires_action" => "?",
-                    "idle" => "○",
-                    _ => "●",
-                };
-                let at = one.activity_at.as_deref().map(|at| age(at, self.now)).unwrap_or_default();
-                let word = if activity == "requires_action" { "waits" } else { activity };
-                let source = one.activity_source.as_deref().unwrap_or("session");
-                (shape, format!("{word} {at} ({source})"))
-            }
         }
     }
 
@@ -262,17 +238,44 @@ fn board_table(headings: &[&str]) -> Table {
         .with_expendable(&["activity"])
 }
 
+/// The shape of a session's state, and the state with its age and source.
+pub(in crate::cli) fn activity(one: &SessionOverviewView, now: Timestamp) -> (&'static str, String) {
+    let seen = age(&one.seen_at, now);
+
+    match (one.shown_status, one.shown_activity) {
+        ("dead" | "failed" | "ended", _) => {
+            let at = one.session.ended_at.as_deref().map_or(seen, |at| age(at, now));
+            let source = if one.session.ended_at.is_some() { "end" } else { one.seen_by };
+            ("✗", format!("{} {at} ({source})", one.shown_status))
+        }
+        ("stale", _) => ("✗", format!("stale {seen} ({})", one.seen_by)),
+        (status, None | Some("unknown")) => ("·", format!("{status} {seen} ({})", one.seen_by)),
+        (_, Some(activity)) => {
+            let shape = match activity {
+                "requires_action" => "?",
+                "idle" => "○",
+                _ => "●",
+            };
+            let at = one.activity_at.as_deref().map(|at| age(at, now)).unwrap_or_default();
+            let word = if activity == "requires_action" { "waits" } else { activity };
+            let source = one.activity_source.as_deref().unwrap_or("session");
+            (shape, format!("{word} {at} ({source})"))
+        }
+    }
+}
+
 /// Whether the row of a session shows this task.
-fn shows(one: &SessionOverviewView, held: &HeldTaskView) -> bool {
+pub(in crate::cli) fn shows(one: &SessionOverviewView, held: &HeldTaskView) -> bool {
     one.holds.iter().any(|other| other.task_id == held.task_id)
 }
 
 /// The last digits of a job's id, which every command on jobs takes.
-fn short_id(id: &str) -> &str {
+pub(in crate::cli) fn short_id(id: &str) -> &str {
     id.len().checked_sub(8).and_then(|from| id.get(from..)).unwrap_or(id)
 }
 
-fn shape_of_need(kind: &str) -> (char, Meaning) {
+/// The shape of an item of this kind.
+pub(in crate::cli) fn shape_of_need(kind: &str) -> (char, Meaning) {
     match kind {
         "approval" | "guard" | "lease" | "prompt" => ('!', Meaning::Notice),
         "question" | "review" | "handoff" => ('?', Meaning::Notice),

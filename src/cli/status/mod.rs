@@ -1,6 +1,6 @@
 //! `fairway status`, and `fairway` without a command inside a project.
 
-mod format;
+pub(super) mod format;
 
 use anyhow::Result;
 

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Instant};
 
-use crate::common::{TestProject, tree_snapshot};
+use crate::common::{TestProject, terminal::at_terminal, tree_snapshot};
 
 fn files(dir: &Path) -> Vec<std::path::PathBuf> {
     tree_snapshot::capture(dir).into_keys().collect()
@@ -46,6 +46,16 @@ fn demo_ends_in_status_and_leaves_nothing_behind() {
         at += found;
     }
     assert_eq!(files(world.dir()), before, "nothing stays");
+}
+
+#[test]
+fn demo_at_a_terminal_ends_in_top() {
+    let world = TestProject::uninitialized();
+    world.real_time();
+    let run = at_terminal(world.fairway(["demo"]), &[("$ fairway top", ""), ("q quit", "q")]);
+    assert_eq!(run.code, Some(0), "{}", run.screen);
+    let end = run.screen.rsplit("\u{1b}[?1049l").next().unwrap();
+    assert!(end.contains("next, in your own repository: fairway setup"), "{end}");
 }
 
 #[test]

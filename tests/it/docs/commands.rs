@@ -92,6 +92,7 @@ run_pages! {
     sessions: "docs/guides/sessions.md",
     status: "docs/guides/status.md",
     board_in_the_browser: "docs/guides/board-in-the-browser.md",
+    top: "docs/guides/top.md",
     prompts: "docs/guides/prompts.md",
     jobs: "docs/guides/jobs.md",
     guard: "docs/guides/guard.md",

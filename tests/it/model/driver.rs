@@ -322,6 +322,13 @@ fn actor(who: Who, epoch: Option<i64>) -> Actor {
     Actor { name: name(who), session, run_id: None, role: None, lane: None, epoch }
 }
 
+impl InProcess {
+    /// The project as the last command saw it.
+    pub fn app(&self) -> &App {
+        &self.app
+    }
+}
+
 impl Driver for InProcess {
     const PROVES: bool = true;
 

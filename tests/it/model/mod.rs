@@ -2,6 +2,7 @@
 //! code. Each sequence is run for real, in this process or through the command line, and what was seen after every step
 //! is then compared with what the model expects. Deliberately wrong models must be caught on the same sequences.
 
+mod board;
 mod driver;
 mod operation;
 mod reference;

@@ -30,7 +30,7 @@ use crate::{
     store::{
         ReadTx, approvals, events, handoffs, jobs, lanes, messages,
         overview::{self, ExpiredMessage, FailedJob, TaskCounts, WrittenCheckpoint},
-        session_reports, tasks,
+        session_reports, tasks, usage_turns,
     },
 };
 
@@ -70,6 +70,8 @@ pub(super) struct Facts {
     pub silent: Vec<SessionId>,
     pub active_jobs: Vec<Job>,
     pub failed_jobs: Vec<FailedJob>,
+    /// The known costs of the day by lane, in US dollars.
+    pub costs: Vec<(Option<String>, f64)>,
     /// What is left of dead sessions.
     pub processes: RefCell<RunProcesses>,
 }
@@ -97,6 +99,7 @@ impl Facts {
             silent: silent(tx, &sessions)?,
             active_jobs: jobs::active(tx)?,
             failed_jobs: overview::failed_jobs(tx, now.minus(FAILED_FOR), MAX_FAILED_JOBS)?,
+            costs: usage_turns::lane_costs(tx, now.start_of_day())?,
             processes: RefCell::default(),
             held,
             sessions,

@@ -30,7 +30,11 @@ pub(super) fn lanes(facts: &Facts) -> Vec<BoardLaneView> {
             sessions,
             diffstat: None,
             overlap: None,
-            cost_usd: None,
+            cost_usd: facts
+                .costs
+                .iter()
+                .find(|(name, _)| name.as_deref() == Some(lane.name.as_str()))
+                .map(|(_, cost)| *cost),
         })
     };
     facts.lanes.iter().filter_map(view).collect()

@@ -4,6 +4,7 @@
 mod approval;
 mod blocked;
 mod claimant;
+mod deaths;
 mod facts;
 mod guard;
 mod handoff;
@@ -22,6 +23,8 @@ use crate::{
     wire::{BoardCountsView, BoardView, HeldTaskView, SessionOverviewView},
 };
 use facts::Facts;
+
+pub use deaths::SessionDeaths;
 
 /// The version of the document's form.
 const VERSION: u32 = 1;
@@ -56,7 +59,7 @@ pub fn compose(app: &App, hook_providers: &[&str]) -> Result<BoardView> {
             .collect(),
         claims: facts.held.iter().filter(|held| held.session.is_none()).map(HeldTaskView::from).collect(),
         jobs: jobs::jobs(app, &facts),
-        cost_usd: None,
+        cost_usd: (!facts.costs.is_empty()).then(|| facts.costs.iter().map(|(_, cost)| cost).sum()),
         inbox: facts.inbox,
     })
 }

@@ -1,0 +1,196 @@
+//! The command behind each key: argv as one types it.
+
+use super::rows::Subject;
+use crate::wire::BoardView;
+
+/// A command of this program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Action {
+    /// The arguments, without the program's name.
+    pub argv: Vec<String>,
+    /// What it reads.
+    pub stdin: Option<String>,
+}
+
+impl Action {
+    fn new(words: &[&str]) -> Self {
+        Self { argv: words.iter().map(|word| (*word).to_owned()).collect(), stdin: None }
+    }
+
+    /// The command as one types it. A text on stdin is shown in its place, because people type it there.
+    pub(super) fn typed(&self) -> String {
+        let mut words = vec!["fairway".to_owned()];
+        words.extend(self.argv.iter().map(|word| match &self.stdin {
+            Some(text) if word == "-" => text.clone(),
+            _ => word.clone(),
+        }));
+        shell_words::join(words)
+    }
+}
+
+/// What a key asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// Attach the terminal to a session.
+    Attach { session: String },
+    /// Show what a command prints.
+    View(Action),
+    /// Show what a command prints, as it comes.
+    Follow(Action),
+    /// Show the screen of a session, as it changes.
+    Peek { session: String, action: Action },
+    /// Run it after a yes; the text says what cannot be undone.
+    Confirm { action: Action, question: String },
+    /// Run it with a text, which stands where the argument says.
+    Ask { title: String, text_for: TextFor },
+    /// Answer an approval, after its whole command was shown.
+    Answer { id: i64, allow: bool },
+    /// Start the next ready task, after a yes.
+    StartNext,
+}
+
+/// The command that a typed text completes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TextFor {
+    /// A prompt to a session.
+    Prompt { session: String },
+    /// The reason to release a claim of someone else.
+    Release { task: String },
+}
+
+impl TextFor {
+    /// The command with this text.
+    pub(super) fn action(&self, text: &str) -> Action {
+        match self {
+            // A prompt's text is in no argument list, where every process could read it.
+            Self::Prompt { session } => {
+                Action { stdin: Some(text.to_owned()), ..Action::new(&["prompt", session, "-"]) }
+            }
+            Self::Release { task } => Action::new(&["release", task, "--force", "--reason", text]),
+        }
+    }
+}
+
+/// Keys that are about the selected row, with their meaning.
+pub(super) const ROW_KEYS: &[(char, &str)] = &[
+    ('\n', "attach, and back"),
+    ('l', "live output"),
+    ('d', "what the lane changed"),
+    ('e', "explain"),
+    ('y', "allow"),
+    ('n', "deny"),
+    ('p', "prompt the agent"),
+    ('s', "stop"),
+    ('r', "release the claim"),
+];
+
+/// What a key asks for on a row. The error says why there is nothing.
+pub(super) fn wish(key: char, subject: &Subject<'_>, board: &BoardView, person: &str) -> Result<Wish, &'static str> {
+    let session = subject.session.filter(|_| subject.job.is_none());
+    match key {
+        '\n' => match (session, subject.job) {
+            (Some(session), _) => Ok(Wish::Attach { session: session.to_owned() }),
+            (None, Some(job)) => Ok(Wish::Follow(Action::new(&["exec", "log", job, "--follow"]))),
+            (None, None) => wish('e', subject, board, person),
+        },
+        'l' => match (session, subject.job) {
+            (_, Some(job)) => Ok(Wish::Follow(Action::new(&["exec", "log", job, "--follow"]))),
+            (Some(session), None) => Ok(Wish::Peek {
+                session: session.to_owned(),
+                action: Action::new(&["session", "peek", session, "--lines", "200"]),
+            }),
+            (None, None) => Err("no session and no job is here"),
+        },
+        'd' => match subject.lane {
+            Some(lane) => Ok(Wish::View(Action::new(&["lane", "diff", lane]))),
+            None => Err("no lane is here"),
+        },
+        'e' => match (subject.task, session, subject.lane) {
+            // A dead or silent session is explained; a task's own trouble is in the task.
+            (Some(task), session, _) if session.is_none() || is_about_task(subject) => {
+                Ok(Wish::View(Action::new(&["explain", "task", task])))
+            }
+            (_, Some(session), _) => Ok(Wish::View(Action::new(&["explain", "session", session]))),
+            (_, None, Some(lane)) => Ok(Wish::View(Action::new(&["lane", "show", lane]))),
+            _ => match subject.need.and_then(|need| need.commands.first()) {
+                Some(_) => Err("the commands below settle it"),
+                None => Err("there is nothing to explain"),
+            },
+        },
+        'y' | 'n' => match subject.approval {
+            Some(id) => Ok(Wish::Answer { id, allow: key == 'y' }),
+            None => Err("no permission request is here that can be answered from here"),
+        },
+        'p' => match session {
+            Some(session) => Ok(Wish::Ask {
+                title: format!("prompt to {session}"),
+                text_for: TextFor::Prompt { session: session.to_owned() },
+            }),
+            None => Err("no session is here"),
+        },
+        's' => match (session, subject.job) {
+            (_, Some(job)) => Ok(Wish::Confirm {
+                action: Action::new(&["exec", "kill", job]),
+                question: "End this job and all its processes?".to_owned(),
+            }),
+            (Some(session), None) => Ok(Wish::Confirm {
+                action: Action::new(&["session", "stop", session]),
+                question: format!("Stop {session} and all its processes? Its claim stays."),
+            }),
+            (None, None) => Err("no session and no job is here"),
+        },
+        'r' => match subject.task.filter(|_| subject.job.is_none()) {
+            Some(task) if claimant(board, task).is_some_and(|name| name == person) => Ok(Wish::Confirm {
+                action: Action::new(&["release", task]),
+                question: format!("Release your claim on {task}?"),
+            }),
+            Some(task) => Ok(Wish::Ask {
+                title: match claimant(board, task) {
+                    Some(name) => format!("reason to release {task}, claimed by {name}"),
+                    None => format!("reason to release {task}"),
+                },
+                text_for: TextFor::Release { task: task.to_owned() },
+            }),
+            None => Err("no claimed task is here"),
+        },
+        'N' => Ok(Wish::StartNext),
+        _ => Err("no such key; ? shows the keys"),
+    }
+}
+
+/// The start of a task.
+pub(super) fn start(task: &str) -> Action {
+    Action::new(&["start", task])
+}
+
+/// The answer to an approval.
+pub(super) fn answer(id: i64, allow: bool) -> Action {
+    Action::new(&["approvals", "answer", &id.to_string(), if allow { "allow" } else { "deny" }])
+}
+
+/// The command of a key as one types it; `None` where the key means nothing.
+pub(super) fn typed(key: char, subject: &Subject<'_>, board: &BoardView, person: &str) -> Option<String> {
+    Some(match wish(key, subject, board, person).ok()? {
+        Wish::Attach { session } => format!("fairway session attach {session}"),
+        Wish::View(action) | Wish::Follow(action) => action.typed(),
+        Wish::Peek { action, .. } | Wish::Confirm { action, .. } => action.typed(),
+        Wish::Ask { text_for: TextFor::Prompt { session }, .. } => format!("fairway prompt {session} TEXT"),
+        Wish::Ask { text_for: TextFor::Release { task }, .. } => {
+            format!("fairway release {task} --force --reason TEXT")
+        }
+        Wish::Answer { id, allow } => answer(id, allow).typed(),
+        Wish::StartNext => "fairway start TASK".to_owned(),
+    })
+}
+
+fn is_about_task(subject: &Subject<'_>) -> bool {
+    subject.need.is_some_and(|need| matches!(need.kind, "gate" | "review" | "blocked" | "lease" | "handoff"))
+}
+
+/// The claimant of a task on the board.
+fn claimant<'a>(board: &'a BoardView, task: &str) -> Option<&'a str> {
+    let in_lanes = board.lanes.iter().flat_map(|lane| &lane.tasks);
+    let of_sessions = board.sessions.iter().flat_map(|one| &one.holds);
+    let mut all = in_lanes.chain(of_sessions).chain(&board.claims);
+    all.find(|held| held.task_id == task).map(|held| held.claimant.as_str())
+}

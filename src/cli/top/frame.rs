@@ -1,0 +1,57 @@
+//! One frame as text.
+
+use ratatui_core::{
+    backend::TestBackend,
+    buffer::{Buffer, Cell},
+    terminal::Terminal,
+};
+
+use super::{
+    draw::{Look, draw},
+    screen,
+    state::State,
+    text::width,
+};
+use crate::{env::Timestamp, os::terminal::Size, wire::BoardView};
+
+/// The lines of the first frame of a board, without colours and trailing blanks. `person` is the name under which the reader
+/// claims tasks.
+#[must_use]
+pub fn frame_lines(board: BoardView, size: Size, now: Timestamp, person: &str) -> Vec<String> {
+    let state = State::new(board, size, person.to_owned());
+    lines(&state, Look { now, has_colour: false })
+}
+
+/// The lines of a state's frame, without trailing blanks; with colours as control sequences.
+pub(super) fn lines(state: &State, look: Look) -> Vec<String> {
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(state.size.cols, state.size.rows));
+    let Ok(_) = terminal.draw(|frame| {
+        let _ = draw(frame.buffer_mut(), state, look);
+    });
+    let buffer: &Buffer = terminal.backend().buffer();
+    let columns = usize::from(buffer.area.width).max(1);
+    buffer.content.chunks(columns).map(|cells| line(cells, look.has_colour)).collect()
+}
+
+fn line(cells: &[Cell], has_colour: bool) -> String {
+    let is_plain = |cell: &Cell| cell.symbol() == " " && (!has_colour || cell.modifier.is_empty());
+    let length = cells.iter().rposition(|cell| !is_plain(cell)).map_or(0, |at| at + 1);
+    let (mut text, mut hidden, mut style) = (String::new(), 0, None);
+    for cell in cells.iter().take(length) {
+        // The cell behind a wide character is covered by it.
+        if hidden > 0 {
+            hidden -= 1;
+            continue;
+        }
+        if has_colour && style != Some((cell.fg, cell.modifier)) {
+            style = Some((cell.fg, cell.modifier));
+            text.push_str(&screen::sequence_of(cell, true));
+        }
+        text.push_str(cell.symbol());
+        hidden = width(cell.symbol()).saturating_sub(1);
+    }
+    if style.is_some() {
+        text.push_str("\u{1b}[0m");
+    }
+    text
+}

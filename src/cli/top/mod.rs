@@ -1,0 +1,65 @@
+//! `fairway top`: the board, drawn live. The model is that of `status`; the state machine and the frames are pure.
+
+mod action;
+mod draw;
+mod editor;
+mod frame;
+mod key;
+mod rows;
+mod run_loop;
+mod screen;
+mod state;
+#[cfg(test)]
+mod state_tests;
+mod text;
+
+use anyhow::Result;
+
+use self::{draw::Look, state::State};
+use super::{context::Context, exit::Exit};
+use crate::{actions::project::board, domain::Refusal, hooks::Provider, os::terminal::Size};
+
+pub use frame::frame_lines;
+
+/// Watch the board: what needs you, lanes and jobs, live
+///
+/// Shows what `fairway status` shows, as it changes. Each key is a command, shown as one types it: j and k move, Enter attaches
+/// to the session and comes back, y and n answer a permission request after its whole text was shown, ? shows all keys. What
+/// cannot be undone asks first. While it runs, permission requests wait up to ten minutes for an answer.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Print one frame and exit; needs no terminal
+    #[arg(long)]
+    once: bool,
+}
+
+/// The size of a frame without a terminal.
+const USUAL_SIZE: Size = Size { rows: 24, cols: 80 };
+
+impl Args {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        let has_terminal = ctx.env.terminal.stdin && ctx.env.terminal.stdout;
+        if ctx.out.json || ctx.out.quiet || !(self.once || has_terminal) {
+            let why = "top draws on a terminal, at stdin and stdout; for a program: fairway status --json".to_owned();
+            return Err(Refusal::Usage { why }.into());
+        }
+        let providers: Vec<&str> = Provider::ALL.iter().map(|provider| provider.label()).collect();
+        if self.once {
+            let app = ctx.app()?;
+            let size = frame_size(ctx);
+            let state = State::new(board::compose(&app, &providers)?, size, app.actor.name.clone());
+            let lines = frame::lines(&state, Look { now: ctx.env.now(), has_colour: ctx.out.style.is_on() });
+            ctx.out.text(&lines.into_iter().map(|line| format!("{line}\n")).collect::<String>())?;
+            return Ok(0);
+        }
+        run_loop::run(ctx, &providers)?;
+        Ok(0)
+    }
+}
+
+fn frame_size(ctx: &Context) -> Size {
+    let number = |name| ctx.env.var(name).and_then(|text| text.parse::<u16>().ok()).filter(|number| *number > 0);
+    let terminal = crate::os::terminal::size().map_or(USUAL_SIZE, |(rows, cols)| Size { rows, cols });
+    let vars = (number(crate::env::vars::LINES), number(crate::env::vars::COLUMNS));
+    Size { rows: vars.0.unwrap_or(terminal.rows), cols: vars.1.unwrap_or(terminal.cols) }
+}

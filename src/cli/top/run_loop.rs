@@ -1,0 +1,549 @@
+//! The loop: waits for input, changes of the store, deaths and signals, and carries out what the state machine asks for.
+
+use std::{
+    io::{self, Read as _},
+    os::fd::{AsFd as _, BorrowedFd},
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::Result;
+use nix::sys::signal::Signal;
+use ratatui_core::{layout::Position, terminal::Terminal};
+
+use super::{
+    action::Action,
+    draw::{Look, draw},
+    key::KeyDecoder,
+    screen::{self, Ansi, Screen},
+    state::{Effect, Input, State},
+};
+use crate::{
+    actions::{
+        boundary::approval,
+        core::{attendance, errors},
+        project::board::{self, SessionDeaths},
+        queue::task::ready,
+        sessions::control::attach,
+    },
+    api::{AppFactory, LiveProject},
+    cli::context::Context,
+    domain::{SessionId, approval::ApprovalStatus},
+    os::{
+        executable,
+        exit_reason::ExitReason,
+        file_watch::FileWatch,
+        notify::ChangeWaiter,
+        piped_child::PipedChild,
+        readable,
+        signals::{self, SignalPipe},
+        terminal::Size,
+    },
+    wire::BoardView,
+};
+
+/// How long the rest of a key's sequence may take.
+const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(30);
+/// Ages are drawn anew, and leases looked at, this often.
+const AGE_INTERVAL: Duration = Duration::from_secs(60);
+/// Events in between are shown together.
+const MIN_COMPOSE_INTERVAL: Duration = Duration::from_millis(100);
+/// A board that is expensive to compose is composed more rarely: it gets this part of the time.
+const COMPOSE_SHARE: u32 = 40;
+/// An event is shown after this time at the latest.
+const MAX_COMPOSE_INTERVAL: Duration = Duration::from_millis(800);
+/// A session's screen is read again at most this often.
+const PEEK_INTERVAL: Duration = Duration::from_millis(300);
+const SIGNALS: [Signal; 6] =
+    [Signal::SIGWINCH, Signal::SIGCONT, Signal::SIGTSTP, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT];
+
+/// A command whose output the viewer shows.
+#[derive(Debug)]
+struct Viewer {
+    action: Action,
+    child: Option<PipedChild>,
+    /// The begin of a line that is not whole.
+    rest: Vec<u8>,
+    /// The screen of a session is read again when this file grows.
+    peek: Option<Peek>,
+}
+
+#[derive(Debug)]
+struct Peek {
+    watch: FileWatch,
+    is_changed: bool,
+    read_at: Instant,
+}
+
+/// How the loop ends.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Quit,
+    By(Signal),
+}
+
+struct Top<'a> {
+    ctx: &'a Context,
+    project: LiveProject,
+    providers: Vec<&'a str>,
+    program: PathBuf,
+    waiter: ChangeWaiter,
+    deaths: SessionDeaths,
+    state: State,
+    screen: Option<Screen>,
+    terminal: Terminal<Ansi>,
+    signals: SignalPipe,
+    decoder: KeyDecoder,
+    background: Option<(Action, PipedChild, Vec<u8>, Vec<u8>)>,
+    viewer: Option<Viewer>,
+    has_changed: bool,
+    composed_at: Instant,
+    interval: Duration,
+    is_drawn: bool,
+}
+
+/// Shows the board until the person quits.
+///
+/// # Errors
+/// As the store or the terminal fails.
+pub(super) fn run(ctx: &Context, providers: &[&str]) -> Result<()> {
+    let app = ctx.app()?;
+    // Bound before the first look: nothing is missed in between.
+    let waiter = app.waiter("top")?;
+    // A person watches: permission requests wait longer. Without it they are shown all the same.
+    let presence = attendance::watch_approvals(&app).ok();
+    let mut project = AppFactory::new(&app).open()?;
+    let begin = Instant::now();
+    let board = board::compose(project.app()?, providers)?;
+    let interval = interval_of(begin.elapsed());
+    let mut top = Top {
+        ctx,
+        project,
+        providers: providers.to_vec(),
+        program: executable::current_executable()?,
+        waiter,
+        deaths: SessionDeaths::default(),
+        state: State::new(board, size(), app.actor.name.clone()),
+        signals: SignalPipe::install(&SIGNALS)?,
+        screen: Some(Screen::enter()?),
+        terminal: Terminal::new(Ansi::new(ctx.out.style.is_on()))?,
+        decoder: KeyDecoder::default(),
+        background: None,
+        viewer: None,
+        has_changed: false,
+        composed_at: Instant::now(),
+        interval,
+        is_drawn: false,
+    };
+    drop(app);
+    top.has_changed = top.deaths.follow(&top.state.board);
+    let end = top.follow();
+    let Top { screen, signals, viewer, .. } = top;
+    drop(screen);
+    drop(signals);
+    drop(presence);
+    if let Some(child) = viewer.and_then(|viewer| viewer.child) {
+        child.kill();
+    }
+    match end? {
+        End::Quit => Ok(()),
+        // The caller sees how it ended.
+        End::By(signal) => Ok(signals::end_by(signal)?),
+    }
+}
+
+fn size() -> Size {
+    let size = screen::size();
+    Size { rows: size.height, cols: size.width }
+}
+
+fn interval_of(cost: Duration) -> Duration {
+    (cost * COMPOSE_SHARE).clamp(MIN_COMPOSE_INTERVAL, MAX_COMPOSE_INTERVAL)
+}
+
+impl Top<'_> {
+    fn follow(&mut self) -> Result<End> {
+        loop {
+            if !self.is_drawn {
+                self.draw()?;
+                self.ctx.env.inject_test_fault();
+            }
+            if let Some(end) = self.wait()? {
+                return Ok(end);
+            }
+            if self.has_changed && self.composed_at.elapsed() >= self.interval
+                || self.composed_at.elapsed() >= AGE_INTERVAL
+            {
+                self.compose();
+            }
+            self.refresh_peek();
+        }
+    }
+
+    fn draw(&mut self) -> Result<()> {
+        let look = Look { now: self.ctx.env.now(), has_colour: self.ctx.out.style.is_on() };
+        let state = &self.state;
+        self.terminal.draw(|frame| {
+            let cursor: Option<Position> = draw(frame.buffer_mut(), state, look);
+            if let Some(place) = cursor {
+                frame.set_cursor_position(place);
+            }
+        })?;
+        self.is_drawn = true;
+        Ok(())
+    }
+
+    /// Sleeps until something happens, and takes it. `Some` ends the loop.
+    fn wait(&mut self) -> Result<Option<End>> {
+        let stdin = io::stdin();
+        let ready = {
+            let mut fds: Vec<BorrowedFd<'_>> = vec![stdin.as_fd(), self.signals.as_fd(), self.waiter.as_fd()];
+            fds.extend(self.deaths.fds());
+            fds.extend(self.background.iter().flat_map(|(_, child, ..)| child.fds()));
+            fds.extend(self.viewer.iter().filter_map(|viewer| viewer.child.as_ref()).flat_map(PipedChild::fds));
+            let peek = self.viewer.iter().filter_map(|viewer| viewer.peek.as_ref());
+            // While a change waits to be read, further ones wake nobody.
+            fds.extend(peek.filter(|peek| !peek.is_changed).filter_map(|peek| peek.watch.fd()));
+            readable::wait(&fds, Some(self.limit()))
+        };
+        let deaths = self.deaths.fds().len();
+        let is_ready = |at: usize| ready.get(at).copied().unwrap_or(false);
+        while let Some(signal) = self.signals.next()? {
+            if let Some(end) = self.signal(signal)? {
+                return Ok(Some(end));
+            }
+        }
+        if is_ready(2) {
+            self.waiter.drain()?;
+            self.has_changed = true;
+            if let Some(peek) = self.viewer.as_mut().and_then(|viewer| viewer.peek.as_mut()) {
+                peek.is_changed = true;
+            }
+        }
+        let ended = ready.get(3..3 + deaths).unwrap_or_default();
+        if ended.contains(&true) {
+            self.deaths.forget(ended);
+            self.has_changed = true;
+        }
+        self.look_at_background();
+        self.look_at_viewer();
+        if ready.iter().skip(3 + deaths).any(|ready| *ready)
+            && let Some(peek) = self.viewer.as_mut().and_then(|viewer| viewer.peek.as_mut())
+        {
+            peek.watch.drain();
+            peek.is_changed = true;
+        }
+        if is_ready(0) {
+            // As large as the buffer of stdin, which then keeps nothing back that a wait would not see.
+            let mut bytes = [0; 8192];
+            let length = match stdin.lock().read(&mut bytes) {
+                // The terminal is gone.
+                Ok(0) => return Ok(Some(End::By(Signal::SIGHUP))),
+                Ok(length) => length,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+                Err(_) => return Ok(Some(End::By(Signal::SIGHUP))),
+            };
+            let keys = self.decoder.take(bytes.get(..length).unwrap_or_default());
+            return self.keys(keys);
+        }
+        if self.decoder.is_waiting() && !ready.contains(&true) {
+            let keys = self.decoder.end();
+            return self.keys(keys);
+        }
+        Ok(None)
+    }
+
+    /// The time after which something is due even when nothing happens.
+    fn limit(&self) -> Duration {
+        let mut limit = AGE_INTERVAL.saturating_sub(self.composed_at.elapsed());
+        if self.has_changed {
+            limit = limit.min(self.interval.saturating_sub(self.composed_at.elapsed()));
+        }
+        if self.decoder.is_waiting() {
+            limit = limit.min(SEQUENCE_TIMEOUT);
+        }
+        let peek = self.viewer.as_ref().filter(|viewer| viewer.child.is_none()).and_then(|viewer| viewer.peek.as_ref());
+        if let Some(peek) = peek.filter(|peek| peek.is_changed) {
+            limit = limit.min(PEEK_INTERVAL.saturating_sub(peek.read_at.elapsed()));
+        }
+        limit
+    }
+
+    fn keys(&mut self, keys: Vec<super::key::Key>) -> Result<Option<End>> {
+        for key in keys {
+            if let Some(end) = self.take(Input::Key(key))? {
+                return Ok(Some(end));
+            }
+        }
+        Ok(None)
+    }
+
+    fn signal(&mut self, signal: Signal) -> Result<Option<End>> {
+        match signal {
+            Signal::SIGWINCH => self.take(Input::Resize(size())),
+            Signal::SIGTSTP => {
+                self.suspend()?;
+                Ok(None)
+            }
+            Signal::SIGCONT => {
+                // Whoever stopped this process may have changed the terminal.
+                self.screen = None;
+                self.enter()?;
+                Ok(None)
+            }
+            _ => Ok(Some(End::By(signal))),
+        }
+    }
+
+    /// Gives an input to the state machine and carries out its effects.
+    fn take(&mut self, input: Input) -> Result<Option<End>> {
+        self.is_drawn = false;
+        for effect in self.state.take(input) {
+            let next = match effect {
+                Effect::Quit => return Ok(Some(End::Quit)),
+                Effect::Suspend => {
+                    self.suspend()?;
+                    None
+                }
+                Effect::Clear => {
+                    self.terminal.clear()?;
+                    None
+                }
+                Effect::Run(action) => self.run_in_background(action),
+                Effect::Attach(session) => self.attach(&session)?,
+                Effect::View(action) => self.open_viewer(action, None),
+                Effect::Peek { session, action } => {
+                    let watch = self.watch_transcript(&session);
+                    self.open_viewer(action, Some(watch))
+                }
+                Effect::CloseView => {
+                    self.close_viewer();
+                    None
+                }
+                Effect::LoadApproval { id, allow } => Some(self.load_approval(id, allow)),
+                Effect::FindNext => Some(self.find_next()),
+            };
+            if let Some(next) = next {
+                // The answer to an effect has no effect of its own.
+                self.state.take(next);
+            }
+        }
+        Ok(None)
+    }
+
+    fn compose(&mut self) {
+        self.has_changed = false;
+        let begin = Instant::now();
+        let providers = self.providers.clone();
+        let composed = self.project.app().and_then(|app| board::compose(app, &providers));
+        self.interval = interval_of(begin.elapsed());
+        self.composed_at = Instant::now();
+        self.is_drawn = false;
+        match composed {
+            Ok(board) => {
+                self.has_changed = self.deaths.follow(&board);
+                self.state.take(Input::Board(Box::new(board)));
+            }
+            Err(error) => {
+                self.project.note_error(&error);
+                self.state.take(Input::Failed(format!("the board is as before: {}", sentence(&error))));
+            }
+        }
+    }
+
+    fn suspend(&mut self) -> Result<()> {
+        self.screen = None;
+        self.signals.stop_group()?;
+        self.enter()
+    }
+
+    fn enter(&mut self) -> Result<()> {
+        self.screen = Some(Screen::enter()?);
+        self.state.take(Input::Resize(size()));
+        self.terminal.clear()?;
+        (self.has_changed, self.is_drawn) = (true, false);
+        Ok(())
+    }
+
+    fn attach(&mut self, session: &str) -> Result<Option<Input>> {
+        let id = match SessionId::parse(session) {
+            Ok(id) => id,
+            Err(error) => return Ok(Some(Input::Failed(error.to_string()))),
+        };
+        let attachable = match self.project.app().and_then(|app| attach::attach(app, &id)) {
+            Ok(attachable) => attachable,
+            Err(error) => return Ok(Some(Input::Failed(sentence(&error)))),
+        };
+        self.screen = None;
+        let attached = attachable.run();
+        drop(attachable);
+        self.enter()?;
+        Ok(match attached {
+            Ok(0) => None,
+            Ok(code) => Some(Input::Failed(format!("fairway session attach {id}: exit code {code}"))),
+            Err(error) => Some(Input::Failed(sentence(&error))),
+        })
+    }
+
+    fn load_approval(&mut self, id: i64, allow: bool) -> Input {
+        match self.project.app().and_then(|app| approval::list(app, false)) {
+            Ok(found) => {
+                let is_open = ApprovalStatus::Pending.as_str();
+                let found = found.into_iter().find(|one| one.id == id && one.status == is_open).map(Box::new);
+                Input::Approval { id, allow, found }
+            }
+            Err(error) => Input::Failed(sentence(&error)),
+        }
+    }
+
+    fn find_next(&mut self) -> Input {
+        match self.project.app().and_then(|app| ready::ready(app, None, None, Some(1))) {
+            Ok((found, _)) => Input::Next(found.into_iter().next().map(|task| (task.id, task.title))),
+            Err(error) => Input::Failed(sentence(&error)),
+        }
+    }
+
+    fn spawn(&self, action: &Action) -> io::Result<PipedChild> {
+        let globals = &self.ctx.globals;
+        let mut args: Vec<std::ffi::OsString> = Vec::new();
+        if let Some(root) = &globals.root {
+            args.extend(["--root".into(), root.clone().into_os_string()]);
+        }
+        if let Some(role) = &globals.role {
+            args.extend(["--as".into(), role.to_string().into()]);
+        }
+        if let Some(session) = &globals.session {
+            args.extend(["--session".into(), session.as_str().into()]);
+        }
+        args.extend(action.argv.iter().map(Into::into));
+        let stdin = action.stdin.as_deref().unwrap_or_default();
+        PipedChild::spawn(&self.program, &args, self.ctx.env.vars(), &self.ctx.env.cwd, stdin.as_bytes())
+    }
+
+    fn run_in_background(&mut self, action: Action) -> Option<Input> {
+        match self.spawn(&action) {
+            Ok(child) => {
+                self.background = Some((action, child, Vec::new(), Vec::new()));
+                None
+            }
+            Err(error) => Some(Input::Ended { is_ok: false, said: format!("{}: {error}", action.typed()) }),
+        }
+    }
+
+    fn look_at_background(&mut self) {
+        let Some((action, child, stdout, stderr)) = &mut self.background else { return };
+        let arrived = match child.look() {
+            Ok(arrived) => arrived,
+            Err(error) => {
+                let said = format!("{}: {error}", action.typed());
+                self.background = None;
+                self.state.take(Input::Ended { is_ok: false, said });
+                self.is_drawn = false;
+                return;
+            }
+        };
+        stdout.extend(arrived.stdout);
+        stderr.extend(arrived.stderr);
+        let Some(exit) = arrived.exit else { return };
+        let is_ok = exit == ExitReason::Code(0);
+        let said = what_it_said(if is_ok { stdout } else { stderr });
+        let said = if said.is_empty() { action.typed() } else { said };
+        self.background = None;
+        self.state.take(Input::Ended { is_ok, said });
+        self.is_drawn = false;
+    }
+
+    fn watch_transcript(&self, session: &str) -> FileWatch {
+        let board: &BoardView = &self.state.board;
+        let mut all = board.lanes.iter().flat_map(|lane| &lane.sessions).chain(&board.sessions);
+        let transcript = all.find(|one| one.session.id == session).and_then(|one| one.session.transcript.as_ref());
+        let mut watch = FileWatch::new();
+        if let Some(transcript) = transcript {
+            watch.watch_file(Path::new(transcript));
+        }
+        watch
+    }
+
+    fn open_viewer(&mut self, action: Action, watch: Option<FileWatch>) -> Option<Input> {
+        self.close_viewer();
+        let peek = watch.map(|watch| Peek { watch, is_changed: false, read_at: Instant::now() });
+        match self.spawn(&action) {
+            Ok(child) => {
+                self.viewer = Some(Viewer { action, child: Some(child), rest: Vec::new(), peek });
+                None
+            }
+            Err(error) => Some(Input::Lines { lines: vec![error.to_string()], whole: true }),
+        }
+    }
+
+    fn close_viewer(&mut self) {
+        if let Some(child) = self.viewer.take().and_then(|viewer| viewer.child) {
+            child.kill();
+        }
+    }
+
+    fn look_at_viewer(&mut self) {
+        let Some(viewer) = &mut self.viewer else { return };
+        let Some(child) = &mut viewer.child else { return };
+        let Ok(mut arrived) = child.look() else { return };
+        let exit = arrived.exit;
+        if exit.is_none() && arrived.stdout.is_empty() && arrived.stderr.is_empty() {
+            return;
+        }
+        viewer.rest.append(&mut arrived.stdout);
+        viewer.rest.append(&mut arrived.stderr);
+        if exit.is_some() {
+            viewer.child = None;
+        }
+        let is_peek = viewer.peek.is_some();
+        // A screen is shown when it is whole.
+        if is_peek && exit.is_none() {
+            return;
+        }
+        let end = if exit.is_some() {
+            viewer.rest.len()
+        } else {
+            viewer.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
+        };
+        let whole: Vec<u8> = viewer.rest.drain(..end).collect();
+        let text = String::from_utf8_lossy(&whole).into_owned();
+        let text = if is_peek { text.trim_end() } else { text.as_str() };
+        let lines = text.lines().map(|line| line.replace('\t', "    ")).collect();
+        self.is_drawn = false;
+        self.state.take(Input::Lines { lines, whole: is_peek });
+        if exit.is_some() && !is_peek {
+            self.state.take(Input::ViewEnded);
+        }
+    }
+
+    /// Reads the screen of a session again once it has changed.
+    fn refresh_peek(&mut self) {
+        let Some(viewer) = &self.viewer else { return };
+        let is_due =
+            viewer.peek.as_ref().is_some_and(|peek| peek.is_changed && peek.read_at.elapsed() >= PEEK_INTERVAL);
+        if !is_due || viewer.child.is_some() {
+            return;
+        }
+        let child = self.spawn(&viewer.action).ok();
+        let Some(viewer) = &mut self.viewer else { return };
+        viewer.child = child;
+        viewer.rest.clear();
+        if let Some(peek) = &mut viewer.peek {
+            (peek.is_changed, peek.read_at) = (false, Instant::now());
+        }
+    }
+}
+
+/// A failure and its hint as a line.
+fn sentence(error: &anyhow::Error) -> String {
+    let failure = errors::classify(error);
+    let hint = failure.hint.map(|hint| format!("   hint: {}", hint.replace('\n', "; "))).unwrap_or_default();
+    format!("{}{hint}", failure.message)
+}
+
+/// The lines that a command printed, as one.
+fn what_it_said(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join("   ")
+}

@@ -1,0 +1,537 @@
+//! The state machine: `(state, input) -> effects`. No input and no output, and no clock.
+
+use super::{
+    action::{self, Action, TextFor, Wish},
+    editor::Editor,
+    key::Key,
+    rows::{self, Part, Row, Subject},
+    text,
+};
+use crate::{
+    env::Timestamp,
+    os::terminal::Size,
+    render::Meaning,
+    wire::{ApprovalView, BoardView},
+};
+
+/// The most lines of a viewer that are kept; the oldest go first.
+pub(super) const MAX_VIEW_LINES: usize = 20_000;
+
+/// Everything that a frame shows.
+#[derive(Debug)]
+pub(super) struct State {
+    pub board: BoardView,
+    /// The rows that the filter leaves.
+    pub rows: Vec<Row>,
+    pub cursor: usize,
+    pub filter: String,
+    pub mode: Mode,
+    /// What became of the last command, in the status line.
+    pub message: Option<(Meaning, String)>,
+    /// The command that runs.
+    pub running: Option<String>,
+    pub size: Size,
+    /// The name under which the person claims tasks.
+    pub person: String,
+}
+
+/// What the keys go to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Mode {
+    Board,
+    Filter(Editor),
+    Text {
+        title: String,
+        text_for: TextFor,
+        editor: Editor,
+    },
+    Confirm {
+        action: Action,
+        question: String,
+    },
+    /// The whole of a permission request; it is answered once its last line was on the screen.
+    Approval {
+        id: i64,
+        allow: bool,
+        lines: Vec<String>,
+        scroll: usize,
+        is_seen: bool,
+    },
+    View(View),
+    Keys,
+}
+
+/// A text to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct View {
+    /// The command whose output it is.
+    pub typed: String,
+    pub lines: Vec<String>,
+    pub scroll: usize,
+    /// Whether it stays at the end while more comes.
+    pub is_at_end: bool,
+    /// Whether lines that begin with + and - are those of a diff.
+    pub is_diff: bool,
+    /// Whether more may come.
+    pub is_live: bool,
+}
+
+/// Something that happened.
+#[derive(Debug)]
+pub(super) enum Input {
+    Key(Key),
+    Resize(Size),
+    /// The board was composed anew.
+    Board(Box<BoardView>),
+    /// A whole approval; `None` when it is no longer open.
+    Approval {
+        id: i64,
+        allow: bool,
+        found: Option<Box<ApprovalView>>,
+    },
+    /// The first ready task and its title; `None` when there is none.
+    Next(Option<(String, String)>),
+    /// The command in the background has ended, with what it said.
+    Ended {
+        is_ok: bool,
+        said: String,
+    },
+    /// More lines of the viewer; `whole` replaces those before.
+    Lines {
+        lines: Vec<String>,
+        whole: bool,
+    },
+    /// The viewer's command has ended.
+    ViewEnded,
+    /// Something could not be done.
+    Failed(String),
+}
+
+/// Something to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    Quit,
+    Suspend,
+    /// Draw everything anew.
+    Clear,
+    /// Run a command in the background.
+    Run(Action),
+    /// Hand the terminal to a session.
+    Attach(String),
+    /// Run a command whose output the viewer shows.
+    View(Action),
+    /// Show the screen of a session whenever it changes.
+    Peek {
+        session: String,
+        action: Action,
+    },
+    /// End the viewer's command.
+    CloseView,
+    /// Read an approval.
+    LoadApproval {
+        id: i64,
+        allow: bool,
+    },
+    /// Find the first ready task.
+    FindNext,
+}
+
+impl State {
+    /// The board, nothing selected but its first row.
+    pub(super) fn new(board: BoardView, size: Size, person: String) -> Self {
+        let mut state = Self {
+            board,
+            rows: Vec::new(),
+            cursor: 0,
+            filter: String::new(),
+            mode: Mode::Board,
+            message: None,
+            running: None,
+            size,
+            person,
+        };
+        state.select_rows(None);
+        state
+    }
+
+    /// The selected row.
+    pub(super) fn row(&self) -> Option<&Row> {
+        self.rows.get(self.cursor)
+    }
+
+    /// What the selected row is about.
+    pub(super) fn subject(&self) -> Subject<'_> {
+        self.row().map(|row| row.subject(&self.board)).unwrap_or_default()
+    }
+
+    /// The lines that a text over the board has room for.
+    pub(super) fn view_height(&self) -> usize {
+        usize::from(self.size.rows).saturating_sub(2).max(1)
+    }
+
+    /// The lines of a permission request that a frame has room for.
+    pub(super) fn approval_height(&self) -> usize {
+        usize::from(self.size.rows).saturating_sub(4).max(1)
+    }
+
+    /// Takes an input. Returns what is to be done.
+    pub(super) fn take(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Key(key) => return self.key(key),
+            Input::Resize(size) => {
+                self.size = size;
+                self.see_approval();
+                return vec![Effect::Clear];
+            }
+            Input::Board(board) => self.board(*board),
+            Input::Approval { id, found: None, .. } => {
+                self.message = Some((Meaning::Notice, format!("approval {id} is no longer open")));
+            }
+            Input::Approval { id, allow, found: Some(found) } => {
+                self.mode = Mode::Approval { id, allow, lines: approval_lines(&found), scroll: 0, is_seen: false };
+                self.see_approval();
+            }
+            Input::Next(Some((task, title))) => {
+                self.mode = Mode::Confirm {
+                    question: format!("Start an agent on {task}: {title}?"),
+                    action: action::start(&task),
+                };
+            }
+            Input::Next(None) => self.message = Some((Meaning::Notice, "no task is ready".to_owned())),
+            Input::Ended { is_ok, said } => {
+                self.running = None;
+                self.message = Some((if is_ok { Meaning::Good } else { Meaning::Bad }, said));
+            }
+            Input::Lines { lines, whole } => self.lines(lines, whole),
+            Input::ViewEnded => {
+                if let Mode::View(view) = &mut self.mode {
+                    view.is_live = false;
+                }
+            }
+            Input::Failed(why) => self.message = Some((Meaning::Bad, why)),
+        }
+        Vec::new()
+    }
+
+    fn board(&mut self, board: BoardView) {
+        let selected = self.row().map(|row| row.id.clone());
+        self.board = board;
+        self.select_rows(selected);
+        // A request that was answered elsewhere is asked no more.
+        if let Mode::Approval { id, .. } = &self.mode {
+            let (id, key) = (*id, format!("approval:{id}"));
+            if !self.board.needs_you.iter().any(|need| need.id == key) {
+                self.mode = Mode::Board;
+                self.message = Some((Meaning::Notice, format!("approval {id} is no longer open")));
+            }
+        }
+    }
+
+    /// The rows by board and filter. The cursor stays on its object; when that is gone, it stays where it is.
+    fn select_rows(&mut self, selected: Option<String>) {
+        let mut rows = rows::rows(&self.board);
+        let word = self.filter.to_lowercase();
+        if !word.is_empty() {
+            let now = Timestamp::parse(&self.board.at).unwrap_or(Timestamp::from_millis(0));
+            rows.retain(|row| row.contains(&self.board, now, &word));
+        }
+        self.rows = rows;
+        // An object may have a row in two parts: the nearer one is meant.
+        let same = |row: &Row| selected.as_ref().is_some_and(|id| row.id == *id);
+        let found = self.rows.iter().position(same);
+        self.cursor = found.unwrap_or(self.cursor).min(self.rows.len().saturating_sub(1));
+    }
+
+    fn lines(&mut self, lines: Vec<String>, whole: bool) {
+        let (height, room) = (self.view_height(), usize::from(self.size.cols));
+        let lines = lines.iter().flat_map(|line| {
+            let parts = text::wrap(line, room);
+            if parts.is_empty() { vec![String::new()] } else { parts }
+        });
+        let lines: Vec<String> = lines.collect();
+        let Mode::View(view) = &mut self.mode else { return };
+        if whole {
+            view.lines = lines;
+        } else {
+            view.lines.extend(lines);
+        }
+        let excess = view.lines.len().saturating_sub(MAX_VIEW_LINES);
+        if excess > 0 && view.is_live {
+            view.lines.drain(..excess);
+            view.scroll = view.scroll.saturating_sub(excess);
+        } else {
+            view.lines.truncate(MAX_VIEW_LINES);
+        }
+        let last = view.lines.len().saturating_sub(height);
+        view.scroll = if view.is_at_end { last } else { view.scroll.min(last) };
+    }
+
+    fn key(&mut self, key: Key) -> Vec<Effect> {
+        match key {
+            Key::Ctrl('c') => return vec![Effect::Quit],
+            Key::Ctrl('z') => return vec![Effect::Suspend],
+            Key::Ctrl('l') => return vec![Effect::Clear],
+            Key::Unknown => return Vec::new(),
+            _ => self.message = None,
+        }
+        match &self.mode {
+            Mode::Board => self.board_key(key),
+            Mode::Filter(_) => self.filter_key(&key),
+            Mode::Text { .. } => self.text_key(&key),
+            Mode::Confirm { .. } => self.confirm_key(&key),
+            Mode::Approval { .. } => self.approval_key(&key),
+            Mode::View(_) => self.view_key(&key),
+            Mode::Keys => {
+                self.mode = Mode::Board;
+                Vec::new()
+            }
+        }
+    }
+
+    fn board_key(&mut self, key: Key) -> Vec<Effect> {
+        let last = self.rows.len().saturating_sub(1);
+        let page = usize::from(self.size.rows).saturating_sub(8).max(1);
+        match key {
+            Key::Char('q') => return vec![Effect::Quit],
+            Key::Char('?') => self.mode = Mode::Keys,
+            Key::Char('/') => self.mode = Mode::Filter(Editor::new(&self.filter)),
+            Key::Char('j') | Key::Down => self.cursor = (self.cursor + 1).min(last),
+            Key::Char('k') | Key::Up => self.cursor = self.cursor.saturating_sub(1),
+            Key::Char('g') | Key::Home => self.cursor = 0,
+            Key::Char('G') | Key::End => self.cursor = last,
+            Key::PageDown | Key::Ctrl('d' | 'f') => self.cursor = (self.cursor + page).min(last),
+            Key::PageUp | Key::Ctrl('u' | 'b') => self.cursor = self.cursor.saturating_sub(page),
+            Key::Tab => self.cursor = self.next_part(true),
+            Key::BackTab => self.cursor = self.next_part(false),
+            Key::Char(digit @ '1'..='9') => {
+                let number = digit.to_digit(10).and_then(|number| usize::try_from(number).ok()).unwrap_or(1);
+                self.cursor = self.nth_of_part(number - 1);
+            }
+            Key::Escape if !self.filter.is_empty() => self.set_filter(String::new()),
+            Key::Enter => return self.wish('\n'),
+            Key::Char(key) => return self.wish(key),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// The first row of the next part, or of the one before; round at the ends.
+    fn next_part(&self, is_forward: bool) -> usize {
+        let part = self.row().map(|row| row.part);
+        let first = |wanted: Part| self.rows.iter().position(|row| row.part == wanted).unwrap_or(0);
+        let mut parts: Vec<Part> = self.rows.iter().map(|row| row.part).collect();
+        parts.dedup();
+        let Some(at) = parts.iter().position(|one| Some(*one) == part) else { return 0 };
+        let next = if is_forward { at + 1 } else { at + parts.len() - 1 };
+        parts.get(next % parts.len()).map_or(0, |part| first(*part))
+    }
+
+    /// The row of this number in the part of the selected one; the last row when it has fewer.
+    fn nth_of_part(&self, number: usize) -> usize {
+        let part = self.row().map(|row| row.part);
+        let in_part = self.rows.iter().enumerate().filter(|(_, row)| Some(row.part) == part).map(|(at, _)| at);
+        in_part.take(number + 1).last().unwrap_or(0)
+    }
+
+    fn wish(&mut self, key: char) -> Vec<Effect> {
+        let wish = action::wish(key, &self.subject(), &self.board, &self.person);
+        match wish {
+            Err(why) => {
+                self.message = Some((Meaning::Notice, why.to_owned()));
+                Vec::new()
+            }
+            Ok(Wish::Attach { session }) => vec![Effect::Attach(session)],
+            Ok(Wish::View(action)) => {
+                self.open_view(&action, false);
+                vec![Effect::View(action)]
+            }
+            Ok(Wish::Follow(action)) => {
+                self.open_view(&action, true);
+                vec![Effect::View(action)]
+            }
+            Ok(Wish::Peek { session, action }) => {
+                self.open_view(&action, true);
+                vec![Effect::Peek { session, action }]
+            }
+            Ok(Wish::Confirm { action, question }) => {
+                self.mode = Mode::Confirm { action, question };
+                Vec::new()
+            }
+            Ok(Wish::Ask { title, text_for }) => {
+                self.mode = Mode::Text { title, text_for, editor: Editor::default() };
+                Vec::new()
+            }
+            Ok(Wish::Answer { id, allow }) => vec![Effect::LoadApproval { id, allow }],
+            Ok(Wish::StartNext) => vec![Effect::FindNext],
+        }
+    }
+
+    fn open_view(&mut self, action: &Action, is_live: bool) {
+        let is_diff = action.argv.first().is_some_and(|word| word == "lane");
+        let typed = action.typed();
+        self.mode = Mode::View(View { typed, lines: Vec::new(), scroll: 0, is_at_end: is_live, is_diff, is_live });
+    }
+
+    fn run(&mut self, action: Action) -> Vec<Effect> {
+        self.mode = Mode::Board;
+        if self.running.is_some() {
+            self.message = Some((Meaning::Notice, "a command runs; wait for its end".to_owned()));
+            return Vec::new();
+        }
+        self.running = Some(action.typed());
+        vec![Effect::Run(action)]
+    }
+
+    fn set_filter(&mut self, filter: String) {
+        let selected = self.row().map(|row| row.id.clone());
+        self.filter = filter;
+        self.select_rows(selected);
+    }
+
+    fn filter_key(&mut self, key: &Key) -> Vec<Effect> {
+        let Mode::Filter(editor) = &mut self.mode else { return Vec::new() };
+        match key {
+            Key::Enter => self.mode = Mode::Board,
+            Key::Escape => {
+                self.mode = Mode::Board;
+                self.set_filter(String::new());
+            }
+            key => {
+                if editor.take(key) {
+                    let text = editor.text();
+                    self.set_filter(text);
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    fn text_key(&mut self, key: &Key) -> Vec<Effect> {
+        let Mode::Text { text_for, editor, .. } = &mut self.mode else { return Vec::new() };
+        match key {
+            Key::Escape => self.mode = Mode::Board,
+            Key::Enter => {
+                let text = editor.text();
+                if text.trim().is_empty() {
+                    self.mode = Mode::Board;
+                    self.message = Some((Meaning::Notice, "nothing was typed; nothing was done".to_owned()));
+                    return Vec::new();
+                }
+                let action = text_for.action(text.trim());
+                return self.run(action);
+            }
+            key => drop(editor.take(key)),
+        }
+        Vec::new()
+    }
+
+    fn confirm_key(&mut self, key: &Key) -> Vec<Effect> {
+        let Mode::Confirm { action, .. } = &self.mode else { return Vec::new() };
+        match key {
+            Key::Char('y') => {
+                let action = action.clone();
+                return self.run(action);
+            }
+            // Pasted text answers nothing.
+            Key::Char(_) | Key::Escape | Key::Enter => {
+                self.mode = Mode::Board;
+                self.message = Some((Meaning::Faint, "nothing was done".to_owned()));
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn approval_key(&mut self, key: &Key) -> Vec<Effect> {
+        let height = self.approval_height();
+        let room = self.text_width();
+        let Mode::Approval { id, allow, lines, scroll, is_seen } = &mut self.mode else { return Vec::new() };
+        let last = wrapped_count(lines, room).saturating_sub(height);
+        let wanted = if *allow { 'y' } else { 'n' };
+        match key {
+            Key::Char('j') | Key::Down => *scroll = (*scroll + 1).min(last),
+            Key::Char('k') | Key::Up => *scroll = scroll.saturating_sub(1),
+            Key::PageDown | Key::Char(' ') => *scroll = (*scroll + height).min(last),
+            Key::PageUp => *scroll = scroll.saturating_sub(height),
+            Key::Char('G') | Key::End => *scroll = last,
+            Key::Char('g') | Key::Home => *scroll = 0,
+            Key::Char(key) if *key == wanted => {
+                if *is_seen {
+                    let action = action::answer(*id, *allow);
+                    return self.run(action);
+                }
+                self.message = Some((Meaning::Notice, "read to the end first: Space".to_owned()));
+            }
+            Key::Char(_) | Key::Escape => {
+                self.mode = Mode::Board;
+                self.message = Some((Meaning::Faint, "nothing was answered".to_owned()));
+            }
+            _ => {}
+        }
+        self.see_approval();
+        Vec::new()
+    }
+
+    /// The columns of a text over the board.
+    pub(super) fn text_width(&self) -> usize {
+        usize::from(self.size.cols).saturating_sub(2).max(1)
+    }
+
+    /// Notes whether the last line of the request is on the screen.
+    fn see_approval(&mut self) {
+        let (height, room) = (self.approval_height(), self.text_width());
+        if let Mode::Approval { lines, scroll, is_seen, .. } = &mut self.mode {
+            let count = wrapped_count(lines, room);
+            *scroll = (*scroll).min(count.saturating_sub(height));
+            *is_seen |= *scroll + height >= count;
+        }
+    }
+
+    fn view_key(&mut self, key: &Key) -> Vec<Effect> {
+        let height = self.view_height();
+        let Mode::View(view) = &mut self.mode else { return Vec::new() };
+        let last = view.lines.len().saturating_sub(height);
+        match key {
+            Key::Char('q' | 'l' | 'd' | 'e') | Key::Escape | Key::Enter => {
+                self.mode = Mode::Board;
+                return vec![Effect::CloseView];
+            }
+            Key::Char('j') | Key::Down => view.scroll = (view.scroll + 1).min(last),
+            Key::Char('k') | Key::Up => view.scroll = view.scroll.saturating_sub(1),
+            Key::PageDown | Key::Char(' ') | Key::Ctrl('d' | 'f') => view.scroll = (view.scroll + height).min(last),
+            Key::PageUp | Key::Ctrl('u' | 'b') => view.scroll = view.scroll.saturating_sub(height),
+            Key::Char('g') | Key::Home => view.scroll = 0,
+            Key::Char('G') | Key::End => view.scroll = last,
+            _ => {}
+        }
+        view.is_at_end = view.is_live && view.scroll == last;
+        Vec::new()
+    }
+}
+
+/// The number of lines of a text, wrapped.
+fn wrapped_count(lines: &[String], room: usize) -> usize {
+    lines.iter().map(|line| text::wrap(line, room).len().max(1)).sum()
+}
+
+/// A permission request, whole: its tool, and each part of its input.
+fn approval_lines(found: &ApprovalView) -> Vec<String> {
+    let mut lines = vec![format!("{} asks for {}", found.session_id, found.tool), String::new()];
+    match found.input.as_object() {
+        Some(fields) => {
+            for (name, value) in fields {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let mut parts = text.lines();
+                lines.push(format!("{name}: {}", parts.next().unwrap_or_default()));
+                lines.extend(parts.map(|part| format!("    {part}")));
+            }
+        }
+        None => lines.extend(
+            found.input.as_str().map_or_else(|| found.input.to_string(), str::to_owned).lines().map(str::to_owned),
+        ),
+    }
+    if lines.iter().any(|line| line.ends_with('…')) {
+        lines.extend([String::new(), "A part was too long to be kept; the agent's window has all of it.".to_owned()]);
+    }
+    lines
+}

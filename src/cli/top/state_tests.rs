@@ -1,0 +1,324 @@
+//! The state machine on boards made by hand.
+
+use serde_json::json;
+
+use super::{
+    action::TextFor,
+    draw::Look,
+    frame::lines,
+    key::Key,
+    state::{Effect, Input, Mode, State},
+};
+use crate::{
+    env::Timestamp,
+    os::terminal::Size,
+    wire::{
+        ApprovalView, BoardCountsView, BoardJobView, BoardJobsView, BoardLaneView, BoardView, CommandView, NeedView,
+    },
+};
+
+const SIZE: Size = Size { rows: 24, cols: 80 };
+const NOW: &str = "2026-01-01T00:10:00Z";
+
+fn need(kind: &'static str, key: &str, session: &str, command: &str) -> NeedView {
+    NeedView {
+        id: format!("{kind}:{key}"),
+        kind,
+        session_id: Some(session.to_owned()),
+        task_id: Some("T-1".to_owned()),
+        lane: Some("cart".to_owned()),
+        since: Some("2026-01-01T00:00:00Z".to_owned()),
+        line: format!("line of {key}"),
+        evidence: "as it was told".to_owned(),
+        commands: vec![CommandView { purpose: "settle it".to_owned(), command: command.to_owned() }],
+    }
+}
+
+fn approval(id: i64) -> NeedView {
+    need("approval", &id.to_string(), "ada", &format!("fairway approvals answer {id} allow"))
+}
+
+fn board(needs_you: Vec<NeedView>) -> BoardView {
+    let lane = |name: &str| BoardLaneView {
+        name: name.to_owned(),
+        status: "open",
+        role: None,
+        branch: None,
+        base: None,
+        worktree: None,
+        wip_limit: None,
+        provider: None,
+        tasks: Vec::new(),
+        sessions: Vec::new(),
+        diffstat: None,
+        overlap: None,
+        cost_usd: None,
+    };
+    let job = BoardJobView {
+        run_id: "0193b0c0-7e6a-7a5b-8c3d-aabb8c1e03d4".to_owned(),
+        session_id: None,
+        command: "cargo test".to_owned(),
+        status: "running",
+        since: NOW.to_owned(),
+        exit_code: None,
+        last_line: None,
+    };
+    BoardView {
+        version: 1,
+        at: NOW.to_owned(),
+        seq: 1,
+        project: "shop".to_owned(),
+        needs_you,
+        counts: BoardCountsView {
+            ready: 2,
+            held: 1,
+            in_progress: 1,
+            blocked: 0,
+            review: 0,
+            open: 3,
+            done: 4,
+            sessions: 1,
+            dead_sessions: 0,
+        },
+        lanes: ["cart", "docs", "shop"].map(lane).into(),
+        sessions: Vec::new(),
+        claims: Vec::new(),
+        jobs: BoardJobsView { active: vec![job], active_count: 1, failed: Vec::new() },
+        cost_usd: None,
+        inbox: None,
+    }
+}
+
+fn state(needs: Vec<NeedView>) -> State {
+    State::new(board(needs), SIZE, "me@here".to_owned())
+}
+
+fn press(state: &mut State, keys: &str) -> Vec<Effect> {
+    keys.chars()
+        .flat_map(|key| {
+            let key = match key {
+                '\n' => Key::Enter,
+                '\t' => Key::Tab,
+                '\u{1b}' => Key::Escape,
+                key => Key::Char(key),
+            };
+            state.take(Input::Key(key))
+        })
+        .collect()
+}
+
+fn selected(state: &State) -> &str {
+    state.row().map_or("-", |row| &row.id)
+}
+
+fn request(id: i64, command: &str) -> ApprovalView {
+    ApprovalView {
+        id,
+        session_id: "ada".to_owned(),
+        run_id: "run".to_owned(),
+        provider: "acme".to_owned(),
+        tool: "Bash".to_owned(),
+        input: json!({ "command": command }),
+        answerable: true,
+        status: "pending",
+        reason: None,
+        asked_at: NOW.to_owned(),
+        answered_at: None,
+        answered_by: None,
+    }
+}
+
+fn shown(state: &State) -> String {
+    lines(state, Look { now: Timestamp::parse(NOW).unwrap(), has_colour: false }).join("\n")
+}
+
+#[test]
+fn cursor_moves_by_rows_parts_and_numbers() {
+    let mut state = state(vec![approval(1), need("question", "bob", "bob", "fairway prompt bob TEXT")]);
+    for (keys, id) in [
+        ("", "approval:1"),
+        ("k", "approval:1"),
+        ("j", "question:bob"),
+        ("\t", "lane:cart"),
+        ("3", "lane:shop"),
+        ("9", "lane:shop"),
+        ("1", "lane:cart"),
+        ("\t", "job:0193b0c0-7e6a-7a5b-8c3d-aabb8c1e03d4"),
+        ("\t", "approval:1"),
+        ("G", "job:0193b0c0-7e6a-7a5b-8c3d-aabb8c1e03d4"),
+        ("j", "job:0193b0c0-7e6a-7a5b-8c3d-aabb8c1e03d4"),
+        ("g", "approval:1"),
+    ] {
+        assert_eq!(press(&mut state, keys), []);
+        assert_eq!(selected(&state), id, "{keys:?}");
+    }
+    state.take(Input::Key(Key::BackTab));
+    assert_eq!(selected(&state), "job:0193b0c0-7e6a-7a5b-8c3d-aabb8c1e03d4");
+}
+
+#[test]
+fn cursor_stays_on_its_object_when_others_come_and_go() {
+    let mut state = state(vec![approval(2)]);
+    press(&mut state, "\t2");
+    assert_eq!(selected(&state), "lane:docs");
+    state.take(Input::Board(Box::new(board(vec![approval(1), approval(2), approval(3)]))));
+    assert_eq!(selected(&state), "lane:docs");
+    press(&mut state, "gj");
+    state.take(Input::Board(Box::new(board(vec![approval(1), approval(3)]))));
+    assert_eq!(selected(&state), "approval:3");
+    state.take(Input::Board(Box::new(board(Vec::new()))));
+    assert_eq!(selected(&state), "lane:docs");
+}
+
+#[test]
+fn filter_leaves_what_contains_the_text() {
+    let mut state = state(vec![approval(1), need("question", "bob", "bob", "fairway prompt bob TEXT")]);
+    press(&mut state, "/BOB");
+    assert_eq!(state.rows.len(), 1);
+    assert_eq!(selected(&state), "question:bob");
+    press(&mut state, "\n");
+    assert!(matches!(state.mode, Mode::Board));
+    assert!(shown(&state).contains("filter: BOB"));
+    press(&mut state, "\u{1b}");
+    assert_eq!(state.rows.len(), 6);
+    press(&mut state, "/nowhere");
+    assert_eq!(state.rows.len(), 0);
+    assert!(shown(&state).contains("nothing matches"));
+    // With nothing selected the keys of rows do nothing.
+    press(&mut state, "\n");
+    assert_eq!(press(&mut state, "slpryd"), []);
+}
+
+#[test]
+fn answer_runs_after_the_request_was_shown_whole_and_the_key_was_pressed_again() {
+    let mut state = state(vec![approval(7)]);
+    assert_eq!(press(&mut state, "y"), [Effect::LoadApproval { id: 7, allow: true }]);
+    state.take(Input::Approval { id: 7, allow: true, found: Some(Box::new(request(7, "git push"))) });
+    assert!(shown(&state).contains("command: git push"), "{}", shown(&state));
+    // The other key answers nothing.
+    assert_eq!(press(&mut state, "n"), []);
+    assert!(matches!(state.mode, Mode::Board));
+    press(&mut state, "y");
+    let long = "line\n".repeat(50);
+    state.take(Input::Approval { id: 7, allow: true, found: Some(Box::new(request(7, &long))) });
+    assert_eq!(press(&mut state, "y"), []);
+    assert!(shown(&state).contains("read to the end first"));
+    state.take(Input::Key(Key::Paste("y".to_owned())));
+    let effects = press(&mut state, "Gy");
+    assert!(
+        matches!(&effects[..], [Effect::Run(action)] if action.typed() == "fairway approvals answer 7 allow"),
+        "{effects:?}"
+    );
+    assert!(shown(&state).contains("running: fairway approvals answer 7 allow"));
+    // One command at a time.
+    press(&mut state, "y");
+    state.take(Input::Approval { id: 7, allow: true, found: Some(Box::new(request(7, "x"))) });
+    assert_eq!(press(&mut state, "y"), []);
+    state.take(Input::Ended { is_ok: false, said: "error: no   hint: fairway x".to_owned() });
+    assert!(shown(&state).contains("hint: fairway x"));
+}
+
+#[test]
+fn request_that_is_settled_elsewhere_is_asked_no_more() {
+    let mut state = state(vec![approval(7), approval(8)]);
+    press(&mut state, "y");
+    state.take(Input::Approval { id: 7, allow: true, found: Some(Box::new(request(7, "git push"))) });
+    state.take(Input::Board(Box::new(board(vec![approval(8)]))));
+    assert!(matches!(state.mode, Mode::Board));
+    // The key meant the other request: on the board it asks anew.
+    assert_eq!(press(&mut state, "y"), [Effect::LoadApproval { id: 8, allow: true }]);
+    state.take(Input::Approval { id: 8, allow: true, found: None });
+    assert!(shown(&state).contains("approval 8 is no longer open"));
+}
+
+#[test]
+fn what_cannot_be_undone_asks_and_only_y_runs_it() {
+    let mut state = state(vec![approval(1)]);
+    for answer in ["n", "\u{1b}", "\n", "Y"] {
+        press(&mut state, "s");
+        assert!(shown(&state).contains("Stop ada and all its processes?"));
+        assert_eq!(press(&mut state, answer), []);
+        assert!(matches!(state.mode, Mode::Board), "{answer:?}");
+    }
+    press(&mut state, "s");
+    state.take(Input::Key(Key::Paste("y".to_owned())));
+    let effects = press(&mut state, "y");
+    assert!(
+        matches!(&effects[..], [Effect::Run(action)] if action.typed() == "fairway session stop ada"),
+        "{effects:?}"
+    );
+}
+
+#[test]
+fn texts_go_to_their_command_as_data() {
+    let mut state = state(vec![approval(1)]);
+    press(&mut state, "p");
+    state.take(Input::Key(Key::Paste("a\nb; rm -rf /".to_owned())));
+    let effects = press(&mut state, "q\n");
+    let [Effect::Run(action)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(action.argv, ["prompt", "ada", "-"]);
+    assert_eq!(action.stdin.as_deref(), Some("a\nb; rm -rf /q"));
+    state.take(Input::Ended { is_ok: true, said: "queued".to_owned() });
+    press(&mut state, "r");
+    assert!(matches!(&state.mode, Mode::Text { text_for: TextFor::Release { task }, .. } if task == "T-1"));
+    assert_eq!(press(&mut state, "\n"), []);
+    let effects = press(&mut state, "rgone home\n");
+    let [Effect::Run(action)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(action.argv, ["release", "T-1", "--force", "--reason", "gone home"]);
+}
+
+#[test]
+fn viewer_follows_the_end_until_one_scrolls_up() {
+    let mut state = state(Vec::new());
+    press(&mut state, "G");
+    let effects = press(&mut state, "l");
+    assert!(matches!(&effects[..], [Effect::View(action)] if action.argv[..2] == ["exec", "log"]), "{effects:?}");
+    let numbered = |from: usize, to: usize| (from..to).map(|number| format!("line {number}.")).collect();
+    state.take(Input::Lines { lines: numbered(0, 100), whole: false });
+    assert!(shown(&state).contains("line 99."));
+    press(&mut state, "k");
+    state.take(Input::Lines { lines: numbered(100, 200), whole: false });
+    assert!(shown(&state).contains("line 98.") && !shown(&state).contains("line 199."));
+    press(&mut state, "G");
+    state.take(Input::Lines { lines: numbered(200, 300), whole: false });
+    assert!(shown(&state).contains("line 299."));
+    // However much comes, the end is kept.
+    state.take(Input::Lines { lines: numbered(0, 50_000), whole: false });
+    assert!(shown(&state).contains("line 49999."));
+    assert_eq!(press(&mut state, "q"), [Effect::CloseView]);
+    assert_eq!(press(&mut state, "q"), [Effect::Quit]);
+}
+
+#[test]
+fn every_key_shows_its_command_in_the_help() {
+    let mut state = state(vec![approval(1)]);
+    press(&mut state, "?");
+    let shown = shown(&state);
+    for command in [
+        "fairway session attach ada",
+        "fairway session peek ada --lines 200",
+        "fairway lane diff cart",
+        "fairway explain session ada",
+        "fairway approvals answer 1 allow",
+        "fairway approvals answer 1 deny",
+        "fairway prompt ada TEXT",
+        "fairway session stop ada",
+        "fairway release T-1 --force --reason TEXT",
+        "fairway start TASK",
+    ] {
+        assert!(shown.contains(command), "{command}: {shown}");
+    }
+}
+
+#[test]
+fn next_task_is_named_before_it_is_started() {
+    let mut state = state(Vec::new());
+    assert_eq!(press(&mut state, "N"), [Effect::FindNext]);
+    state.take(Input::Next(Some(("T-5".to_owned(), "Gift cards".to_owned()))));
+    assert!(shown(&state).contains("Start an agent on T-5: Gift cards?"));
+    let effects = press(&mut state, "y");
+    assert!(matches!(&effects[..], [Effect::Run(action)] if action.typed() == "fairway start T-5"), "{effects:?}");
+    state.take(Input::Next(None));
+    state.take(Input::Ended { is_ok: true, said: "started".to_owned() });
+    assert!(shown(&state).contains("started"));
+}

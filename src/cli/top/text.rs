@@ -1,0 +1,89 @@
+//! Text in cells of the terminal: safe, and cut by display width.
+
+use unicode_width::UnicodeWidthChar as _;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::render::escape_line;
+
+/// The number of columns that a text takes.
+pub(super) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// Text of people and programs on one line, without anything that a terminal would obey, of at most `room` columns.
+pub(super) fn fit(text: &str, room: usize) -> String {
+    // What cannot be shown anyway is not escaped either: a task's text may be long.
+    let near = text.char_indices().nth(room.saturating_mul(4)).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
+    cut(&escape_line(near), room, near.len() < text.len())
+}
+
+/// A safe text of at most `room` columns; an ellipsis stands for the rest, and for a rest that is already cut off.
+fn cut(text: &str, room: usize, has_rest: bool) -> String {
+    if width(text) <= room && !has_rest {
+        return text.to_owned();
+    }
+    if room == 0 {
+        return String::new();
+    }
+    let (mut kept, mut used) = (String::new(), 0);
+    for character in text.chars() {
+        let columns = character.width().unwrap_or(0);
+        if used + columns > room - 1 {
+            break;
+        }
+        used += columns;
+        kept.push(character);
+    }
+    kept.push('…');
+    kept
+}
+
+/// A safe text and the blanks that fill `room` columns.
+pub(super) fn pad(text: &str, room: usize) -> String {
+    let mut padded = fit(text, room);
+    padded.extend(std::iter::repeat_n(' ', room.saturating_sub(width(&padded))));
+    padded
+}
+
+/// Safe lines of at most `room` columns each: long ones are wrapped, nothing is left out.
+pub(super) fn wrap(text: &str, room: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let (mut part, mut used) = (String::new(), 0);
+        for character in escape_line(line).chars() {
+            let columns = character.width().unwrap_or(0);
+            if used + columns > room.max(1) {
+                lines.push(std::mem::take(&mut part));
+                used = 0;
+            }
+            used += columns;
+            part.push(character);
+        }
+        lines.push(part);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cut_by_columns_and_never_obeyed() {
+        assert_eq!(fit("abc", 3), "abc");
+        assert_eq!(fit("abcd", 3), "ab…");
+        assert_eq!(fit("日本語", 5), "日本…");
+        assert_eq!(fit("日本語", 4), "日…");
+        assert_eq!(fit("x", 0), "");
+        assert_eq!(fit("\u{1b}[31m\u{202e}", 40), "\\u{1b}[31m\\u{202e}");
+        assert_eq!(fit("a\nb", 9), "a b");
+        assert_eq!(pad("日", 4), "日  ");
+        assert_eq!(width(&fit(&"\u{1b}".repeat(10_000), 12)), 12);
+    }
+
+    #[test]
+    fn wrapped_text_is_whole() {
+        assert_eq!(wrap("abcdef\ng", 4), ["abcd", "ef", "g"]);
+        assert_eq!(wrap("日本語", 4), ["日本", "語"]);
+    }
+}

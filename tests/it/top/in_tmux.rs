@@ -1,0 +1,168 @@
+//! The program in a real terminal.
+
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+use fairway::os::process::{self, ProcessKey};
+use nix::sys::signal::Signal;
+
+use super::tmux::Window;
+use crate::sessions::{Sessions, eventually};
+
+/// An item is on the screen this long after its event at the latest.
+const SHOWN: Duration = Duration::from_secs(1);
+/// What a loaded machine may take besides.
+const SLACK: Duration = Duration::from_secs(4);
+
+fn world() -> Sessions {
+    let world = Sessions::new();
+    world.run(["lane", "add", "cart"]).exits(0);
+    world.run(["task", "add", "T-1", "Fix the total"]).exits(0);
+    world
+}
+
+/// The process of the program in the window.
+fn top(window: &Window<'_>) -> ProcessKey {
+    let shell: i32 = window.value("#{pane_pid}").parse().unwrap();
+    eventually("top runs", || process::all().ok()?.into_iter().find(|one| one.parent == shell).map(|one| one.key()))
+}
+
+fn ticks(pid: i32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+#[test]
+fn events_deaths_and_sizes_are_shown_and_nothing_costs_nothing() {
+    let world = world();
+    let window = Window::open(&world, 80, 24);
+    window.types("fairway top");
+    window.shows("LANES (1)");
+    let key = top(&window);
+
+    // An event is shown.
+    world.run(["session", "upsert", "--id", "ada", "--role", "dev", "--lane", "cart"]).exits(0);
+    let begin = Instant::now();
+    let asks = ["session", "heartbeat", "ada", "--activity", "requires_action", "--waiting-for", "which currency?"];
+    world.run(asks).exits(0);
+    window.shows("which currency?");
+    assert!(begin.elapsed() < SHOWN + SLACK, "{:?}", begin.elapsed());
+    world.run(["session", "heartbeat", "ada", "--activity", "busy"]).exits(0);
+    window.shows("nothing needs you");
+
+    // A death is shown, without an event.
+    world.launch(&["--role", "dev", "--lane", "cart", "--backend", "shell", "--name", "bob", "--", "sleep", "600"]);
+    world.run(["--session", "bob", "claim", "T-1"]).exits(0);
+    window.shows("T-1");
+    let run = world.session("bob")["run_id"].clone();
+    for process in crate::sessions::marked(&run).unwrap() {
+        process.signal(Signal::SIGKILL).unwrap();
+    }
+    let dead = window.shows("✗ dead");
+    assert!(dead.contains("r release"), "{dead}");
+
+    // The size of the window is that of the frame.
+    window.resize(130, 40);
+    window.until("the wide frame", |screen| screen.lines().any(|line| line.starts_with(&"─".repeat(130))));
+    window.resize(60, 16);
+    window.until("the narrow frame", |screen| {
+        screen.contains("NEEDS YOU (1)") && screen.lines().any(|line| line == "─".repeat(60))
+    });
+
+    // Nothing happens.
+    let before = eventually("it has settled", || {
+        let before = ticks(key.pid);
+        std::thread::sleep(Duration::from_millis(300));
+        (ticks(key.pid) == before).then_some(before)
+    });
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(ticks(key.pid) - before, 0);
+
+    window.press(&["q"]);
+    window.is_sane();
+    world.run(["session", "stop", "bob"]).exits(0);
+}
+
+#[test]
+fn terminal_is_sane_after_suspend_signals_and_a_panic() {
+    let world = world();
+    let window = Window::open(&world, 80, 24);
+    window.types("set -m; fairway top");
+    window.shows("LANES (1)");
+    window.press(&["C-z"]);
+    window.is_sane();
+    window.types("clear; fg");
+    window.shows("LANES (1)");
+    window.press(&["q"]);
+    window.is_sane();
+    for signal in [Signal::SIGTERM, Signal::SIGHUP] {
+        window.types("clear; fairway top");
+        window.shows("LANES (1)");
+        assert!(top(&window).signal(signal).unwrap());
+        window.is_sane();
+    }
+    window.types("clear; FAIRWAY_TEST_FAULT=panic fairway top");
+    window.is_sane();
+    // A killed program can put nothing right; the next one can be used all the same.
+    window.types("clear; fairway top");
+    window.shows("LANES (1)");
+    assert!(top(&window).signal(Signal::SIGKILL).unwrap());
+    eventually("it is gone", || (window.value("#{pane_current_command}") == "sh").then_some(()));
+    // Raw mode knows no Enter.
+    window.press(&["-l", "stty sane"]);
+    window.press(&["C-j"]);
+    window.types("fairway top");
+    window.shows("LANES (1)");
+    window.press(&["q"]);
+    window.is_sane();
+}
+
+#[test]
+fn attach_comes_back_to_the_board() {
+    let world = world();
+    world.launch(&[
+        "--role",
+        "dev",
+        "--lane",
+        "cart",
+        "--backend",
+        "tmux",
+        "--name",
+        "ada",
+        "--",
+        "sh",
+        "-c",
+        "echo hello; exec cat",
+    ]);
+    let window = Window::open(&world, 90, 24);
+    window.types("fairway top");
+    window.shows("ada");
+    window.press(&["Enter"]);
+    window.shows("hello");
+    window.press(&["C-b"]);
+    window.press(&["d"]);
+    window.shows("LANES (1)");
+    // Its live output, and the output as it grows.
+    window.press(&["l"]);
+    window.shows("fairway session peek ada");
+    window.shows("hello");
+    world.run(["session", "nudge", "ada", "more of it"]).exits(0);
+    window.shows("more of it");
+    window.press(&["q"]);
+    window.shows("LANES (1)");
+    // It asks before it stops the session.
+    window.press(&["s"]);
+    window.shows("Stop ada and all its processes?");
+    window.press(&["x"]);
+    window.shows("nothing was done");
+    assert_eq!(world.session("ada")["status"], "running");
+    window.press(&["s"]);
+    window.press(&["y"]);
+    window.shows("stopped ada");
+    assert_eq!(world.session("ada")["status"], "ended");
+    window.press(&["q"]);
+    window.is_sane();
+}

@@ -1,0 +1,117 @@
+//! Keys that run commands, in a real terminal.
+
+use serde_json::Value;
+
+use super::tmux::Window;
+use crate::sessions::{Sessions, eventually};
+
+/// Records a permission request as a hook does.
+fn ask(world: &Sessions, command: &str) -> i64 {
+    let conn = rusqlite::Connection::open(world.store()).unwrap();
+    let input = serde_json::json!({ "command": command }).to_string();
+    let now = fairway::env::Clock::from_setting(None).now().millis();
+    conn.execute(
+        "INSERT INTO approvals (session_id, run_id, provider, tool, input, answerable, status, asked_at) \
+         SELECT id, run_id, 'acme', 'Bash', ?1, 1, 'pending', ?2 FROM agent_sessions WHERE id = 'ada'",
+        (&input, now),
+    )
+    .unwrap();
+    let id = conn.last_insert_rowid();
+    // Another change wakes who waits.
+    world.run(["session", "heartbeat", "ada"]).exits(0);
+    id
+}
+
+fn status(world: &Sessions, id: i64) -> Value {
+    let all = world.json(["approvals", "list", "--all"]);
+    all.as_array().unwrap().iter().find(|one| one["id"] == id).unwrap()["status"].clone()
+}
+
+#[test]
+fn permission_request_is_answered_after_its_whole_text_was_shown() {
+    let world = Sessions::new();
+    world.run(["session", "upsert", "--id", "ada", "--role", "dev"]).exits(0);
+    let long: String = (0..40).map(|number| format!("echo line {number}\n")).collect();
+    let (first, second) = (ask(&world, "git push origin lane/cart"), ask(&world, &long));
+    let window = Window::open(&world, 80, 24);
+    window.types("fairway top");
+    let board = window.shows("NEEDS YOU (2)");
+    let row = board.lines().find(|line| line.contains("git push")).unwrap();
+    assert!(row.contains("approval") && row.contains("ada") && row.contains("y allow  n deny"), "{row}");
+
+    // One that is answered elsewhere is asked no more, and its key answers nothing else.
+    window.press(&["y"]);
+    let dialog = window.shows("ALLOW THIS?");
+    assert!(dialog.contains("command: git push origin lane/cart"), "{dialog}");
+    assert!(dialog.contains(&format!("y runs: fairway approvals answer {first} allow")), "{dialog}");
+    world.run(["approvals", "answer", &first.to_string(), "deny"]).exits(0);
+    window.shows(&format!("approval {first} is no longer open"));
+    window.shows("NEEDS YOU (1)");
+    assert_eq!(status(&world, second), "pending");
+
+    // A long one is read to its end first.
+    window.press(&["n"]);
+    window.shows("more below: Space");
+    window.press(&["n"]);
+    window.shows("read to the end first");
+    assert_eq!(status(&world, second), "pending");
+    window.press(&["G"]);
+    window.until("the end is shown", |screen| screen.contains("line 39") && !screen.contains("more below"));
+    window.press(&["n"]);
+    window.shows("nothing needs you");
+    assert_eq!(status(&world, second), "denied");
+    window.press(&["q"]);
+    window.is_sane();
+}
+
+#[test]
+fn prompt_release_filter_and_refusals_are_those_of_the_commands() {
+    let world = Sessions::new();
+    world.run(["lane", "add", "cart"]).exits(0);
+    for (session, task) in [("ada", "T-1"), ("bob", "T-2")] {
+        world.run(["task", "add", task, "Some work"]).exits(0);
+        world.run(["session", "upsert", "--id", session, "--role", "dev", "--lane", "cart"]).exits(0);
+        world.run(["--session", session, "claim", task]).exits(0);
+    }
+    let window = Window::open(&world, 100, 24);
+    window.types("fairway top");
+    window.shows("LANES (1)");
+    window.press(&["/"]);
+    window.types("bob");
+    window.until("only bob", |screen| screen.contains("filter: bob") && !screen.contains("ada"));
+
+    // The prompt's text is in no argument list; pasted text presses no key.
+    window.press(&["p"]);
+    window.shows("prompt to bob");
+    window.press(&["-l", "please run $(the) 'tests' q"]);
+    window.press(&["Enter"]);
+    eventually("the prompt is there", || {
+        let sent = format!("{:?}", world.rows("SELECT * FROM messages"));
+        sent.contains("please run $(the) 'tests' q").then_some(())
+    });
+
+    // The release of another's claim wants a reason; an empty one does nothing.
+    window.press(&["r"]);
+    window.shows("reason to release T-2, claimed by bob");
+    window.press(&["Enter"]);
+    window.shows("nothing was typed; nothing was done");
+    window.press(&["r"]);
+    window.shows("reason to release T-2");
+    window.types("gone home");
+    window.shows("released T-2");
+    assert_eq!(world.json(["task", "show", "T-2"])["status"], "todo");
+
+    // A refusal is shown, and the board goes on.
+    window.press(&["Enter"]);
+    window.shows("bob was not launched by fairway and has no backend to call");
+    window.press(&["e"]);
+    window.shows("fairway explain session bob");
+    window.press(&["q"]);
+    window.press(&["?"]);
+    window.shows("fairway session attach bob");
+    window.press(&["x"]);
+    window.press(&["Escape"]);
+    window.until("everything again", |screen| screen.contains("ada") && !screen.contains("filter:"));
+    window.press(&["q"]);
+    window.is_sane();
+}
