@@ -20,6 +20,7 @@ pub mod invalid_value;
 pub mod job;
 pub mod job_output;
 pub mod lane;
+pub mod landing;
 pub mod lifecycle;
 pub mod message;
 pub mod need;

@@ -102,6 +102,53 @@ pub enum Refusal {
     /// The base and the lane's branch have changed the same lines.
     #[error("{base} conflicts with the lane {lane} in {}; the lane is unchanged", list_files(.files))]
     SyncConflict { lane: LaneName, base: String, files: Vec<String>, commit: Option<String>, by_hand: String },
+    /// Tasks that would land are not ready.
+    #[error("{of} cannot land: {}", .reports.iter().map(|report| {
+        let blockers: Vec<&str> = report.blockers.iter().map(|blocker| blocker.message.as_str()).collect();
+        format!("{}: {}", report.task, blockers.join("; "))
+    }).collect::<Vec<_>>().join("; "))]
+    NotLandable { of: String, reports: Vec<GateReport> },
+    /// A rebase, merge, cherry-pick, revert or bisect is not finished.
+    #[error("{of} is in the middle of a {operation} in {dir}")]
+    OperationUnfinished { of: String, operation: &'static str, dir: String },
+    /// The base lacks commits of its upstream.
+    #[error("the base {base} is behind {upstream} by {behind} commit(s){}", match .ahead {
+        0 => String::new(),
+        ahead => format!(", and has {ahead} of its own"),
+    })]
+    BaseBehind { base: String, upstream: String, ahead: u64, behind: u64, dir: String },
+    /// The base is checked out in several worktrees.
+    #[error("the base {base} is checked out in several worktrees: {}", .dirs.join(", "))]
+    BaseInSeveral { base: String, dirs: Vec<String> },
+    /// The checkout of the base has files that a landing would overwrite.
+    #[error("the checkout of the base {base} in {dir} has changes: {}", list_files(.files))]
+    CheckoutChanged { base: String, dir: String, files: Vec<String> },
+    /// Another command moved the base.
+    #[error("the base {base} moved while its next commit was made")]
+    BaseMoved { base: String },
+    /// Git does not know who commits.
+    #[error("git does not know who commits: {why}")]
+    NoIdentity { why: String },
+    /// A lane with merges cannot be rebased.
+    #[error("{of} has merge commits, which a rebase would leave out")]
+    CannotRebase { of: String },
+    /// What was to land conflicts with the base.
+    #[error("{of} conflicts with {base} in {}{}", list_files(.files), landed_with(.with))]
+    LandConflict { of: String, base: String, files: Vec<String>, with: Vec<String>, lane: Option<LaneName> },
+    /// What was to land was sent back, and neither it nor the base has changed since.
+    #[error("{of} was sent back at this commit and base: {why}")]
+    SentBackBefore { of: String, why: String, lane: Option<LaneName>, base: String },
+    /// What was to land fails a check on the merged tree.
+    #[error("{of} fails the check '{check}' on the merged tree of {base} ({how}){}", landed_with(.with))]
+    LandCheckFailed {
+        of: String,
+        base: String,
+        check: String,
+        how: String,
+        with: Vec<String>,
+        evidence: Option<i64>,
+        lane: Option<LaneName>,
+    },
     /// The repository has no commit that a branch could start from.
     #[error("there is no base branch '{base}': the repository has no commit")]
     NoCommit { base: String },
@@ -312,6 +359,11 @@ fn list_files(files: &[String]) -> String {
     }
 }
 
+/// What landed since a lane last had the base.
+fn landed_with(with: &[String]) -> String {
+    if with.is_empty() { String::new() } else { format!("; landed since: {}", with.join(", ")) }
+}
+
 fn claimed_by(claimant: Option<&str>) -> String {
     claimant.map_or_else(|| " and has no claimant".into(), |claimant| format!(" (claimed by {claimant})"))
 }
@@ -344,8 +396,18 @@ impl Refusal {
             Self::LaneWithoutWorktree { .. } | Self::NoWorktree { .. } | Self::NoRepository { .. } => "no_worktree",
             Self::WorktreeNotOwned { .. } => "worktree_not_owned",
             Self::WrongBranch { .. } => "wrong_branch",
-            Self::MergeCommits { .. } => "merge_commits",
+            Self::MergeCommits { .. } | Self::CannotRebase { .. } => "merge_commits",
             Self::SyncConflict { .. } => "sync_conflict",
+            Self::NotLandable { .. } => "gate_blocked",
+            Self::OperationUnfinished { .. } => "operation_unfinished",
+            Self::BaseBehind { .. } => "base_behind",
+            Self::BaseInSeveral { .. } => "base_checked_out",
+            Self::CheckoutChanged { .. } => "checkout_changed",
+            Self::BaseMoved { .. } => "base_moved",
+            Self::NoIdentity { .. } => "no_identity",
+            Self::LandConflict { .. } => "land_conflict",
+            Self::SentBackBefore { .. } => "sent_back_before",
+            Self::LandCheckFailed { .. } => "land_check_failed",
             Self::AlreadyClaimed { .. } => "already_claimed",
             Self::AlreadyClaimedByYou { .. } => "already_yours",
             Self::StaleClaim { .. } | Self::StaleHandoff { .. } => "stale_claim",

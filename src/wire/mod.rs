@@ -21,6 +21,7 @@ pub mod import;
 pub mod integer;
 mod job;
 mod lane;
+mod landing;
 mod launch;
 mod message;
 mod outbox;
@@ -62,6 +63,7 @@ pub use lane::{
     FileDiffView, KeptLaneView, LaneDetailView, LaneDiffView, LaneGitView, LanePruneView, LaneSyncView, LaneView,
     PrunedLaneView,
 };
+pub use landing::{LandCheckView, LandOrderView, LandToldView, LandView, LandingView};
 pub use launch::{BackendView, FirstPromptView, LaunchView, LaunchedView, RelaunchedView, StartPlanView, StartedView};
 pub use message::MessageView;
 pub use outbox::OutboxView;
