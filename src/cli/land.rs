@@ -15,10 +15,7 @@ use crate::actions::queue::land::{self, LandRequest};
 /// Several land in the order that lets most land without rework, one after the other. After a crash the next landing completes
 /// what was interrupted. For people, and for sessions of the roles in [land] roles.
 #[derive(Debug, clap::Args)]
-#[command(
-    group = clap::ArgGroup::new("what").required(true).multiple(false),
-    after_help = "Examples:\n  fairway land T-1\n  fairway land --all --dry-run\n  fairway land --queue"
-)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(false))]
 pub struct Args {
     /// Task id or lane name (lane:NAME where a task has the same); repeatable
     #[arg(value_name = "TASK|LANE", group = "what")]
