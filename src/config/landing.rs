@@ -60,8 +60,9 @@ impl Raw {
     pub(super) fn into_settings(self) -> Result<LandSettings, (&'static str, String)> {
         let style = match self.style.as_deref() {
             None => LandStyle::Merge,
-            Some(word) => LandStyle::parse(word)
-                .ok_or_else(|| ("style", unknown_value(word, &LandStyle::ALL.iter().map(|style| style.as_str()).collect::<Vec<_>>())))?,
+            Some(word) => LandStyle::parse(word).ok_or_else(|| {
+                ("style", unknown_value(word, &LandStyle::ALL.iter().map(|style| style.as_str()).collect::<Vec<_>>()))
+            })?,
         };
         for (key, commands) in [("checks", &self.checks), ("prepare", &self.prepare)] {
             if commands.iter().any(|command| command.trim().is_empty()) {

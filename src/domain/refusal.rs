@@ -108,6 +108,9 @@ pub enum Refusal {
         format!("{}: {}", report.task, blockers.join("; "))
     }).collect::<Vec<_>>().join("; "))]
     NotLandable { of: String, reports: Vec<GateReport> },
+    /// Nothing tells which commit has a task's work.
+    #[error("{task} is {status} and has no commit")]
+    NoTaskCommit { task: TaskId, status: TaskStatus, lane: Option<LaneName> },
     /// A rebase, merge, cherry-pick, revert or bisect is not finished.
     #[error("{of} is in the middle of a {operation} in {dir}")]
     OperationUnfinished { of: String, operation: &'static str, dir: String },
@@ -139,16 +142,8 @@ pub enum Refusal {
     #[error("{of} was sent back at this commit and base: {why}")]
     SentBackBefore { of: String, why: String, lane: Option<LaneName>, base: String },
     /// What was to land fails a check on the merged tree.
-    #[error("{of} fails the check '{check}' on the merged tree of {base} ({how}){}", landed_with(.with))]
-    LandCheckFailed {
-        of: String,
-        base: String,
-        check: String,
-        how: String,
-        with: Vec<String>,
-        evidence: Option<i64>,
-        lane: Option<LaneName>,
-    },
+    #[error("{} fails the check '{}' on the merged tree of {} ({}){}", .0.of, .0.check, .0.base, .0.how, landed_with(&.0.with))]
+    LandCheckFailed(Box<FailedLandCheck>),
     /// The repository has no commit that a branch could start from.
     #[error("there is no base branch '{base}': the repository has no commit")]
     NoCommit { base: String },
@@ -349,6 +344,25 @@ pub enum Refusal {
     TrackedByGit { path: String },
 }
 
+/// A check that what was to land fails on the merged tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedLandCheck {
+    /// What was to land.
+    pub of: String,
+    /// The base.
+    pub base: String,
+    /// The name of the check, else its command.
+    pub check: String,
+    /// How the check ended.
+    pub how: String,
+    /// What landed since the lane last had the base.
+    pub with: Vec<String>,
+    /// The number of its evidence, if a task has it.
+    pub evidence: Option<i64>,
+    /// The lane.
+    pub lane: Option<LaneName>,
+}
+
 /// The first files of a list, and how many more there are.
 fn list_files(files: &[String]) -> String {
     const MAX_LISTED: usize = 5;
@@ -399,6 +413,7 @@ impl Refusal {
             Self::MergeCommits { .. } | Self::CannotRebase { .. } => "merge_commits",
             Self::SyncConflict { .. } => "sync_conflict",
             Self::NotLandable { .. } => "gate_blocked",
+            Self::NoTaskCommit { .. } => "no_commit",
             Self::OperationUnfinished { .. } => "operation_unfinished",
             Self::BaseBehind { .. } => "base_behind",
             Self::BaseInSeveral { .. } => "base_checked_out",
@@ -407,7 +422,7 @@ impl Refusal {
             Self::NoIdentity { .. } => "no_identity",
             Self::LandConflict { .. } => "land_conflict",
             Self::SentBackBefore { .. } => "sent_back_before",
-            Self::LandCheckFailed { .. } => "land_check_failed",
+            Self::LandCheckFailed(_) => "land_check_failed",
             Self::AlreadyClaimed { .. } => "already_claimed",
             Self::AlreadyClaimedByYou { .. } => "already_yours",
             Self::StaleClaim { .. } | Self::StaleHandoff { .. } => "stale_claim",

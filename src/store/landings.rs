@@ -56,9 +56,8 @@ fn read(row: &Row<'_>) -> Result<Landing, StoreError> {
 }
 
 fn read_tasks(text: &str) -> Result<Vec<(TaskId, i64)>, StoreError> {
-    let pairs = sql::parse_value("a landing's tasks", text, |text| {
-        serde_json::from_str::<Vec<(String, i64)>>(text).ok()
-    })?;
+    let pairs =
+        sql::parse_value("a landing's tasks", text, |text| serde_json::from_str::<Vec<(String, i64)>>(text).ok())?;
     pairs.into_iter().map(|(id, epoch)| Ok((sql::parse_id("a task id", &id, TaskId::parse)?, epoch))).collect()
 }
 
@@ -123,12 +122,7 @@ pub fn unfinished(tx: &ReadTx<'_>) -> Result<Vec<Landing>, StoreError> {
 ///
 /// # Errors
 /// As the store fails.
-pub fn newest_of(
-    tx: &ReadTx<'_>,
-    commit: &str,
-    base: &str,
-    style: LandStyle,
-) -> Result<Option<Landing>, StoreError> {
+pub fn newest_of(tx: &ReadTx<'_>, commit: &str, base: &str, style: LandStyle) -> Result<Option<Landing>, StoreError> {
     sql::first(tx.conn(), NEWEST_OF, &[&commit, &base, &style.as_str()], read)
 }
 

@@ -20,8 +20,8 @@ mod hook;
 pub mod import;
 pub mod integer;
 mod job;
-mod lane;
 mod landing;
+mod lane;
 mod launch;
 mod message;
 mod outbox;
@@ -59,11 +59,11 @@ pub use guard::{EvaluationView, GuardResultView, LoggedDecisionView, RuleTraceVi
 pub use handoff::{AcceptedHandoffView, HandoffView};
 pub use hook::HookChangeView;
 pub use job::{ForegroundView, JobItemView, JobKillView, JobLogView, JobPollView, JobSpawnView, JobView, SendKeysView};
+pub use landing::{LandCheckView, LandOrderView, LandToldView, LandView, LandingView};
 pub use lane::{
     FileDiffView, KeptLaneView, LaneDetailView, LaneDiffView, LaneGitView, LanePruneView, LaneSyncView, LaneView,
     PrunedLaneView,
 };
-pub use landing::{LandCheckView, LandOrderView, LandToldView, LandView, LandingView};
 pub use launch::{BackendView, FirstPromptView, LaunchView, LaunchedView, RelaunchedView, StartPlanView, StartedView};
 pub use message::MessageView;
 pub use outbox::OutboxView;

@@ -160,6 +160,15 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             fixes.dedup();
             (Refused, Some(fixes.join("\n")))
         }
+        Refusal::NoTaskCommit {
+            task,
+            status: TaskStatus::InProgress | TaskStatus::Blocked | TaskStatus::Review,
+            ..
+        } => (Refused, Some(format!("name it: fairway task submit {task} --commit COMMIT"))),
+        Refusal::NoTaskCommit { lane: Some(lane), .. } => {
+            (Refused, Some(format!("land its lane: fairway land lane:{lane}")))
+        }
+        Refusal::NoTaskCommit { task, .. } => (Refused, Some(format!("look at it: fairway task show {task}"))),
         Refusal::OperationUnfinished { dir, .. } => {
             (Refused, Some(format!("finish or abort it: {}", git_in(dir, "status"))))
         }
@@ -180,15 +189,13 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::NoIdentity { .. } => {
             (Refused, Some("name yourself: git config user.name NAME && git config user.email EMAIL".into()))
         }
-        Refusal::CannotRebase { .. } => {
-            (Refused, Some("set [land] style = \"squash\": fairway config edit".into()))
-        }
+        Refusal::CannotRebase { .. } => (Refused, Some("set [land] style = \"squash\": fairway config edit".into())),
         Refusal::SentBackBefore { lane, base, .. } => (Refused, Some(bring_in(lane.as_ref(), base))),
         Refusal::LandConflict { lane, base, .. } => (Refused, Some(bring_in(lane.as_ref(), base))),
-        Refusal::LandCheckFailed { evidence: Some(number), .. } => {
-            (Refused, Some(format!("see its output: fairway evidence show {number}")))
+        Refusal::LandCheckFailed(failed) => {
+            let output = failed.evidence.map(|number| format!("see its output: fairway evidence show {number}"));
+            (Refused, Some(output.unwrap_or_else(|| bring_in(failed.lane.as_ref(), &failed.base))))
         }
-        Refusal::LandCheckFailed { lane, base, .. } => (Refused, Some(bring_in(lane.as_ref(), base))),
         Refusal::NoCommit { .. } => (NotFound, Some("commit first: git add -A && git commit -m 'first commit'".into())),
         Refusal::AlreadyClaimed { task, .. } => {
             (Conflict, Some(format!("to take over: fairway claim {task} --steal --reason TEXT")))
@@ -446,10 +453,12 @@ fn details(refusal: &Refusal) -> Value {
         }
         Refusal::BaseInSeveral { base, dirs } => json!({ "base": base, "directories": dirs }),
         Refusal::CheckoutChanged { base, dir, files } => json!({ "base": base, "directory": dir, "files": files }),
-        Refusal::LandConflict { base, files, with, .. } => json!({ "base": base, "files": files, "landed_since": with }),
-        Refusal::LandCheckFailed { base, check, with, evidence, .. } => {
-            json!({ "base": base, "check": check, "landed_since": with, "evidence": evidence })
+        Refusal::LandConflict { base, files, with, .. } => {
+            json!({ "base": base, "files": files, "landed_since": with })
         }
+        Refusal::LandCheckFailed(failed) => json!({
+            "base": failed.base, "check": failed.check, "landed_since": failed.with, "evidence": failed.evidence,
+        }),
         Refusal::SessionFinal { session, status } | Refusal::SessionExited { session, status } => {
             json!({ "session_id": session.as_str(), "status": status.as_str() })
         }

@@ -108,10 +108,7 @@ pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
 fn since_claim<'a>(facts: &'a GateFacts<'_>) -> impl DoubleEndedIterator<Item = &'a Evidence> {
     let since = facts.claimed_at;
     let counts = |record: &Evidence| !matches!(record.kind.as_str(), PROVIDER_KIND | LANDING_KIND);
-    facts
-        .evidence
-        .iter()
-        .filter(move |record| counts(record) && since.is_none_or(|since| record.created_at >= since))
+    facts.evidence.iter().filter(move |record| counts(record) && since.is_none_or(|since| record.created_at >= since))
 }
 
 fn evidence_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {

@@ -82,8 +82,7 @@ impl Git<'_> {
             return Ok(true);
         }
         let Some(fork) = self.merge_base(base, tip)? else { return Ok(false) };
-        let tree = format!("{tip}^{{tree}}");
-        let squashed = self.commit_tree(&tree, &[&fork], b"squashed\n", &Identity::Fixed, false)?;
+        let squashed = self.commit_tree(&format!("{tip}^{{tree}}"), &[&fork], b"squashed\n", &Identity::Fixed)?;
         Ok(!self.has_new_change(base, &squashed)?)
     }
 
@@ -110,9 +109,12 @@ impl Git<'_> {
         Ok(match self.merge_trees(head, base)? {
             Ok(tree) => {
                 let message = format!("{message}\n");
-                let sign = self.signs_commits()?;
-                let parents = [head, base];
-                Integration::Commit(self.commit_tree(&tree, &parents, message.as_bytes(), &Identity::Configured, sign)?)
+                Integration::Commit(self.commit_tree(
+                    &tree,
+                    &[head, base],
+                    message.as_bytes(),
+                    &Identity::Configured,
+                )?)
             }
             Err(files) => Integration::Conflict { files, commit: None },
         })
@@ -155,7 +157,7 @@ impl Git<'_> {
         };
         let (tree, before, present) = (tree_of(commit)?, tree_of(&format!("{commit}^"))?, tree_of(onto)?);
         // Three commits whose only history is this change, so that their common ancestor is the commit's parent.
-        let bare = |tree: &str, parents: &[&str]| self.commit_tree(tree, parents, b"picked\n", &Identity::Fixed, false);
+        let bare = |tree: &str, parents: &[&str]| self.commit_tree(tree, parents, b"picked\n", &Identity::Fixed);
         let parent = bare(&before, &[])?;
         let (ours, theirs) = (bare(&present, &[&parent])?, bare(&tree, &[&parent])?);
         let merged = match merges.merge_trees(&ours, &theirs)? {
@@ -166,7 +168,7 @@ impl Git<'_> {
             return Ok(Integration::Commit(onto.to_owned()));
         }
         let (author, message) = self.author_and_message(commit)?;
-        self.commit_tree(&merged, &[onto], &message, &author, sign).map(Integration::Commit)
+        self.commit_tree_signed(&merged, &[onto], &message, &author, sign).map(Integration::Commit)
     }
 
     /// The author and the message of a commit.
@@ -193,8 +195,20 @@ impl Git<'_> {
         }
     }
 
-    /// Writes a commit.
+    /// Writes a commit. A commit for a branch is signed where the configuration asks for it.
     pub(super) fn commit_tree(
+        &self,
+        tree: &str,
+        parents: &[&str],
+        message: &[u8],
+        identity: &Identity,
+    ) -> Result<String, GitError> {
+        let sign = !matches!(identity, Identity::Fixed) && self.signs_commits()?;
+        self.commit_tree_signed(tree, parents, message, identity, sign)
+    }
+
+    /// Writes a commit, signed where `sign` says so.
+    pub(super) fn commit_tree_signed(
         &self,
         tree: &str,
         parents: &[&str],

@@ -14,10 +14,13 @@ use super::{
     command::{Git, GitError, QUERY_TIMEOUT, git_error},
     scratch::git_path,
 };
-use crate::os::{exit_reason::ExitReason, process};
+use crate::os::{exit_reason::ExitReason, poll_until::poll_until, process};
 
 /// The time limit of the final step.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1800);
+
+/// How long a living lock may stay, of a program that is not git.
+const LOCK_LIFE: Duration = Duration::from_millis(400);
 
 /// The mode of a submodule: its directory is not touched by a fast-forward.
 const SUBMODULE: &str = "160000";
@@ -73,22 +76,16 @@ impl<'a> InterruptedCheckout<'a> {
         Self { git, old, new }
     }
 
-    /// Removes the index lock that a killed git left. The caller knows that its own git is over; another one that works in
-    /// the checkout is left alone.
+    /// Removes the locks that a killed git left in the checkout. The caller knows that its own git is over; those of another
+    /// one that is at work are left alone.
     ///
     /// # Errors
-    /// When git fails, or the lock cannot be removed.
-    pub fn remove_stale_lock(&self) -> Result<(), GitError> {
-        let lock = git_path(&self.git, "index.lock")?;
-        if !lock.exists() || is_git_at_work(self.git.dir()) {
-            return Ok(());
+    /// When git fails, or a lock cannot be removed.
+    pub fn remove_stale_locks(&self) -> Result<(), GitError> {
+        for name in ["index.lock", "HEAD.lock", "ORIG_HEAD.lock"] {
+            remove_stale(&self.git, &git_path(&self.git, name)?)?;
         }
-        match fs::remove_file(&lock) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(GitError::Failed { step: "merge", why: format!("{} cannot be removed: {error}", lock.display()) })
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// Compares the checkout with both commits.
@@ -138,7 +135,8 @@ impl<'a> InterruptedCheckout<'a> {
 
     /// The files that differ between the two commits.
     fn changes(&self) -> Result<Vec<Change>, GitError> {
-        let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", self.old, self.new];
+        let args =
+            ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff", self.old, self.new];
         let done = self.git.run(&args, FINISH_TIMEOUT)?;
         if done.exit != ExitReason::Code(0) {
             return Err(git_error("diff-tree", &done));
@@ -210,7 +208,8 @@ impl<'a> InterruptedCheckout<'a> {
     /// Whether a file is the beginning of the new one: git was killed while it wrote.
     fn is_beginning(&self, path: &Path, change: &Change) -> Result<bool, GitError> {
         let Some(new) = &change.new else { return Ok(false) };
-        let done = self.git.run(&["cat-file", "--filters", &format!("{}:{}", self.new, change.path)], FINISH_TIMEOUT)?;
+        let done =
+            self.git.run(&["cat-file", "--filters", &format!("{}:{}", self.new, change.path)], FINISH_TIMEOUT)?;
         let done = if done.exit == ExitReason::Code(0) {
             done
         } else {
@@ -223,6 +222,34 @@ impl<'a> InterruptedCheckout<'a> {
         });
         read.map_err(|error| unreadable(path, &error))?;
         Ok(done.stdout.starts_with(&have))
+    }
+}
+
+impl Git<'_> {
+    /// Removes the lock that a killed git left on a ref.
+    ///
+    /// # Errors
+    /// When git fails, or the lock cannot be removed.
+    pub fn remove_stale_ref_lock(&self, name: &str) -> Result<(), GitError> {
+        remove_stale(self, &git_path(self, &format!("{name}.lock"))?)
+    }
+}
+
+/// Removes a lock that stays for a moment while no git is at work.
+fn remove_stale(git: &Git<'_>, lock: &Path) -> Result<(), GitError> {
+    if !lock.exists() {
+        return Ok(());
+    }
+    // A program without git, such as an editor, has such a lock for an instant only.
+    let gone = poll_until(LOCK_LIFE, LOCK_LIFE / 4, || (!lock.exists()).then_some(()));
+    if gone.is_some() || is_git_at_work(git.dir()) {
+        return Ok(());
+    }
+    match fs::remove_file(lock) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(GitError::Failed { step: "merge", why: format!("{} cannot be removed: {error}", lock.display()) })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -247,9 +274,8 @@ fn parse_changes(text: &str) -> Option<Vec<Change>> {
         let mut facts = facts.strip_prefix(':')?.split(' ');
         let (old_mode, new_mode) = (facts.next()?, facts.next()?);
         let (old, new) = (facts.next()?, facts.next()?);
-        let side = |mode: &str, blob: &str| {
-            (mode != "000000").then(|| Side { mode: mode.to_owned(), blob: blob.to_owned() })
-        };
+        let side =
+            |mode: &str, blob: &str| (mode != "000000").then(|| Side { mode: mode.to_owned(), blob: blob.to_owned() });
         let path = fields.next()?.to_owned();
         changes.push(Change { path, old: side(old_mode, old), new: side(new_mode, new) });
     }

@@ -109,7 +109,7 @@ impl CandidateMaker<'_> {
     ) -> Result<Integration, GitError> {
         Ok(match self.merges.merge_trees(base, commit)? {
             Ok(tree) => {
-                let made = self.project.commit_tree(&tree, parents, message.as_bytes(), identity, self.sign)?;
+                let made = self.project.commit_tree_signed(&tree, parents, message.as_bytes(), identity, self.sign)?;
                 Integration::Commit(made)
             }
             Err(files) => Integration::Conflict { files, commit: None },
@@ -130,7 +130,7 @@ impl CandidateMaker<'_> {
         let Some(parent) = self.project.commit(&parent) else { return Ok(Integration::Commit(tip)) };
         let message = with_trailers(&message, trailers);
         let tree = format!("{tip}^{{tree}}");
-        self.project.commit_tree(&tree, &[&parent], &message, &author, self.sign).map(Integration::Commit)
+        self.project.commit_tree_signed(&tree, &[&parent], &message, &author, self.sign).map(Integration::Commit)
     }
 }
 
@@ -211,7 +211,8 @@ impl Git<'_> {
         let full = format!("refs/heads/{branch}");
         let args = ["for-each-ref", "--format=%(refname) %(upstream)", &full];
         let text = self.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?;
-        let of_branch = |line: &str| line.split_once(' ').filter(|(name, _)| *name == full).map(|(_, up)| up.to_owned());
+        let of_branch =
+            |line: &str| line.split_once(' ').filter(|(name, _)| *name == full).map(|(_, up)| up.to_owned());
         Ok(text.lines().find_map(of_branch).filter(|upstream| !upstream.is_empty()))
     }
 
@@ -235,8 +236,7 @@ impl Git<'_> {
     /// # Errors
     /// When git fails.
     pub fn tracked_changes(&self) -> Result<Vec<String>, GitError> {
-        let args =
-            ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all"];
+        let args = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all"];
         Ok(status_paths(&self.run_checked("status", &args, QUERY_TIMEOUT)?))
     }
 

@@ -67,7 +67,8 @@ fn commands(app: &App, unit: &Unit) -> Vec<CheckCommand> {
             is_prepare: false,
         })
     });
-    let of_config = |is_prepare| move |command: &String| CheckCommand { of: None, command: command.clone(), is_prepare };
+    let of_config =
+        |is_prepare| move |command: &String| CheckCommand { of: None, command: command.clone(), is_prepare };
     let mut all: Vec<CheckCommand> = settings.checks.iter().map(of_config(false)).chain(own).collect();
     if !all.is_empty() {
         all.splice(0..0, settings.prepare.iter().map(of_config(true)));
@@ -114,7 +115,8 @@ pub(super) fn run(
         });
         if !passed {
             let name = one.of.as_ref().map_or_else(|| one.command.clone(), |(_, name)| name.clone());
-            let failed = FailedCheck { name, how: how(&ran, app.settings.land.timeout), evidence: numbers.first().copied() };
+            let failed =
+                FailedCheck { name, how: how(&ran, app.settings.land.timeout), evidence: numbers.first().copied() };
             return Ok((views, Some(failed)));
         }
     }

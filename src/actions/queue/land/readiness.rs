@@ -10,7 +10,7 @@ use crate::{
         queue::gates::{self, GitFacts},
     },
     domain::{
-        Refusal,
+        Refusal, TaskId,
         blocker::{Blocker, GateReport},
         rules::{fencing::TaskWrite, gate::Gate},
         task::{Task, TaskState},
@@ -123,9 +123,7 @@ fn state_blocker(task: &Task) -> Option<Blocker> {
         TaskState::InProgress(_) | TaskState::Review(_) | TaskState::Done(_) => return None,
         TaskState::Todo => ("it is todo, and its commit would land".to_owned(), format!("fairway claim {id}")),
         TaskState::Blocked(_, reason) => (format!("it is blocked: {reason}"), format!("fairway task unblock {id}")),
-        TaskState::Cancelled(_) => {
-            ("it is cancelled".to_owned(), format!("fairway task reopen {id} --reason TEXT"))
-        }
+        TaskState::Cancelled(_) => ("it is cancelled".to_owned(), format!("fairway task reopen {id} --reason TEXT")),
     };
     Some(Blocker { code: "not_finished", message, fix })
 }
@@ -133,8 +131,8 @@ fn state_blocker(task: &Task) -> Option<Blocker> {
 /// The dependencies that are open and do not land along.
 fn dependency_blockers(tx: &ReadTx<'_>, task: &Task, unit: &Unit) -> Result<Vec<Blocker>> {
     let waiting = lookup::not_ready_reasons(tx, task)?;
-    let lands_along = |id: &str| unit.members.iter().any(|member| member.task.id.as_str() == id);
-    let open = waiting.iter().filter(|waiting| !lands_along(&waiting.id.to_string()));
+    let lands_along = |id: &TaskId| unit.members.iter().any(|member| member.task.id == *id);
+    let open = waiting.iter().filter(|waiting| !lands_along(&waiting.id));
     Ok(open
         .map(|waiting| Blocker {
             code: "deps_open",

@@ -38,9 +38,13 @@ pub(super) fn run(app: &App, say: &dyn Fn(&str)) -> Result<Vec<Completed>> {
 }
 
 /// Whether the base has the candidate. A checkout that was partly moved is completed first, and the base with it.
-fn is_moved(app: &App, landing: &Landing) -> Result<bool> {
+///
+/// # Errors
+/// `checkout_changed` when the checkout has been changed by somebody else; as git fails.
+pub(super) fn is_moved(app: &App, landing: &Landing) -> Result<bool> {
     let Some(candidate) = &landing.candidate else { return Ok(false) };
     let git = project_git(app)?;
+    git.remove_stale_ref_lock(&full_name(&landing.base))?;
     let Some(now) = git.commit(&full_name(&landing.base)) else { return Ok(false) };
     if git.is_ancestor(candidate, &now) == Some(true) {
         return Ok(true);
@@ -51,7 +55,7 @@ fn is_moved(app: &App, landing: &Landing) -> Result<bool> {
     let Some(dir) = base::checkout(app, &landing.base)? else { return Ok(false) };
     let inside = Git::new(app.env.vars(), &dir);
     let checkout = InterruptedCheckout::new(inside, &landing.base_before, candidate);
-    checkout.remove_stale_lock()?;
+    checkout.remove_stale_locks()?;
     match checkout.inspect()? {
         MoveState::NotStarted => Ok(false),
         MoveState::Foreign(files) => {

@@ -1,5 +1,7 @@
 //! The answer of `land`: its document and its lines.
 
+use std::fmt::Write as _;
+
 use crate::{
     actions::{App, core::errors},
     wire::{LandOrderView, LandingView},
@@ -77,9 +79,8 @@ fn name(lane: Option<&str>, tasks: &[String]) -> String {
 /// What became of a unit, in lines.
 pub(super) fn lines(view: &LandingView) -> String {
     let what = name(view.lane.as_deref(), &view.tasks);
-    let short = |commit: &Option<String>| {
-        commit.as_deref().and_then(|commit| commit.get(..12)).unwrap_or_default().to_owned()
-    };
+    let short =
+        |commit: &Option<String>| commit.as_deref().and_then(|commit| commit.get(..12)).unwrap_or_default().to_owned();
     let checks = match view.checks.len() {
         0 => String::new(),
         1 => ", 1 check passed".to_owned(),
@@ -103,10 +104,10 @@ pub(super) fn lines(view: &LandingView) -> String {
     };
     for told in &view.told {
         let files = told.files.join(", ");
-        text.push_str(&format!("\ntold lane {}: it conflicts in {files}; next: {}", told.lane, told.command));
+        let _ = write!(text, "\ntold lane {}: it conflicts in {files}; next: {}", told.lane, told.command);
     }
     if let Some(dir) = &view.removed_worktree {
-        text.push_str(&format!("\nremoved {dir}"));
+        let _ = write!(text, "\nremoved {dir}");
     }
     text
 }

@@ -17,6 +17,7 @@ use crate::{
     domain::{
         Refusal,
         landing::{Landing, LandingState},
+        refusal::FailedLandCheck,
     },
     env::Timestamp,
     os::{
@@ -226,13 +227,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn begin(
-        &self,
-        unit: &Unit,
-        base: &base::Base,
-        state: LandingState,
-        candidate: Option<String>,
-    ) -> Result<Landing> {
+    fn begin(&self, unit: &Unit, base: &base::Base, state: LandingState, candidate: Option<String>) -> Result<Landing> {
         let landing = Landing {
             id: 0,
             lane: unit.lane_name().cloned(),
@@ -263,11 +258,14 @@ impl Session<'_> {
         view.checks.clear();
         let moved = self.make_and_move(unit, judged, base, &mut landing, view);
         if let Err(error) = moved {
-            // The base has not moved: whoever comes next finds nothing half done.
-            if landing.ended_at.is_none() {
-                finish::failed(self.app, &mut landing, &error.to_string())?;
+            // A git that was killed may have left half a checkout, or have done its work.
+            let is_moved = landing.state == LandingState::Moving && recovery::is_moved(self.app, &landing)?;
+            if !is_moved {
+                if landing.ended_at.is_none() {
+                    finish::failed(self.app, &mut landing, &error.to_string())?;
+                }
+                return Err(error);
             }
-            return Err(error);
         }
         let candidate = landing.candidate.clone().unwrap_or_default();
         let merges = candidate::open_merges(self.app, &self.git)?;
@@ -288,9 +286,8 @@ impl Session<'_> {
         view: &mut LandingView,
     ) -> Result<()> {
         let made = {
-            let merges = candidate::open_merges(self.app, &self.git)?
-                .writing_to_project()
-                .with_attributes_of(&base.commit);
+            let merges =
+                candidate::open_merges(self.app, &self.git)?.writing_to_project().with_attributes_of(&base.commit);
             let sign = self.app.settings.land.sign;
             let maker = CandidateMaker { project: self.git, merges: merges.git(), sign };
             candidate::make(self.app, &maker, unit, &base.commit)?
@@ -311,7 +308,7 @@ impl Session<'_> {
         let (ran, failed) = checks::run(self.app, unit, &made, self.say)?;
         view.checks = ran;
         if let Some(failed) = failed {
-            let refusal = Refusal::LandCheckFailed {
+            let refusal = Refusal::LandCheckFailed(Box::new(FailedLandCheck {
                 of: unit.label(),
                 base: unit.base.clone(),
                 check: failed.name,
@@ -319,7 +316,7 @@ impl Session<'_> {
                 with: self.landed_since(unit, base)?,
                 evidence: failed.evidence,
                 lane: unit.lane_name().cloned(),
-            };
+            }));
             return self.send_back(unit, landing, refusal);
         }
         // The checks may have taken long.
@@ -375,7 +372,8 @@ fn is_base_moved(error: &anyhow::Error) -> bool {
 
 /// What would land, in its order, worked out among objects that are thrown away.
 fn plan(app: &App, request: &LandRequest, git: &Git<'_>) -> Result<(Answer, u8)> {
-    let merges = MergeRepository::open(git, &checkout::temp_dir(app).join(format!("fairway-land-{}", std::process::id())))?;
+    let merges =
+        MergeRepository::open(git, &checkout::temp_dir(app).join(format!("fairway-land-{}", std::process::id())))?;
     let result = plan_with(app, request, git, &merges);
     drop(merges);
     let _ = std::fs::remove_dir(checkout::temp_dir(app).join(format!("fairway-land-{}", std::process::id())));
@@ -386,8 +384,11 @@ fn plan_with(app: &App, request: &LandRequest, git: &Git<'_>, merges: &MergeRepo
     let units = schedule::order(app, merges, units(app, request)?)?;
     let order: Vec<_> = units.iter().map(report::place).collect();
     let scratch = Scratch::create(git, &checkout::temp_dir(app))?;
-    let maker =
-        CandidateMaker { project: git.with_scratch(&scratch), merges: merges.git().with_scratch(&scratch), sign: false };
+    let maker = CandidateMaker {
+        project: git.with_scratch(&scratch),
+        merges: merges.git().with_scratch(&scratch),
+        sign: false,
+    };
     // The bases as they would be by then.
     let mut bases: Vec<base::Base> = Vec::new();
     let mut views = Vec::new();

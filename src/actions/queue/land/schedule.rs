@@ -30,8 +30,8 @@ pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Re
     for (one, other) in places() {
         let (Some(left), Some(right)) = (units.get(one), units.get(other)) else { continue };
         for (place, unit, on, dependency) in [(one, left, other, right), (other, right, one, left)] {
-            let is_contained = dependency.commit != unit.commit
-                && git.is_ancestor(&dependency.commit, &unit.commit) == Some(true);
+            let is_contained =
+                dependency.commit != unit.commit && git.is_ancestor(&dependency.commit, &unit.commit) == Some(true);
             if let Some(item) = items.get_mut(place)
                 && (is_contained || depends_on(unit, dependency))
             {

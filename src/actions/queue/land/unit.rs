@@ -92,7 +92,7 @@ pub(super) fn project_git(app: &App) -> Result<Git<'_>> {
 /// The unit that a task's id or a lane's name means. `lane:NAME` is always a lane.
 ///
 /// # Errors
-/// `not_found`, `wrong_state`, `no_worktree`, `git_failed`.
+/// `not_found`, `no_commit`, `no_worktree`, `git_failed`.
 pub(super) fn of_name(app: &App, word: &str) -> Result<Unit> {
     let (only_lane, name) = word.strip_prefix("lane:").map_or((false, word), |name| (true, name));
     let task = if only_lane { None } else { TaskId::parse(name).ok() };
@@ -121,7 +121,7 @@ fn task_id(only_lane: bool, name: &str) -> Option<TaskId> {
 /// The unit of a task: its recorded commit, else the tip of its lane.
 ///
 /// # Errors
-/// `wrong_state` for a task whose work nothing tells; `not_found` for a commit that the project's repository lacks.
+/// `no_commit` for a task whose work nothing tells; `not_found` for a commit that the project's repository lacks.
 pub(super) fn of_task(app: &App, task: &Task) -> Result<Unit> {
     let lane = app.read(|tx| {
         let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?;
@@ -135,8 +135,8 @@ pub(super) fn of_task(app: &App, task: &Task) -> Result<Unit> {
         }
         (None, Some(lane)) if is_claimed => tip(app, lane)?,
         _ => {
-            let (task, status) = (task.id.clone(), task.state.status());
-            return Err(Refusal::WrongState { task, status, verb: "landed" }.into());
+            let (task, status, lane) = (task.id.clone(), task.state.status(), task.fields.lane.clone());
+            return Err(Refusal::NoTaskCommit { task, status, lane }.into());
         }
     };
     let base = base_of(app, lane.as_ref());
@@ -225,7 +225,12 @@ fn complete(app: &App, unit: Unit) -> Result<Unit> {
     let tip = unit.lane.as_ref().and_then(|lane| tip(app, lane).ok());
     let base = git.commit(&format!("refs/heads/{}", unit.base));
     let tasks = app.read(|tx| {
-        let mut ids: Vec<TaskId> = unit.task.iter().cloned().collect();
+        let mut ids: Vec<TaskId> = Vec::new();
+        if let Some(task) = &unit.task
+            && landings::landed_commit(tx, task)?.is_none()
+        {
+            ids.push(task.clone());
+        }
         if let Some(lane) = unit.lane_name() {
             ids.extend(landings::unlanded_in(tx, lane)?);
         }

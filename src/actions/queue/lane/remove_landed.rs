@@ -32,6 +32,9 @@ pub(in crate::actions::queue) fn remove_landed(app: &App, name: &LaneName, commi
     let stays = |why: String| {
         Ok(LandedLane { removed: None, note: Some(format!("the worktree of the lane {name} stays: {why}")) })
     };
+    if app.env.cwd.starts_with(&dir) {
+        return stays("you are in it".to_owned());
+    }
     let _held = worktree::lock(app, name)?;
     let (hold, usage) = app.read(|tx| Ok((removal::hold_in_store(tx, &lane)?, lanes::usage(tx, name)?)))?;
     if let Some(hold) = hold {
