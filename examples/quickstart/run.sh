@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fairway's main job from beginning to end, on a small real backlog: import, launch, claim, work, prove, hand over, review,
-# close, and find a dead session. Everything happens in a temporary folder. Exits non-zero if a step does not hold.
+# close, land what collides, and find a dead session. Everything happens in a temporary folder. Exits non-zero if a step does not hold.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 source_root=$(cd "${here}/../.." && pwd)
@@ -21,6 +21,7 @@ began=${SECONDS}
 unset "${!FAIRWAY_@}"
 demo=$(mktemp -d)
 export HOME="${demo}/home" XDG_STATE_HOME="${demo}/state" GIT_CONFIG_NOSYSTEM=1
+export GIT_AUTHOR_NAME=demo GIT_AUTHOR_EMAIL=demo@example.invalid GIT_COMMITTER_NAME=demo GIT_COMMITTER_EMAIL=demo@example.invalid
 mkdir -p "${HOME}" "${demo}/shop"
 
 finish() {
@@ -122,10 +123,36 @@ try --as reviewer handoff accept 1
 printf '(evidence from before this claim does not count: done refuses, and says what to do)\n'
 refused 5 "done" shop-1
 (cd "${lane}" && try evidence run shop-1 -- sh check.sh)
-try "done" shop-1
+try "done" shop-1 --commit "${commit}"
 printf '(and shop-2, which waited for it, is ready now)\n'
 try ready
 holds shop-2 ready
+
+step "Meanwhile another lane has changed the same line. The first one lands, the second one is told and sent back"
+try lane add rounding --create-worktree
+try task add shop-10 "Cart: round the total" --lane rounding
+rounding=$("${FAIRWAY}" lane show rounding --json | sed 's/.*"worktree":"\([^"]*\)".*/\1/')
+# Commits a line of the cart in the lane, proves it and submits it.
+work() {
+  (
+    cd "${rounding}"
+    sed -i "s/^END.*/$1/" cart.awk
+    git commit -q -am "cart: round the total"
+    try evidence run shop-10 -- awk -f cart.awk check.sh
+    try task submit shop-10 --commit "$(git rev-parse HEAD)"
+  )
+}
+try claim shop-10
+work 'END { for (i = 1; i <= NR; i++) sum += price[i]; printf "%d\\n", sum }'
+try land shop-1
+refused 5 land shop-10
+holds '"status":"in_progress"' task show shop-10 --json
+printf '(its agent takes the base as it is now, does the work again and submits it)\n'
+git -C "${rounding}" reset -q --hard main
+work 'END { for (i = 1; i <= NR; i++) sum += price[i] * count[i]; printf "%d\\n", sum }'
+try land --queue
+holds '"status":"done"' task show shop-10 --json
+sh check.sh
 
 step "Another agent claims shop-4, and is killed"
 try session launch --role backend --task-id shop-4 --name calendar-agent -- sh "${here}/idle.sh"

@@ -172,6 +172,7 @@ fn takes_task(noun: &str, verb: &str, id: &str) -> bool {
         "task" => verb != "add" && matches!(id, "id" | "ids" | "depends_on"),
         "claim" | "release" | "done" | "merge-ready" => matches!(id, "id" | "ids"),
         "start" => id == "tasks",
+        "land" => id == "names",
         "explain" => verb == "task",
         "checkpoint" | "evidence" | "review" | "handoff" => id == "task",
         _ => false,

@@ -31,6 +31,7 @@ mod help;
 mod hook;
 mod inbox;
 mod init;
+mod land;
 mod lane;
 mod man;
 mod merge_ready;

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use serde::Deserialize;
 
 use super::{
-    AgentSettings, Backend, ConfigError, JobSettings, LaunchSettings, Layers, Project, agents, backend, duration,
-    guard, jobs, launch,
+    AgentSettings, Backend, ConfigError, JobSettings, LandSettings, LaunchSettings, Layers, Project, agents, backend,
+    duration, guard, jobs, landing, launch,
     values::{StaleAfter, unknown_value},
 };
 use crate::{
@@ -58,6 +58,8 @@ pub struct Settings {
     pub agents: AgentSettings,
     /// The guard rules; `None`: there is no guard.
     pub guard: Option<Arc<Rules>>,
+    /// Landing.
+    pub land: LandSettings,
     /// What `done` asks for.
     pub done_gates: Vec<Gate>,
     /// What `merge-ready` asks for.
@@ -87,6 +89,7 @@ struct Raw {
     identity: agents::RawIdentity,
     guard: Option<guard::Raw>,
     gates: RawGates,
+    land: landing::Raw,
     roles: BTreeMap<String, launch::Raw>,
     providers: BTreeMap<String, launch::Raw>,
     backends: BTreeMap<String, backend::Raw>,
@@ -215,6 +218,7 @@ impl Settings {
                 .transpose()
                 .map_err(|(key, why)| value(&key, why))?
                 .map(Arc::new),
+            land: raw.land.into_settings().map_err(|(key, why)| value(&format!("land.{key}"), why))?,
             done_gates: gates("gates.done.require", raw.gates.done.require, &[Gate::Evidence])?,
             merge_gates: gates("gates.merge.require", raw.gates.merge.require, Gate::ALL)?,
             roles: launch::parse_entries("roles", raw.roles).map_err(|(key, why)| value(&key, why))?,

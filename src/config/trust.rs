@@ -11,7 +11,7 @@ pub use super::trust_record::{
     KeptText, TextTrust, TrustContent, digest, is_known_script, remember_script, save_record,
 };
 
-use super::{LaunchSettings, Layers, Project, Settings, project::normalize, trust_record};
+use super::{LaunchSettings, Layers, Project, Settings, landing, project::normalize, trust_record};
 use crate::{
     domain::rules::command_line::{LeadingWord, leading_word},
     env::Env,
@@ -57,6 +57,9 @@ impl Trust {
 #[must_use]
 pub fn is_needed(layers: &Layers) -> bool {
     let says_more = |table: &toml::Table| {
+        if table.get("land").is_some_and(landing::needs_trust) {
+            return true;
+        }
         let Some(sessions) = table.get("sessions") else { return false };
         let backend = sessions.get("default_backend").and_then(|backend| backend.as_str());
         backend.is_some_and(|backend| backend.starts_with("exec:")) || sessions.get("may_start").is_some()

@@ -16,6 +16,8 @@ string_enum! {
         TaskSubmitted => "task.submitted",
         TaskResumed => "task.resumed",
         TaskDone => "task.done",
+        TaskLanded => "task.landed",
+        TaskSentBack => "task.sent_back",
         TaskCancelled => "task.cancelled",
         TaskReopened => "task.reopened",
         TaskRemoved => "task.removed",
@@ -99,6 +101,7 @@ impl EventKind {
                 | Self::TaskSubmitted
                 | Self::TaskResumed
                 | Self::TaskDone
+                | Self::TaskLanded
                 | Self::TaskCancelled
                 | Self::TaskReopened
         )

@@ -16,6 +16,8 @@ string_enum! {
 
 /// The kind of evidence that a provider's own word has; no gate counts it.
 pub const PROVIDER_KIND: &str = "provider";
+/// The kind of evidence of a check on the tree that a landing would bring; no gate counts it.
+pub const LANDING_KIND: &str = "landing";
 /// The kind of evidence that was given none.
 pub const DEFAULT_KIND: &str = "test";
 

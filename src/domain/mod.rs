@@ -19,6 +19,7 @@ pub mod id;
 pub mod invalid_value;
 pub mod job;
 pub mod job_output;
+pub mod landing;
 pub mod lane;
 pub mod lifecycle;
 pub mod message;

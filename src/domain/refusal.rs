@@ -102,6 +102,48 @@ pub enum Refusal {
     /// The base and the lane's branch have changed the same lines.
     #[error("{base} conflicts with the lane {lane} in {}; the lane is unchanged", list_files(.files))]
     SyncConflict { lane: LaneName, base: String, files: Vec<String>, commit: Option<String>, by_hand: String },
+    /// Tasks that would land are not ready.
+    #[error("{of} cannot land: {}", .reports.iter().map(|report| {
+        let blockers: Vec<&str> = report.blockers.iter().map(|blocker| blocker.message.as_str()).collect();
+        format!("{}: {}", report.task, blockers.join("; "))
+    }).collect::<Vec<_>>().join("; "))]
+    NotLandable { of: String, reports: Vec<GateReport> },
+    /// Nothing tells which commit has a task's work.
+    #[error("{task} is {status} and has no commit")]
+    NoTaskCommit { task: TaskId, status: TaskStatus, lane: Option<LaneName> },
+    /// A rebase, merge, cherry-pick, revert or bisect is not finished.
+    #[error("{of} is in the middle of a {operation} in {dir}")]
+    OperationUnfinished { of: String, operation: &'static str, dir: String },
+    /// The base lacks commits of its upstream.
+    #[error("the base {base} is behind {upstream} by {behind} commit(s){}", match .ahead {
+        0 => String::new(),
+        ahead => format!(", and has {ahead} of its own"),
+    })]
+    BaseBehind { base: String, upstream: String, ahead: u64, behind: u64, dir: String },
+    /// The base is checked out in several worktrees.
+    #[error("the base {base} is checked out in several worktrees: {}", .dirs.join(", "))]
+    BaseInSeveral { base: String, dirs: Vec<String> },
+    /// The checkout of the base has files that a landing would overwrite.
+    #[error("the checkout of the base {base} in {dir} has changes: {}", list_files(.files))]
+    CheckoutChanged { base: String, dir: String, files: Vec<String> },
+    /// Another command moved the base.
+    #[error("the base {base} moved while its next commit was made")]
+    BaseMoved { base: String },
+    /// Git does not know who commits.
+    #[error("git does not know who commits: {why}")]
+    NoIdentity { why: String },
+    /// A lane with merges cannot be rebased.
+    #[error("{of} has merge commits, which a rebase would leave out")]
+    CannotRebase { of: String },
+    /// What was to land conflicts with the base.
+    #[error("{of} conflicts with {base} in {}{}", list_files(.files), landed_with(.with))]
+    LandConflict { of: String, base: String, files: Vec<String>, with: Vec<String>, lane: Option<LaneName> },
+    /// What was to land was sent back, and neither it nor the base has changed since.
+    #[error("{of} was sent back at this commit and base: {why}")]
+    SentBackBefore { of: String, why: String, lane: Option<LaneName>, base: String },
+    /// What was to land fails a check on the merged tree.
+    #[error("{} fails the check '{}' on the merged tree of {} ({}){}", .0.of, .0.check, .0.base, .0.how, landed_with(&.0.with))]
+    LandCheckFailed(Box<FailedLandCheck>),
     /// The repository has no commit that a branch could start from.
     #[error("there is no base branch '{base}': the repository has no commit")]
     NoCommit { base: String },
@@ -302,6 +344,25 @@ pub enum Refusal {
     TrackedByGit { path: String },
 }
 
+/// A check that what was to land fails on the merged tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedLandCheck {
+    /// What was to land.
+    pub of: String,
+    /// The base.
+    pub base: String,
+    /// The name of the check, else its command.
+    pub check: String,
+    /// How the check ended.
+    pub how: String,
+    /// What landed since the lane last had the base.
+    pub with: Vec<String>,
+    /// The number of its evidence, if a task has it.
+    pub evidence: Option<i64>,
+    /// The lane.
+    pub lane: Option<LaneName>,
+}
+
 /// The first files of a list, and how many more there are.
 fn list_files(files: &[String]) -> String {
     const MAX_LISTED: usize = 5;
@@ -310,6 +371,11 @@ fn list_files(files: &[String]) -> String {
         0 => listed.join(", "),
         more => format!("{} and {more} more", listed.join(", ")),
     }
+}
+
+/// What landed since a lane last had the base.
+fn landed_with(with: &[String]) -> String {
+    if with.is_empty() { String::new() } else { format!("; landed since: {}", with.join(", ")) }
 }
 
 fn claimed_by(claimant: Option<&str>) -> String {
@@ -344,8 +410,19 @@ impl Refusal {
             Self::LaneWithoutWorktree { .. } | Self::NoWorktree { .. } | Self::NoRepository { .. } => "no_worktree",
             Self::WorktreeNotOwned { .. } => "worktree_not_owned",
             Self::WrongBranch { .. } => "wrong_branch",
-            Self::MergeCommits { .. } => "merge_commits",
+            Self::MergeCommits { .. } | Self::CannotRebase { .. } => "merge_commits",
             Self::SyncConflict { .. } => "sync_conflict",
+            Self::NotLandable { .. } => "gate_blocked",
+            Self::NoTaskCommit { .. } => "no_commit",
+            Self::OperationUnfinished { .. } => "operation_unfinished",
+            Self::BaseBehind { .. } => "base_behind",
+            Self::BaseInSeveral { .. } => "base_checked_out",
+            Self::CheckoutChanged { .. } => "checkout_changed",
+            Self::BaseMoved { .. } => "base_moved",
+            Self::NoIdentity { .. } => "no_identity",
+            Self::LandConflict { .. } => "land_conflict",
+            Self::SentBackBefore { .. } => "sent_back_before",
+            Self::LandCheckFailed(_) => "land_check_failed",
             Self::AlreadyClaimed { .. } => "already_claimed",
             Self::AlreadyClaimedByYou { .. } => "already_yours",
             Self::StaleClaim { .. } | Self::StaleHandoff { .. } => "stale_claim",

@@ -13,7 +13,7 @@ use std::{
 
 use nix::{
     errno::Errno,
-    fcntl::{FcntlArg, fcntl},
+    fcntl::{FcntlArg, FdFlag, fcntl},
     libc, unistd,
 };
 
@@ -23,7 +23,7 @@ use super::{files, interruptible};
 #[derive(Debug)]
 pub struct FileLock {
     // Closing the descriptor unlocks it.
-    _file: File,
+    file: File,
 }
 
 impl FileLock {
@@ -34,7 +34,7 @@ impl FileLock {
     pub fn try_acquire(path: &Path) -> io::Result<Option<Self>> {
         let file = files::private_file(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self { _file: file })),
+            Ok(()) => Ok(Some(Self { file })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -47,12 +47,23 @@ impl FileLock {
     pub fn acquire_within(path: &Path, limit: Duration) -> io::Result<Option<Self>> {
         let file = files::private_file(path)?;
         match file.try_lock() {
-            Ok(()) => return Ok(Some(Self { _file: file })),
+            Ok(()) => return Ok(Some(Self { file })),
             Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(error)) => return Err(error),
         }
         let locked = interruptible::with_timeout(limit, || flock_interruptible(&file))?;
-        Ok(locked.map(|()| Self { _file: file }))
+        Ok(locked.map(|()| Self { file }))
+    }
+
+    /// Calls `start` while programs that are started inherit the lock: it is free when the last of them has ended too.
+    ///
+    /// # Errors
+    /// When the file's flags cannot be set.
+    pub fn shared_with_children<T>(&self, start: impl FnOnce() -> T) -> io::Result<T> {
+        fcntl(&self.file, FcntlArg::F_SETFD(FdFlag::empty()))?;
+        let result = start();
+        fcntl(&self.file, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))?;
+        Ok(result)
     }
 }
 

@@ -15,6 +15,7 @@ pub mod handoffs;
 pub mod integrity;
 pub mod job_output;
 pub mod jobs;
+pub mod landings;
 pub mod lanes;
 pub mod messages;
 mod open;

@@ -11,7 +11,7 @@ use crate::{
 const CHANGES: &str = "SELECT task_id, at, kind, session_id, coalesce(json_extract(data, '$.to'), \
      json_extract(data, '$.status')) FROM events WHERE task_id IS NOT NULL AND kind IN ('task.added', 'task.imported', \
      'task.claimed', 'task.released', 'task.blocked', 'task.unblocked', 'task.submitted', 'task.resumed', 'task.done', \
-     'task.cancelled', 'task.reopened') ORDER BY seq";
+     'task.landed', 'task.cancelled', 'task.reopened') ORDER BY seq";
 
 /// Every change of a task's state, in order. Those since `from` that a session of `sessions` made are counted; without
 /// sessions those of all.

@@ -20,6 +20,7 @@ mod hook;
 pub mod import;
 pub mod integer;
 mod job;
+mod landing;
 mod lane;
 mod launch;
 mod message;
@@ -58,6 +59,7 @@ pub use guard::{EvaluationView, GuardResultView, LoggedDecisionView, RuleTraceVi
 pub use handoff::{AcceptedHandoffView, HandoffView};
 pub use hook::HookChangeView;
 pub use job::{ForegroundView, JobItemView, JobKillView, JobLogView, JobPollView, JobSpawnView, JobView, SendKeysView};
+pub use landing::{LandCheckView, LandOrderView, LandToldView, LandView, LandingView};
 pub use lane::{
     FileDiffView, KeptLaneView, LaneDetailView, LaneDiffView, LaneGitView, LanePruneView, LaneSyncView, LaneView,
     PrunedLaneView,

@@ -168,6 +168,8 @@ pub struct TaskDetailView {
     pub checkpoint: Option<CheckpointView>,
     /// The author of that checkpoint.
     pub checkpoint_by: Option<String>,
+    /// The commit of the base with which its work landed; null when it did not.
+    pub landed_commit: Option<String>,
     /// The newest entries of its history, oldest first.
     pub timeline: Vec<TimelineEntryView>,
     /// Whether the history has earlier entries.

@@ -9,7 +9,7 @@ use crate::{
     adapters::AdapterError,
     config::{ConfigError, project::OUTPUT_FILE},
     domain::{
-        Refusal, Role, TaskId,
+        LaneName, Refusal, Role, TaskId,
         invalid_value::InvalidValue,
         message::{Channel, MessageStatus},
         task::TaskStatus,
@@ -154,6 +154,48 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         }
         Refusal::MergeCommits { lane } => (Refused, Some(format!("merge instead: fairway lane sync {lane} --merge"))),
         Refusal::SyncConflict { by_hand, .. } => (Refused, Some(format!("resolve it by hand: {by_hand}"))),
+        Refusal::NotLandable { reports, .. } => {
+            let fixes = reports.iter().flat_map(|report| &report.blockers).map(|blocker| blocker.fix.as_str());
+            let mut fixes: Vec<&str> = fixes.collect();
+            fixes.dedup();
+            (Refused, Some(fixes.join("\n")))
+        }
+        Refusal::NoTaskCommit {
+            task,
+            status: TaskStatus::InProgress | TaskStatus::Blocked | TaskStatus::Review,
+            ..
+        } => (Refused, Some(format!("name it: fairway task submit {task} --commit COMMIT"))),
+        Refusal::NoTaskCommit { lane: Some(lane), .. } => {
+            (Refused, Some(format!("land its lane: fairway land lane:{lane}")))
+        }
+        Refusal::NoTaskCommit { task, .. } => (Refused, Some(format!("look at it: fairway task show {task}"))),
+        Refusal::OperationUnfinished { dir, .. } => {
+            (Refused, Some(format!("finish or abort it: {}", git_in(dir, "status"))))
+        }
+        Refusal::BaseBehind { ahead: 0, dir, .. } => {
+            (Refused, Some(format!("bring it up to date: {}", git_in(dir, "pull --ff-only"))))
+        }
+        Refusal::BaseBehind { dir, .. } => {
+            (Refused, Some(format!("bring both together: {}", git_in(dir, "pull --rebase"))))
+        }
+        Refusal::BaseInSeveral { base, dirs } => {
+            let dir = dirs.last().map_or("DIR", String::as_str);
+            (Refused, Some(format!("leave {base} in all but one: {}", git_in(dir, "switch --detach"))))
+        }
+        Refusal::CheckoutChanged { dir, .. } => {
+            (Refused, Some(format!("commit or stash the changes: {}", git_in(dir, "stash --include-untracked"))))
+        }
+        Refusal::BaseMoved { .. } => (Conflict, Some("look at it, then try again: fairway land --dry-run".into())),
+        Refusal::NoIdentity { .. } => {
+            (Refused, Some("name yourself: git config user.name NAME && git config user.email EMAIL".into()))
+        }
+        Refusal::CannotRebase { .. } => (Refused, Some("set [land] style = \"squash\": fairway config edit".into())),
+        Refusal::SentBackBefore { lane, base, .. } => (Refused, Some(bring_in(lane.as_ref(), base))),
+        Refusal::LandConflict { lane, base, .. } => (Refused, Some(bring_in(lane.as_ref(), base))),
+        Refusal::LandCheckFailed(failed) => {
+            let output = failed.evidence.map(|number| format!("see its output: fairway evidence show {number}"));
+            (Refused, Some(output.unwrap_or_else(|| bring_in(failed.lane.as_ref(), &failed.base))))
+        }
         Refusal::NoCommit { .. } => (NotFound, Some("commit first: git add -A && git commit -m 'first commit'".into())),
         Refusal::AlreadyClaimed { task, .. } => {
             (Conflict, Some(format!("to take over: fairway claim {task} --steal --reason TEXT")))
@@ -284,6 +326,14 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
     }
 }
 
+/// How a base comes into a lane, or into work without one.
+fn bring_in(lane: Option<&LaneName>, base: &str) -> String {
+    match lane {
+        Some(lane) => format!("bring {base} in: fairway lane sync {lane} --rebase"),
+        None => format!("bring {base} in: git rebase {base}"),
+    }
+}
+
 /// The longest title that a hint repeats, in bytes.
 const MAX_QUOTED_TITLE: usize = 120;
 
@@ -394,6 +444,21 @@ fn details(refusal: &Refusal) -> Value {
         Refusal::SyncConflict { lane, base, files, commit, .. } => {
             json!({ "lane": lane.as_str(), "base": base, "files": files, "commit": commit })
         }
+        Refusal::NotLandable { reports, .. } => {
+            json!({ "tasks": reports.iter().map(GateReportView::from).collect::<Vec<_>>() })
+        }
+        Refusal::OperationUnfinished { operation, dir, .. } => json!({ "operation": operation, "directory": dir }),
+        Refusal::BaseBehind { base, upstream, ahead, behind, .. } => {
+            json!({ "base": base, "upstream": upstream, "ahead": ahead, "behind": behind })
+        }
+        Refusal::BaseInSeveral { base, dirs } => json!({ "base": base, "directories": dirs }),
+        Refusal::CheckoutChanged { base, dir, files } => json!({ "base": base, "directory": dir, "files": files }),
+        Refusal::LandConflict { base, files, with, .. } => {
+            json!({ "base": base, "files": files, "landed_since": with })
+        }
+        Refusal::LandCheckFailed(failed) => json!({
+            "base": failed.base, "check": failed.check, "landed_since": failed.with, "evidence": failed.evidence,
+        }),
         Refusal::SessionFinal { session, status } | Refusal::SessionExited { session, status } => {
             json!({ "session_id": session.as_str(), "status": status.as_str() })
         }

@@ -222,6 +222,10 @@ fn program_settings(settings: &Settings) -> Vec<(String, String)> {
             }
         }
     }
+    for (key, commands) in [("land.checks", &settings.land.checks), ("land.prepare", &settings.land.prepare)] {
+        named.extend(commands.iter().map(|command| (key.to_owned(), secrets::mask(command))));
+    }
+    named.extend(settings.land.roles.iter().map(|role| ("land.roles".to_owned(), role.to_string())));
     if let Some(rules) = &settings.guard {
         named.push((
             "guard.default".to_owned(),

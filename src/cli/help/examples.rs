@@ -87,6 +87,7 @@ const EXAMPLES: &[Examples] = &[
     ("review list", &["fairway review list", "fairway review list T-4"]),
     ("review withdraw", &["fairway review withdraw 3"]),
     ("merge-ready", &["fairway merge-ready T-4"]),
+    ("land", &["fairway land T-4", "fairway land --all --dry-run", "fairway land --queue"]),
     (
         "send",
         &[

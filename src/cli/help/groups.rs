@@ -7,7 +7,7 @@ pub const PLUMBING: &str = "Plumbing";
 pub const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["setup", "start", "demo", "init", "trust", "session", "help"]),
     ("Work", &["guide", "task", "lane", "ready", "claim", "release", "done", "note", "checkpoint", "exec"]),
-    ("Review", &["evidence", "review", "handoff", "merge-ready"]),
+    ("Review", &["evidence", "review", "handoff", "merge-ready", "land"]),
     ("Talk", &["send", "message", "prompt", "inbox", "outbox"]),
     ("Watch", &["status", "top", "events", "explain", "usage"]),
     ("Safety", &["guard", "approvals"]),

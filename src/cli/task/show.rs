@@ -93,6 +93,7 @@ fn fields(task: &TaskView, detail: &TaskDetailView, now: Timestamp) -> String {
     field("reviews by", &task.review_domains.join(", "));
     field("branch", task.branch.as_deref().unwrap_or_default());
     field("commit", task.commit.as_deref().unwrap_or_default());
+    field("landed as", detail.landed_commit.as_deref().unwrap_or_default());
     field("created", &local(&task.created_at));
     field("updated", &local(&task.updated_at));
     field("closed", &task.closed_at.as_deref().map(local).unwrap_or_default());

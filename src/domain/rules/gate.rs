@@ -3,7 +3,7 @@
 pub use crate::domain::blocker::{Blocker, GateReport, JudgedWork};
 use crate::domain::{
     TaskId, age,
-    evidence::{Evidence, EvidenceResult, PROVIDER_KIND},
+    evidence::{Evidence, EvidenceResult, LANDING_KIND, PROVIDER_KIND},
     id::Label,
     review::{Review, Verdict},
     rules::open_question::OpenQuestion,
@@ -107,10 +107,8 @@ pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
 
 fn since_claim<'a>(facts: &'a GateFacts<'_>) -> impl DoubleEndedIterator<Item = &'a Evidence> {
     let since = facts.claimed_at;
-    facts
-        .evidence
-        .iter()
-        .filter(move |record| record.kind != PROVIDER_KIND && since.is_none_or(|since| record.created_at >= since))
+    let counts = |record: &Evidence| !matches!(record.kind.as_str(), PROVIDER_KIND | LANDING_KIND);
+    facts.evidence.iter().filter(move |record| counts(record) && since.is_none_or(|since| record.created_at >= since))
 }
 
 fn evidence_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
@@ -142,8 +140,11 @@ fn evidence_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
 
 fn check_blocker(check: &Check, facts: &GateFacts<'_>) -> Option<Blocker> {
     let name = &check.name;
-    let newest =
-        facts.evidence.iter().rev().find(|record| record.observed && record.check.as_deref() == Some(name.as_str()));
+    // On the tree of a landing the check may fail through what others have changed.
+    let is_run = |record: &&Evidence| {
+        record.observed && record.kind != LANDING_KIND && record.check.as_deref() == Some(name.as_str())
+    };
+    let newest = facts.evidence.iter().rev().find(is_run);
     let fix = format!("fairway evidence run {} --check {name}", facts.task);
     let (code, message) = match newest {
         None => ("check_missing", format!("the check '{name}' has not been run")),

@@ -118,6 +118,7 @@ pub fn by_day(changes: impl IntoIterator<Item = TaskChange>) -> BTreeMap<i64, Ta
         {
             *time += (change.at.millis() - progress.since.millis()).max(0);
         }
+        let was_done = progress.status == TaskStatus::Done;
         (progress.status, progress.since) = (change.to, change.at);
         let day = change.at.millis().div_euclid(DAY_MS);
         if change.kind == EventKind::TaskClaimed {
@@ -125,7 +126,7 @@ pub fn by_day(changes: impl IntoIterator<Item = TaskChange>) -> BTreeMap<i64, Ta
             if change.is_counted {
                 days.entry(day).or_default().claimed.insert((day, change.task));
             }
-        } else if change.kind == EventKind::TaskDone && change.is_counted {
+        } else if matches!(change.kind, EventKind::TaskDone | EventKind::TaskLanded) && !was_done && change.is_counted {
             // A person may close a task that was never claimed.
             let claimed_at = progress.claimed_at.unwrap_or(change.at);
             let [todo, in_progress, blocked, review] = progress.times;

@@ -31,7 +31,7 @@ pub enum Integration {
 }
 
 /// The author and committer of a new commit.
-enum Identity {
+pub(super) enum Identity {
     /// Those of git's configuration.
     Configured,
     /// This author, and the committer of git's configuration.
@@ -126,12 +126,23 @@ impl Git<'_> {
     /// # Errors
     /// When git fails, also because no committer is configured.
     pub fn plan_rebase(&self, head: &str, base: &str) -> Result<Integration, GitError> {
+        self.rebase_by(self, head, base, self.signs_commits()?)
+    }
+
+    /// The same, with the merges worked out by another git on the same objects.
+    pub(super) fn rebase_by(
+        &self,
+        merges: &Git<'_>,
+        head: &str,
+        base: &str,
+        sign: bool,
+    ) -> Result<Integration, GitError> {
         let range = format!("{base}...{head}");
         let args = ["rev-list", "--reverse", "--topo-order", "--right-only", "--cherry-pick", "--no-merges", &range];
         let list = self.run_checked("rev-list", &args, MERGE_TIMEOUT)?;
         let mut onto = base.to_owned();
         for commit in list.lines() {
-            match self.pick(commit, &onto)? {
+            match self.pick(merges, commit, &onto, sign)? {
                 Integration::Commit(picked) => onto = picked,
                 conflict @ Integration::Conflict { .. } => return Ok(conflict),
             }
@@ -140,7 +151,7 @@ impl Git<'_> {
     }
 
     /// One step of a rebase.
-    fn pick(&self, commit: &str, onto: &str) -> Result<Integration, GitError> {
+    fn pick(&self, merges: &Git<'_>, commit: &str, onto: &str, sign: bool) -> Result<Integration, GitError> {
         let tree_of = |name: &str| {
             self.run_checked("rev-parse", &["rev-parse", "--verify", &format!("{name}^{{tree}}")], QUERY_TIMEOUT)
         };
@@ -149,24 +160,30 @@ impl Git<'_> {
         let bare = |tree: &str, parents: &[&str]| self.commit_tree(tree, parents, b"picked\n", &Identity::Fixed);
         let parent = bare(&before, &[])?;
         let (ours, theirs) = (bare(&present, &[&parent])?, bare(&tree, &[&parent])?);
-        let merged = match self.merge_trees(&ours, &theirs)? {
+        let merged = match merges.merge_trees(&ours, &theirs)? {
             Ok(merged) => merged,
             Err(files) => return Ok(Integration::Conflict { files, commit: Some(commit.to_owned()) }),
         };
         if merged == present && tree != before {
             return Ok(Integration::Commit(onto.to_owned()));
         }
+        let (author, message) = self.author_and_message(commit)?;
+        self.commit_tree_signed(&merged, &[onto], &message, &author, sign).map(Integration::Commit)
+    }
+
+    /// The author and the message of a commit.
+    pub(super) fn author_and_message(&self, commit: &str) -> Result<(Identity, Vec<u8>), GitError> {
         let source = self.run(&["cat-file", "commit", commit], QUERY_TIMEOUT)?;
         if source.exit != ExitReason::Code(0) {
             return Err(git_error("cat-file", &source));
         }
         let (author, message) = parse_commit(&source.stdout)
             .ok_or_else(|| GitError::Failed { step: "cat-file", why: format!("{commit} has an unknown form") })?;
-        self.commit_tree(&merged, &[onto], message, &author).map(Integration::Commit)
+        Ok((author, message.to_vec()))
     }
 
     /// The tree of a merge, or the files that conflict.
-    fn merge_trees(&self, ours: &str, theirs: &str) -> Result<Result<String, Vec<String>>, GitError> {
+    pub(super) fn merge_trees(&self, ours: &str, theirs: &str) -> Result<Result<String, Vec<String>>, GitError> {
         let args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs];
         let done = self.run(&args, MERGE_TIMEOUT)?;
         let text = String::from_utf8_lossy(&done.stdout).into_owned();
@@ -179,12 +196,25 @@ impl Git<'_> {
     }
 
     /// Writes a commit. A commit for a branch is signed where the configuration asks for it.
-    fn commit_tree(
+    pub(super) fn commit_tree(
         &self,
         tree: &str,
         parents: &[&str],
         message: &[u8],
         identity: &Identity,
+    ) -> Result<String, GitError> {
+        let sign = !matches!(identity, Identity::Fixed) && self.signs_commits()?;
+        self.commit_tree_signed(tree, parents, message, identity, sign)
+    }
+
+    /// Writes a commit, signed where `sign` says so.
+    pub(super) fn commit_tree_signed(
+        &self,
+        tree: &str,
+        parents: &[&str],
+        message: &[u8],
+        identity: &Identity,
+        sign: bool,
     ) -> Result<String, GitError> {
         let mut args: Vec<OsString> = Vec::new();
         if let Identity::Author { encoding: Some(encoding), .. } = identity {
@@ -212,7 +242,7 @@ impl Git<'_> {
             .map(|(name, value)| (name, OsStr::new(value)))
             .to_vec(),
         };
-        if !matches!(identity, Identity::Fixed) && self.signs_commits()? {
+        if sign {
             args.push("-S".into());
         }
         let done = self.run_with(&args, &vars, message, MERGE_TIMEOUT)?;
@@ -223,6 +253,7 @@ impl Git<'_> {
         }
     }
 
+    /// Whether the configuration asks to sign the commits of branches.
     fn signs_commits(&self) -> Result<bool, GitError> {
         let done = self.run(&["config", "--type=bool", "--get", "commit.gpgSign"], QUERY_TIMEOUT)?;
         Ok(output_text(&done.stdout) == "true")

@@ -19,6 +19,7 @@ mod guide;
 mod handoff;
 mod hook;
 mod init;
+mod land;
 mod lane;
 mod lane_prune;
 mod lane_work;

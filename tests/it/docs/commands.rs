@@ -88,6 +88,7 @@ run_pages! {
     tasks: "docs/guides/tasks.md",
     lanes_and_worktrees: "docs/guides/lanes-and-worktrees.md",
     reviews_and_gates: "docs/guides/reviews-and-gates.md",
+    landing: "docs/guides/landing.md",
     setup: "docs/guides/setup.md",
     sessions: "docs/guides/sessions.md",
     status: "docs/guides/status.md",

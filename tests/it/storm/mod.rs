@@ -3,6 +3,7 @@
 
 mod claims;
 mod kill_points;
+mod land_kill_points;
 mod retry_after_kill;
 mod start_kill_points;
 pub mod strace;

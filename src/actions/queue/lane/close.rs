@@ -110,7 +110,7 @@ pub(super) fn remove(app: &App, lane: &Lane) -> Result<removal::Removed> {
     }
 }
 
-fn record(tx: &WriteTx<'_>, lane: &Lane, removed: &removal::Removed) -> Result<()> {
+pub(super) fn record(tx: &WriteTx<'_>, lane: &Lane, removed: &removal::Removed) -> Result<()> {
     let (branch, commit) = removed.branch.as_ref().map(|(branch, commit)| (branch.as_str(), commit.as_str())).unzip();
     tx.record(
         &Event::new(EventKind::LaneWorktreeRemoved)

@@ -9,6 +9,7 @@ pub mod list;
 mod patch;
 pub mod prune;
 mod removal;
+pub(in crate::actions::queue) mod remove_landed;
 pub mod repair;
 pub mod rm;
 mod saved;

@@ -35,6 +35,7 @@ pub(super) const fn is_entry(kind: EventKind) -> bool {
                 | EventKind::TaskEdited
                 | EventKind::TaskDepAdded
                 | EventKind::TaskDepRemoved
+                | EventKind::TaskSentBack
                 | EventKind::CheckpointRecorded
                 | EventKind::EvidenceRecorded
                 | EventKind::HandoffCreated
@@ -75,6 +76,14 @@ pub(super) fn entry(event: &LoggedEvent) -> String {
         EventKind::TaskClaimed => {
             let epoch = number("epoch").map(|epoch| format!(", epoch {epoch}")).unwrap_or_default();
             format!("claimed{epoch}{}", transition_detail(data))
+        }
+        EventKind::TaskSentBack => {
+            format!("sent back from {}{}", text("base").unwrap_or_default(), in_brackets("error"))
+        }
+        EventKind::TaskLanded => {
+            let commit = text("candidate").unwrap_or_default();
+            let commit = commit.get(..12).unwrap_or(commit);
+            format!("landed in {} as {commit}{}", text("base").unwrap_or_default(), transition_detail(data))
         }
         kind if kind.is_transition() => {
             let verb = event.kind.trim_start_matches("task.");

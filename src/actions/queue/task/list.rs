@@ -14,7 +14,7 @@ use crate::{
         task::{Task, TaskStatus},
     },
     store::{
-        checkpoints,
+        checkpoints, landings,
         tasks::{self, ListScope},
     },
     wire::{CheckpointView, DependentView, TaskDetailView, TaskView},
@@ -127,6 +127,7 @@ pub fn show(app: &App, id: &TaskId) -> Result<TaskDetailView> {
                 .collect(),
             checkpoint: newest.as_ref().map(CheckpointView::from),
             checkpoint_by: author,
+            landed_commit: landings::landed_commit(tx, id)?,
             timeline,
             has_earlier,
         })

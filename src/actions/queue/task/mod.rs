@@ -20,7 +20,7 @@ pub mod reopen;
 pub mod resume;
 pub mod submit;
 mod timeline;
-mod transition;
+pub(in crate::actions::queue) mod transition;
 pub(in crate::actions) mod validate;
 
 pub use crate::actions::core::force_reason::ForceReason;

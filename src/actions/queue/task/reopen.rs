@@ -6,6 +6,7 @@ use super::transition::{self, Transition};
 use crate::{
     actions::{Answer, App},
     domain::{EventKind, TaskId, rules::fencing::TaskWrite},
+    store::landings,
 };
 
 /// done, cancelled → todo, by any actor, with a reason.
@@ -20,5 +21,8 @@ pub fn reopen(app: &App, id: &TaskId, reason: &str) -> Result<Answer> {
         reason: Some(reason),
         force: None,
     };
-    transition::perform(app, id, &verb, |_, task, _| Ok(task.reopened()?))
+    transition::perform(app, id, &verb, |tx, task, _| {
+        landings::set_landed_commit(tx, id, None)?;
+        Ok(task.reopened()?)
+    })
 }

@@ -1,0 +1,128 @@
+//! The base of a landing: where it is, whether it may move, and its move.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use super::unit::project_git;
+use crate::{
+    actions::App,
+    domain::Refusal,
+    os::{
+        git::{FastForward, Git, Repository},
+        lock::FileLock,
+    },
+};
+
+/// A base that may move.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Base {
+    /// Its name.
+    pub(super) name: String,
+    /// Its commit.
+    pub(super) commit: String,
+    /// The checkout that follows it, if it is checked out.
+    pub(super) checkout: Option<PathBuf>,
+}
+
+/// The full name of a branch.
+pub(super) fn full_name(branch: &str) -> String {
+    format!("refs/heads/{branch}")
+}
+
+/// The commit of a base.
+///
+/// # Errors
+/// `not_found`, `git_failed`.
+pub(super) fn commit(app: &App, name: &str) -> Result<String> {
+    let found = Repository::around(project_git(app)?)?.branch_commit(name)?;
+    Ok(found.ok_or_else(|| Refusal::not_found("base branch", name))?)
+}
+
+/// The checkout in which a base is checked out.
+///
+/// # Errors
+/// `base_checked_out` when there are several; `git_failed`.
+pub(super) fn checkout(app: &App, name: &str) -> Result<Option<PathBuf>> {
+    let listed = Repository::around(project_git(app)?)?.worktrees()?;
+    let dirs = listed.into_iter().filter(|one| one.branch.as_deref() == Some(name)).map(|one| one.path);
+    let mut dirs: Vec<PathBuf> = dirs.filter(|dir| dir.is_dir()).collect();
+    if dirs.len() > 1 {
+        let dirs = dirs.iter().map(|dir| dir.display().to_string()).collect();
+        return Err(Refusal::BaseInSeveral { base: name.to_owned(), dirs }.into());
+    }
+    Ok(dirs.pop())
+}
+
+/// The base, if it may move: not behind its upstream, held by no rebase or bisect, and its checkout clean.
+///
+/// # Errors
+/// `not_found`, `base_behind`, `base_checked_out`, `operation_unfinished`, `checkout_changed`, `git_failed`.
+pub(super) fn check(app: &App, name: &str) -> Result<Base> {
+    let git = project_git(app)?;
+    let commit = commit(app, name)?;
+    if let Some(upstream) = git.upstream(name)?
+        && let Some(theirs) = git.commit(&upstream)
+    {
+        let (ahead, behind) = git.count_apart(&commit, &theirs)?;
+        if behind > 0 {
+            let dir = checkout(app, name)?.unwrap_or_else(|| app.project.root.clone());
+            let upstream = upstream.trim_start_matches("refs/remotes/").to_owned();
+            let (base, dir) = (name.to_owned(), dir.display().to_string());
+            return Err(Refusal::BaseBehind { base, upstream, ahead, behind, dir }.into());
+        }
+    }
+    let of = || format!("the base {name}");
+    if let Some(operation) = git.operation_on(name)? {
+        let dir = app.project.root.display().to_string();
+        return Err(Refusal::OperationUnfinished { of: of(), operation, dir }.into());
+    }
+    let checkout = checkout(app, name)?;
+    if let Some(dir) = &checkout {
+        let inside = Git::new(app.env.vars(), dir);
+        if let Some(operation) = inside.unfinished_operation()? {
+            let dir = dir.display().to_string();
+            return Err(Refusal::OperationUnfinished { of: of(), operation, dir }.into());
+        }
+        refuse_changes(name, dir, inside.tracked_changes()?)?;
+    }
+    Ok(Base { name: name.to_owned(), commit, checkout })
+}
+
+/// Refuses a checkout with these changes.
+///
+/// # Errors
+/// `checkout_changed`.
+pub(super) fn refuse_changes(base: &str, dir: &Path, files: Vec<String>) -> Result<(), Refusal> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::CheckoutChanged { base: base.to_owned(), dir: dir.display().to_string(), files })
+}
+
+impl Base {
+    /// Moves the base to a commit, with its checkout. A child that outlives this process keeps the lock.
+    ///
+    /// # Errors
+    /// `base_moved` when it is elsewhere by now; `checkout_changed` when a file is in the way; `git_failed`. Nothing has
+    /// moved then.
+    pub(super) fn move_to(&self, app: &App, lock: &FileLock, to: &str) -> Result<()> {
+        let git = project_git(app)?;
+        let moved = match &self.checkout {
+            Some(dir) => {
+                let inside = Git::new(app.env.vars(), dir);
+                lock.shared_with_children(|| inside.fast_forward(to))?.map(|done| (done, dir.as_path()))
+            }
+            None => git
+                .move_ref(&full_name(&self.name), Some(&self.commit), Some(to))
+                .map(|()| (FastForward::Done, app.project.root.as_path())),
+        };
+        let now = commit(app, &self.name)?;
+        match moved {
+            _ if now == to => Ok(()),
+            Ok((FastForward::InTheWay(files), dir)) => Ok(refuse_changes(&self.name, dir, files)?),
+            Err(error) if now == self.commit => Err(error.into()),
+            _ => Err(Refusal::BaseMoved { base: self.name.clone() }.into()),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What follows when work has landed or was sent back: the tasks, the messages and the end of the landing.
+
+use anyhow::Result;
+
+use super::{
+    base::full_name,
+    collisions::{self, Collision},
+    unit::{Unit, project_git},
+};
+use crate::{
+    actions::{
+        App,
+        queue::task::transition::{self, Transition},
+    },
+    domain::{
+        Event, EventKind,
+        landing::{Landing, LandingState},
+        rules::fencing::TaskWrite,
+        task::{Task, TaskState, TaskStatus},
+    },
+    store::{WriteTx, landings, tasks},
+};
+
+/// A landing that was interrupted and is over now.
+#[derive(Debug)]
+pub(super) struct Completed {
+    /// What landed.
+    pub(super) unit: Unit,
+    /// The landing.
+    pub(super) landing: Landing,
+    /// The lanes that were told.
+    pub(super) told: Vec<Collision>,
+    /// Notes.
+    pub(super) notes: Vec<String>,
+}
+
+/// Records that a landing is over: finishes its tasks and leaves messages for the lanes that now conflict. Returns notes.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn landed(app: &App, unit: &Unit, landing: &mut Landing, told: &[Collision]) -> Result<Vec<String>> {
+    let notes = app.transaction(|tx| {
+        let notes = finish_tasks(tx, landing)?;
+        for collision in told {
+            collision.tell(tx, unit, landing.id)?;
+        }
+        end(tx, landing, LandingState::Landed, None)?;
+        Ok(notes)
+    })?;
+    drop_ref(app, landing);
+    Ok(notes)
+}
+
+/// Finishes the tasks of a landing as itself. A task that has changed hands meanwhile stays as it is.
+fn finish_tasks(tx: &WriteTx<'_>, landing: &Landing) -> Result<Vec<String>> {
+    let mut notes = Vec::new();
+    for (id, epoch) in &landing.tasks {
+        let Some(task) = tasks::find(tx, id)? else { continue };
+        let candidate = landing.candidate.as_deref();
+        if task.epoch != *epoch {
+            notes.push(format!("{id} was claimed anew while its work landed; it stays {}", task.state.status()));
+        } else if task.state.status() == TaskStatus::Done {
+            tx.record(&described(Event::new(EventKind::TaskLanded).task(id), &task, landing))?;
+        } else if let Ok(done) = task.done(tx.now()) {
+            let verb = Transition {
+                kind: EventKind::TaskLanded,
+                intent: TaskWrite::Override,
+                past_tense: "landed",
+                reason: None,
+                force: None,
+            };
+            if task.commit.is_none() {
+                tasks::set_work(tx, id, task.branch.as_deref(), Some(&landing.commit))?;
+            }
+            transition::apply_with(tx, &task, &done, &verb, |event| described(event, &task, landing))?;
+        } else {
+            notes.push(format!("{id} is {} by now; it stays so", task.state.status()));
+        }
+        landings::set_landed_commit(tx, id, candidate)?;
+    }
+    Ok(notes)
+}
+
+fn described(event: Event, task: &Task, landing: &Landing) -> Event {
+    let holder = task.state.claim().map(|claim| claim.claimant.clone());
+    event
+        .lane(task.fields.lane.as_ref())
+        .with("landing", landing.id)
+        .with("holder", holder)
+        .with("base", landing.base.as_str())
+        .with("style", landing.style.as_str())
+        .with("commit", landing.commit.as_str())
+        .with("candidate", landing.candidate.as_deref())
+}
+
+/// Sends a unit back: the landing is over, tasks in review are in progress again, and their claimants are told.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn sent_back(app: &App, unit: &Unit, landing: &mut Landing, error: &str, hint: &str) -> Result<()> {
+    app.transaction(|tx| {
+        for member in &unit.members {
+            let Some(task) = tasks::find(tx, &member.task.id)? else { continue };
+            tx.record(
+                &described(Event::new(EventKind::TaskSentBack).task(&task.id), &task, landing).with("error", error),
+            )?;
+            if let TaskState::Review(_) = &task.state
+                && task.epoch == member.task.epoch
+            {
+                let reason = format!("landing {} was sent back", landing.id);
+                let verb = Transition {
+                    kind: EventKind::TaskResumed,
+                    intent: TaskWrite::Override,
+                    past_tense: "resumed",
+                    reason: Some(&reason),
+                    force: None,
+                };
+                transition::apply(tx, &task, &task.resumed()?, &verb)?;
+            }
+        }
+        collisions::tell_sent_back(tx, unit, landing.id, error, hint)?;
+        end(tx, landing, LandingState::SentBack, Some(error.to_owned()))
+    })?;
+    drop_ref(app, landing);
+    Ok(())
+}
+
+/// Records that a landing did not come to its end.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn failed(app: &App, landing: &mut Landing, error: &str) -> Result<()> {
+    app.transaction(|tx| end(tx, landing, LandingState::Failed, Some(error.to_owned())))?;
+    drop_ref(app, landing);
+    Ok(())
+}
+
+fn end(tx: &WriteTx<'_>, landing: &mut Landing, state: LandingState, error: Option<String>) -> Result<()> {
+    landing.state = state;
+    landing.error = error;
+    landing.ended_at = Some(tx.now());
+    Ok(landings::update(tx, landing)?)
+}
+
+/// Removes the ref that held the candidate. One that stays does no harm.
+fn drop_ref(app: &App, landing: &Landing) {
+    if landing.candidate.is_some()
+        && let Ok(git) = project_git(app)
+    {
+        let _ = git.move_ref(&landing.ref_name(), None, None);
+    }
+}
+
+/// Holds the candidate of a landing with a ref, so that nothing removes it.
+///
+/// # Errors
+/// `git_failed`.
+pub(super) fn hold(app: &App, landing: &Landing, candidate: &str) -> Result<()> {
+    debug_assert!(landing.ref_name() != full_name(&landing.base));
+    let git = project_git(app)?;
+    // A store that was put back gives numbers out again.
+    let before = git.commit(&landing.ref_name());
+    Ok(git.move_ref(&landing.ref_name(), before.as_deref(), Some(candidate))?)
+}

@@ -1,0 +1,143 @@
+//! Whether a unit may land: the state of its worktree, the tasks that land along, and their gates.
+
+use anyhow::Result;
+
+use super::unit::{Member, Unit};
+use crate::{
+    actions::{
+        App,
+        core::lookup,
+        queue::gates::{self, GitFacts},
+    },
+    domain::{
+        Refusal, TaskId,
+        blocker::{Blocker, GateReport},
+        rules::{fencing::TaskWrite, gate::Gate},
+        task::{Task, TaskState},
+    },
+    os::git::Git,
+    store::{ReadTx, WriteTx},
+};
+
+/// How many changed files a refusal names.
+const MAX_DISPLAYED: usize = 3;
+
+/// The facts from git about the tasks of a unit, in their order.
+#[derive(Debug)]
+pub(super) struct Judged {
+    facts: Vec<(Vec<Gate>, GitFacts)>,
+}
+
+/// Refuses a worktree with changes that are in no commit, or with an unfinished rebase, merge, cherry-pick or bisect.
+///
+/// # Errors
+/// `unsaved_work`, `operation_unfinished`, `git_failed`.
+pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
+    let (Some(lane), Some(dir)) = (&unit.lane, unit.dir()) else { return Ok(()) };
+    let git = Git::new(app.env.vars(), &dir);
+    let shown = dir.display().to_string();
+    if let Some(operation) = git.unfinished_operation()? {
+        let of = format!("the lane {}", lane.name);
+        return Err(Refusal::OperationUnfinished { of, operation, dir: shown }.into());
+    }
+    let changes = git.changes_without_filters()?;
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let named = changes.iter().take(MAX_DISPLAYED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let why = format!("its worktree holds changes that are in no commit ({named})");
+    Err(Refusal::UnsavedWork { lane: lane.name.clone(), verb: "land", why, dir: Some(shown) }.into())
+}
+
+/// Collects the facts from git, then the blockers of every task that lands along; ready ones are left out.
+///
+/// # Errors
+/// `stale_claim` for an `--epoch` that is over; as the store or git fails.
+pub(super) fn judge(app: &App, unit: &Unit) -> Result<(Judged, Vec<GateReport>)> {
+    let mut facts = Vec::new();
+    for member in &unit.members {
+        let gates = gates_of(app, &member.task);
+        let id = &member.task.id;
+        facts.push((gates.clone(), gates::collect_facts(app, id, &gates, Some(&member.commit), Some(&unit.base))?));
+    }
+    let judged = Judged { facts };
+    let reports = app.read(|tx| judged.reports(app, tx, unit))?;
+    Ok((judged, reports))
+}
+
+impl Judged {
+    /// The tasks that are not ready, with their blockers, as the store has them in this transaction.
+    fn reports(&self, app: &App, tx: &ReadTx<'_>, unit: &Unit) -> Result<Vec<GateReport>> {
+        let mut reports = Vec::new();
+        for (member, (gates, facts)) in unit.members.iter().zip(&self.facts) {
+            let task = lookup::task(tx, &member.task.id)?;
+            lookup::check_authority(tx, &task, &app.actor, TaskWrite::Override)?;
+            let mut report = gates::evaluate(app, tx, &task, gates, facts)?;
+            report.blockers.splice(0..0, state_blocker(&task));
+            report.blockers.extend(dependency_blockers(tx, &task, unit)?);
+            if !report.is_ready() {
+                reports.push(report);
+            }
+        }
+        Ok(reports)
+    }
+
+    /// Refuses, right before the base moves, if a task has changed hands or is not ready any more.
+    ///
+    /// # Errors
+    /// `gate_blocked`, `stale_claim`.
+    pub(super) fn check_again(&self, app: &App, tx: &WriteTx<'_>, unit: &Unit) -> Result<()> {
+        for Member { task, .. } in &unit.members {
+            let now = lookup::task(tx, &task.id)?;
+            if now.epoch != task.epoch || now.state.claim().is_none() != task.state.claim().is_none() {
+                let by = now.state.claim().map(|claim| claim.claimant.clone());
+                return Err(Refusal::StaleClaim { task: now.id, yours: task.epoch, current: now.epoch, by }.into());
+            }
+        }
+        let reports = self.reports(app, tx, unit)?;
+        if reports.is_empty() { Ok(()) } else { Err(refusal(unit, reports)) }
+    }
+}
+
+/// The refusal of a unit with tasks that are not ready.
+pub(super) fn refusal(unit: &Unit, reports: Vec<GateReport>) -> anyhow::Error {
+    Refusal::NotLandable { of: unit.label(), reports }.into()
+}
+
+/// The merge gates, without the one about the base, for which the candidate stands in, and for an open task those of `done`.
+fn gates_of(app: &App, task: &Task) -> Vec<Gate> {
+    let is_done = matches!(task.state, TaskState::Done(_));
+    let done: &[Gate] = if is_done { &[] } else { &app.settings.done_gates };
+    let mut gates: Vec<Gate> = Vec::new();
+    for gate in app.settings.merge_gates.iter().chain(done) {
+        if *gate != Gate::BasedOn && !gates.contains(gate) {
+            gates.push(*gate);
+        }
+    }
+    gates
+}
+
+fn state_blocker(task: &Task) -> Option<Blocker> {
+    let id = &task.id;
+    let (message, fix) = match &task.state {
+        TaskState::InProgress(_) | TaskState::Review(_) | TaskState::Done(_) => return None,
+        TaskState::Todo => ("it is todo, and its commit would land".to_owned(), format!("fairway claim {id}")),
+        TaskState::Blocked(_, reason) => (format!("it is blocked: {reason}"), format!("fairway task unblock {id}")),
+        TaskState::Cancelled(_) => ("it is cancelled".to_owned(), format!("fairway task reopen {id} --reason TEXT")),
+    };
+    Some(Blocker { code: "not_finished", message, fix })
+}
+
+/// The dependencies that are open and do not land along.
+fn dependency_blockers(tx: &ReadTx<'_>, task: &Task, unit: &Unit) -> Result<Vec<Blocker>> {
+    let waiting = lookup::not_ready_reasons(tx, task)?;
+    let lands_along = |id: &TaskId| unit.members.iter().any(|member| member.task.id == *id);
+    let open = waiting.iter().filter(|waiting| !lands_along(&waiting.id));
+    Ok(open
+        .map(|waiting| Blocker {
+            code: "deps_open",
+            message: waiting.message.clone(),
+            fix: format!("fairway land {}", waiting.id),
+        })
+        .collect())
+}

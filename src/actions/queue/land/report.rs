@@ -1,0 +1,113 @@
+//! The answer of `land`: its document and its lines.
+
+use std::fmt::Write as _;
+
+use crate::{
+    actions::{App, core::errors},
+    wire::{LandOrderView, LandingView},
+};
+
+use super::{finish::Completed, unit::Unit};
+
+/// A view of a unit of which nothing is known yet.
+pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {
+    LandingView {
+        id: None,
+        state: "failed",
+        lane: unit.lane_name().map(ToString::to_string),
+        tasks: unit.task_ids(),
+        commit: unit.commit.clone(),
+        base: unit.base.clone(),
+        base_before: None,
+        candidate: None,
+        style: app.settings.land.style.as_str(),
+        checks: Vec::new(),
+        told: Vec::new(),
+        removed_worktree: None,
+        error: None,
+        notes: Vec::new(),
+    }
+}
+
+/// The view of a landing that was interrupted and is completed now.
+pub(super) fn completed(app: &App, done: &Completed) -> LandingView {
+    LandingView {
+        id: Some(done.landing.id),
+        state: "landed",
+        base_before: Some(done.landing.base_before.clone()),
+        candidate: done.landing.candidate.clone(),
+        style: done.landing.style.as_str(),
+        told: done.told.iter().map(super::collisions::Collision::view).collect(),
+        notes: done.notes.clone(),
+        ..begin(app, &done.unit)
+    }
+}
+
+/// The place of a unit in the order.
+pub(super) fn place(unit: &Unit) -> LandOrderView {
+    LandOrderView {
+        lane: unit.lane_name().map(ToString::to_string),
+        tasks: unit.task_ids(),
+        commit: unit.commit.clone(),
+        base: unit.base.clone(),
+    }
+}
+
+/// The state of a unit that did not land, by the code of its error.
+pub(super) fn state_of(error: &anyhow::Error) -> &'static str {
+    match errors::classify(error).code {
+        "land_conflict" | "land_check_failed" => "sent_back",
+        "gate_blocked" => "not_ready",
+        _ => "failed",
+    }
+}
+
+/// The order in a line.
+pub(super) fn order_line(order: &[LandOrderView]) -> String {
+    let names: Vec<String> = order.iter().map(|one| name(one.lane.as_deref(), &one.tasks)).collect();
+    format!("order: {}", names.join(", "))
+}
+
+fn name(lane: Option<&str>, tasks: &[String]) -> String {
+    match (lane, tasks) {
+        (Some(lane), []) => format!("lane {lane}"),
+        (Some(lane), tasks) => format!("{} (lane {lane})", tasks.join(" ")),
+        (None, tasks) => tasks.join(" "),
+    }
+}
+
+/// What became of a unit, in lines.
+pub(super) fn lines(view: &LandingView) -> String {
+    let what = name(view.lane.as_deref(), &view.tasks);
+    let short =
+        |commit: &Option<String>| commit.as_deref().and_then(|commit| commit.get(..12)).unwrap_or_default().to_owned();
+    let checks = match view.checks.len() {
+        0 => String::new(),
+        1 => ", 1 check passed".to_owned(),
+        count => format!(", {count} checks passed"),
+    };
+    let why = || {
+        let failure = view.error.as_ref();
+        let hint = failure.and_then(|failure| failure.hint.as_deref()).unwrap_or_default();
+        let hints: String = hint.lines().map(|line| format!("\n  {line}")).collect();
+        format!(": {}{hints}", failure.map_or("", |failure| failure.message.as_str()))
+    };
+    let mut text = match view.state {
+        "landed" => format!("landed {what} in {} as {}{checks}", view.base, short(&view.candidate)),
+        "unchanged" => format!("unchanged: {} has {what} already", view.base),
+        "would_land" => format!("would land {what} in {} ({})", view.base, view.style),
+        "would_be_sent_back" => format!("would send back {what}{}", why()),
+        "sent_back" => format!("sent back {what}{}", why()),
+        "not_ready" => format!("not ready: {what}{}", why()),
+        "skipped" => format!("skipped {what}{}", why()),
+        _ => format!("failed: {what}{}", why()),
+    };
+    for told in &view.told {
+        let files = told.files.join(", ");
+        let _ = write!(text, "\ntold lane {}: it conflicts in {files}; next: {}", told.lane, told.command);
+    }
+    if let Some(dir) = &view.removed_worktree {
+        let _ = write!(text, "\nremoved {dir}");
+    }
+    text
+}

@@ -1,0 +1,451 @@
+//! `land`: one landing at a time, each from the gates to the end of its lane.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{
+    base, candidate, checks, collisions, finish, readiness, recovery, report, schedule,
+    unit::{self, Unit, project_git},
+};
+use crate::{
+    actions::{
+        Answer, App,
+        core::{errors, inside, trust},
+        queue::lane::{checkout, remove_landed::remove_landed},
+    },
+    domain::{
+        Refusal,
+        landing::{Landing, LandingState},
+        refusal::FailedLandCheck,
+    },
+    env::Timestamp,
+    os::{
+        files,
+        git::{CandidateMaker, Git, Integration, MergeRepository, Scratch},
+        lock::FileLock,
+    },
+    store::{StoreError, landings},
+    wire::{LandView, LandingView},
+};
+
+/// How long to wait for other landings, which may have long checks.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How often a landing begins anew because another command moved the base.
+const MAX_ATTEMPTS: usize = 5;
+
+/// How many earlier landings are looked through for what landed since.
+const MAX_EARLIER: i64 = 200;
+
+/// What to land.
+#[derive(Debug, Clone, Default)]
+pub struct LandRequest {
+    /// Ids of tasks and names of lanes.
+    pub names: Vec<String>,
+    /// Everything that is ready.
+    pub all: bool,
+    /// Everything that is ready, and what becomes ready by that, until nothing is left.
+    pub queue: bool,
+    /// Change nothing.
+    pub dry_run: bool,
+}
+
+/// Lands work. `say` gets lines about the progress. The exit code is that of the first failure.
+///
+/// # Errors
+/// `inside_session`, `untrusted`, `no_identity`, `in_use`; for one name alone, why it did not land.
+pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str)) -> Result<(Answer, u8)> {
+    if let Some(answer) = app.stored_response()? {
+        return Ok((answer, 0));
+    }
+    let git = project_git(app)?;
+    if request.dry_run {
+        return plan(app, request, &git);
+    }
+    inside::refuse_unless_role(app, "fairway land", &app.settings.land.roles)?;
+    if app.settings.land.names_programs() {
+        trust::require(app)?;
+    }
+    candidate::check_identity(&git)?;
+    let lock = lock(app, say)?;
+    let mut landings: Vec<LandingView> =
+        recovery::run(app, say)?.iter().map(|done| report::completed(app, done)).collect();
+    let session = Session { app, git, lock: &lock, say };
+    let mut order = Vec::new();
+    loop {
+        let merges = candidate::open_merges(app, &git)?;
+        let units = schedule::order(app, &merges, units(app, request)?)?;
+        drop(merges);
+        let places: Vec<_> = units.iter().map(report::place).collect();
+        if places.len() > 1 {
+            say(&report::order_line(&places));
+        }
+        order.extend(places);
+        let is_alone = request.names.len() == 1;
+        let mut has_landed = false;
+        for unit in units {
+            match session.land(&unit, landings.iter().any(|known| known.id.is_some() && known.commit == unit.commit)) {
+                (view, Some(error)) if is_alone && !landings.iter().any(|one| one.state == "landed") => {
+                    drop(view);
+                    return Err(error);
+                }
+                (view, _) => {
+                    has_landed |= view.state == "landed";
+                    landings.push(view);
+                }
+            }
+        }
+        if !request.queue || !has_landed {
+            break;
+        }
+        // The next pass tells again what did not land in this one.
+        landings.retain(|view| !matches!(view.state, "not_ready" | "skipped" | "failed"));
+    }
+    answer(app, request, LandView { dry_run: false, order, landings })
+}
+
+fn units(app: &App, request: &LandRequest) -> Result<Vec<Unit>> {
+    if request.all || request.queue {
+        return unit::all(app);
+    }
+    let mut units: Vec<Unit> = Vec::new();
+    for name in &request.names {
+        let unit = unit::of_name(app, name)?;
+        if !units.iter().any(|known| known.commit == unit.commit && known.base == unit.base) {
+            units.push(unit);
+        }
+    }
+    Ok(units)
+}
+
+fn answer(app: &App, request: &LandRequest, view: LandView) -> Result<(Answer, u8)> {
+    // Work that is not finished yet is no failure of `--all`.
+    let counts = |one: &&LandingView| {
+        one.error.is_some() && (!matches!(one.state, "not_ready" | "skipped") || !request.names.is_empty())
+    };
+    let exit = view.landings.iter().find(counts).and_then(|one| one.error.as_ref()).map_or(0, |e| e.kind.exit_code());
+    let lines: Vec<String> = view.landings.iter().map(report::lines).collect();
+    let line = if lines.is_empty() { "nothing to land".to_owned() } else { lines.join("\n") };
+    let ids = view.landings.iter().filter(|one| one.state == "landed").flat_map(|one| one.tasks.clone()).collect();
+    let notes = view.landings.iter().flat_map(|one| one.notes.clone()).collect();
+    let answer = Answer { ids, notes, ..Answer::new(&view, "", line)? };
+    if request.dry_run || exit != 0 {
+        return Ok((answer, exit));
+    }
+    app.mutate(|_| Ok(answer)).map(|answer| (answer, exit))
+}
+
+fn lock(app: &App, say: &dyn Fn(&str)) -> Result<FileLock> {
+    let runtime = app.project.runtime_dir();
+    files::private_dir(&app.project.state).and_then(|()| files::private_dir(&runtime)).map_err(StoreError::from)?;
+    let path = runtime.join("land.lock");
+    if let Some(lock) = FileLock::try_acquire(&path).map_err(StoreError::from)? {
+        return Ok(lock);
+    }
+    say("waiting for another landing");
+    let lock = FileLock::acquire_within(&path, LOCK_TIMEOUT).map_err(StoreError::from)?;
+    lock.ok_or_else(|| {
+        let (id, by) = (app.project.root.display().to_string(), "another landing".to_owned());
+        Refusal::InUse { noun: "repository", id, by }.into()
+    })
+}
+
+/// A call of `land` that has the lock.
+struct Session<'a> {
+    app: &'a App,
+    git: Git<'a>,
+    lock: &'a FileLock,
+    say: &'a dyn Fn(&str),
+}
+
+impl Session<'_> {
+    /// Lands one unit, with what became of it. `is_again`: this call has tried it before.
+    fn land(&self, unit: &Unit, is_again: bool) -> (LandingView, Option<anyhow::Error>) {
+        let mut view = report::begin(self.app, unit);
+        // What landed before may have brought this along, or changed its tasks.
+        let error = match self.try_land(unit, is_again, &mut view) {
+            Ok(()) => return (view, None),
+            Err(error) => error,
+        };
+        if view.state == "failed" {
+            view.state = report::state_of(&error);
+        }
+        view.error = Some(errors::classify(&error));
+        (view, Some(error))
+    }
+
+    fn try_land(&self, unit: &Unit, is_again: bool, view: &mut LandingView) -> Result<()> {
+        let fresh = unit::refreshed(self.app, unit)?;
+        let unit = &fresh;
+        view.tasks = unit.task_ids();
+        readiness::check_worktree(self.app, unit)?;
+        let (judged, reports) = readiness::judge(self.app, unit)?;
+        if !reports.is_empty() {
+            return Err(readiness::refusal(unit, reports));
+        }
+        for _ in 0..MAX_ATTEMPTS {
+            let base = base::check(self.app, &unit.base)?;
+            view.base_before = Some(base.commit.clone());
+            if self.git.is_ancestor(&unit.commit, &base.commit) == Some(true) {
+                return self.already_there(unit, &base, view);
+            }
+            if !unit.is_named || is_again {
+                self.refuse_again(unit, &base, view)?;
+            }
+            match self.attempt(unit, &judged, &base, view) {
+                Err(error) if is_base_moved(&error) => {}
+                done => return done,
+            }
+        }
+        Err(Refusal::BaseMoved { base: unit.base.clone() }.into())
+    }
+
+    /// Refuses what was sent back at this commit and base.
+    fn refuse_again(&self, unit: &Unit, base: &base::Base, view: &mut LandingView) -> Result<()> {
+        let style = self.app.settings.land.style;
+        let last = self.app.read(|tx| Ok(landings::newest_of(tx, &unit.commit, &unit.base, style)?))?;
+        let last = last.filter(|last| last.state == LandingState::SentBack && last.base_before == base.commit);
+        let Some(last) = last else { return Ok(()) };
+        view.state = "skipped";
+        let (of, why) = (unit.label(), last.error.unwrap_or_default());
+        Err(Refusal::SentBackBefore { of, why, lane: unit.lane_name().cloned(), base: unit.base.clone() }.into())
+    }
+
+    /// The base has the commit: only the tasks are left to finish.
+    fn already_there(&self, unit: &Unit, base: &base::Base, view: &mut LandingView) -> Result<()> {
+        if unit.members.is_empty() {
+            view.state = "unchanged";
+            return Ok(());
+        }
+        let mut landing = self.begin(unit, base, LandingState::Moving, Some(unit.commit.clone()))?;
+        view.notes = finish::landed(self.app, unit, &mut landing, &[])?;
+        view.id = Some(landing.id);
+        view.candidate = landing.candidate;
+        view.state = "landed";
+        self.clean_up(unit, view);
+        Ok(())
+    }
+
+    fn begin(&self, unit: &Unit, base: &base::Base, state: LandingState, candidate: Option<String>) -> Result<Landing> {
+        let landing = Landing {
+            id: 0,
+            lane: unit.lane_name().cloned(),
+            commit: unit.commit.clone(),
+            style: self.app.settings.land.style,
+            base: unit.base.clone(),
+            base_before: base.commit.clone(),
+            candidate,
+            state,
+            tasks: unit.members.iter().map(|one| (one.task.id.clone(), one.task.epoch)).collect(),
+            error: None,
+            started_at: Timestamp::from_millis(0),
+            ended_at: None,
+        };
+        self.app.transaction(|tx| Ok(landings::insert(tx, landing)?))
+    }
+
+    /// One attempt on this commit of the base.
+    fn attempt(
+        &self,
+        unit: &Unit,
+        judged: &readiness::Judged,
+        base: &base::Base,
+        view: &mut LandingView,
+    ) -> Result<()> {
+        let mut landing = self.begin(unit, base, LandingState::Checking, None)?;
+        view.id = Some(landing.id);
+        view.checks.clear();
+        let moved = self.make_and_move(unit, judged, base, &mut landing, view);
+        if let Err(error) = moved {
+            // A git that was killed may have left half a checkout, or have done its work.
+            let is_moved = landing.state == LandingState::Moving && recovery::is_moved(self.app, &landing)?;
+            if !is_moved {
+                if landing.ended_at.is_none() {
+                    finish::failed(self.app, &mut landing, &error.to_string())?;
+                }
+                return Err(error);
+            }
+        }
+        let candidate = landing.candidate.clone().unwrap_or_default();
+        let merges = candidate::open_merges(self.app, &self.git)?;
+        let told = collisions::find(self.app, unit, &merges, &base.commit, &candidate)?;
+        view.notes = finish::landed(self.app, unit, &mut landing, &told)?;
+        view.told = told.iter().map(collisions::Collision::view).collect();
+        view.state = "landed";
+        self.clean_up(unit, view);
+        Ok(())
+    }
+
+    fn make_and_move(
+        &self,
+        unit: &Unit,
+        judged: &readiness::Judged,
+        base: &base::Base,
+        landing: &mut Landing,
+        view: &mut LandingView,
+    ) -> Result<()> {
+        let made = {
+            let merges =
+                candidate::open_merges(self.app, &self.git)?.writing_to_project().with_attributes_of(&base.commit);
+            let sign = self.app.settings.land.sign;
+            let maker = CandidateMaker { project: self.git, merges: merges.git(), sign };
+            candidate::make(self.app, &maker, unit, &base.commit)?
+        };
+        let made = match made {
+            Integration::Commit(commit) => commit,
+            Integration::Conflict { files, .. } => {
+                let with = self.landed_since(unit, base)?;
+                let (of, lane) = (unit.label(), unit.lane_name().cloned());
+                let refusal = Refusal::LandConflict { of, base: unit.base.clone(), files, with, lane };
+                return self.send_back(unit, landing, refusal);
+            }
+        };
+        finish::hold(self.app, landing, &made)?;
+        landing.candidate = Some(made.clone());
+        self.app.transaction(|tx| Ok(landings::update(tx, landing)?))?;
+        view.candidate = Some(made.clone());
+        let (ran, failed) = checks::run(self.app, unit, &made, self.say)?;
+        view.checks = ran;
+        if let Some(failed) = failed {
+            let refusal = Refusal::LandCheckFailed(Box::new(FailedLandCheck {
+                of: unit.label(),
+                base: unit.base.clone(),
+                check: failed.name,
+                how: failed.how,
+                with: self.landed_since(unit, base)?,
+                evidence: failed.evidence,
+                lane: unit.lane_name().cloned(),
+            }));
+            return self.send_back(unit, landing, refusal);
+        }
+        // The checks may have taken long.
+        let now = base::check(self.app, &unit.base)?;
+        if now.commit != base.commit {
+            return Err(Refusal::BaseMoved { base: unit.base.clone() }.into());
+        }
+        self.app.transaction(|tx| {
+            judged.check_again(self.app, tx, unit)?;
+            landing.state = LandingState::Moving;
+            Ok::<_, anyhow::Error>(landings::update(tx, landing)?)
+        })?;
+        now.move_to(self.app, self.lock, &made)
+    }
+
+    fn send_back(&self, unit: &Unit, landing: &mut Landing, refusal: Refusal) -> Result<()> {
+        let error = anyhow::Error::from(refusal);
+        let failure = errors::classify(&error);
+        let hint = failure.hint.unwrap_or_default();
+        finish::sent_back(self.app, unit, landing, &failure.message, &hint)?;
+        Err(error)
+    }
+
+    /// The tasks, or else the lanes, that landed in the base since the unit's commit last had it.
+    fn landed_since(&self, unit: &Unit, base: &base::Base) -> Result<Vec<String>> {
+        let Some(fork) = self.git.merge_base(&base.commit, &unit.commit)? else { return Ok(Vec::new()) };
+        let since = self.git.commits_between(&fork, &base.commit)?;
+        let earlier = self.app.read(|tx| Ok(landings::landed_in(tx, &unit.base, MAX_EARLIER)?))?;
+        let is_since = |one: &&Landing| one.candidate.as_ref().is_some_and(|candidate| since.contains(candidate));
+        let names = earlier.iter().filter(is_since).flat_map(|one| match (&one.tasks[..], &one.lane) {
+            ([], lane) => lane.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            (tasks, _) => tasks.iter().map(|(id, _)| id.to_string()).collect(),
+        });
+        Ok(names.collect())
+    }
+
+    /// Ends the lane whose work has landed. A failure leaves it as it is.
+    fn clean_up(&self, unit: &Unit, view: &mut LandingView) {
+        let Some(lane) = unit.lane_name() else { return };
+        match remove_landed(self.app, lane, &unit.commit) {
+            Ok(lane) => {
+                view.removed_worktree = lane.removed;
+                view.notes.extend(lane.note);
+            }
+            Err(error) => view.notes.push(format!("the worktree of the lane {lane} stays: {error}")),
+        }
+    }
+}
+
+fn is_base_moved(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref::<Refusal>(), Some(Refusal::BaseMoved { .. }))
+}
+
+/// What would land, in its order, worked out among objects that are thrown away.
+fn plan(app: &App, request: &LandRequest, git: &Git<'_>) -> Result<(Answer, u8)> {
+    let merges =
+        MergeRepository::open(git, &checkout::temp_dir(app).join(format!("fairway-land-{}", std::process::id())))?;
+    let result = plan_with(app, request, git, &merges);
+    drop(merges);
+    let _ = std::fs::remove_dir(checkout::temp_dir(app).join(format!("fairway-land-{}", std::process::id())));
+    result
+}
+
+fn plan_with(app: &App, request: &LandRequest, git: &Git<'_>, merges: &MergeRepository) -> Result<(Answer, u8)> {
+    let units = schedule::order(app, merges, units(app, request)?)?;
+    let order: Vec<_> = units.iter().map(report::place).collect();
+    let scratch = Scratch::create(git, &checkout::temp_dir(app))?;
+    let maker = CandidateMaker {
+        project: git.with_scratch(&scratch),
+        merges: merges.git().with_scratch(&scratch),
+        sign: false,
+    };
+    // The bases as they would be by then.
+    let mut bases: Vec<base::Base> = Vec::new();
+    let mut views = Vec::new();
+    let is_alone = units.len() == 1 && request.names.len() == 1;
+    for unit in &units {
+        let mut view = report::begin(app, unit);
+        if let Err(error) = plan_one(app, unit, &maker, &mut bases, &mut view) {
+            if is_alone && !matches!(view.state, "would_be_sent_back") {
+                return Err(error);
+            }
+            if view.state == "failed" {
+                view.state = report::state_of(&error);
+            }
+            view.error = Some(errors::classify(&error));
+        }
+        views.push(view);
+    }
+    answer(app, request, LandView { dry_run: true, order, landings: views })
+}
+
+fn plan_one(
+    app: &App,
+    unit: &Unit,
+    maker: &CandidateMaker<'_>,
+    bases: &mut Vec<base::Base>,
+    view: &mut LandingView,
+) -> Result<()> {
+    readiness::check_worktree(app, unit)?;
+    let (_, reports) = readiness::judge(app, unit)?;
+    if !reports.is_empty() {
+        return Err(readiness::refusal(unit, reports));
+    }
+    candidate::check_identity(&maker.project)?;
+    if !bases.iter().any(|base| base.name == unit.base) {
+        bases.push(base::check(app, &unit.base)?);
+    }
+    let Some(base) = bases.iter_mut().find(|base| base.name == unit.base) else { return Ok(()) };
+    view.base_before = Some(base.commit.clone());
+    if maker.project.is_ancestor(&unit.commit, &base.commit) == Some(true) {
+        view.state = if unit.members.is_empty() { "unchanged" } else { "would_land" };
+        return Ok(());
+    }
+    match candidate::make(app, maker, unit, &base.commit)? {
+        Integration::Commit(commit) => {
+            view.state = "would_land";
+            // The commit is thrown away with this plan, so it is not told.
+            base.commit = commit;
+            let count = checks::count(app, unit);
+            if count > 0 {
+                view.notes.push(format!("{count} check(s) would run on the merged tree of {}", unit.label()));
+            }
+            Ok(())
+        }
+        Integration::Conflict { files, .. } => {
+            view.state = "would_be_sent_back";
+            let (of, lane) = (unit.label(), unit.lane_name().cloned());
+            Err(Refusal::LandConflict { of, base: unit.base.clone(), files, with: Vec::new(), lane }.into())
+        }
+    }
+}

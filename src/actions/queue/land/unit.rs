@@ -1,0 +1,256 @@
+//! What lands together: a commit of a lane, with the tasks whose work it contains.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::{
+    actions::{
+        App,
+        core::lookup,
+        queue::lane::checkout::{self, Presence},
+    },
+    domain::{
+        LaneName, Refusal, TaskId,
+        lane::Lane,
+        task::{DEFAULT_PRIORITY, Task, TaskStatus},
+    },
+    os::git::{Git, Repository},
+    store::{ReadTx, landings, lanes, tasks},
+};
+
+/// A commit that lands.
+#[derive(Debug, Clone)]
+pub(super) struct Unit {
+    /// The lane; `None` for a task without one.
+    pub(super) lane: Option<Lane>,
+    /// The task that was named, or that brought the commit up.
+    pub(super) task: Option<TaskId>,
+    /// The commit.
+    pub(super) commit: String,
+    /// The name of the base.
+    pub(super) base: String,
+    /// The tasks that land along, the first one first.
+    pub(super) members: Vec<Member>,
+    /// Whether a person named it.
+    pub(super) is_named: bool,
+}
+
+/// A task whose work the commit contains.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    /// The task.
+    pub(super) task: Task,
+    /// The commit of its work.
+    pub(super) commit: String,
+}
+
+impl Unit {
+    /// Its name in messages: the task, else the lane.
+    pub(super) fn label(&self) -> String {
+        match (&self.task, &self.lane) {
+            (Some(task), _) => task.to_string(),
+            (None, Some(lane)) => format!("lane {}", lane.name),
+            (None, None) => self.commit.clone(),
+        }
+    }
+
+    /// The name of its lane.
+    pub(super) fn lane_name(&self) -> Option<&LaneName> {
+        self.lane.as_ref().map(|lane| &lane.name)
+    }
+
+    /// The ids of its tasks.
+    pub(super) fn task_ids(&self) -> Vec<String> {
+        self.members.iter().map(|member| member.task.id.to_string()).collect()
+    }
+
+    /// The directory of the lane's worktree, if it is there.
+    pub(super) fn dir(&self) -> Option<PathBuf> {
+        match self.lane.as_ref().map(checkout::presence) {
+            Some(Presence::Present(dir)) => Some(dir),
+            _ => None,
+        }
+    }
+
+    /// The highest priority of its tasks.
+    pub(super) fn priority(&self) -> u8 {
+        self.members.iter().map(|member| member.task.fields.priority).min().unwrap_or(DEFAULT_PRIORITY)
+    }
+}
+
+/// Git in the project's repository.
+///
+/// # Errors
+/// `git_failed` without a repository.
+pub(super) fn project_git(app: &App) -> Result<Git<'_>> {
+    let git = Git::new(app.env.vars(), &app.project.root);
+    Repository::around(git)?;
+    Ok(git)
+}
+
+/// The unit that a task's id or a lane's name means. `lane:NAME` is always a lane.
+///
+/// # Errors
+/// `not_found`, `no_commit`, `no_worktree`, `git_failed`.
+pub(super) fn of_name(app: &App, word: &str) -> Result<Unit> {
+    let (only_lane, name) = word.strip_prefix("lane:").map_or((false, word), |name| (true, name));
+    let task = if only_lane { None } else { TaskId::parse(name).ok() };
+    let found = app.read(|tx| {
+        let task = task.as_ref().map(|id| tasks::find(tx, id)).transpose()?.flatten();
+        let lane = LaneName::parse(name).ok().map(|name| lanes::find(tx, &name)).transpose()?.flatten();
+        match (task, lane, &task_id(only_lane, name)) {
+            (Some(task), _, _) => Ok((Some(task), None)),
+            (None, Some(lane), _) => Ok((None, Some(lane))),
+            (None, None, Some(id)) => lookup::task(tx, id).map(|task| (Some(task), None)),
+            (None, None, None) => lookup::lane(tx, &LaneName::parse(name)?).map(|lane| (None, Some(lane))),
+        }
+    })?;
+    let unit = match found {
+        (Some(task), _) => of_task(app, &task)?,
+        (None, Some(lane)) => of_lane(app, lane)?,
+        (None, None) => return Err(Refusal::not_found("task or lane", name).into()),
+    };
+    Ok(Unit { is_named: true, ..unit })
+}
+
+fn task_id(only_lane: bool, name: &str) -> Option<TaskId> {
+    if only_lane { None } else { TaskId::parse(name).ok() }
+}
+
+/// The unit of a task: its recorded commit, else the tip of its lane.
+///
+/// # Errors
+/// `no_commit` for a task whose work nothing tells; `not_found` for a commit that the project's repository lacks.
+pub(super) fn of_task(app: &App, task: &Task) -> Result<Unit> {
+    let lane = app.read(|tx| {
+        let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?;
+        Ok(lane.flatten())
+    })?;
+    let git = project_git(app)?;
+    let is_claimed = task.state.status().is_claimed();
+    let commit = match (&task.commit, &lane) {
+        (Some(commit), _) => {
+            git.commit(commit).ok_or_else(|| Refusal::not_found("commit in the project's repository", commit))?
+        }
+        (None, Some(lane)) if is_claimed => tip(app, lane)?,
+        _ => {
+            let (task, status, lane) = (task.id.clone(), task.state.status(), task.fields.lane.clone());
+            return Err(Refusal::NoTaskCommit { task, status, lane }.into());
+        }
+    };
+    let base = base_of(app, lane.as_ref());
+    complete(app, Unit { lane, task: Some(task.id.clone()), commit, base, members: Vec::new(), is_named: false })
+}
+
+/// A unit as it is now, for the same commit: what landed since may have brought some of its tasks along.
+///
+/// # Errors
+/// As the store or git fails.
+pub(super) fn refreshed(app: &App, unit: &Unit) -> Result<Unit> {
+    complete(app, Unit { members: Vec::new(), ..unit.clone() })
+}
+
+fn of_lane(app: &App, lane: Lane) -> Result<Unit> {
+    let commit = tip(app, &lane)?;
+    let base = base_of(app, Some(&lane));
+    complete(app, Unit { lane: Some(lane), task: None, commit, base, members: Vec::new(), is_named: false })
+}
+
+/// The units of everything that may be ready: the tasks in review, and the finished ones whose lane has commits that its base
+/// lacks.
+///
+/// # Errors
+/// As the store or git fails.
+pub(super) fn all(app: &App) -> Result<Vec<Unit>> {
+    let (in_review, finished, known) = app.read(|tx| {
+        Ok((find_all(tx, &landings::in_review(tx)?)?, find_all(tx, &landings::done_in_lanes(tx)?)?, lanes::all(tx)?))
+    })?;
+    let git = project_git(app)?;
+    let is_ahead = |lane: &&Lane| {
+        let base = git.commit(&format!("refs/heads/{}", base_of(app, Some(lane))));
+        let ahead = |base: &String, tip: &String| git.is_ancestor(tip, base) == Some(false);
+        matches!((base, tip(app, lane)), (Some(base), Ok(tip)) if ahead(&base, &tip))
+    };
+    let mut is_checked: Vec<(&LaneName, bool)> = Vec::new();
+    for lane in known.iter().filter(|lane| finished.iter().any(|task| task.fields.lane.as_ref() == Some(&lane.name))) {
+        is_checked.push((&lane.name, is_ahead(&lane)));
+    }
+    let in_lane_ahead =
+        |task: &&Task| is_checked.iter().any(|(name, ahead)| *ahead && task.fields.lane.as_ref() == Some(*name));
+    let mut units: Vec<Unit> = Vec::new();
+    for task in in_review.iter().chain(finished.iter().filter(in_lane_ahead)) {
+        let Ok(unit) = of_task(app, task) else { continue };
+        let base = git.commit(&format!("refs/heads/{}", unit.base));
+        let is_landed = base.is_some_and(|base| git.is_ancestor(&unit.commit, &base) == Some(true));
+        let is_known = units.iter().any(|known| known.commit == unit.commit && known.base == unit.base);
+        // A finished task whose commit the base has is over; one in review is still to be finished.
+        if !is_known && (!is_landed || task.state.status() == TaskStatus::Review) {
+            units.push(unit);
+        }
+    }
+    Ok(units)
+}
+
+fn find_all(tx: &ReadTx<'_>, ids: &[TaskId]) -> Result<Vec<Task>> {
+    let found = ids.iter().map(|id| tasks::find(tx, id)).collect::<Result<Vec<_>, _>>()?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+fn base_of(app: &App, lane: Option<&Lane>) -> String {
+    lane.map_or_else(|| app.settings.base_branch.clone(), |lane| checkout::base(app, lane).to_owned())
+}
+
+/// The tip of a lane: its branch's commit, else that of its worktree.
+///
+/// # Errors
+/// `no_worktree`, `not_found`, `git_failed`.
+pub(super) fn tip(app: &App, lane: &Lane) -> Result<String> {
+    let git = project_git(app)?;
+    if let Some(branch) = &lane.branch
+        && let Some(commit) = Repository::around(git)?.branch_commit(branch)?
+    {
+        return Ok(commit);
+    }
+    let dir = checkout::dir(lane)?;
+    let head = Git::new(app.env.vars(), &dir).head();
+    let head = head.ok_or_else(|| Refusal::not_found("commit of the lane", lane.name.as_str()))?;
+    let known = git.commit(&head);
+    Ok(known.ok_or_else(|| Refusal::not_found("commit in the project's repository", &head))?)
+}
+
+/// Adds the tasks of the lane whose commit is contained and whose work the base lacks. The named task comes first.
+fn complete(app: &App, unit: Unit) -> Result<Unit> {
+    let git = project_git(app)?;
+    let tip = unit.lane.as_ref().and_then(|lane| tip(app, lane).ok());
+    let base = git.commit(&format!("refs/heads/{}", unit.base));
+    let tasks = app.read(|tx| {
+        let mut ids: Vec<TaskId> = Vec::new();
+        if let Some(task) = &unit.task
+            && landings::landed_commit(tx, task)?.is_none()
+        {
+            ids.push(task.clone());
+        }
+        if let Some(lane) = unit.lane_name() {
+            ids.extend(landings::unlanded_in(tx, lane)?);
+        }
+        find_all(tx, &ids)
+    })?;
+    let mut members: Vec<Member> = Vec::new();
+    for task in tasks {
+        let is_named = unit.task.as_ref() == Some(&task.id);
+        let own = match &task.commit {
+            Some(commit) => git.commit(commit),
+            None if task.state.status().is_claimed() => tip.clone(),
+            None => None,
+        };
+        let Some(commit) = own else { continue };
+        let is_contained = commit == unit.commit || git.is_ancestor(&commit, &unit.commit) == Some(true);
+        let is_landed = base.as_ref().is_some_and(|base| git.is_ancestor(&commit, base) == Some(true));
+        let counts = is_named || is_contained && (!is_landed || task.state.status() == TaskStatus::Review);
+        if counts && !members.iter().any(|known| known.task.id == task.id) {
+            members.push(Member { task, commit });
+        }
+    }
+    Ok(Unit { members, ..unit })
+}

@@ -1,0 +1,84 @@
+//! The end of a lane whose work has landed: its worktree and branch go when nothing of them is lost or needed.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::{close, removal, status, worktree};
+use crate::{
+    actions::{App, core::lookup},
+    domain::{LaneName, lane::LaneStatus},
+    os::git::{Git, Repository},
+    store::lanes,
+};
+
+/// What became of a lane's worktree and branch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::actions::queue) struct LandedLane {
+    /// The directory that was removed.
+    pub(in crate::actions::queue) removed: Option<String>,
+    /// Why something stays.
+    pub(in crate::actions::queue) note: Option<String>,
+}
+
+/// Closes a lane and removes the worktree and branch that Fairway made for it, if its branch is at the landed commit, its worktree
+/// is clean, and no session, claim, job or open task needs it. The row of the lane stays.
+///
+/// # Errors
+/// As the store or git fails; nothing is removed then, or only the worktree.
+pub(in crate::actions::queue) fn remove_landed(app: &App, name: &LaneName, commit: &str) -> Result<LandedLane> {
+    let Some(lane) = app.read(|tx| Ok(lanes::find(tx, name)?))? else { return Ok(LandedLane::default()) };
+    let Some(dir) = lane.worktree.clone().filter(|_| lane.owns_worktree) else { return Ok(LandedLane::default()) };
+    let stays = |why: String| {
+        Ok(LandedLane { removed: None, note: Some(format!("the worktree of the lane {name} stays: {why}")) })
+    };
+    if app.env.cwd.starts_with(&dir) {
+        return stays("you are in it".to_owned());
+    }
+    let _held = worktree::lock(app, name)?;
+    let (hold, usage) = app.read(|tx| Ok((removal::hold_in_store(tx, &lane)?, lanes::usage(tx, name)?)))?;
+    if let Some(hold) = hold {
+        return stays(hold.why);
+    }
+    if usage.open_tasks > 0 {
+        return stays(format!("{} open task(s) are for this lane", usage.open_tasks));
+    }
+    if let Some(hold) = removal::hold_in_git(app, &lane)? {
+        return stays(hold.why);
+    }
+    let alone = worktree::lock_git(app)?;
+    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
+    let deletion = removal::branch_to_delete(app, &lane)?;
+    let Some((branch, tip)) = deletion.branch.clone() else { return stays(deletion.note.unwrap_or_default()) };
+    if tip != commit {
+        return stays(format!("its branch {branch} has commits that have not landed"));
+    }
+    let path = Path::new(&dir);
+    if git.has_worktree(path)? && path.join(".git").exists() {
+        let inside = Git::new(app.env.vars(), path);
+        if inside.head().as_deref() != Some(commit) || !inside.changes_without_filters()?.is_empty() {
+            return stays("it has changes that have not landed".to_owned());
+        }
+        // Closed first: no claim may use the worktree while it is removed.
+        let is_free = app.transaction(|tx| {
+            let now = lookup::lane(tx, name)?;
+            let is_free = removal::hold_in_store(tx, &now)?.is_none();
+            if is_free && now.status != LaneStatus::Closed {
+                status::write(tx, now, LaneStatus::Closed)?;
+            }
+            Ok::<_, anyhow::Error>(is_free)
+        })?;
+        if !is_free {
+            return stays("it was taken into use again".to_owned());
+        }
+        if let Err(error) = git.remove_worktree(path, false) {
+            app.transaction(|tx| status::write(tx, lookup::lane(tx, name)?, lane.status))?;
+            return Err(error.into());
+        }
+    }
+    git.delete_branch(&branch, commit)?;
+    drop(alone);
+    let removed = removal::Removed { worktree: true, branch: Some((branch, tip)), note: None };
+    app.transaction(|tx| close::record(tx, &lane, &removed))?;
+    Ok(LandedLane { removed: Some(dir), note: None })
+}

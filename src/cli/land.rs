@@ -1,0 +1,42 @@
+//! `fairway land`
+
+use anyhow::Result;
+
+use super::{context::Context, exit::Exit};
+use crate::actions::queue::land::{self, LandRequest};
+
+/// Land finished work in its base
+///
+/// Lands the commit of a task, or the tip of a lane, with every task whose commit it contains. Each must pass the merge gates and
+/// those of `done`. The merge is made without a worktree; the checks of [land] and of the tasks run on the merged tree; then the
+/// base moves, and a clean checkout of it follows. The tasks are done. Lanes that now conflict are told. A conflict or a
+/// failed check sends the work back, and the next goes on. Nothing is fetched or pushed, and no git hook runs.
+///
+/// Several land in the order that lets most land without rework, one after the other. After a crash the next landing completes
+/// what was interrupted. For people, and for sessions of the roles in [land] roles.
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(false))]
+pub struct Args {
+    /// Task id or lane name (lane:NAME where a task has the same); repeatable
+    #[arg(value_name = "TASK|LANE", group = "what")]
+    names: Vec<String>,
+    /// Land everything that is ready: tasks in review, and finished ones of lanes
+    #[arg(long, group = "what")]
+    all: bool,
+    /// Land everything that is ready, then what became ready by that, until nothing is left
+    #[arg(long, group = "what")]
+    queue: bool,
+    /// Print the order and what would happen; write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Args {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        let request = LandRequest { names: self.names, all: self.all, queue: self.queue, dry_run: self.dry_run };
+        let say = |line: &str| ctx.out.note(&crate::render::escape_controls(line));
+        let (answer, exit) = land::land(&ctx.app()?, &request, &say)?;
+        ctx.answer(&answer)?;
+        Ok(exit)
+    }
+}

@@ -1,0 +1,69 @@
+//! A landing: an attempt to bring a lane's work into its base.
+
+use super::{LaneName, TaskId, string_enum::string_enum};
+use crate::env::Timestamp;
+
+string_enum! {
+    /// How the work comes into the base.
+    LandStyle {
+        /// A commit that merges the lane's commit into the base.
+        Merge => "merge",
+        /// One commit with all changes.
+        Squash => "squash",
+        /// The lane's commits on top of the base.
+        Rebase => "rebase",
+    }
+}
+
+string_enum! {
+    /// How far a landing came.
+    LandingState {
+        /// The candidate is made and checked.
+        Checking => "checking",
+        /// The base is being moved to the candidate.
+        Moving => "moving",
+        /// The base has the work.
+        Landed => "landed",
+        /// The candidate conflicts with the base or fails a check.
+        SentBack => "sent_back",
+        /// It was interrupted, or the base moved meanwhile.
+        Failed => "failed",
+    }
+}
+
+/// A landing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Landing {
+    /// Its number.
+    pub id: i64,
+    /// The lane; `None` for a task without one.
+    pub lane: Option<LaneName>,
+    /// The commit that lands.
+    pub commit: String,
+    /// How it lands.
+    pub style: LandStyle,
+    /// The name of the base.
+    pub base: String,
+    /// The commit of the base before.
+    pub base_before: String,
+    /// The commit that the base gets; `None` before it is made.
+    pub candidate: Option<String>,
+    /// How far it came.
+    pub state: LandingState,
+    /// The tasks that land, each with its epoch.
+    pub tasks: Vec<(TaskId, i64)>,
+    /// Why it did not land.
+    pub error: Option<String>,
+    /// When it was started.
+    pub started_at: Timestamp,
+    /// When it was over.
+    pub ended_at: Option<Timestamp>,
+}
+
+impl Landing {
+    /// The ref that holds the candidate.
+    #[must_use]
+    pub fn ref_name(&self) -> String {
+        format!("refs/fairway/land/{}", self.id)
+    }
+}

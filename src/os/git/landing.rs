@@ -1,0 +1,337 @@
+//! Landing: the commit that a base would get, made without a worktree, and the move of the base to it.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{
+    command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text},
+    integrate::{Identity, Integration},
+};
+use crate::os::exit_reason::ExitReason;
+
+/// The time limit of a checkout.
+const CHECKOUT_TIMEOUT: Duration = Duration::from_secs(1800);
+
+/// The entry in the base's reflog.
+const REFLOG_MESSAGE: &str = "fairway land";
+
+/// Nothing may start work in the background: it would hold the lock of the landing.
+const FAST_FORWARD: [&str; 14] = [
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
+    "-c",
+    "submodule.recurse=false",
+    "-c",
+    "advice.diverging=false",
+    "merge",
+    "--ff-only",
+    "--no-overwrite-ignore",
+    "--no-autostash",
+    "--no-stat",
+    "--quiet",
+];
+
+/// What of a worktree's own files shows an unfinished operation, and its name.
+const OPERATIONS: [(&str, &str); 6] = [
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("BISECT_LOG", "bisect"),
+];
+
+/// Whether the caller has a name and an email address for commits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Committer {
+    /// Git knows both.
+    Known,
+    /// It does not, for this reason.
+    Unknown(String),
+}
+
+/// The result of a fast-forward of a checkout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FastForward {
+    /// The branch, the index and the files are at the commit.
+    Done,
+    /// Git refused, and nothing moved: these files are in the way.
+    InTheWay(Vec<String>),
+}
+
+/// Makes the commits that bases would get.
+#[derive(Debug, Clone, Copy)]
+pub struct CandidateMaker<'a> {
+    /// The project's git: it writes the commits, with its configuration's identity.
+    pub project: Git<'a>,
+    /// The git that works the merges out, on the same objects.
+    pub merges: Git<'a>,
+    /// Whether to sign the commits.
+    pub sign: bool,
+}
+
+impl CandidateMaker<'_> {
+    /// A merge of `commit` into `base`.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn merge(&self, base: &str, commit: &str, message: &str) -> Result<Integration, GitError> {
+        self.one_commit(base, commit, &[base, commit], message, &Identity::Configured)
+    }
+
+    /// All changes of `commit` as one commit on `base`, by the author of `commit`.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn squash(&self, base: &str, commit: &str, message: &str) -> Result<Integration, GitError> {
+        let (author, _) = self.project.author_and_message(commit)?;
+        // The message is UTF-8, whatever the encoding of the lane's commit.
+        let author = match author {
+            Identity::Author { name, email, date, .. } => Identity::Author { name, email, date, encoding: None },
+            other => other,
+        };
+        self.one_commit(base, commit, &[base], message, &author)
+    }
+
+    fn one_commit(
+        &self,
+        base: &str,
+        commit: &str,
+        parents: &[&str],
+        message: &str,
+        identity: &Identity,
+    ) -> Result<Integration, GitError> {
+        Ok(match self.merges.merge_trees(base, commit)? {
+            Ok(tree) => {
+                let made = self.project.commit_tree_signed(&tree, parents, message.as_bytes(), identity, self.sign)?;
+                Integration::Commit(made)
+            }
+            Err(files) => Integration::Conflict { files, commit: None },
+        })
+    }
+
+    /// The commits of `commit` that `base` lacks on top of `base`, with their authors. The last one gets `trailers`.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn rebase(&self, base: &str, commit: &str, trailers: &[String]) -> Result<Integration, GitError> {
+        let tip = match self.project.rebase_by(&self.merges, commit, base, self.sign)? {
+            Integration::Commit(tip) if tip != base => tip,
+            other => return Ok(other),
+        };
+        let (author, message) = self.project.author_and_message(&tip)?;
+        let parent = format!("{tip}^");
+        let Some(parent) = self.project.commit(&parent) else { return Ok(Integration::Commit(tip)) };
+        let message = with_trailers(&message, trailers);
+        let tree = format!("{tip}^{{tree}}");
+        self.project.commit_tree_signed(&tree, &[&parent], &message, &author, self.sign).map(Integration::Commit)
+    }
+}
+
+/// A message with more trailers at its end.
+fn with_trailers(message: &[u8], trailers: &[String]) -> Vec<u8> {
+    let mut text = message.trim_ascii_end().to_vec();
+    let last = text.split(|byte| *byte == b'\n').next_back().unwrap_or_default();
+    let word = last.split(|byte| *byte == b':').next().unwrap_or_default();
+    let has_trailers = text.contains(&b'\n')
+        && word.len() < last.len()
+        && !word.is_empty()
+        && word.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-');
+    text.extend_from_slice(if has_trailers { b"\n" } else { b"\n\n" });
+    for trailer in trailers {
+        text.extend_from_slice(trailer.as_bytes());
+        text.push(b'\n');
+    }
+    text
+}
+
+impl Git<'_> {
+    /// Whether git knows who commits.
+    ///
+    /// # Errors
+    /// When git cannot be started.
+    pub fn committer(&self) -> Result<Committer, GitError> {
+        let done = self.run(&["var", "GIT_COMMITTER_IDENT"], QUERY_TIMEOUT)?;
+        Ok(match done.exit {
+            ExitReason::Code(0) => Committer::Known,
+            _ => Committer::Unknown(match git_error("var", &done) {
+                GitError::Failed { why, .. } => why,
+                other => other.to_string(),
+            }),
+        })
+    }
+
+    /// The unfinished rebase, merge, cherry-pick, revert or bisect of this worktree, if any.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn unfinished_operation(&self) -> Result<Option<&'static str>, GitError> {
+        let dir = self.run_checked("rev-parse", &["rev-parse", "--absolute-git-dir"], QUERY_TIMEOUT)?;
+        let dir = PathBuf::from(dir);
+        Ok(OPERATIONS.into_iter().find(|(file, _)| dir.join(file).symlink_metadata().is_ok()).map(|(_, name)| name))
+    }
+
+    /// The rebase or bisect, in any worktree of the repository, that will move this branch or come back to it.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn operation_on(&self, branch: &str) -> Result<Option<&'static str>, GitError> {
+        let args = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
+        let common = PathBuf::from(self.run_checked("rev-parse", &args, QUERY_TIMEOUT)?);
+        let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten().map(|entry| entry.path());
+        let full = format!("refs/heads/{branch}");
+        let names = |dir: &Path, file: &str| {
+            let text = fs::read_to_string(dir.join(file)).unwrap_or_default();
+            text.lines().any(|line| line.trim() == full || line.trim() == branch)
+        };
+        for dir in [common.clone()].into_iter().chain(linked) {
+            for file in ["rebase-merge/head-name", "rebase-apply/head-name", "rebase-merge/update-refs"] {
+                if names(&dir, file) {
+                    return Ok(Some("rebase"));
+                }
+            }
+            if names(&dir, "BISECT_START") {
+                return Ok(Some("bisect"));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The full name of the remote-tracking branch of a branch; `None` without one.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn upstream(&self, branch: &str) -> Result<Option<String>, GitError> {
+        let full = format!("refs/heads/{branch}");
+        let args = ["for-each-ref", "--format=%(refname) %(upstream)", &full];
+        let text = self.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?;
+        let of_branch =
+            |line: &str| line.split_once(' ').filter(|(name, _)| *name == full).map(|(_, up)| up.to_owned());
+        Ok(text.lines().find_map(of_branch).filter(|upstream| !upstream.is_empty()))
+    }
+
+    /// Moves a ref from one commit to another; `None` for a ref that is not there. Nothing moves when it is elsewhere.
+    ///
+    /// # Errors
+    /// When git fails, also because the ref is elsewhere.
+    pub fn move_ref(&self, name: &str, from: Option<&str>, to: Option<&str>) -> Result<(), GitError> {
+        let mut args = vec!["update-ref", "-m", REFLOG_MESSAGE];
+        match to {
+            // An empty old value demands that the ref does not exist.
+            Some(to) => args.extend([name, to, from.unwrap_or_default()]),
+            None => args.extend(["-d", name]),
+        }
+        self.run_checked("update-ref", &args, QUERY_TIMEOUT).map(drop)
+    }
+
+    /// The tracked files of this worktree that are changed or staged. Submodules count only where `with_submodules`, and are
+    /// compared by their commits alone.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn tracked_changes(&self) -> Result<Vec<String>, GitError> {
+        let args = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all"];
+        Ok(status_paths(&self.run_checked("status", &args, QUERY_TIMEOUT)?))
+    }
+
+    /// The files of this worktree with changes that are in no commit, new ones included. No filter of the configuration runs:
+    /// the worktree's own files say which one would.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn changes_without_filters(&self) -> Result<Vec<String>, GitError> {
+        let status =
+            ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"];
+        let mut args = self.filters_off()?;
+        args.extend(status.map(OsString::from));
+        let text = self.run_checked("status", &args, QUERY_TIMEOUT)?;
+        Ok(status_paths(&text))
+    }
+
+    /// Flags that switch off every filter of the configuration.
+    fn filters_off(&self) -> Result<Vec<OsString>, GitError> {
+        let args = ["config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$"];
+        let done = self.run(&args, QUERY_TIMEOUT)?;
+        // 1: there is none.
+        if !matches!(done.exit, ExitReason::Code(0 | 1)) {
+            return Err(git_error("config", &done));
+        }
+        let names = String::from_utf8_lossy(&done.stdout).into_owned();
+        let off = |name: &str| format!("{name}={}", if name.ends_with(".required") { "false" } else { "" });
+        let flags = names.split_terminator('\0').flat_map(|name| [OsString::from("-c"), off(name).into()]);
+        Ok(flags.collect())
+    }
+
+    /// Moves the checked out branch, the index and the files to a descendant of their commit.
+    ///
+    /// # Errors
+    /// When git fails; nothing moves then.
+    pub fn fast_forward(&self, commit: &str) -> Result<FastForward, GitError> {
+        let args: Vec<&str> = FAST_FORWARD.into_iter().chain([commit]).collect();
+        let vars = [("GIT_REFLOG_ACTION", OsStr::new(REFLOG_MESSAGE))];
+        let done = self.run_with(&args, &vars, b"", CHECKOUT_TIMEOUT)?;
+        if done.exit == ExitReason::Code(0) {
+            return Ok(FastForward::Done);
+        }
+        // Git lists files that it would overwrite, each behind a tab.
+        let stderr = output_text(&done.stderr);
+        let files: Vec<String> = stderr.lines().filter_map(|line| line.strip_prefix('\t')).map(str::to_owned).collect();
+        if files.is_empty() { Err(git_error("merge", &done)) } else { Ok(FastForward::InTheWay(files)) }
+    }
+
+    /// Puts a commit's files into this worktree, which nobody works in: HEAD is detached, changes and new files are dropped,
+    /// ignored files stay.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn check_out_detached(&self, commit: &str) -> Result<(), GitError> {
+        let args = ["-c", "advice.detachedHead=false", "checkout", "--quiet", "--force", "--detach", commit];
+        self.run_checked("checkout", &args, CHECKOUT_TIMEOUT)?;
+        self.run_checked("clean", &["clean", "--quiet", "-ffd"], CHECKOUT_TIMEOUT).map(drop)
+    }
+
+    /// Creates a worktree with a detached HEAD, without a checkout.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn add_detached_worktree(&self, path: &Path, commit: &str) -> Result<(), GitError> {
+        let args = ["worktree", "add", "--quiet", "--force", "--detach", "--no-checkout"].map(OsStr::new);
+        let args = [&args[..], &[path.as_os_str(), commit.as_ref()]].concat();
+        self.run_checked("worktree add", &args, CHECKOUT_TIMEOUT).map(drop)
+    }
+
+    /// The commits of `tip` that are not in `base`, newest first.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn commits_between(&self, base: &str, tip: &str) -> Result<Vec<String>, GitError> {
+        let text = self.run_checked("rev-list", &["rev-list", tip, &format!("^{base}"), "--"], QUERY_TIMEOUT)?;
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+}
+
+/// The paths of `git status -z` without renames.
+fn status_paths(text: &str) -> Vec<String> {
+    text.split_terminator('\0').filter_map(|line| line.get(3..)).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trailers_join_a_block_of_trailers_and_begin_one_elsewhere() {
+        let more = ["Fairway-Task: T-1".to_owned()];
+        let joined = |message: &str| String::from_utf8(with_trailers(message.as_bytes(), &more)).unwrap();
+        assert_eq!(joined("fix: a bug\n"), "fix: a bug\n\nFairway-Task: T-1\n");
+        assert_eq!(joined("Fix\n\nWhy so.\n"), "Fix\n\nWhy so.\n\nFairway-Task: T-1\n");
+        assert_eq!(joined("Fix\n\nSigned-off-by: a <a@b>\n"), "Fix\n\nSigned-off-by: a <a@b>\nFairway-Task: T-1\n");
+        assert_eq!(joined(""), "\n\nFairway-Task: T-1\n");
+    }
+}

@@ -1,0 +1,180 @@
+//! Landings as rows.
+
+use rusqlite::Row;
+
+use super::{ReadTx, StoreError, WriteTx, sql};
+use crate::{
+    domain::{
+        LaneName, TaskId,
+        landing::{LandStyle, Landing, LandingState},
+    },
+    env::Timestamp,
+};
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, lane, commit_id, style, base, base_before, candidate, state, tasks, error, started_at, ended_at ",
+            "FROM landings ",
+            $rest
+        )
+    };
+}
+
+const UNFINISHED: &str = select!("WHERE ended_at IS NULL ORDER BY id");
+const NEWEST_OF: &str = select!("WHERE commit_id = $1 AND base = $2 AND style = $3 ORDER BY id DESC LIMIT 1");
+const LANDED_IN: &str = select!("WHERE state = 'landed' AND base = $1 ORDER BY id DESC LIMIT $2");
+const UNLANDED_IN: &str = "SELECT id FROM tasks WHERE lane = $1 AND landed_commit IS NULL AND status <> 'cancelled' \
+     ORDER BY priority, created_at, id";
+const IN_REVIEW: &str = "SELECT id FROM tasks INDEXED BY tasks_held WHERE claimant IS NOT NULL AND status = 'review' \
+     ORDER BY priority, created_at, id";
+const DONE_IN_LANES: &str = "SELECT id FROM tasks WHERE status = 'done' AND lane IS NOT NULL AND commit_id IS NOT NULL \
+     AND landed_commit IS NULL ORDER BY priority, created_at, id";
+const INSERT: &str = "INSERT INTO landings (lane, commit_id, style, base, base_before, candidate, state, tasks, error, \
+     started_at, ended_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id";
+const UPDATE: &str = "UPDATE landings SET candidate = $2, state = $3, error = $4, ended_at = $5 WHERE id = $1";
+const SET_LANDED: &str = "UPDATE tasks SET landed_commit = $2, updated_at = $3 WHERE id = $1";
+const LANDED_COMMIT: &str = "SELECT landed_commit FROM tasks WHERE id = $1";
+
+fn read(row: &Row<'_>) -> Result<Landing, StoreError> {
+    let style: String = row.get(3)?;
+    let state: String = row.get(7)?;
+    Ok(Landing {
+        id: row.get(0)?,
+        lane: sql::parse_optional_id("a lane", row.get(1)?, LaneName::parse)?,
+        commit: row.get(2)?,
+        style: sql::parse_value("a landing's style", &style, LandStyle::parse)?,
+        base: row.get(4)?,
+        base_before: row.get(5)?,
+        candidate: row.get(6)?,
+        state: sql::parse_value("a landing's state", &state, LandingState::parse)?,
+        tasks: read_tasks(&row.get::<_, String>(8)?)?,
+        error: row.get(9)?,
+        started_at: Timestamp::from_millis(row.get(10)?),
+        ended_at: row.get::<_, Option<i64>>(11)?.map(Timestamp::from_millis),
+    })
+}
+
+fn read_tasks(text: &str) -> Result<Vec<(TaskId, i64)>, StoreError> {
+    let pairs =
+        sql::parse_value("a landing's tasks", text, |text| serde_json::from_str::<Vec<(String, i64)>>(text).ok())?;
+    pairs.into_iter().map(|(id, epoch)| Ok((sql::parse_id("a task id", &id, TaskId::parse)?, epoch))).collect()
+}
+
+/// Adds a landing; the store sets its id and the time of its start.
+///
+/// # Errors
+/// As the store fails.
+pub fn insert(tx: &WriteTx<'_>, landing: Landing) -> Result<Landing, StoreError> {
+    let tasks: Vec<(&str, i64)> = landing.tasks.iter().map(|(id, epoch)| (id.as_str(), *epoch)).collect();
+    let tasks = serde_json::Value::from(
+        tasks.into_iter().map(|(id, epoch)| serde_json::json!([id, epoch])).collect::<Vec<_>>(),
+    );
+    let id = sql::first(
+        tx.conn(),
+        INSERT,
+        &[
+            &landing.lane.as_ref().map(LaneName::as_str),
+            &landing.commit,
+            &landing.style.as_str(),
+            &landing.base,
+            &landing.base_before,
+            &landing.candidate,
+            &landing.state.as_str(),
+            &tasks.to_string(),
+            &landing.error,
+            &tx.now().millis(),
+            &landing.ended_at.map(Timestamp::millis),
+        ],
+        |row| Ok(row.get(0)?),
+    )?;
+    Ok(Landing { id: id.unwrap_or_default(), started_at: tx.now(), ..landing })
+}
+
+/// Writes the candidate, the state, the error and the end of a landing.
+///
+/// # Errors
+/// As the store fails.
+pub fn update(tx: &WriteTx<'_>, landing: &Landing) -> Result<(), StoreError> {
+    sql::execute(
+        tx.conn(),
+        UPDATE,
+        &[
+            &landing.id,
+            &landing.candidate,
+            &landing.state.as_str(),
+            &landing.error,
+            &landing.ended_at.map(Timestamp::millis),
+        ],
+    )?;
+    Ok(())
+}
+
+/// The landings that are not over, oldest first.
+///
+/// # Errors
+/// As the store fails.
+pub fn unfinished(tx: &ReadTx<'_>) -> Result<Vec<Landing>, StoreError> {
+    sql::rows(tx.conn(), UNFINISHED, &[], read)
+}
+
+/// The newest landing of a commit into a base in a style.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest_of(tx: &ReadTx<'_>, commit: &str, base: &str, style: LandStyle) -> Result<Option<Landing>, StoreError> {
+    sql::first(tx.conn(), NEWEST_OF, &[&commit, &base, &style.as_str()], read)
+}
+
+/// What landed in a base, newest first, at most so many.
+///
+/// # Errors
+/// As the store fails.
+pub fn landed_in(tx: &ReadTx<'_>, base: &str, limit: i64) -> Result<Vec<Landing>, StoreError> {
+    sql::rows(tx.conn(), LANDED_IN, &[&base, &limit], read)
+}
+
+/// Writes with which commit a task landed, or that its work is not landed any more.
+///
+/// # Errors
+/// As the store fails.
+pub fn set_landed_commit(tx: &WriteTx<'_>, task: &TaskId, commit: Option<&str>) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), SET_LANDED, &[&task.as_str(), &commit, &tx.now().millis()])?;
+    Ok(())
+}
+
+/// The commit with which a task landed; `None` when it did not.
+///
+/// # Errors
+/// As the store fails.
+pub fn landed_commit(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<String>, StoreError> {
+    Ok(sql::first(tx.conn(), LANDED_COMMIT, &[&task.as_str()], |row| Ok(row.get(0)?))?.flatten())
+}
+
+/// The tasks of a lane that have not landed and are not cancelled, by priority, age and id.
+///
+/// # Errors
+/// As the store fails.
+pub fn unlanded_in(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<TaskId>, StoreError> {
+    sql::rows(tx.conn(), UNLANDED_IN, &[&lane.as_str()], read_id)
+}
+
+/// The tasks in review, by priority, age and id.
+///
+/// # Errors
+/// As the store fails.
+pub fn in_review(tx: &ReadTx<'_>) -> Result<Vec<TaskId>, StoreError> {
+    sql::rows(tx.conn(), IN_REVIEW, &[], read_id)
+}
+
+/// The finished tasks of lanes with a commit that has not landed, by priority, age and id.
+///
+/// # Errors
+/// As the store fails.
+pub fn done_in_lanes(tx: &ReadTx<'_>) -> Result<Vec<TaskId>, StoreError> {
+    sql::rows(tx.conn(), DONE_IN_LANES, &[], read_id)
+}
+
+fn read_id(row: &Row<'_>) -> Result<TaskId, StoreError> {
+    sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)
+}

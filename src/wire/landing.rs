@@ -1,0 +1,90 @@
+//! Landings as documents.
+
+use serde::Serialize;
+
+use super::Failure;
+
+/// The answer of `fairway land`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LandView {
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// What is to land, in its order.
+    pub order: Vec<LandOrderView>,
+    /// What became of each, in the order in which it was tried.
+    pub landings: Vec<LandingView>,
+}
+
+/// A commit that is to land.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LandOrderView {
+    /// The lane; null for a task without one.
+    pub lane: Option<String>,
+    /// The tasks that land with it.
+    pub tasks: Vec<String>,
+    /// The commit.
+    pub commit: String,
+    /// The base.
+    pub base: String,
+}
+
+/// What became of a commit that was to land.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LandingView {
+    /// The number of the landing; null when none was begun.
+    pub id: Option<i64>,
+    /// landed, `would_land`, `sent_back`, `not_ready`, skipped or failed.
+    pub state: &'static str,
+    /// The lane; null for a task without one.
+    pub lane: Option<String>,
+    /// The tasks.
+    pub tasks: Vec<String>,
+    /// The commit of the lane.
+    pub commit: String,
+    /// The base.
+    pub base: String,
+    /// The commit of the base before; null when it was not looked at.
+    pub base_before: Option<String>,
+    /// The commit that the base got or would get; null when none was made.
+    pub candidate: Option<String>,
+    /// merge, squash or rebase.
+    pub style: &'static str,
+    /// The checks that ran on the candidate.
+    pub checks: Vec<LandCheckView>,
+    /// The lanes that now conflict with the base, and were told.
+    pub told: Vec<LandToldView>,
+    /// The directory of the lane's worktree that was removed.
+    pub removed_worktree: Option<String>,
+    /// Why it did not land; null when it did.
+    pub error: Option<Failure>,
+    /// Notes.
+    pub notes: Vec<String>,
+}
+
+/// A check on the tree of a candidate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LandCheckView {
+    /// The task whose check it is; null for one of the configuration.
+    pub task_id: Option<String>,
+    /// The name of the task's check; null for one of the configuration.
+    pub name: Option<String>,
+    /// The command.
+    pub command: String,
+    /// pass or fail.
+    pub result: &'static str,
+    /// The numbers of its evidence.
+    pub evidence: Vec<i64>,
+}
+
+/// A lane that conflicts with the base since a landing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LandToldView {
+    /// The lane.
+    pub lane: String,
+    /// `rebase`.
+    pub level: &'static str,
+    /// The files that conflict.
+    pub files: Vec<String>,
+    /// The command that brings the base into the lane.
+    pub command: String,
+}

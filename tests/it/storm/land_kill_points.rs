@@ -1,0 +1,122 @@
+//! `kill -9` of a landing, or of the git that it runs, at many of their calls: the base is before or after, and the next
+//! landing completes the checkout, the task and the record.
+
+use std::{fs, path::Path, process::Command};
+
+use rusqlite::Connection;
+
+use super::strace::{self, Point, Reach};
+use crate::common::{TestProject, invariants, test_project::CommandOutput};
+
+/// The number of points at which a landing is killed, and that at which its git is.
+fn wanted() -> usize {
+    std::env::var("FAIRWAY_SOAK").map_or(12, |_| 100)
+}
+
+fn in_place<'a>(world: &TestProject, place: &Path, words: impl IntoIterator<Item = &'a str>) -> Command {
+    let mut command = world.fairway(words);
+    command.env("HOME", place.join("home")).current_dir(place);
+    command
+}
+
+fn run(world: &TestProject, place: &Path, words: &[&str]) -> CommandOutput {
+    in_place(world, place, words.iter().copied()).output().unwrap().into()
+}
+
+fn read(place: &Path, query: &str) -> String {
+    let conn = Connection::open(place.join(".fairway/fairway.db")).unwrap();
+    conn.query_row(query, [], |row| row.get::<_, String>(0)).unwrap()
+}
+
+/// A project with a submitted task on a branch without a worktree, whose paths a copy would not have.
+fn template(world: &TestProject) -> std::path::PathBuf {
+    let template = world.dir().join("template");
+    fs::create_dir_all(template.join("home")).unwrap();
+    let git = |args: &[&str]| world.git(&template, args);
+    git(&["init", "--quiet", "--initial-branch=main"]);
+    run(world, &template, &["init", "--quiet"]).exits(0);
+    let config = fs::read_to_string(template.join(".fairway.toml")).unwrap();
+    let gates = "\n[gates.done]\nrequire = []\n[gates.merge]\nrequire = []\n";
+    fs::write(template.join(".fairway.toml"), config + gates).unwrap();
+    fs::write(template.join(".gitignore"), "home\ntrace\n").unwrap();
+    for (name, text) in [("kept", "kept\n"), ("edited", "old\n"), ("gone", "gone\n")] {
+        fs::write(template.join(name), text).unwrap();
+    }
+    git(&["config", "user.name", "Ann"]);
+    git(&["config", "user.email", "ann@example.com"]);
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "--message=begin"]);
+    git(&["switch", "--quiet", "--create", "work"]);
+    fs::write(template.join("edited"), "new\n").unwrap();
+    fs::write(template.join("added"), "added\n").unwrap();
+    fs::remove_file(template.join("gone")).unwrap();
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message=work"]);
+    git(&["switch", "--quiet", "main"]);
+    fs::write(template.join("untracked"), "mine\n").unwrap();
+    run(world, &template, &["lane", "add", "ui", "--branch", "work"]).exits(0);
+    run(world, &template, &["task", "add", "Work", "--lane", "ui"]).exits(0);
+    run(world, &template, &["claim", "T-1"]).exits(0);
+    let tip = git(&["rev-parse", "work"]);
+    run(world, &template, &["task", "submit", "T-1", "--commit", tip.trim()]).exits(0);
+    template
+}
+
+fn check(world: &TestProject, place: &Path, about: &str) {
+    let git = |args: &[&str]| world.git(place, args);
+    let subjects = git(&["log", "--first-parent", "--format=%s", "main"]);
+    assert!(["begin\n", "T-1: Work\nbegin\n"].contains(&&*subjects), "{about}: {subjects}");
+    invariants::check(&place.join(".fairway/fairway.db"));
+    run(world, place, &["land", "T-1"]).exits(0);
+    let subjects = git(&["log", "--first-parent", "--format=%s", "main"]);
+    assert_eq!(subjects, "T-1: Work\nbegin\n", "{about}");
+    assert_eq!(git(&["status", "--porcelain"]), "?? untracked\n", "{about}");
+    assert_eq!(git(&["ls-tree", "--name-only", "main"]), ".fairway.toml\n.gitignore\nadded\nedited\nkept\n", "{about}");
+    assert_eq!(fs::read_to_string(place.join("edited")).unwrap(), "new\n", "{about}");
+    assert_eq!(fs::read_to_string(place.join("untracked")).unwrap(), "mine\n", "{about}");
+    assert_eq!(git(&["for-each-ref", "refs/fairway"]), "", "{about}");
+    assert_eq!(read(place, "SELECT status FROM tasks"), "done", "{about}");
+    let landed = read(place, "SELECT landed_commit FROM tasks");
+    assert_eq!(landed, git(&["rev-parse", "main"]).trim(), "{about}");
+    let states = read(
+        place,
+        "SELECT group_concat(state) FROM (SELECT DISTINCT state FROM landings WHERE ended_at IS NULL)
+                              UNION ALL SELECT 'none' LIMIT 1",
+    );
+    assert!(["", "none"].contains(&&*states), "{about}: {states}");
+    let events = read(place, "SELECT CAST(count(*) AS TEXT) FROM events WHERE kind = 'task.landed'");
+    assert_eq!(events, "1", "{about}");
+    invariants::check(&place.join(".fairway/fairway.db"));
+}
+
+fn killed_everywhere(world: &TestProject, template: &Path, reach: Reach, all: &[Point]) -> usize {
+    let mut killed = 0;
+    for number in 0..wanted().min(all.len()) {
+        let point = &all[number * all.len() / wanted().min(all.len())];
+        let about = format!("{reach:?} killed at {point:?}");
+        let place = strace::copy(template, &world.dir().join("point"));
+        let first = strace::killed_at(world, &place, reach, &in_place(world, &place, ["land", "T-1"]), point);
+        killed += usize::from(first.code != Some(0));
+        check(world, &place, &about);
+        fs::remove_dir_all(place).unwrap();
+    }
+    killed
+}
+
+#[test]
+fn killed_landing_is_before_or_after_and_completed_by_the_next() {
+    if !strace::is_possible() {
+        return;
+    }
+    let world = TestProject::uninitialized();
+    world.real_time();
+    let template = template(&world);
+    for reach in [Reach::Process, Reach::Tree] {
+        let place = strace::copy(&template, &world.dir().join("all"));
+        let all = strace::points(&world, &place, reach, &in_place(&world, &place, ["land", "T-1"]), ".fairway.toml");
+        check(&world, &place, "not killed");
+        fs::remove_dir_all(place).unwrap();
+        let killed = killed_everywhere(&world, &template, reach, &all);
+        assert!(killed >= wanted() / 2, "only {killed} of {} were killed ({reach:?})", wanted());
+    }
+}
