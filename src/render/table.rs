@@ -1,5 +1,9 @@
 //! Tables in one style: columns apart by two spaces, no frame, fitted to the terminal.
 
+use tabled::{
+    builder::Builder,
+    settings::{Alignment, Padding, Style as Frame},
+};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{Style, escape_line, status_colour};
@@ -78,20 +82,15 @@ impl Table {
         if let Some(width) = width {
             self.fit(width);
         }
-        let widths = self.widths();
-        let mut text = String::new();
-        for row in &self.cells {
-            let start = text.len();
-            for (cell, width) in row.iter().zip(&widths) {
-                text.push_str(cell);
-                text.extend(std::iter::repeat_n(' ', (width + GAP).saturating_sub(columns(cell))));
-            }
-            // Padding at a line's end is noise in a pipe and a diff.
-            let padding = text.get(start..).map_or(0, |line| line.len() - line.trim_end().len());
-            text.truncate(text.len() - padding);
-            text.push('\n');
+        let mut builder = Builder::default();
+        for row in self.cells {
+            builder.push_record(row);
         }
-        text
+        // One padding for all cells: settings for single columns would make tabled keep one for each cell.
+        let mut table = builder.build();
+        table.with(Frame::empty()).with(Alignment::left()).with(Padding::new(0, GAP, 0, 0));
+        // Padding at a line's end is noise in a pipe and a diff.
+        table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
     }
 
     /// As [`Table::render`], with status words in the colours of their meaning.
