@@ -270,8 +270,8 @@ mod tests {
         table.row(["T-2", "short"]);
         assert_eq!(table.render(Some(13)), "ID   TITLE\nT-1  読む人…\nT-2  short\n");
         let mut ids = Table::new(&["id", "held by"]);
-        ids.row(["a-very-long-id-of-a-task", "nobody"]);
-        assert_eq!(ids.render(Some(20)), "ID           HELD BY\na-very-lon…  nobody\n");
+        ids.row(["a-very-long-id-of-a-task", "person"]);
+        assert_eq!(ids.render(Some(20)), "ID           HELD BY\na-very-lon…  person\n");
     }
 
     #[test]
