@@ -29,6 +29,7 @@ pub mod lock_queue;
 pub mod named_listener;
 pub mod notify;
 pub mod offscreen_pty;
+pub mod opened_dir;
 pub mod pipe;
 pub mod poll_timeout;
 pub mod poll_until;
