@@ -14,6 +14,11 @@ test:
 soak:
     FAIRWAY_SOAK=1200 FAIRWAY_GUARD_FUZZ=600 cargo nextest run --locked --profile soak --run-ignored all
 
+# The agents' real command lines on models of the tests, with the report of a bare container. As root
+agents:
+    tests/agents.sh
+    PATH="$(tests/node.sh):$PATH" FAIRWAY_REQUIRE_ALL=1 cargo nextest run --locked --profile agents --run-ignored all
+
 # Format the code
 fmt:
     cargo fmt

@@ -2,7 +2,7 @@
 //! headers (431) that are too long. hyper leaves them empty and has no hook for them, so their bytes are replaced on the way out.
 
 use std::{
-    io::{self, IoSlice},
+    io,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -59,21 +59,6 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for RefusedHeadStream<T> {
         }
         this.replacement = None;
         Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match parts.iter().find(|part| !part.is_empty()) {
-            Some(first) if self.replacement.is_some() || replacement(first).is_some() => self.poll_write(cx, first),
-            _ => Pin::new(&mut self.stream).poll_write_vectored(cx, parts),
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -254,7 +254,7 @@ pub const KEYS: &[Key] = &[
     key_without_default(
         "providers.*.trust_question",
         "[\"Do you trust\"]",
-        "texts of which one is on the screen while it asks for trust in a directory or in hooks",
+        "texts of which one is on the screen while it asks for trust in a directory or in hooks, or for a login",
     ),
     key_without_default(
         "providers.*.permission_question",
@@ -265,6 +265,11 @@ pub const KEYS: &[Key] = &[
         "providers.*.working_sign",
         "[\"esc to interrupt\"]",
         "texts of which one is on the screen during a turn",
+    ),
+    key_without_default(
+        "providers.*.interrupted_sign",
+        "[\"Interrupted by user\"]",
+        "texts of which one is at the end of the screen once a person has ended a turn in the middle of a tool call",
     ),
     key_without_default("providers.*.proven_with", "\"2.1.329\"", "the version with which these keys were tried"),
     key_without_default(

@@ -26,12 +26,14 @@ pub struct ProviderProfile {
     pub interrupt_keys: Option<Vec<String>>,
     /// The environment variable with the conversation's id, which the provider sets for the programs that it starts.
     pub session_variable: Option<String>,
-    /// Texts of which one is on the screen while it asks whether the directory, or its hooks, are trusted.
+    /// Texts of which one is on the screen while it asks whether the directory, or its hooks, are trusted, or for a login.
     pub trust_question: Option<Vec<String>>,
     /// Texts of which one is on the screen while it asks for a permission.
     pub permission_question: Option<Vec<String>>,
     /// Texts of which one is on the screen during a turn.
     pub working_sign: Option<Vec<String>>,
+    /// Texts of which one is at the end of the screen once a person has ended a turn in the middle of a tool call.
+    pub interrupted_sign: Option<Vec<String>>,
     /// The version with which every key was tried.
     pub proven_with: Option<String>,
 }
@@ -50,6 +52,7 @@ impl ProviderProfile {
             trust_question: self.trust_question.or(below.trust_question),
             permission_question: self.permission_question.or(below.permission_question),
             working_sign: self.working_sign.or(below.working_sign),
+            interrupted_sign: self.interrupted_sign.or(below.interrupted_sign),
             proven_with: self.proven_with.or(below.proven_with),
         }
     }

@@ -232,6 +232,9 @@ pub enum Refusal {
     /// No live session is in the audience of a text. `later` is the flag of `message send` that reaches the next one.
     #[error("{of} has no live session{}", if .later.is_none() { " but the sender" } else { "" })]
     NoLiveSession { of: String, later: Option<String> },
+    /// The session belongs to another host or container.
+    #[error("session {session} runs on host {host}, not on this host")]
+    SessionElsewhere { session: SessionId, host: String },
     /// The session belongs to another task, session run or role.
     #[error("{why}")]
     SessionMismatch { why: String },
@@ -438,7 +441,7 @@ impl Refusal {
             Self::SessionFinal { .. } => "session_final",
             Self::SessionExited { .. } => "session_gone",
             Self::SessionAlive { .. } => "session_alive",
-            Self::SessionMismatch { .. } => "session_mismatch",
+            Self::SessionMismatch { .. } | Self::SessionElsewhere { .. } => "session_mismatch",
             Self::SessionAsks { .. } => "session_asks",
             Self::NothingClaimed { .. } => "nothing_claimed",
             Self::AlreadyAnswered { .. } => "already_answered",

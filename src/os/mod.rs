@@ -30,6 +30,7 @@ pub mod lock_queue;
 pub mod named_listener;
 pub mod notify;
 pub mod offscreen_pty;
+pub mod opened_dir;
 pub mod peer_user;
 pub mod pipe;
 pub mod piped_child;

@@ -10,11 +10,12 @@ use std::{
         fs::DirBuilderExt,
     },
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use crate::{
     domain::job::{JobId, JobResult, JobStatus},
-    os::{files, lock::InheritableLock, notify},
+    os::{files, lock::InheritableLock, notify, opened_dir::OpenedDir},
 };
 
 /// Locked by the job's supervisor.
@@ -36,6 +37,8 @@ const START_FILE_MAGIC: &[u8] = b"fairway-run-1";
 #[derive(Debug, Clone)]
 pub struct JobDir {
     path: PathBuf,
+    /// The open directory that the path leads through, where it is one.
+    opened: Option<Arc<OpenedDir>>,
 }
 
 /// The content of the start file.
@@ -53,7 +56,22 @@ impl JobDir {
     /// The directory of a job, below the directory of all jobs.
     #[must_use]
     pub fn of(runs: &Path, id: &JobId) -> Self {
-        Self { path: runs.join(id.to_string()) }
+        Self { path: runs.join(id.to_string()), opened: None }
+    }
+
+    /// The same directory, kept open: its files are found also after it was moved. Unchanged when it cannot be opened.
+    #[must_use]
+    pub fn kept_open(self) -> Self {
+        match OpenedDir::open(&self.path) {
+            Ok(opened) => Self { path: opened.path(), opened: Some(Arc::new(opened)) },
+            Err(_) => self,
+        }
+    }
+
+    /// Whether the directory was removed.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.opened.as_ref().map_or_else(|| !self.path.exists(), |opened| opened.is_removed())
     }
 
     /// The directory's path.

@@ -29,6 +29,8 @@ const START_WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 const FINAL_FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a refused write of the result is retried; after that, recovery reads it from the job's directory.
 const RESULT_WRITE_TIMEOUT: Duration = Duration::from_secs(300);
+/// How long a refused write of the result is retried after the job's directory was removed, with the project as a rule.
+const GONE_TIMEOUT: Duration = Duration::from_secs(60);
 /// The pause before pending notifications are sent again.
 const NOTIFY_RETRY_DELAY: Duration = Duration::from_secs(1);
 /// The longest pause between two attempts.
@@ -189,7 +191,8 @@ impl Journal<'_> {
                     // Without a stored result, recovery would treat the job as interrupted and might start it again.
                     let is_noted =
                         self.start.job_dir.read_result().is_some() || self.start.job_dir.write_result(&ending).is_ok();
-                    let is_over = is_noted && since.elapsed() >= RESULT_WRITE_TIMEOUT;
+                    let is_over = is_noted && since.elapsed() >= RESULT_WRITE_TIMEOUT
+                        || since.elapsed() >= GONE_TIMEOUT && self.start.job_dir.is_gone();
                     if is_over || !self.start.wait_to_retry(&mut pause)? {
                         return Err(SinkError::Store(why).into());
                     }

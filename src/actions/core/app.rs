@@ -79,6 +79,12 @@ impl App {
         Self { layers, settings, ..self.with_actor(self.actor.clone(), self.idempotency_key.clone()) }
     }
 
+    /// The same context for the project at another path, with nothing open yet.
+    #[must_use]
+    pub fn with_project(&self, project: Project) -> Self {
+        Self { project: Rc::new(project), ..self.with_fresh_store() }
+    }
+
     /// The same context with nothing open yet, for use after the store file was replaced.
     #[must_use]
     pub fn with_fresh_store(&self) -> Self {

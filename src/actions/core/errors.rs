@@ -233,6 +233,10 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             (Usage, Some(format!("choose one: fairway start TASK --provider {provider}")))
         }
         Refusal::SessionExited { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
+        Refusal::SessionElsewhere { session, .. } => {
+            let forget = format!("if that host or container is gone: fairway session forget {session}");
+            (Conflict, Some(forget))
+        }
         Refusal::SessionMismatch { .. } | Refusal::AlreadyAnswered { .. } => (Conflict, None),
         Refusal::SessionAsks { session, typing, .. } => {
             let answer = format!(

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::{event, find, launch_supervisor, notify, own_process, poll, queue_waiter, scheduler, wait};
+use super::{event, find, launch_supervisor, notify, own_process, poll, queue_waiter, scheduler, stuck_queue, wait};
 use crate::{
     actions::{
         Answer, App,
@@ -169,10 +169,11 @@ pub fn submit(app: &App, request: &SpawnRequest) -> Result<Answer> {
         None => {
             // Released first: the queue waiter needs the lock. The job is queued even if the waiter cannot be started.
             drop(lock);
-            match queue_waiter::ensure_running(app) {
-                Ok(()) => answer,
-                Err(error) => answer.map(|answer| answer.note(format!("warning: {error:#}"))),
-            }
+            let answer = match queue_waiter::ensure_running(app) {
+                Ok(()) => answer?,
+                Err(error) => answer?.note(format!("warning: {error:#}")),
+            };
+            Ok(stuck_queue::note(app, &draft)?.into_iter().fold(answer, Answer::note))
         }
     }
 }

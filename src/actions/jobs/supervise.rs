@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 
 use anyhow::Result;
 
-use super::{event, finish, gc, notification_format, notify, own_process, queue_waiter, scheduler};
+use super::{
+    event, finish, gc, moved_project::KeptRoot, notification_format, notify, own_process, queue_waiter, scheduler,
+};
 use crate::{
     actions::{App, core::errors},
     domain::{
@@ -38,17 +40,21 @@ pub fn supervise(app: &App, id: &str) -> Result<()> {
     if job.status != JobStatus::Starting {
         return Err(not_ours().into());
     }
-    let supervised = supervise_job(app, &job, &directory);
+    let root = KeptRoot::of(app);
+    let supervised = supervise_job(app, &root, &job, &directory.kept_open());
     // Released before the next jobs start, also after an error.
     drop(lock);
+    let moved = root.moved(app);
+    let app = moved.as_ref().unwrap_or(app);
     let next = scheduler::schedule(app);
     gc::gc_if_due(app, job.seq);
     supervised.and(next)
 }
 
-fn supervise_job(app: &App, job: &Job, directory: &JobDir) -> Result<()> {
+fn supervise_job(app: &App, root: &KeptRoot, job: &Job, directory: &JobDir) -> Result<()> {
     let mut sink = StoreSink {
         app,
+        root,
         reopened: None,
         job,
         dir: directory,
@@ -107,7 +113,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
 /// Records a supervisor's reports in the stores.
 struct StoreSink<'a> {
     app: &'a App,
-    /// The project opened again, after a restore replaced the store.
+    /// The project's root, which may be moved.
+    root: &'a KeptRoot,
+    /// The project opened again, after a restore replaced the store, or after a move.
     reopened: Option<App>,
     job: &'a Job,
     /// The job's directory; its waiters are woken there.
@@ -128,7 +136,7 @@ impl StoreSink<'_> {
     /// Calls `act` with the output store.
     fn output<T>(&mut self, act: impl FnOnce(&OutputStore) -> Result<T, StoreError>) -> Result<T, StoreError> {
         if self.output.is_none() {
-            self.output = Some(OutputStore::open_for_writing(&self.app.project.output_file())?);
+            self.output = Some(OutputStore::open_for_writing(&self.current_app().project.output_file())?);
         }
         match &self.output {
             Some(output) => act(output),
@@ -138,6 +146,13 @@ impl StoreSink<'_> {
 
     fn current_app(&self) -> &App {
         self.reopened.as_ref().unwrap_or(self.app)
+    }
+
+    /// Opens the project again where it is now, if it was moved.
+    fn follow_move(&mut self) {
+        if let Some(moved) = self.root.moved(self.current_app()) {
+            (self.reopened, self.output) = (Some(moved), None);
+        }
     }
 
     /// Sets the busy timeout of both stores; `None` restores the default.
@@ -159,7 +174,7 @@ impl StoreSink<'_> {
             Err(error) => error,
         };
         if matches!(error.downcast_ref(), Some(StoreError::Replaced)) {
-            self.reopened = Some(self.app.with_fresh_store());
+            self.reopened = Some(self.current_app().with_fresh_store());
         }
         Err(sink_error(error))
     }
@@ -183,6 +198,7 @@ impl JobHost for StoreSink<'_> {
 
 impl Sink for StoreSink<'_> {
     fn record_started(&mut self, process: &ProcessKey) -> Result<(), SinkError> {
+        self.follow_move();
         let started = i64::try_from(process.started).map_err(sink_error)?;
         let own = own_process::own_process().map_err(sink_error)?;
         let written = self.current_app().transaction(|tx| {
@@ -196,6 +212,7 @@ impl Sink for StoreSink<'_> {
     }
 
     fn write_batch(&mut self, batch: &Batch) -> Result<(), SinkError> {
+        self.follow_move();
         let now = self.app.env.now();
         self.output(|output| output.apply(&self.job.id, batch, now)).map_err(sink_error)?;
         self.has_pending |=
@@ -220,6 +237,7 @@ impl Sink for StoreSink<'_> {
     }
 
     fn record_finished(&mut self, ending: &JobResult, output_bytes: i64, truncated: bool) -> Result<(), SinkError> {
+        self.follow_move();
         // The program has ended: waiting for the stores is harmless now.
         self.set_busy_timeout(None);
         if !self.is_end_recorded {

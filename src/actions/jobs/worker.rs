@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use super::{finish, gc, notify, queue_waiter, recover, scheduler};
+use super::{finish, gc, moved_project::KeptRoot, notify, queue_waiter, recover, scheduler};
 use crate::{
     actions::{Answer, App},
     domain::job::{Job, JobId, JobResult, JobStatus},
@@ -44,8 +44,10 @@ struct WorkerState {
 /// Errors of the store or the runtime directory.
 pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
     let signals = SignalPipe::install(&[Signal::SIGTERM, Signal::SIGINT]).context("cannot install signal handlers")?;
-    let mut state = WorkerState::default();
-    loop {
+    let (root, mut state) = (KeptRoot::of(app), WorkerState::default());
+    let mut moved: Option<App> = None;
+    'turns: loop {
+        let app = moved.as_ref().unwrap_or(app);
         let lock = queue_waiter::try_acquire(app).map_err(|error| StoreError::io("the worker's lock", error))?;
         let Some(lock) = lock else {
             queue_waiter::wake(app);
@@ -81,6 +83,11 @@ pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
                 }
                 // The store may be locked, or the disk full, for a while.
                 Err(error) => {
+                    if let Some(now) = root.moved(app) {
+                        drop((waiter, lock));
+                        moved = Some(now);
+                        continue 'turns;
+                    }
                     failures += 1;
                     if failures == MAX_STORE_FAILURES {
                         return Err(error);

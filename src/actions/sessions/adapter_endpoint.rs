@@ -20,8 +20,7 @@ use crate::{
 /// `session_mismatch` for a session of another host or without an adapter; `untrusted`.
 pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
     if !host::identity().owns(&session.host, session.host_id.as_deref()) {
-        let why = format!("session {} runs on host {}, not on this host", session.id, session.host);
-        return Err(Refusal::SessionMismatch { why }.into());
+        return Err(Refusal::SessionElsewhere { session: session.id.clone(), host: session.host.clone() }.into());
     }
     let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {
         let why = format!("session {} was not launched by fairway and has no backend to call", session.id);

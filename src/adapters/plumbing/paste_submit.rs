@@ -23,6 +23,8 @@ pub(super) const ACCEPT_TIMEOUT: Duration = Duration::from_secs(15);
 pub enum KeyboardInput {
     /// A text, pasted and submitted.
     Text(Vec<u8>),
+    /// A text, pasted and not submitted.
+    Paste(Vec<u8>),
     /// Keys by their names.
     Keys(Vec<String>),
 }
@@ -155,10 +157,10 @@ impl PasteSubmit {
 
 fn encode(job: KeyboardInput, modes: TerminalModes) -> Vec<u8> {
     match job {
-        KeyboardInput::Text(text) if modes.bracketed_paste && !text.is_empty() => {
+        KeyboardInput::Text(text) | KeyboardInput::Paste(text) if modes.bracketed_paste && !text.is_empty() => {
             [b"\x1b[200~", &*text, b"\x1b[201~"].concat()
         }
-        KeyboardInput::Text(text) => text,
+        KeyboardInput::Text(text) | KeyboardInput::Paste(text) => text,
         KeyboardInput::Keys(words) => {
             words.iter().flat_map(|word| terminal_keys::bytes_in_mode(word, modes.application_cursor_keys)).collect()
         }

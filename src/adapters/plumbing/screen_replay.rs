@@ -9,6 +9,8 @@ use crate::os::terminal::Size;
 const MAX_TRANSCRIPT_BYTES: u64 = 4 << 20;
 /// How many lines that were scrolled off the screen are told at most.
 const MAX_SCROLLBACK_LINES: usize = 10_000;
+/// The size of a terminal whose size is unknown.
+const DEFAULT_SIZE: Size = Size { rows: 50, cols: 200 };
 /// The size that the terminal has now.
 const SIZE_FILE: &str = "size";
 /// How long the transcript was when the scrollback was cleared.
@@ -21,6 +23,11 @@ impl SessionDir {
     /// When it cannot be written.
     pub(super) fn record_size(&self, size: Size) -> io::Result<()> {
         self.write_file(SIZE_FILE, format!("{} {}", size.rows, size.cols).as_bytes())
+    }
+
+    /// The height of the session's terminal, in rows.
+    pub(super) fn screen_rows(&self) -> u16 {
+        self.recorded_size().unwrap_or(DEFAULT_SIZE).rows
     }
 
     fn recorded_size(&self) -> Option<Size> {
@@ -38,7 +45,7 @@ impl SessionDir {
             transcript::read_end(&self.transcript_path()?, self.transcript_offset(), MAX_TRANSCRIPT_BYTES)?;
         let cleared = fs::read_to_string(self.file(CLEARED_FILE)).ok().and_then(|text| text.parse::<u64>().ok());
         let cleared = cleared.and_then(|at| usize::try_from(at.checked_sub(start)?).ok());
-        let size = self.recorded_size().unwrap_or(Size { rows: 50, cols: 200 });
+        let size = self.recorded_size().unwrap_or(DEFAULT_SIZE);
         Ok(render(&bytes, cleared.filter(|at| *at <= bytes.len()), size, lines))
     }
 

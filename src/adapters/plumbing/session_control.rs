@@ -19,6 +19,7 @@ const MAX_REQUEST_BYTES: usize = 16 << 20;
 const REPLY_TIMEOUT: Duration = Duration::from_secs(25);
 const TEXT_TAG: u8 = b't';
 const KEYS_TAG: u8 = b'k';
+const PASTE_TAG: u8 = b'p';
 const DONE_REPLY: &[u8] = b"done\n";
 
 /// The session's end of the socket.
@@ -58,6 +59,7 @@ impl SessionControl {
 fn decode(said: &[u8]) -> Option<KeyboardInput> {
     match said.split_first()? {
         (&TEXT_TAG, text) => Some(KeyboardInput::Text(text.to_vec())),
+        (&PASTE_TAG, text) => Some(KeyboardInput::Paste(text.to_vec())),
         (&KEYS_TAG, keys) => {
             let keys = keys.split(|byte| *byte == 0).map(|key| String::from_utf8_lossy(key).into_owned());
             Some(KeyboardInput::Keys(keys.collect()))
@@ -69,6 +71,7 @@ fn decode(said: &[u8]) -> Option<KeyboardInput> {
 fn encode(job: &KeyboardInput) -> Vec<u8> {
     match job {
         KeyboardInput::Text(text) => [&[TEXT_TAG], text.as_slice()].concat(),
+        KeyboardInput::Paste(text) => [&[PASTE_TAG], text.as_slice()].concat(),
         KeyboardInput::Keys(keys) => [&[KEYS_TAG], keys.join("\0").as_bytes()].concat(),
     }
 }

@@ -393,10 +393,7 @@ impl Plumbing {
             Self::Call { limit_ms, turn, stdin, words } => return call(ctx, limit_ms, turn, stdin, &words),
             Self::ExecClean { words } => multiplexer_call::exec_clean(env, &words)?,
             Self::Submit { name, script } => {
-                if let Some(sign) = script_terminal::submit(env, &name, &script, io::stdin().lock())? {
-                    warn(&format!("the program asks: {sign}"));
-                    return Ok(TEMPORARY_FAILURE);
-                }
+                return Ok(submitted(script_terminal::submit(env, &name, &script, io::stdin().lock())?, &mut warn));
             }
             Self::Input { name } => fifo_input::send_line(env, &name, io::stdin().lock())?,
             Self::CopyTo { name, source, destination } => {
@@ -406,7 +403,9 @@ impl Plumbing {
             Self::Interrupt { name } => fifo_input::interrupt(env, &name)?,
             Self::Follow { name, ask: true } => ctx.out.line(truth(inspect::is_followed(env, &name)?))?,
             Self::Follow { name, ask: false } => follow(ctx, &name)?,
-            Self::Type { name } => control_socket::submit_text(env, &name, io::stdin().lock())?,
+            Self::Type { name } => {
+                return Ok(submitted(control_socket::submit_text(env, &name, io::stdin().lock())?, &mut warn));
+            }
             Self::RunOffscreen { rows, cols, words } => {
                 multiplexer_server::run_offscreen(env, Size { rows, cols }, &words)?;
             }
@@ -433,6 +432,13 @@ impl Plumbing {
         }
         Ok(0)
     }
+}
+
+/// The exit code after typing; a question on the screen is told.
+fn submitted(question: Option<String>, warn: &mut dyn FnMut(&str)) -> Exit {
+    let Some(sign) = question else { return 0 };
+    warn(&format!("the program asks: {sign}"));
+    TEMPORARY_FAILURE
 }
 
 const fn truth(is: bool) -> &'static str {

@@ -136,6 +136,7 @@ const EXAMPLES: &[Examples] = &[
     ("session heartbeat", &["fairway session heartbeat s1 --activity busy"]),
     ("session event", &["fairway session event --state running --provider acme --external-session-id 8"]),
     ("session end", &["fairway session end s1 --exit-code 0"]),
+    ("session forget", &["fairway session forget s1"]),
     ("session reconcile", &["fairway session reconcile --dry-run"]),
     ("session attach", &["fairway session attach s1"]),
     ("session peek", &["fairway session peek s1 -n 20"]),

@@ -4,6 +4,7 @@ mod attach;
 mod end;
 mod event;
 pub(super) mod first_prompt_args;
+mod forget;
 mod heartbeat;
 mod interrupt;
 pub(super) mod launch;
@@ -35,6 +36,7 @@ pub enum Verb {
     Status(status::Args),
     Heartbeat(heartbeat::Args),
     End(end::Args),
+    Forget(forget::Args),
     Event(Box<event::Args>),
     Reconcile(reconcile::Args),
     Attach(attach::Args),
@@ -57,6 +59,7 @@ impl Verb {
             Self::Status(args) => args.run(ctx),
             Self::Heartbeat(args) => args.run(ctx),
             Self::End(args) => args.run(ctx),
+            Self::Forget(args) => args.run(ctx),
             Self::Event(args) => args.run(ctx),
             Self::Reconcile(args) => args.run(ctx),
             Self::Attach(args) => args.run(ctx),

@@ -14,9 +14,7 @@ default = \"allow\"
 
 [[guard.rules]]
 name = \"no-force-push\"
-tools = [\"Bash\"]
-command = [\"git\", \"push\"]
-flags = [\"--force\", \"-f\", \"--force-with-lease\"]
+effect = \"force-push\"
 action = \"deny\"
 reason = \"a force push is for people\"
 

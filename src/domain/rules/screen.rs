@@ -11,24 +11,6 @@ use crate::{
 /// How long a screen must have stood still before it says anything, and how long after the last hook.
 pub const STILL_FOR: Duration = Duration::from_secs(10);
 
-/// How many of the last lines with text an open question can be in: a question that was answered may stay above them.
-const QUESTION_LINES: usize = 14;
-
-/// The open question on a screen: its line with one of these texts, among the last lines.
-#[must_use]
-pub fn open_question<'a>(screen: &'a str, texts: &[String]) -> Option<&'a str> {
-    let with_text = screen.lines().rev().filter(|line| !line.trim().is_empty());
-    let last = with_text.take(QUESTION_LINES);
-    last.into_iter().find(|line| texts.iter().any(|text| line.contains(text.as_str()))).map(trim_frame)
-}
-
-/// A line without the frame and the cursor around its text.
-fn trim_frame(line: &str) -> &str {
-    line.trim_matches(|character: char| {
-        character.is_whitespace() || ('\u{2500}'..='\u{25ff}').contains(&character) || "❯›>|".contains(character)
-    })
-}
-
 /// Whether one of these texts is anywhere on a screen.
 #[must_use]
 pub fn shows_any(screen: &str, texts: &[String]) -> bool {
@@ -51,15 +33,18 @@ pub struct IdleFacts<'a> {
 impl IdleFacts<'_> {
     /// When the screen may say that the turn is over; `None` when it never may. Hooks tell of turns that end by themselves:
     /// the screen is for those that a person ended. A tool call that waits for a permission has not begun.
+    ///
+    /// `is_interrupted` says that the screen shows the end of a turn in the middle of a tool call: its open calls do not count.
     #[must_use]
-    pub fn judged_from(&self) -> Option<Timestamp> {
+    pub fn judged_from(&self, is_interrupted: bool) -> Option<Timestamp> {
         let session = self.session;
         let allowed_calls = match session.activity {
             Activity::Busy => 0,
             Activity::RequiresAction => 1,
             _ => return None,
         };
-        if session.status != SessionStatus::Running || self.open_calls > allowed_calls || self.has_pending_approval {
+        let has_open_call = self.open_calls > allowed_calls && !is_interrupted;
+        if session.status != SessionStatus::Running || has_open_call || self.has_pending_approval {
             return None;
         }
         let since = self.last_hook_at.into_iter().chain(session.activity_at).max()?;
@@ -70,7 +55,10 @@ impl IdleFacts<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{config::built_in_profiles, domain::session::tests::session};
+    use crate::{
+        config::built_in_profiles,
+        domain::{rules::screen_question, session::tests::session},
+    };
 
     /// The recorded screens: each is of a provider, in a state, as wide as its last part.
     fn screens() -> Vec<(String, String, String)> {
@@ -93,12 +81,12 @@ mod tests {
             let profile = &profiles[provider.as_str()];
             let of = |texts: &Option<Vec<String>>| texts.clone().unwrap_or_default();
             let works = shows_any(screen, &of(&profile.working_sign));
-            let trust = open_question(screen, &of(&profile.trust_question)).is_some();
-            let permission = open_question(screen, &of(&profile.permission_question)).is_some();
+            let trust = screen_question::find(screen, &of(&profile.trust_question)).is_some();
+            let permission = screen_question::find(screen, &of(&profile.permission_question)).is_some();
             let expected = match state.as_str() {
                 "working" | "working_tool" => (true, false, false),
-                "trust" | "hooks_review" => (false, true, false),
-                "permission" => (false, false, true),
+                "trust" | "hooks_review" | "login" | "login_way" | "login_key" => (false, true, false),
+                "permission" | "permission_check" => (false, false, true),
                 "idle" | "interrupted" | "refused" => (false, false, false),
                 other => panic!("{other}"),
             };
@@ -113,30 +101,23 @@ mod tests {
     }
 
     #[test]
-    fn an_answered_question_above_the_last_lines_is_not_open() {
-        let texts = ["Trust it?".to_owned()];
-        assert_eq!(open_question("\n│ ● Trust it? yes │\n\n", &texts), Some("Trust it? yes"));
-        let below = format!("Trust it?\n{}", "a line\n".repeat(QUESTION_LINES));
-        assert_eq!(open_question(&below, &texts), None);
-    }
-
-    #[test]
     fn a_screen_is_asked_only_about_a_turn_without_running_calls() {
         let at = Timestamp::from_millis;
         let busy = session(SessionStatus::Running).with_activity(Activity::Busy, None, "hook", at(1_000));
         let facts =
             IdleFacts { session: &busy, last_hook_at: Some(at(2_000)), open_calls: 0, has_pending_approval: false };
-        assert_eq!(facts.judged_from(), Some(at(12_000)));
-        assert_eq!(IdleFacts { open_calls: 1, ..facts }.judged_from(), None);
-        assert_eq!(IdleFacts { has_pending_approval: true, ..facts }.judged_from(), None);
+        assert_eq!(facts.judged_from(false), Some(at(12_000)));
+        assert_eq!(IdleFacts { open_calls: 1, ..facts }.judged_from(false), None);
+        assert_eq!(IdleFacts { open_calls: 1, ..facts }.judged_from(true), Some(at(12_000)));
+        assert_eq!(IdleFacts { has_pending_approval: true, ..facts }.judged_from(false), None);
         let asks = busy.with_activity(Activity::RequiresAction, None, "hook", at(3_000));
-        assert_eq!(IdleFacts { session: &asks, open_calls: 1, ..facts }.judged_from(), Some(at(13_000)));
-        assert_eq!(IdleFacts { session: &asks, open_calls: 2, ..facts }.judged_from(), None);
+        assert_eq!(IdleFacts { session: &asks, open_calls: 1, ..facts }.judged_from(false), Some(at(13_000)));
+        assert_eq!(IdleFacts { session: &asks, open_calls: 2, ..facts }.judged_from(false), None);
         for other in [Activity::Idle, Activity::Unknown, Activity::Stopping] {
             let other = busy.with_activity(other, None, "hook", at(1_000));
-            assert_eq!(IdleFacts { session: &other, ..facts }.judged_from(), None);
+            assert_eq!(IdleFacts { session: &other, ..facts }.judged_from(false), None);
         }
         let stale = Session { status: SessionStatus::Stale, ..busy.clone() };
-        assert_eq!(IdleFacts { session: &stale, ..facts }.judged_from(), None);
+        assert_eq!(IdleFacts { session: &stale, ..facts }.judged_from(false), None);
     }
 }

@@ -57,6 +57,21 @@ fn interrupted_claude_code_is_idle_by_its_screen_and_gets_what_waits() {
 }
 
 #[test]
+fn claude_code_that_is_interrupted_in_a_tool_call_is_idle_by_its_screen() {
+    let Some(scene) = Scene::of(Agent::Claude) else { return };
+    let session = scene.world.launch(&["--role", "dev", "--name", "s"]);
+    scene.world.run(["session", "nudge", "s", "RUN[[touch begun; sleep 300]]"]).exits(0);
+    eventually("its call has begun", || scene.has("begun").then_some(()));
+    press(&session, "Escape");
+    let sent = scene.world.json(["prompt", "s", "after the call", "--wait-ack", "60s"]);
+    assert_eq!(sent["message"]["status"], "acknowledged", "{sent}");
+    eventually("it is told", || {
+        scene.models.requests().iter().any(|heard| heard.count("after the call") > 0).then_some(())
+    });
+    end(&scene, &session);
+}
+
+#[test]
 fn interrupted_codex_tells_it_by_its_hook_and_gets_what_waits() {
     let Some(scene) = Scene::of(Agent::Codex) else { return };
     let session = in_a_turn(&scene);

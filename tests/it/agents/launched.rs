@@ -7,6 +7,7 @@ use std::{
     process::Command,
 };
 
+use fairway::{config, domain::rules::screen_question};
 use serde_json::Value;
 
 use super::RULES;
@@ -300,4 +301,35 @@ fn codex_in_its_sandbox_claims_and_commits_in_a_linked_worktree() {
     // The sandbox is on.
     assert!(!lane.world.root().join("outside").exists());
     lane.stop(&session);
+}
+
+/// The question for a permission is known by its screen: nothing is typed into it.
+fn permission_question_is_known(agent: Agent, ready: &str, args: &[&str]) {
+    let Some(lane) = Lane::of(agent) else { return };
+    let args: Vec<String> = args.iter().map(|word| (*word).to_owned()).collect();
+    let session = lane.launch(&["--lane", "l"], &args);
+    lane.shows(ready);
+    lane.world.run(["session", "nudge", "s", "RUN[[touch asked]]"]).exits(0);
+    let signs = config::built_in_profiles()[agent.name()].permission_question.clone().unwrap();
+    eventually("it asks", || screen_question::find(&lane.screen(), &signs).map(|_| ()));
+    lane.world.run(["session", "nudge", "s", "yes", "--json"]).refuses(4, "session_asks");
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert!(screen_question::find(&lane.screen(), &signs).is_some() && !lane.has("asked"), "{}", lane.screen());
+    lane.stop(&session);
+}
+
+#[test]
+fn permission_question_of_claude_code_is_known() {
+    permission_question_is_known(Agent::Claude, "manual mode", &["--permission-mode", "default"]);
+}
+
+#[test]
+fn permission_question_of_codex_is_known() {
+    let args = ["--dangerously-bypass-hook-trust", "--ask-for-approval", "untrusted"];
+    permission_question_is_known(Agent::Codex, "Ask Codex to do anything", &args);
+}
+
+#[test]
+fn permission_question_of_gemini_cli_is_known() {
+    permission_question_is_known(Agent::Gemini, "Type your message", &[]);
 }

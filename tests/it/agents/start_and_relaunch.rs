@@ -72,6 +72,11 @@ fn killed_claude_code_is_relaunched_with_its_conversation() {
 }
 
 #[test]
+fn killed_gemini_cli_is_relaunched_with_its_conversation() {
+    it_comes_back_with_its_conversation(Agent::Gemini);
+}
+
+#[test]
 fn killed_codex_is_relaunched_with_its_conversation() {
     it_comes_back_with_its_conversation(Agent::Codex);
 }

@@ -7,10 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use fairway::os::{pty, terminal::Size};
 use serde_json::{Value, json};
 
 use crate::{
-    common::{TestProject, test_project::CommandOutput},
+    common::{TestProject, require, test_project::CommandOutput},
     hooks::{command, started},
     sessions::{Sessions, eventually},
 };
@@ -158,4 +159,28 @@ fn request_of_a_session_without_a_terminal_waits_until_one_is_attached() {
     let _terminal = Watcher::start(&world, &["session", "attach", "s1"]);
     assert_eq!(reply(hook).stdout, "", "the provider asks at the terminal");
     assert_eq!(pending(&world)["answerable"], false);
+}
+
+/// The multiplexer's own command tells nobody that a person has come.
+#[test]
+fn terminal_attached_by_the_multiplexer_ends_the_long_wait() {
+    if !require::program("tmux") {
+        return;
+    }
+    let world = Sessions::new();
+    fs::write(world.root().join(".fairway/local.toml"), "[hooks]\napproval_wait = \"300ms\"\n").unwrap();
+    let launched = world.launch(&["--role", "dev", "--backend", "tmux", "--name", "s1", "--", "sleep", "60"]);
+    let run = launched["run_id"].as_str().unwrap().to_owned();
+    let hook = ask(&world, Some(("s1", &run)));
+    pending(&world);
+    std::thread::sleep(BEYOND_USUAL);
+    assert_eq!(pending(&world)["answerable"], true, "no terminal is attached");
+    let socket = launched["socket"].as_str().unwrap();
+    let (_terminal, end) = pty::open(Size { rows: 24, cols: 80 }).unwrap();
+    let mut attach = world.command("tmux");
+    attach.args(["-S", socket, "attach"]).env("TERM", "xterm").stdin(end.try_clone().unwrap());
+    let mut attach = attach.stdout(end.try_clone().unwrap()).stderr(end).spawn().unwrap();
+    assert_eq!(reply(hook).stdout, "", "the provider asks at the terminal");
+    let _ = world.command("tmux").args(["-S", socket, "kill-server"]).output();
+    attach.wait().unwrap();
 }

@@ -49,20 +49,22 @@ fn every_value_names_its_source() {
     providers.codex.writable_args         ["-c", "sandbox_workspace_write.writable_roots={dirs}"]                                                    built in
     providers.claude.resume_args          ["--resume", "{conversation}"]                                                                             built in
     providers.codex.resume_args           ["resume", "{conversation}"]                                                                               built in
+    providers.gemini.resume_args          ["--resume", "{conversation}"]                                                                             built in
     providers.claude.interrupt_keys       ["Escape"]                                                                                                 built in
     providers.codex.interrupt_keys        ["Escape"]                                                                                                 built in
     providers.gemini.interrupt_keys       ["Escape"]                                                                                                 built in
     providers.claude.session_variable     "CLAUDE_CODE_SESSION_ID"                                                                                   built in
     providers.codex.session_variable      "CODEX_THREAD_ID"                                                                                          built in
-    providers.claude.trust_question       ["Yes, I trust this"]                                                                                      built in
-    providers.codex.trust_question        ["1. Trust and continue", "Hooks need review"]                                                             built in
+    providers.claude.trust_question       ["Yes, I trust this", "Do you want to use this API key?"]                                                  built in
+    providers.codex.trust_question        ["1. Trust and continue", "Hooks need review", "Welcome to Codex, OpenAI"]                                 built in
     providers.gemini.trust_question       ["2. Trust parent"]                                                                                        built in
-    providers.claude.permission_question  ["Do you want to proceed?", "Esc to cancel · Tab to amend"]                                                built in
+    providers.claude.permission_question  ["Do you want to proceed?", "Esc to cancel · Tab to amend", "Enter to stay in auto mode"]                  built in
     providers.codex.permission_question   ["Would you like to run the following command?", "Press enter to confirm or esc to cancel"]                built in
     providers.gemini.permission_question  ["Allow execution of", "No, suggest changes (esc)"]                                                        built in
     providers.claude.working_sign         ["esc to interrupt"]                                                                                       built in
     providers.codex.working_sign          ["esc to interrupt"]                                                                                       built in
     providers.gemini.working_sign         ["(esc to cancel, "]                                                                                       built in
+    providers.claude.interrupted_sign     ["Interrupted · What should Claude do instead?"]                                                           built in
     providers.claude.proven_with          "2.1.329"                                                                                                  built in
     providers.codex.proven_with           "0.169.0"                                                                                                  built in
     providers.gemini.proven_with          "0.61.0"                                                                                                   built in

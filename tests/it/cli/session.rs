@@ -21,6 +21,7 @@ fn session_lifecycle_is_printed() {
         "fairway session upsert --id be-1 --status starting",
         "fairway session end be-1 --exit-code 3 --reason 'out of memory'",
         "fairway session end be-1",
+        "fairway session forget be-1",
         "fairway session end be-1 --status ended",
         "fairway session heartbeat be-1",
         "fairway session upsert --id be-1 --status running",
@@ -57,6 +58,8 @@ fn session_lifecycle_is_printed() {
     $ fairway session end be-1 --exit-code 3 --reason 'out of memory'
     be-1 has failed with exit code 3
     $ fairway session end be-1
+    unchanged: be-1 has already failed
+    $ fairway session forget be-1
     unchanged: be-1 has already failed
     $ fairway session end be-1 --status ended
     error: the session be-1 has failed and cannot be changed

@@ -420,6 +420,12 @@ pub const COMMANDS: &[CommandRow] = &[
             "session heartbeat s1 --run-id {}",
         ],
     ),
+    CommandRow {
+        path: "session forget",
+        before: &["session end s1"],
+        good: "session forget s1",
+        texts: &["session forget {}"],
+    },
     row(
         "session end",
         "session end s1",

@@ -6,6 +6,7 @@ mod kill;
 mod kill_points;
 mod large_output;
 mod many_jobs;
+mod moved_project;
 mod notifications;
 mod output_store;
 mod poll;

@@ -290,7 +290,9 @@ fn job_of_a_container_that_is_gone_is_given_up_by_hand_and_its_queue_goes_on() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = begun(&place, &["--queue", "q"]);
-    let next = place.spawn(["--queue", "q", "--", "true"]);
+    let spawned = place.run(["exec", "spawn", "--quiet", "--queue", "q", "--", "true"]).exits(0);
+    assert_eq!(spawned.stderr, "", "its queue goes on by itself");
+    let next = spawned.stdout.trim().to_owned();
     // First: the job that waits in the queue would have this host's job recovered.
     let set = "UPDATE exec_runs SET host = 'elsewhere/1', host_id = 'elsewhere/1' WHERE id = ?1";
     place.store().execute(set, [&run]).unwrap();
@@ -300,6 +302,10 @@ fn job_of_a_container_that_is_gone_is_given_up_by_hand_and_its_queue_goes_on() {
     place.run(["session", "reconcile"]).exits(0);
     place.run(["exec", "rm", &run, "--json"]).refuses(4, "in_use");
     assert_eq!(row(&place, &next).status, "queued");
+    let behind = place.run(["exec", "spawn", "--queue", "q", "--", "true"]).exits(0);
+    assert!(behind.stderr.contains("the queue 'q' stands still: job"), "{behind:?}");
+    let short: String = run.chars().skip(run.len() - 8).collect();
+    assert!(behind.stderr.contains(&format!("fairway exec rm --force {short}")), "{behind:?}");
     place.run(["exec", "rm", "--force", &run]).exits(0);
     place.run(["exec", "wait", &next]).exits(0);
     assert_eq!(row(&place, &next).status, "succeeded");

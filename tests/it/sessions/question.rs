@@ -5,6 +5,7 @@ use std::{fs, process::Command};
 use serde_json::json;
 
 use super::{Sessions, eventually, text};
+use crate::common::require;
 
 /// An agent that asks whether a directory is trusted, then for a permission, then works. It keeps the keys that it gets, and
 /// shows what it waits for.
@@ -92,13 +93,22 @@ fn nothing_is_typed_into_a_question_on_the_screen() {
 /// The question comes up while the text is on its way: the Enter would answer it.
 #[test]
 fn question_that_comes_up_after_the_paste_gets_no_enter() {
+    for backend in ["tmux", "screen"] {
+        comes_up_after_the_paste(backend);
+    }
+}
+
+fn comes_up_after_the_paste(backend: &str) {
+    if !require::program(backend) {
+        return;
+    }
     let world = Sessions::new();
     let agent = "stty -icanon -echo -icrnl\nprintf ready\ndd bs=1 count=1 2>/dev/null >../first\n\
          printf '\\033[2J\\033[HAllow this command?'\nexec dd bs=1 of=../rest 2>/dev/null\n";
     fs::write(world.root().join("agent.sh"), agent).unwrap();
     world.configure(PROFILE);
     world.run(["trust"]).exits(0);
-    world.launch(&["--role", "dev", "--backend", "tmux", "--name", "s1"]);
+    world.launch(&["--role", "dev", "--backend", backend, "--name", "s1"]);
     shows(&world, "ready");
     world.run(["session", "nudge", "s1", "hello", "--json"]).refuses(4, "session_asks");
     shows(&world, "Allow this command?");

@@ -93,6 +93,16 @@ fn first_prompt_without_any_report_is_not_seen() {
 }
 
 #[test]
+fn program_that_fails_before_it_reads_its_prompt_fails_the_launch() {
+    let Some(world) = scene("sleep 2\necho 'no connection'\nexit 3") else { return };
+    let refused = world.run(launch_words(&world, &["--prompt", "begin"])).refuses(7, "program_failed");
+    let error = refused.error();
+    assert!(text(&error["message"]).contains("exit code 3"), "{error}");
+    assert!(text(&error["details"]["screen"]).contains("no connection"), "{error}");
+    assert_eq!(world.session("s")["status"], "failed");
+}
+
+#[test]
 fn nothing_is_waited_for_of_a_program_that_reports_nothing() {
     let world = Sessions::new();
     let begun = std::time::Instant::now();
@@ -182,6 +192,18 @@ fn screen_says_nothing_while_a_tool_call_is_open() {
     it_stays_busy(
         "hook PreToolUse ',\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"true\"}'\necho '> '; sleep 300",
     );
+}
+
+#[test]
+fn screen_that_shows_an_interruption_frees_a_session_with_an_open_tool_call() {
+    let call = "hook PreToolUse ',\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"true\"}'";
+    let interrupted = "echo '  ⎿  Interrupted · What should Claude do instead?'; echo '> '";
+    let body = format!("hook SessionStart\nhook UserPromptSubmit\n{call}\n{interrupted}\nlines");
+    let Some(world) = scene(&body) else { return };
+    until_busy(&world);
+    let sent = world.json(["prompt", "s", "go on", "--wait-ack", "40s"]);
+    assert_eq!(sent["message"]["status"], "acknowledged", "{sent}");
+    end(&world);
 }
 
 #[test]

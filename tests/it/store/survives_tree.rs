@@ -250,6 +250,18 @@ fn snapshots_are_made_after_ten_minutes_and_a_change() {
 }
 
 #[test]
+fn launch_and_server_make_snapshots() {
+    for words in
+        [&["session", "launch", "--role", "r", "--id", "s1", "--", "true"][..], &["serve", "--exit-after", "1s"]]
+    {
+        let world = with_tasks();
+        world.real_time();
+        world.run(words).exits(0);
+        assert_eq!(world.json(["restore", "--list"]).as_array().unwrap().len(), 1, "{words:?}");
+    }
+}
+
+#[test]
 fn memory_that_cannot_be_written_fails_no_command() {
     let world = TestProject::with_git();
     let state = world.dir().join("home/.local/state/fairway");

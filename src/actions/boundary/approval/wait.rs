@@ -18,6 +18,10 @@ use crate::{
     store::approvals,
 };
 
+/// The pause between two questions to the backend whether a terminal is attached: one that was attached by the multiplexer's
+/// own command wakes no waiter.
+const TERMINAL_PAUSE: Duration = Duration::from_secs(5);
+
 /// How long a permission request waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApprovalWait {
@@ -52,31 +56,38 @@ impl ApprovalDecision {
 /// # Errors
 /// `not_found`; store errors.
 pub fn wait(app: &App, id: i64, limit: Duration) -> Result<Option<ApprovalDecision>> {
-    wait_while(app, id, ApprovalWait { usual: limit, longest: Duration::ZERO }, || false)
+    wait_while(app, id, ApprovalWait { usual: limit, longest: Duration::ZERO }, || None)
 }
 
-/// As [`wait`], but the longer time while a person watches, or while no terminal is attached to the session. An `attach`
-/// ends it: the person is at the agent's window then.
+/// As [`wait`], but the longer time while a person watches, or while no terminal is attached to the session. An attached
+/// terminal ends it: the person is at the agent's window then.
 ///
 /// # Errors
 /// `not_found`; store errors.
 pub fn wait_for_person(app: &App, session: &Session, id: i64, wait: ApprovalWait) -> Result<Option<ApprovalDecision>> {
-    // Asks the backend: only once, and only after the usual time.
-    let mut has_terminal = None;
+    // When the backend was asked last, and found no terminal.
+    let mut asked_at: Option<Instant> = None;
     let mut is_woken_at_end = false;
     wait_while(app, id, wait, || {
         if attendance::is_attached(app, &session.id) {
-            return false;
+            return None;
         }
         if attendance::is_watched(app) {
             if !is_woken_at_end {
                 attendance::wake_when_unwatched(app);
                 is_woken_at_end = true;
             }
-            return true;
+            return Some(wait.longest);
         }
         is_woken_at_end = false;
-        !*has_terminal.get_or_insert_with(|| has_terminal_attached(app, session))
+        let asked = asked_at.map(|at| at.elapsed()).filter(|ago| *ago < TERMINAL_PAUSE);
+        if asked.is_none() {
+            if has_terminal_attached(app, session) {
+                return None;
+            }
+            asked_at = Some(Instant::now());
+        }
+        Some(TERMINAL_PAUSE.saturating_sub(asked.unwrap_or_default()))
     })
 }
 
@@ -90,11 +101,12 @@ fn has_terminal_attached(app: &App, session: &Session) -> bool {
     asked.and_then(|live| live.adapter.is_attached(live.backend_name()).ok()).unwrap_or(true)
 }
 
+/// Waits for the usual time, and then as long as `worth_waiting` says, which is asked again after each span that it names.
 fn wait_while(
     app: &App,
     id: i64,
     wait: ApprovalWait,
-    mut is_worth_waiting: impl FnMut() -> bool,
+    mut worth_waiting: impl FnMut() -> Option<Duration>,
 ) -> Result<Option<ApprovalDecision>> {
     let waiter = app.waiter("approval")?;
     let start = Instant::now();
@@ -106,8 +118,11 @@ fn wait_while(
         let waited = start.elapsed();
         let limit = if waited < wait.usual {
             wait.usual
-        } else if !wait.usual.is_zero() && waited < wait.longest && is_worth_waiting() {
-            wait.longest
+        } else if !wait.usual.is_zero()
+            && waited < wait.longest
+            && let Some(span) = worth_waiting()
+        {
+            wait.longest.min(waited.saturating_add(span))
         } else {
             break;
         };

@@ -1,6 +1,7 @@
 //! Commands that act on a running session through its backend.
 
 pub mod attach;
+pub mod forget;
 pub mod interrupt;
 pub mod meta;
 pub mod multiplexer_command;

@@ -116,7 +116,7 @@ fn waiting_prompts(tx: &ReadTx<'_>, id: &SessionId) -> Result<Vec<i64>> {
 }
 
 /// The tasks that a session has claimed.
-fn claimed_tasks(tx: &ReadTx<'_>, id: &SessionId) -> Result<Vec<TaskId>> {
+pub(super) fn claimed_tasks(tx: &ReadTx<'_>, id: &SessionId) -> Result<Vec<TaskId>> {
     let mut claimed = Vec::new();
     tasks::for_each(tx, ListScope::Claimed, |task| {
         if task.state.claim().is_some_and(|claim| claim.session.as_ref() == Some(id)) {

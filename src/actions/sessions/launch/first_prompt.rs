@@ -16,7 +16,7 @@ use crate::{
     domain::{
         EventKind, Refusal,
         message::MessageStatus,
-        rules::screen::open_question,
+        rules::screen_question,
         secrets,
         session::{Activity, Session},
         string_enum::string_enum,
@@ -54,6 +54,12 @@ pub struct FirstPrompt {
 }
 
 impl FirstPrompt {
+    /// Whether nothing shows that the program read it.
+    #[must_use]
+    pub const fn is_unread(&self) -> bool {
+        !matches!(self.state, FirstPromptState::Arrived)
+    }
+
     /// The state as a line of the answer; `None` where nothing is known.
     #[must_use]
     pub fn line(&self) -> Option<String> {
@@ -163,5 +169,6 @@ fn question(app: &App, session: &Session, profile: &ProviderProfile) -> Option<S
     let texts: Vec<String> = texts.into_iter().flatten().flatten().cloned().collect();
     let adapter = adapter_endpoint::adapter(app, session).ok()?;
     let screen = adapter.peek(adapter_endpoint::backend_name(session), idle_screen::LINES).ok()?;
-    Some(secrets::mask(open_question(&screen, &texts)?))
+    let sign = screen_question::find(&screen, &texts)?;
+    Some(secrets::mask(screen_question::line_of(&screen, sign)))
 }

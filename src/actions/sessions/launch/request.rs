@@ -41,3 +41,28 @@ pub struct LaunchRequest {
     /// The providers' hooks.
     pub hooks: &'static dyn ProviderHooks,
 }
+
+impl LaunchRequest {
+    /// A request that names nothing.
+    #[must_use]
+    pub const fn new(hooks: &'static dyn ProviderHooks) -> Self {
+        Self {
+            role: None,
+            lane: None,
+            backend: None,
+            provider: None,
+            task: None,
+            id: None,
+            id_base: None,
+            worktree: None,
+            branch: None,
+            transcript: None,
+            env: BTreeMap::new(),
+            command: None,
+            prompt: None,
+            resume: None,
+            no_profile: false,
+            hooks,
+        }
+    }
+}

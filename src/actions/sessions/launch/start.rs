@@ -7,7 +7,8 @@ use anyhow::{Context as _, Result};
 
 use super::{
     confirm::confirm,
-    first_prompt, git_hooks, hook_check,
+    first_prompt::{self, FirstPrompt},
+    git_hooks, hook_check,
     intent::{self, Recorded, record_intent, resolve_previous, store_response},
     last_output,
     launch_lock::LaunchLock,
@@ -127,6 +128,9 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
     };
     // What hooks have reported meanwhile.
     let session = if first_prompt.is_some() { app.read(|tx| lookup::session(tx, id))? } else { session };
+    if session.status == SessionStatus::Failed && first_prompt.as_ref().is_some_and(FirstPrompt::is_unread) {
+        return Err(roll_back(app, &plan, &adapter, ended_error(&plan, &adapter, &session)));
+    }
     let answer = answer_with_prompt(&session, &plan.purpose, plan.requested_id.as_ref(), notes, first_prompt.as_ref())?;
     let is_news = answer.notes != stored || first_prompt.is_some();
     if let Some(request) = app.idempotency_key.as_ref().filter(|_| is_news) {

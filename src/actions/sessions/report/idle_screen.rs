@@ -14,7 +14,10 @@ use crate::{
     },
     domain::{
         SessionId,
-        rules::screen::{IdleFacts, STILL_FOR, open_question, shows_any},
+        rules::{
+            screen::{IdleFacts, STILL_FOR, shows_any},
+            screen_question,
+        },
         session::{Activity, Session},
     },
     env::Timestamp,
@@ -49,9 +52,14 @@ pub enum ScreenVerdict {
 /// # Errors
 /// As the store fails. A backend that cannot show the screen is no error.
 pub fn look(app: &App, id: &SessionId) -> Result<ScreenVerdict> {
-    let Some((session, from)) = app.read(|tx| candidate(tx, id))? else { return Ok(ScreenVerdict::Nothing) };
+    // Whether it is interrupted in a call shows on the screen: it is looked at for that as well.
+    let Some((session, from)) = app.read(|tx| candidate(tx, id, true))? else { return Ok(ScreenVerdict::Nothing) };
     let Some(provider) = &session.provider else { return Ok(ScreenVerdict::Nothing) };
     let profile = app.settings.provider(provider.as_str()).profile;
+    let interrupted_sign = profile.interrupted_sign.unwrap_or_default();
+    if interrupted_sign.is_empty() && app.read(|tx| candidate(tx, id, false))?.is_none() {
+        return Ok(ScreenVerdict::Nothing);
+    }
     let Some(working_sign) = profile.working_sign.filter(|signs| !signs.is_empty()) else {
         return Ok(ScreenVerdict::Nothing);
     };
@@ -65,14 +73,15 @@ pub fn look(app: &App, id: &SessionId) -> Result<ScreenVerdict> {
     if shows_any(&screen, &working_sign) {
         return Ok(ScreenVerdict::LookAgain(STILL_FOR));
     }
-    if open_question(&screen, &questions).is_some() {
+    if screen_question::find(&screen, &questions).is_some() {
         return Ok(ScreenVerdict::Nothing);
     }
-    record(app, &session, &sha256_hex(screen.as_bytes()), last_output)
+    let is_interrupted = screen_question::find(&screen, &interrupted_sign).is_some();
+    record(app, &session, is_interrupted, &sha256_hex(screen.as_bytes()), last_output)
 }
 
 /// The session, with the time from which its screen may say that its turn is over. `None` when the screen says nothing.
-fn candidate(tx: &ReadTx<'_>, id: &SessionId) -> Result<Option<(Session, Timestamp)>> {
+fn candidate(tx: &ReadTx<'_>, id: &SessionId, is_interrupted: bool) -> Result<Option<(Session, Timestamp)>> {
     let Some(session) = sessions::find(tx, id)?.filter(|session| session.adapter_script.is_some()) else {
         return Ok(None);
     };
@@ -84,7 +93,7 @@ fn candidate(tx: &ReadTx<'_>, id: &SessionId) -> Result<Option<(Session, Timesta
         has_pending_approval: !approvals::pending_of(tx, id)?.is_empty(),
     };
     // Without a hook, nothing has told that a turn began.
-    let from = reports.last_hook_at.and_then(|_| facts.judged_from());
+    let from = reports.last_hook_at.and_then(|_| facts.judged_from(is_interrupted));
     Ok(from.map(|from| (session, from)))
 }
 
@@ -104,10 +113,16 @@ fn read_screen(app: &App, session: &Session) -> Option<(String, Option<Timestamp
 
 /// Records a screen without a sign of work, and the session as idle once the screen has stood still long enough. A hook that
 /// came meanwhile has the last word.
-fn record(app: &App, seen: &Session, digest: &str, last_output: Option<Timestamp>) -> Result<ScreenVerdict> {
+fn record(
+    app: &App,
+    seen: &Session,
+    is_interrupted: bool,
+    digest: &str,
+    last_output: Option<Timestamp>,
+) -> Result<ScreenVerdict> {
     app.transaction(|tx| {
         let session = lookup::session(tx, &seen.id)?;
-        let Some((_, from)) = candidate(tx, &seen.id)?.filter(|_| session.run_id == seen.run_id) else {
+        let Some((_, from)) = candidate(tx, &seen.id, is_interrupted)?.filter(|_| session.run_id == seen.run_id) else {
             return Ok(ScreenVerdict::Nothing);
         };
         let now = tx.now();

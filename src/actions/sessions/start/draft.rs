@@ -109,17 +109,11 @@ pub(super) fn plan(
         backend: agent_program::backend(app, request, &of_role, lane),
         provider,
         task: Some(task.id.clone()),
-        id: None,
-        id_base: None,
-        worktree: None,
-        branch: None,
-        transcript: None,
         env: request.env.clone(),
         command: request.command.clone(),
         prompt: request.prompt.clone(),
-        resume: None,
         no_profile: request.no_profile,
-        hooks: request.hooks,
+        ..LaunchRequest::new(request.hooks)
     };
     let work = || {
         Ok(Work {

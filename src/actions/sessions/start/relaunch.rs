@@ -161,9 +161,7 @@ fn plan(
         role: Some(of.role.clone()),
         lane: of.lane.clone(),
         backend: of.backend.clone(),
-        provider: None,
         task: of.task.clone(),
-        id: None,
         id_base: chain.last().map(|first| first.id.clone()),
         worktree: of
             .worktree
@@ -171,13 +169,11 @@ fn plan(
             .filter(|dir| of_lane(|lane| &lane.worktree).as_ref() != Some(dir))
             .map(Into::into),
         branch: of.branch.clone().filter(|_| of_lane(|lane| &lane.branch).is_none()),
-        transcript: None,
         env: request.env.clone(),
         command: request.command.clone(),
         prompt: request.prompt.clone(),
-        resume: None,
         no_profile: request.no_profile,
-        hooks: request.hooks,
+        ..LaunchRequest::new(request.hooks)
     };
     let work = || {
         let task = of.task.as_ref().map(|id| app.read(|tx| lookup::task(tx, id))).transpose()?;

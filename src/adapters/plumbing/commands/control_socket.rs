@@ -1,25 +1,59 @@
 //! Typing into a session that has a control socket.
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use anyhow::Result;
 
-use super::{read_limited, session_dir};
+use super::{input_turn, questions, read_limited, session_dir};
 use crate::{
-    adapters::plumbing::{self, KeyboardInput, sanitize_paste},
+    adapters::plumbing::{
+        self, KeyboardInput, SessionDir, sanitize_paste,
+        submit_text::{self, Submission, Terminal, Timeouts},
+    },
     env::Env,
 };
 
 /// The longest text, in bytes.
 const MAX_TEXT_BYTES: u64 = 4 << 20;
 
-/// Pastes a text into a session and submits it; returns once it is typed. A session that is not there is no failure.
+/// A recorded session's terminal, shown by its transcript.
+struct RecordedTerminal<'a> {
+    dir: &'a SessionDir,
+}
+
+impl Terminal for RecordedTerminal<'_> {
+    fn snapshot(&mut self) -> io::Result<Vec<u8>> {
+        Ok(self.dir.screen_text(usize::from(self.dir.screen_rows()))?.into_bytes())
+    }
+
+    fn paste(&mut self, text: &[u8]) -> io::Result<()> {
+        plumbing::have_typed(self.dir, &KeyboardInput::Paste(text.to_vec()))
+    }
+
+    fn press_enter(&mut self) -> io::Result<()> {
+        plumbing::have_typed(self.dir, &KeyboardInput::Keys(vec!["Enter".to_owned()]))
+    }
+}
+
+/// Pastes a text into a session and submits it; returns once it is typed. A session that is not there is no failure. Returns
+/// the sign of the question on its screen, if that is one of the caller's questions: nothing was submitted then.
 ///
 /// # Errors
 /// When the text is too long, or the program does not take it in time.
-pub fn submit_text(env: &Env, name: &str, from: impl Read) -> Result<()> {
+pub fn submit_text(env: &Env, name: &str, from: impl Read) -> Result<Option<String>> {
     let text = sanitize_paste::sanitize_paste(&read_limited("the text", from, MAX_TEXT_BYTES)?);
-    Ok(plumbing::have_typed(&session_dir(env, name)?, &KeyboardInput::Text(text))?)
+    let (dir, questions) = (session_dir(env, name)?, questions(env));
+    if questions.is_empty() || !dir.path().is_dir() {
+        return Ok(plumbing::have_typed(&dir, &KeyboardInput::Text(text)).map(|()| None)?);
+    }
+    let _turn = input_turn(&dir)?;
+    match submit_text::submit_text(&mut RecordedTerminal { dir: &dir }, &text, &questions, &Timeouts::default()) {
+        Ok(Submission::Question(sign)) => Ok(Some(sign)),
+        Ok(Submission::Submitted(_)) => Ok(None),
+        // It has ended meanwhile.
+        Err(_) if dir.has_exited()? => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Presses keys in a session, by their names. A session that is not there is no failure.

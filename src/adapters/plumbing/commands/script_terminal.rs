@@ -10,10 +10,10 @@ use std::{
 
 use anyhow::Result;
 
-use super::{read_limited, session_dir};
+use super::{input_turn, questions, read_limited, session_dir};
 use crate::{
     adapters::plumbing::submit_text::{self, Submission, Terminal, Timeouts},
-    env::{Env, vars},
+    env::Env,
     os::{
         capture::{self, Call},
         exit_reason::ExitReason,
@@ -22,8 +22,6 @@ use crate::{
 
 /// The longest text, in bytes.
 const MAX_TEXT_BYTES: u64 = 4 << 20;
-/// How long another one's text is waited for.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long a script may take for one step.
 const STEP_TIMEOUT: Duration = Duration::from_secs(8);
 
@@ -74,7 +72,7 @@ impl Terminal for ScriptTerminal<'_> {
 }
 
 /// Types a text into a session through its script, one text at a time, and submits it. A session that is not there is no
-/// failure. Returns the sign of the question on its screen, if that is one of the caller's [`vars::FAIRWAY_QUESTIONS`]: nothing
+/// failure. Returns the sign of the question on its screen, if that is one of the caller's [`FAIRWAY_QUESTIONS`](crate::env::vars::FAIRWAY_QUESTIONS): nothing
 /// was submitted then.
 ///
 /// # Errors
@@ -85,10 +83,8 @@ pub fn submit(env: &Env, name: &str, script: &Path, from: impl Read) -> Result<O
     if !dir.path().is_dir() {
         return Ok(None);
     }
-    let questions: Vec<String> =
-        env.var(vars::FAIRWAY_QUESTIONS).unwrap_or_default().lines().map(str::to_owned).collect();
-    let _turn =
-        dir.lock_input(LOCK_TIMEOUT)?.ok_or_else(|| io::Error::other("another text is still being typed into it"))?;
+    let questions = questions(env);
+    let _turn = input_turn(&dir)?;
     let mut terminal = ScriptTerminal { script: env.cwd.join(script), name, env: env.vars(), cwd: &env.cwd };
     match submit_text::submit_text(&mut terminal, &text, &questions, &Timeouts::default()) {
         Ok(Submission::Question(sign)) => Ok(Some(sign)),

@@ -1,0 +1,41 @@
+//! Giving up a session of another host or container that is gone. Nothing here can stop its program, or prove its end: that it is
+//! over is the caller's word.
+
+use anyhow::Result;
+
+use super::stop::claimed_tasks;
+use crate::{
+    actions::{
+        Answer, App,
+        core::{inside, lookup, session_process},
+        sessions::finish::{finish, status_verb},
+    },
+    domain::{Refusal, SessionId, session::SessionStatus},
+    wire::SessionView,
+};
+
+/// Records a session of another host or container as failed. Its claims stay; a note names them.
+///
+/// # Errors
+/// `not_found`; `session_alive` for a session of this host, which can be stopped; `inside_session`, `not_confirmed`.
+pub fn forget(app: &App, id: &SessionId) -> Result<Answer> {
+    inside::refuse(app, "session forget")?;
+    app.mutate(|tx| {
+        let session = lookup::session(tx, id)?;
+        if session.status.is_final() {
+            let line = format!("unchanged: {id} has already {}", status_verb(session.status));
+            return Answer::new(&SessionView::from(&session), id, line);
+        }
+        if session_process::is_local(&session) {
+            let why = "it is a session of this host".to_owned();
+            return Err(Refusal::SessionAlive { session: id.clone(), why }.into());
+        }
+        let reason = format!("its host or container, {}, is gone: given up by {}", session.host, app.actor.name);
+        let given_up = finish(tx, &session, SessionStatus::Failed, None, Some(&reason))?;
+        let answer = Answer::new(&SessionView::from(&given_up), id, format!("gave up {id}"))?;
+        Ok(claimed_tasks(tx, id)?.iter().fold(answer, |answer, task| {
+            let release = format!("fairway release {task} --force --reason TEXT");
+            answer.note(format!("{task} is still claimed by {id}; to release it: {release}"))
+        }))
+    })
+}
