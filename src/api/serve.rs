@@ -18,6 +18,7 @@ use super::{
     auth::Transport,
     connections::Connections,
     live_project::AppFactory,
+    log::warn,
     router,
     runtime_files::RuntimeFiles,
     state::{ServerState, server_state},
@@ -28,6 +29,7 @@ use crate::{
         App,
         boundary::runtime::session_of_run,
         core::{inside, store_safety},
+        project::notify,
     },
     domain::{Actor, SessionId},
     os::{core_dumps, notify::ChangeWaiter},
@@ -49,6 +51,8 @@ pub struct ServeOptions {
     pub exit_after: Option<Duration>,
     /// Also write the port number under this session's name.
     pub session: Option<SessionId>,
+    /// The labels of the providers whose agents call hooks.
+    pub hook_providers: Vec<&'static str>,
 }
 
 /// Where the server listens.
@@ -84,6 +88,11 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
     let (end, ending) = watch::channel(false);
     let writer = Writer::start(factory.clone()).context("cannot start the writer thread")?;
     ServerState::open(factory.clone().open()?, writer, changes, ending.clone(), app.env.now(), is_inside);
+    // A server inside a session may lack the network or the desktop, and would use up a person's notifications.
+    if !is_inside {
+        notify::send_in_background(app, options.hook_providers.clone(), warn)
+            .context("cannot start the notifications thread")?;
+    }
     let runtime = build_runtime()?;
     let served = runtime.block_on(async {
         let connections = Connections::new();

@@ -9,6 +9,7 @@ use crate::{
     api::{self, ServeOptions},
     domain::SessionId,
     env::vars,
+    hooks::Provider,
     render::escape_line,
 };
 
@@ -34,7 +35,8 @@ impl Args {
             Some(session) => Some(SessionId::parse(session.as_str())?),
             None => ctx.env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()?,
         };
-        let options = ServeOptions { http_port: self.http, exit_after: self.span, session };
+        let hook_providers = Provider::ALL.iter().map(|provider| provider.label()).collect();
+        let options = ServeOptions { http_port: self.http, exit_after: self.span, session, hook_providers };
         api::serve(&app, &options, |at| {
             let socket = at.socket.display().to_string();
             let words = || {

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use serde::Deserialize;
 
 use super::{
-    AgentSettings, Backend, ConfigError, JobSettings, LaunchSettings, Layers, Project, agents, backend, duration,
-    guard, jobs, launch,
+    AgentSettings, Backend, ConfigError, JobSettings, LaunchSettings, Layers, NotifySettings, Project, agents, backend,
+    duration, guard, jobs, launch, notify,
     values::{StaleAfter, unknown_value},
 };
 use crate::{
@@ -70,6 +70,8 @@ pub struct Settings {
     pub backends: BTreeMap<String, Backend>,
     /// In the order of the file.
     pub review_routes: Vec<ReviewRoute>,
+    /// Notifications.
+    pub notify: NotifySettings,
 }
 
 /// The file as it is written. Defaults that a person can change stand in `keys`.
@@ -91,6 +93,7 @@ struct Raw {
     providers: BTreeMap<String, launch::Raw>,
     backends: BTreeMap<String, backend::Raw>,
     review_routes: Vec<RawRoute>,
+    notify: notify::Raw,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -230,6 +233,7 @@ impl Settings {
                     Ok((name, backend))
                 })
                 .collect::<Result<_, ConfigError>>()?,
+            notify: raw.notify.into_settings().map_err(|(key, why)| value(key, why))?,
             review_routes: raw
                 .review_routes
                 .into_iter()

@@ -19,7 +19,7 @@ pub(super) struct Schema {
 
 /// The store: "FAIR".
 pub(super) const STATE: Schema =
-    Schema { application_id: 1_178_683_730, newest: 7, synchronous: "FULL", migrations: MIGRATIONS };
+    Schema { application_id: 1_178_683_730, newest: 8, synchronous: "FULL", migrations: MIGRATIONS };
 
 /// The output store: "FAIO".
 pub(super) const OUTPUT: Schema =
@@ -34,6 +34,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V5__plain_names", include_str!("../../migrations/V5__plain_names.sql")),
     ("V6__one_story", include_str!("../../migrations/V6__one_story.sql")),
     ("V7__agents", include_str!("../../migrations/V7__agents.sql")),
+    ("V8__notifications", include_str!("../../migrations/V8__notifications.sql")),
 ];
 const OUTPUT_MIGRATIONS: &[(&str, &str)] =
     &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];

@@ -12,6 +12,7 @@ pub mod handoff;
 pub mod health;
 pub mod initial_prompt;
 pub mod liveness;
+pub mod notifications;
 pub mod open_question;
 pub mod recovery;
 pub mod retention;

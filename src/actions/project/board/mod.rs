@@ -10,6 +10,7 @@ mod handoff;
 mod jobs;
 mod lanes;
 mod need;
+pub mod next_change;
 mod prompt;
 mod question;
 mod submitted;
