@@ -27,6 +27,7 @@ need flock util-linux
 need make make
 need perl perl
 need curl curl
+need jq jq
 need setpriv util-linux
 need ps procps
 need systemd-analyze systemd

@@ -18,6 +18,7 @@ use super::{
     auth::Transport,
     connections::Connections,
     live_project::AppFactory,
+    log::warn,
     page::{Access, PageProviders, Site},
     router,
     runtime_files::RuntimeFiles,
@@ -29,6 +30,7 @@ use crate::{
         App,
         boundary::runtime::session_of_run,
         core::{inside, store_safety},
+        project::notify,
     },
     domain::{Actor, SessionId},
     os::{core_dumps, notify::ChangeWaiter},
@@ -109,6 +111,11 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
     let (end, ending) = watch::channel(false);
     let writer = Writer::start(factory.clone()).context("cannot start the writer thread")?;
     ServerState::open(factory.clone().open()?, writer, changes, ending.clone(), app.env.now(), is_inside);
+    // A server inside a session may lack the network or the desktop, and would use up a person's notifications.
+    if !is_inside {
+        notify::send_in_background(app, options.page.providers.labels.clone(), warn)
+            .context("cannot start the notifications thread")?;
+    }
     let runtime = build_runtime()?;
     let served = runtime.block_on(async {
         let connections = Connections::new();

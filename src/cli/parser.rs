@@ -6,8 +6,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::{
     adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo, doctor,
     events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, inbox, init,
-    land, lane, man, merge_ready, message, note, outbox, prime, prompt, ready, release, restore, review, send, serve,
-    session, setup, sidecar, start, status, task, top, trust, usage,
+    land, lane, man, merge_ready, message, note, notify, outbox, prime, prompt, ready, release, restore, review, search,
+    send, serve, session, setup, sidecar, start, status, task, top, trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -69,6 +69,8 @@ pub(super) enum Verb {
     Top(top::Args),
     #[command(visible_alias = "event")]
     Events(events::Args),
+    Search(search::Args),
+    Notify(notify::Args),
     Hook(hook::Args),
     Serve(serve::Args),
     #[command(visible_alias = "context")]
@@ -124,6 +126,8 @@ impl Verb {
             Self::Status(args) => args.run(ctx),
             Self::Top(args) => args.run(ctx),
             Self::Events(args) => args.run(ctx),
+            Self::Search(args) => args.run(ctx),
+            Self::Notify(args) => args.run(ctx),
             Self::Hook(args) => args.run(ctx),
             Self::Serve(args) => args.run(ctx),
             Self::Prime(args) => args.run(ctx),

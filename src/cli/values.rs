@@ -18,8 +18,10 @@ use crate::{
         evidence::EvidenceResult,
         id::Label,
         message::Priority,
+        notification::NotifySink,
         provider_event::ProviderState,
         review::Verdict,
+        search::SearchKind,
         session::{Activity, SessionStatus},
         task::TaskStatus,
         text_limits,
@@ -88,6 +90,14 @@ word_reader!(
     priority -> Priority
 );
 
+word_reader!(
+    /// A sink of notifications.
+    notify_sink -> NotifySink
+);
+word_reader!(
+    /// A kind of a search's hits.
+    search_kind -> SearchKind
+);
 word_reader!(
     /// How much `prime` tells.
     mode -> Mode

@@ -290,6 +290,28 @@ pub const KEYS: &[Key] = &[
     key_without_default("backends.*.stale_after", "\"10m\"", "overrides sessions.stale_after"),
     key_without_default("review_routes[].paths", "[\"migrations/**\"]", "tasks that touch these paths …"),
     key_without_default("review_routes[].domain", "\"data\"", "… need an approval in this domain"),
+    key(
+        "notify.sinks",
+        "[]",
+        None,
+        "where items of \"needs you\" are sent: bell, osc, desktop, command; none by default",
+    ),
+    key_without_default(
+        "notify.command",
+        "\"examples/notify/webhook.sh\"",
+        "shell command of the sink command; the notification is on stdin as JSON",
+    ),
+    key("notify.command_timeout", "\"10s\"", None, "how long that command may take"),
+    key_without_default(
+        "notify.kinds",
+        "[\"approval\", \"question\"]",
+        "the kinds of items that are sent; every kind when it is not set",
+    ),
+    key_without_default(
+        "notify.quiet",
+        "\"22:00-07:00\"",
+        "local time in which nothing is sent; what is still open when it ends comes as one summary",
+    ),
 ];
 
 /// The key that a place in a file means, with names and list places as they stand in [`KEYS`].

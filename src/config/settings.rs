@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use serde::Deserialize;
 
 use super::{
-    AgentSettings, Backend, ConfigError, JobSettings, LandSettings, LaunchSettings, Layers, Project, agents, backend,
-    duration, guard, jobs, landing, launch,
+    AgentSettings, Backend, ConfigError, JobSettings, LandSettings, LaunchSettings, Layers, NotifySettings, Project,
+    agents, backend, duration, guard, jobs, landing, launch, notify,
     values::{StaleAfter, unknown_value},
 };
 use crate::{
@@ -72,6 +72,8 @@ pub struct Settings {
     pub backends: BTreeMap<String, Backend>,
     /// In the order of the file.
     pub review_routes: Vec<ReviewRoute>,
+    /// Notifications.
+    pub notify: NotifySettings,
 }
 
 /// The file as it is written. Defaults that a person can change stand in `keys`.
@@ -94,6 +96,7 @@ struct Raw {
     providers: BTreeMap<String, launch::Raw>,
     backends: BTreeMap<String, backend::Raw>,
     review_routes: Vec<RawRoute>,
+    notify: notify::Raw,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -234,6 +237,7 @@ impl Settings {
                     Ok((name, backend))
                 })
                 .collect::<Result<_, ConfigError>>()?,
+            notify: raw.notify.into_settings().map_err(|(key, why)| value(key, why))?,
             review_routes: raw
                 .review_routes
                 .into_iter()

@@ -57,7 +57,9 @@ impl Trust {
 #[must_use]
 pub fn is_needed(layers: &Layers) -> bool {
     let says_more = |table: &toml::Table| {
-        if table.get("land").is_some_and(landing::needs_trust) {
+        if table.get("land").is_some_and(landing::needs_trust)
+            || table.get("notify").is_some_and(|notify| notify.get("command").is_some())
+        {
             return true;
         }
         let Some(sessions) = table.get("sessions") else { return false };
@@ -98,6 +100,7 @@ fn scripts_inside(root: &Path, settings: &Settings) -> Vec<PathBuf> {
     named.extend(launches().filter_map(|launch| exec(launch.backend.as_deref()?)));
     named.extend(launches().filter_map(|launch| program(launch.program.command.as_deref()?)));
     named.extend(launches().flat_map(LaunchSettings::commands).filter_map(|(_, command)| program(command)));
+    named.extend(settings.notify.command.as_deref().and_then(program));
     let inside = |word: &str| Some(normalize(&root.join(word))).filter(|path| path.starts_with(root) && path.is_file());
     // A path even without a slash.
     let setup = launches().filter_map(|launch| inside(launch.session_setup_script.as_deref()?));

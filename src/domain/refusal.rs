@@ -84,6 +84,12 @@ pub enum Refusal {
     /// The directory of the lane's worktree does not exist, or is no worktree any more.
     #[error("the worktree of the lane {lane} is gone: {dir}")]
     WorktreeMissing { lane: LaneName, dir: String },
+    /// An event is older than the reflog that would tell what the lane's branch was then.
+    #[error("event {event} ({}) is before the reflog of {branch}, which {}", .at.to_local(), match .begins {
+        Some(begins) => format!("begins at {}", begins.to_local()),
+        None => "is empty".to_owned(),
+    })]
+    BeforeReflog { lane: LaneName, branch: String, event: i64, at: Timestamp, begins: Option<Timestamp> },
     /// Fairway did not make the worktree, so it does not remove it.
     #[error("the worktree of the lane {lane} was not made by Fairway: {dir}")]
     WorktreeNotOwned { lane: LaneName, dir: String },
@@ -405,6 +411,7 @@ impl Refusal {
             | Self::NoLiveSession { .. }
             | Self::NoAgentProgram { .. }
             | Self::WorktreeMissing { .. }
+            | Self::BeforeReflog { .. }
             | Self::NoCommit { .. } => "not_found",
             Self::Ambiguous { .. } | Self::SeveralClaimed { .. } => "ambiguous",
             Self::AlreadyExists { .. } | Self::IdUsed { .. } => "exists",

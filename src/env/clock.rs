@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use chrono::{DateTime, Local, SecondsFormat, Utc};
+use chrono::{DateTime, Days, Local, NaiveDateTime, NaiveTime, SecondsFormat, TimeZone, Timelike, Utc};
 
 /// A moment: milliseconds since 1970, UTC. Shown as RFC 3339 with milliseconds and `Z`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,6 +54,24 @@ impl Timestamp {
         Self(self.0 - self.0.rem_euclid(DAY_MS))
     }
 
+    /// The minute of the day in the time zone of this machine, 0 to 1439.
+    #[must_use]
+    pub fn local_minute(self) -> u32 {
+        let local = DateTime::<Utc>::from_timestamp_millis(self.0).unwrap_or_default().with_timezone(&Local);
+        local.hour() * 60 + local.minute()
+    }
+
+    /// The next moment after this one at which the clock of this machine's time zone shows a minute of the day. Where the clock
+    /// skips that minute, it is the first moment after the gap.
+    #[must_use]
+    pub fn next_local_minute(self, minute: u32) -> Self {
+        let local = DateTime::<Utc>::from_timestamp_millis(self.0).unwrap_or_default().with_timezone(&Local);
+        let time = NaiveTime::from_hms_opt(minute / 60 % 24, minute % 60, 0).unwrap_or_default();
+        let dates = (0..3).filter_map(|days| local.date_naive().checked_add_days(Days::new(days)));
+        let moments = dates.filter_map(|date| first_at(date.and_time(time)));
+        moments.map(|moment| Self(moment.timestamp_millis())).find(|moment| *moment > self).unwrap_or(self)
+    }
+
     /// This moment and a span after it.
     #[must_use]
     pub fn plus(self, span: Duration) -> Self {
@@ -71,6 +89,16 @@ impl Timestamp {
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
+}
+
+/// The first moment at which the local clock shows this, or the first one after a gap that contains it.
+fn first_at(shown: NaiveDateTime) -> Option<DateTime<Local>> {
+    const QUARTERS_OF_A_DAY: u64 = 24 * 4;
+    (0..QUARTERS_OF_A_DAY)
+        .filter_map(|quarter| {
+            shown.checked_add_signed(chrono::TimeDelta::from_std(Duration::from_secs(quarter * 900)).ok()?)
+        })
+        .find_map(|shown| Local.from_local_datetime(&shown).earliest())
 }
 
 impl fmt::Display for Timestamp {
@@ -123,6 +151,19 @@ mod tests {
         assert_eq!(time.to_string(), "2026-02-28T03:58:06.250Z");
         assert_eq!(Timestamp::parse(&time.to_string()), Some(time));
         assert_eq!(Timestamp::parse("yesterday"), None);
+    }
+
+    #[test]
+    fn next_local_minute_is_within_a_day_and_shows_the_minute() {
+        let now = Timestamp::parse("2026-06-15T12:34:56.789Z").unwrap();
+        for minute in [0, 1, 754, 755, 1_439] {
+            let next = now.next_local_minute(minute);
+            assert_eq!(next.local_minute(), minute);
+            assert!(next > now && next.since(now) <= Duration::from_secs(24 * 60 * 60), "{minute}: {next}");
+        }
+        // A whole day later, not the same moment again.
+        let next = now.next_local_minute(60);
+        assert_eq!(next.next_local_minute(60).since(next), Duration::from_secs(24 * 60 * 60));
     }
 
     #[test]

@@ -14,6 +14,10 @@ pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 pub const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
 /// What kind of terminal a program draws on.
 pub const TERM: &str = "TERM";
+/// The server of the tmux around a terminal.
+pub const TMUX: &str = "TMUX";
+/// The version of VTE, in its terminals.
+pub const VTE_VERSION: &str = "VTE_VERSION";
 /// The person's editor on a terminal that can show it, as shell text.
 pub const VISUAL: &str = "VISUAL";
 /// The person's editor, as shell text.

@@ -54,6 +54,7 @@ const MATCHING_SESSION: [&str; 2] = scope!("WHERE session_id = $3 AND");
 const MATCHING_LANE: [&str; 2] = scope!("WHERE lane = $3 AND");
 const OF_TASK: &str = select!("WHERE task_id = $1 ORDER BY seq DESC");
 const OF_SESSION: &str = select!("WHERE session_id = $1 ORDER BY seq DESC");
+const TIME: &str = "SELECT at FROM events WHERE seq = $1";
 const NEWEST: &str = "SELECT coalesce(max(seq), 0) FROM events";
 
 fn read(row: &Row<'_>) -> Result<LoggedEvent, StoreError> {
@@ -131,6 +132,14 @@ pub fn for_each_matching(
         if filter.matches(row)? { see(read(row)?) } else { Ok(true) }
     })?;
     Ok(last)
+}
+
+/// The time of an event.
+///
+/// # Errors
+/// As the store fails.
+pub fn time(tx: &ReadTx<'_>, seq: i64) -> Result<Option<Timestamp>, StoreError> {
+    sql::first(tx.conn(), TIME, &[&seq], |row| Ok(Timestamp::from_millis(row.get(0)?)))
 }
 
 /// The sequence number above `after` behind which the newest `count` matching events stand.

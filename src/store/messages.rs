@@ -40,6 +40,8 @@ const EXPIRED: &str = select!(
     "INDEXED BY messages_expiring WHERE settled_at IS NULL AND expires_at IS NOT NULL AND expires_at <= $1 \
      ORDER BY expires_at"
 );
+const NEXT_EXPIRY: &str = "SELECT expires_at FROM messages INDEXED BY messages_expiring \
+     WHERE settled_at IS NULL AND expires_at IS NOT NULL AND expires_at > $1 ORDER BY expires_at LIMIT 1";
 const ONE: &str = select!("WHERE id = $1");
 const ACKNOWLEDGED_BY_DEDUP_KEY: &str = select!(
     "INDEXED BY messages_dedup WHERE dedup IS NOT NULL AND dedup = $1 AND to_session = $2 AND status = 'acknowledged' \
@@ -130,6 +132,14 @@ pub fn typed_to(tx: &ReadTx<'_>, session: &SessionId) -> Result<Vec<Message>, St
 /// As the store fails.
 pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Message>, StoreError> {
     sql::rows(tx.conn(), EXPIRED, &[&now.millis()], read)
+}
+
+/// When the next open message expires.
+///
+/// # Errors
+/// As the store fails.
+pub fn next_expiry(tx: &ReadTx<'_>, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+    sql::first(tx.conn(), NEXT_EXPIRY, &[&now.millis()], |row| Ok(Timestamp::from_millis(row.get(0)?)))
 }
 
 /// Whether there is a message with this deduplication key, read or not. Read messages are deleted after a week.

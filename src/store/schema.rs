@@ -34,6 +34,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V5__plain_names", include_str!("../../migrations/V5__plain_names.sql")),
     ("V6__one_story", include_str!("../../migrations/V6__one_story.sql")),
     ("V7__agents", include_str!("../../migrations/V7__agents.sql")),
+    ("V8__notifications", include_str!("../../migrations/V8__notifications.sql")),
     ("V10__landings", include_str!("../../migrations/V10__landings.sql")),
 ];
 const OUTPUT_MIGRATIONS: &[(&str, &str)] =

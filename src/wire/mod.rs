@@ -24,12 +24,14 @@ mod landing;
 mod lane;
 mod launch;
 mod message;
+mod notify;
 mod outbox;
 mod prompt;
 mod provider_event;
 mod reconcile;
 mod review;
 mod runtime;
+mod search;
 mod session;
 mod session_overview;
 mod setup;
@@ -66,12 +68,14 @@ pub use lane::{
 };
 pub use launch::{BackendView, FirstPromptView, LaunchView, LaunchedView, RelaunchedView, StartPlanView, StartedView};
 pub use message::MessageView;
+pub use notify::{NotificationView, NotifyStateView, ReceiptView, SentView};
 pub use outbox::OutboxView;
 pub use prompt::PromptView;
 pub use provider_event::ProviderEventView;
 pub use reconcile::{ReconcileEntryView, ReconcileView, RecoveredJobView};
 pub use review::ReviewView;
 pub use runtime::{ContextView, HealthView, HeartbeatView, LifecycleView, SectionView, TelemetryView};
+pub use search::SearchHitView;
 pub use session::SessionView;
 pub use session_overview::{
     AliveView, ClaimantView, CommandView, DoingView, HeldTaskView, SessionDetailView, SessionOverviewView,

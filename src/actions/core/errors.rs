@@ -145,6 +145,9 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
             (Refused, Some(format!("name one: fairway lane edit {lane} --worktree DIR")))
         }
         Refusal::WorktreeMissing { lane, .. } => (NotFound, Some(format!("make it again: fairway lane repair {lane}"))),
+        Refusal::BeforeReflog { lane, .. } => {
+            (NotFound, Some(format!("compare with a commit: fairway lane diff {lane} --since COMMIT")))
+        }
         Refusal::WorktreeNotOwned { dir, .. } => {
             (Refused, Some(format!("remove it yourself: git worktree remove {}", shell_words::quote(dir))))
         }
@@ -439,6 +442,9 @@ fn details(refusal: &Refusal) -> Value {
         | Refusal::LaneWithoutWorktree { lane }
         | Refusal::MergeCommits { lane } => json!({ "lane": lane.as_str() }),
         Refusal::LaneHeld { lane, .. } => json!({ "noun": "lane", "id": lane.as_str() }),
+        Refusal::BeforeReflog { lane, event, at, begins, .. } => json!({
+            "lane": lane.as_str(), "event": event, "at": at.to_string(), "begins_at": begins.map(|at| at.to_string()),
+        }),
         Refusal::WorktreeMissing { lane, dir } | Refusal::WorktreeNotOwned { lane, dir } => {
             json!({ "lane": lane.as_str(), "worktree": dir })
         }

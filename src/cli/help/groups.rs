@@ -9,10 +9,10 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Work", &["guide", "task", "lane", "ready", "claim", "release", "done", "note", "checkpoint", "exec"]),
     ("Review", &["evidence", "review", "handoff", "merge-ready", "land"]),
     ("Talk", &["send", "message", "prompt", "inbox", "outbox"]),
-    ("Watch", &["status", "top", "events", "explain", "usage"]),
+    ("Watch", &["status", "top", "events", "search", "explain", "usage"]),
     ("Safety", &["guard", "approvals"]),
     ("Project", &["config", "doctor", "backup", "restore"]),
-    (PLUMBING, &["adapter", "completions", "hook", "man", "prime", "serve", "sidecar"]),
+    (PLUMBING, &["adapter", "completions", "hook", "man", "notify", "prime", "serve", "sidecar"]),
 ];
 
 #[cfg(test)]

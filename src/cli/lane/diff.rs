@@ -13,7 +13,8 @@ use crate::{
 /// Show what a lane has changed since its base
 ///
 /// Compares the worktree with the commit where its branch left the base, by `git diff`. Uncommitted changes and new files are
-/// included; nothing is written to the repository. With --json: the files, with their added and deleted lines.
+/// included; nothing is written to the repository. With --json: the files, with their added and deleted lines. With --since and
+/// the number of an event, as `fairway events` shows it: with the lane's branch as it was then, by git's reflog.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Lane name
@@ -25,8 +26,8 @@ pub struct Args {
     /// Show the names of the files only
     #[arg(long, conflicts_with = "stat")]
     name_only: bool,
-    /// Compare with this commit, branch or tag
-    #[arg(long, value_name = "COMMIT")]
+    /// Compare with a commit, branch, tag or the time of an event
+    #[arg(long, value_name = "EVENT|COMMIT")]
     since: Option<String>,
 }
 

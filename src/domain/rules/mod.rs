@@ -13,6 +13,7 @@ pub mod health;
 pub mod initial_prompt;
 pub mod landing_order;
 pub mod liveness;
+pub mod notifications;
 pub mod open_question;
 pub mod recovery;
 pub mod retention;

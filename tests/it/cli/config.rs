@@ -70,6 +70,8 @@ fn every_value_names_its_source() {
     providers.gemini.proven_with          "0.61.0"                                                                                                   built in
     review_routes[].paths                 ["a/**"]                                                                                                   [world]/project/.fairway.toml
     review_routes[].domain                "data"                                                                                                     [world]/project/.fairway.toml
+    notify.sinks                          []                                                                                                         default
+    notify.command_timeout                "10s"                                                                                                      default
     $ fairway config check
     the configuration is good: [world]/project/.fairway.toml, [world]/project/.fairway/local.toml
     not trusted: [world]/project/.fairway.toml has changed since it was trusted

@@ -431,3 +431,48 @@ fn repository_without_a_commit_is_told_to_commit_first() {
     [exit 3]
     ");
 }
+
+#[test]
+fn diff_since_an_event_shows_the_changes_after_it() {
+    let (world, tree) = with_lane();
+    // The reflog has the time of the machine.
+    world.real_time();
+    let event = |world: &TestProject| {
+        world.run(["task", "edit", "T-1", "--priority", "0", "--body", "seen"]).exits(0);
+        world.run(["events", "--tail", "1", "--quiet"]).exits(0).stdout.trim().to_owned()
+    };
+    world.run(["task", "add", "T-1", "t"]).exits(0);
+    commit(&world, &tree, "before.txt", "one\n");
+    let seen = event(&world);
+    // The reflog counts in seconds.
+    let conn = rusqlite::Connection::open(world.store()).unwrap();
+    let moved = |seq: &str, seconds: i64| {
+        let at = "UPDATE events SET at = at + ?2 * 1000 WHERE seq = ?1";
+        assert_eq!(conn.execute(at, rusqlite::params![seq, seconds]).unwrap(), 1);
+    };
+    world.git(&tree, &["config", "user.useConfigOnly", "true"]);
+    let later = (fairway::env::Clock::System.now().millis() / 1_000 + 60).to_string();
+    fs::write(tree.join("after.txt"), "two\n").unwrap();
+    world.git(&tree, &["add", "--all"]);
+    let mut late = world.command("git");
+    late.args(["commit", "--quiet", "--message=after"])
+        .current_dir(&tree)
+        .env("GIT_COMMITTER_DATE", format!("@{later} +0000"));
+    assert!(late.status().unwrap().success());
+    fs::write(tree.join("new.txt"), "three\n").unwrap();
+    let names = |since: &str| world.run(["lane", "diff", "ui", "--name-only", "--since", since]).exits(0).stdout;
+    assert_eq!(names(&seen), "after.txt\nnew.txt\n");
+    let diff = world.json(["lane", "diff", "ui", "--since", &seen]);
+    assert_eq!(diff["since"], world.git(&tree, &["rev-parse", "HEAD~1"]).trim());
+    // An event after the commit, and one before the branch.
+    moved(&seen, 120);
+    assert_eq!(names(&seen), "new.txt\n");
+    moved(&seen, -1_000_000);
+    let run = world.run(["lane", "diff", "ui", "--since", &seen]).exits(3);
+    assert!(
+        run.stderr.contains(&format!("event {seen} (")) && run.stderr.contains("is before the reflog of lane/ui"),
+        "{run:?}"
+    );
+    assert!(run.stderr.contains("hint: compare with a commit: fairway lane diff ui --since COMMIT"), "{run:?}");
+    world.run(["lane", "diff", "ui", "--since", "999999", "--json"]).refuses(3, "not_found");
+}

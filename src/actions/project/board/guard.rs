@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// An agent calls its first hook when it starts; this much later it should have done so.
-const FIRST_HOOK_TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const FIRST_HOOK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An item while the guard rules are not trusted, which denies every tool call; and one for each agent of a provider with
 /// hooks that runs under guard rules and has not called a hook yet.

@@ -11,6 +11,7 @@ mod handoff;
 mod jobs;
 mod lanes;
 mod need;
+pub mod next_change;
 mod prompt;
 mod question;
 mod submitted;

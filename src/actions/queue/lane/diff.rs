@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::checkout;
+use super::{checkout, diff_since};
 use crate::{
     actions::{App, core::lookup},
     domain::{LaneName, Refusal},
@@ -14,7 +14,7 @@ use crate::{
 /// repository.
 ///
 /// # Errors
-/// `not_found` for the lane, its worktree, its base or the commit `since`; `no_worktree`; `git_failed`.
+/// `not_found` for the lane, its worktree, its base or the event or commit `since`; `no_worktree`; `git_failed`.
 pub fn view(app: &App, name: &LaneName, since: Option<&str>) -> Result<LaneDiffView> {
     with_diff(app, name, since, |git, diff, facts| {
         let mut files: Vec<FileDiffView> = diff.files(&facts.since)?.into_iter().map(file_view).collect();
@@ -76,7 +76,7 @@ fn with_diff<T>(
     let base = checkout::base(app, &lane).to_owned();
     let head = git.head().ok_or_else(|| Refusal::NoCommit { base: base.clone() })?;
     let since = match since {
-        Some(since) => git.commit(since).ok_or_else(|| Refusal::not_found("commit", since))?,
+        Some(since) => diff_since::commit(app, &git, &lane, since)?,
         None => {
             let base_commit = git.commit(&base).ok_or_else(|| Refusal::not_found("base branch", &base))?;
             let fork = git.merge_base(&base_commit, &head)?;

@@ -4,6 +4,7 @@ pub mod add;
 pub(crate) mod checkout;
 pub mod close;
 pub mod diff;
+mod diff_since;
 pub mod edit;
 pub mod list;
 mod patch;

@@ -1,0 +1,61 @@
+//! A sender in a thread of its own, for programs that have other work: a program of a sink that hangs delays nothing else.
+
+use std::{rc::Rc, thread, time::Duration};
+
+use anyhow::Result;
+
+use super::{
+    follow::{FollowOptions, follow},
+    send::{Outlets, SendReport},
+};
+use crate::{
+    actions::App,
+    config::{Project, load_in_force},
+    domain::Actor,
+    env::Env,
+};
+
+/// The delay after a failure, such as a configuration with an error.
+const RETRY_DELAY: Duration = Duration::from_secs(30);
+
+/// Starts a thread that sends to the sinks `desktop` and `command` until the process ends. `warn` gets a sentence for each problem.
+/// An item that is claimed when the process ends is sent by the next sender.
+///
+/// # Errors
+/// When the thread cannot be created.
+pub fn send_in_background(
+    app: &App,
+    hook_providers: Vec<&'static str>,
+    warn: impl Fn(&str) + Send + 'static,
+) -> std::io::Result<()> {
+    let (env, project, actor) = ((*app.env).clone(), (*app.project).clone(), app.actor.clone());
+    let run = move || {
+        loop {
+            if let Err(error) = send(&env, &project, &actor, &hook_providers, &warn) {
+                warn(&format!("no notifications are sent for {} s: {error:#}", RETRY_DELAY.as_secs()));
+            }
+            thread::sleep(RETRY_DELAY);
+        }
+    };
+    thread::Builder::new().name("notifications".into()).spawn(run).map(drop)
+}
+
+fn send(env: &Env, project: &Project, actor: &Actor, hook_providers: &[&str], warn: &impl Fn(&str)) -> Result<()> {
+    let (layers, settings) = load_in_force(project, env)?;
+    let app = App::new(Rc::new(env.clone()), project.clone(), layers, settings, actor.clone(), None);
+    let mut outlets = Outlets { terminal: None, programs: true };
+    let mut untrusted = None;
+    follow(&app, hook_providers, &mut outlets, FollowOptions::default(), |report: &SendReport| {
+        for failed in report.attempts.iter().filter(|attempt| attempt.state == "failed") {
+            let why = failed.error.as_deref().unwrap_or_default();
+            warn(&format!("a notification to the sink {} was given up: {why}", failed.sink));
+        }
+        if report.untrusted != untrusted {
+            untrusted.clone_from(&report.untrusted);
+            if let Some(why) = &untrusted {
+                warn(&format!("the program of notify.command is not run: {why}"));
+            }
+        }
+        Ok(())
+    })
+}

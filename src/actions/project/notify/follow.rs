@@ -1,0 +1,115 @@
+//! A sender that waits for changes.
+
+use std::{
+    os::fd::{AsFd, OwnedFd},
+    time::{Duration, Instant},
+};
+
+use anyhow::Result;
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, poll},
+};
+
+use super::send::{Outlets, SendReport, require_sinks, send_due};
+use crate::{
+    actions::{
+        App,
+        core::{errors, session_process},
+    },
+    config::load_in_force,
+    domain::rules::liveness::ProcessObservation,
+    env::Timestamp,
+    os::{notify::ChangeWaiter, poll_timeout::poll_timeout, process},
+    store::sessions,
+};
+
+/// After a wake-up, so long is waited for further changes, which one round then covers.
+const MIN_DELAY: Duration = Duration::from_millis(50);
+const MAX_DELAY: Duration = Duration::from_secs(1);
+/// The part of a core that rounds may use while changes come without a pause: one in so many.
+const SHARE: u32 = 40;
+/// No wait for a time is longer than this: clocks are set, and computers sleep.
+const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
+/// The delay after the store could not be used for a moment.
+const BUSY_DELAY: Duration = Duration::from_secs(5);
+
+/// Options of [`follow`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FollowOptions {
+    /// Whether a configuration without a usable sink is refused. A server waits instead.
+    pub requires_sinks: bool,
+}
+
+/// Sends what is due, and waits: for a change of the store, for the end of a live session's process, and for the time at which
+/// something is due. Never polls. The configuration is read again in each round. `report` is called after each round.
+///
+/// # Errors
+/// `usage`, `untrusted`; as the configuration, the store or `report` fails.
+pub fn follow(
+    app: &App,
+    hook_providers: &[&str],
+    outlets: &mut Outlets<'_>,
+    options: FollowOptions,
+    mut report: impl FnMut(&SendReport) -> Result<()>,
+) -> Result<()> {
+    if options.requires_sinks {
+        require_sinks(app, outlets)?;
+    }
+    let waiter = app.waiter("notify")?;
+    loop {
+        let started = Instant::now();
+        let (layers, settings) = load_in_force(&app.project, &app.env)?;
+        let current = app.with_settings(layers, settings);
+        // Before the board is read: a process that ends meanwhile wakes.
+        let processes = if current.settings.notify.sinks.is_empty() { Vec::new() } else { live_processes(&current)? };
+        let next = match send_due(&current, hook_providers, outlets) {
+            Ok(sent) => {
+                report(&sent)?;
+                sent.next
+            }
+            Err(error) if errors::classify(&error).retryable => Some(current.env.now().plus(BUSY_DELAY)),
+            Err(error) => return Err(error),
+        };
+        let cost = started.elapsed();
+        let limit = next.map(|next| time_left(next, current.env.now()));
+        if wait(&waiter, &processes, limit)? {
+            std::thread::sleep((cost * SHARE).clamp(MIN_DELAY, MAX_DELAY));
+            waiter.drain().map_err(errors::internal)?;
+        }
+    }
+}
+
+/// The time until `next`, and a millisecond, so that it is past afterwards.
+fn time_left(next: Timestamp, now: Timestamp) -> Duration {
+    next.since(now).saturating_add(Duration::from_millis(1)).min(MAX_WAIT)
+}
+
+/// Waits for a change or the end of a process; false when the time is over.
+fn wait(waiter: &ChangeWaiter, processes: &[OwnedFd], limit: Option<Duration>) -> Result<bool> {
+    let deadline = limit.map(|limit| Instant::now() + limit);
+    loop {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let mut ready: Vec<PollFd<'_>> = vec![PollFd::new(waiter.as_fd(), PollFlags::POLLIN)];
+        ready.extend(processes.iter().map(|process| PollFd::new(process.as_fd(), PollFlags::POLLIN)));
+        match poll(&mut ready, poll_timeout(left)) {
+            Ok(0) if left.is_some_and(|left| left.is_zero()) => return Ok(false),
+            Ok(0) | Err(Errno::EINTR) => {}
+            Ok(_) => return Ok(true),
+            Err(error) => return Err(errors::internal(error)),
+        }
+    }
+}
+
+/// Descriptors that tell of the end of each live session's process on this host.
+fn live_processes(app: &App) -> Result<Vec<OwnedFd>> {
+    let live = app.read(|tx| Ok(sessions::live(tx)?))?;
+    let local = live.iter().filter(|session| session_process::is_local(session));
+    let opened = local.filter_map(|session| {
+        let pid = i32::try_from(session.pid?).ok()?;
+        let process = process::pidfd(pid).ok()??;
+        // The pid may belong to another process by now.
+        matches!(session_process::process_state(session), ProcessObservation::Alive).then_some(process)
+    });
+    Ok(opened.collect())
+}

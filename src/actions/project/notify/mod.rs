@@ -1,0 +1,19 @@
+//! Notifications: each item of "needs you" is sent to the sinks of the configuration, once per item and sink,
+//! however many senders run.
+//!
+//! A sender claims an item in the store before it sends it and records the outcome afterwards. A sender that dies in between
+//! leaves a claim with a lease: after it the item is sent again, so that it may come twice but is not lost.
+
+mod background;
+mod document;
+mod follow;
+mod send;
+mod sinks;
+mod state;
+mod test;
+
+pub use background::send_in_background;
+pub use follow::{FollowOptions, follow};
+pub use send::{Outlets, SendReport, require_sinks, send_due};
+pub use state::{given_up, state};
+pub use test::test;

@@ -1,0 +1,39 @@
+//! A hit of a search, with its time.
+
+use crate::{
+    domain::search::{MatchExcerpt, SearchKind},
+    env::Timestamp,
+    wire::SearchHitView,
+};
+
+/// A hit with its time.
+#[derive(Debug)]
+pub(super) struct Hit {
+    pub(super) at: Timestamp,
+    pub(super) view: SearchHitView,
+}
+
+/// Sorts the hits, newest first, and drops those above the limit.
+pub(super) fn keep_newest(hits: &mut Vec<Hit>, limit: usize) {
+    hits.sort_by_key(|hit| std::cmp::Reverse(hit.at));
+    hits.truncate(limit);
+}
+
+/// A hit without its surroundings.
+pub(super) fn view(kind: SearchKind, id: String, at: Timestamp, field: &str, found: MatchExcerpt) -> SearchHitView {
+    SearchHitView {
+        kind: kind.as_str(),
+        id,
+        task_id: None,
+        session_id: None,
+        lane: None,
+        actor: None,
+        at: at.to_string(),
+        field: field.to_owned(),
+        excerpt: found.text,
+        match_start: found.range.start,
+        match_end: found.range.end,
+        path: None,
+        line: None,
+    }
+}

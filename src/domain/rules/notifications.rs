@@ -1,0 +1,223 @@
+//! Which items are due at which sink now, and when the next ones are.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use crate::{
+    domain::notification::{NotifySink, Receipt, ReceiptState},
+    env::Timestamp,
+};
+
+/// How often an item is tried at a sink.
+pub const MAX_ATTEMPTS: i64 = 5;
+/// More items than this come as one summary.
+pub const MAX_SINGLE: usize = 5;
+/// The delay after the first failure; each further failure triples it.
+const FIRST_RETRY_DELAY: Duration = Duration::from_secs(10);
+
+/// Items for one sink, to be sent together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Batch {
+    /// The sink.
+    pub sink: NotifySink,
+    /// The keys of the items, in the order of the board.
+    pub items: Vec<String>,
+}
+
+/// What is to be done now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The items that wait for the end of the quiet window and have no receipt that says so.
+    pub hold: Vec<(String, NotifySink)>,
+    /// The items to send, in this order. A batch of several is a summary.
+    pub send: Vec<Batch>,
+    /// Whether a receipt's item is gone.
+    pub has_gone: bool,
+    /// When something is due next without another event.
+    pub next: Option<Timestamp>,
+}
+
+impl Plan {
+    fn wait_until(&mut self, at: Timestamp) {
+        self.next = Some(self.next.map_or(at, |next| next.min(at)));
+    }
+}
+
+/// The delay after so many failed attempts.
+#[must_use]
+pub fn retry_delay(attempts: i64) -> Duration {
+    let exponent = u32::try_from(attempts.saturating_sub(1).clamp(0, MAX_ATTEMPTS)).unwrap_or_default();
+    FIRST_RETRY_DELAY * 3_u32.pow(exponent)
+}
+
+/// Whether a receipt says that no further attempt is made although nothing was sent.
+#[must_use]
+pub fn is_given_up(receipt: &Receipt, now: Timestamp) -> bool {
+    let is_abandoned = || {
+        receipt.state == ReceiptState::Claimed
+            && receipt.attempts >= MAX_ATTEMPTS
+            && receipt.retry_at.is_some_and(|at| at <= now)
+    };
+    receipt.state == ReceiptState::Failed || is_abandoned()
+}
+
+/// The plan for the items `wanted` of those on the board, which are `present`. Until `quiet_until` nothing is sent.
+///
+/// After a failure the whole sink waits for the next attempt: a service that does not answer is not asked once more for each
+/// item.
+#[must_use]
+pub fn plan(
+    present: &BTreeSet<String>,
+    wanted: &[String],
+    receipts: &[Receipt],
+    sinks: &[NotifySink],
+    now: Timestamp,
+    quiet_until: Option<Timestamp>,
+) -> Plan {
+    let mut plan =
+        Plan { has_gone: receipts.iter().any(|receipt| !present.contains(&receipt.item)), ..Plan::default() };
+    for sink in sinks {
+        let known: BTreeMap<&str, &Receipt> = receipts
+            .iter()
+            .filter(|receipt| receipt.sink == *sink)
+            .map(|receipt| (receipt.item.as_str(), receipt))
+            .collect();
+        match quiet_until {
+            Some(end) => hold(&mut plan, *sink, wanted, &known, end),
+            None => send(&mut plan, *sink, wanted, &known, now),
+        }
+    }
+    plan
+}
+
+fn hold(plan: &mut Plan, sink: NotifySink, wanted: &[String], known: &BTreeMap<&str, &Receipt>, end: Timestamp) {
+    for item in wanted {
+        match known.get(item.as_str()).map(|receipt| receipt.state) {
+            None => plan.hold.push((item.clone(), sink)),
+            Some(ReceiptState::Held | ReceiptState::Retry | ReceiptState::Claimed) => {}
+            Some(ReceiptState::Sent | ReceiptState::Failed) => continue,
+        }
+        plan.wait_until(end);
+    }
+}
+
+fn send(plan: &mut Plan, sink: NotifySink, wanted: &[String], known: &BTreeMap<&str, &Receipt>, now: Timestamp) {
+    let of_wanted = || wanted.iter().filter_map(|item| known.get(item.as_str()).copied());
+    let failed_until = of_wanted()
+        .filter(|receipt| receipt.state == ReceiptState::Retry)
+        .filter_map(|receipt| receipt.retry_at)
+        .filter(|at| *at > now)
+        .max();
+    if let Some(at) = failed_until {
+        plan.wait_until(at);
+        return;
+    }
+    let (mut fresh, mut again, mut held) = (Vec::new(), Vec::new(), 0);
+    for item in wanted {
+        let Some(receipt) = known.get(item.as_str()) else {
+            fresh.push(item.clone());
+            continue;
+        };
+        match (receipt.state, receipt.retry_at) {
+            (ReceiptState::Held, _) => {
+                held += 1;
+                fresh.push(item.clone());
+            }
+            (ReceiptState::Claimed | ReceiptState::Retry, Some(at)) if receipt.attempts < MAX_ATTEMPTS => {
+                if at > now {
+                    plan.wait_until(at);
+                } else {
+                    again.push(item.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+    // Items that failed before come last: one that the sink refuses keeps no other one back.
+    let due: Vec<String> = fresh.into_iter().chain(again).collect();
+    let max_single = if sink == NotifySink::Bell { 1 } else { MAX_SINGLE };
+    if held > 1 || due.len() > max_single {
+        plan.send.push(Batch { sink, items: due });
+    } else {
+        plan.send.extend(due.into_iter().map(|item| Batch { sink, items: vec![item] }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_000_000);
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(NOW.millis() + seconds * 1_000)
+    }
+
+    fn receipt(item: &str, state: ReceiptState, attempts: i64, retry: Option<i64>) -> Receipt {
+        let sink = NotifySink::Command;
+        Receipt { item: item.into(), sink, state, attempts, at: NOW, retry_at: retry.map(at), error: None }
+    }
+
+    fn planned(wanted: &[&str], receipts: &[Receipt], quiet_until: Option<Timestamp>) -> Plan {
+        let wanted: Vec<String> = wanted.iter().map(|item| (*item).to_owned()).collect();
+        let present = wanted.iter().cloned().collect();
+        plan(&present, &wanted, receipts, &[NotifySink::Command], NOW, quiet_until)
+    }
+
+    fn sent(plan: &Plan) -> Vec<Vec<&str>> {
+        plan.send.iter().map(|batch| batch.items.iter().map(String::as_str).collect()).collect()
+    }
+
+    #[test]
+    fn each_state_of_a_receipt_says_whether_its_item_is_due() {
+        use ReceiptState::{Claimed, Failed, Held, Retry, Sent};
+        for (state, attempts, retry, is_due, next) in [
+            (Sent, 1, None, false, None),
+            (Failed, 5, None, false, None),
+            (Held, 0, None, true, None),
+            (Claimed, 1, Some(30), false, Some(at(30))),
+            (Claimed, 1, Some(0), true, None),
+            (Claimed, MAX_ATTEMPTS, Some(0), false, None),
+            (Retry, 1, Some(10), false, Some(at(10))),
+            (Retry, 4, Some(-1), true, None),
+        ] {
+            let plan = planned(&["a"], &[receipt("a", state, attempts, retry)], None);
+            assert_eq!(!plan.send.is_empty(), is_due, "{state}");
+            assert_eq!(plan.next, next, "{state}");
+        }
+    }
+
+    #[test]
+    fn many_items_and_several_held_ones_come_as_one_summary() {
+        assert_eq!(sent(&planned(&["a", "b"], &[], None)), [["a"], ["b"]]);
+        assert_eq!(sent(&planned(&["a", "b", "c", "d", "e", "f"], &[], None)), [["a", "b", "c", "d", "e", "f"]]);
+        let held = ["a", "b"].map(|item| receipt(item, ReceiptState::Held, 0, None));
+        assert_eq!(sent(&planned(&["a", "b", "c"], &held, None)), [["a", "b", "c"]]);
+        assert_eq!(sent(&planned(&["a", "c"], &held[..1], None)), [["a"], ["c"]]);
+    }
+
+    #[test]
+    fn after_a_failure_the_whole_sink_waits_and_a_failed_item_comes_last() {
+        let failed = |retry| [receipt("a", ReceiptState::Retry, 1, Some(retry))];
+        let waiting = planned(&["a", "b"], &failed(5), None);
+        assert_eq!((waiting.send.len(), waiting.next), (0, Some(at(5))));
+        assert_eq!(sent(&planned(&["a", "b"], &failed(0), None)), [["b"], ["a"]]);
+        // An item that is settled keeps nothing back.
+        assert_eq!(sent(&planned(&["b"], &failed(5), None)), [["b"]]);
+        let delays: Vec<u64> = (1..MAX_ATTEMPTS).map(|attempts| retry_delay(attempts).as_secs()).collect();
+        assert_eq!(delays, [10, 30, 90, 270]);
+    }
+
+    #[test]
+    fn in_the_quiet_window_items_are_held_and_receipts_of_gone_items_are_seen() {
+        let quiet = planned(&["a", "b"], &[receipt("b", ReceiptState::Sent, 1, None)], Some(at(60)));
+        assert_eq!(quiet.hold, [("a".to_owned(), NotifySink::Command)]);
+        assert_eq!((quiet.send.len(), quiet.next, quiet.has_gone), (0, Some(at(60)), false));
+        let held = planned(&["a"], &[receipt("a", ReceiptState::Held, 0, None)], Some(at(60)));
+        assert_eq!((held.hold.len(), held.next), (0, Some(at(60))));
+        let gone = planned(&[], &[receipt("a", ReceiptState::Held, 0, None)], Some(at(60)));
+        assert_eq!((gone.has_gone, gone.next), (true, None));
+    }
+}

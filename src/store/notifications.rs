@@ -1,0 +1,98 @@
+//! Receipts of notifications as rows, one for each item and sink. Few: a row goes with its item.
+
+use std::collections::BTreeSet;
+
+use rusqlite::Row;
+
+use super::{ReadTx, StoreError, WriteTx, sql};
+use crate::{
+    domain::notification::{NotifySink, Receipt, ReceiptState},
+    env::Timestamp,
+};
+
+const ALL: &str = "SELECT item, sink, state, attempts, at, retry_at, error FROM notifications ORDER BY item, sink";
+const HOLD: &str = "INSERT INTO notifications (item, sink, state, at) VALUES ($1, $2, 'held', $3) \
+     ON CONFLICT (item, sink) DO NOTHING";
+const CLAIM: &str = "INSERT INTO notifications (item, sink, state, attempts, at, retry_at) \
+     VALUES ($1, $2, 'claimed', 1, $3, $4) \
+     ON CONFLICT (item, sink) DO UPDATE SET state = 'claimed', attempts = attempts + 1, at = $3, retry_at = $4 \
+     WHERE state = 'held' OR (state IN ('claimed', 'retry') AND retry_at <= $3 AND attempts < $5) RETURNING attempts";
+const FINISH: &str = "UPDATE notifications SET state = $4, at = $5, retry_at = $6, error = $7 \
+     WHERE item = $1 AND sink = $2 AND state = 'claimed' AND attempts = $3";
+const DELETE: &str = "DELETE FROM notifications WHERE item = $1 AND sink = $2";
+
+fn read(row: &Row<'_>) -> Result<Receipt, StoreError> {
+    Ok(Receipt {
+        item: row.get(0)?,
+        sink: sql::parse_value("a notification's sink", &row.get::<_, String>(1)?, NotifySink::parse)?,
+        state: sql::parse_value("a notification's state", &row.get::<_, String>(2)?, ReceiptState::parse)?,
+        attempts: row.get(3)?,
+        at: Timestamp::from_millis(row.get(4)?),
+        retry_at: row.get::<_, Option<i64>>(5)?.map(Timestamp::from_millis),
+        error: row.get(6)?,
+    })
+}
+
+/// All receipts, by item and sink.
+///
+/// # Errors
+/// As the store fails.
+pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Receipt>, StoreError> {
+    sql::rows(tx.conn(), ALL, &[], read)
+}
+
+/// Records that an item waits for the end of the quiet window, unless it has a receipt.
+///
+/// # Errors
+/// As the store fails.
+pub fn hold(tx: &WriteTx<'_>, item: &str, sink: NotifySink) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), HOLD, &[&item, &sink.as_str(), &tx.now().millis()])?;
+    Ok(())
+}
+
+/// Claims an item for one attempt, at most `max_attempts`; until `lease` no other sender claims it. Returns the number of the
+/// attempt; `None` when the item is not due any more.
+///
+/// # Errors
+/// As the store fails.
+pub fn claim(
+    tx: &WriteTx<'_>,
+    item: &str,
+    sink: NotifySink,
+    lease: Timestamp,
+    max_attempts: i64,
+) -> Result<Option<i64>, StoreError> {
+    let values: [&dyn rusqlite::ToSql; 5] = [&item, &sink.as_str(), &tx.now().millis(), &lease.millis(), &max_attempts];
+    sql::first(tx.conn(), CLAIM, &values, |row| Ok(row.get(0)?))
+}
+
+/// Records the outcome of an attempt, unless another sender has claimed the item since.
+///
+/// # Errors
+/// As the store fails.
+pub fn finish(
+    tx: &WriteTx<'_>,
+    item: &str,
+    sink: NotifySink,
+    attempt: i64,
+    state: ReceiptState,
+    retry_at: Option<Timestamp>,
+    error: Option<&str>,
+) -> Result<(), StoreError> {
+    let retry_at = retry_at.map(Timestamp::millis);
+    let values: [&dyn rusqlite::ToSql; 7] =
+        [&item, &sink.as_str(), &attempt, &state.as_str(), &tx.now().millis(), &retry_at, &error];
+    sql::execute(tx.conn(), FINISH, &values)?;
+    Ok(())
+}
+
+/// Deletes the receipts of items that are not `present`.
+///
+/// # Errors
+/// As the store fails.
+pub fn delete_gone(tx: &WriteTx<'_>, present: &BTreeSet<String>) -> Result<(), StoreError> {
+    for receipt in all(tx)?.iter().filter(|receipt| !present.contains(&receipt.item)) {
+        sql::execute(tx.conn(), DELETE, &[&receipt.item, &receipt.sink.as_str()])?;
+    }
+    Ok(())
+}

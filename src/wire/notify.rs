@@ -1,0 +1,82 @@
+//! Notifications as documents: the one that a sink gets, and the answers of `fairway notify`.
+
+use serde::Serialize;
+
+use super::NeedView;
+
+/// A notification as the sink `command` gets it on stdin. Its form is versioned; keys are only added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NotificationView {
+    /// The version of this form.
+    pub version: u32,
+    /// `item`, `summary` or `test`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// The time.
+    pub at: String,
+    /// The project's name.
+    pub project: String,
+    /// The project's root directory.
+    pub root: String,
+    /// It in a few words.
+    pub title: String,
+    /// It in a sentence; of a summary one line for each of the first items.
+    pub text: String,
+    /// The items, as the board has them, with secrets masked; none in a test.
+    pub items: Vec<NeedView>,
+}
+
+/// The outcome of one attempt at a sink.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SentView {
+    /// The sink.
+    pub sink: &'static str,
+    /// `sent`, `retry` or `failed`.
+    pub state: &'static str,
+    /// The ids of the items; several in a summary, none in a test.
+    pub items: Vec<String>,
+    /// The title.
+    pub title: String,
+    /// The number of the attempt.
+    pub attempt: i64,
+    /// Why it was not sent.
+    pub error: Option<String>,
+    /// When it is tried again.
+    pub retry_at: Option<String>,
+}
+
+/// The settings of notifications, and what became of the items that need a person now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NotifyStateView {
+    /// The sinks of the configuration.
+    pub sinks: Vec<&'static str>,
+    /// The kinds of items that are sent; `null` for every kind.
+    pub kinds: Option<Vec<&'static str>>,
+    /// The quiet window in local time.
+    pub quiet: Option<String>,
+    /// The end of the quiet window, while it lasts.
+    pub quiet_until: Option<String>,
+    /// Why the program of the sink `command` is not run.
+    pub untrusted: Option<String>,
+    /// The items, each at each sink.
+    pub items: Vec<ReceiptView>,
+}
+
+/// What became of an item at a sink.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReceiptView {
+    /// The item's id.
+    pub item: String,
+    /// The sink.
+    pub sink: &'static str,
+    /// `due`, `held`, `claimed`, `retry`, `sent` or `failed`.
+    pub state: &'static str,
+    /// How often it was tried.
+    pub attempts: i64,
+    /// The time of the last change.
+    pub at: Option<String>,
+    /// When it is tried again.
+    pub retry_at: Option<String>,
+    /// Why the last attempt failed.
+    pub error: Option<String>,
+}
