@@ -11,6 +11,7 @@ pub mod globs;
 pub mod handoff;
 pub mod health;
 pub mod initial_prompt;
+pub mod landing_order;
 pub mod liveness;
 pub mod open_question;
 pub mod recovery;

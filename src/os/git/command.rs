@@ -56,6 +56,14 @@ pub enum GitError {
         /// The reason.
         error: io::Error,
     },
+    /// It is too old for what was asked.
+    #[error("git {}.{} is too old: {}.{} or later is needed", found.0, found.1, oldest.0, oldest.1)]
+    TooOld {
+        /// Its version.
+        found: (u32, u32),
+        /// The oldest version that would do.
+        oldest: (u32, u32),
+    },
     /// It exited with an error or took too long.
     #[error("git {step} failed: {why}")]
     Failed {
@@ -72,13 +80,27 @@ pub struct Git<'a> {
     vars: &'a BTreeMap<OsString, OsString>,
     dir: &'a Path,
     more_vars: &'a [(OsString, OsString)],
+    /// Whether the variables may select a repository.
+    is_exact: bool,
 }
 
 impl<'a> Git<'a> {
     /// Git in this directory, with these environment variables except those that select another repository.
     #[must_use]
     pub const fn new(vars: &'a BTreeMap<OsString, OsString>, directory: &'a Path) -> Self {
-        Self { vars, dir: directory, more_vars: &[] }
+        Self { vars, dir: directory, more_vars: &[], is_exact: false }
+    }
+
+    /// Git with these environment variables, also those that select a repository.
+    #[must_use]
+    pub(super) const fn new_exact(vars: &'a BTreeMap<OsString, OsString>, directory: &'a Path) -> Self {
+        Self { vars, dir: directory, more_vars: &[], is_exact: true }
+    }
+
+    /// The environment variables that it was given.
+    #[must_use]
+    pub(super) const fn vars(&self) -> &'a BTreeMap<OsString, OsString> {
+        self.vars
     }
 
     /// The same git with more variables, which may select another index or other objects.
@@ -134,7 +156,9 @@ impl<'a> Git<'a> {
     /// The caller's variables without those that select another repository.
     fn environment(&self) -> BTreeMap<OsString, OsString> {
         let mut env = self.vars.clone();
-        env.retain(|name, _| !REPOSITORY_VARS.iter().any(|var| name == var));
+        if !self.is_exact {
+            env.retain(|name, _| !REPOSITORY_VARS.iter().any(|var| name == var));
+        }
         env.insert("GIT_OPTIONAL_LOCKS".into(), "0".into());
         env.extend(self.more_vars.iter().cloned());
         env

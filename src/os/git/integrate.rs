@@ -31,7 +31,7 @@ pub enum Integration {
 }
 
 /// The author and committer of a new commit.
-enum Identity {
+pub(super) enum Identity {
     /// Those of git's configuration.
     Configured,
     /// This author, and the committer of git's configuration.
@@ -179,7 +179,7 @@ impl Git<'_> {
     }
 
     /// Writes a commit. A commit for a branch is signed where the configuration asks for it.
-    fn commit_tree(
+    pub(super) fn commit_tree(
         &self,
         tree: &str,
         parents: &[&str],

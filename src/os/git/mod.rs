@@ -1,19 +1,27 @@
 //! The git program: called by argv with a fixed locale and a deadline. Programs that a repository's configuration names
 //! (hooks, the fsmonitor) are switched off.
 
+mod changed_lines;
 mod command;
 mod commits;
 mod diff;
 mod exclude;
 mod integrate;
+mod merge_repository;
+mod repository_facts;
 mod scratch;
 mod state;
 mod tracked;
 mod worktree;
+mod worktree_snapshot;
 
+pub use changed_lines::{ChangedLines, ChangedPath};
 pub use command::{Git, GitError};
 pub use diff::{ChangedFile, DiffFormat, WorktreeDiff};
 pub use integrate::Integration;
+pub use merge_repository::{MergeOutcome, MergeRepository};
+pub use repository_facts::{OLDEST_GIT, RepositoryFacts};
 pub use scratch::Scratch;
 pub use state::ListedWorktree;
 pub use worktree::Repository;
+pub use worktree_snapshot::{SnapshotFailure, SnapshotRepository, WorktreeSnapshot};

@@ -76,7 +76,7 @@ pub(super) fn git_path(git: &Git<'_>, name: &str) -> Result<PathBuf, GitError> {
 
 /// Copies an index with its modification time. Git compares that time with those of the files: with a later one it would
 /// take a file that changed right after the index was written for an unchanged one.
-fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
     let mut source = match File::open(from) {
         // A repository without a commit may have none.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -1,0 +1,174 @@
+//! The paths and lines that one commit changes against another.
+
+use std::os::unix::ffi::OsStrExt;
+
+use crate::os::digest::sha256_hex;
+
+/// Of a path with more changed places the lines are not kept.
+const MAX_HUNKS: usize = 2000;
+
+/// A changed path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedPath {
+    /// The path; bytes that are not UTF-8 are replaced.
+    pub path: String,
+    /// The letter of git: A, M, D or T. A rename is a deletion and an addition.
+    pub letter: char,
+    /// The number of added lines; `None` for a binary file.
+    pub added: Option<u64>,
+    /// The number of deleted lines; `None` for a binary file.
+    pub deleted: Option<u64>,
+    /// The changed lines, in order; `None` where they are not known: a binary file, or very many changes.
+    pub hunks: Option<Vec<ChangedLines>>,
+}
+
+/// Adjoining changed lines of the older side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedLines {
+    /// The first of them, from 1; of an insertion the line that it comes before.
+    pub start: u64,
+    /// The line after the last of them; `start` for an insertion.
+    pub end: u64,
+    /// The digest of the lines that went and came, to know the same change again.
+    pub digest: String,
+}
+
+/// The arguments of the comparison that [`parse`] reads.
+pub(super) fn arguments<'a>(from: &'a str, to: &'a str) -> [&'a str; 15] {
+    [
+        "diff-tree",
+        "-r",
+        "-z",
+        "--raw",
+        "--numstat",
+        "-p",
+        "-U0",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--no-abbrev",
+        "--src-prefix=a/",
+        from,
+        to,
+    ]
+}
+
+/// Reads the output: the state of each file, then the number of its lines, then the patch in the same order.
+pub(super) fn parse(output: &[u8]) -> Option<Vec<ChangedPath>> {
+    let mut rest = output;
+    let mut files: Vec<ChangedPath> = Vec::new();
+    while rest.first() == Some(&b':') {
+        let (state, path) = (take_field(&mut rest)?, take_field(&mut rest)?);
+        let letter = char::from(*state.rsplit(|byte| *byte == b' ').next()?.first()?);
+        let path = String::from_utf8_lossy(path).into_owned();
+        files.push(ChangedPath { path, letter, added: None, deleted: None, hunks: None });
+    }
+    for file in &mut files {
+        let text = String::from_utf8_lossy(take_field(&mut rest)?).into_owned();
+        let mut columns = text.splitn(3, '\t');
+        (file.added, file.deleted) = (columns.next()?.parse().ok(), columns.next()?.parse().ok());
+    }
+    // Between the lists and the patch is one NUL.
+    let rest = rest.strip_prefix(b"\0").unwrap_or(rest);
+    let mut sections = Sections::new(rest);
+    for file in &mut files {
+        // The type of a file changes by a deletion and an addition.
+        let count = if file.letter == 'T' { 2 } else { 1 };
+        for _ in 0..count {
+            let hunks = sections.next_hunks()?;
+            file.hunks = if count == 2 || file.added.is_none() { None } else { hunks };
+        }
+    }
+    Some(files)
+}
+
+fn take_field<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let at = rest.iter().position(|byte| *byte == 0)?;
+    let field = rest.get(..at)?;
+    *rest = rest.get(at + 1..)?;
+    Some(field)
+}
+
+/// The files' parts of a patch without context.
+struct Sections<'a> {
+    lines: std::iter::Peekable<std::slice::Split<'a, u8, fn(&u8) -> bool>>,
+}
+
+impl<'a> Sections<'a> {
+    fn new(patch: &'a [u8]) -> Self {
+        let is_newline: fn(&u8) -> bool = |byte| *byte == b'\n';
+        Self { lines: patch.split(is_newline).peekable() }
+    }
+
+    /// The changed lines of the next file; the inner `None` when there are too many.
+    fn next_hunks(&mut self) -> Option<Option<Vec<ChangedLines>>> {
+        self.lines.next_if(|line| line.starts_with(b"diff --git "))?;
+        let mut hunks: Vec<(u64, u64, Vec<u8>)> = Vec::new();
+        let mut is_too_many = false;
+        // Content lines begin with a sign, so that none looks like a header.
+        while let Some(line) = self.lines.next_if(|line| !line.starts_with(b"diff --git ")) {
+            if line.starts_with(b"@@ -") {
+                let (start, end) = range(line)?;
+                is_too_many |= hunks.len() >= MAX_HUNKS;
+                if !is_too_many {
+                    hunks.push((start, end, Vec::new()));
+                }
+            } else if matches!(line.first(), Some(b'+' | b'-' | b'\\'))
+                && let Some((_, _, text)) = hunks.last_mut()
+            {
+                text.extend_from_slice(line);
+                text.push(b'\n');
+            }
+        }
+        let digest = |text: &[u8]| sha256_hex(text).chars().take(12).collect();
+        let changed = |(start, end, text): (u64, u64, Vec<u8>)| ChangedLines { start, end, digest: digest(&text) };
+        Some((!is_too_many).then(|| hunks.into_iter().map(changed).collect()))
+    }
+}
+
+/// The older side's lines in `@@ -START,COUNT +…`.
+fn range(line: &[u8]) -> Option<(u64, u64)> {
+    let text = std::ffi::OsStr::from_bytes(line).to_str().map_or_else(
+        || String::from_utf8_lossy(line.get(..line.len().min(80)).unwrap_or_default()).into_owned(),
+        str::to_owned,
+    );
+    let side = text.strip_prefix("@@ -")?.split(' ').next()?;
+    let (start, count) = side.split_once(',').unwrap_or((side, "1"));
+    let (start, count): (u64, u64) = (start.parse().ok()?, count.parse().ok()?);
+    // An insertion names the line that it comes after.
+    let start = if count == 0 { start + 1 } else { start };
+    Some((start, start + count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_of_git_is_read_into_paths_and_lines() {
+        let id = "0".repeat(40);
+        let raw = |letter: &str, path: &str| format!(":100644 100644 {id} {id} {letter}\0{path}\0");
+        let output = [
+            raw("M", "a b"),
+            raw("M", "bin"),
+            raw("T", "link"),
+            "2\t1\ta b\0-\t-\tbin\x001\t1\tlink\0\0".to_owned(),
+            "diff --git a/a b b/a b\nindex 1..2 100644\n--- a/a b\n+++ b/a b\n@@ -3 +3,2 @@ fn x\n-old\n+diff --git\n+two\n"
+                .to_owned(),
+            "@@ -9,0 +11 @@\n+new\n\\ No newline at end of file\n".to_owned(),
+            "diff --git a/bin b/bin\nBinary files a/bin and b/bin differ\n".to_owned(),
+            "diff --git a/link b/link\n@@ -1 +0,0 @@\n-x\ndiff --git a/link b/link\n@@ -0,0 +1 @@\n+y\n".to_owned(),
+        ]
+        .concat();
+        let files = parse(output.as_bytes()).unwrap();
+        let seen: Vec<_> =
+            files.iter().map(|file| (file.path.as_str(), file.letter, file.added, file.deleted)).collect();
+        assert_eq!(seen, [("a b", 'M', Some(2), Some(1)), ("bin", 'M', None, None), ("link", 'T', Some(1), Some(1))]);
+        let lines: Vec<_> = files[0].hunks.iter().flatten().map(|hunk| (hunk.start, hunk.end)).collect();
+        assert_eq!(lines, [(3, 4), (10, 10)]);
+        assert_eq!((&files[1].hunks, &files[2].hunks), (&None, &None));
+        assert_eq!(parse(b""), Some(Vec::new()));
+        assert_eq!(parse(b":100644 broken"), None);
+    }
+}

@@ -1,0 +1,331 @@
+//! A snapshot of a worktree as a commit: what is committed, staged, changed and new in it. Everything is written into a private
+//! repository; the worktree, its index and the project's objects stay as they are. No filter, hook or monitor that the
+//! repository names runs, because git reads the configuration of the private repository alone.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::{OsStr, OsString},
+    fs::{self, DirBuilder, File},
+    io,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, MetadataExt},
+    },
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use super::{
+    changed_lines::{self, ChangedPath},
+    command::{Git, GitError, git_error, output_text},
+    integrate::Identity,
+    repository_facts::RepositoryFacts,
+    scratch::copy_with_time,
+};
+use crate::os::{capture::Captured, exit_reason::ExitReason};
+
+/// A larger untracked file is known by its name only, in bytes.
+const MAX_UNTRACKED_BYTES: u64 = 1 << 20;
+/// A larger tracked file that changed is known by its name only, in bytes.
+const MAX_TRACKED_BYTES: u64 = 32 << 20;
+/// Fairway's state directory, which is part of no snapshot.
+const STATE_PREFIX: &[u8] = b".fairway/";
+/// The file with what the copied index looked like.
+const STAMP: &str = "copied";
+
+/// Files in a worktree's git directory while git has stopped in the middle of something, and how it is called.
+const IN_PROGRESS: [(&str, &str); 4] = [
+    ("rebase-merge", "a rebase is in progress"),
+    ("rebase-apply", "a rebase is in progress"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick is in progress"),
+    ("REVERT_HEAD", "a revert is in progress"),
+];
+
+/// A worktree as it was at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorktreeSnapshot {
+    /// The commit that is checked out.
+    pub tip: String,
+    /// The commit of the snapshot; the tip when nothing is changed.
+    pub commit: String,
+    /// The tree of the snapshot.
+    pub tree: String,
+    /// The commit of the base.
+    pub base_tip: String,
+    /// The commit where the work left the base.
+    pub fork: String,
+    /// The paths whose content is not in it: large files, nested repositories, files with a filter. Bytes that are not UTF-8
+    /// are replaced.
+    pub by_name: Vec<String>,
+}
+
+/// Why there is no snapshot.
+#[derive(Debug)]
+pub enum SnapshotFailure {
+    /// The worktree cannot be judged now; why, in words.
+    Unknown(String),
+    /// The time was over.
+    TimedOut,
+    /// Git failed.
+    Git(GitError),
+}
+
+impl From<GitError> for SnapshotFailure {
+    fn from(error: GitError) -> Self {
+        Self::Git(error)
+    }
+}
+
+/// The private repository of one worktree. It keeps an index and objects between snapshots, so that only what changed since
+/// the last one is read.
+#[derive(Debug)]
+pub struct SnapshotRepository<'a> {
+    /// Git in the worktree, with the caller's variables.
+    git: Git<'a>,
+    facts: &'a RepositoryFacts,
+    dir: PathBuf,
+    deadline: Instant,
+}
+
+/// The places of a worktree.
+struct Worktree {
+    top: PathBuf,
+    git_dir: PathBuf,
+    index: PathBuf,
+    tip: String,
+    tip_tree: String,
+    base_tip: String,
+}
+
+impl<'a> SnapshotRepository<'a> {
+    /// The repository in `dir` for the worktree that is `git`'s working directory. Calls of git end at `deadline`.
+    #[must_use]
+    pub fn new(git: Git<'a>, facts: &'a RepositoryFacts, dir: PathBuf, deadline: Instant) -> Self {
+        Self { git, facts, dir, deadline }
+    }
+
+    /// The directory of its objects.
+    #[must_use]
+    pub fn objects(&self) -> PathBuf {
+        self.dir.join("objects")
+    }
+
+    /// Takes a snapshot of the worktree, whose base is the branch or commit `base`.
+    ///
+    /// # Errors
+    /// When the worktree cannot be judged, the time is over or git fails. The next snapshot begins anew then.
+    pub fn take(&self, base: &str) -> Result<WorktreeSnapshot, SnapshotFailure> {
+        let taken = self.try_take(base);
+        if taken.is_err() {
+            // The copy of the index may be ahead of what was recorded.
+            let _ = fs::remove_file(self.dir.join(STAMP));
+        }
+        taken
+    }
+
+    fn try_take(&self, base: &str) -> Result<WorktreeSnapshot, SnapshotFailure> {
+        let worktree = self.look(base)?;
+        if let Some((_, why)) = IN_PROGRESS.iter().find(|(name, _)| worktree.git_dir.join(name).exists()) {
+            return Err(SnapshotFailure::Unknown((*why).to_owned()));
+        }
+        let is_new_copy = self.prepare(&worktree).map_err(|error| self.cannot_write(error))?;
+        let vars = self.vars(&worktree);
+        let private = Git::new_exact(&vars, &worktree.top);
+        if is_new_copy {
+            let unmerged = self.run(&private, "ls-files", &["ls-files", "-u", "-z"], b"")?;
+            if !unmerged.stdout.is_empty() {
+                return Err(SnapshotFailure::Unknown("the index has unmerged files".to_owned()));
+            }
+        }
+        let by_name = self.update_index(&private, &worktree)?;
+        let tree = output_text(&self.run(&private, "write-tree", &["write-tree"], b"")?.stdout);
+        let merged = merge_heads(&worktree.git_dir);
+        let commit = if tree == worktree.tip_tree && merged.is_empty() {
+            worktree.tip.clone()
+        } else {
+            let parents: Vec<&str> =
+                std::iter::once(worktree.tip.as_str()).chain(merged.iter().map(String::as_str)).collect();
+            private.commit_tree(&tree, &parents, b"snapshot\n", &Identity::Fixed)?
+        };
+        let fork = self.run_any(&private, &["merge-base", &worktree.base_tip, &commit])?;
+        let fork = match fork.exit {
+            ExitReason::Code(0) => output_text(&fork.stdout),
+            ExitReason::Code(1) => return Err(SnapshotFailure::Unknown(format!("no common commit with {base}"))),
+            _ => return Err(SnapshotFailure::Unknown(git_error("merge-base", &fork).to_string())),
+        };
+        let by_name = by_name.into_iter().collect();
+        Ok(WorktreeSnapshot { tip: worktree.tip, commit, tree, base_tip: worktree.base_tip, fork, by_name })
+    }
+
+    /// The paths that a snapshot changes since its fork, with their changed lines.
+    ///
+    /// # Errors
+    /// When git fails or the time is over.
+    pub fn changed_paths(&self, snapshot: &WorktreeSnapshot) -> Result<Vec<ChangedPath>, SnapshotFailure> {
+        let vars = self.facts.environment(self.git.vars(), &self.dir);
+        let private = Git::new_exact(&vars, &self.dir);
+        let done = self.run(&private, "diff-tree", &changed_lines::arguments(&snapshot.fork, &snapshot.commit), b"")?;
+        changed_lines::parse(&done.stdout).ok_or_else(|| {
+            SnapshotFailure::Git(GitError::Failed { step: "diff-tree", why: "its output has an unknown form".into() })
+        })
+    }
+
+    /// What the worktree has checked out.
+    fn look(&self, base: &str) -> Result<Worktree, SnapshotFailure> {
+        if base.starts_with('-') {
+            return Err(SnapshotFailure::Unknown(format!("there is no commit '{base}'")));
+        }
+        let args = ["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir", "--git-path", "index"];
+        let base_commit = format!("{base}^{{commit}}");
+        let args = [&args[..], &["HEAD^{commit}", "HEAD^{tree}", &base_commit]].concat();
+        let done = self.run_any(&self.git, &args)?;
+        let mut lines = done.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let mut path = || lines.next().map(|line| PathBuf::from(OsStr::from_bytes(line)));
+        let (Some(top), Some(git_dir), Some(index)) = (path(), path(), path()) else {
+            return Err(git_error("rev-parse", &done).into());
+        };
+        let mut commit = || lines.next().map(|line| String::from_utf8_lossy(line).into_owned()).filter(|id| is_id(id));
+        let (Some(tip), Some(tip_tree)) = (commit(), commit()) else {
+            return Err(SnapshotFailure::Unknown("nothing is committed".to_owned()));
+        };
+        let base_tip = commit().filter(|_| done.exit == ExitReason::Code(0));
+        let base_tip = base_tip.ok_or_else(|| SnapshotFailure::Unknown(format!("there is no commit '{base}'")))?;
+        Ok(Worktree { top, git_dir, index, tip, tip_tree, base_tip })
+    }
+
+    /// Makes the private repository, with a copy of the worktree's index unless it has one of this very index. Returns whether
+    /// the copy is new.
+    fn prepare(&self, worktree: &Worktree) -> io::Result<bool> {
+        let stamp = stamp(&worktree.index);
+        let is_kept = stamp.is_some() && fs::read_to_string(self.dir.join(STAMP)).ok() == stamp;
+        if !is_kept {
+            match fs::remove_dir_all(&self.dir) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            DirBuilder::new().mode(0o700).recursive(true).create(&self.dir)?;
+            for part in ["objects", "refs", "info"] {
+                fs::create_dir(self.dir.join(part))?;
+            }
+            fs::write(self.dir.join("HEAD"), "ref: refs/heads/none\n")?;
+            copy_with_time(&worktree.index, &self.dir.join("index"))?;
+            copy_shared_index(&worktree.git_dir, &self.dir)?;
+        }
+        let mut config = self.facts.config().replace("\tbare = true\n", "\tbare = false\n");
+        if worktree.git_dir.join("info/sparse-checkout").exists() {
+            config.push_str("[core]\n\tsparseCheckout = true\n");
+        }
+        fs::write(self.dir.join("config"), config)?;
+        for name in ["info/exclude", "info/attributes"] {
+            match fs::read(self.facts.common.join(name)) {
+                Ok(text) => fs::write(self.dir.join(name), text)?,
+                Err(_) => drop(fs::remove_file(self.dir.join(name))),
+            }
+        }
+        if let Some(stamp) = stamp.filter(|_| !is_kept) {
+            fs::write(self.dir.join(STAMP), stamp)?;
+        }
+        Ok(!is_kept)
+    }
+
+    fn vars(&self, worktree: &Worktree) -> BTreeMap<OsString, OsString> {
+        let mut vars = self.facts.environment(self.git.vars(), &self.dir);
+        vars.insert("GIT_WORK_TREE".into(), worktree.top.clone().into_os_string());
+        vars
+    }
+
+    /// Brings what is changed and new in the worktree into the private index. Returns the paths that are known by name only.
+    fn update_index(&self, private: &Git<'_>, worktree: &Worktree) -> Result<BTreeSet<String>, SnapshotFailure> {
+        let args = ["ls-files", "-z", "-t", "--modified", "--deleted", "--others", "--exclude-standard"];
+        let listed = self.run(private, "ls-files", &args, b"")?;
+        let (mut wanted, mut by_name) = (BTreeSet::new(), BTreeSet::new());
+        for line in listed.stdout.split(|byte| *byte == 0) {
+            let (Some(tag), Some(path)) = (line.first(), line.get(2..)) else { continue };
+            if path.starts_with(STATE_PREFIX) {
+                continue;
+            }
+            if is_by_name(&worktree.top, path, *tag == b'?') {
+                by_name.insert(String::from_utf8_lossy(path).into_owned());
+            } else {
+                wanted.insert(path);
+            }
+        }
+        if wanted.is_empty() {
+            return Ok(by_name);
+        }
+        let list = |paths: &BTreeSet<&[u8]>| paths.iter().flat_map(|path| [*path, b"\0"].concat()).collect::<Vec<u8>>();
+        let filters = self.run(private, "check-attr", &["check-attr", "-z", "--stdin", "filter"], &list(&wanted))?;
+        let mut fields = filters.stdout.split(|byte| *byte == 0);
+        while let (Some(path), Some(_), Some(value)) = (fields.next(), fields.next(), fields.next()) {
+            if !matches!(value, b"unspecified" | b"unset") {
+                wanted.remove(path);
+                by_name.insert(String::from_utf8_lossy(path).into_owned());
+            }
+        }
+        if !wanted.is_empty() {
+            let args = ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"];
+            self.run(private, "update-index", &args, &list(&wanted))?;
+        }
+        Ok(by_name)
+    }
+
+    /// Runs git, which must succeed.
+    fn run(&self, git: &Git<'_>, step: &'static str, args: &[&str], stdin: &[u8]) -> Result<Captured, SnapshotFailure> {
+        let done = git.run_with(args, &[], stdin, self.left())?;
+        match done.exit {
+            ExitReason::Code(0) => Ok(done),
+            ExitReason::TimedOut => Err(SnapshotFailure::TimedOut),
+            _ => Err(git_error(step, &done).into()),
+        }
+    }
+
+    /// Runs git, whatever its exit code.
+    fn run_any(&self, git: &Git<'_>, args: &[&str]) -> Result<Captured, SnapshotFailure> {
+        let done = git.run(args, self.left())?;
+        if done.exit == ExitReason::TimedOut { Err(SnapshotFailure::TimedOut) } else { Ok(done) }
+    }
+
+    fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    fn cannot_write(&self, error: io::Error) -> SnapshotFailure {
+        SnapshotFailure::Git(GitError::Scratch { dir: self.dir.clone(), error })
+    }
+}
+
+fn is_id(text: &str) -> bool {
+    text.len() >= 40 && text.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
+/// Tells two states of an index apart; `None` without an index.
+fn stamp(index: &Path) -> Option<String> {
+    let found = fs::metadata(index).ok()?;
+    Some(format!("{} {} {} {}", found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
+}
+
+/// Copies the files that a split index refers to.
+fn copy_shared_index(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)?.flatten() {
+        if entry.file_name().as_bytes().starts_with(b"sharedindex.") {
+            io::copy(&mut File::open(entry.path())?, &mut File::create(to.join(entry.file_name()))?)?;
+        }
+    }
+    Ok(())
+}
+
+/// The commits that an unfinished merge brings in.
+fn merge_heads(git_dir: &Path) -> Vec<String> {
+    let text = fs::read_to_string(git_dir.join("MERGE_HEAD")).unwrap_or_default();
+    text.lines().filter(|line| is_id(line)).map(str::to_owned).collect()
+}
+
+/// Whether a changed path is known by its name only. A path that is gone is not.
+fn is_by_name(top: &Path, path: &[u8], is_untracked: bool) -> bool {
+    let Ok(found) = fs::symlink_metadata(top.join(OsStr::from_bytes(path))) else { return false };
+    let limit = if is_untracked { MAX_UNTRACKED_BYTES } else { MAX_TRACKED_BYTES };
+    // Of an untracked directory git lists the files, but of a nested repository the directory.
+    let is_nested = found.is_dir() && is_untracked;
+    let is_special = !found.is_dir() && !found.is_file() && !found.is_symlink();
+    is_nested || is_special || (found.is_file() && found.len() > limit)
+}
