@@ -37,6 +37,7 @@ mod merge_ready;
 mod message;
 mod note;
 mod outbox;
+mod overlap;
 mod parser;
 mod prime;
 mod print_error;

@@ -6,8 +6,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::{
     adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo, doctor,
     events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, inbox, init,
-    lane, man, merge_ready, message, note, outbox, prime, prompt, ready, release, restore, review, send, serve,
-    session, setup, sidecar, start, status, task, trust, usage,
+    lane, man, merge_ready, message, note, outbox, overlap, prime, prompt, ready, release, restore, review, send,
+    serve, session, setup, sidecar, start, status, task, trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -48,6 +48,7 @@ pub(super) enum Verb {
     #[command(subcommand)]
     Review(review::Verb),
     MergeReady(merge_ready::Args),
+    Overlap(overlap::Args),
     Send(send::Args),
     #[command(subcommand)]
     Message(message::Verb),
@@ -107,6 +108,7 @@ impl Verb {
             Self::Handoff(verb) => verb.run(ctx),
             Self::Review(verb) => verb.run(ctx),
             Self::MergeReady(args) => args.run(ctx),
+            Self::Overlap(args) => args.run(ctx),
             Self::Send(args) => args.run(ctx),
             Self::Message(verb) => verb.run(ctx),
             Self::Inbox(args) => args.run(ctx),

@@ -24,6 +24,7 @@ pub mod lifecycle;
 pub mod message;
 pub mod need;
 pub mod not_ready;
+pub mod overlap;
 pub mod prompt_wait;
 pub mod provider_event;
 pub mod quote;

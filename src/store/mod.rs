@@ -18,6 +18,7 @@ pub mod jobs;
 pub mod lanes;
 pub mod messages;
 mod open;
+pub mod overlaps;
 pub mod overview;
 pub mod progress;
 pub mod removed_tasks;

@@ -24,6 +24,7 @@ mod lane;
 mod launch;
 mod message;
 mod outbox;
+mod overlap;
 mod prompt;
 mod provider_event;
 mod reconcile;
@@ -44,7 +45,10 @@ mod values;
 
 pub use adapter_check::{AdapterCheckView, OperationCheckView, ProbeOutcome, ProbeView};
 pub use approval::ApprovalView;
-pub use board::{BoardCountsView, BoardJobView, BoardJobsView, BoardLaneView, BoardView, NeedView};
+pub use board::{
+    BoardCountsView, BoardDiffstatView, BoardJobView, BoardJobsView, BoardLaneView, BoardOverlapView, BoardView,
+    NeedView,
+};
 pub use checkpoint::{CheckpointResultView, CheckpointView};
 pub use config::{ConfigCheckView, SettingView};
 pub use dependency_tree::{DepNodeView, DepTreeView};
@@ -65,6 +69,7 @@ pub use lane::{
 pub use launch::{BackendView, FirstPromptView, LaunchView, LaunchedView, RelaunchedView, StartPlanView, StartedView};
 pub use message::MessageView;
 pub use outbox::OutboxView;
+pub use overlap::{OverlapFileView, OverlapLaneView, OverlapPairView, OverlapView};
 pub use prompt::PromptView;
 pub use provider_event::ProviderEventView;
 pub use reconcile::{ReconcileEntryView, ReconcileView, RecoveredJobView};

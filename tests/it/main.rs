@@ -29,6 +29,7 @@ mod hostile;
 mod layers;
 mod model;
 mod output_failures;
+mod overlap;
 mod power_loss;
 mod project_discovery;
 mod prompt;

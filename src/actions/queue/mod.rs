@@ -6,5 +6,6 @@ pub mod evidence;
 pub mod gates;
 pub mod handoff;
 pub mod lane;
+pub mod overlap;
 pub mod review;
 pub mod task;

@@ -50,6 +50,7 @@ const EXAMPLES: &[Examples] = &[
     ("lane show", &["fairway lane show api"]),
     ("lane diff", &["fairway lane diff api", "fairway lane diff api --since HEAD"]),
     ("lane sync", &["fairway lane sync api --dry-run", "fairway lane sync api"]),
+    ("overlap", &["fairway overlap", "fairway overlap api", "fairway overlap --wait 10m"]),
     ("lane edit", &["fairway lane edit api --wip 2"]),
     ("lane pause", &["fairway lane pause api"]),
     ("lane open", &["fairway lane open api"]),

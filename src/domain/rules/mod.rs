@@ -14,6 +14,7 @@ pub mod initial_prompt;
 pub mod landing_order;
 pub mod liveness;
 pub mod open_question;
+pub mod overlap;
 pub mod recovery;
 pub mod retention;
 pub mod screen;

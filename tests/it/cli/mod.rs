@@ -24,6 +24,7 @@ mod lane_prune;
 mod lane_work;
 mod message;
 mod note;
+mod overlap;
 mod person_inbox;
 mod prime;
 mod prompt;
