@@ -39,6 +39,7 @@ mod message;
 mod note;
 mod notify;
 mod outbox;
+mod overlap;
 mod parser;
 mod partial_parser;
 mod prime;

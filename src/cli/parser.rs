@@ -6,8 +6,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::{
     adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo, doctor,
     events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, inbox, init,
-    land, lane, man, merge_ready, message, note, notify, outbox, prime, prompt, ready, release, restore, review, search,
-    send, serve, session, setup, sidecar, start, status, task, top, trust, usage,
+    land, lane, man, merge_ready, message, note, notify, outbox, overlap, prime, prompt, ready, release, restore, review,
+    search, send, serve, session, setup, sidecar, start, status, task, top, trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -49,6 +49,7 @@ pub(super) enum Verb {
     Review(review::Verb),
     MergeReady(merge_ready::Args),
     Land(land::Args),
+    Overlap(overlap::Args),
     Send(send::Args),
     #[command(subcommand)]
     Message(message::Verb),
@@ -112,6 +113,7 @@ impl Verb {
             Self::Review(verb) => verb.run(ctx),
             Self::MergeReady(args) => args.run(ctx),
             Self::Land(args) => args.run(ctx),
+            Self::Overlap(args) => args.run(ctx),
             Self::Send(args) => args.run(ctx),
             Self::Message(verb) => verb.run(ctx),
             Self::Inbox(args) => args.run(ctx),

@@ -51,6 +51,18 @@ pub const KEYS: &[Key] = &[
         "claim without an id claims tasks of the session's lane only, and none without a lane",
     ),
     key(
+        "overlap.action",
+        "\"tell\"",
+        None,
+        "overlap between lanes: tell (hooks look for it, and the sessions of a pair are told) or off",
+    ),
+    key(
+        "overlap.claims",
+        "\"any\"",
+        None,
+        "avoid: within a priority, claim first offers tasks whose paths no other lane has changed; any: as before",
+    ),
+    key(
         "sessions.default_backend",
         "\"shell\"",
         Some(vars::FAIRWAY_SESSIONS_DEFAULT_BACKEND),

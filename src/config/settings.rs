@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use serde::Deserialize;
 
 use super::{
-    AgentSettings, Backend, ConfigError, JobSettings, LandSettings, LaunchSettings, Layers, NotifySettings, Project,
-    agents, backend, duration, guard, jobs, landing, launch, notify,
+    AgentSettings, Backend, ConfigError, JobSettings, LandSettings, LaunchSettings, Layers, NotifySettings,
+    OverlapSettings, Project, agents, backend, duration, guard, jobs, landing, launch, notify, overlap,
     values::{StaleAfter, unknown_value},
 };
 use crate::{
@@ -42,6 +42,8 @@ pub struct Settings {
     pub path_policy: PathPolicy,
     /// Whether `claim` without an id claims tasks of the own lane only, and none without a lane.
     pub own_lane_only: bool,
+    /// Overlap between lanes.
+    pub overlap: OverlapSettings,
     /// The backend of a launch that names none.
     pub default_backend: String,
     /// Silence after which a session is stale.
@@ -83,6 +85,7 @@ struct Raw {
     project: RawProject,
     tasks: RawTasks,
     claims: RawClaims,
+    overlap: overlap::Raw,
     sessions: RawSessions,
     exec: jobs::Raw,
     hooks: agents::RawHooks,
@@ -208,6 +211,7 @@ impl Settings {
             lease,
             path_policy,
             own_lane_only: raw.claims.own_lane_only,
+            overlap: raw.overlap.into_settings().map_err(|(key, why)| value(key, why))?,
             default_backend,
             stale_after: silence("sessions.stale_after", raw.sessions.stale_after.as_deref().unwrap_or("30m"))?,
             may_start: roles("sessions.may_start", &raw.sessions.may_start)?,

@@ -68,6 +68,8 @@ string_enum! {
         ExecFinished => "exec.finished",
         ExecRecovered => "exec.recovered",
         ExecRemoved => "exec.removed",
+        OverlapFound => "overlap.found",
+        OverlapCleared => "overlap.cleared",
         ConfigTrusted => "config.trusted",
         StoreRestored => "store.restored",
         StoreRepaired => "store.repaired",

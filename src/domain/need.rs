@@ -23,6 +23,8 @@ string_enum! {
         Review => "review",
         /// A claimant has blocked its task.
         Blocked => "blocked",
+        /// Two lanes conflict, or a lane conflicts with its base.
+        Overlap => "overlap",
         /// A handoff has no live session that it is for.
         Handoff => "handoff",
         /// A person's message was not delivered.

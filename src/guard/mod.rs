@@ -15,3 +15,4 @@ pub use evaluate::{Evaluation, OWN_VERB_REASON, PathLocation, Paths, RuleTrace, 
 pub use own_verbs::{OWN_VERBS, OwnVerb, own_verb_programs};
 pub use rules::{Action, DefaultAction, Effect, RoleEntry, Rule, Rules};
 pub use text_size::needs_large_stack;
+pub use tool_names::may_write;

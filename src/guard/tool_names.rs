@@ -81,6 +81,12 @@ pub(super) fn is_shell_tool(names: &[String]) -> bool {
     matches_alias(&["Bash".to_owned()], names)
 }
 
+/// Whether a tool of this name may write files: one that edits them, or that runs shell text.
+#[must_use]
+pub fn may_write(name: &str) -> bool {
+    matches_alias(&["Bash".to_owned(), "Write".to_owned(), "Edit".to_owned()], &[name.to_owned()])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +115,11 @@ mod tests {
         ] {
             assert_eq!(matches_exact(&one(pattern), &one(name)), exactly, "{pattern} {name}");
             assert_eq!(matches_alias(&one(pattern), &one(name)), widely, "{pattern} {name}");
+        }
+        for (name, writes) in
+            [("Bash", true), ("write_file", true), ("MultiEdit", true), ("Read", false), ("Grep", false)]
+        {
+            assert_eq!(may_write(name), writes, "{name}");
         }
         assert!(is_shell_tool(&one("exec_command")) && !is_shell_tool(&one("Write")));
     }

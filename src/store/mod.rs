@@ -20,6 +20,7 @@ pub mod lanes;
 pub mod messages;
 pub mod notifications;
 mod open;
+pub mod overlaps;
 pub mod overview;
 pub mod progress;
 pub mod removed_tasks;

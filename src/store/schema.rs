@@ -35,6 +35,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V6__one_story", include_str!("../../migrations/V6__one_story.sql")),
     ("V7__agents", include_str!("../../migrations/V7__agents.sql")),
     ("V8__notifications", include_str!("../../migrations/V8__notifications.sql")),
+    ("V9__overlap", include_str!("../../migrations/V9__overlap.sql")),
     ("V10__landings", include_str!("../../migrations/V10__landings.sql")),
 ];
 const OUTPUT_MIGRATIONS: &[(&str, &str)] =

@@ -39,7 +39,8 @@ pub struct BoardView {
 pub struct NeedView {
     /// Its id: the same while it lasts.
     pub id: String,
-    /// `approval`, `question`, `guard`, `dead`, `stale`, `lease`, `gate`, `review`, `blocked`, `handoff` or `prompt`.
+    /// `approval`, `question`, `guard`, `dead`, `stale`, `lease`, `gate`, `review`, `blocked`, `overlap`, `handoff` or
+    /// `prompt`.
     pub kind: &'static str,
     /// The session that it is about.
     pub session_id: Option<String>,
@@ -100,12 +101,36 @@ pub struct BoardLaneView {
     pub tasks: Vec<HeldTaskView>,
     /// Its sessions, oldest first; final ones while they have a claim.
     pub sessions: Vec<SessionOverviewView>,
-    /// The size of the change against its base; `null`, because the board does not ask git.
-    pub diffstat: Option<String>,
-    /// Other lanes that change the same files; `null`, because the board does not ask git.
-    pub overlap: Option<String>,
+    /// The size of the change against its base when it was last looked at; `null` when it never was, or could not be judged.
+    pub diffstat: Option<BoardDiffstatView>,
+    /// The overlaps with other lanes and with the base, most serious first, when they were last judged.
+    pub overlap: Vec<BoardOverlapView>,
     /// Its known cost of today (UTC) in US dollars; `null` when none is known.
     pub cost_usd: Option<f64>,
+}
+
+/// The size of a lane's change, uncommitted work included.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BoardDiffstatView {
+    /// The number of changed paths.
+    pub files: u64,
+    /// The number of added lines.
+    pub added: u64,
+    /// The number of deleted lines.
+    pub deleted: u64,
+    /// When it was looked at.
+    pub taken_at: String,
+}
+
+/// A lane's overlap with another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BoardOverlapView {
+    /// The other lane; `null` for the base.
+    pub lane: Option<String>,
+    /// `conflict`, `rebase`, `adjacent` or `unknown`.
+    pub level: &'static str,
+    /// The paths of the files.
+    pub files: Vec<String>,
 }
 
 /// Background jobs.

@@ -26,6 +26,7 @@ mod launch;
 mod message;
 mod notify;
 mod outbox;
+mod overlap;
 mod prompt;
 mod provider_event;
 mod reconcile;
@@ -47,7 +48,10 @@ mod values;
 
 pub use adapter_check::{AdapterCheckView, OperationCheckView, ProbeOutcome, ProbeView};
 pub use approval::ApprovalView;
-pub use board::{BoardCountsView, BoardJobView, BoardJobsView, BoardLaneView, BoardView, NeedView};
+pub use board::{
+    BoardCountsView, BoardDiffstatView, BoardJobView, BoardJobsView, BoardLaneView, BoardOverlapView, BoardView,
+    NeedView,
+};
 pub use checkpoint::{CheckpointResultView, CheckpointView};
 pub use config::{ConfigCheckView, SettingView};
 pub use dependency_tree::{DepNodeView, DepTreeView};
@@ -70,6 +74,7 @@ pub use launch::{BackendView, FirstPromptView, LaunchView, LaunchedView, Relaunc
 pub use message::MessageView;
 pub use notify::{NotificationView, NotifyStateView, ReceiptView, SentView};
 pub use outbox::OutboxView;
+pub use overlap::{OverlapFileView, OverlapLaneView, OverlapPairView, OverlapView};
 pub use prompt::PromptView;
 pub use provider_event::ProviderEventView;
 pub use reconcile::{ReconcileEntryView, ReconcileView, RecoveredJobView};

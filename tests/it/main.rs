@@ -30,6 +30,7 @@ mod instruction_budget;
 mod layers;
 mod model;
 mod output_failures;
+mod overlap;
 mod power_loss;
 mod project_discovery;
 mod prompt;

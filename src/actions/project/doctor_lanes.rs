@@ -13,7 +13,7 @@ use crate::{
         finding::{Finding, Severity},
         lane::{Lane, LaneStatus},
     },
-    os::git::{Git, Repository},
+    os::git::{Git, GitError, OLDEST_GIT, Repository},
     store::{ReadTx, lanes},
 };
 
@@ -23,7 +23,21 @@ use crate::{
 /// As the store fails.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let open = lanes::all(tx)?.into_iter().filter(|lane| lane.status != LaneStatus::Closed);
-    Ok(open.filter_map(|lane| inspect(app, &lane)).collect())
+    let open: Vec<Lane> = open.collect();
+    let has_worktree = open.iter().any(|lane| matches!(checkout::presence(lane), Presence::Present(_)));
+    let too_old = has_worktree.then(|| git_too_old(app)).flatten();
+    Ok(open.iter().filter_map(|lane| inspect(app, lane)).chain(too_old).collect())
+}
+
+/// Git that cannot judge overlap.
+fn git_too_old(app: &App) -> Option<Finding> {
+    match Git::new(app.env.vars(), &app.project.root).require_version(OLDEST_GIT) {
+        Err(error @ GitError::TooOld { .. }) => {
+            let message = format!("{error}; fairway overlap tells planned overlap only");
+            Some(Finding::new("git_too_old", Severity::Warning, message))
+        }
+        _ => None,
+    }
 }
 
 fn inspect(app: &App, lane: &Lane) -> Option<Finding> {

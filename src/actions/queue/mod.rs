@@ -7,5 +7,6 @@ pub mod gates;
 pub mod handoff;
 pub mod land;
 pub mod lane;
+pub mod overlap;
 pub mod review;
 pub mod task;

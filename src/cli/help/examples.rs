@@ -53,6 +53,7 @@ const EXAMPLES: &[Examples] = &[
         &["fairway lane diff api", "fairway lane diff api --since HEAD", "fairway lane diff api --since 120"],
     ),
     ("lane sync", &["fairway lane sync api --dry-run", "fairway lane sync api"]),
+    ("overlap", &["fairway overlap", "fairway overlap api", "fairway overlap --wait 10m"]),
     ("lane edit", &["fairway lane edit api --wip 2"]),
     ("lane pause", &["fairway lane pause api"]),
     ("lane open", &["fairway lane open api"]),

@@ -6,7 +6,7 @@ use crate::{
     cli::{age::age, session::list},
     env::Timestamp,
     render::{Meaning, Style, Table, escape_line},
-    wire::{BoardJobView, BoardLaneView, BoardView, HeldTaskView, NeedView, SessionOverviewView},
+    wire::{BoardJobView, BoardLaneView, BoardOverlapView, BoardView, HeldTaskView, NeedView, SessionOverviewView},
 };
 
 /// The rows of a section that are shown without `--all`.
@@ -33,6 +33,7 @@ pub(super) fn text(board: &BoardView, now: Timestamp, style: Style, width: Optio
     printer.inbox(board.inbox.unwrap_or_default());
     printer.counts(board);
     printer.lanes(&board.lanes);
+    printer.changes(&board.lanes);
     printer.sessions(&board.sessions);
     printer.claims(&board.claims);
     let jobs = &board.jobs;
@@ -153,6 +154,27 @@ impl Printer {
         }
         self.text.push_str(&table.render(self.width));
         self.more(lanes.len());
+    }
+
+    /// The size of each lane's change and its overlaps, as they were last looked at.
+    fn changes(&mut self, lanes: &[BoardLaneView]) {
+        let has_change = |lane: &&BoardLaneView| lane.diffstat.as_ref().is_some_and(|one| one.files > 0);
+        let changed: Vec<&BoardLaneView> = lanes.iter().filter(has_change).collect();
+        if changed.is_empty() {
+            return;
+        }
+        self.heading("CHANGES", changed.len());
+        let mut table = Table::new(&["lane", "files", "lines", "seen", "overlap"]).with_whole(&["lane"]);
+        for lane in changed.iter().take(self.most) {
+            let Some(size) = &lane.diffstat else { continue };
+            let word = |one: &BoardOverlapView| format!("{} {}", one.level, one.lane.as_deref().unwrap_or("base"));
+            let overlap: Vec<String> = lane.overlap.iter().map(word).collect();
+            let overlap = if overlap.is_empty() { "-".to_owned() } else { overlap.join(", ") };
+            let lines = format!("+{} -{}", size.added, size.deleted);
+            table.row([&lane.name, &size.files.to_string(), &lines, &age(&size.taken_at, self.now), &overlap]);
+        }
+        self.text.push_str(&table.render(self.width));
+        self.more(changed.len());
     }
 
     fn sessions(&mut self, sessions: &[SessionOverviewView]) {

@@ -15,6 +15,7 @@ pub mod landing_order;
 pub mod liveness;
 pub mod notifications;
 pub mod open_question;
+pub mod overlap;
 pub mod recovery;
 pub mod retention;
 pub mod screen;

@@ -13,7 +13,8 @@ use std::{
 };
 
 use super::{
-    command::{Git, GitError, git_error, output_text},
+    changed_lines::{self, ChangedPath},
+    command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text},
     repository_facts::{RepositoryFacts, alternates},
 };
 use crate::os::{capture::Captured, exit_reason::ExitReason, random};
@@ -130,6 +131,19 @@ impl MergeRepository {
             }
         }
         Ok(outcomes)
+    }
+
+    /// The paths and lines that `to` changes against `from`.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn changed_paths(&self, from: &str, to: &str) -> Result<Vec<ChangedPath>, GitError> {
+        let done = self.git().run(&changed_lines::arguments(from, to), QUERY_TIMEOUT)?;
+        if done.exit != ExitReason::Code(0) {
+            return Err(git_error("diff-tree", &done));
+        }
+        changed_lines::parse(&done.stdout)
+            .ok_or_else(|| GitError::Failed { step: "diff-tree", why: "its output has an unknown form".into() })
     }
 }
 

@@ -177,13 +177,16 @@ impl<'a> SnapshotRepository<'a> {
         }
         let args = ["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir", "--git-path", "index"];
         let base_commit = format!("{base}^{{commit}}");
-        let args = [&args[..], &["HEAD^{commit}", "HEAD^{tree}", &base_commit]].concat();
+        let args = [&args[..], &["--git-common-dir", "HEAD^{commit}", "HEAD^{tree}", &base_commit]].concat();
         let done = self.run_any(&self.git, &args)?;
         let mut lines = done.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let mut path = || lines.next().map(|line| PathBuf::from(OsStr::from_bytes(line)));
-        let (Some(top), Some(git_dir), Some(index)) = (path(), path(), path()) else {
+        let (Some(top), Some(git_dir), Some(index), Some(common)) = (path(), path(), path(), path()) else {
             return Err(git_error("rev-parse", &done).into());
         };
+        if common != self.facts.common {
+            return Err(SnapshotFailure::Unknown("its worktree belongs to another repository".to_owned()));
+        }
         let mut commit = || lines.next().map(|line| String::from_utf8_lossy(line).into_owned()).filter(|id| is_id(id));
         let (Some(tip), Some(tip_tree)) = (commit(), commit()) else {
             return Err(SnapshotFailure::Unknown("nothing is committed".to_owned()));

@@ -26,6 +26,7 @@ mod lane_work;
 mod message;
 mod note;
 mod notify;
+mod overlap;
 mod person_inbox;
 mod prime;
 mod prompt;

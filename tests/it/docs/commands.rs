@@ -89,6 +89,7 @@ run_pages! {
     getting_started: "docs/getting-started.md",
     tasks: "docs/guides/tasks.md",
     lanes_and_worktrees: "docs/guides/lanes-and-worktrees.md",
+    overlap: "docs/guides/overlap.md",
     reviews_and_gates: "docs/guides/reviews-and-gates.md",
     landing: "docs/guides/landing.md",
     setup: "docs/guides/setup.md",

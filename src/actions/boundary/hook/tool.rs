@@ -1,5 +1,7 @@
 //! Tool calls: decides before a call, records after it.
 
+use std::time::Duration;
+
 use anyhow::Result;
 
 use super::{
@@ -15,14 +17,16 @@ use crate::{
             guard::{self, EntryPoint, GuardDecision, ToolCall},
             runtime,
         },
+        queue::overlap,
         sessions::report::{idle_screen, telemetry},
     },
+    config::OverlapAction,
     domain::{
         message::Channel,
         session::{Activity, Session},
         usage::{ToolUse, Turn},
     },
-    guard::OWN_VERB_REASON,
+    guard::{OWN_VERB_REASON, may_write},
     store::{approvals, session_reports},
 };
 
@@ -104,6 +108,23 @@ pub(super) fn after(app: &App, caller: &HookCaller, used: &ToolUse) -> Result<Ho
         }
         Ok(())
     })?;
+    if let Some(session) = &session
+        && may_write(&used.name)
+    {
+        look_for_overlap(app, session);
+    }
     let Some(session) = session.filter(|_| !caller.is_subagent) else { return Ok(HookOutcome::of(Reply::Nothing)) };
     turn::deliver(app, caller, session, Channel::Tool, Reply::Context)
+}
+
+/// How long the look for overlap may take after a tool call. What does not fit in is done after the next one.
+const OVERLAP_LIMIT: Duration = Duration::from_millis(500);
+
+/// Judges the session's lane against the others. The tool has run already: a failure is no failure of the hook.
+fn look_for_overlap(app: &App, session: &Session) {
+    let Some(lane) = session.lane.as_ref().filter(|_| app.settings.overlap.action == OverlapAction::Tell) else {
+        return;
+    };
+    let app = resolve_session::app_as(app, session);
+    let _ = overlap::refresh(&app, overlap::Scope::Lane(lane), OVERLAP_LIMIT);
 }

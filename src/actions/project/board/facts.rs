@@ -14,14 +14,15 @@ use crate::{
         queue::gates,
     },
     domain::{
-        PersonName, SessionId, TaskId,
+        LaneName, PersonName, SessionId, TaskId,
         approval::Approval,
         blocker::Blocker,
         checkpoint::CheckpointState,
         handoff::Handoff,
         job::Job,
-        lane::Lane,
+        lane::{Lane, LaneStatus},
         message::{HUMAN_SOURCES, Message, Recipient},
+        overlap::LaneOverlap,
         session::SessionStatus,
         session_facts::{HeldTask, SessionOverview},
         task::TaskStatus,
@@ -29,6 +30,7 @@ use crate::{
     env::Timestamp,
     store::{
         ReadTx, approvals, events, handoffs, jobs, lanes, messages,
+        overlaps::{self, LaneDiffstat},
         overview::{self, ExpiredMessage, FailedJob, TaskCounts, WrittenCheckpoint},
         session_reports, tasks, usage_turns,
     },
@@ -54,6 +56,10 @@ pub(super) struct Facts {
     pub held: Vec<HeldTask>,
     pub counts: TaskCounts,
     pub lanes: Vec<Lane>,
+    /// The sizes of their changes when they were last looked at.
+    pub diffstats: Vec<LaneDiffstat>,
+    /// The overlaps when they were last judged.
+    pub overlaps: Vec<LaneOverlap>,
     pub approvals: Vec<Approval>,
     pub handoffs: Vec<Handoff>,
     /// The tasks of live sessions whose newest written checkpoint awaits input.
@@ -86,6 +92,8 @@ impl Facts {
             seq: events::last_seq(tx)?,
             counts: overview::counts(tx)?,
             lanes: lanes::all(tx)?,
+            diffstats: overlaps::diffstats(tx)?,
+            overlaps: live_overlaps(tx)?,
             approvals: approvals::all(tx, true)?,
             handoffs: handoffs::all(tx, true)?,
             questions: questions(tx, &sessions)?,
@@ -124,6 +132,17 @@ pub(super) fn is_in_trouble(one: &SessionOverview) -> bool {
 /// Whether a session may be working: neither final nor proven dead.
 pub(super) fn may_work(one: &SessionOverview) -> bool {
     !one.is_over()
+}
+
+/// The overlaps between lanes that are there and not closed.
+fn live_overlaps(tx: &ReadTx<'_>) -> Result<Vec<LaneOverlap>> {
+    let mut found = overlaps::all(tx)?;
+    if !found.is_empty() {
+        let lanes = lanes::all(tx)?;
+        let is_live = |name: &LaneName| lanes.iter().any(|one| one.name == *name && one.status != LaneStatus::Closed);
+        found.retain(|one| is_live(&one.lane) && one.other.as_ref().is_none_or(is_live));
+    }
+    Ok(found)
 }
 
 fn questions(tx: &ReadTx<'_>, sessions: &[SessionOverview]) -> Result<Vec<(SessionId, TaskId, WrittenCheckpoint)>> {

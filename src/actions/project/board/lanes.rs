@@ -4,9 +4,10 @@ use super::facts::Facts;
 use crate::{
     domain::{
         lane::{Lane, LaneStatus},
+        overlap::LaneOverlap,
         session_facts::{HeldTask, SessionOverview},
     },
-    wire::{BoardLaneView, HeldTaskView, SessionOverviewView},
+    wire::{BoardDiffstatView, BoardLaneView, BoardOverlapView, HeldTaskView, SessionOverviewView},
 };
 
 /// Every lane, by name; a closed one only while it has a session or a claimed task.
@@ -28,8 +29,8 @@ pub(super) fn lanes(facts: &Facts) -> Vec<BoardLaneView> {
             provider: lane.provider.as_ref().map(ToString::to_string),
             tasks,
             sessions,
-            diffstat: None,
-            overlap: None,
+            diffstat: diffstat(facts, lane),
+            overlap: overlap(facts, lane),
             cost_usd: facts
                 .costs
                 .iter()
@@ -38,4 +39,25 @@ pub(super) fn lanes(facts: &Facts) -> Vec<BoardLaneView> {
         })
     };
     facts.lanes.iter().filter_map(view).collect()
+}
+
+fn diffstat(facts: &Facts, lane: &Lane) -> Option<BoardDiffstatView> {
+    let found = facts.diffstats.iter().find(|one| one.lane == lane.name && one.is_known)?;
+    Some(BoardDiffstatView {
+        files: found.files,
+        added: found.added,
+        deleted: found.deleted,
+        taken_at: found.taken_at.to_string(),
+    })
+}
+
+fn overlap(facts: &Facts, lane: &Lane) -> Vec<BoardOverlapView> {
+    let mut found: Vec<_> = facts.overlaps.iter().filter(|one| one.involves(&lane.name)).collect();
+    found.sort_by_key(|one| one.level.rank());
+    let view = |one: &LaneOverlap| BoardOverlapView {
+        lane: one.counterpart(&lane.name).map(ToString::to_string),
+        level: one.level.as_str(),
+        files: one.files.iter().map(|file| file.path.clone()).collect(),
+    };
+    found.into_iter().map(view).collect()
 }

@@ -12,6 +12,7 @@ mod jobs;
 mod lanes;
 mod need;
 pub mod next_change;
+mod overlap;
 mod prompt;
 mod question;
 mod submitted;
@@ -42,6 +43,7 @@ pub fn compose(app: &App, hook_providers: &[&str]) -> Result<BoardView> {
     needs_you.extend(claimant::items(&facts));
     needs_you.extend(submitted::items(&facts));
     needs_you.extend(blocked::items(&facts));
+    needs_you.extend(overlap::items(&facts));
     needs_you.extend(handoff::items(&facts));
     needs_you.extend(prompt::items(&facts));
     Ok(BoardView {

@@ -5,7 +5,10 @@ use std::{cell::OnceCell, time::Duration};
 use anyhow::Result;
 use serde_json::json;
 
-use super::claim_place::{self, PlannedPlace};
+use super::{
+    claim_order::{ChangedElsewhere, MAX_ORDERED},
+    claim_place::{self, PlannedPlace},
+};
 use crate::{
     actions::{
         Answer, App,
@@ -303,9 +306,26 @@ fn claim_next(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>) -> Result<An
     for task in left_by_predecessors(tx, claimant)? {
         continues = continues && consider(task, true);
     }
+    let avoided = ChangedElsewhere::read(app, tx, claimant.lane.as_ref())?;
     for (scope, is_in_scope) in ready_scopes(app, claimant) {
+        let mut first = Vec::new();
+        if let Some(avoided) = avoided.as_ref().filter(|_| continues) {
+            tasks::for_each_ready_in(tx, scope, |task| {
+                first.push(task);
+                Ok(first.len() < MAX_ORDERED)
+            })?;
+            avoided.order(&mut first);
+        }
+        let mut left = first.len();
+        for task in first {
+            continues = continues && consider(task, is_in_scope);
+        }
         if continues {
             tasks::for_each_ready_in(tx, scope, |task| {
+                if left > 0 {
+                    left -= 1;
+                    return Ok(true);
+                }
                 continues = consider(task, is_in_scope);
                 Ok(continues)
             })?;

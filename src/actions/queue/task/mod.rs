@@ -4,6 +4,7 @@ pub mod add;
 pub mod block;
 pub mod cancel;
 pub mod claim;
+mod claim_order;
 pub mod claim_place;
 pub mod dep;
 pub mod done;

@@ -1,0 +1,221 @@
+//! Judging pairs of snapshots by git's own merge, all in one process.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    time::Instant,
+};
+
+use anyhow::Result;
+
+use super::look::snapshot_paths;
+use crate::{
+    actions::App,
+    domain::{
+        LaneName,
+        overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel, SnapshotPath},
+        rules::overlap as rule,
+    },
+    os::git::{Git, GitError, MergeOutcome, MergeRepository, RepositoryFacts},
+};
+
+/// What was judged about two lanes, or about a lane and its base.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Verdict {
+    pub lane: LaneName,
+    /// The other lane, later by name; `None` for the base.
+    pub other: Option<LaneName>,
+    pub level: OverlapLevel,
+    pub files: Vec<OverlapFile>,
+    pub why: Option<String>,
+}
+
+/// What is to be judged, and with what.
+pub(super) struct Bench<'a> {
+    pub app: &'a App,
+    pub facts: &'a RepositoryFacts,
+    /// The directory of the snapshots' repositories.
+    pub dir: &'a Path,
+    pub deadline: Instant,
+    /// Every snapshot of this host.
+    pub snapshots: &'a [LaneSnapshot],
+    /// The overlaps as they are recorded.
+    pub recorded: &'a [LaneOverlap],
+}
+
+/// A merge that is to be made.
+struct Planned<'a> {
+    lane: &'a LaneSnapshot,
+    other: Option<&'a LaneSnapshot>,
+}
+
+impl Bench<'_> {
+    /// Judges the pairs that are pending, with `only` those of this lane. `None` when the time is over.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn judge(&self, only: Option<&LaneName>) -> Result<Option<Vec<Verdict>>, GitError> {
+        let (mut verdicts, mut planned) = (Vec::new(), Vec::new());
+        for (place, one) in self.snapshots.iter().enumerate() {
+            if one.is_pending() && only.is_none_or(|only| *only == one.lane) {
+                if one.commit.is_some() && one.base_tip != one.fork {
+                    planned.push(Planned { lane: one, other: None });
+                } else {
+                    verdicts.push(none(one, None));
+                }
+            }
+            for other in self.snapshots.iter().skip(place + 1) {
+                let is_asked = only.is_none_or(|only| *only == one.lane || *only == other.lane);
+                if !is_asked || !(one.is_pending() || other.is_pending()) {
+                    continue;
+                }
+                let can_judge = one.commit.is_some() && other.commit.is_some();
+                if can_judge && rule::may_collide(&one.paths, &other.paths) {
+                    planned.push(Planned { lane: one, other: Some(other) });
+                } else {
+                    verdicts.push(none(one, Some(other)));
+                }
+            }
+        }
+        if planned.is_empty() {
+            return Ok(Some(verdicts));
+        }
+        let Some(outcomes) = self.merge(&planned)? else { return Ok(None) };
+        let mut behind: BTreeMap<&LaneName, BTreeSet<&str>> = BTreeMap::new();
+        for recorded in self.recorded.iter().filter(|one| one.level == OverlapLevel::Rebase) {
+            behind.entry(&recorded.lane).or_default().extend(recorded.files.iter().map(|file| file.path.as_str()));
+        }
+        // The base comes first: what conflicts with it is not told again as a conflict with another lane.
+        for (one, outcome) in planned.iter().zip(&outcomes.merged).filter(|(one, _)| one.other.is_none()) {
+            behind.remove(&one.lane.lane);
+            if let MergeOutcome::Conflict { files, .. } = outcome {
+                behind.insert(&one.lane.lane, files.iter().map(String::as_str).collect());
+            }
+        }
+        for (one, outcome) in planned.iter().zip(&outcomes.merged) {
+            let conflicts =
+                |lane: &LaneSnapshot, path: &str| behind.get(&lane.lane).is_some_and(|files| files.contains(path));
+            let verdict = match one.other {
+                None => base_verdict(one.lane, outcome),
+                Some(other) => {
+                    let is_old = |path: &str| conflicts(one.lane, path) || conflicts(other, path);
+                    match self.pair_verdict(&outcomes.repository, one.lane, other, outcome, &is_old)? {
+                        Some(verdict) => verdict,
+                        None => return Ok(None),
+                    }
+                }
+            };
+            verdicts.push(verdict);
+        }
+        Ok(Some(verdicts))
+    }
+
+    fn merge(&self, planned: &[Planned<'_>]) -> Result<Option<Merged>, GitError> {
+        let git = Git::new(self.app.env.vars(), &self.app.project.root);
+        let lanes: BTreeSet<&LaneName> =
+            planned.iter().flat_map(|one| [Some(one.lane), one.other]).flatten().map(|one| &one.lane).collect();
+        let objects: Vec<_> = lanes.iter().map(|lane| self.dir.join(lane.as_str()).join("objects")).collect();
+        let mut repository = MergeRepository::of(self.facts, &git, self.dir)?.reading(&objects);
+        if let Some(base) = planned.iter().find_map(|one| one.lane.base_tip.as_deref()) {
+            repository = repository.with_attributes_of(base);
+        }
+        let pair = |one: &Planned<'_>| {
+            let theirs = one.other.map_or(&one.lane.base_tip, |other| &other.commit);
+            (one.lane.commit.clone().unwrap_or_default(), theirs.clone().unwrap_or_default())
+        };
+        let pairs: Vec<(String, String)> = planned.iter().map(pair).collect();
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        match repository.merge_all(&pairs, left) {
+            Ok(merged) => Ok(Some(Merged { repository, merged })),
+            Err(_) if Instant::now() >= self.deadline => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn pair_verdict(
+        &self,
+        repository: &MergeRepository,
+        one: &LaneSnapshot,
+        other: &LaneSnapshot,
+        outcome: &MergeOutcome,
+        is_old: &dyn Fn(&str) -> bool,
+    ) -> Result<Option<Verdict>, GitError> {
+        let mut verdict = none(one, Some(other));
+        if let MergeOutcome::Unknown { why } = outcome {
+            (verdict.level, verdict.why) = (OverlapLevel::Unknown, Some(why.clone()));
+            return Ok(Some(verdict));
+        }
+        if Instant::now() >= self.deadline {
+            return Ok(None);
+        }
+        let near = close_files(repository, one, other)?;
+        let conflicting: &[String] = if let MergeOutcome::Conflict { files, .. } = outcome { files } else { &[] };
+        let lines_of = |path: &str| {
+            let found = near.iter().find(|file| file.path == path);
+            found.map(|file| file.lines.clone()).unwrap_or_default()
+        };
+        let mut files: Vec<OverlapFile> = conflicting
+            .iter()
+            .filter(|path| !is_old(path))
+            .map(|path| OverlapFile { path: path.clone(), level: OverlapLevel::Conflict, lines: lines_of(path) })
+            .collect();
+        let is_conflict = |file: &OverlapFile| conflicting.contains(&file.path);
+        files.extend(near.iter().filter(|file| !is_conflict(file) && !is_old(&file.path)).cloned());
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        verdict.level =
+            files.iter().map(|file| file.level).min_by_key(|level| level.rank()).unwrap_or(OverlapLevel::None);
+        verdict.files = files;
+        Ok(Some(verdict))
+    }
+}
+
+/// The outcomes of merges, and the repository in which they were made.
+struct Merged {
+    repository: MergeRepository,
+    merged: Vec<MergeOutcome>,
+}
+
+/// The files in which two lanes change lines close to each other, since their common commit.
+fn close_files(
+    repository: &MergeRepository,
+    one: &LaneSnapshot,
+    other: &LaneSnapshot,
+) -> Result<Vec<OverlapFile>, GitError> {
+    let shares = |paths: &[SnapshotPath]| paths.iter().any(|path| other.paths.iter().any(|two| two.path == path.path));
+    if !shares(&one.paths) {
+        return Ok(Vec::new());
+    }
+    let near = rule::adjacent_files(&one.paths, &other.paths);
+    if one.fork == other.fork && near.is_empty() {
+        return Ok(near);
+    }
+    let (Some(ours), Some(theirs)) = (&one.commit, &other.commit) else { return Ok(near) };
+    let Some(base) = repository.git().merge_base(ours, theirs)? else { return Ok(near) };
+    if [&one.fork, &other.fork].into_iter().all(|fork| fork.as_ref() == Some(&base)) {
+        return Ok(near);
+    }
+    // One of them contains work of the other, or they left the base at different commits.
+    let since = |commit: &str, paths: &[SnapshotPath]| -> Result<Vec<SnapshotPath>, GitError> {
+        let by_name = paths.iter().filter(|path| path.letter == 'N').map(|path| path.path.clone());
+        Ok(snapshot_paths(repository.changed_paths(&base, commit)?, &by_name.collect::<Vec<_>>()))
+    };
+    Ok(rule::adjacent_files(&since(ours, &one.paths)?, &since(theirs, &other.paths)?))
+}
+
+fn none(lane: &LaneSnapshot, other: Option<&LaneSnapshot>) -> Verdict {
+    let other = other.map(|other| other.lane.clone());
+    Verdict { lane: lane.lane.clone(), other, level: OverlapLevel::None, files: Vec::new(), why: None }
+}
+
+fn base_verdict(lane: &LaneSnapshot, outcome: &MergeOutcome) -> Verdict {
+    let verdict = none(lane, None);
+    match outcome {
+        MergeOutcome::Clean { .. } => verdict,
+        MergeOutcome::Unknown { why } => Verdict { level: OverlapLevel::Unknown, why: Some(why.clone()), ..verdict },
+        MergeOutcome::Conflict { files, .. } => {
+            let file =
+                |path: &String| OverlapFile { path: path.clone(), level: OverlapLevel::Rebase, lines: Vec::new() };
+            Verdict { level: OverlapLevel::Rebase, files: files.iter().map(file).collect(), ..verdict }
+        }
+    }
+}

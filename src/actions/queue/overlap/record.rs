@@ -1,0 +1,173 @@
+//! Recording snapshots and overlaps, and telling the sessions of a pair.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::judge::Verdict;
+use crate::{
+    actions::{App, mail::send},
+    config::OverlapAction,
+    domain::{
+        Event, EventKind, LaneName,
+        event::EventValue,
+        message::{Priority, Recipient},
+        overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel, ToldFiles},
+    },
+    render::escape_line,
+    store::{WriteTx, overlaps, sessions},
+};
+
+/// The source of the messages.
+const SOURCE: &str = "overlap";
+/// How many files a message names.
+const MAX_NAMED_FILES: usize = 5;
+
+/// What was seen and judged.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// The lanes that are live on this host.
+    pub live: BTreeSet<LaneName>,
+    pub snapshots: Vec<LaneSnapshot>,
+    pub verdicts: Vec<Verdict>,
+    /// Whether what the store has about other lanes of this host is removed.
+    pub removes_others: bool,
+}
+
+impl Verdict {
+    fn is_about(&self, overlap: &LaneOverlap) -> bool {
+        self.lane == overlap.lane && self.other == overlap.other
+    }
+
+    /// Whether the record says something else.
+    fn changes(&self, known: &[LaneOverlap]) -> bool {
+        match known.iter().find(|one| self.is_about(one)) {
+            Some(one) => one.level != self.level || one.files != self.files || one.why != self.why,
+            None => self.level != OverlapLevel::None,
+        }
+    }
+}
+
+/// Whether anything is to be written.
+pub(super) fn needs_write(found: &Found, before: &[LaneSnapshot], known: &[LaneOverlap], age: Duration) -> bool {
+    found.verdicts.iter().any(|verdict| verdict.changes(known))
+        || found.snapshots.iter().any(|one| is_new(one, before, age))
+        || (found.removes_others && before.iter().any(|one| !found.live.contains(&one.lane)))
+}
+
+fn is_new(one: &LaneSnapshot, before: &[LaneSnapshot], age: Duration) -> bool {
+    let old = before.iter().find(|old| old.lane == one.lane);
+    old.is_none_or(|old| old.digest != one.digest || old.judged != one.judged || one.taken_at.since(old.taken_at) > age)
+}
+
+/// Records it, in one transaction.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn record(app: &App, tx: &WriteTx<'_>, found: &Found, before: &[LaneSnapshot]) -> Result<()> {
+    for one in found.snapshots.iter().filter(|one| is_new(one, before, Duration::ZERO)) {
+        overlaps::put_snapshot(tx, one)?;
+    }
+    if found.removes_others {
+        let local = super::look::local_host();
+        for old in before.iter().filter(|old| old.host == local && !found.live.contains(&old.lane)) {
+            overlaps::forget_lane(tx, &old.lane)?;
+        }
+    }
+    let known = overlaps::all_with_gone(tx)?;
+    for verdict in found.verdicts.iter().filter(|verdict| verdict.changes(&known)) {
+        let old = known.iter().find(|one| verdict.is_about(one));
+        let since = old.filter(|old| old.level != OverlapLevel::None).map_or(tx.now(), |old| old.since);
+        let mut overlap = LaneOverlap {
+            lane: verdict.lane.clone(),
+            other: verdict.other.clone(),
+            level: verdict.level,
+            files: verdict.files.clone(),
+            why: verdict.why.clone(),
+            since,
+            told: old.map(|old| old.told.clone()).unwrap_or_default(),
+        };
+        let untold: Vec<OverlapFile> = overlap.untold().into_iter().cloned().collect();
+        if !untold.is_empty() {
+            tx.record(&event(EventKind::OverlapFound, &overlap, &untold))?;
+            if app.settings.overlap.action == OverlapAction::Tell {
+                tell(tx, &overlap, &untold)?;
+            }
+            overlap.told.extend(untold.into_iter().map(|file| (file.path, file.level)).collect::<ToldFiles>());
+        } else if overlap.level == OverlapLevel::None && old.is_some_and(|old| old.level.is_told()) {
+            tx.record(&event(EventKind::OverlapCleared, &overlap, &[]))?;
+        }
+        overlaps::put(tx, &overlap)?;
+    }
+    Ok(())
+}
+
+fn event(kind: EventKind, overlap: &LaneOverlap, files: &[OverlapFile]) -> Event {
+    Event::new(kind)
+        .lane(Some(&overlap.lane))
+        .with("other_lane", overlap.other.as_ref().map(ToString::to_string))
+        .with("level", overlap.level.as_str())
+        .with("files", EventValue::Texts(files.iter().map(|file| file.path.clone()).collect()))
+}
+
+/// A message to every live session of both lanes.
+fn tell(tx: &WriteTx<'_>, overlap: &LaneOverlap, files: &[OverlapFile]) -> Result<()> {
+    let is_severe = files.iter().any(|file| file.level == OverlapLevel::Conflict);
+    let priority = if is_severe { Priority::Urgent } else { Priority::Normal };
+    for session in sessions::live(tx)? {
+        let Some(own) = session.lane.as_ref().filter(|lane| overlap.involves(lane)) else { continue };
+        let text = message(overlap, own, files);
+        let key = format!(
+            "{SOURCE} {} {} {}",
+            session.run_id,
+            overlap.counterpart(own).map_or("", LaneName::as_str),
+            tx.now().millis()
+        );
+        let metadata = json!({ "from": "fairway", "lane": own.as_str(), "level": overlap.level.as_str() });
+        send::send_system(tx, &Recipient::Session(session.id.clone()), (SOURCE, priority), text, &metadata, &key)?;
+    }
+    Ok(())
+}
+
+/// The message to a session of the lane `own`.
+fn message(overlap: &LaneOverlap, own: &LaneName, files: &[OverlapFile]) -> String {
+    let severest = files.iter().map(|file| file.level).min_by_key(|level| level.rank());
+    let named: Vec<String> = files
+        .iter()
+        .filter(|file| Some(file.level) == severest)
+        .map(|file| format!("{}{}", escape_line(&file.path), lines_text(&file.lines)))
+        .collect();
+    let more = named.len().saturating_sub(MAX_NAMED_FILES);
+    let mut list = named.into_iter().take(MAX_NAMED_FILES).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        list = format!("{list} and {more} more");
+    }
+    match (severest, overlap.counterpart(own)) {
+        (Some(OverlapLevel::Conflict), Some(other)) => format!(
+            "Lane {other} changes the same places as your lane {own}: a merge of the two conflicts in {list}.\n\
+             See it: fairway overlap {own}\nSee the other change: fairway lane diff {other}\n\
+             Agree who changes them: fairway send lane:{other} \"...\""
+        ),
+        (_, Some(other)) => format!(
+            "Lane {other} changes lines next to those of your lane {own} in {list}. The two merge cleanly now.\n\
+             See it: fairway overlap {own}\nSee the other change: fairway lane diff {other}"
+        ),
+        (_, None) => format!(
+            "Your lane {own} conflicts with its base in {list}. The longer it waits, the more it has to redo.\n\
+             Try it: fairway lane sync {own} --dry-run\nBring it up to date: fairway lane sync {own}"
+        ),
+    }
+}
+
+/// Lines in words: ` (line 4, lines 7-9)`; nothing where they are not known.
+pub(super) fn lines_text(lines: &[(u64, u64)]) -> String {
+    if lines.is_empty() {
+        return String::new();
+    }
+    let word = |(first, last): &(u64, u64)| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    let shown: Vec<String> = lines.iter().take(MAX_NAMED_FILES).map(word).collect();
+    let noun = if lines.len() == 1 && lines.iter().all(|(first, last)| first == last) { "line" } else { "lines" };
+    let more = if lines.len() > MAX_NAMED_FILES { ", …" } else { "" };
+    format!(" ({noun} {}{more})", shown.join(", "))
+}

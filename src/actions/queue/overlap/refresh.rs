@@ -1,0 +1,159 @@
+//! Looking at the lanes and judging what has changed.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::Result;
+
+use super::{
+    judge::Bench,
+    look::{Looker, local_host},
+    record::{self, Found},
+};
+use crate::{
+    actions::{
+        App,
+        core::errors,
+        queue::lane::checkout::{self, Presence},
+    },
+    domain::{
+        LaneName,
+        lane::{Lane, LaneStatus},
+        overlap::{LaneOverlap, LaneSnapshot},
+    },
+    os::{
+        files,
+        git::{Git, RepositoryFacts},
+        lock::FileLock,
+    },
+    store::{lanes, overlaps},
+};
+
+/// The directory of snapshots and merges, in the state directory.
+const DIR: &str = "overlap";
+/// One process at a time changes them.
+const LOCK: &str = "overlap.lock";
+/// How old a snapshot may become on record while its lane does not change.
+const MAX_RECORDED_AGE: Duration = Duration::from_secs(60);
+
+/// The lanes that are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope<'a> {
+    /// Every live lane of this host.
+    All,
+    /// This lane, which is judged against the others as they were last looked at.
+    Lane(&'a LaneName),
+}
+
+/// The state of overlap.
+#[derive(Debug, Clone, Default)]
+pub struct Refreshed {
+    /// The snapshots, by lane.
+    pub snapshots: Vec<LaneSnapshot>,
+    /// The overlaps.
+    pub overlaps: Vec<LaneOverlap>,
+    /// Why not everything was looked at.
+    pub problem: Option<String>,
+}
+
+/// Looks at lanes and judges those that have changed, within `limit`. What does not fit in is done the next time.
+///
+/// # Errors
+/// As the store fails, and when the state directory cannot be written.
+pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed> {
+    let deadline = Instant::now() + limit;
+    let dir = app.project.state.join(DIR);
+    let lanes = app.read(|tx| Ok(lanes::all(tx)?))?;
+    let live: Vec<(Lane, PathBuf)> = lanes.into_iter().filter_map(with_worktree).collect();
+    // Another lane is needed for a pair, but the only one can be behind its base.
+    if live.is_empty() {
+        return recorded(app, None);
+    }
+    files::private_dir(&dir).map_err(errors::internal)?;
+    let locked = FileLock::acquire_within(&app.project.state.join(LOCK), limit).map_err(errors::internal)?;
+    let Some(_lock) = locked else { return recorded(app, Some("another process is looking at the lanes".into())) };
+    let root = repository_dir(app, &live);
+    let facts = match RepositoryFacts::read(&Git::new(app.env.vars(), root)) {
+        Ok(facts) => facts,
+        Err(error) => return recorded(app, Some(error.to_string())),
+    };
+    let (before, known) = app.read(|tx| Ok((overlaps::snapshots(tx)?, overlaps::all_with_gone(tx)?)))?;
+    let looker = Looker { app, facts: &facts, dir: &dir, deadline };
+    let mut found = Found { live: live.iter().map(|(lane, _)| lane.name.clone()).collect(), ..Found::default() };
+    let mut problem = None;
+    for (lane, worktree) in &live {
+        let old = before.iter().find(|one| one.lane == lane.name);
+        let is_asked = match scope {
+            Scope::All => true,
+            Scope::Lane(name) => *name == lane.name,
+        };
+        let new = if is_asked { looker.look(lane, worktree, old) } else { old.cloned() };
+        problem = problem.or((is_asked && new.is_none()).then(|| "not every lane could be looked at in time".into()));
+        found.snapshots.extend(new.or_else(|| old.cloned()).filter(|one| one.host == local_host()));
+    }
+    let only = match scope {
+        Scope::All => None,
+        Scope::Lane(name) => Some(name),
+    };
+    let bench = Bench { app, facts: &facts, dir: &dir, deadline, snapshots: &found.snapshots, recorded: &known };
+    let verdicts = match bench.judge(only) {
+        Ok(verdicts) => verdicts,
+        Err(error) => {
+            problem = Some(error.to_string());
+            None
+        }
+    };
+    match verdicts {
+        Some(verdicts) => {
+            found.verdicts = verdicts;
+            for one in found.snapshots.iter_mut().filter(|one| only.is_none_or(|only| *only == one.lane)) {
+                one.judged = Some(one.digest.clone());
+            }
+        }
+        None => problem = problem.or_else(|| Some("not every pair could be judged in time".into())),
+    }
+    found.removes_others = scope == Scope::All;
+    if record::needs_write(&found, &before, &known, MAX_RECORDED_AGE) {
+        app.transaction(|tx| record::record(app, tx, &found, &before))?;
+    }
+    if scope == Scope::All {
+        remove_directories(&dir, &found.live);
+    }
+    recorded(app, problem)
+}
+
+/// What the store has.
+fn recorded(app: &App, problem: Option<String>) -> Result<Refreshed> {
+    app.read(|tx| Ok(Refreshed { snapshots: overlaps::snapshots(tx)?, overlaps: overlaps::all(tx)?, problem }))
+}
+
+/// A lane that is not closed and whose worktree is there.
+fn with_worktree(lane: Lane) -> Option<(Lane, PathBuf)> {
+    match checkout::presence(&lane) {
+        Presence::Present(dir) if lane.status != LaneStatus::Closed => Some((lane, dir)),
+        _ => None,
+    }
+}
+
+/// A directory of the repository: the project's root, or a worktree when the root is in none.
+fn repository_dir<'a>(app: &'a App, live: &'a [(Lane, PathBuf)]) -> &'a Path {
+    let first = live.first().map_or(app.project.root.as_path(), |(_, dir)| dir.as_path());
+    let is_inside = app.project.root.ancestors().any(|dir| dir.join(".git").exists());
+    if is_inside { &app.project.root } else { first }
+}
+
+/// Removes what is left of lanes that are gone.
+fn remove_directories(dir: &Path, live: &BTreeSet<LaneName>) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let lane = name.to_str().and_then(|name| LaneName::parse(name).ok());
+        let is_merge = name.to_str().is_some_and(|name| name.starts_with("merge-"));
+        if lane.is_some_and(|lane| !live.contains(&lane)) && !is_merge {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}

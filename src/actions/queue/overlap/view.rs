@@ -1,0 +1,190 @@
+//! Overlap as a document.
+
+use anyhow::Result;
+
+use super::{Refreshed, planned};
+use crate::{
+    actions::{App, core::lookup},
+    domain::{
+        LaneName, TaskId,
+        overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel},
+    },
+    store::ReadTx,
+    wire::{CommandView, OverlapFileView, OverlapLaneView, OverlapPairView, OverlapView},
+};
+
+/// What is asked about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// The lane; `None` for all.
+    pub lane: Option<LaneName>,
+    /// The task; `None` for all.
+    pub task: Option<TaskId>,
+}
+
+impl Selection {
+    /// The lane of this name, else the task of this id and its lane.
+    ///
+    /// # Errors
+    /// `not_found` when there is neither.
+    pub fn read(app: &App, name: &str) -> Result<Self> {
+        app.read(|tx| {
+            let lane = LaneName::parse(name).ok().map(|lane| lookup::lane(tx, &lane));
+            match (lane, TaskId::parse(name)) {
+                (Some(Ok(lane)), _) => Ok(Self { lane: Some(lane.name), task: None }),
+                (_, Ok(id)) => {
+                    let task = lookup::task(tx, &id)?;
+                    Ok(Self { lane: task.fields.lane, task: Some(id) })
+                }
+                (Some(Err(error)), Err(_)) => Err(error),
+                (None, Err(error)) => Err(error.into()),
+            }
+        })
+    }
+
+    fn has_lane(&self, lane: &LaneName) -> bool {
+        if self.task.is_some() {
+            self.lane.as_ref() == Some(lane)
+        } else {
+            self.lane.as_ref().is_none_or(|own| own == lane)
+        }
+    }
+
+    fn has_task(&self, task: &TaskId, lane: Option<&LaneName>) -> bool {
+        match &self.task {
+            Some(own) => own == task,
+            None => self.lane.as_ref().is_none_or(|own| lane == Some(own)),
+        }
+    }
+}
+
+/// The document about what was found, most serious first.
+///
+/// # Errors
+/// As the store fails.
+pub fn view(app: &App, found: &Refreshed, asked: &Selection) -> Result<OverlapView> {
+    let planned = app.read(|tx| planned_views(tx, found, asked))?;
+    let is_asked =
+        |one: &&LaneOverlap| asked.has_lane(&one.lane) || one.other.as_ref().is_some_and(|lane| asked.has_lane(lane));
+    let mut overlaps: Vec<OverlapPairView> =
+        found.overlaps.iter().filter(is_asked).map(|one| pair_view(one, asked)).collect();
+    overlaps.extend(planned);
+    let unknown = found.snapshots.iter().filter(|one| asked.has_lane(&one.lane));
+    overlaps.extend(unknown.filter_map(unknown_view));
+    let rank = |one: &OverlapPairView| OverlapLevel::parse(one.level).map_or(usize::MAX, OverlapLevel::rank);
+    overlaps.sort_by(|a, b| {
+        let key = |one: &OverlapPairView| (rank(one), one.lane.clone(), one.other_lane.clone(), one.task_id.clone());
+        key(a).cmp(&key(b))
+    });
+    Ok(OverlapView {
+        at: app.env.now().to_string(),
+        problem: found.problem.clone(),
+        overlaps,
+        lanes: found.snapshots.iter().map(lane_view).collect(),
+    })
+}
+
+fn lane_view(snapshot: &LaneSnapshot) -> OverlapLaneView {
+    OverlapLaneView {
+        lane: snapshot.lane.to_string(),
+        taken_at: snapshot.taken_at.to_string(),
+        is_local: snapshot.host == super::look::local_host(),
+        commit: snapshot.tip.clone(),
+        files: snapshot.paths.len(),
+        added: snapshot.added,
+        deleted: snapshot.deleted,
+        unknown: snapshot.unknown.clone(),
+    }
+}
+
+fn file_view(file: &OverlapFile) -> OverlapFileView {
+    OverlapFileView {
+        path: file.path.clone(),
+        level: file.level.as_str(),
+        lines: file.lines.iter().map(|lines| [lines.0, lines.1]).collect(),
+    }
+}
+
+/// An overlap; the lane that was asked for comes first.
+fn pair_view(overlap: &LaneOverlap, asked: &Selection) -> OverlapPairView {
+    let first = asked.lane.as_ref().filter(|lane| overlap.involves(lane)).unwrap_or(&overlap.lane);
+    let other = overlap.counterpart(first);
+    OverlapPairView {
+        level: overlap.level.as_str(),
+        lane: Some(first.to_string()),
+        other_lane: other.map(ToString::to_string),
+        task_id: None,
+        other_task_id: None,
+        files: overlap.files.iter().map(file_view).collect(),
+        why: overlap.why.clone(),
+        since: Some(overlap.since.to_string()),
+        commands: commands(overlap.level, first, other),
+    }
+}
+
+/// The commands that settle an overlap.
+pub(in crate::actions) fn commands(level: OverlapLevel, lane: &LaneName, other: Option<&LaneName>) -> Vec<CommandView> {
+    let command = |purpose: &str, command: String| CommandView { purpose: purpose.to_owned(), command };
+    match (level, other) {
+        (OverlapLevel::Conflict | OverlapLevel::Adjacent, Some(other)) => vec![
+            command("see the change", format!("fairway lane diff {lane}")),
+            command("see the other change", format!("fairway lane diff {other}")),
+            command("agree on it", format!("fairway send lane:{other} \"...\"")),
+        ],
+        (OverlapLevel::Rebase, _) => vec![
+            command("try to bring it up to date", format!("fairway lane sync {lane} --dry-run")),
+            command("bring it up to date", format!("fairway lane sync {lane}")),
+        ],
+        _ => vec![command("see the lane", format!("fairway lane show {lane}"))],
+    }
+}
+
+fn unknown_view(snapshot: &LaneSnapshot) -> Option<OverlapPairView> {
+    let why = snapshot.unknown.clone()?;
+    Some(OverlapPairView {
+        level: OverlapLevel::Unknown.as_str(),
+        lane: Some(snapshot.lane.to_string()),
+        other_lane: None,
+        task_id: None,
+        other_task_id: None,
+        files: Vec::new(),
+        why: Some(why),
+        since: None,
+        commands: commands(OverlapLevel::Unknown, &snapshot.lane, None),
+    })
+}
+
+fn planned_views(tx: &ReadTx<'_>, found: &Refreshed, asked: &Selection) -> Result<Vec<OverlapPairView>> {
+    let all = planned::planned(tx, &found.snapshots)?;
+    let is_asked = |one: &&planned::PlannedOverlap| {
+        asked.has_task(&one.task, one.lane.as_ref()) || asked.has_task(&one.other_task, one.other_lane.as_ref())
+    };
+    let view = |one: &planned::PlannedOverlap| {
+        let file = |path: &String| OverlapFileView {
+            path: path.clone(),
+            level: OverlapLevel::Planned.as_str(),
+            lines: Vec::new(),
+        };
+        let (glob, other) = &one.globs;
+        let mut files = vec![file(glob)];
+        if other != glob {
+            files.push(file(other));
+        }
+        let command = |purpose: &str, id: &TaskId| CommandView {
+            purpose: purpose.to_owned(),
+            command: format!("fairway task show {id}"),
+        };
+        OverlapPairView {
+            level: OverlapLevel::Planned.as_str(),
+            lane: one.lane.as_ref().map(ToString::to_string),
+            other_lane: one.other_lane.as_ref().map(ToString::to_string),
+            task_id: Some(one.task.to_string()),
+            other_task_id: Some(one.other_task.to_string()),
+            files,
+            why: None,
+            since: None,
+            commands: vec![command("see the task", &one.task), command("see the other task", &one.other_task)],
+        }
+    };
+    Ok(all.iter().filter(is_asked).map(view).collect())
+}

@@ -1,0 +1,56 @@
+//! Waiting for a new overlap.
+
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+use anyhow::Result;
+
+use super::{Scope, Selection, refresh, view};
+use crate::{
+    actions::{App, core::errors},
+    config::show_duration,
+    domain::Refusal,
+    wire::{OverlapPairView, OverlapView},
+};
+
+/// How long a look at all lanes may take.
+pub const LOOK_LIMIT: Duration = Duration::from_secs(120);
+/// How often the worktrees are looked at when nothing wakes the wait: a person's edit is no change of the store.
+const LOOK_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Waits until an overlap appears that was not there at the beginning, and returns only what is new.
+///
+/// # Errors
+/// `nothing_arrived` after `limit`; as [`refresh`].
+pub fn wait(app: &App, asked: &Selection, limit: Duration) -> Result<OverlapView> {
+    let deadline = Instant::now() + limit;
+    let waiter = app.waiter("overlap")?;
+    let mut known: Option<BTreeSet<(String, String)>> = None;
+    loop {
+        let mut found = view(app, &refresh(app, Scope::All, LOOK_LIMIT)?, asked)?;
+        match &known {
+            None => known = Some(found.overlaps.iter().flat_map(keys).collect()),
+            Some(known) => {
+                found.overlaps.retain(|one| keys(one).iter().any(|key| !known.contains(key)));
+                if !found.overlaps.is_empty() {
+                    return Ok(found);
+                }
+            }
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Refusal::WaitTimedOut { within: show_duration(limit) }.into());
+        }
+        waiter.wait(Some(left.min(LOOK_INTERVAL))).map_err(errors::internal)?;
+    }
+}
+
+/// The pair with each of its files and levels.
+fn keys(one: &OverlapPairView) -> Vec<(String, String)> {
+    let pair = format!("{:?} {:?} {:?} {:?}", one.lane, one.other_lane, one.task_id, one.other_task_id);
+    let files = one.files.iter().map(|file| format!("{} {}", file.level, file.path));
+    let whole = std::iter::once(format!("{} {:?}", one.level, one.why)).filter(|_| one.files.is_empty());
+    files.chain(whole).map(|file| (pair.clone(), file)).collect()
+}

@@ -1,0 +1,156 @@
+//! Overlap: which pairs of lanes change the same files, where, and how surely.
+
+use std::collections::BTreeMap;
+
+use super::{LaneName, string_enum::string_enum};
+use crate::env::Timestamp;
+
+string_enum! {
+    /// How surely two lanes collide, and in which way.
+    OverlapLevel {
+        /// Git's merge of the two conflicts.
+        Conflict => "conflict",
+        /// Git's merge of the lane and its base conflicts.
+        Rebase => "rebase",
+        /// They change lines close to each other, and merge cleanly.
+        Adjacent => "adjacent",
+        /// The paths of their tasks overlap, and nothing is written yet.
+        Planned => "planned",
+        /// It cannot be judged.
+        Unknown => "unknown",
+        /// An overlap that is gone.
+        None => "none",
+    }
+}
+
+impl OverlapLevel {
+    /// Whether sessions are told about it.
+    #[must_use]
+    pub const fn is_told(self) -> bool {
+        matches!(self, Self::Conflict | Self::Rebase | Self::Adjacent)
+    }
+
+    /// Its place: the most serious comes first.
+    #[must_use]
+    pub fn rank(self) -> usize {
+        Self::ALL.iter().position(|level| *level == self).unwrap_or(usize::MAX)
+    }
+}
+
+/// Lines of a file, numbered as in the commit where the work left its base: `start` is the first, `end` the one after the
+/// last. For an insertion both are the line that it comes before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineRange {
+    /// The first line, from 1.
+    pub start: u64,
+    /// The line after the last one.
+    pub end: u64,
+    /// The digest of the change.
+    pub digest: String,
+}
+
+/// A path that a lane changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotPath {
+    /// The path, from the top of the worktree.
+    pub path: String,
+    /// A, M, D or T as git says it; N for a path that is known by its name only.
+    pub letter: char,
+    /// The changed lines; `None` where they are not known.
+    pub lines: Option<Vec<LineRange>>,
+}
+
+/// The worktree of a lane when it was last looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaneSnapshot {
+    /// The lane.
+    pub lane: LaneName,
+    /// The host of the worktree.
+    pub host: String,
+    /// The commit that was checked out.
+    pub tip: Option<String>,
+    /// The commit where the work left the base.
+    pub fork: Option<String>,
+    /// The commit of the base.
+    pub base_tip: Option<String>,
+    /// The digest of everything that a merge depends on.
+    pub digest: String,
+    /// The snapshot as a commit.
+    pub commit: Option<String>,
+    /// The changed paths, by name.
+    pub paths: Vec<SnapshotPath>,
+    /// The number of added lines.
+    pub added: u64,
+    /// The number of deleted lines.
+    pub deleted: u64,
+    /// When it was taken.
+    pub taken_at: Timestamp,
+    /// Why the worktree could not be judged.
+    pub unknown: Option<String>,
+    /// The digest with which it was judged against every other lane.
+    pub judged: Option<String>,
+}
+
+impl LaneSnapshot {
+    /// Whether it must still be judged against other lanes.
+    #[must_use]
+    pub fn is_pending(&self) -> bool {
+        self.judged.as_ref() != Some(&self.digest)
+    }
+}
+
+/// A file of an overlap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OverlapFile {
+    /// The path.
+    pub path: String,
+    /// The level in this file.
+    pub level: OverlapLevel,
+    /// The lines that both change, as first and last line; empty where they are not known.
+    pub lines: Vec<(u64, u64)>,
+}
+
+/// The files of an overlap of which sessions were told, with the level.
+pub type ToldFiles = BTreeMap<String, OverlapLevel>;
+
+/// Two lanes that collide, or a lane that collides with its base.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaneOverlap {
+    /// The lane; of two the first by name.
+    pub lane: LaneName,
+    /// The other lane; `None` for the base.
+    pub other: Option<LaneName>,
+    /// The most serious level of its files.
+    pub level: OverlapLevel,
+    /// The files, by path.
+    pub files: Vec<OverlapFile>,
+    /// Why it cannot be judged.
+    pub why: Option<String>,
+    /// Since when.
+    pub since: Timestamp,
+    /// The files of which sessions were told.
+    pub told: ToldFiles,
+}
+
+impl LaneOverlap {
+    /// The files of which the sessions have not been told at their level.
+    #[must_use]
+    pub fn untold(&self) -> Vec<&OverlapFile> {
+        let is_new = |file: &&OverlapFile| {
+            file.level.is_told() && self.told.get(&file.path).is_none_or(|told| file.level.rank() < told.rank())
+        };
+        self.files.iter().filter(is_new).collect()
+    }
+
+    /// Whether a lane is one of the two.
+    #[must_use]
+    pub fn involves(&self, lane: &LaneName) -> bool {
+        self.lane == *lane || self.other.as_ref() == Some(lane)
+    }
+
+    /// The other one of the two; `None` for the base.
+    #[must_use]
+    pub fn counterpart(&self, lane: &LaneName) -> Option<&LaneName> {
+        if self.lane == *lane { self.other.as_ref() } else { Some(&self.lane) }
+    }
+}
