@@ -6,8 +6,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::{
     adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo, doctor,
     events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, inbox, init,
-    land, lane, man, merge_ready, message, note, notify, outbox, overlap, prime, prompt, ready, release, restore, review,
-    search, send, serve, session, setup, sidecar, start, status, task, top, trust, usage,
+    land, lane, man, merge_ready, message, note, notify, outbox, overlap, prime, prompt, ready, release, restore,
+    review, search, send, serve, session, setup, sidecar, start, status, task, top, trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent

@@ -122,6 +122,18 @@ pub struct BoardDiffstatView {
     pub taken_at: String,
 }
 
+impl BoardDiffstatView {
+    /// The size in a few characters, such as `+120 -14  2 files`; empty for a lane without a change.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        match self.files {
+            0 => String::new(),
+            1 => format!("+{} -{}  1 file", self.added, self.deleted),
+            files => format!("+{} -{}  {files} files", self.added, self.deleted),
+        }
+    }
+}
+
 /// A lane's overlap with another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BoardOverlapView {
@@ -131,6 +143,19 @@ pub struct BoardOverlapView {
     pub level: &'static str,
     /// The paths of the files.
     pub files: Vec<String>,
+}
+
+impl BoardOverlapView {
+    /// The overlap in one line, such as `conflict with cart: src/tax.rs`.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let other = self.lane.as_deref().unwrap_or("the base");
+        match self.files.as_slice() {
+            [] => format!("{} with {other}", self.level),
+            [file] => format!("{} with {other}: {file}", self.level),
+            [file, rest @ ..] => format!("{} with {other}: {file} and {} more", self.level, rest.len()),
+        }
+    }
 }
 
 /// Background jobs.

@@ -257,11 +257,11 @@ fn lane(lane: &BoardLaneView) -> Item {
         if lane.status != "open" {
             labelled(html, "state notice", lane.status);
         }
-        if let Some(diffstat) = &lane.diffstat {
-            labelled(html, "diffstat", diffstat);
+        if let Some(diffstat) = lane.diffstat.as_ref().filter(|diffstat| diffstat.files > 0) {
+            labelled(html, "diffstat", &diffstat.summary());
         }
-        if let Some(overlap) = &lane.overlap {
-            labelled(html, "overlap notice", &format!("overlaps {overlap}"));
+        for overlap in &lane.overlap {
+            labelled(html, "overlap notice", &overlap.summary());
         }
         if let Some(cost) = lane.cost_usd {
             labelled(html, "cost", &format!("${cost:.2}"));

@@ -8,7 +8,10 @@ use crate::{
     },
     env::Timestamp,
     render::Meaning,
-    wire::{BoardJobView, BoardView, HeldTaskView, NeedView, SessionOverviewView},
+    wire::{
+        BoardDiffstatView, BoardJobView, BoardLaneView, BoardOverlapView, BoardView, HeldTaskView, NeedView,
+        SessionOverviewView,
+    },
 };
 
 /// A part of the board.
@@ -127,6 +130,14 @@ pub(super) fn count(board: &BoardView, part: Part) -> usize {
     }
 }
 
+/// The size of a lane's change, then its first overlap.
+fn change(lane: &BoardLaneView) -> String {
+    let size = lane.diffstat.as_ref().map(BoardDiffstatView::summary);
+    let overlap = lane.overlap.first().map(BoardOverlapView::summary);
+    let parts: Vec<String> = size.into_iter().chain(overlap).filter(|text| !text.is_empty()).collect();
+    parts.join("  ")
+}
+
 impl Row {
     /// The row as text, with ages of `now`.
     pub(super) fn text(&self, board: &BoardView, now: Timestamp) -> RowText {
@@ -136,10 +147,7 @@ impl Row {
                 let mut row = session_text(lane.sessions.get(one)?, Some(&lane.name), now);
                 // The facts about a lane stand once.
                 let is_first = one == 0;
-                let fact = |text: &Option<String>| text.clone().filter(|_| is_first).unwrap_or_default();
-                let change = [fact(&lane.diffstat), fact(&lane.overlap)];
-                let change: Vec<String> = change.into_iter().filter(|text| !text.is_empty()).collect();
-                row.cells.push(change.join("  "));
+                row.cells.push(if is_first { change(lane) } else { String::new() });
                 row.cells.push(lane.cost_usd.filter(|_| is_first).map(dollars).unwrap_or_default());
                 Some(row)
             }),
@@ -152,8 +160,7 @@ impl Row {
             Place::FreeLane(at) => board.lanes.get(at).map(|lane| {
                 let state = if lane.status == "open" { "free" } else { lane.status };
                 let cost = lane.cost_usd.map(dollars).unwrap_or_default();
-                let change = lane.diffstat.clone().unwrap_or_default();
-                let cells = [&lane.name, "-", "-", "-", state, "-", &change, &cost];
+                let cells = [&lane.name, "-", "-", "-", state, "-", &change(lane), &cost];
                 RowText { shape: '○', meaning: Meaning::Faint, cells: cells.map(str::to_owned).into() }
             }),
             Place::Session(at) => board.sessions.get(at).map(|one| session_text(one, None, now)),

@@ -51,7 +51,7 @@ fn board(needs_you: Vec<NeedView>) -> BoardView {
         tasks: Vec::new(),
         sessions: Vec::new(),
         diffstat: None,
-        overlap: None,
+        overlap: Vec::new(),
         cost_usd: None,
     };
     let job = BoardJobView {
