@@ -14,6 +14,7 @@ need git git
 need sqlite3 sqlite3
 need strace strace
 need valgrind valgrind
+need strip binutils
 need unshare util-linux
 need mount mount
 need shellcheck shellcheck
