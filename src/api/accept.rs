@@ -149,7 +149,8 @@ impl Acceptor {
         });
         let mut shutdown = self.shutdown.clone();
         let mut builder = http1::Builder::new();
-        builder.half_close(true);
+        // A browser that is gone must not count as a person who watches: its stream has no other end.
+        builder.half_close(transport == Transport::Socket);
         let stream = RefusedHeadStream::new(TimeoutStream::new(stream, Arc::clone(handle)));
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);

@@ -408,11 +408,11 @@ fn hostile_text_of_every_field_is_shown_as_text() {
 #[test]
 fn stream_has_what_changed_and_goes_on_where_the_client_was() {
     let world = world();
+    add_lane(&world, "quiet", None, None);
     let (_server, client) = open(&world, &[]);
     let page = client.get("/").body;
     let since = page.split("data-since=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let mut events = client.events(&since);
-    add_lane(&world, "quiet", None, None);
     world.run(["task", "add", "T-1", "Fix the total"]).exits(0);
     world.run(["--session", "s1", "claim", "T-1"]).exits(0);
     let seen = events.until("Fix the total");
