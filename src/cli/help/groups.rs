@@ -9,9 +9,8 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Work", &["guide", "task", "lane", "ready", "claim", "release", "done", "note", "checkpoint", "exec"]),
     ("Review", &["evidence", "review", "handoff", "merge-ready"]),
     ("Talk", &["send", "message", "prompt", "inbox", "outbox"]),
-    ("Watch", &["status", "top", "events", "explain", "usage"]),
-    ("Safety", &["guard", "approvals"]),
-    ("Project", &["config", "doctor", "backup", "restore"]),
+    ("Watch", &["status", "top", "approvals", "events", "explain", "usage"]),
+    ("Project", &["config", "guard", "doctor", "backup", "restore"]),
     (PLUMBING, &["adapter", "completions", "hook", "man", "prime", "serve", "sidecar"]),
 ];
 
