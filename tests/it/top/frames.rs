@@ -107,18 +107,6 @@ fn hostile_texts_stay_in_their_cells() {
 }
 
 #[test]
-fn top_without_a_terminal_names_status() {
-    let world = TestProject::new();
-    world.run(["top", "--json"]).refuses(2, "usage");
-    world.run(["top", "--once", "--json"]).refuses(2, "usage");
-    insta::assert_snapshot!(world.transcript(&["fairway top"]), @"
-    $ fairway top
-    error: top draws on a terminal, at stdin and stdout; for a program: fairway status --json
-    [exit 2]
-    ");
-}
-
-#[test]
 fn costs_of_today_are_on_the_board_and_those_of_yesterday_are_not() {
     let world = busy();
     let costs = |world: &TestProject| {
