@@ -56,28 +56,28 @@ done
 
 # A launch, step by step.
 {
-  frame 100 20
+  frame 100 16
   printf '\f\n'
   at 00:02
   fw session launch --role dev --lane cart --task T-1 --name ada --backend shell -- sleep 600
   fw --session ada --as dev claim T-1
-  frame 100 20
+  frame 100 16
   printf '\f\n'
   at 00:20
   fw session heartbeat ada --activity busy
   fw --session ada checkpoint record T-1 --state active --summary "the test fails as described"
-  frame 100 20
+  frame 100 16
   printf '\f\n'
   at 01:10
   fw session heartbeat ada --activity requires_action --waiting-for "is an empty cart an error?"
-  frame 100 20
+  frame 100 16
   printf '\f\n'
   at 01:30
   fw session heartbeat ada --activity busy
   fw --session ada checkpoint record T-1 --state active --summary "the total is 11; running the tests"
-  frame 100 20
+  frame 100 16
 } >"$work/launch"
-svg 100 20 <"$work/launch" >"$out/launch.svg"
+svg 100 16 <"$work/launch" >"$out/launch.svg"
 
 # A working day.
 at 04:00
@@ -96,5 +96,5 @@ grep -lsz "FAIRWAY_RUN_ID=$run" /proc/[0-9]*/environ | cut -d/ -f3 | while read 
   kill -9 "$pid" 2>/dev/null || true
 done
 at 08:00
-frame 110 26 >"$work/top"
-svg 110 26 <"$work/top" >"$out/top.svg"
+frame 110 20 >"$work/top"
+svg 110 20 <"$work/top" >"$out/top.svg"

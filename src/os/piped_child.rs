@@ -98,7 +98,7 @@ impl PipedChild {
 
     /// Ends it with its process group, and waits for that.
     pub fn kill(mut self) {
-        // It is not reaped yet, so that its number is nobody else's.
+        // It is not reaped yet, so that its number is not given to another process.
         if let (Ok(None), Ok(pid)) = (self.child.try_wait(), i32::try_from(self.child.id())) {
             let _ = killpg(Pid::from_raw(pid), Signal::SIGKILL);
             let _ = self.child.wait();

@@ -9,9 +9,8 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Work", &["guide", "task", "lane", "ready", "claim", "release", "done", "note", "checkpoint", "exec"]),
     ("Review", &["evidence", "review", "handoff", "merge-ready", "land"]),
     ("Talk", &["send", "message", "prompt", "inbox", "outbox"]),
-    ("Watch", &["status", "top", "overlap", "events", "search", "explain", "usage"]),
-    ("Safety", &["guard", "approvals"]),
-    ("Project", &["config", "doctor", "backup", "restore"]),
+    ("Watch", &["status", "top", "overlap", "approvals", "events", "search", "explain", "usage"]),
+    ("Project", &["config", "guard", "doctor", "backup", "restore"]),
     (PLUMBING, &["adapter", "completions", "hook", "man", "notify", "prime", "serve", "sidecar"]),
 ];
 

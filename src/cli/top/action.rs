@@ -39,13 +39,13 @@ pub(super) enum Wish {
     Follow(Action),
     /// Show the screen of a session, as it changes.
     Peek { session: String, action: Action },
-    /// Run it after a yes; the text says what cannot be undone.
+    /// Run it after it was confirmed; the text says what cannot be undone.
     Confirm { action: Action, question: String },
     /// Run it with a text, which stands where the argument says.
     Ask { title: String, text_for: TextFor },
     /// Answer an approval, after its whole command was shown.
     Answer { id: i64, allow: bool },
-    /// Start the next ready task, after a yes.
+    /// Start the next ready task, after it was confirmed.
     StartNext,
 }
 

@@ -238,6 +238,7 @@ fn need_text(need: &NeedView, now: Timestamp) -> RowText {
         "question" => "p answer".to_owned(),
         "blocked" if need.session_id.is_some() => "p tell it".to_owned(),
         "dead" | "stale" | "lease" => "r release".to_owned(),
+        "gate" | "review" | "handoff" if need.task_id.is_some() => "e explain".to_owned(),
         _ => need.commands.first().map(|next| next.command.clone()).unwrap_or_default(),
     };
     let about = about.cloned().unwrap_or_default();

@@ -202,7 +202,7 @@ impl Top<'_> {
             fds.extend(self.background.iter().flat_map(|(_, child, ..)| child.fds()));
             fds.extend(self.viewer.iter().filter_map(|viewer| viewer.child.as_ref()).flat_map(PipedChild::fds));
             let peek = self.viewer.iter().filter_map(|viewer| viewer.peek.as_ref());
-            // While a change waits to be read, further ones wake nobody.
+            // While a change waits to be read, further ones do not end the wait.
             fds.extend(peek.filter(|peek| !peek.is_changed).filter_map(|peek| peek.watch.fd()));
             readable::wait(&fds, Some(self.limit()))
         };
@@ -286,7 +286,7 @@ impl Top<'_> {
                 Ok(None)
             }
             Signal::SIGCONT => {
-                // Whoever stopped this process may have changed the terminal.
+                // Another program may have changed the terminal meanwhile.
                 self.screen = None;
                 self.enter()?;
                 Ok(None)

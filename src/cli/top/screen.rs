@@ -44,7 +44,10 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        let _ = write_all(LEAVE);
+        // The hook has left it before it told of the panic; once more would put the cursor back above that.
+        if !std::thread::panicking() {
+            let _ = write_all(LEAVE);
+        }
     }
 }
 

@@ -259,8 +259,9 @@ impl State {
         if excess > 0 && view.is_live {
             view.lines.drain(..excess);
             view.scroll = view.scroll.saturating_sub(excess);
-        } else {
-            view.lines.truncate(MAX_VIEW_LINES);
+        } else if excess > 0 {
+            view.lines.truncate(MAX_VIEW_LINES - 1);
+            view.lines.push(format!("… the rest: {}", view.typed));
         }
         let last = view.lines.len().saturating_sub(height);
         view.scroll = if view.is_at_end { last } else { view.scroll.min(last) };

@@ -53,5 +53,6 @@ mod task_import;
 mod task_list;
 mod task_rm;
 mod task_transitions;
+mod top;
 mod trust;
 mod usage;

@@ -37,6 +37,12 @@ pub fn busy() -> TestProject {
         [now],
     )
     .unwrap();
+    conn.execute(
+        "INSERT INTO events (at, kind, session_id, run_id, actor, data) SELECT ?1, 'usage.reported', id, run_id, id, '{}' \
+         FROM agent_sessions WHERE id IN ('ada', 'bob', 'dan')",
+        [now],
+    )
+    .unwrap();
     world.advance_clock(600);
     world
 }
@@ -84,24 +90,20 @@ fn frame_of_any_size_is_drawn() {
 fn hostile_texts_stay_in_their_cells() {
     let world = TestProject::new();
     let text = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{202e}txt\nsecond\t日本語\u{200b}";
-    world.run(["task", "add", "T-1", text]).exits(0);
+    world.run(["task", "add", "T-1", "title"]).exits(0);
     world.run(["session", "upsert", "--id", "s1", "--role", "dev"]).exits(0);
     world.run(["--session", "s1", "claim", "T-1"]).exits(0);
-    let waiting = ["--activity", "requires_action", "--waiting-for", text];
-    world.run([&["session", "heartbeat", "s1"], &waiting[..]].concat()).exits(0);
+    world.run(["session", "heartbeat", "s1", "--activity", "requires_action", "--waiting-for", "text"]).exits(0);
+    // The commands refuse such a text; the store may have it all the same.
+    let conn = rusqlite::Connection::open(world.store()).unwrap();
+    conn.execute("UPDATE tasks SET title = ?1", [text]).unwrap();
+    conn.execute("UPDATE agent_sessions SET waiting_for = ?1", [text]).unwrap();
     for cols in [40, 80, 200] {
         let frame = frame(&world, cols, 24);
         assert_eq!(frame.lines().count(), 24, "{frame}");
         assert!(!frame.contains(['\u{1b}', '\u{7}', '\u{202e}', '\u{200b}', '\t']), "{frame:?}");
         assert!(frame.contains("s1"), "{frame}");
     }
-}
-
-#[test]
-fn top_without_a_terminal_names_status() {
-    let world = TestProject::new();
-    let refused = world.run(["top", "--json"]).refuses(2, "usage");
-    assert!(refused.stderr.contains("fairway status"), "{refused:?}");
 }
 
 #[test]

@@ -17,6 +17,12 @@ fn ask(world: &Sessions, command: &str) -> i64 {
     )
     .unwrap();
     let id = conn.last_insert_rowid();
+    conn.execute(
+        "INSERT INTO events (at, kind, session_id, run_id, actor, data) SELECT ?2, 'approval.asked', id, run_id, id, \
+         json_object('id', ?1) FROM agent_sessions WHERE id = 'ada'",
+        (id, now),
+    )
+    .unwrap();
     // Another change wakes who waits.
     world.run(["session", "heartbeat", "ada"]).exits(0);
     id

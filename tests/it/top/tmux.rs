@@ -28,7 +28,7 @@ impl<'a> Window<'a> {
         assert!(output.status.success(), "{output:?}");
         // The keys of the session inside are not those of this one.
         window.tmux(&["set-option", "-g", "prefix", "None"]);
-        window.shows("$");
+        window.until("the shell", |screen| !screen.trim().is_empty());
         window
     }
 
