@@ -1,6 +1,9 @@
 //! `fairway notify`
 
-use std::io::{self, Write};
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+};
 
 use anyhow::Result;
 
@@ -37,7 +40,7 @@ pub struct Args {
     once: bool,
     /// Send a sample to this sink; default: to every configured one
     #[arg(long, value_name = "SINK", num_args = 0..=1, value_parser = values::notify_sink, conflicts_with_all = ["follow", "once"])]
-    test: Option<Option<NotifySink>>,
+    test: Option<Vec<NotifySink>>,
 }
 
 impl Args {
@@ -56,8 +59,8 @@ impl Args {
         inside::refuse(&app, "notify")?;
         let mut stdout = io::stdout();
         let terminal = (ctx.env.terminal.stdout && !ctx.out.json).then_some(&mut stdout as &mut dyn Write);
-        if let Some(sink) = self.test {
-            return test(ctx, &app, sink, terminal);
+        if let Some(sinks) = self.test {
+            return test(ctx, &app, sinks, terminal);
         }
         let mut outlets = Outlets { terminal, programs: true };
         if self.once {
@@ -111,11 +114,8 @@ fn line(attempt: &SentView) -> String {
     format!("{}: {}: {next}", attempt.sink, attempt.title)
 }
 
-fn test(ctx: &Context, app: &App, sink: Option<NotifySink>, mut terminal: Option<&mut dyn Write>) -> Result<Exit> {
-    let sinks = match sink {
-        Some(sink) => vec![sink],
-        None => app.settings.notify.sinks.clone(),
-    };
+fn test(ctx: &Context, app: &App, named: Vec<NotifySink>, mut terminal: Option<&mut dyn Write>) -> Result<Exit> {
+    let sinks = if named.is_empty() { app.settings.notify.sinks.clone() } else { named };
     if sinks.is_empty() {
         let why = "no sink is configured: name one, such as fairway notify --test bell".to_owned();
         return Err(Refusal::Usage { why }.into());
@@ -143,15 +143,15 @@ fn state_text(ctx: &Context, state: &NotifyStateView) -> String {
     let list = |words: &[&str], none: &str| if words.is_empty() { none.to_owned() } else { words.join(", ") };
     let mut text = format!("sinks: {}\n", list(&state.sinks, "none; set notify.sinks with fairway config edit"));
     if let Some(kinds) = &state.kinds {
-        text.push_str(&format!("kinds: {}\n", list(kinds, "none")));
+        let _ = writeln!(text, "kinds: {}", list(kinds, "none"));
     }
     if let Some(quiet) = &state.quiet {
         let until = state.quiet_until.as_deref().and_then(Timestamp::parse);
         let now = until.map(|at| format!(" (now, until {})", at.to_local())).unwrap_or_default();
-        text.push_str(&format!("quiet: {quiet}{now}\n"));
+        let _ = writeln!(text, "quiet: {quiet}{now}");
     }
     if let Some(why) = &state.untrusted {
-        text.push_str(&format!("the sink command is off: {}\n", escape_line(why)));
+        let _ = writeln!(text, "the sink command is off: {}", escape_line(why));
     }
     let mut table = Table::new(&["item", "sink", "state", "tries", "age", "error"]);
     for one in &state.items {

@@ -18,8 +18,9 @@ pub fn poll_until<T>(limit: Duration, pause: Duration, mut ask: impl FnMut() -> 
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the one loop that sleeps")]
-fn sleep(span: Duration) {
+/// Sleeps: for delays after a failure, and between reactions to frequent changes.
+#[expect(clippy::disallowed_methods, reason = "the one place that sleeps")]
+pub fn sleep(span: Duration) {
     std::thread::sleep(span);
 }
 

@@ -173,7 +173,7 @@ fn rows_of_a_large_store_are_streamed() {
     .unwrap();
     drop(conn);
     let mut limited = world.command("sh");
-    limited.args(["-c", "ulimit -v 200000; exec \"$0\" search 'record 77 ' --quiet", FAIRWAY]);
+    limited.args(["-c", "ulimit -v 140000; exec \"$0\" search 'record 77 ' --quiet", FAIRWAY]);
     let run = crate::common::test_project::CommandOutput::from(limited.output().unwrap()).exits(0);
     assert_eq!(run.stdout, "checkpoint 78\n");
     assert_eq!(hits(&world, &["record", "--limit", "3"]).len(), 3);

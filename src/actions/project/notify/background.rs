@@ -13,6 +13,7 @@ use crate::{
     config::{Project, load_in_force},
     domain::Actor,
     env::Env,
+    os::poll_until::sleep,
 };
 
 /// The delay after a failure, such as a configuration with an error.
@@ -34,7 +35,7 @@ pub fn send_in_background(
             if let Err(error) = send(&env, &project, &actor, &hook_providers, &warn) {
                 warn(&format!("no notifications are sent for {} s: {error:#}", RETRY_DELAY.as_secs()));
             }
-            thread::sleep(RETRY_DELAY);
+            sleep(RETRY_DELAY);
         }
     };
     thread::Builder::new().name("notifications".into()).spawn(run).map(drop)

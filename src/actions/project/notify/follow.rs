@@ -20,7 +20,7 @@ use crate::{
     config::load_in_force,
     domain::rules::liveness::ProcessObservation,
     env::Timestamp,
-    os::{notify::ChangeWaiter, poll_timeout::poll_timeout, process},
+    os::{notify::ChangeWaiter, poll_timeout::poll_timeout, poll_until::sleep, process},
     store::sessions,
 };
 
@@ -74,7 +74,7 @@ pub fn follow(
         let cost = started.elapsed();
         let limit = next.map(|next| time_left(next, current.env.now()));
         if wait(&waiter, &processes, limit)? {
-            std::thread::sleep((cost * SHARE).clamp(MIN_DELAY, MAX_DELAY));
+            sleep((cost * SHARE).clamp(MIN_DELAY, MAX_DELAY));
             waiter.drain().map_err(errors::internal)?;
         }
     }
