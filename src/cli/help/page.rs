@@ -82,8 +82,7 @@ fn top_level(command: &Command, is_long: bool) -> String {
         let _ = writeln!(text, "\n{header}{heading}:{header:#} fairway help plumbing");
         text.push_str(&wrapped(names.iter().copied(), "  ", ","));
     }
-    let _ = writeln!(text, "\n{GLOBAL_OPTIONS}");
-    let _ = writeln!(text, "Topics: fairway help {}", topics::NAMES.join("|"));
+    let _ = writeln!(text, "\nTopics: fairway help {}", topics::NAMES.join("|"));
     text
 }
 
