@@ -12,18 +12,18 @@ use crate::actions::queue::land::{self, LandRequest};
 /// base moves, and a clean checkout of it follows. The tasks are done. Lanes that now conflict are told. A conflict or a
 /// failed check sends the work back, and the next goes on. Nothing is fetched or pushed, and no git hook runs.
 ///
-/// Several land in the order that lets most land without rework, one after the other. After a crash the next landing completes
+/// --all lands tasks in review, and finished ones whose lane has commits that the base lacks. lane:NAME is always a lane. Several land in the order that lets most land without rework, one after the other. After a crash the next landing completes
 /// what was interrupted. For people, and for sessions of the roles in [land] roles.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(false))]
 pub struct Args {
-    /// Task id or lane name (lane:NAME where a task has the same); repeatable
+    /// Task id or lane name; repeatable
     #[arg(value_name = "TASK|LANE", group = "what")]
     names: Vec<String>,
-    /// Land everything that is ready: tasks in review, and finished ones of lanes
+    /// Land everything that is ready
     #[arg(long, group = "what")]
     all: bool,
-    /// Land everything that is ready, then what became ready by that, until nothing is left
+    /// Land everything that is ready until nothing more lands
     #[arg(long, group = "what")]
     queue: bool,
     /// Print the order and what would happen; write nothing

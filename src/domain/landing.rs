@@ -60,10 +60,13 @@ pub struct Landing {
     pub ended_at: Option<Timestamp>,
 }
 
+/// The prefix of the refs that hold candidates.
+pub const REF_PREFIX: &str = "refs/fairway/land/";
+
 impl Landing {
     /// The ref that holds the candidate.
     #[must_use]
     pub fn ref_name(&self) -> String {
-        format!("refs/fairway/land/{}", self.id)
+        format!("{REF_PREFIX}{}", self.id)
     }
 }

@@ -1,5 +1,5 @@
 //! A fast-forward of a checkout that was killed: which of its files are old, which are new, and how the rest follows. A file
-//! that is neither was changed by somebody else, and nothing is touched then.
+//! that is neither has changed otherwise, and nothing is touched then.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -173,7 +173,7 @@ impl<'a> InterruptedCheckout<'a> {
         }
         let path = self.path(change);
         let Ok(found) = path.symlink_metadata() else {
-            // A file that is being replaced is absent for a moment. Nothing of anybody's is lost with it.
+            // A file that is being replaced is absent for a moment. No work is lost with it.
             let is_deleted = change.new.is_none();
             let is_absent_before = change.old.is_none();
             return Ok(if is_absent_before && !is_deleted { FileState::Old } else { FileState::New });

@@ -19,6 +19,9 @@ const CHECKOUT_TIMEOUT: Duration = Duration::from_secs(1800);
 /// The entry in the base's reflog.
 const REFLOG_MESSAGE: &str = "fairway land";
 
+/// The longest reason that is quoted, in characters.
+const MAX_REASON_CHARS: usize = 300;
+
 /// Nothing may start work in the background: it would hold the lock of the landing.
 const FAST_FORWARD: [&str; 14] = [
     "-c",
@@ -230,8 +233,8 @@ impl Git<'_> {
         self.run_checked("update-ref", &args, QUERY_TIMEOUT).map(drop)
     }
 
-    /// The tracked files of this worktree that are changed or staged. Submodules count only where `with_submodules`, and are
-    /// compared by their commits alone.
+    /// The tracked files of this worktree that are changed or staged. Submodules do not count: a fast-forward leaves them as
+    /// they are.
     ///
     /// # Errors
     /// When git fails.
@@ -282,10 +285,18 @@ impl Git<'_> {
         // Git lists files that it would overwrite, each behind a tab.
         let stderr = output_text(&done.stderr);
         let files: Vec<String> = stderr.lines().filter_map(|line| line.strip_prefix('\t')).map(str::to_owned).collect();
-        if files.is_empty() { Err(git_error("merge", &done)) } else { Ok(FastForward::InTheWay(files)) }
+        if !files.is_empty() {
+            return Ok(FastForward::InTheWay(files));
+        }
+        // The reason comes first, advice after it.
+        let reason = stderr.lines().find_map(|line| line.strip_prefix("fatal: ").or(line.strip_prefix("error: ")));
+        match reason {
+            Some(why) => Err(GitError::Failed { step: "merge", why: why.chars().take(MAX_REASON_CHARS).collect() }),
+            None => Err(git_error("merge", &done)),
+        }
     }
 
-    /// Puts a commit's files into this worktree, which nobody works in: HEAD is detached, changes and new files are dropped,
+    /// Puts a commit's files into this worktree, in which no person works: HEAD is detached, changes and new files are dropped,
     /// ignored files stay.
     ///
     /// # Errors
@@ -304,6 +315,15 @@ impl Git<'_> {
         let args = ["worktree", "add", "--quiet", "--force", "--detach", "--no-checkout"].map(OsStr::new);
         let args = [&args[..], &[path.as_os_str(), commit.as_ref()]].concat();
         self.run_checked("worktree add", &args, CHECKOUT_TIMEOUT).map(drop)
+    }
+
+    /// The names of the refs below a prefix.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn refs_below(&self, prefix: &str) -> Result<Vec<String>, GitError> {
+        let args = ["for-each-ref", "--format=%(refname)", prefix];
+        Ok(self.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?.lines().map(str::to_owned).collect())
     }
 
     /// The commits of `tip` that are not in `base`, newest first.

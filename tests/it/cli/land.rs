@@ -104,7 +104,7 @@ fn task_lands_as_a_merge_and_its_lane_ends() {
 
     let shown = world.json(["task", "show", &task]);
     assert_eq!((&shown["status"], &shown["landed_commit"]), (&json!("done"), &json!(main_commit(&world))));
-    let event = world.json(["events", "--kind", "task.landed"])[0].clone();
+    let event = world.json(["events", "--kind", "task.landed"]);
     let holder = format!("{}@{}", fairway::os::user::name(), fairway::os::host::name());
     assert_eq!((&event["data"]["holder"], &event["data"]["to"]), (&json!(holder), &json!("done")), "{event}");
     assert!(!lane_dir(&world, "ui").exists());
@@ -113,7 +113,7 @@ fn task_lands_as_a_merge_and_its_lane_ends() {
 
     // Again: there is nothing left to do.
     assert_eq!(world.json(["land", &task])["landings"][0]["state"], "unchanged");
-    assert_eq!(world.json(["events", "--kind", "task.landed"]).as_array().unwrap().len(), 1);
+    assert_eq!(world.run(["events", "--kind", "task.landed", "--json"]).exits(0).stdout.lines().count(), 1);
     // A task that is opened again has not landed.
     world.run(["task", "reopen", &task, "--reason", "it crashes"]).exits(0);
     assert_eq!(world.json(["task", "show", &task])["landed_commit"], Value::Null);
@@ -169,6 +169,12 @@ fn colliding_lanes_are_told_sent_back_and_land_after_a_rebase() {
         plan["order"].as_array().unwrap().iter().map(|one| one["tasks"][0].as_str().unwrap()).collect();
     assert_eq!(order, [far.as_str(), &one, &two]);
     assert_eq!(plan["landings"][2]["state"], "would_be_sent_back");
+    let shown = format!(
+        "$ fairway land --all --dry-run\nwould land {far} (lane far) in main (merge)\nwould land {one} (lane one) in main (merge)\n\
+         would send back {two} (lane two): {two} conflicts with main in shared.txt\n  \
+         bring main in: fairway lane sync two --rebase\n"
+    );
+    assert_eq!(world.transcript(&["fairway land --all --dry-run"]), shown);
     let run = world.run(["land", "--all"]).exits(5);
     assert!(run.stderr.contains(&format!("order: {far} (lane far), {one} (lane one), {two} (lane two)")), "{run:?}");
     assert!(
@@ -178,7 +184,10 @@ fn colliding_lanes_are_told_sent_back_and_land_after_a_rebase() {
     let why = format!("{two} conflicts with main in shared.txt; landed since: {one}, {far}");
     assert!(run.stdout.contains(&why), "{run:?}");
     assert_eq!([&one, &two, &far].map(|task| status(&world, task)), ["done", "in_progress", "done"]);
-    let messages = world.run(["outbox", "--all"]).exits(0).stdout;
+    let messages: String = Connection::open(world.store())
+        .unwrap()
+        .query_row("SELECT group_concat(content) FROM messages WHERE to_lane = 'two'", [], |row| row.get(0))
+        .unwrap();
     assert!(messages.contains("conflicts with it in shared.txt") && messages.contains("was sent back"), "{messages}");
 
     // Neither the commit nor the base has changed: `--queue` ends.
@@ -288,7 +297,7 @@ fn refused_landings_name_the_reason_and_change_nothing() {
     world.git(&root, &["checkout", "--quiet", "code.txt"]);
     fs::write(root.join("new.txt"), "mine\n").unwrap();
     assert_eq!(refused("checkout_changed")["details"]["files"], json!(["new.txt"]));
-    fs::write(root.join(".git/info/exclude"), "new.txt\n").unwrap();
+    fs::write(root.join(".git/info/exclude"), "new.txt\n/.fairway/\n").unwrap();
     refused("checkout_changed");
     assert_eq!(fs::read_to_string(root.join("new.txt")).unwrap(), "mine\n");
     fs::remove_file(root.join("new.txt")).unwrap();
@@ -406,10 +415,13 @@ fn landing_runs_no_program_that_lanes_or_the_repository_name() {
     assert_eq!(world.git(&root, &["-c", "core.fsmonitor=false", "show", "main:shared.txt"]), "1\nUI\n3\n4\nMAIN\n");
 }
 
+/// A file and its new text; `None` removes it.
+type Edit<'a> = (&'a str, Option<&'a str>);
+
 /// A fast-forward of the checkout that was killed in its middle, as each step leaves it.
 #[test]
 fn interrupted_checkout_is_completed_by_the_next_landing_and_a_changed_one_is_refused() {
-    let steps: [(&str, &[(&str, Option<&str>)], bool); 4] = [
+    let steps: [(&str, &[Edit<'_>], bool); 4] = [
         ("nothing was written", &[], true),
         ("one file was written", &[("shared.txt", Some("1\nUI\n3\n4\n5\n"))], true),
         ("a file was half written, another is away", &[("new.txt", Some("ne")), ("code.txt", None)], true),

@@ -211,7 +211,7 @@ fn check_out(app: &App, candidate: &str) -> Result<PathBuf> {
         Git::new(app.env.vars(), &dir).check_out_detached(candidate)
     };
     if put().is_err() {
-        // A killed landing may have left a lock or half a checkout. Nobody works in it.
+        // A killed landing may have left a lock or half a checkout. No agent works in it.
         if repository.has_worktree(&dir)? {
             repository.remove_worktree(&dir, true)?;
         }

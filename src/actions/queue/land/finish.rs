@@ -144,9 +144,7 @@ fn end(tx: &WriteTx<'_>, landing: &mut Landing, state: LandingState, error: Opti
 
 /// Removes the ref that held the candidate. One that stays does no harm.
 fn drop_ref(app: &App, landing: &Landing) {
-    if landing.candidate.is_some()
-        && let Ok(git) = project_git(app)
-    {
+    if let Ok(git) = project_git(app) {
         let _ = git.move_ref(&landing.ref_name(), None, None);
     }
 }

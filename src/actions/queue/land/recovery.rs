@@ -12,7 +12,7 @@ use crate::{
     actions::App,
     domain::{
         Refusal,
-        landing::{Landing, LandingState},
+        landing::{Landing, LandingState, REF_PREFIX},
     },
     os::git::{Git, InterruptedCheckout, MoveState},
     store::{landings, lanes, tasks},
@@ -22,7 +22,7 @@ use crate::{
 /// was completed, with its landing.
 ///
 /// # Errors
-/// `checkout_changed` when a checkout that was being moved has been changed by somebody else; as the store or git fails.
+/// `checkout_changed` when a checkout that was being moved has changed otherwise; as the store or git fails.
 pub(super) fn run(app: &App, say: &dyn Fn(&str)) -> Result<Vec<Completed>> {
     let mut completed = Vec::new();
     for mut landing in app.read(|tx| Ok(landings::unfinished(tx)?))? {
@@ -34,13 +34,25 @@ pub(super) fn run(app: &App, say: &dyn Fn(&str)) -> Result<Vec<Completed>> {
             finish::failed(app, &mut landing, "it was interrupted before the base moved")?;
         }
     }
+    sweep(&project_git(app)?)?;
     Ok(completed)
+}
+
+/// Removes the refs of candidates that killed landings left. While the lock is held and no landing is open, none is in use.
+fn sweep(git: &Git<'_>) -> Result<()> {
+    git.remove_stale_ref_lock("packed-refs")?;
+    for name in git.refs_below(REF_PREFIX)? {
+        git.remove_stale_ref_lock(&name)?;
+        // One that stays does no harm.
+        let _ = git.move_ref(&name, None, None);
+    }
+    Ok(())
 }
 
 /// Whether the base has the candidate. A checkout that was partly moved is completed first, and the base with it.
 ///
 /// # Errors
-/// `checkout_changed` when the checkout has been changed by somebody else; as git fails.
+/// `checkout_changed` when the checkout has changed otherwise; as git fails.
 pub(super) fn is_moved(app: &App, landing: &Landing) -> Result<bool> {
     let Some(candidate) = &landing.candidate else { return Ok(false) };
     let git = project_git(app)?;

@@ -120,9 +120,10 @@ fn units(app: &App, request: &LandRequest) -> Result<Vec<Unit>> {
 }
 
 fn answer(app: &App, request: &LandRequest, view: LandView) -> Result<(Answer, u8)> {
-    // Work that is not finished yet is no failure of `--all`.
+    // Work that is not finished yet is no failure of `--all`, and a plan that finds a conflict has done its work.
     let counts = |one: &&LandingView| {
-        one.error.is_some() && (!matches!(one.state, "not_ready" | "skipped") || !request.names.is_empty())
+        let is_waiting = matches!(one.state, "not_ready" | "skipped") && request.names.is_empty();
+        one.error.is_some() && !is_waiting && one.state != "would_be_sent_back"
     };
     let exit = view.landings.iter().find(counts).and_then(|one| one.error.as_ref()).map_or(0, |e| e.kind.exit_code());
     let lines: Vec<String> = view.landings.iter().map(report::lines).collect();
