@@ -30,13 +30,13 @@ lint:
 
 # The artefact: one static, position-independent file
 release:
-    RUSTFLAGS="{{artefact_flags}}" cargo build --locked --release --target {{target}} --target-dir target/artefact
+    RUSTFLAGS="{{artefact_flags}}" cargo build --locked --profile artefact --target {{target}} --target-dir target/artefact
 
 # The table of BENCHMARKS.md; `just bench storm` for one row
 bench *rows:
     cargo build --locked --release --bins --examples
-    RUSTFLAGS="{{artefact_flags}}" cargo build --locked --release --bins --examples --target {{target}} --target-dir target/artefact
-    FAIRWAY_BENCH_ARTEFACT="$PWD/target/artefact/{{target}}/release" cargo bench --locked --bench speed -- {{rows}}
+    RUSTFLAGS="{{artefact_flags}}" cargo build --locked --profile artefact --bins --examples --target {{target}} --target-dir target/artefact
+    FAIRWAY_BENCH_ARTEFACT="$PWD/target/artefact/{{target}}/artefact" cargo bench --locked --bench speed -- {{rows}}
 
 # Background runs beside pueue, task-spooler and nq; `just peers --install` brings those first
 peers *words:

@@ -1,7 +1,8 @@
 -- Landing: lanes' work that was brought into a base, and the attempts to.
 
 -- One attempt. The candidate is held by refs/fairway/land/ID until the attempt is over. `moving` is an intent: the base goes
--- from `base_before` to `candidate`, and the next landing finishes that.
+-- from `base_before` to `candidate`, and the next landing finishes that. `tasks`: each with the epoch that its claim had, as JSON:
+-- [["T-1", 2]].
 CREATE TABLE landings (
     id          INTEGER PRIMARY KEY,
     lane        TEXT,
@@ -11,7 +12,6 @@ CREATE TABLE landings (
     base_before TEXT NOT NULL,
     candidate   TEXT,
     state       TEXT NOT NULL CHECK (state IN ('checking', 'moving', 'landed', 'sent_back', 'failed')),
-    -- Each task with the epoch that its claim had, as JSON: [["T-1", 2]].
     tasks       TEXT NOT NULL,
     error       TEXT,
     started_at  INTEGER NOT NULL,
