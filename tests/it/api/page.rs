@@ -63,7 +63,7 @@ impl Client {
         let mut client = Self { port: server.port(), origin, cookie: String::new() };
         let opened = client.get(&code_path(url));
         assert_eq!((opened.status, opened.header("location")), (303, Some("/")), "{}", opened.body);
-        client.cookie = opened.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+        opened.header("set-cookie").unwrap().split(';').next().unwrap().clone_into(&mut client.cookie);
         client
     }
 
