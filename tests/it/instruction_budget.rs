@@ -23,8 +23,8 @@ const UPDATE: &str = "UPDATE_BUDGETS";
 /// By how much a count may differ from its budget, in percent: with the budgets of these tools, and with those of others.
 const SAME_TOOLS: f64 = 3.0;
 const OTHER_TOOLS: f64 = 15.0;
-/// How often a call may fail: a hook denies after five seconds of real time, which valgrind may need on a busy machine.
-const ATTEMPTS: usize = 10;
+/// How often a hook is called: it denies after five seconds of real time, which valgrind may need on a busy machine.
+const HOOK_ATTEMPTS: usize = 4;
 const HEADING: &str = "\
 # Instructions of one call, counted by the test `instruction_budget` on the binary that the tests build, by compiler and C library.
 # Where a count moves on purpose: UPDATE_BUDGETS=1 cargo nextest run -E 'test(/^instruction_budget::/)'
@@ -47,25 +47,28 @@ impl Counted {
         Self { world, binary }
     }
 
-    /// The instructions of one call of the binary.
-    fn count(&self, words: &[&str], stdin: &str) -> u64 {
+    /// The instructions of one call of the binary; `None` when it fails.
+    fn try_count(&self, words: &[&str], stdin: &str) -> Option<u64> {
         let (log, input) = (self.world.dir().join("valgrind.log"), self.world.dir().join("stdin"));
         fs::write(&input, stdin).unwrap();
-        let has_succeeded = (0..ATTEMPTS).any(|_| {
-            let mut call = self.world.command("valgrind");
-            call.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
-                .arg(format!("--log-file={}", log.display()))
-                .arg(&self.binary)
-                .args(words)
-                .env("PATH", "/usr/bin:/bin")
-                .stdin(fs::File::open(&input).unwrap())
-                .stdout(Stdio::null());
-            call.status().unwrap().success()
-        });
-        assert!(has_succeeded, "{words:?}");
+        let mut call = self.world.command("valgrind");
+        call.args(["--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"])
+            .arg(format!("--log-file={}", log.display()))
+            .arg(&self.binary)
+            .args(words)
+            .env("PATH", "/usr/bin:/bin")
+            .stdin(fs::File::open(&input).unwrap())
+            .stdout(Stdio::null());
+        if !call.status().unwrap().success() {
+            return None;
+        }
         let text = fs::read_to_string(&log).unwrap();
         let number = text.lines().find_map(|line| line.split_once("refs:")).map(|(_, number)| number.replace(',', ""));
-        number.and_then(|number| number.trim().parse().ok()).unwrap_or_else(|| panic!("no count: {text}"))
+        Some(number.and_then(|number| number.trim().parse().ok()).unwrap_or_else(|| panic!("no count: {text}")))
+    }
+
+    fn count(&self, words: &[&str]) -> u64 {
+        self.try_count(words, "").unwrap_or_else(|| panic!("{words:?} failed"))
     }
 }
 
@@ -105,19 +108,24 @@ fn short_commands_keep_within_their_budgets_of_instructions() {
         json!({ "tool_name": "Bash", "tool_input": { "command": "cargo test" }, "tool_use_id": "t-1" }),
     );
     let record = ["checkpoint", "record", "S-1", "--state", "active", "--summary", "as far as that"];
-    let counts = [
-        ("--version", counted.count(&["--version"], "")),
-        ("ready", counted.count(&["ready", "--limit", "20"], "")),
-        ("claim", counted.count(&["claim", "S-1"], "")),
-        ("checkpoint record", counted.count(&record, "")),
-        ("hook", counted.count(&["hook", "claude", "PreToolUse"], &tool_call.to_string())),
+    let mut counts = vec![
+        ("--version", counted.count(&["--version"])),
+        ("ready", counted.count(&["ready", "--limit", "20"])),
+        ("claim", counted.count(&["claim", "S-1"])),
+        ("checkpoint record", counted.count(&record)),
     ];
+    let hook = || counted.try_count(&["hook", "claude", "PreToolUse"], &tool_call.to_string());
+    let hook = (0..HOOK_ATTEMPTS).find_map(|_| hook());
+    if require::met(hook.is_some(), "the machine is too busy to count a hook within its limit of five seconds") {
+        counts.extend(hook.map(|count| ("hook", count)));
+    }
     let (budgets, tools) = (read(BUDGETS), tools());
     if std::env::var_os(UPDATE).is_some() {
+        assert!(hook.is_some(), "no count of a hook to write down");
         update(budgets, &tools, &counts);
         return;
     }
-    let newest = || budgets.iter().last().map(|(name, entry)| (name, entry, OTHER_TOOLS)).unwrap();
+    let newest = || budgets.iter().next_back().map(|(name, entry)| (name, entry, OTHER_TOOLS)).unwrap();
     let (name, entry, most) =
         budgets.get_key_value(&tools).map_or_else(newest, |(name, entry)| (name, entry, SAME_TOOLS));
     let mut wrong = Vec::new();
