@@ -39,7 +39,7 @@ pub fn report() {
     for lane in 0..LANES {
         let name = format!("lane{lane}");
         run(&root, fairway, &["lane", "add", &name, "--create-worktree", "--quiet"]);
-        run(&root, fairway, &["session", "upsert", &name, "--role", "dev", "--lane", &name, "--quiet"]);
+        run(&root, fairway, &["session", "upsert", "--id", &name, "--role", "dev", "--lane", &name, "--quiet"]);
     }
     let tree = |lane: usize| root.join(format!(".fairway/worktrees/lane{lane}"));
     let hook = |lane: usize, tool: &str| {

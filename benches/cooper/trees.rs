@@ -43,6 +43,7 @@ pub fn made(data: &Path, wants: impl Fn(&str) -> bool, tenths: &[usize]) -> (Rad
     // Most tasks have one base for all their features; then each state of a feature is one commit.
     let mut bases: BTreeMap<&str, Option<(Base, usize)>> = BTreeMap::new();
     let mut written: BTreeMap<(usize, usize, usize), usize> = BTreeMap::new();
+    let mut touched: BTreeMap<(usize, usize), Vec<Vec<String>>> = BTreeMap::new();
     for pair in &all {
         let feature = |number: usize| &known[&(pair.task.clone(), number)];
         let both = [feature(pair.a), feature(pair.b)];
@@ -73,7 +74,13 @@ pub fn made(data: &Path, wants: impl Fn(&str) -> bool, tenths: &[usize]) -> (Rad
             .iter()
             .map(|tenth| (*tenth, numbers.map(|number| write(number, steps(feature(number), *tenth)))))
             .collect();
-        let shares = shares_path(&base, both, tenths);
+        for number in numbers {
+            touched.entry((root, number)).or_insert_with(|| {
+                let shares = tenths.iter().chain(&[10]);
+                shares.map(|tenth| feature(number).paths_after(&base, steps(feature(number), *tenth))).collect()
+            });
+        }
+        let shares = shares_path(numbers.map(|number| touched[&(root, number)].as_slice()), tenths);
         found.push(Made { pair: pair.clone(), base: root, whole, partial, shares_path: shares });
     }
     (Radar::import(import), found, left_out)
@@ -84,14 +91,12 @@ pub fn steps(feature: &Feature, tenths: usize) -> usize {
     (feature.size() * tenths).div_ceil(10)
 }
 
-fn shares_path(base: &Base, both: [&Feature; 2], tenths: &[usize]) -> BTreeMap<(usize, usize), bool> {
+fn shares_path(paths: [&[Vec<String>]; 2], tenths: &[usize]) -> BTreeMap<(usize, usize), bool> {
     let tenths: Vec<usize> = tenths.iter().copied().chain([10]).collect();
     let mut found = BTreeMap::new();
-    for one in &tenths {
-        for other in &tenths {
-            let paths = both[0].paths_after(base, steps(both[0], *one));
-            let others = both[1].paths_after(base, steps(both[1], *other));
-            found.insert((*one, *other), paths.iter().any(|path| others.contains(path)));
+    for (one, ours) in tenths.iter().zip(paths[0]) {
+        for (other, theirs) in tenths.iter().zip(paths[1]) {
+            found.insert((*one, *other), ours.iter().any(|path| theirs.contains(path)));
         }
     }
     found

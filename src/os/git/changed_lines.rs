@@ -1,6 +1,6 @@
 //! The paths and lines that one commit changes against another.
 
-use std::os::unix::ffi::OsStrExt;
+use std::{iter::Peekable, os::unix::ffi::OsStrExt};
 
 use crate::os::digest::sha256_hex;
 
@@ -76,7 +76,7 @@ pub(super) fn parse(output: &[u8]) -> Option<Vec<ChangedPath>> {
         // The type of a file changes by a deletion and an addition.
         let count = if file.letter == 'T' { 2 } else { 1 };
         for _ in 0..count {
-            let hunks = sections.next_hunks()?;
+            let hunks = sections.next_hunks().ok()?;
             file.hunks = if count == 2 || file.added.is_none() { None } else { hunks };
         }
     }
@@ -90,9 +90,14 @@ fn take_field<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(field)
 }
 
+type PatchLines<'a> = std::slice::Split<'a, u8, fn(&u8) -> bool>;
+
+/// A patch has another form than git's.
+struct UnknownForm;
+
 /// The files' parts of a patch without context.
 struct Sections<'a> {
-    lines: std::iter::Peekable<std::slice::Split<'a, u8, fn(&u8) -> bool>>,
+    lines: Peekable<PatchLines<'a>>,
 }
 
 impl<'a> Sections<'a> {
@@ -101,15 +106,15 @@ impl<'a> Sections<'a> {
         Self { lines: patch.split(is_newline).peekable() }
     }
 
-    /// The changed lines of the next file; the inner `None` when there are too many.
-    fn next_hunks(&mut self) -> Option<Option<Vec<ChangedLines>>> {
-        self.lines.next_if(|line| line.starts_with(b"diff --git "))?;
+    /// The changed lines of the next file; `None` when there are too many.
+    fn next_hunks(&mut self) -> Result<Option<Vec<ChangedLines>>, UnknownForm> {
+        self.lines.next_if(|line| line.starts_with(b"diff --git ")).ok_or(UnknownForm)?;
         let mut hunks: Vec<(u64, u64, Vec<u8>)> = Vec::new();
         let mut is_too_many = false;
         // Content lines begin with a sign, so that none looks like a header.
         while let Some(line) = self.lines.next_if(|line| !line.starts_with(b"diff --git ")) {
             if line.starts_with(b"@@ -") {
-                let (start, end) = range(line)?;
+                let (start, end) = range(line).ok_or(UnknownForm)?;
                 is_too_many |= hunks.len() >= MAX_HUNKS;
                 if !is_too_many {
                     hunks.push((start, end, Vec::new()));
@@ -123,7 +128,7 @@ impl<'a> Sections<'a> {
         }
         let digest = |text: &[u8]| sha256_hex(text).chars().take(12).collect();
         let changed = |(start, end, text): (u64, u64, Vec<u8>)| ChangedLines { start, end, digest: digest(&text) };
-        Some((!is_too_many).then(|| hunks.into_iter().map(changed).collect()))
+        Ok((!is_too_many).then(|| hunks.into_iter().map(changed).collect()))
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
     io,
     os::unix::{ffi::OsStrExt, fs::DirBuilderExt},
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use super::{
@@ -171,9 +171,8 @@ fn remove_abandoned(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
         let is_ours = entry.file_name().as_bytes().starts_with(PREFIX.as_bytes());
-        let age =
-            entry.metadata().and_then(|found| found.modified()).ok().map(|at| SystemTime::now().duration_since(at));
-        if is_ours && age.is_some_and(|age| age.is_ok_and(|age| age > ABANDONED_AGE)) {
+        let age = entry.metadata().and_then(|found| found.modified()).ok().and_then(|at| at.elapsed().ok());
+        if is_ours && age.is_some_and(|age| age > ABANDONED_AGE) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }

@@ -176,6 +176,7 @@ fn submodules_and_sparse_checkouts_are_as_git_has_them() {
 #[test]
 fn bare_and_shallow_repositories_are_judged_or_named() {
     let origin = with_lanes(&["f"], &[]);
+    origin.git(&origin.root(), &["tag", "early"]);
     fs::write(origin.root().join("f"), lines(&[(1, "second")])).unwrap();
     commit(&origin, &origin.root(), "second");
     // A bare repository in the project's directory, as `git clone --bare` and worktrees beside it make it.
@@ -196,7 +197,7 @@ fn bare_and_shallow_repositories_are_judged_or_named() {
     clash(&world);
     assert_eq!(said(&world, &[]), ["conflict api:web f"]);
     // A base whose history does not reach that of the lanes.
-    world.git(&root, &["fetch", "--quiet", "--depth=1", "origin", "main~1:early"]);
+    world.git(&root, &["fetch", "--quiet", "--depth=1", "origin", "refs/tags/early:refs/heads/early"]);
     world.run(["lane", "edit", "web", "--base", "early"]).exits(0);
     assert_eq!(said(&world, &[]), ["unknown web:- no common commit with early"]);
 }
