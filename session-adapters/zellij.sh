@@ -272,7 +272,7 @@ case ${operation} in
   is-running) is_running "$1" ;;
   attach) attach "$1" ;;
   process-alive) process_alive "$1" ;;
-  nudge) plumbing type -- "$1" ;;
+  nudge) exec "${fairway}" adapter type -- "$1" ;;
   send-keys) plumbing press-keys -- "$@" ;;
   set-meta) plumbing meta set -- "$1" "${2:-}" ;;
   get-meta) plumbing meta get -- "$1" "${2:-}" ;;

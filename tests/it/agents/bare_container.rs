@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use crate::{
     common::{
         agent_programs::Agent,
-        mock_models::{MockModels, SLOW},
+        mock_models::{AT_ONCE, MockModels, SLOW},
         reexec, require,
         test_project::{CommandOutput, FAIRWAY},
     },
@@ -111,7 +111,8 @@ struct Person {
 }
 
 impl Person {
-    fn command(&self, program: &str) -> Command {
+    /// A program as the person runs it.
+    fn runs(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env_clear().current_dir(&self.shop).env("HOME", &self.home);
         for name in ["PATH", "LANG", "TERM"] {
@@ -124,7 +125,7 @@ impl Person {
     /// Types one of the commands that the report counts.
     fn types(&mut self, words: &[&str]) -> CommandOutput {
         let begun = Instant::now();
-        let output: CommandOutput = self.command("fairway").args(words).output().unwrap().into();
+        let output: CommandOutput = self.runs("fairway").args(words).output().unwrap().into();
         self.commands.push((format!("fairway {}", shell_words::join(words)), begun.elapsed()));
         println!("$ fairway {}\n{}{}", words.join(" "), output.stdout, output.stderr);
         output.exits(0)
@@ -132,11 +133,11 @@ impl Person {
 
     /// A look or an act that the report does not count.
     fn json(&self, words: &[&str]) -> Value {
-        CommandOutput::from(self.command("fairway").args(words).arg("--json").output().unwrap()).exits(0).json()
+        CommandOutput::from(self.runs("fairway").args(words).arg("--json").output().unwrap()).exits(0).json()
     }
 
     fn git(&self, words: &[&str]) -> String {
-        let output = self.command("git").args(words).output().unwrap();
+        let output = self.runs("git").args(words).output().unwrap();
         assert!(output.status.success(), "{words:?}: {output:?}");
         String::from_utf8(output.stdout).unwrap()
     }
@@ -149,7 +150,7 @@ impl Person {
     fn tmux(&self, session: &Value, words: &[&str]) -> String {
         let (socket, pane) = (text(&session["socket"]), text(&session["pane"]));
         let (verb, rest) = words.split_first().unwrap();
-        let output = self.command("tmux").args(["-S", &socket, verb, "-t", &pane]).args(rest).output().unwrap();
+        let output = self.runs("tmux").args(["-S", &socket, verb, "-t", &pane]).args(rest).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
@@ -262,7 +263,7 @@ fn scenario() {
         "--provider",
         "codex",
         "--prompt",
-        &work("date", " && fairway submit T-2"),
+        &work("date", " && fairway task submit T-2"),
     ]);
     let (claude, codex) = ("T-1-claude", "T-2-codex");
     let both = [claude, codex];
@@ -297,7 +298,7 @@ fn scenario() {
         person.sees(id, "its turn is over", || (!person.screen(&session).contains("esc to interrupt")).then_some(()));
         // Claude Code puts the text back into its input line.
         person.press(&session, &["C-u"]);
-        let after = format!("after the interruption of {id}");
+        let after = format!("after the interruption of {id}, {AT_ONCE}");
         let sent = person.json(&["prompt", id, &after, "--wait-ack", "60s"]);
         assert_eq!(sent["message"]["status"], "acknowledged", "{sent}");
         person.sees(id, "the model is told", || person.told(&after));
@@ -310,14 +311,14 @@ fn scenario() {
     let killed = Instant::now();
     let relaunch = format!("fairway session relaunch {claude}");
     person.sees(codex, "status names the dead", || {
-        let status = person.command("fairway").arg("status").output().unwrap();
+        let status = person.runs("fairway").arg("status").output().unwrap();
         String::from_utf8_lossy(&status.stdout).contains(&relaunch).then_some(())
     });
     let told_after = killed.elapsed();
     assert!(told_after < Duration::from_secs(1), "{told_after:?}");
     let asked = |person: &Person| person.keys.iter().filter(|(_, _, _, kind)| !kind.starts_with("permission")).count();
     let before = asked(&person);
-    let go_on = "go on: RUN[[fairway claim T-1]] and RUN[[fairway submit T-1]]";
+    let go_on = "go on: RUN[[fairway claim T-1]] and RUN[[fairway task submit T-1]]";
     let again = person.json(&["session", "relaunch", claude, "--prompt", go_on]);
     assert_eq!(again["conversation"], person.session(claude)["external_session_id"]);
     let next = text(&again["id"]);
@@ -338,7 +339,7 @@ fn scenario() {
 fn report(person: &Person, at_work: Duration, whole: Duration, told_after: Duration) {
     println!("== report: two guarded agents in a bare container");
     for (program, words) in [("claude", "--version"), ("codex", "--version")] {
-        let version = person.command(program).arg(words).output().unwrap();
+        let version = person.runs(program).arg(words).output().unwrap();
         println!("{program:<8} {}", String::from_utf8_lossy(&version.stdout).trim());
     }
     println!("commands after the install: {}", person.commands.len());

@@ -324,12 +324,6 @@ fn permission_question_of_claude_code_is_known() {
 }
 
 #[test]
-fn permission_question_of_codex_is_known() {
-    let args = ["--dangerously-bypass-hook-trust", "--ask-for-approval", "untrusted"];
-    permission_question_is_known(Agent::Codex, "Ask Codex to do anything", &args);
-}
-
-#[test]
 fn permission_question_of_gemini_cli_is_known() {
     permission_question_is_known(Agent::Gemini, "Type your message", &[]);
 }

@@ -23,6 +23,8 @@ pub const USED: (u64, u64, u64) = (1_000, 600, 20);
 
 /// A text that holds this is answered late.
 pub const SLOW: &str = "take your time";
+/// A text that holds this is answered at once, whatever stands before it.
+pub const AT_ONCE: &str = "at once";
 const SLOW_ANSWER: Duration = Duration::from_secs(120);
 
 /// A listening model. It goes with the test's process.
@@ -177,7 +179,8 @@ fn answer(path: &str, request: &Value, heard: &Mutex<Vec<ModelRequest>>) -> Opti
     };
     let new = asked.new_texts();
     let commands = if asked.conversation { commands(&new) } else { Vec::new() };
-    let is_slow = asked.conversation && new.iter().any(|text| text.contains(SLOW));
+    let has = |word: &str| new.iter().any(|text| text.contains(word));
+    let is_slow = asked.conversation && has(SLOW) && !has(AT_ONCE);
     let number = {
         let mut heard = heard.lock().unwrap();
         if asked.conversation {
