@@ -8,10 +8,10 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["setup", "start", "demo", "init", "trust", "session", "help"]),
     ("Work", &["guide", "task", "lane", "ready", "claim", "release", "done", "note", "checkpoint", "exec"]),
     ("Review", &["evidence", "review", "handoff", "merge-ready", "land"]),
-    ("Talk", &["send", "message", "prompt", "inbox", "outbox"]),
+    ("Talk", &["send", "message", "prompt", "inbox"]),
     ("Watch", &["status", "top", "overlap", "approvals", "events", "search", "explain", "usage"]),
     ("Project", &["config", "guard", "doctor", "backup", "restore"]),
-    (PLUMBING, &["adapter", "completions", "hook", "man", "notify", "prime", "serve", "sidecar"]),
+    (PLUMBING, &["adapter", "completions", "hook", "man", "notify", "outbox", "prime", "serve", "sidecar"]),
 ];
 
 #[cfg(test)]
