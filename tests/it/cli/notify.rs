@@ -423,7 +423,7 @@ fn example_scripts_send_to_a_service_with_the_secret_from_a_file() {
         match script {
             "webhook.sh" => assert_eq!(body["items"][0]["kind"], "approval"),
             "ntfy.sh" => {
-                assert_eq!(body, json!({ "topic": "topic", "title": "project: approval (m1)", "message": "Bash: ls" }))
+                assert_eq!(body, json!({ "topic": "topic", "title": "project: approval (m1)", "message": "Bash: ls" }));
             }
             _ => assert_eq!(body["blocks"][0]["text"]["text"], "project: approval (m1)\nBash: ls"),
         }
