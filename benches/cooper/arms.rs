@@ -65,10 +65,10 @@ pub fn report(data: &Path) {
         let items = vec![LandingItem { priority: 2, depends_on: Vec::new() }; kept.len()];
         let clash = |one: usize, other: usize| conflicts.contains(&(one.min(other), one.max(other)));
         let mut landed: Vec<usize> = Vec::new();
-        for place in 0..kept.len() {
+        for (place, feature) in kept.iter().enumerate() {
             if landed.iter().any(|other| clash(place, *other)) {
                 none.reworked += 1;
-                none.lines += kept[place].size();
+                none.lines += feature.size();
             } else {
                 landed.push(place);
             }

@@ -46,7 +46,7 @@ impl Feature {
         let mut lines = text.split('\n').peekable();
         while let Some(line) = lines.next() {
             if let Some(rest) = line.strip_prefix("diff --git a/") {
-                current = rest.split_once(" b/").expect("two paths").1.to_owned();
+                rest.split_once(" b/").expect("two paths").1.clone_into(&mut current);
                 files.insert(current.clone(), FileChange::default());
             }
             let Some(file) = files.get_mut(&current) else { continue };

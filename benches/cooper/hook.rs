@@ -44,8 +44,8 @@ pub fn report() {
     let tree = |lane: usize| root.join(format!(".fairway/worktrees/lane{lane}"));
     let hook = |lane: usize, tool: &str| {
         let payload = format!(
-            r#"{{"session_id":"s{lane}","hook_event_name":"PostToolUse","tool_name":"{tool}","tool_input":{{}},"tool_response":{{}},"cwd":{:?}}}"#,
-            tree(lane)
+            r#"{{"session_id":"s{lane}","hook_event_name":"PostToolUse","tool_name":"{tool}","tool_input":{{}},"tool_response":{{}},"cwd":"{}"}}"#,
+            tree(lane).display()
         );
         let mut command = Command::new(fairway);
         command.args(["hook", "claude", "PostToolUse"]).current_dir(tree(lane)).env("HOME", home.path());

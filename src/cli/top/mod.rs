@@ -43,7 +43,7 @@ impl Args {
             let why = "top draws on a terminal, at stdin and stdout; for a program: fairway status --json".to_owned();
             return Err(Refusal::Usage { why }.into());
         }
-        let providers: Vec<&str> = Provider::ALL.iter().map(|provider| provider.label()).collect();
+        let providers: Vec<&'static str> = Provider::ALL.iter().map(|provider| provider.label()).collect();
         if self.once {
             let app = ctx.app()?;
             let size = frame_size(ctx);

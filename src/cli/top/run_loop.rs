@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 use ratatui_core::{layout::Position, terminal::Terminal};
 
@@ -21,8 +21,11 @@ use super::{
 use crate::{
     actions::{
         boundary::approval,
-        core::{attendance, errors},
-        project::board::{self, SessionDeaths},
+        core::{attendance, errors, inside},
+        project::{
+            board::{self, SessionDeaths},
+            notify::{self, Outlets},
+        },
         queue::task::ready,
         sessions::control::attach,
     },
@@ -85,7 +88,7 @@ enum End {
 struct Top<'a> {
     ctx: &'a Context,
     project: LiveProject,
-    providers: Vec<&'a str>,
+    providers: Vec<&'static str>,
     program: PathBuf,
     waiter: ChangeWaiter,
     deaths: SessionDeaths,
@@ -100,18 +103,27 @@ struct Top<'a> {
     composed_at: Instant,
     interval: Duration,
     is_drawn: bool,
+    /// Whether items are sent to the sinks of `[notify]`.
+    notifies: bool,
 }
 
 /// Shows the board until the person quits.
 ///
 /// # Errors
 /// As the store or the terminal fails.
-pub(super) fn run(ctx: &Context, providers: &[&str]) -> Result<()> {
+pub(super) fn run(ctx: &Context, providers: &[&'static str]) -> Result<()> {
     let app = ctx.app()?;
     // Bound before the first look: nothing is missed in between.
     let waiter = app.waiter("top")?;
     // A person watches: permission requests wait longer. Without it they are shown all the same.
     let presence = attendance::watch_approvals(&app).ok();
+    // A session's `top` would use up a person's notifications.
+    let notifies = !inside::is_inside(&app);
+    if notifies {
+        // A sink that fails is a finding of `doctor`; the screen is the board's.
+        notify::send_in_background(&app, providers.to_vec(), |_| ())
+            .context("cannot start the notifications thread")?;
+    }
     let mut project = AppFactory::new(&app).open()?;
     let begin = Instant::now();
     let board = board::compose(project.app()?, providers)?;
@@ -134,8 +146,10 @@ pub(super) fn run(ctx: &Context, providers: &[&str]) -> Result<()> {
         composed_at: Instant::now(),
         interval,
         is_drawn: false,
+        notifies,
     };
     drop(app);
+    top.notify();
     top.has_changed = top.deaths.follow(&top.state.board);
     let end = top.follow();
     let Top { screen, signals, viewer, .. } = top;
@@ -343,11 +357,25 @@ impl Top<'_> {
             Ok(board) => {
                 self.has_changed = self.deaths.follow(&board);
                 self.state.take(Input::Board(Box::new(board)));
+                self.notify();
             }
             Err(error) => {
                 self.project.note_error(&error);
                 self.state.take(Input::Failed(format!("the board is as before: {}", sentence(&error))));
             }
+        }
+    }
+
+    /// Sends what is due to the sinks that are this terminal; a thread of its own sends to programs.
+    fn notify(&mut self) {
+        if !self.notifies {
+            return;
+        }
+        let mut stdout = io::stdout();
+        let mut outlets = Outlets { terminal: Some(&mut stdout), programs: false };
+        let sent = self.project.app().and_then(|app| notify::send_due(app, &self.providers, &mut outlets));
+        if let Err(error) = sent {
+            self.state.take(Input::Failed(format!("no notification was sent: {}", sentence(&error))));
         }
     }
 

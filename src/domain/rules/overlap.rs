@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_file_that_is_known_by_name_is_close_to_any_change_of_it() {
         let named = SnapshotPath { path: "big".into(), letter: 'N', lines: None };
-        let found = adjacent_files(&[named.clone()], &[path("big", 'M', &[(1, 2, "a")])]);
+        let found = adjacent_files(std::slice::from_ref(&named), &[path("big", 'M', &[(1, 2, "a")])]);
         assert_eq!(found, [OverlapFile { path: "big".into(), level: OverlapLevel::Adjacent, lines: Vec::new() }]);
         assert_eq!(adjacent_files(&[named], &[path("other", 'M', &[])]), []);
         // A rename and a change of the same file merge.

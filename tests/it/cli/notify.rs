@@ -238,7 +238,7 @@ fn hostile_texts_are_arguments_and_markup_free() {
 }
 
 #[test]
-fn untrusted_program_is_not_run_and_other_sinks_are() {
+fn untrusted_program_is_not_run() {
     let world = TestProject::new();
     fs::write(world.root().join(".fairway.toml"), "[notify]\nsinks = ['command']\ncommand = 'touch no'\n").unwrap();
     for args in [["notify", "--once", "--json"], ["notify", "--follow", "--json"], ["notify", "--test", "--json"]] {

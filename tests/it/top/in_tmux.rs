@@ -38,18 +38,24 @@ fn ticks(pid: i32) -> u64 {
 #[test]
 fn events_deaths_and_sizes_are_shown_and_nothing_costs_nothing() {
     let world = world();
+    fs::write(world.root().join(".fairway/local.toml"), "[notify]\nsinks = [\"bell\"]\nkinds = [\"question\"]\n")
+        .unwrap();
     let window = Window::open(&world, 80, 24);
     window.types("fairway top");
     window.shows("LANES (1)");
     let key = top(&window);
 
-    // An event is shown.
+    // An event is shown, and told to the sinks.
     world.run(["session", "upsert", "--id", "ada", "--role", "dev", "--lane", "cart"]).exits(0);
     let begin = Instant::now();
     let asks = ["session", "heartbeat", "ada", "--activity", "requires_action", "--waiting-for", "which currency?"];
     world.run(asks).exits(0);
     window.shows("which currency?");
     assert!(begin.elapsed() < SHOWN + SLACK, "{:?}", begin.elapsed());
+    eventually("the bell has rung", || {
+        let items = world.json(["notify"])["items"].clone();
+        (items[0]["sink"] == "bell" && items[0]["state"] == "sent").then_some(())
+    });
     world.run(["session", "heartbeat", "ada", "--activity", "busy"]).exits(0);
     window.shows("nothing needs you");
 
