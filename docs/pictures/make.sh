@@ -4,21 +4,21 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-out=$(mkdir -p "${1:-$here}" && cd "${1:-$here}" && pwd)
+out=$(mkdir -p "${1:-${here}}" && cd "${1:-${here}}" && pwd)
 fairway=${FAIRWAY:-fairway}
 work=$(mktemp -d)
 end() {
-  (cd "$work/shop" && "$fairway" session stop --all --quiet) >/dev/null 2>&1 || true
-  rm -rf "$work"
+  (cd "${work}/shop" && "${fairway}" session stop --all --quiet) >/dev/null 2>&1 || true
+  rm -rf "${work}"
 }
 trap end EXIT
 
-mkdir -p "$work/home" "$work/shop"
-export HOME="$work/home" XDG_STATE_HOME="$work/home/state" XDG_RUNTIME_DIR="$work/home" GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+mkdir -p "${work}/home" "${work}/shop"
+export HOME="${work}/home" XDG_STATE_HOME="${work}/home/state" XDG_RUNTIME_DIR="${work}/home" GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
 export GIT_AUTHOR_NAME=demo GIT_AUTHOR_EMAIL=demo@example.invalid GIT_COMMITTER_NAME=demo GIT_COMMITTER_EMAIL=demo@example.invalid
 export TZ=UTC
 unset FAIRWAY_SESSION_ID FAIRWAY_RUN_ID FAIRWAY_ROLE FAIRWAY_LANE FAIRWAY_TASK_ID FAIRWAY_ROOT FAIRWAY_DB NO_COLOR
-cd "$work/shop"
+cd "${work}/shop"
 git init --quiet --template= --initial-branch=main
 git commit --quiet --allow-empty --message shop
 
@@ -27,14 +27,14 @@ at() {
   export FAIRWAY_TEST_TIME
 }
 fw() {
-  "$fairway" "$@" >"$work/said" 2>&1 || {
-    cat "$work/said" >&2
+  "${fairway}" "$@" >"${work}/said" 2>&1 || {
+    cat "${work}/said" >&2
     exit 1
   }
 }
 # Numbers of processes differ from run to run; the columns behind them stay where they are.
 frame() {
-  COLUMNS=$1 LINES=$2 "$fairway" --color always top --once | awk '
+  COLUMNS=$1 LINES=$2 "${fairway}" --color always top --once | awk '
     match($0, /process [0-9]+ (has ended|is gone)/) {
       rest = substr($0, RSTART + RLENGTH)
       missing = sprintf("%" (RLENGTH - length("process 4711 is gone")) "s", "")
@@ -43,7 +43,7 @@ frame() {
     }
     { print }'
 }
-svg() { awk -v columns="$1" -v rows="$2" -v seconds=2 -f "$here/svg.awk"; }
+svg() { awk -v columns="$1" -v rows="$2" -v seconds=2 -f "${here}/svg.awk"; }
 
 at 00:00
 fw init
@@ -51,7 +51,7 @@ fw lane add cart --role dev
 fw lane add tax --role dev
 fw lane add docs --role dev
 for title in "Cart: the total ignores the quantity" "Cart: discount codes" "Tax of gift cards" "Describe the cart"; do
-  fw task add "$title"
+  fw task add "${title}"
 done
 
 # A launch, step by step.
@@ -76,8 +76,8 @@ done
   fw session heartbeat ada --activity busy
   fw --session ada checkpoint record T-1 --state active --summary "the total is 11; running the tests"
   frame 100 16
-} >"$work/launch"
-svg 100 16 <"$work/launch" >"$out/launch.svg"
+} >"${work}/launch"
+svg 100 16 <"${work}/launch" >"${out}/launch.svg"
 
 # A working day.
 at 04:00
@@ -90,11 +90,13 @@ fw --session cleo --as dev claim T-4
 fw --session cleo task submit T-4
 at 06:00
 fw session heartbeat ada --activity requires_action --waiting-for "which currency for refunds?"
-kill -9 "$("$fairway" session show bob --json | sed 's/.*"pid":\([0-9]*\).*/\1/')"
-run=$("$fairway" session show bob --json | sed 's/.*"run_id":"\([^"]*\)".*/\1/')
-grep -lsz "FAIRWAY_RUN_ID=$run" /proc/[0-9]*/environ | cut -d/ -f3 | while read -r pid; do
-  kill -9 "$pid" 2>/dev/null || true
+"${fairway}" session show bob --json >"${work}/bob"
+pid=$(sed 's/.*"pid":\([0-9]*\).*/\1/' "${work}/bob")
+kill -9 "${pid}"
+run=$("${fairway}" session show bob --json | sed 's/.*"run_id":"\([^"]*\)".*/\1/')
+grep -lsz "FAIRWAY_RUN_ID=${run}" /proc/[0-9]*/environ | cut -d/ -f3 | while read -r pid; do
+  kill -9 "${pid}" 2>/dev/null || true
 done
 at 08:00
-frame 110 20 >"$work/top"
-svg 110 20 <"$work/top" >"$out/top.svg"
+frame 110 20 >"${work}/top"
+svg 110 20 <"${work}/top" >"${out}/top.svg"

@@ -112,10 +112,11 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
     let writer = Writer::start(factory.clone()).context("cannot start the writer thread")?;
     ServerState::open(factory.clone().open()?, writer, changes, ending.clone(), app.env.now(), is_inside);
     // A server inside a session may lack the network or the desktop, and would use up a person's notifications.
-    if !is_inside {
-        notify::send_in_background(app, options.page.providers.labels.clone(), warn)
-            .context("cannot start the notifications thread")?;
-    }
+    let _notifications = if is_inside {
+        None
+    } else {
+        Some(notify::send_in_background(app, options.page.providers.labels.clone(), warn)?)
+    };
     let runtime = build_runtime()?;
     let served = runtime.block_on(async {
         let connections = Connections::new();

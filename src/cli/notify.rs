@@ -12,7 +12,7 @@ use crate::{
     actions::{
         App,
         core::inside,
-        project::notify::{self, FollowOptions, Outlets, SendReport},
+        project::notify::{self, Outlets, SendReport},
     },
     domain::{Refusal, notification::NotifySink},
     env::Timestamp,
@@ -76,7 +76,7 @@ impl Args {
         }
         ctx.out.note("waiting for items that need you; Ctrl-C ends");
         let mut untrusted = None;
-        notify::follow(&app, &providers, &mut outlets, FollowOptions { requires_sinks: true }, |report| {
+        notify::follow(&app, &providers, &mut outlets, |report| {
             show(ctx, report)?;
             if report.untrusted != untrusted {
                 untrusted.clone_from(&report.untrusted);

@@ -34,6 +34,12 @@ impl ChangeWaiter {
         Ok(Self { socket, path })
     }
 
+    /// Removes the socket's file when it is dropped: for a waiter in a thread that ends with the process.
+    #[must_use]
+    pub fn file(&self) -> WaiterFile {
+        WaiterFile(self.path.clone())
+    }
+
     /// Blocks until a byte arrives or the limit is over (`None`: no limit); returns whether one came.
     ///
     /// # Errors
@@ -78,6 +84,16 @@ impl AsFd for ChangeWaiter {
 impl Drop for ChangeWaiter {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// The file of a waiter's socket. It is removed when this is dropped.
+#[derive(Debug)]
+pub struct WaiterFile(PathBuf);
+
+impl Drop for WaiterFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
     }
 }
 

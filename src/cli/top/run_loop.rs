@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use nix::sys::signal::Signal;
 use ratatui_core::{layout::Position, terminal::Terminal};
 
@@ -119,11 +119,9 @@ pub(super) fn run(ctx: &Context, providers: &[&'static str]) -> Result<()> {
     let presence = attendance::watch_approvals(&app).ok();
     // A session's `top` would use up a person's notifications.
     let notifies = !inside::is_inside(&app);
-    if notifies {
-        // A sink that fails is a finding of `doctor`; the screen is the board's.
-        notify::send_in_background(&app, providers.to_vec(), |_| ())
-            .context("cannot start the notifications thread")?;
-    }
+    // A sink that fails is a finding of `doctor`; the screen is the board's.
+    let _notifications =
+        if notifies { Some(notify::send_in_background(&app, providers.to_vec(), |_| ())?) } else { None };
     let mut project = AppFactory::new(&app).open()?;
     let begin = Instant::now();
     let board = board::compose(project.app()?, providers)?;

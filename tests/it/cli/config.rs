@@ -26,6 +26,8 @@ fn every_value_names_its_source() {
     claims.lease                          "10m"                                                                                                      [world]/project/.fairway/local.toml
     claims.path_conflicts                 "refuse"                                                                                                   default
     claims.own_lane_only                  false                                                                                                      default
+    overlap.action                        "tell"                                                                                                     default
+    overlap.claims                        "any"                                                                                                      default
     sessions.default_backend              "shell"                                                                                                    default
     sessions.stale_after                  "30m"                                                                                                      default
     sessions.launch_timeout               "60s"                                                                                                      default

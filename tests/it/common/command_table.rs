@@ -30,6 +30,8 @@ impl CommandRow {
     pub fn variants(&self) -> &'static [&'static [&'static str]] {
         match self.path {
             "session attach" | "hook" | "config edit" | "demo" => &[&["--help"]],
+            // A drawing is for a terminal.
+            "top" => &[&[], &["--help"]],
             _ => &[&[], &["--json"], &["--help"]],
         }
     }
@@ -406,6 +408,15 @@ pub const COMMANDS: &[CommandRow] = &[
         ],
     ),
     row("status", "status", &[]),
+    row("top", "top --once", &[]),
+    row(
+        "search",
+        "search hello",
+        &["search {}", "search --of-task {} x", "search --of-lane {} x", "search --regex {}"],
+    ),
+    row("notify", "notify", &["notify --test {}"]),
+    git_row("overlap", "overlap", &["overlap {}"]),
+    git_row("land", "land --all --dry-run", &["land {}", "land lane:{}", "land --dry-run {}"]),
     row("session list", "session list", &[]),
     row("session show", "session show s1", &["session show {}"]),
     row("session status", "session status s1", &["session status {}"]),

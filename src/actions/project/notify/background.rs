@@ -2,10 +2,10 @@
 
 use std::{rc::Rc, thread, time::Duration};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use super::{
-    follow::{FollowOptions, follow},
+    follow::follow_with,
     send::{Outlets, SendReport},
 };
 use crate::{
@@ -13,40 +13,54 @@ use crate::{
     config::{Project, load_in_force},
     domain::Actor,
     env::Env,
-    os::poll_until::sleep,
+    os::{
+        notify::{ChangeWaiter, WaiterFile},
+        poll_until::sleep,
+    },
 };
 
 /// The delay after a failure, such as a configuration with an error.
 const RETRY_DELAY: Duration = Duration::from_secs(30);
 
 /// Starts a thread that sends to the sinks `desktop` and `command` until the process ends. `warn` gets a sentence for each problem.
-/// An item that is claimed when the process ends is sent by the next sender.
+/// An item that is claimed when the process ends is sent by the next sender. Keep the answer until then: it removes the file by
+/// which the thread is woken.
 ///
 /// # Errors
-/// When the thread cannot be created.
+/// As the store fails, and when the thread cannot be created.
 pub fn send_in_background(
     app: &App,
     hook_providers: Vec<&'static str>,
     warn: impl Fn(&str) + Send + 'static,
-) -> std::io::Result<()> {
+) -> Result<WaiterFile> {
+    let waiter = app.waiter("notify")?;
+    let file = waiter.file();
     let (env, project, actor) = ((*app.env).clone(), (*app.project).clone(), app.actor.clone());
     let run = move || {
         loop {
-            if let Err(error) = send(&env, &project, &actor, &hook_providers, &warn) {
+            if let Err(error) = send(&waiter, &env, &project, &actor, &hook_providers, &warn) {
                 warn(&format!("no notifications are sent for {} s: {error:#}", RETRY_DELAY.as_secs()));
             }
             sleep(RETRY_DELAY);
         }
     };
-    thread::Builder::new().name("notifications".into()).spawn(run).map(drop)
+    thread::Builder::new().name("notifications".into()).spawn(run).context("cannot start the notifications thread")?;
+    Ok(file)
 }
 
-fn send(env: &Env, project: &Project, actor: &Actor, hook_providers: &[&str], warn: &impl Fn(&str)) -> Result<()> {
+fn send(
+    waiter: &ChangeWaiter,
+    env: &Env,
+    project: &Project,
+    actor: &Actor,
+    hook_providers: &[&str],
+    warn: &impl Fn(&str),
+) -> Result<()> {
     let (layers, settings) = load_in_force(project, env)?;
     let app = App::new(Rc::new(env.clone()), project.clone(), layers, settings, actor.clone(), None);
     let mut outlets = Outlets { terminal: None, programs: true };
     let mut untrusted = None;
-    follow(&app, hook_providers, &mut outlets, FollowOptions::default(), |report: &SendReport| {
+    follow_with(waiter, &app, hook_providers, &mut outlets, |report: &SendReport| {
         for failed in report.attempts.iter().filter(|attempt| attempt.state == "failed") {
             let why = failed.error.as_deref().unwrap_or_default();
             warn(&format!("a notification to the sink {} was given up: {why}", failed.sink));

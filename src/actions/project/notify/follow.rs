@@ -34,13 +34,6 @@ const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
 /// The delay after the store could not be used for a moment.
 const BUSY_DELAY: Duration = Duration::from_secs(5);
 
-/// Options of [`follow`].
-#[derive(Debug, Clone, Copy, Default)]
-pub struct FollowOptions {
-    /// Whether a configuration without a usable sink is refused. A server waits instead.
-    pub requires_sinks: bool,
-}
-
 /// Sends what is due, and waits: for a change of the store, for the end of a live session's process, and for the time at which
 /// something is due. Never polls. The configuration is read again in each round. `report` is called after each round.
 ///
@@ -50,13 +43,20 @@ pub fn follow(
     app: &App,
     hook_providers: &[&str],
     outlets: &mut Outlets<'_>,
-    options: FollowOptions,
+    report: impl FnMut(&SendReport) -> Result<()>,
+) -> Result<()> {
+    require_sinks(app, outlets)?;
+    follow_with(&app.waiter("notify")?, app, hook_providers, outlets, report)
+}
+
+/// The same, woken by a waiter of the caller.
+pub(super) fn follow_with(
+    waiter: &ChangeWaiter,
+    app: &App,
+    hook_providers: &[&str],
+    outlets: &mut Outlets<'_>,
     mut report: impl FnMut(&SendReport) -> Result<()>,
 ) -> Result<()> {
-    if options.requires_sinks {
-        require_sinks(app, outlets)?;
-    }
-    let waiter = app.waiter("notify")?;
     loop {
         let started = Instant::now();
         let (layers, settings) = load_in_force(&app.project, &app.env)?;
@@ -73,7 +73,7 @@ pub fn follow(
         };
         let cost = started.elapsed();
         let limit = next.map(|next| time_left(next, current.env.now()));
-        if wait(&waiter, &processes, limit)? {
+        if wait(waiter, &processes, limit)? {
             sleep((cost * SHARE).clamp(MIN_DELAY, MAX_DELAY));
             waiter.drain().map_err(errors::internal)?;
         }

@@ -13,7 +13,7 @@ mod state;
 mod test;
 
 pub use background::send_in_background;
-pub use follow::{FollowOptions, follow};
+pub use follow::follow;
 pub use send::{Outlets, SendReport, require_sinks, send_due};
 pub use state::{given_up, state};
 pub use test::test;
