@@ -215,8 +215,8 @@ pub enum Refusal {
     })]
     RelaunchNeeds { session: SessionId, command: bool, env: Vec<String> },
     /// Without a repository there are no worktrees.
-    #[error("no lane with a worktree can be made: {root} is not in a git repository")]
-    NoRepository { root: String },
+    #[error("{consequence}: {root} is not in a git repository")]
+    NoRepository { consequence: &'static str, root: String },
     /// No agent's program is installed.
     #[error("no agent program was found: {} are not in PATH", .names.join(", "))]
     NoAgentProgram { names: Vec<String> },

@@ -491,3 +491,10 @@ fn landings_at_once_go_one_after_the_other_each_checked_on_what_it_landed_on() {
     assert_eq!(landed.lines().count(), count + 2, "{landed}");
     assert_eq!(world.git(&world.root(), &["status", "--porcelain"]), "");
 }
+
+#[test]
+fn landing_without_a_repository_is_refused() {
+    let world = TestProject::new();
+    let run = world.run(["land", "--all"]).exits(5);
+    assert!(run.stderr.contains("nothing can be landed: ") && run.stderr.contains("git init"), "{run:?}");
+}

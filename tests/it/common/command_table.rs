@@ -25,11 +25,11 @@ const fn row(path: &'static str, good: &'static str, texts: &'static [&'static s
 }
 
 impl CommandRow {
-    /// The ways to call it whose output is its own: what one attaches to shows itself, the commands of a demo too, and a hook
-    /// that has nothing to say prints nothing.
+    /// The ways to call it whose output is its own: what one attaches to shows itself, the commands of a demo too, a hook
+    /// that has nothing to say prints nothing, and a landing needs a repository.
     pub fn variants(&self) -> &'static [&'static [&'static str]] {
         match self.path {
-            "session attach" | "hook" | "config edit" | "demo" => &[&["--help"]],
+            "session attach" | "hook" | "config edit" | "demo" | "land" => &[&["--help"]],
             // A drawing is for a terminal.
             "top" => &[&[], &["--help"]],
             _ => &[&[], &["--json"], &["--help"]],
@@ -416,7 +416,7 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
     row("notify", "notify", &["notify --test {}"]),
     git_row("overlap", "overlap", &["overlap {}"]),
-    git_row("land", "land --all --dry-run", &["land {}", "land lane:{}", "land --dry-run {}"]),
+    row("land", "land --help", &["land {}", "land lane:{}", "land --dry-run {}"]),
     row("session list", "session list", &[]),
     row("session show", "session show s1", &["session show {}"]),
     row("session status", "session status s1", &["session status {}"]),

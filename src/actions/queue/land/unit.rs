@@ -10,6 +10,7 @@ use crate::{
         core::lookup,
         queue::lane::checkout::{self, Presence},
     },
+    config::project::worktree_top,
     domain::{
         LaneName, Refusal, TaskId,
         lane::Lane,
@@ -82,11 +83,18 @@ impl Unit {
 /// Git in the project's repository.
 ///
 /// # Errors
-/// `git_failed` without a repository.
+/// `no_worktree` without a repository, `git_failed`.
 pub(super) fn project_git(app: &App) -> Result<Git<'_>> {
-    let git = Git::new(app.env.vars(), &app.project.root);
-    Repository::around(git)?;
-    Ok(git)
+    let root = &app.project.root;
+    let git = Git::new(app.env.vars(), root);
+    match Repository::around(git) {
+        Ok(_) => Ok(git),
+        Err(_) if worktree_top(root).is_none() => {
+            let consequence = "nothing can be landed";
+            Err(Refusal::NoRepository { consequence, root: root.display().to_string() }.into())
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The unit that a task's id or a lane's name means. `lane:NAME` is always a lane.

@@ -53,7 +53,8 @@ pub(super) fn find(app: &App, task: &Task, request: &StartRequest) -> Result<Tas
     match app.read(|tx| Ok(lanes::find(tx, &name)?))? {
         Some(lane) => Ok(existing(lane)),
         None if worktree_top(&app.project.root).is_none() => {
-            Err(Refusal::NoRepository { root: app.project.root.display().to_string() }.into())
+            let consequence = "no lane with a worktree can be made";
+            Err(Refusal::NoRepository { consequence, root: app.project.root.display().to_string() }.into())
         }
         None => Ok(TaskLane { lane: add::planned(app, &name, &LanePatch::default())?, is_new: true }),
     }
