@@ -15,7 +15,10 @@ use axum::{
 use hyper::body::Frame;
 use serde::Serialize;
 use tokio::{
-    sync::mpsc::{self, Receiver, Sender},
+    sync::{
+        mpsc::{self, Receiver, Sender},
+        watch,
+    },
     time::timeout,
 };
 use zeroize::Zeroizing;
@@ -90,6 +93,28 @@ impl EventSender {
     /// Sends the text of an event. False as for [`EventSender::send`].
     pub(super) async fn send_text(&self, text: String) -> bool {
         matches!(timeout(SEND_TIMEOUT, self.0.send(text.into())).await, Ok(Ok(())))
+    }
+
+    /// Waits for a change, and sends comments meanwhile. False when the stream is over: the reader is gone, or the server ends.
+    pub(super) async fn wait_for_change<T>(
+        &self,
+        changes: &mut watch::Receiver<T>,
+        shutdown: &mut watch::Receiver<bool>,
+    ) -> bool {
+        loop {
+            let woken = async {
+                tokio::select! {
+                    changed = changes.changed() => changed.is_ok(),
+                    _ = shutdown.wait_for(|shutdown| *shutdown) => false,
+                    () = self.closed() => false,
+                }
+            };
+            match timeout(KEEP_ALIVE_INTERVAL, woken).await {
+                Ok(is_changed) => return is_changed,
+                Err(_) if self.keep_alive().await => {}
+                Err(_) => return false,
+            }
+        }
     }
 
     /// Returns when the reader is gone.

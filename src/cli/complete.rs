@@ -237,7 +237,7 @@ fn jobs(ctx: &Context) -> Result<BTreeSet<String>> {
     let limit = i64::try_from(MAX_VALUES).ok();
     let order = jobs::list::ListOptions { session: None, unfinished: false, limit };
     let found = jobs::list::list(&ctx.app()?, &order)?;
-    Ok(found.iter().map(|run| super::exec::short_id(&run.run_id).to_owned()).collect())
+    Ok(found.iter().map(|run| crate::wire::short_job_id(&run.run_id).to_owned()).collect())
 }
 
 /// The providers with hooks and those of the configuration.

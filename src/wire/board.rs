@@ -58,6 +58,18 @@ pub struct NeedView {
     pub commands: Vec<CommandView>,
 }
 
+impl NeedView {
+    /// The shape of its kind, which tells it apart without colour: `!` for a decision, `?` for an answer, `✗` for a failure.
+    #[must_use]
+    pub fn shape(&self) -> char {
+        match self.kind {
+            "approval" | "guard" | "lease" | "prompt" => '!',
+            "question" | "review" | "handoff" => '?',
+            _ => '✗',
+        }
+    }
+}
+
 /// Numbers of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "each is the number of tasks of that status, or of sessions")]

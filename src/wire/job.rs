@@ -6,6 +6,12 @@ use serde_json::Value;
 use super::values::time;
 use crate::domain::{job::Job, secrets::mask};
 
+/// The last eight digits of a job's id, which every command on jobs takes.
+#[must_use]
+pub fn short_job_id(run_id: &str) -> &str {
+    run_id.get(run_id.len().saturating_sub(8)..).unwrap_or(run_id)
+}
+
 /// A run, in lists.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a field of the document")]

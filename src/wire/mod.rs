@@ -64,7 +64,10 @@ pub use gate::{BlockerView, GateReportView, JudgedWorkView};
 pub use guard::{EvaluationView, GuardResultView, LoggedDecisionView, RuleTraceView};
 pub use handoff::{AcceptedHandoffView, HandoffView};
 pub use hook::HookChangeView;
-pub use job::{ForegroundView, JobItemView, JobKillView, JobLogView, JobPollView, JobSpawnView, JobView, SendKeysView};
+pub use job::{
+    ForegroundView, JobItemView, JobKillView, JobLogView, JobPollView, JobSpawnView, JobView, SendKeysView,
+    short_job_id,
+};
 pub use landing::{LandCheckView, LandOrderView, LandToldView, LandView, LandingView};
 pub use lane::{
     FileDiffView, KeptLaneView, LaneDetailView, LaneDiffView, LaneGitView, LanePruneView, LaneSyncView, LaneView,
@@ -83,7 +86,7 @@ pub use runtime::{ContextView, HealthView, HeartbeatView, LifecycleView, Section
 pub use search::SearchHitView;
 pub use session::SessionView;
 pub use session_overview::{
-    AliveView, ClaimantView, CommandView, DoingView, HeldTaskView, SessionDetailView, SessionOverviewView,
+    AliveView, ClaimantView, CommandView, DoingView, HeldTaskView, SessionDetailView, SessionOverviewView, ShownState,
 };
 pub use setup::{SetupStepView, SetupView};
 pub use sidecar::SidecarView;

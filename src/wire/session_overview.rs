@@ -37,6 +37,44 @@ pub struct SessionOverviewView {
     pub shown_activity: Option<&'static str>,
 }
 
+/// The state of a session as every surface shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShownState<'a> {
+    /// The shape that tells it apart without colour: `✗` over or stale, `?` waits for a person, `●` active, `○` idle, `·` unknown.
+    pub shape: char,
+    /// It in a word.
+    pub word: &'a str,
+    /// Since when; `None` when that is unknown.
+    pub since: Option<&'a str>,
+    /// Where it was reported from.
+    pub source: &'a str,
+}
+
+impl SessionOverviewView {
+    /// The state: over, stale, the activity, or else the status.
+    #[must_use]
+    pub fn shown_state(&self) -> ShownState<'_> {
+        let seen = Some(self.seen_at.as_str());
+        match (self.shown_status, self.shown_activity) {
+            (word @ ("dead" | "failed" | "ended"), _) => match self.session.ended_at.as_deref() {
+                Some(at) => ShownState { shape: '✗', word, since: Some(at), source: "end" },
+                None => ShownState { shape: '✗', word, since: seen, source: self.seen_by },
+            },
+            (word @ "stale", _) => ShownState { shape: '✗', word, since: seen, source: self.seen_by },
+            (word, None | Some("unknown")) => ShownState { shape: '·', word, since: seen, source: self.seen_by },
+            (_, Some(activity)) => {
+                let (shape, word) = match activity {
+                    "requires_action" => ('?', "waits"),
+                    "idle" => ('○', activity),
+                    _ => ('●', activity),
+                };
+                let source = self.activity_source.as_deref().unwrap_or("session");
+                ShownState { shape, word, since: self.activity_at.as_deref(), source }
+            }
+        }
+    }
+}
+
 /// `session show`: a session in a list, and the way to its terminal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionDetailView {

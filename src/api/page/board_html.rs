@@ -7,12 +7,14 @@ use super::{
     access::Access,
     act::PageCommand,
     html::Html,
-    words::{claim_doing, doing, is_cut, need_shape, session_state, short_id},
+    words::{claim_doing, class_of, doing, is_cut},
 };
 use crate::{
     domain::age::rough,
     env::Timestamp,
-    wire::{ApprovalView, BoardJobView, BoardLaneView, BoardView, HeldTaskView, NeedView, SessionOverviewView},
+    wire::{
+        ApprovalView, BoardJobView, BoardLaneView, BoardView, HeldTaskView, NeedView, SessionOverviewView, short_job_id,
+    },
 };
 
 /// The begin of a time without an age; [`with_ages`] fills it in.
@@ -119,11 +121,11 @@ fn time(html: &mut Html, at: Option<&str>) {
     }
 }
 
-fn shape(html: &mut Html, shape: &'static str, class: &'static str) {
+fn shape(html: &mut Html, shape: char, class: &'static str) {
     html.markup("<span class=\"shape ")
         .markup(class)
         .markup("\" aria-hidden=\"true\">")
-        .markup(shape)
+        .text(shape.encode_utf8(&mut [0; 4]))
         .markup("</span> ");
 }
 
@@ -133,7 +135,7 @@ fn labelled(html: &mut Html, class: &'static str, text: &str) {
 
 fn need_item(need: &NeedView, approvals: &[ApprovalView]) -> Item {
     Item::draw(need.id.clone(), |html, access| {
-        let (mark, class) = need_shape(need.kind);
+        let (mark, class) = (need.shape(), class_of(need.shape()));
         html.markup(" class=\"need ").markup(class).markup("\"><p class=\"head\">");
         shape(html, mark, class);
         html.markup("<strong class=\"kind\">").text(need.kind).markup("</strong> ");
@@ -288,14 +290,15 @@ fn lane(lane: &BoardLaneView) -> Item {
 }
 
 fn session(html: &mut Html, one: &SessionOverviewView, access: Access) {
-    let state = session_state(one);
+    let state = one.shown_state();
+    let class = class_of(state.shape);
     html.markup("<p class=\"head\">");
-    shape(html, state.shape, state.class);
+    shape(html, state.shape, class);
     labelled(html, "id", &one.session.id);
     if let Some(provider) = &one.session.provider {
         labelled(html, "provider", provider);
     }
-    html.markup("<span class=\"state ").markup(state.class).markup("\">").text(state.word).markup(" ");
+    html.markup("<span class=\"state ").markup(class).markup("\">").text(state.word).markup(" ");
     time(html, state.since);
     html.markup(" (").text(state.source).markup(")</span></p>");
     for held in &one.holds {
@@ -325,7 +328,7 @@ fn session(html: &mut Html, one: &SessionOverviewView, access: Access) {
 
 fn claim(html: &mut Html, held: &HeldTaskView) {
     html.markup("<p class=\"head\">");
-    shape(html, "●", "good");
+    shape(html, '●', "good");
     labelled(html, "id", &held.claimant);
     labelled(html, "id", &held.task_id);
     html.markup("<span class=\"state\">").text(held.status).markup(" ");
@@ -336,10 +339,10 @@ fn claim(html: &mut Html, held: &HeldTaskView) {
 fn job(job: &BoardJobView) -> Item {
     Item::draw(job.run_id.clone(), |html, _| {
         let is_active = matches!(job.status, "running" | "starting");
-        let (mark, class) = if is_active { ("▶", "good") } else { ("✗", "bad") };
+        let (mark, class) = if is_active { ('▶', "good") } else { ('✗', "bad") };
         html.markup("><p class=\"head\">");
         shape(html, mark, class);
-        labelled(html, "id", short_id(&job.run_id));
+        labelled(html, "id", short_job_id(&job.run_id));
         if let Some(session) = &job.session_id {
             labelled(html, "id", session);
         }

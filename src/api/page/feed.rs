@@ -14,7 +14,7 @@ use anyhow::Result;
 use tokio::{
     sync::{Notify, watch},
     task::AbortHandle,
-    time::{Instant, sleep, sleep_until, timeout},
+    time::{Instant, sleep, sleep_until},
 };
 
 use super::{
@@ -24,13 +24,7 @@ use super::{
 };
 use crate::{
     actions::core::attendance,
-    api::{
-        async_fd::register_fd,
-        error::ApiError,
-        live_project::AppFactory,
-        sse::{EventSender, KEEP_ALIVE_INTERVAL},
-        state::server_state,
-    },
+    api::{async_fd::register_fd, error::ApiError, live_project::AppFactory, sse::EventSender, state::server_state},
     os::{process, random},
 };
 
@@ -141,20 +135,8 @@ impl Feed {
                 }
                 since = frame.version;
             }
-            loop {
-                let woken = async {
-                    tokio::select! {
-                        changed = frames.changed() => changed.is_ok(),
-                        _ = shutdown.wait_for(|shutdown| *shutdown) => false,
-                        () = items.closed() => false,
-                    }
-                };
-                match timeout(KEEP_ALIVE_INTERVAL, woken).await {
-                    Ok(true) => break,
-                    Ok(false) => return,
-                    Err(_) if items.keep_alive().await => {}
-                    Err(_) => return,
-                }
+            if !items.wait_for_change(&mut frames, &mut shutdown).await {
+                return;
             }
         }
     }

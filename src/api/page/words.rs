@@ -9,47 +9,13 @@ const MAX_WHOLE_CHARS: usize = 2_000;
 /// The most items or fields that are stored.
 const MAX_WHOLE_ITEMS: usize = 64;
 
-/// The shape and the style class of an item that needs a person.
-pub(super) fn need_shape(kind: &str) -> (&'static str, &'static str) {
-    match kind {
-        "approval" | "guard" | "lease" | "prompt" => ("!", "notice"),
-        "question" | "review" | "handoff" => ("?", "notice"),
-        _ => ("✗", "bad"),
-    }
-}
-
-/// The state of a session: its shape, style class and word, since when, and its source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SessionState<'a> {
-    pub(super) shape: &'static str,
-    pub(super) class: &'static str,
-    pub(super) word: &'a str,
-    pub(super) since: Option<&'a str>,
-    pub(super) source: &'a str,
-}
-
-/// The state of a session as `fairway status` shows it.
-pub(super) fn session_state(one: &SessionOverviewView) -> SessionState<'_> {
-    let bad = |word, since, source| SessionState { shape: "✗", class: "bad", word, since, source };
-    let seen = Some(one.seen_at.as_str());
-    match (one.shown_status, one.shown_activity) {
-        ("dead" | "failed" | "ended", _) => match one.session.ended_at.as_deref() {
-            Some(at) => bad(one.shown_status, Some(at), "end"),
-            None => bad(one.shown_status, seen, one.seen_by),
-        },
-        ("stale", _) => bad("stale", seen, one.seen_by),
-        (word, None | Some("unknown")) => {
-            SessionState { shape: "·", class: "quiet", word, since: seen, source: one.seen_by }
-        }
-        (_, Some(activity)) => {
-            let (shape, class, word) = match activity {
-                "requires_action" => ("?", "notice", "waits"),
-                "idle" => ("○", "quiet", activity),
-                _ => ("●", "good", activity),
-            };
-            let source = one.activity_source.as_deref().unwrap_or("session");
-            SessionState { shape, class, word, since: one.activity_at.as_deref(), source }
-        }
+/// The style class of a shape.
+pub(super) fn class_of(shape: char) -> &'static str {
+    match shape {
+        '✗' => "bad",
+        '!' | '?' => "notice",
+        '●' | '▶' => "good",
+        _ => "quiet",
     }
 }
 
@@ -70,11 +36,6 @@ pub(super) fn claim_doing(held: &HeldTaskView) -> String {
         Some(reason) => format!("blocked: {reason}"),
         None => held.title.clone(),
     }
-}
-
-/// The last digits of a job's id, which every command on jobs takes.
-pub(super) fn short_id(id: &str) -> &str {
-    id.len().checked_sub(8).and_then(|from| id.get(from..)).unwrap_or(id)
 }
 
 /// Whether a part of a tool's input was too long to be stored: an answer would be about something that the person has not seen.

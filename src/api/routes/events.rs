@@ -8,14 +8,13 @@ use axum::{
     response::Response,
 };
 use serde::Deserialize;
-use tokio::time::timeout;
 
 use crate::{
     actions::project::events::{self, EventQuery},
     api::{
         body::query,
         error::ApiError,
-        sse::{self, EventSender, KEEP_ALIVE_INTERVAL},
+        sse::{self, EventSender},
         state::{self, server_state},
     },
     wire::EventView,
@@ -79,20 +78,8 @@ async fn follow(items: EventSender, mut since: i64) {
         if !is_last {
             continue;
         }
-        loop {
-            let woken = async {
-                tokio::select! {
-                    changed = changes.changed() => changed.is_ok(),
-                    _ = shutdown.wait_for(|shutdown| *shutdown) => false,
-                    () = items.closed() => false,
-                }
-            };
-            match timeout(KEEP_ALIVE_INTERVAL, woken).await {
-                Ok(true) => break,
-                Ok(false) => return,
-                Err(_) if items.keep_alive().await => {}
-                Err(_) => return,
-            }
+        if !items.wait_for_change(&mut changes, &mut shutdown).await {
+            return;
         }
     }
 }

@@ -8,16 +8,11 @@ use crate::{
     config::show_duration,
     env::Timestamp,
     render::{Meaning, Style, Table, escape_line},
-    wire::{JobItemView, JobPollView, JobView},
+    wire::{JobItemView, JobPollView, JobView, short_job_id},
 };
 
 /// How much of a command a line shows, in characters; a table has its own width.
 const COMMAND: usize = 80;
-
-/// What people type for a run: the last eight digits of its id.
-pub(in crate::cli) fn short(run_id: &str) -> &str {
-    run_id.get(run_id.len().saturating_sub(8)..).unwrap_or(run_id)
-}
 
 /// Runs, one a line.
 pub(super) fn table(runs: &[JobView], now: Timestamp) -> Table {
@@ -26,7 +21,7 @@ pub(super) fn table(runs: &[JobView], now: Timestamp) -> Table {
         let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
         let age = age(&run.queued_at, now).map_or_else(|| "-".into(), rough);
         table.row([
-            short(&run.run_id).to_owned(),
+            short_job_id(&run.run_id).to_owned(),
             status(run),
             age,
             dash(&run.session_id),
@@ -63,7 +58,11 @@ pub(super) fn line(run: &JobView, now: Timestamp, style: Style) -> String {
     let unsupervised = if is_unsupervised(run) { "; no supervisor: fairway session reconcile" } else { "" };
     let command: String = escape_line(&run.command).chars().take(COMMAND).collect();
     let status = style.paint(meaning, run.status);
-    format!("{} {status}{how}{}{attempt}{why}: {command}{unsupervised}", short(&run.run_id), took.unwrap_or_default())
+    format!(
+        "{} {status}{how}{}{attempt}{why}: {command}{unsupervised}",
+        short_job_id(&run.run_id),
+        took.unwrap_or_default()
+    )
 }
 
 /// A run and what is new of it: the words of its output as they came, events on lines of their own.

@@ -15,8 +15,6 @@ mod supervise;
 mod wait;
 mod worker;
 
-pub(super) use format::short as short_id;
-
 use anyhow::Result;
 use clap::Subcommand;
 

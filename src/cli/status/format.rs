@@ -6,7 +6,10 @@ use crate::{
     cli::{age::age, session::list},
     env::Timestamp,
     render::{Meaning, Style, Table, escape_line},
-    wire::{BoardJobView, BoardLaneView, BoardOverlapView, BoardView, HeldTaskView, NeedView, SessionOverviewView},
+    wire::{
+        BoardJobView, BoardLaneView, BoardOverlapView, BoardView, HeldTaskView, NeedView, SessionOverviewView,
+        short_job_id,
+    },
 };
 
 /// The rows of a section that are shown without `--all`.
@@ -71,7 +74,7 @@ impl Printer {
         }
         self.heading("NEEDS YOU", needs.len());
         for need in needs.iter().take(self.most) {
-            let (shape, meaning) = shape_of_need(need.kind);
+            let (shape, meaning) = (need.shape(), meaning_of(need.shape()));
             let about: Vec<&str> = match need.kind {
                 // Its line names the tasks.
                 "dead" | "stale" => need.session_id.iter().map(String::as_str).collect(),
@@ -245,7 +248,7 @@ impl Printer {
             let shape = if matches!(job.status, "running" | "starting") { "▶" } else { "✗" };
             let code = job.exit_code.map(|code| format!(" {code}")).unwrap_or_default();
             let state = format!("{}{code} {}", job.status, age(&job.since, self.now));
-            let id = format!("{shape} {}", short_id(&job.run_id));
+            let id = format!("{shape} {}", short_job_id(&job.run_id));
             let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
             table.row([id, dash(&job.session_id), state, job.command.clone(), dash(&job.last_line)]);
         }
@@ -261,46 +264,23 @@ fn board_table(headings: &[&str]) -> Table {
 }
 
 /// The shape of a session's state, and the state with its age and source.
-pub(in crate::cli) fn activity(one: &SessionOverviewView, now: Timestamp) -> (&'static str, String) {
-    let seen = age(&one.seen_at, now);
+pub(in crate::cli) fn activity(one: &SessionOverviewView, now: Timestamp) -> (char, String) {
+    let state = one.shown_state();
+    let since = state.since.map(|at| age(at, now)).unwrap_or_default();
+    (state.shape, format!("{} {since} ({})", state.word, state.source))
+}
 
-    match (one.shown_status, one.shown_activity) {
-        ("dead" | "failed" | "ended", _) => {
-            let at = one.session.ended_at.as_deref().map_or(seen, |at| age(at, now));
-            let source = if one.session.ended_at.is_some() { "end" } else { one.seen_by };
-            ("✗", format!("{} {at} ({source})", one.shown_status))
-        }
-        ("stale", _) => ("✗", format!("stale {seen} ({})", one.seen_by)),
-        (status, None | Some("unknown")) => ("·", format!("{status} {seen} ({})", one.seen_by)),
-        (_, Some(activity)) => {
-            let shape = match activity {
-                "requires_action" => "?",
-                "idle" => "○",
-                _ => "●",
-            };
-            let at = one.activity_at.as_deref().map(|at| age(at, now)).unwrap_or_default();
-            let word = if activity == "requires_action" { "waits" } else { activity };
-            let source = one.activity_source.as_deref().unwrap_or("session");
-            (shape, format!("{word} {at} ({source})"))
-        }
+/// The meaning of a shape, for its colour.
+pub(in crate::cli) fn meaning_of(shape: char) -> Meaning {
+    match shape {
+        '✗' => Meaning::Bad,
+        '!' | '?' => Meaning::Notice,
+        '●' | '▶' => Meaning::Good,
+        _ => Meaning::Faint,
     }
 }
 
 /// Whether the row of a session shows this task.
 pub(in crate::cli) fn shows(one: &SessionOverviewView, held: &HeldTaskView) -> bool {
     one.holds.iter().any(|other| other.task_id == held.task_id)
-}
-
-/// The last digits of a job's id, which every command on jobs takes.
-pub(in crate::cli) fn short_id(id: &str) -> &str {
-    id.len().checked_sub(8).and_then(|from| id.get(from..)).unwrap_or(id)
-}
-
-/// The shape of an item of this kind.
-pub(in crate::cli) fn shape_of_need(kind: &str) -> (char, Meaning) {
-    match kind {
-        "approval" | "guard" | "lease" | "prompt" => ('!', Meaning::Notice),
-        "question" | "review" | "handoff" => ('?', Meaning::Notice),
-        _ => ('✗', Meaning::Bad),
-    }
 }

@@ -4,13 +4,13 @@ use crate::{
     cli::{
         age::age,
         session::list,
-        status::format::{activity, shape_of_need, short_id, shows},
+        status::format::{activity, meaning_of, shows},
     },
     env::Timestamp,
     render::Meaning,
     wire::{
         BoardDiffstatView, BoardJobView, BoardLaneView, BoardOverlapView, BoardView, HeldTaskView, NeedView,
-        SessionOverviewView,
+        SessionOverviewView, short_job_id,
     },
 };
 
@@ -229,7 +229,7 @@ fn approval_of(need: &NeedView) -> Option<i64> {
 }
 
 fn need_text(need: &NeedView, now: Timestamp) -> RowText {
-    let (shape, meaning) = shape_of_need(need.kind);
+    let (shape, meaning) = (need.shape(), meaning_of(need.shape()));
     let about = need.session_id.as_ref().or(need.task_id.as_ref()).or(need.lane.as_ref());
     let since = need.since.as_deref().map(|at| age(at, now)).unwrap_or_default();
     let cure = match need.kind {
@@ -247,12 +247,6 @@ fn need_text(need: &NeedView, now: Timestamp) -> RowText {
 
 fn session_text(one: &SessionOverviewView, lane: Option<&str>, now: Timestamp) -> RowText {
     let (shape, activity) = activity(one, now);
-    let meaning = match shape {
-        "✗" => Meaning::Bad,
-        "?" => Meaning::Notice,
-        "●" => Meaning::Good,
-        _ => Meaning::Faint,
-    };
     let doing = match one.holds.iter().find_map(|held| held.blocked_reason.as_ref()) {
         Some(reason) => format!("blocked: {reason}"),
         None => list::doing(one),
@@ -263,7 +257,7 @@ fn session_text(one: &SessionOverviewView, lane: Option<&str>, now: Timestamp) -
         Some(lane) => vec![lane.to_owned(), tasks, one.session.id.clone(), provider, activity, doing],
         None => vec![one.session.id.clone(), tasks, provider, activity, doing],
     };
-    RowText { shape: shape.chars().next().unwrap_or(' '), meaning, cells }
+    RowText { shape, meaning: meaning_of(shape), cells }
 }
 
 /// The state of a claim without a session, and what is known of its work.
@@ -284,7 +278,7 @@ fn job_text(job: &BoardJobView, now: Timestamp) -> RowText {
     let dash = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
     let state = format!("{}{code} {}", job.status, age(&job.since, now));
     let cells =
-        [short_id(&job.run_id).to_owned(), dash(&job.session_id), state, job.command.clone(), dash(&job.last_line)];
+        [short_job_id(&job.run_id).to_owned(), dash(&job.session_id), state, job.command.clone(), dash(&job.last_line)];
     RowText { shape, meaning, cells: cells.into() }
 }
 

@@ -1,5 +1,9 @@
 //! Each agent without a terminal: the guard decides, prompts reach it before its first turn, within a turn and at its end.
 
+use std::fs;
+
+use fairway::config::session_variables;
+
 use super::Scene;
 use crate::{common::agent_programs::Agent, sessions::eventually};
 
@@ -9,7 +13,11 @@ fn it_is_guarded_and_told(agent: Agent) {
     world.run(["session", "upsert", "--id", "s", "--role", "dev", "--provider", agent.name()]).exits(0);
     let fresh = scene.prompt("s", "normal", "the fresh word");
     let wait = "touch started; while [ ! -e go ]; do sleep 0.05; done";
-    let mut child = scene.begin("s", &format!("do RUN[[touch denied]] then RUN[[touch allowed]] then RUN[[{wait}]]"));
+    // The variable by which the profile knows an agent that was started by hand.
+    let variable = session_variables().find(|(provider, _)| *provider == agent.name()).map(|(_, variable)| variable);
+    assert_eq!(variable.is_some(), !matches!(agent, Agent::Gemini));
+    let allowed = variable.map_or("touch allowed".to_owned(), |name| format!("printenv {name} >allowed"));
+    let mut child = scene.begin("s", &format!("do RUN[[touch denied]] then RUN[[{allowed}]] then RUN[[{wait}]]"));
     eventually("it works", || {
         assert!(child.try_wait().unwrap().is_none(), "{}", scene.printed());
         scene.has("started").then_some(())
@@ -24,6 +32,10 @@ fn it_is_guarded_and_told(agent: Agent) {
 
     assert!(!scene.has("denied"), "{}", scene.printed());
     assert!(scene.has("allowed") && scene.has("told"), "{}", scene.printed());
+    if let Some(variable) = variable {
+        let value = fs::read_to_string(world.root().join("allowed")).unwrap();
+        assert_eq!(world.session("s")["external_session_id"], value.trim(), "{variable}");
+    }
     let reason = "canaries are for people";
     let heard = scene.models.requests();
     assert!(heard.iter().any(|heard| heard.has_new(reason) && heard.has_new("no-canary")), "{heard:#?}");

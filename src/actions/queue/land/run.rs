@@ -71,7 +71,7 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str)) -> Result<(Ans
     let lock = lock(app, say)?;
     let mut landings: Vec<LandingView> =
         recovery::run(app, say)?.iter().map(|done| report::completed(app, done)).collect();
-    let session = Session { app, git, lock: &lock, say };
+    let locked = LockedLand { app, git, lock: &lock, say };
     let mut order = Vec::new();
     loop {
         let merges = candidate::open_merges(app, &git)?;
@@ -85,9 +85,8 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str)) -> Result<(Ans
         let is_alone = request.names.len() == 1;
         let mut has_landed = false;
         for unit in units {
-            match session.land(&unit, landings.iter().any(|known| known.id.is_some() && known.commit == unit.commit)) {
-                (view, Some(error)) if is_alone && !landings.iter().any(|one| one.state == "landed") => {
-                    drop(view);
+            match locked.land(&unit, landings.iter().any(|known| known.id.is_some() && known.commit == unit.commit)) {
+                (_, Some(error)) if is_alone && !landings.iter().any(|one| one.state == "landed") => {
                     return Err(error);
                 }
                 (view, _) => {
@@ -153,14 +152,14 @@ fn lock(app: &App, say: &dyn Fn(&str)) -> Result<FileLock> {
 }
 
 /// A call of `land` that has the lock.
-struct Session<'a> {
+struct LockedLand<'a> {
     app: &'a App,
     git: Git<'a>,
     lock: &'a FileLock,
     say: &'a dyn Fn(&str),
 }
 
-impl Session<'_> {
+impl LockedLand<'_> {
     /// Lands one unit, with what became of it. `is_again`: this call has tried it before.
     fn land(&self, unit: &Unit, is_again: bool) -> (LandingView, Option<anyhow::Error>) {
         let mut view = report::begin(self.app, unit);

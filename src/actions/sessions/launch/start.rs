@@ -31,7 +31,7 @@ use crate::{
     adapters::{Adapter, AdapterError, StartReport, Tristate, readiness::Readiness},
     config,
     domain::session::{Session, SessionStatus},
-    os::{git::Git, host, poll_until, process::ProcessKey},
+    os::{files, git::Git, host, poll_until, process::ProcessKey},
 };
 
 pub use super::intent::previous_result;
@@ -65,6 +65,9 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
     let adapter = Adapter::new(&script, &plan.state_dir, &app.project.root, &app.env).map_err(errors::internal)?;
     let adapter = adapter.with_socket(plan.socket.as_deref());
     let hook_check = hook_check::start(app, &plan).context("cannot write the hooks' settings file")?;
+    // A backend without its directory cannot tell that nothing runs: a first launch that is killed from here on would stay
+    // without an answer.
+    files::private_dir(&plan.state_dir).map_err(errors::internal)?;
     // While this is held, the session is no dead one, though nothing of it runs yet.
     let _in_progress = LaunchLock::acquire(app, &plan.session).map_err(errors::internal)?;
     let recorded = with_dead(
