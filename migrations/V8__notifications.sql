@@ -1,4 +1,4 @@
--- What became of each item of "needs you" at each sink, so that it is sent once whoever sends. A row goes when its item is gone.
+-- The state of each item of "needs you" at each sink, so that several senders send it once. A row goes when its item is gone.
 -- `retry_at`: when another attempt may be made, after a failure or after a sender died with the item claimed.
 CREATE TABLE notifications (
     item      TEXT    NOT NULL,

@@ -63,7 +63,7 @@ pub struct PageOptions {
     pub open: Option<Access>,
     /// Also serve the page at this address, unencrypted.
     pub listen: Option<SocketAddr>,
-    /// What the page must know of the providers.
+    /// Facts about the providers for the page.
     pub providers: PageProviders,
 }
 

@@ -67,7 +67,7 @@ pub struct HeldTask {
     pub updated_at: Timestamp,
 }
 
-/// What a session does, in its own words.
+/// The work of a session, in its own words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doing {
     /// The summary of its newest written checkpoint, or what it waits for.

@@ -12,7 +12,7 @@ pub(super) const CODE_LIFETIME: Duration = Duration::from_secs(2 * 60);
 /// How many codes and keys there are at most; the oldest is dropped.
 const MAX_SECRETS: usize = 64;
 
-/// What a key allows.
+/// The access that a key gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// To look.
@@ -48,7 +48,7 @@ impl Secrets {
         Some(access)
     }
 
-    /// What a key allows; `None` for an unknown one.
+    /// The access of a key; `None` for an unknown one.
     pub(super) fn access(&self, key: &str) -> Option<Access> {
         self.keys
             .iter()

@@ -1,4 +1,4 @@
-//! What the clients of the page share: the composed board, and the task that composes it anew when an event arrives, a session's
+//! The state that the clients of the page share: the composed board, and the task that composes it anew when an event arrives, a session's
 //! process dies or a lease expires. It runs while a client listens.
 
 use std::{
@@ -156,7 +156,7 @@ impl Feed {
         loop {
             changes.mark_unchanged();
             watchers.mark_unchanged();
-            // A person who may answer counts as one who watches: permission requests wait longer.
+            // A browser with full access can answer, so it counts as a watcher: permission requests wait longer.
             if *watchers.borrow() == 0 {
                 presence = None;
             } else if presence.is_none() {

@@ -70,7 +70,7 @@ impl Frame {
         is_changed.then(|| Arc::new(Self { version, parts, newest: Default::default() }))
     }
 
-    /// What a client with version `since` lacks, as JSON: for each changed part its name, the keys of all its items in order, and
+    /// The changes that a client with version `since` lacks, as JSON: for each changed part its name, the keys of all its items in order, and
     /// the HTML of the changed ones.
     pub(super) fn changes(&self, since: u64, access: Access) -> Arc<str> {
         if since + 1 == self.version {

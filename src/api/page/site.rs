@@ -26,7 +26,7 @@ thread_local! {
     static SITE: RefCell<Option<Arc<Site>>> = const { RefCell::new(None) };
 }
 
-/// What the page must know of the providers, which the layer above knows.
+/// Facts about the providers for the page, from the layer above.
 #[derive(Debug, Clone)]
 pub struct PageProviders {
     /// The labels of the providers whose agents call hooks.

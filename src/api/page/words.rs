@@ -19,7 +19,7 @@ pub(super) fn class_of(shape: char) -> &'static str {
     }
 }
 
-/// What a session does, in its own words.
+/// The work of a session, in its own words.
 pub(super) fn doing(one: &SessionOverviewView) -> Option<String> {
     let blocked = one.holds.iter().find_map(|held| held.blocked_reason.as_ref());
     match (blocked, &one.doing, &one.session.task_id) {
@@ -30,7 +30,7 @@ pub(super) fn doing(one: &SessionOverviewView) -> Option<String> {
     }
 }
 
-/// What is done for a claim without a session.
+/// The work on a claim without a session.
 pub(super) fn claim_doing(held: &HeldTaskView) -> String {
     match &held.blocked_reason {
         Some(reason) => format!("blocked: {reason}"),

@@ -64,7 +64,7 @@ pub enum Committer {
 pub enum FastForward {
     /// The branch, the index and the files are at the commit.
     Done,
-    /// Git refused, and nothing moved: these files are in the way.
+    /// Git refused to overwrite these files, and moved nothing.
     InTheWay(Vec<String>),
 }
 

@@ -49,7 +49,7 @@ pub fn follow(
     follow_with(&app.waiter("notify")?, app, hook_providers, outlets, report)
 }
 
-/// The same, woken by a waiter of the caller.
+/// [`follow`] without its check, woken by a waiter of the caller.
 pub(super) fn follow_with(
     waiter: &ChangeWaiter,
     app: &App,

@@ -104,7 +104,7 @@ pub(super) fn refusal(unit: &Unit, reports: Vec<GateReport>) -> anyhow::Error {
     Refusal::NotLandable { of: unit.label(), reports }.into()
 }
 
-/// The merge gates, without the one about the base, for which the candidate stands in, and for an open task those of `done`.
+/// The merge gates, and for an open task those of `done`. The gate about the base is left out: the candidate contains the base.
 fn gates_of(app: &App, task: &Task) -> Vec<Gate> {
     let is_done = matches!(task.state, TaskState::Done(_));
     let done: &[Gate] = if is_done { &[] } else { &app.settings.done_gates };

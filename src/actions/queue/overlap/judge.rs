@@ -19,7 +19,7 @@ use crate::{
     os::git::{Git, GitError, MergeOutcome, MergeRepository, RepositoryFacts},
 };
 
-/// What was judged about two lanes, or about a lane and its base.
+/// The judgement on two lanes, or on a lane and its base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Verdict {
     pub lane: LaneName,
@@ -30,7 +30,7 @@ pub(super) struct Verdict {
     pub why: Option<String>,
 }
 
-/// What is to be judged, and with what.
+/// The lanes to judge, and the facts to judge them by.
 pub(super) struct Bench<'a> {
     pub app: &'a App,
     pub facts: &'a RepositoryFacts,

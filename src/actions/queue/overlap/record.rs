@@ -24,7 +24,7 @@ const SOURCE: &str = "overlap";
 /// How many files a message names.
 const MAX_NAMED_FILES: usize = 5;
 
-/// What was seen and judged.
+/// The snapshots that were taken, and the judgements on them.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// The lanes that are live on this host.

@@ -125,7 +125,7 @@ pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed
     recorded(app, problem)
 }
 
-/// What the store has.
+/// The overlaps and snapshots in the store.
 fn recorded(app: &App, problem: Option<String>) -> Result<Refreshed> {
     app.read(|tx| Ok(Refreshed { snapshots: overlaps::snapshots(tx)?, overlaps: overlaps::all(tx)?, problem }))
 }

@@ -13,7 +13,7 @@ use crate::{
     wire::{CommandView, OverlapFileView, OverlapLaneView, OverlapPairView, OverlapView},
 };
 
-/// What is asked about.
+/// The subject of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// The lane; `None` for all.
@@ -58,7 +58,7 @@ impl Selection {
     }
 }
 
-/// The document about what was found, most serious first.
+/// The document with the overlaps, most serious first.
 ///
 /// # Errors
 /// As the store fails.
