@@ -35,6 +35,8 @@ need systemd-analyze systemd
 need npm npm
 need chromium chromium
 need chromedriver chromium-driver
+# Debian keeps the server's programs out of PATH.
+compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing_packages+=(postgresql)
 python3 -c "import ensurepip" 2>/dev/null || missing_packages+=(python3-venv)
 # Registries are asked over TLS.
 [[ -e /etc/ssl/certs/ca-certificates.crt ]] || missing_packages+=(ca-certificates)
@@ -64,6 +66,7 @@ say "format"
 cargo fmt --check
 say "lints"
 cargo clippy --locked --all-targets --quiet -- -D warnings
+cargo clippy --locked --all-targets --features postgres --quiet -- -D warnings
 say "tests"
 export FAIRWAY_REQUIRE_ALL=1
-cargo nextest run --locked
+cargo nextest run --locked --features postgres

@@ -1,9 +1,10 @@
 //! Approvals as rows. Pending approvals are found through partial
 //! indexes, so the cost does not depend on the number of answered ones.
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Row},
+};
 use crate::{
     domain::{
         SessionId,
@@ -36,16 +37,16 @@ const PENDING_OF: &str =
 fn read(row: &Row<'_>) -> Result<Approval, StoreError> {
     Ok(Approval {
         id: row.get(0)?,
-        session: sql::parse_id("a session id", &row.get::<_, String>(1)?, SessionId::parse)?,
+        session: sql::parse_id("a session id", &row.get::<String>(1)?, SessionId::parse)?,
         run_id: row.get(2)?,
         provider: row.get(3)?,
         tool: row.get(4)?,
         input: row.get(5)?,
         answerable: row.get(6)?,
-        status: sql::parse_value("an approval's status", &row.get::<_, String>(7)?, ApprovalStatus::parse)?,
+        status: sql::parse_value("an approval's status", &row.get::<String>(7)?, ApprovalStatus::parse)?,
         reason: row.get(8)?,
         asked_at: Timestamp::from_millis(row.get(9)?),
-        answered_at: row.get::<_, Option<i64>>(10)?.map(Timestamp::from_millis),
+        answered_at: row.get::<Option<i64>>(10)?.map(Timestamp::from_millis),
         answered_by: row.get(11)?,
     })
 }
@@ -67,7 +68,7 @@ pub fn insert(tx: &WriteTx<'_>, approval: Approval) -> Result<Approval, StoreErr
             &approval.answerable,
             &tx.now().millis(),
         ],
-        |row| Ok(row.get(0)?),
+        |row| row.get(0),
     )?;
     Ok(Approval { id: id.unwrap_or_default(), status: ApprovalStatus::Pending, asked_at: tx.now(), ..approval })
 }

@@ -99,7 +99,7 @@ impl Drop for DraftFile {
 /// As the store or the file fails; there is then no new file.
 pub fn back_up(store: &Store, target: &Path, replace: bool) -> Result<BackupReport, StoreError> {
     let draft = DraftFile::create_for(target)?;
-    copy_pages(&store.conn, &draft.path)?;
+    copy_pages(&store.file()?.conn, &draft.path)?;
     let tasks = {
         let conn = open::open_checked(&draft.path, &STATE)?;
         check_backup(&conn, &draft.path)?;
@@ -199,7 +199,7 @@ pub fn accept_loss(
         Ok::<_, StoreError>(Some((loss, epoch)))
     })?;
     if accepted.is_some() {
-        progress::replace(&store.conn, outside);
+        progress::replace(&store.file()?.conn, outside);
     }
     Ok(accepted)
 }
@@ -213,7 +213,7 @@ pub fn create_new(path: &Path, runtime: &Path, outside: &Path, now: Timestamp, a
     let known = progress::known(outside);
     let store = Store::open_for_writing(path, runtime, None)?;
     store.write(now, actor, |tx| progress::raise_to(tx.conn(), &known, now.millis()))?;
-    progress::replace(&store.conn, outside);
+    progress::replace(&store.file()?.conn, outside);
     Ok(())
 }
 
@@ -253,7 +253,8 @@ fn open_if_intact(path: &Path, runtime: &Path) -> Result<Option<Store>, StoreErr
         Ok(false) => Store::open(path, runtime, None),
         Err(error) => Err(error),
     };
-    let checked = opened.and_then(|store| Ok(integrity::database_errors(&store.conn)?.is_empty().then_some(store)));
+    let checked =
+        opened.and_then(|store| Ok(integrity::database_errors(&store.file()?.conn)?.is_empty().then_some(store)));
     match checked {
         // A path that is not a file is left alone.
         Err(error @ StoreError::Foreign { .. }) if !path.is_file() || path.is_symlink() => Err(error),
@@ -273,21 +274,22 @@ struct Restore<'a> {
 impl Restore<'_> {
     /// Restores into the current file as one transaction: processes that have it open continue with the new content.
     fn replace_content(&self, store: &Store, draft: &Path) -> Result<RestoreReport, StoreError> {
-        let conn = &store.conn;
+        let file = store.file()?;
+        let conn = &file.conn;
         let attached =
             draft.to_str().ok_or_else(|| StoreError::io("the store's path", io::Error::other("is no UTF-8")))?;
         sql::execute(conn, "ATTACH DATABASE $1 AS restored", &[&attached])?;
         let turn = write_queue::acquire(self.path, write_queue::DEFAULT_TIMEOUT)?;
         let tx = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
-        store.check_path_unchanged()?;
+        file.check_path_unchanged()?;
         // Claims that are gone may have had higher epochs than those that are known.
         let has_lost = self.known.event > progress::position(conn)?.1.event;
         let epoch = highest_epoch(&tx)? + if has_lost { EPOCH_JUMP } else { 1 };
         // The write lock is held, so the kept copy has the last commit.
         let kept = self.keep_copy()?;
         tx.pragma_update(None, "defer_foreign_keys", true)?;
-        let used_ids = sql::rows(&tx, USED_IDS, &[], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
-        for table in sql::rows(&tx, TABLES, &[], |row| Ok(row.get::<_, String>(0)?))? {
+        let used_ids = sql::rows(&tx, USED_IDS, &[], |row| Ok((row.get::<String>(0)?, row.get::<i64>(1)?)))?;
+        for table in sql::rows(&tx, TABLES, &[], |row| row.get::<String>(0))? {
             // SQLite's sequence table stays, so that used ids are not reused.
             sql::execute(&tx, &format!("DELETE FROM main.\"{table}\""), &[])?;
             // Without WHERE, SQLite copies page by page and skips the foreign key counters.
@@ -392,7 +394,7 @@ fn renew_claims(tx: &WriteTx<'_>, epoch: i64) -> Result<(), StoreError> {
             lease_until: None,
             lease: None,
         };
-        Ok((sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?, claim))
+        Ok((sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?, claim))
     })?;
     for (task, claim) in &held {
         let place = super::claims::newest(tx, task)?.map(|newest| newest.place).unwrap_or_default();
@@ -408,6 +410,6 @@ fn renew_claims(tx: &WriteTx<'_>, epoch: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn highest_epoch(conn: &Connection) -> Result<i64, StoreError> {
-    Ok(sql::first(conn, HIGHEST_EPOCH, &[], |row| Ok(row.get(0)?))?.unwrap_or_default())
+fn highest_epoch<'c>(conn: impl Into<sql::Connection<'c>>) -> Result<i64, StoreError> {
+    Ok(sql::first(conn, HIGHEST_EPOCH, &[], |row| row.get(0))?.unwrap_or_default())
 }

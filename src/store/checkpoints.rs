@@ -1,8 +1,9 @@
 //! Checkpoints as rows: only added.
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Row, Statement},
+};
 use crate::{
     domain::{
         LaneName, SessionId, TaskId,
@@ -84,22 +85,33 @@ const OVERDUE: &str = select!(
     origin!("w"),
     " IS NULL) ORDER BY c.due_at, c.id"
 );
-const RECORDED_BY: &str = "SELECT actor FROM events WHERE task_id = $1 AND kind = 'checkpoint.recorded' \
-     AND json_extract(data, '$.id') = $2 ORDER BY seq DESC LIMIT 1";
+macro_rules! recorded_by {
+    ($id:literal) => {
+        concat!(
+            "SELECT actor FROM events WHERE task_id = $1 AND kind = 'checkpoint.recorded' AND ",
+            $id,
+            " = $2 ORDER BY seq DESC LIMIT 1"
+        )
+    };
+}
+const RECORDED_BY: Statement<'_> = Statement {
+    sqlite: recorded_by!("json_extract(data, '$.id')"),
+    postgres: recorded_by!("(data::json ->> 'id')::bigint"),
+};
 
 fn read(row: &Row<'_>) -> Result<Checkpoint, StoreError> {
     Ok(Checkpoint {
         id: row.get(0)?,
-        task: sql::parse_id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
+        task: sql::parse_id("a task id", &row.get::<String>(1)?, TaskId::parse)?,
         session: sql::parse_optional_id("a session id", row.get(2)?, SessionId::parse)?,
-        state: sql::parse_value("a checkpoint's state", &row.get::<_, String>(3)?, CheckpointState::parse)?,
+        state: sql::parse_value("a checkpoint's state", &row.get::<String>(3)?, CheckpointState::parse)?,
         owner: row.get(4)?,
         summary: row.get(5)?,
         artifact: row.get(6)?,
-        due_at: row.get::<_, Option<i64>>(7)?.map(Timestamp::from_millis),
+        due_at: row.get::<Option<i64>>(7)?.map(Timestamp::from_millis),
         created_at: Timestamp::from_millis(row.get(8)?),
         origin: row
-            .get::<_, Option<String>>(9)?
+            .get::<Option<String>>(9)?
             .map(|origin| sql::parse_value("a checkpoint's origin", &origin, CheckpointOrigin::parse))
             .transpose()?,
     })
@@ -124,7 +136,7 @@ pub fn insert(tx: &WriteTx<'_>, draft: &CheckpointFields) -> Result<Checkpoint, 
             &tx.now().millis(),
             &draft.origin.map(CheckpointOrigin::as_str),
         ],
-        |row| Ok(row.get(0)?),
+        |row| row.get(0),
     )?;
     Ok(Checkpoint {
         id: id.unwrap_or_default(),
@@ -171,7 +183,7 @@ pub fn newest_written(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<Checkpoin
 pub fn author(tx: &ReadTx<'_>, checkpoint: &Checkpoint) -> Result<Option<String>, StoreError> {
     match &checkpoint.session {
         Some(session) => Ok(Some(session.to_string())),
-        None => sql::first(tx.conn(), RECORDED_BY, &[&checkpoint.task.as_str(), &checkpoint.id], |row| Ok(row.get(0)?)),
+        None => sql::first(tx.conn(), RECORDED_BY, &[&checkpoint.task.as_str(), &checkpoint.id], |row| row.get(0)),
     }
 }
 
@@ -217,7 +229,7 @@ mod tests {
         let conn = open::in_memory().unwrap();
         for query in [WRITTEN, HELD_IN_LANE] {
             let explain = format!("EXPLAIN QUERY PLAN {query}");
-            let plan = sql::rows(&conn, &explain, &[], |row| Ok(row.get::<_, String>(3)?)).unwrap().join("\n");
+            let plan = sql::rows(&conn, &explain, &[], |row| row.get::<String>(3)).unwrap().join("\n");
             assert!(plan.contains("checkpoints_written (task_id=?"), "{plan}");
         }
     }

@@ -105,7 +105,7 @@ pub fn end(tx: &WriteTx<'_>, task: &TaskId, how: ClaimEnd) -> Result<(), StoreEr
 /// # Errors
 /// As the store fails.
 pub fn latest_epoch(tx: &ReadTx<'_>, task: &TaskId, claimant: &str) -> Result<Option<i64>, StoreError> {
-    Ok(sql::first(tx.conn(), LATEST, &[&task.as_str(), &claimant], |row| Ok(row.get(0)?))?.flatten())
+    Ok(sql::first(tx.conn(), LATEST, &[&task.as_str(), &claimant], |row| row.get(0))?.flatten())
 }
 
 /// The claimants of a task under epochs above this one, oldest first.
@@ -113,7 +113,7 @@ pub fn latest_epoch(tx: &ReadTx<'_>, task: &TaskId, claimant: &str) -> Result<Op
 /// # Errors
 /// As the store fails.
 pub fn claimants_since(tx: &ReadTx<'_>, task: &TaskId, epoch: i64) -> Result<Vec<String>, StoreError> {
-    sql::rows(tx.conn(), CLAIMANTS_SINCE, &[&task.as_str(), &epoch], |row| Ok(row.get(0)?))
+    sql::rows(tx.conn(), CLAIMANTS_SINCE, &[&task.as_str(), &epoch], |row| row.get(0))
 }
 
 /// The newest claim of a task, live or ended.
@@ -163,7 +163,7 @@ pub fn claiming_sessions(
 ) -> Result<Vec<SessionId>, StoreError> {
     let (lane, task) = (lane.map(LaneName::as_str), task.map(TaskId::as_str));
     sql::rows(tx.conn(), HOLDERS, &[&lane, &task], |row| {
-        sql::parse_id("a session id", &row.get::<_, String>(0)?, SessionId::parse)
+        sql::parse_id("a session id", &row.get::<String>(0)?, SessionId::parse)
     })
 }
 
@@ -173,7 +173,7 @@ pub fn claiming_sessions(
 /// As the store fails.
 pub fn live_in_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<TaskId>, StoreError> {
     sql::rows(tx.conn(), LIVE_IN_LANE, &[&lane.as_str()], |row| {
-        sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)
+        sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)
     })
 }
 
@@ -183,7 +183,7 @@ pub fn live_in_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<TaskId>, Sto
 /// As the store fails.
 pub fn history(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<ClaimPeriod>, StoreError> {
     sql::rows(tx.conn(), HISTORY, &[&task.as_str()], |row| {
-        let ended = match (row.get::<_, Option<i64>>(3)?, row.get::<_, Option<String>>(4)?) {
+        let ended = match (row.get::<Option<i64>>(3)?, row.get::<Option<String>>(4)?) {
             (Some(at), Some(how)) => {
                 Some((Timestamp::from_millis(at), sql::parse_value("a claim's end", &how, ClaimEnd::parse)?))
             }

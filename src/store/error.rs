@@ -61,6 +61,9 @@ pub enum StoreError {
     /// A value in the store that the program does not know.
     #[error("the store holds '{value}' where {what} is due")]
     Unreadable { what: &'static str, value: String },
+    /// A value in the store of another type than its column has.
+    #[error("the store holds {value} in the column '{column}'")]
+    ColumnType { column: String, value: String },
     /// A migration that failed.
     #[error("the store cannot be brought up to date: {0}")]
     Migration(Box<refinery::Error>),
@@ -70,6 +73,65 @@ pub enum StoreError {
     /// Anything else from SQLite.
     #[error("the store failed: {0}")]
     Sqlite(rusqlite::Error),
+    /// An address of a store that cannot be used. Without the address: it may hold a password.
+    #[error("the address of the store cannot be used: {why}")]
+    Address { why: String },
+    /// A server that does not answer.
+    #[error("the store's server cannot be reached: {why}")]
+    Unreachable { why: String },
+    /// A server that answers, but is not fit for a store.
+    #[error("the store's server cannot be used: {why}")]
+    Server { why: String },
+    /// A database without a store.
+    #[error("there is no store at {address}")]
+    NotThere { address: String },
+    /// A store on a server that an older Fairway made.
+    #[error("the store {address} has schema {found}; this fairway needs {known}")]
+    Older { address: String, found: i64, known: i64 },
+    /// Something that only a store in a file can do.
+    #[error("the store {address} is on a server, not in a file")]
+    NoFile { address: String },
+    /// Anything else from PostgreSQL.
+    #[error("the store failed: {0}")]
+    Postgres(String),
+}
+
+#[cfg(feature = "postgres")]
+impl From<postgres::Error> for StoreError {
+    fn from(error: postgres::Error) -> Self {
+        use postgres::error::SqlState;
+
+        let Some(answer) = error.as_db_error() else {
+            // What the server did not say, the connection failed to bring.
+            let mut why = error.to_string();
+            let mut source = std::error::Error::source(&error);
+            while let Some(at) = source {
+                why = at.to_string();
+                source = at.source();
+            }
+            return Self::Unreachable { why };
+        };
+        let why = answer.message().to_owned();
+        match *answer.code() {
+            SqlState::LOCK_NOT_AVAILABLE
+            | SqlState::QUERY_CANCELED
+            | SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
+            | SqlState::TOO_MANY_CONNECTIONS
+            | SqlState::T_R_DEADLOCK_DETECTED
+            | SqlState::T_R_SERIALIZATION_FAILURE => Self::Busy,
+            SqlState::CANNOT_CONNECT_NOW | SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN => {
+                Self::Unreachable { why }
+            }
+            SqlState::READ_ONLY_SQL_TRANSACTION | SqlState::INSUFFICIENT_PRIVILEGE => Self::ReadOnly { dir: None, why },
+            SqlState::DISK_FULL => Self::Full,
+            // Every transaction begins with the `project` table.
+            SqlState::UNDEFINED_TABLE => Self::NotThere { address: String::new() },
+            SqlState::INVALID_PASSWORD
+            | SqlState::INVALID_AUTHORIZATION_SPECIFICATION
+            | SqlState::INVALID_CATALOG_NAME => Self::Server { why },
+            _ => Self::Postgres(why),
+        }
+    }
 }
 
 impl From<rusqlite::Error> for StoreError {

@@ -1,9 +1,11 @@
 //! The event log as rows: numbered, append-only.
 
-use rusqlite::Row;
 use serde_json::Value;
 
-use super::{ReadTx, StoreError, sql};
+use super::{
+    ReadTx, StoreError,
+    sql::{self, Row},
+};
 use crate::{
     domain::{EventKind, EventKindPattern, LaneName, SessionId, TaskId},
     env::Timestamp,
@@ -103,7 +105,7 @@ impl EventFilter {
     fn matches(&self, row: &Row<'_>) -> Result<bool, StoreError> {
         let is = |column: usize, wanted: Option<&str>| -> Result<bool, StoreError> {
             let Some(wanted) = wanted else { return Ok(true) };
-            Ok(row.get::<_, Option<String>>(column)?.as_deref() == Some(wanted))
+            Ok(row.get::<Option<String>>(column)?.as_deref() == Some(wanted))
         };
         let kind: String = row.get(2)?;
         Ok((self.kinds.is_empty() || self.kinds.iter().any(|pattern| pattern.matches(&kind)))
@@ -157,7 +159,7 @@ pub fn tail_start(tx: &ReadTx<'_>, filter: &EventFilter, after: i64, count: usiz
         if filter.matches(row)? {
             found += 1;
             if found == count {
-                start = row.get::<_, i64>(0)? - 1;
+                start = row.get::<i64>(0)? - 1;
             }
         }
         Ok(found < count)
@@ -221,7 +223,7 @@ pub fn for_each_since(
 /// # Errors
 /// As the store fails.
 pub fn last_seq(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
-    Ok(sql::first(tx.conn(), NEWEST, &[], |row| Ok(row.get(0)?))?.unwrap_or_default())
+    Ok(sql::first(tx.conn(), NEWEST, &[], |row| row.get(0))?.unwrap_or_default())
 }
 
 /// The newest state transition of a task.
@@ -314,7 +316,7 @@ mod tests {
         for (statements, index) in scopes {
             for query in statements {
                 let explain = format!("EXPLAIN QUERY PLAN {query}");
-                let plan = sql::rows(&conn, &explain, &[], |row| Ok(row.get::<_, String>(3)?)).unwrap().join("\n");
+                let plan = sql::rows(&conn, &explain, &[], |row| row.get::<String>(3)).unwrap().join("\n");
                 assert!(plan.contains(index) && !plan.contains("TEMP B-TREE"), "{query}: {plan}");
             }
         }

@@ -1,8 +1,9 @@
 //! Evidence as rows: only added.
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Row},
+};
 use crate::{
     domain::{
         SessionId, TaskId,
@@ -29,10 +30,10 @@ const OF_TASK: &str = select!("WHERE task_id = $1 ORDER BY id");
 fn read(row: &Row<'_>) -> Result<Evidence, StoreError> {
     Ok(Evidence {
         id: row.get(0)?,
-        task: sql::parse_id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
+        task: sql::parse_id("a task id", &row.get::<String>(1)?, TaskId::parse)?,
         session: sql::parse_optional_id("a session id", row.get(2)?, SessionId::parse)?,
         kind: row.get(3)?,
-        result: sql::parse_value("a result", &row.get::<_, String>(4)?, EvidenceResult::parse)?,
+        result: sql::parse_value("a result", &row.get::<String>(4)?, EvidenceResult::parse)?,
         command: row.get(5)?,
         check: row.get(6)?,
         exit_code: row.get(7)?,
@@ -70,7 +71,7 @@ pub fn insert(tx: &WriteTx<'_>, record: Evidence) -> Result<Evidence, StoreError
             &record.observed,
             &tx.now().millis(),
         ],
-        |row| Ok(row.get(0)?),
+        |row| row.get(0),
     )?;
     Ok(Evidence { id: id.unwrap_or_default(), created_at: tx.now(), ..record })
 }

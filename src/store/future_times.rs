@@ -20,7 +20,7 @@ const SHORTEN_HEARTBEATS: &str =
 /// # Errors
 /// As the store fails.
 pub fn exist(tx: &ReadTx<'_>, now: Timestamp) -> Result<bool, StoreError> {
-    Ok(sql::first(tx.conn(), ANY, &[&(now.millis() + TOLERANCE_MS)], |row| Ok(row.get(0)?))?.unwrap_or(false))
+    Ok(sql::first(tx.conn(), ANY, &[&(now.millis() + TOLERANCE_MS)], |row| row.get(0))?.unwrap_or(false))
 }
 
 /// Counts leases and heartbeats of the future from now.

@@ -1,8 +1,9 @@
 //! Decisions on tool calls as rows. They are a log; the guard never reads them.
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Row},
+};
 use crate::env::Timestamp;
 
 /// How long a decision is kept, in milliseconds: 30 days.
@@ -31,7 +32,7 @@ const OF_SESSION: &str = select!(
 
 const RECORDED: &str = "SELECT 1 FROM guard_decisions INDEXED BY guard_decisions_session \
      WHERE session_id IS NOT NULL AND session_id = $1 AND run_id = $2 AND at >= $3 AND tool = $4 AND input = $5 \
-     AND allowed = $6 AND rule IS $7 AND reason = $8 LIMIT 1";
+     AND allowed = $6 AND rule IS NOT DISTINCT FROM $7 AND reason = $8 LIMIT 1";
 
 /// A decision, as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,7 +102,7 @@ pub fn insert(tx: &WriteTx<'_>, decision: &LoggedDecision) -> Result<i64, StoreE
             &decision.reason,
             &decision.context,
         ],
-        |row| Ok(row.get(0)?),
+        |row| row.get(0),
     )?;
     Ok(id.unwrap_or_default())
 }

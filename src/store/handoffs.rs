@@ -1,8 +1,9 @@
 //! Handoffs as rows.
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Row},
+};
 use crate::{
     domain::{
         LaneName, Role, TaskId,
@@ -34,17 +35,17 @@ const OF_TASK: &str = select!("WHERE task_id = $1 ORDER BY id");
 fn read(row: &Row<'_>) -> Result<Handoff, StoreError> {
     Ok(Handoff {
         id: row.get(0)?,
-        task: sql::parse_id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
+        task: sql::parse_id("a task id", &row.get::<String>(1)?, TaskId::parse)?,
         from_role: sql::parse_optional_id("a role", row.get(2)?, Role::parse)?,
         from_actor: row.get(3)?,
         to_role: sql::parse_optional_id("a role", row.get(4)?, Role::parse)?,
         to_lane: sql::parse_optional_id("a lane", row.get(5)?, LaneName::parse)?,
-        status: sql::parse_value("a handoff's status", &row.get::<_, String>(6)?, HandoffStatus::parse)?,
+        status: sql::parse_value("a handoff's status", &row.get::<String>(6)?, HandoffStatus::parse)?,
         summary: row.get(7)?,
         payload: row.get(8)?,
         epoch: row.get(9)?,
         created_at: Timestamp::from_millis(row.get(10)?),
-        answered_at: row.get::<_, Option<i64>>(11)?.map(Timestamp::from_millis),
+        answered_at: row.get::<Option<i64>>(11)?.map(Timestamp::from_millis),
         answered_by: row.get(12)?,
     })
 }
@@ -68,7 +69,7 @@ pub fn insert(tx: &WriteTx<'_>, handoff: Handoff) -> Result<Handoff, StoreError>
             &handoff.epoch,
             &tx.now().millis(),
         ],
-        |row| Ok(row.get(0)?),
+        |row| row.get(0),
     )?;
     Ok(Handoff { id: id.unwrap_or_default(), status: HandoffStatus::Open, created_at: tx.now(), ..handoff })
 }

@@ -1,8 +1,9 @@
 //! Integrity of the store: SQLite's own checks, derived columns, and their repair.
 
-use rusqlite::{Connection, Row};
-
-use super::{ReadTx, StoreError, WriteTx, schema, sql};
+use super::{
+    ReadTx, StoreError, WriteTx, schema,
+    sql::{self, Connection, Row, Statement},
+};
 
 /// A derived column with a wrong value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +19,18 @@ pub struct Inconsistency {
 /// The maximum number of findings of one kind.
 const MAX_REPORTED: usize = 20;
 
-const INTEGRITY: &str = "SELECT integrity_check FROM pragma_integrity_check LIMIT 20";
-const REFERENCES: &str = "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2 ORDER BY 1, 2";
+// A server keeps its pages itself; what it can leave behind is an index or a reference that was never completed.
+const INTEGRITY: Statement<'_> = Statement {
+    sqlite: "SELECT integrity_check FROM pragma_integrity_check LIMIT 20",
+    postgres: "SELECT 'the index ' || c.relname || ' is not valid' FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid \
+         WHERE c.relnamespace = current_schema()::regnamespace AND NOT i.indisvalid ORDER BY 1 LIMIT 20",
+};
+const REFERENCES: Statement<'_> = Statement {
+    sqlite: "SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check GROUP BY 1, 2 ORDER BY 1, 2",
+    postgres: "SELECT conrelid::regclass::text, confrelid::regclass::text, count(*) FROM pg_constraint \
+         WHERE connamespace = current_schema()::regnamespace AND contype = 'f' AND NOT convalidated \
+         GROUP BY 1, 2 ORDER BY 1, 2",
+};
 
 macro_rules! expected_open_deps {
     () => {
@@ -59,7 +70,7 @@ const LOW_EPOCHS: &str = concat!(
 const RAISE_EPOCHS: &str = concat!(
     "UPDATE tasks AS t SET epoch = ",
     highest_epoch!(),
-    " + (t.claimant IS NOT NULL) WHERE t.epoch < ",
+    " + CASE WHEN t.claimant IS NULL THEN 0 ELSE 1 END WHERE t.epoch < ",
     highest_epoch!()
 );
 
@@ -110,8 +121,9 @@ pub fn integrity_errors(tx: &ReadTx<'_>) -> Result<Vec<String>, StoreError> {
     database_errors(tx.conn())
 }
 
-pub(super) fn database_errors(conn: &Connection) -> Result<Vec<String>, StoreError> {
-    let mut found = sql::rows(conn, INTEGRITY, &[], |row| Ok(row.get::<_, String>(0)?))?;
+pub(super) fn database_errors<'c>(conn: impl Into<Connection<'c>>) -> Result<Vec<String>, StoreError> {
+    let conn = conn.into();
+    let mut found = sql::rows(conn, INTEGRITY, &[], |row| row.get::<String>(0))?;
     found.retain(|line| line != "ok");
     found.extend(sql::rows(conn, REFERENCES, &[], |row| {
         let (table, parent, count): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
@@ -179,7 +191,7 @@ pub fn repair(tx: &WriteTx<'_>) -> Result<usize, StoreError> {
 /// # Errors
 /// As the store fails.
 pub fn without_origin(tx: &ReadTx<'_>) -> Result<Vec<String>, StoreError> {
-    sql::rows(tx.conn(), WITHOUT_ORIGIN, &[], |row| Ok(row.get(0)?))
+    sql::rows(tx.conn(), WITHOUT_ORIGIN, &[], |row| row.get(0))
 }
 
 /// Every dependency, as task and what it depends on.
@@ -203,7 +215,7 @@ pub fn parents(tx: &ReadTx<'_>) -> Result<Vec<(String, String)>, StoreError> {
 /// # Errors
 /// As the store fails.
 pub fn count_tasks(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
-    Ok(sql::first(tx.conn(), TASKS, &[], |row| Ok(row.get(0)?))?.unwrap_or_default())
+    Ok(sql::first(tx.conn(), TASKS, &[], |row| row.get(0))?.unwrap_or_default())
 }
 
 /// The newest known schema version and the linked SQLite version.

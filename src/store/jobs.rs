@@ -1,9 +1,10 @@
 //! Jobs as rows of `exec_runs`. Active and queued jobs are found through partial indexes, so the cost does not depend on the
 //! number of finished jobs.
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Row, Statement},
+};
 use crate::{
     domain::{
         RoutingKey,
@@ -28,10 +29,15 @@ macro_rules! select {
 const ONE: &str = select!("WHERE r.id = $1");
 const BY_PREFIX: &str = select!("WHERE r.id >= $1 AND r.id < $1 || 'g' ORDER BY r.seq DESC LIMIT 8");
 /// `g` sorts after every hexadecimal digit.
-const BY_SHORT_ID: &str = select!(
-    "INDEXED BY exec_runs_short WHERE substr(r.id, -8) >= $1 AND substr(r.id, -8) < $1 || 'g' \
-     AND r.id LIKE '%' || $2 ORDER BY r.seq DESC LIMIT 8"
-);
+const BY_SHORT_ID: Statement<'_> = Statement {
+    sqlite: select!(
+        "INDEXED BY exec_runs_short WHERE substr(r.id, -8) >= $1 AND substr(r.id, -8) < $1 || 'g' \
+         AND r.id LIKE '%' || $2 ORDER BY r.seq DESC LIMIT 8"
+    ),
+    postgres: select!(
+        "WHERE right(r.id, 8) >= $1 AND right(r.id, 8) < $1 || 'g' AND r.id LIKE '%' || $2 ORDER BY r.seq DESC LIMIT 8"
+    ),
+};
 const ACTIVE: &str = select!("INDEXED BY exec_runs_active WHERE r.status IN ('starting', 'running') ORDER BY r.seq");
 const NEWEST: &str = select!("ORDER BY r.seq DESC LIMIT $1");
 const OF_SESSION: &str = select!(
@@ -51,9 +57,10 @@ const FIRST_QUEUED: &str = select!(
 );
 const COUNT_ACTIVE: &str = "SELECT count(*) FROM exec_runs INDEXED BY exec_runs_active \
      WHERE status IN ('starting', 'running') AND CASE WHEN host_id IS NULL THEN host = $1 ELSE host_id = $2 END";
-const FINISHED: &str = select!("INDEXED BY exec_runs_final WHERE r.finished_at IS NOT NULL ORDER BY r.finished_at");
-const FINISHED_SIZES: &str = "SELECT id, finished_at, min(output_bytes, max_output_bytes) FROM exec_runs \
-     INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL ORDER BY finished_at, seq";
+const FINISHED: &str =
+    select!("INDEXED BY exec_runs_final WHERE r.finished_at IS NOT NULL ORDER BY r.finished_at, r.seq");
+const FINISHED_SIZES: &str = "SELECT id, finished_at, CASE WHEN output_bytes < max_output_bytes THEN output_bytes \
+     ELSE max_output_bytes END FROM exec_runs INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL ORDER BY finished_at, seq";
 const COUNT_FINISHED: &str = "SELECT count(*) FROM exec_runs INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL";
 const FIRST_FINISHED: &str = "SELECT finished_at FROM exec_runs INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL \
      ORDER BY finished_at LIMIT 1";
@@ -78,25 +85,25 @@ const REMOVE: &str = "DELETE FROM exec_runs WHERE id = $1 AND finished_at IS NOT
 
 fn read(row: &Row<'_>) -> Result<Job, StoreError> {
     let at = |column: usize| -> Result<Option<Timestamp>, StoreError> {
-        Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_millis))
+        Ok(row.get::<Option<i64>>(column)?.map(Timestamp::from_millis))
     };
-    let size = match (row.get::<_, Option<u16>>(8)?, row.get::<_, Option<u16>>(9)?) {
+    let size = match (row.get::<Option<u16>>(8)?, row.get::<Option<u16>>(9)?) {
         (Some(rows), Some(cols)) => Some(TerminalSize { rows, cols }),
         _ => None,
     };
     Ok(Job {
         seq: row.get(0)?,
-        id: sql::parse_id("a run's id", &row.get::<_, String>(1)?, JobId::parse)?,
+        id: sql::parse_id("a run's id", &row.get::<String>(1)?, JobId::parse)?,
         session: sql::parse_optional_id("a session key", row.get(2)?, RoutingKey::parse)?,
         queue: row.get(3)?,
-        status: sql::parse_value("a run's status", &row.get::<_, String>(4)?, JobStatus::parse)?,
+        status: sql::parse_value("a run's status", &row.get::<String>(4)?, JobStatus::parse)?,
         command: row.get(5)?,
         cwd: row.get(6)?,
         background: row.get(7)?,
         pty: size,
         timeout_ms: row.get(10)?,
         max_output_bytes: row.get(11)?,
-        recovery: sql::parse_value("a recovery", &row.get::<_, String>(12)?, RecoveryPolicy::parse)?,
+        recovery: sql::parse_value("a recovery", &row.get::<String>(12)?, RecoveryPolicy::parse)?,
         attempt: row.get(13)?,
         host: row.get(14)?,
         boot_id: row.get(15)?,
@@ -156,7 +163,7 @@ pub fn active(tx: &ReadTx<'_>) -> Result<Vec<Job>, StoreError> {
 /// # Errors
 /// As the store fails.
 pub fn count_active(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<i64, StoreError> {
-    Ok(sql::first(tx.conn(), COUNT_ACTIVE, &[&host.name, &host.id], |row| Ok(row.get(0)?))?.unwrap_or_default())
+    Ok(sql::first(tx.conn(), COUNT_ACTIVE, &[&host.name, &host.id], |row| row.get(0))?.unwrap_or_default())
 }
 
 /// The first queued jobs, in spawn order.
@@ -208,7 +215,7 @@ pub fn finished(tx: &ReadTx<'_>) -> Result<Vec<Job>, StoreError> {
 /// As the store fails.
 pub fn finished_sizes(tx: &ReadTx<'_>) -> Result<Vec<(JobId, Timestamp, i64)>, StoreError> {
     sql::rows(tx.conn(), FINISHED_SIZES, &[], |row| {
-        let id = sql::parse_id("a run's id", &row.get::<_, String>(0)?, JobId::parse)?;
+        let id = sql::parse_id("a run's id", &row.get::<String>(0)?, JobId::parse)?;
         Ok((id, Timestamp::from_millis(row.get(1)?), row.get(2)?))
     })
 }
@@ -218,7 +225,7 @@ pub fn finished_sizes(tx: &ReadTx<'_>) -> Result<Vec<(JobId, Timestamp, i64)>, S
 /// # Errors
 /// As the store fails.
 pub fn count_finished(tx: &ReadTx<'_>) -> Result<(i64, Option<Timestamp>), StoreError> {
-    let count = sql::first(tx.conn(), COUNT_FINISHED, &[], |row| Ok(row.get(0)?))?.unwrap_or_default();
+    let count = sql::first(tx.conn(), COUNT_FINISHED, &[], |row| row.get(0))?.unwrap_or_default();
     let first = sql::first(tx.conn(), FIRST_FINISHED, &[], |row| Ok(Timestamp::from_millis(row.get(0)?)))?;
     Ok((count, first))
 }
@@ -229,8 +236,8 @@ pub fn count_finished(tx: &ReadTx<'_>) -> Result<(i64, Option<Timestamp>), Store
 /// As the store fails.
 pub fn all(tx: &ReadTx<'_>) -> Result<Vec<(JobId, JobStatus)>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], |row| {
-        let id = sql::parse_id("a run's id", &row.get::<_, String>(0)?, JobId::parse)?;
-        Ok((id, sql::parse_value("a run's status", &row.get::<_, String>(1)?, JobStatus::parse)?))
+        let id = sql::parse_id("a run's id", &row.get::<String>(0)?, JobId::parse)?;
+        Ok((id, sql::parse_value("a run's status", &row.get::<String>(1)?, JobStatus::parse)?))
     })
 }
 
@@ -260,7 +267,7 @@ pub fn insert(tx: &WriteTx<'_>, run: Job) -> Result<Job, StoreError> {
             &tx.now().millis(),
             &run.host_id,
         ],
-        |row| Ok(row.get(0)?),
+        |row| row.get(0),
     )?;
     Ok(Job {
         seq: seq.unwrap_or_default(),
@@ -286,7 +293,7 @@ pub fn mark_starting(
     boot: &str,
     supervisor: PidAndStart,
 ) -> Result<bool, StoreError> {
-    let values: &[&dyn rusqlite::ToSql] =
+    let values: &[&dyn sql::ToValue] =
         &[&id.to_string(), &host.name, &boot, &supervisor.0, &supervisor.1, &tx.now().millis(), &host.id];
     Ok(sql::execute(tx.conn(), MARK_STARTING, values)? == 1)
 }
@@ -311,7 +318,7 @@ pub fn mark_running(
     process: PidAndStart,
     supervisor: PidAndStart,
 ) -> Result<bool, StoreError> {
-    let values: &[&dyn rusqlite::ToSql] =
+    let values: &[&dyn sql::ToValue] =
         &[&id.to_string(), &process.0, &process.1, &supervisor.0, &supervisor.1, &tx.now().millis()];
     Ok(sql::execute(tx.conn(), MARK_RUNNING, values)? == 1)
 }
@@ -335,7 +342,7 @@ pub fn finish(
     output_bytes: i64,
     truncated: bool,
 ) -> Result<bool, StoreError> {
-    let values: &[&dyn rusqlite::ToSql] = &[
+    let values: &[&dyn sql::ToValue] = &[
         &id.to_string(),
         &ending.status.as_str(),
         &ending.exit_code,

@@ -1,8 +1,9 @@
 //! Landings as rows.
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Row},
+};
 use crate::{
     domain::{
         LaneName, TaskId,
@@ -48,10 +49,10 @@ fn read(row: &Row<'_>) -> Result<Landing, StoreError> {
         base_before: row.get(5)?,
         candidate: row.get(6)?,
         state: sql::parse_value("a landing's state", &state, LandingState::parse)?,
-        tasks: read_tasks(&row.get::<_, String>(8)?)?,
+        tasks: read_tasks(&row.get::<String>(8)?)?,
         error: row.get(9)?,
         started_at: Timestamp::from_millis(row.get(10)?),
-        ended_at: row.get::<_, Option<i64>>(11)?.map(Timestamp::from_millis),
+        ended_at: row.get::<Option<i64>>(11)?.map(Timestamp::from_millis),
     })
 }
 
@@ -86,7 +87,7 @@ pub fn insert(tx: &WriteTx<'_>, landing: Landing) -> Result<Landing, StoreError>
             &tx.now().millis(),
             &landing.ended_at.map(Timestamp::millis),
         ],
-        |row| Ok(row.get(0)?),
+        |row| row.get(0),
     )?;
     Ok(Landing { id: id.unwrap_or_default(), started_at: tx.now(), ..landing })
 }
@@ -148,7 +149,7 @@ pub fn set_landed_commit(tx: &WriteTx<'_>, task: &TaskId, commit: Option<&str>) 
 /// # Errors
 /// As the store fails.
 pub fn landed_commit(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<String>, StoreError> {
-    Ok(sql::first(tx.conn(), LANDED_COMMIT, &[&task.as_str()], |row| Ok(row.get(0)?))?.flatten())
+    Ok(sql::first(tx.conn(), LANDED_COMMIT, &[&task.as_str()], |row| row.get(0))?.flatten())
 }
 
 /// The tasks of a lane that have not landed and are not cancelled, by priority, age and id.
@@ -176,5 +177,5 @@ pub fn done_in_lanes(tx: &ReadTx<'_>) -> Result<Vec<TaskId>, StoreError> {
 }
 
 fn read_id(row: &Row<'_>) -> Result<TaskId, StoreError> {
-    sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)
+    sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)
 }

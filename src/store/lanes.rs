@@ -1,8 +1,9 @@
 //! Lanes as rows.
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Row},
+};
 use crate::{
     domain::{
         LaneName, Role,
@@ -43,10 +44,10 @@ const USAGE: &str = "SELECT (SELECT count(*) FROM tasks WHERE lane = $1 AND clai
 
 fn read(row: &Row<'_>) -> Result<Lane, StoreError> {
     Ok(Lane {
-        name: sql::parse_id("a lane", &row.get::<_, String>(0)?, LaneName::parse)?,
+        name: sql::parse_id("a lane", &row.get::<String>(0)?, LaneName::parse)?,
         title: row.get(1)?,
         role: sql::parse_optional_id("a role", row.get(2)?, Role::parse)?,
-        status: sql::parse_value("a lane's status", &row.get::<_, String>(3)?, LaneStatus::parse)?,
+        status: sql::parse_value("a lane's status", &row.get::<String>(3)?, LaneStatus::parse)?,
         branch: row.get(4)?,
         base: row.get(5)?,
         worktree: row.get(6)?,

@@ -1,9 +1,10 @@
 //! Messages as rows. Open messages (queued or offered) are found through partial indexes, so the cost does not depend on the
 //! number of old messages.
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Row},
+};
 use crate::{
     domain::{
         LaneName, Role, RoutingKey, SessionId,
@@ -72,7 +73,7 @@ const DELETE_OLD: &str = "DELETE FROM messages WHERE id IN (SELECT id FROM messa
      WHERE settled_at IS NOT NULL AND settled_at < $1 LIMIT 100)";
 
 fn read(row: &Row<'_>) -> Result<Message, StoreError> {
-    let at = |column: usize| row.get::<_, Option<i64>>(column).map(|millis| millis.map(Timestamp::from_millis));
+    let at = |column: usize| row.get::<Option<i64>>(column).map(|millis| millis.map(Timestamp::from_millis));
     let key: Option<String> = row.get(1)?;
     let person = key.as_deref().and_then(Recipient::person_of_key);
     let session = sql::parse_optional_id("a session key", key.filter(|_| person.is_none()), RoutingKey::parse)?;
@@ -82,11 +83,11 @@ fn read(row: &Row<'_>) -> Result<Message, StoreError> {
     Ok(Message {
         id: row.get(0)?,
         to: person.or(session.as_ref().map(Recipient::from)).or(lane).or(role).ok_or_else(missing)?,
-        priority: sql::parse_value("a priority", &row.get::<_, String>(4)?, Priority::parse)?,
+        priority: sql::parse_value("a priority", &row.get::<String>(4)?, Priority::parse)?,
         source: row.get(5)?,
         content: row.get(6)?,
         metadata: row.get(7)?,
-        status: sql::parse_value("a message's status", &row.get::<_, String>(8)?, MessageStatus::parse)?,
+        status: sql::parse_value("a message's status", &row.get::<String>(8)?, MessageStatus::parse)?,
         dedup: row.get(9)?,
         count: row.get(10)?,
         offered_to: row.get(11)?,
@@ -94,7 +95,7 @@ fn read(row: &Row<'_>) -> Result<Message, StoreError> {
         expires_at: at(13)?,
         created_at: Timestamp::from_millis(row.get(14)?),
         channel: row
-            .get::<_, Option<String>>(15)?
+            .get::<Option<String>>(15)?
             .map(|word| sql::parse_value("a channel", &word, Channel::parse))
             .transpose()?,
         announced_to: row.get(16)?,
@@ -180,7 +181,7 @@ pub fn insert(tx: &WriteTx<'_>, message: Message) -> Result<Message, StoreError>
             &message.expires_at.map(Timestamp::millis),
             &tx.now().millis(),
         ],
-        |row| Ok(row.get(0)?),
+        |row| row.get(0),
     )?;
     Ok(Message { id: id.unwrap_or_default(), created_at: tx.now(), ..message })
 }
@@ -203,7 +204,7 @@ pub fn recipient_columns(to: &Recipient) -> (Option<String>, Option<&str>, Optio
 /// As the store fails.
 pub fn update_repeat(tx: &WriteTx<'_>, message: &Message) -> Result<(), StoreError> {
     let expires = message.expires_at.map(Timestamp::millis);
-    let columns: [&dyn rusqlite::ToSql; 5] =
+    let columns: [&dyn sql::ToValue; 5] =
         [&message.id, &message.count, &message.priority.as_str(), &expires, &message.metadata];
     sql::execute(tx.conn(), UPDATE_REPEAT, &columns)?;
     Ok(())

@@ -1,5 +1,5 @@
-//! The store: one SQLite file. Reads see a snapshot; a write is one IMMEDIATE transaction together with its events,
-//! behind the write queue. One file per noun; no other module holds SQL.
+//! The store: one SQLite file, or a schema on a PostgreSQL server. Reads see a snapshot; a write is one transaction together
+//! with its events, and writes run one after another. One file per noun, for both engines; no other module holds SQL.
 
 pub mod approvals;
 pub mod backup;
@@ -22,6 +22,8 @@ pub mod notifications;
 mod open;
 pub mod overlaps;
 pub mod overview;
+#[cfg(feature = "postgres")]
+mod postgres;
 pub mod progress;
 pub mod removed_tasks;
 pub mod requests;
@@ -32,6 +34,7 @@ pub mod session_reports;
 pub mod sessions;
 pub mod snapshots;
 mod sql;
+mod sqlite_store;
 pub mod task_changes;
 pub mod tasks;
 pub mod tool_calls;
@@ -41,5 +44,7 @@ mod write_queue;
 
 pub use connection::Store;
 pub use error::StoreError;
+#[cfg(feature = "postgres")]
+pub use postgres::StoreAddress;
 pub use transaction::{ReadTx, WriteTx};
 pub use write_queue::sibling_path;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Row},
+};
 use crate::{
     domain::notification::{NotifySink, Receipt, ReceiptState},
     env::Timestamp,
@@ -15,8 +16,9 @@ const HOLD: &str = "INSERT INTO notifications (item, sink, state, at) VALUES ($1
      ON CONFLICT (item, sink) DO NOTHING";
 const CLAIM: &str = "INSERT INTO notifications (item, sink, state, attempts, at, retry_at) \
      VALUES ($1, $2, 'claimed', 1, $3, $4) \
-     ON CONFLICT (item, sink) DO UPDATE SET state = 'claimed', attempts = attempts + 1, at = $3, retry_at = $4 \
-     WHERE state = 'held' OR (state IN ('claimed', 'retry') AND retry_at <= $3 AND attempts < $5) RETURNING attempts";
+     ON CONFLICT (item, sink) DO UPDATE SET state = 'claimed', attempts = notifications.attempts + 1, at = $3, retry_at = $4 \
+     WHERE notifications.state = 'held' OR (notifications.state IN ('claimed', 'retry') AND notifications.retry_at <= $3 \
+     AND notifications.attempts < $5) RETURNING attempts";
 const FINISH: &str = "UPDATE notifications SET state = $4, at = $5, retry_at = $6, error = $7 \
      WHERE item = $1 AND sink = $2 AND state = 'claimed' AND attempts = $3";
 const DELETE: &str = "DELETE FROM notifications WHERE item = $1 AND sink = $2";
@@ -24,11 +26,11 @@ const DELETE: &str = "DELETE FROM notifications WHERE item = $1 AND sink = $2";
 fn read(row: &Row<'_>) -> Result<Receipt, StoreError> {
     Ok(Receipt {
         item: row.get(0)?,
-        sink: sql::parse_value("a notification's sink", &row.get::<_, String>(1)?, NotifySink::parse)?,
-        state: sql::parse_value("a notification's state", &row.get::<_, String>(2)?, ReceiptState::parse)?,
+        sink: sql::parse_value("a notification's sink", &row.get::<String>(1)?, NotifySink::parse)?,
+        state: sql::parse_value("a notification's state", &row.get::<String>(2)?, ReceiptState::parse)?,
         attempts: row.get(3)?,
         at: Timestamp::from_millis(row.get(4)?),
-        retry_at: row.get::<_, Option<i64>>(5)?.map(Timestamp::from_millis),
+        retry_at: row.get::<Option<i64>>(5)?.map(Timestamp::from_millis),
         error: row.get(6)?,
     })
 }
@@ -62,8 +64,8 @@ pub fn claim(
     lease: Timestamp,
     max_attempts: i64,
 ) -> Result<Option<i64>, StoreError> {
-    let values: [&dyn rusqlite::ToSql; 5] = [&item, &sink.as_str(), &tx.now().millis(), &lease.millis(), &max_attempts];
-    sql::first(tx.conn(), CLAIM, &values, |row| Ok(row.get(0)?))
+    let values: [&dyn sql::ToValue; 5] = [&item, &sink.as_str(), &tx.now().millis(), &lease.millis(), &max_attempts];
+    sql::first(tx.conn(), CLAIM, &values, |row| row.get(0))
 }
 
 /// Records the outcome of an attempt, unless another sender has claimed the item since.
@@ -80,7 +82,7 @@ pub fn finish(
     error: Option<&str>,
 ) -> Result<(), StoreError> {
     let retry_at = retry_at.map(Timestamp::millis);
-    let values: [&dyn rusqlite::ToSql; 7] =
+    let values: [&dyn sql::ToValue; 7] =
         [&item, &sink.as_str(), &attempt, &state.as_str(), &tx.now().millis(), &retry_at, &error];
     sql::execute(tx.conn(), FINISH, &values)?;
     Ok(())

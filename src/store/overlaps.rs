@@ -1,9 +1,11 @@
 //! Snapshots of lanes and overlaps between them as rows.
 
-use rusqlite::Row;
 use serde_json::{Value, json};
 
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Row, Statement},
+};
 use crate::{
     domain::{
         LaneName,
@@ -31,8 +33,19 @@ pub struct LaneDiffstat {
 
 const SNAPSHOTS: &str = "SELECT lane, host, tip, base, base_tip, digest, snapshot, paths, added, deleted, taken_at, unknown, \
      judged FROM lane_snapshots ORDER BY lane";
-const DIFFSTATS: &str = "SELECT lane, json_array_length(paths), added, deleted, taken_at, unknown IS NULL FROM lane_snapshots \
-     ORDER BY lane";
+macro_rules! diffstats {
+    ($files:literal) => {
+        concat!(
+            "SELECT lane, ",
+            $files,
+            ", added, deleted, taken_at, unknown IS NULL FROM lane_snapshots ORDER BY lane"
+        )
+    };
+}
+const DIFFSTATS: Statement<'_> = Statement {
+    sqlite: diffstats!("json_array_length(paths)"),
+    postgres: diffstats!("json_array_length(paths::json)"),
+};
 const UPSERT_SNAPSHOT: &str = "INSERT INTO lane_snapshots (lane, host, tip, base, base_tip, digest, snapshot, paths, added, \
      deleted, taken_at, unknown, judged) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
      ON CONFLICT (lane) DO UPDATE SET host = excluded.host, tip = excluded.tip, base = excluded.base, \
@@ -40,33 +53,34 @@ const UPSERT_SNAPSHOT: &str = "INSERT INTO lane_snapshots (lane, host, tip, base
      added = excluded.added, deleted = excluded.deleted, taken_at = excluded.taken_at, unknown = excluded.unknown, \
      judged = excluded.judged";
 const REMOVE_LANE: &str = "DELETE FROM lane_snapshots WHERE lane = $1";
-const OVERLAPS: &str = "SELECT lane_a, lane_b, level, files, why, since, told FROM overlaps WHERE level <> 'none' \
+// The name is a word of PostgreSQL.
+const OVERLAPS: &str = "SELECT lane_a, lane_b, level, files, why, since, told FROM \"overlaps\" WHERE level <> 'none' \
      ORDER BY lane_a, lane_b";
 const ALL_OVERLAPS: &str =
-    "SELECT lane_a, lane_b, level, files, why, since, told FROM overlaps ORDER BY lane_a, lane_b";
-const UPSERT_OVERLAP: &str = "INSERT INTO overlaps (lane_a, lane_b, level, files, why, since, told) \
+    "SELECT lane_a, lane_b, level, files, why, since, told FROM \"overlaps\" ORDER BY lane_a, lane_b";
+const UPSERT_OVERLAP: &str = "INSERT INTO \"overlaps\" (lane_a, lane_b, level, files, why, since, told) \
      VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (lane_a, lane_b) DO UPDATE SET level = excluded.level, \
      files = excluded.files, why = excluded.why, since = excluded.since, told = excluded.told";
-const REMOVE_OVERLAPS: &str = "DELETE FROM overlaps WHERE lane_a = $1 OR lane_b = $1";
+const REMOVE_OVERLAPS: &str = "DELETE FROM \"overlaps\" WHERE lane_a = $1 OR lane_b = $1";
 
 fn lane(text: &str) -> Result<LaneName, StoreError> {
     sql::parse_id("a lane", text, LaneName::parse)
 }
 
 fn number(row: &Row<'_>, column: usize) -> Result<u64, StoreError> {
-    Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or_default())
+    Ok(u64::try_from(row.get::<i64>(column)?).unwrap_or_default())
 }
 
 fn read_snapshot(row: &Row<'_>) -> Result<LaneSnapshot, StoreError> {
     Ok(LaneSnapshot {
-        lane: lane(&row.get::<_, String>(0)?)?,
+        lane: lane(&row.get::<String>(0)?)?,
         host: row.get(1)?,
         tip: row.get(2)?,
         fork: row.get(3)?,
         base_tip: row.get(4)?,
         digest: row.get(5)?,
         commit: row.get(6)?,
-        paths: read_paths(&row.get::<_, String>(7)?)?,
+        paths: read_paths(&row.get::<String>(7)?)?,
         added: number(row, 8)?,
         deleted: number(row, 9)?,
         taken_at: Timestamp::from_millis(row.get(10)?),
@@ -78,13 +92,13 @@ fn read_snapshot(row: &Row<'_>) -> Result<LaneSnapshot, StoreError> {
 fn read_overlap(row: &Row<'_>) -> Result<LaneOverlap, StoreError> {
     let other: String = row.get(1)?;
     Ok(LaneOverlap {
-        lane: lane(&row.get::<_, String>(0)?)?,
+        lane: lane(&row.get::<String>(0)?)?,
         other: if other.is_empty() { None } else { Some(lane(&other)?) },
-        level: level(&row.get::<_, String>(2)?)?,
-        files: read_files(&row.get::<_, String>(3)?)?,
+        level: level(&row.get::<String>(2)?)?,
+        files: read_files(&row.get::<String>(3)?)?,
         why: row.get(4)?,
         since: Timestamp::from_millis(row.get(5)?),
-        told: read_told(&row.get::<_, String>(6)?)?,
+        told: read_told(&row.get::<String>(6)?)?,
     })
 }
 
@@ -165,7 +179,7 @@ pub fn snapshots(tx: &ReadTx<'_>) -> Result<Vec<LaneSnapshot>, StoreError> {
 pub fn diffstats(tx: &ReadTx<'_>) -> Result<Vec<LaneDiffstat>, StoreError> {
     sql::rows(tx.conn(), DIFFSTATS, &[], |row| {
         Ok(LaneDiffstat {
-            lane: lane(&row.get::<_, String>(0)?)?,
+            lane: lane(&row.get::<String>(0)?)?,
             files: number(row, 1)?,
             added: number(row, 2)?,
             deleted: number(row, 3)?,
@@ -181,7 +195,7 @@ pub fn diffstats(tx: &ReadTx<'_>) -> Result<Vec<LaneDiffstat>, StoreError> {
 /// As the store fails.
 pub fn put_snapshot(tx: &WriteTx<'_>, snapshot: &LaneSnapshot) -> Result<(), StoreError> {
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    let values: &[&dyn rusqlite::ToSql] = &[
+    let values: &[&dyn sql::ToValue] = &[
         &snapshot.lane.as_str(),
         &snapshot.host,
         &snapshot.tip,
@@ -221,7 +235,7 @@ pub fn all_with_gone(tx: &ReadTx<'_>) -> Result<Vec<LaneOverlap>, StoreError> {
 /// # Errors
 /// As the store fails.
 pub fn put(tx: &WriteTx<'_>, overlap: &LaneOverlap) -> Result<(), StoreError> {
-    let values: &[&dyn rusqlite::ToSql] = &[
+    let values: &[&dyn sql::ToValue] = &[
         &overlap.lane.as_str(),
         &overlap.other.as_ref().map_or("", LaneName::as_str),
         &overlap.level.as_str(),

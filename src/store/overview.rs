@@ -1,9 +1,10 @@
 //! What an overview of the whole project reads: narrow rows, found through partial indexes, without texts that it does not
 //! show.
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, sql};
+use super::{
+    ReadTx, StoreError,
+    sql::{self, Row},
+};
 use crate::{
     domain::{
         LaneName, SessionId, TaskId, checkpoint::CheckpointState, job::JobId, job::JobStatus, session_facts::HeldTask,
@@ -13,7 +14,7 @@ use crate::{
 };
 
 const HELD: &str = "SELECT id, title, status, lane, claimant, claim_session, epoch, claimed_at, lease_until, \
-     blocked_reason, updated_at FROM tasks INDEXED BY tasks_held WHERE claimant IS NOT NULL ORDER BY lane, id";
+     blocked_reason, updated_at FROM tasks INDEXED BY tasks_held WHERE claimant IS NOT NULL ORDER BY lane NULLS FIRST, id";
 const NEWEST_WRITTEN: &str = "SELECT id, session_id, state, summary, created_at FROM checkpoints \
      INDEXED BY checkpoints_written WHERE task_id = $1 AND origin IS NULL ORDER BY id DESC LIMIT 1";
 const NEWEST_WRITTEN_BY: &str = "SELECT id, session_id, state, summary, created_at FROM checkpoints \
@@ -36,15 +37,15 @@ const FAILED_JOBS: &str = "SELECT id, session_id, command, status, exit_code, er
 pub fn held(tx: &ReadTx<'_>) -> Result<Vec<HeldTask>, StoreError> {
     sql::rows(tx.conn(), HELD, &[], |row| {
         Ok(HeldTask {
-            task: sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?,
+            task: sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?,
             title: row.get(1)?,
-            status: sql::parse_value("a task's status", &row.get::<_, String>(2)?, TaskStatus::parse)?,
+            status: sql::parse_value("a task's status", &row.get::<String>(2)?, TaskStatus::parse)?,
             lane: sql::parse_optional_id("a lane", row.get(3)?, LaneName::parse)?,
             claimant: row.get(4)?,
             session: sql::parse_optional_id("a session id", row.get(5)?, SessionId::parse)?,
             epoch: row.get(6)?,
             claimed_at: Timestamp::from_millis(row.get(7)?),
-            lease_until: row.get::<_, Option<i64>>(8)?.map(Timestamp::from_millis),
+            lease_until: row.get::<Option<i64>>(8)?.map(Timestamp::from_millis),
             blocked_reason: row.get(9)?,
             updated_at: Timestamp::from_millis(row.get(10)?),
         })
@@ -70,7 +71,7 @@ fn read_checkpoint(row: &Row<'_>) -> Result<WrittenCheckpoint, StoreError> {
     Ok(WrittenCheckpoint {
         id: row.get(0)?,
         session: sql::parse_optional_id("a session id", row.get(1)?, SessionId::parse)?,
-        state: sql::parse_value("a checkpoint's state", &row.get::<_, String>(2)?, CheckpointState::parse)?,
+        state: sql::parse_value("a checkpoint's state", &row.get::<String>(2)?, CheckpointState::parse)?,
         summary: row.get(3)?,
         at: Timestamp::from_millis(row.get(4)?),
     })
@@ -102,7 +103,7 @@ pub fn newest_written_by(
 /// As the store fails.
 pub fn last_outputs(tx: &ReadTx<'_>) -> Result<Vec<(SessionId, Timestamp)>, StoreError> {
     sql::rows(tx.conn(), LAST_OUTPUTS, &[], |row| {
-        let id = sql::parse_id("a session id", &row.get::<_, String>(0)?, SessionId::parse)?;
+        let id = sql::parse_id("a session id", &row.get::<String>(0)?, SessionId::parse)?;
         Ok((id, Timestamp::from_millis(row.get(1)?)))
     })
 }
@@ -124,7 +125,7 @@ pub struct TaskCounts {
 /// As the store fails.
 pub fn counts(tx: &ReadTx<'_>) -> Result<TaskCounts, StoreError> {
     let count = |query| -> Result<i64, StoreError> {
-        Ok(sql::first(tx.conn(), query, &[], |row| Ok(row.get(0)?))?.unwrap_or_default())
+        Ok(sql::first(tx.conn(), query, &[], |row| row.get(0))?.unwrap_or_default())
     };
     Ok(TaskCounts { ready: count(COUNT_READY)?, open: count(COUNT_OPEN)?, done: count(COUNT_DONE)? })
 }
@@ -149,7 +150,7 @@ pub struct ExpiredMessage {
 pub fn expired_messages(tx: &ReadTx<'_>, since: Timestamp) -> Result<Vec<ExpiredMessage>, StoreError> {
     let found = sql::rows(tx.conn(), EXPIRED_PROMPTS, &[&since.millis()], |row| {
         // Other keys are those of people and of sessions that Fairway does not know.
-        let Ok(to) = SessionId::parse(&row.get::<_, String>(1)?) else { return Ok(None) };
+        let Ok(to) = SessionId::parse(&row.get::<String>(1)?) else { return Ok(None) };
         Ok(Some(ExpiredMessage { id: row.get(0)?, to, source: row.get(2)?, at: Timestamp::from_millis(row.get(3)?) }))
     })?;
     Ok(found.into_iter().flatten().collect())
@@ -181,10 +182,10 @@ pub struct FailedJob {
 pub fn failed_jobs(tx: &ReadTx<'_>, since: Timestamp, limit: i64) -> Result<Vec<FailedJob>, StoreError> {
     sql::rows(tx.conn(), FAILED_JOBS, &[&since.millis(), &limit], |row| {
         Ok(FailedJob {
-            id: sql::parse_id("a job id", &row.get::<_, String>(0)?, JobId::parse)?,
+            id: sql::parse_id("a job id", &row.get::<String>(0)?, JobId::parse)?,
             session: row.get(1)?,
             command: row.get(2)?,
-            status: sql::parse_value("a job's status", &row.get::<_, String>(3)?, JobStatus::parse)?,
+            status: sql::parse_value("a job's status", &row.get::<String>(3)?, JobStatus::parse)?,
             exit_code: row.get(4)?,
             error_message: row.get(5)?,
             finished_at: Timestamp::from_millis(row.get(6)?),
@@ -212,7 +213,7 @@ mod tests {
             (FAILED_JOBS, "exec_runs_final"),
         ] {
             let explain = format!("EXPLAIN QUERY PLAN {query}");
-            let plan = sql::rows(&conn, &explain, &[], |row| Ok(row.get::<_, String>(3)?)).unwrap().join("\n");
+            let plan = sql::rows(&conn, &explain, &[], |row| row.get::<String>(3)).unwrap().join("\n");
             assert!(plan.contains(index), "{plan}");
             assert!(!plan.contains("TEMP B-TREE"), "{plan}");
         }

@@ -15,9 +15,12 @@ use std::{
 };
 
 use nix::fcntl::OFlag;
-use rusqlite::Connection;
 
-use super::{StoreError, error::Loss, sql};
+use super::{
+    StoreError,
+    error::Loss,
+    sql::{self, Connection},
+};
 use crate::{
     domain::TaskId,
     os::{digest::sha256_hex, files},
@@ -120,7 +123,7 @@ impl ProgressFile {
     ///
     /// # Errors
     /// As the store fails.
-    fn of(conn: &Connection, dir: &Path) -> Result<(Self, Progress), StoreError> {
+    fn of<'c>(conn: impl Into<Connection<'c>>, dir: &Path) -> Result<(Self, Progress), StoreError> {
         let (id, progress) = position(conn)?;
         Ok((Self { path: dir.join(format!("{id}{SUFFIX}")) }, progress))
     }
@@ -129,7 +132,8 @@ impl ProgressFile {
     ///
     /// # Errors
     /// [`StoreError::Lost`] when the store lacks records; as the store fails.
-    pub(super) fn check(conn: &Connection, path: &Path, dir: &Path) -> Result<Self, StoreError> {
+    pub(super) fn check<'c>(conn: impl Into<Connection<'c>>, path: &Path, dir: &Path) -> Result<Self, StoreError> {
+        let conn = conn.into();
         let (file, found) = Self::of(conn, dir)?;
         let Some(known) = file.read() else { return Ok(file) };
         if known.event <= found.event {
@@ -194,10 +198,10 @@ fn loss(known: &Progress, found: &Progress) -> Option<Loss> {
 }
 
 /// The id of a store, and how far it has come; without its task numbers.
-pub(super) fn position(conn: &Connection) -> Result<(String, Progress), StoreError> {
+pub(super) fn position<'c>(conn: impl Into<Connection<'c>>) -> Result<(String, Progress), StoreError> {
     let found = sql::first(conn, POSITION, &[], |row| {
         let made: Option<String> = row.get(0)?;
-        Ok((made.unwrap_or_default(), row.get::<_, Option<i64>>(1)?.unwrap_or_default()))
+        Ok((made.unwrap_or_default(), row.get::<Option<i64>>(1)?.unwrap_or_default()))
     })?;
     let (made, event) = found.unwrap_or_default();
     let id = sha256_hex(made.as_bytes()).get(..ID_DIGITS).unwrap_or_default().to_owned();
@@ -223,13 +227,13 @@ pub fn known(dir: &Path) -> Progress {
 }
 
 /// The events that the store lacks; `None` when it is complete.
-pub(super) fn missing(conn: &Connection, dir: &Path) -> Result<Option<Loss>, StoreError> {
+pub(super) fn missing(conn: Connection<'_>, dir: &Path) -> Result<Option<Loss>, StoreError> {
     let (file, found) = ProgressFile::of(conn, dir)?;
     Ok(file.read().and_then(|known| loss(&known, &found)))
 }
 
 /// Brings a store to numbers that were never given out: of events, and of task ids.
-pub(super) fn raise_to(conn: &Connection, known: &Progress, now_millis: i64) -> Result<(), StoreError> {
+pub(super) fn raise_to(conn: Connection<'_>, known: &Progress, now_millis: i64) -> Result<(), StoreError> {
     let (_, found) = position(conn)?;
     let by = known.event - found.event;
     if by > 0 {
@@ -243,7 +247,7 @@ pub(super) fn raise_to(conn: &Connection, known: &Progress, now_millis: i64) -> 
 }
 
 /// Remembers the store that took the place of those that were known at this path, and forgets these. Best effort.
-pub(super) fn replace(conn: &Connection, dir: &Path) {
+pub(super) fn replace<'c>(conn: impl Into<Connection<'c>>, dir: &Path) {
     let Ok((file, mut progress)) = ProgressFile::of(conn, dir) else { return };
     progress.task_numbers = known(dir).task_numbers;
     for path in progress_files(dir) {

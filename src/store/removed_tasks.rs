@@ -45,12 +45,12 @@ pub struct TaskUses {
 pub fn uses(tx: &ReadTx<'_>, id: &TaskId) -> Result<TaskUses, StoreError> {
     let ids = |query: &str| {
         sql::rows(tx.conn(), query, &[&id.as_str()], |row| {
-            sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)
+            sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)
         })
     };
     let mut records = Vec::new();
     for (noun, query) in RECORDS {
-        let count: i64 = sql::first(tx.conn(), query, &[&id.as_str()], |row| Ok(row.get(0)?))?.unwrap_or_default();
+        let count: i64 = sql::first(tx.conn(), query, &[&id.as_str()], |row| row.get(0))?.unwrap_or_default();
         if count > 0 {
             records.push((noun, count));
         }

@@ -1,8 +1,9 @@
 //! Reviews as rows. A task has at most one open request in a domain, so the order of ids is the order of verdicts.
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Row, Statement},
+};
 use crate::{
     domain::{
         TaskId,
@@ -12,10 +13,20 @@ use crate::{
     env::Timestamp,
 };
 
-const UPSERT: &str = "INSERT INTO reviews (id, task_id, domain, verdict, commit_id, reviewer, actor, notes, created_at) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO UPDATE SET verdict = excluded.verdict, \
-     commit_id = excluded.commit_id, reviewer = excluded.reviewer, actor = excluded.actor, notes = excluded.notes, \
-     created_at = excluded.created_at RETURNING id";
+macro_rules! upsert {
+    ($id:literal) => {
+        concat!(
+            "INSERT INTO reviews (id, task_id, domain, verdict, commit_id, reviewer, actor, notes, created_at) VALUES (",
+            $id,
+            ", $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO UPDATE SET verdict = excluded.verdict, ",
+            "commit_id = excluded.commit_id, reviewer = excluded.reviewer, actor = excluded.actor, ",
+            "notes = excluded.notes, created_at = excluded.created_at RETURNING id"
+        )
+    };
+}
+/// A NULL as the id gives out the next one.
+const UPSERT: Statement<'_> =
+    Statement { sqlite: upsert!("$1"), postgres: upsert!("coalesce($1, next_number('reviews'))") };
 const OF_TASK: &str = "SELECT id, task_id, domain, verdict, commit_id, reviewer, actor, notes, created_at FROM reviews \
      WHERE task_id = $1 ORDER BY id";
 
@@ -28,10 +39,10 @@ const DELETE: &str = "DELETE FROM reviews WHERE id = $1";
 fn read(row: &Row<'_>) -> Result<Review, StoreError> {
     Ok(Review {
         id: row.get(0)?,
-        task: sql::parse_id("a task id", &row.get::<_, String>(1)?, TaskId::parse)?,
-        domain: sql::parse_id("a review domain", &row.get::<_, String>(2)?, Label::parse)?,
+        task: sql::parse_id("a task id", &row.get::<String>(1)?, TaskId::parse)?,
+        domain: sql::parse_id("a review domain", &row.get::<String>(2)?, Label::parse)?,
         verdict: row
-            .get::<_, Option<String>>(3)?
+            .get::<Option<String>>(3)?
             .map(|text| sql::parse_value("a verdict", &text, Verdict::parse))
             .transpose()?,
         commit: row.get(4)?,
@@ -61,7 +72,7 @@ pub fn upsert(tx: &WriteTx<'_>, asked: Option<i64>, review: Review) -> Result<Re
             &review.notes,
             &tx.now().millis(),
         ],
-        |row| Ok(row.get(0)?),
+        |row| row.get(0),
     )?;
     Ok(Review { id: id.unwrap_or_default(), created_at: tx.now(), ..review })
 }

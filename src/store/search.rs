@@ -1,8 +1,9 @@
 //! Records with their texts, newest first, for a search. The rows are streamed: none is kept.
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, sql};
+use super::{
+    ReadTx, StoreError,
+    sql::{self, Row, Statement},
+};
 use crate::{
     domain::{LaneName, SessionId, TaskId, search::SearchKind},
     env::Timestamp,
@@ -78,13 +79,24 @@ const REVIEWS: &str = "SELECT r.id, r.task_id, (SELECT s.id FROM agent_sessions 
      WHERE ($1 IS NULL OR r.task_id = $1) AND ($2 IS NULL OR r.actor = $2) AND ($3 IS NULL OR t.lane = $3) \
      ORDER BY r.id DESC";
 // A message names no task.
-const MESSAGES: &str = "SELECT m.id, NULL, m.to_session, coalesce(m.to_lane, (SELECT s.lane FROM agent_sessions s \
-     WHERE s.id = m.to_session)), coalesce(CASE WHEN json_valid(m.metadata) THEN json_extract(m.metadata, '$.from') END, \
-     m.source), m.created_at, m.content AS content FROM messages m WHERE $1 IS NULL \
-     AND ($2 IS NULL OR m.to_session = $2 OR m.offered_to = $2 \
-         OR (json_valid(m.metadata) AND json_extract(m.metadata, '$.from') = $2)) \
-     AND ($3 IS NULL OR m.to_lane = $3 \
-         OR EXISTS (SELECT 1 FROM agent_sessions s WHERE s.id = m.to_session AND s.lane = $3)) ORDER BY m.id DESC";
+macro_rules! messages {
+    ($from:literal) => {
+        concat!(
+            "SELECT m.id, NULL, m.to_session, ",
+            "coalesce(m.to_lane, (SELECT s.lane FROM agent_sessions s WHERE s.id = m.to_session)), coalesce(",
+            $from,
+            ", m.source), m.created_at, m.content AS content FROM messages m WHERE $1 IS NULL ",
+            "AND ($2 IS NULL OR m.to_session = $2 OR m.offered_to = $2 OR ",
+            $from,
+            " = $2) AND ($3 IS NULL OR m.to_lane = $3 ",
+            "OR EXISTS (SELECT 1 FROM agent_sessions s WHERE s.id = m.to_session AND s.lane = $3)) ORDER BY m.id DESC"
+        )
+    };
+}
+const MESSAGES: Statement<'_> = Statement {
+    sqlite: messages!("CASE WHEN json_valid(m.metadata) THEN json_extract(m.metadata, '$.from') END"),
+    postgres: messages!("json_text(m.metadata, 'from')"),
+};
 const TRANSCRIPTS: &str = "SELECT s.id, s.lane, s.task_id, coalesce(r.usage_path, s.transcript) FROM agent_sessions s \
      LEFT JOIN session_reports r ON r.session_id = s.id WHERE coalesce(r.usage_path, s.transcript) IS NOT NULL \
      AND ($1 IS NULL OR s.task_id = $1 \
@@ -92,19 +104,15 @@ const TRANSCRIPTS: &str = "SELECT s.id, s.lane, s.task_id, coalesce(r.usage_path
      AND ($2 IS NULL OR s.id = $2) AND ($3 IS NULL OR s.lane = $3) ORDER BY s.started_at DESC, s.id";
 
 fn read(row: &Row<'_>) -> Result<SearchRow, StoreError> {
-    let columns = row.as_ref();
     let mut texts = Vec::new();
-    for column in FIRST_TEXT..columns.column_count() {
-        if let Some(text) = row.get::<_, Option<String>>(column)? {
-            texts.push((columns.column_name(column)?.to_owned(), text));
+    for column in FIRST_TEXT.. {
+        let Some(name) = row.column_name(column) else { break };
+        if let Some(text) = row.get::<Option<String>>(column)? {
+            texts.push((name.to_owned(), text));
         }
     }
-    let id = match row.get_ref(0)? {
-        rusqlite::types::ValueRef::Integer(number) => number.to_string(),
-        _ => row.get(0)?,
-    };
     Ok(SearchRow {
-        id,
+        id: row.get::<i64>(0).map(|number| number.to_string()).or_else(|_| row.get(0))?,
         task: row.get(1)?,
         session: row.get(2)?,
         lane: row.get(3)?,
@@ -127,7 +135,7 @@ pub fn for_each(
     let (task, session, lane) = conditions(scope);
     let query = match kind {
         SearchKind::Task => {
-            let ids = sql::rows(tx.conn(), TASK_ORDER, &[&task, &session, &lane], |row| Ok(row.get::<_, String>(0)?))?;
+            let ids = sql::rows(tx.conn(), TASK_ORDER, &[&task, &session, &lane], |row| row.get::<String>(0))?;
             for id in ids {
                 if let Some(row) = sql::first(tx.conn(), TASK, &[&id], read)?
                     && !see(row)
@@ -137,10 +145,10 @@ pub fn for_each(
             }
             return Ok(());
         }
-        SearchKind::Checkpoint => CHECKPOINTS,
-        SearchKind::Evidence => EVIDENCE,
-        SearchKind::Handoff => HANDOFFS,
-        SearchKind::Review => REVIEWS,
+        SearchKind::Checkpoint => CHECKPOINTS.into(),
+        SearchKind::Evidence => EVIDENCE.into(),
+        SearchKind::Handoff => HANDOFFS.into(),
+        SearchKind::Review => REVIEWS.into(),
         SearchKind::Message => MESSAGES,
         SearchKind::Transcript => return Ok(()),
     };
@@ -175,9 +183,9 @@ mod tests {
     #[test]
     fn records_come_newest_first_without_a_sort() {
         let conn = open::in_memory().unwrap();
-        for query in [CHECKPOINTS, EVIDENCE, HANDOFFS, REVIEWS, MESSAGES] {
+        for query in [CHECKPOINTS, EVIDENCE, HANDOFFS, REVIEWS, MESSAGES.sqlite] {
             let explain = format!("EXPLAIN QUERY PLAN {query}");
-            let plan = sql::rows(&conn, &explain, &[], |row| Ok(row.get::<_, String>(3)?)).unwrap().join("\n");
+            let plan = sql::rows(&conn, &explain, &[], |row| row.get::<String>(3)).unwrap().join("\n");
             assert!(!plan.contains("TEMP B-TREE"), "{plan}");
         }
     }

@@ -1,8 +1,9 @@
 //! Reports of sessions' runtimes as rows, one for each session. The first report creates the row.
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Row},
+};
 use crate::{domain::SessionId, env::Timestamp};
 
 /// The facts from a session's reports that the session's own row does not hold.
@@ -45,8 +46,9 @@ const SCREEN: &str = "INSERT INTO session_reports (session_id, screen_digest, sc
      ON CONFLICT (session_id) DO UPDATE SET screen_digest = excluded.screen_digest, screen_since = excluded.screen_since";
 const TURN: &str = "UPDATE session_reports SET open_calls = 0, screen_digest = NULL, screen_since = NULL \
      WHERE session_id = $1 AND (open_calls > 0 OR screen_digest IS NOT NULL)";
-const CALL: &str = "INSERT INTO session_reports (session_id, open_calls) VALUES ($1, max($2, 0)) ON CONFLICT (session_id) \
-     DO UPDATE SET open_calls = max(open_calls + $2, 0), screen_digest = NULL, screen_since = NULL";
+const CALL: &str = "INSERT INTO session_reports (session_id, open_calls) VALUES ($1, CASE WHEN $2 > 0 THEN $2 ELSE 0 END) \
+     ON CONFLICT (session_id) DO UPDATE SET open_calls = CASE WHEN session_reports.open_calls + $2 > 0 \
+     THEN session_reports.open_calls + $2 ELSE 0 END, screen_digest = NULL, screen_since = NULL";
 const PRESSURE: &str = "INSERT INTO session_reports (session_id, pressure_at) VALUES ($1, $2) \
      ON CONFLICT (session_id) DO UPDATE SET pressure_at = excluded.pressure_at";
 const ERROR: &str = "INSERT INTO session_reports (session_id, error) VALUES ($1, $2) \
@@ -55,7 +57,7 @@ const USAGE: &str = "INSERT INTO session_reports (session_id, usage_path, usage_
      ON CONFLICT (session_id) DO UPDATE SET usage_path = excluded.usage_path, usage_offset = excluded.usage_offset";
 
 fn read(row: &Row<'_>) -> Result<SessionReports, StoreError> {
-    let at = |column: usize| row.get::<_, Option<i64>>(column).map(|millis| millis.map(Timestamp::from_millis));
+    let at = |column: usize| row.get::<Option<i64>>(column).map(|millis| millis.map(Timestamp::from_millis));
     Ok(SessionReports {
         lifecycle_at: at(0)?,
         last_hook_at: at(1)?,
@@ -64,7 +66,7 @@ fn read(row: &Row<'_>) -> Result<SessionReports, StoreError> {
         usage_path: row.get(4)?,
         usage_offset: row.get(5)?,
         open_calls: row.get(6)?,
-        screen: row.get::<_, Option<String>>(7)?.zip(at(8)?).map(|(digest, since)| SeenScreen { digest, since }),
+        screen: row.get::<Option<String>>(7)?.zip(at(8)?).map(|(digest, since)| SeenScreen { digest, since }),
     })
 }
 

@@ -1,8 +1,9 @@
 //! Sessions as rows.
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Row, Statement},
+};
 use crate::{
     domain::{
         LaneName, Role, SessionId, TaskId,
@@ -33,9 +34,17 @@ const ALL: &str = select!("ORDER BY started_at, id");
 const BY_EXTERNAL: &str = select!(
     "WHERE ended_at IS NULL AND external_session_id IS NOT NULL AND provider = $1 AND external_session_id = $2"
 );
-const ENDED_BY_EXTERNAL: &str = select!(
-    "WHERE ended_at IS NOT NULL AND provider = $1 AND external_session_id = $2 ORDER BY ended_at DESC, rowid DESC LIMIT 1"
-);
+/// Of those that ended at once, the one that was added last.
+const ENDED_BY_EXTERNAL: Statement<'_> = Statement {
+    sqlite: select!(
+        "WHERE ended_at IS NOT NULL AND provider = $1 AND external_session_id = $2 \
+         ORDER BY ended_at DESC, rowid DESC LIMIT 1"
+    ),
+    postgres: select!(
+        "WHERE ended_at IS NOT NULL AND provider = $1 AND external_session_id = $2 \
+         ORDER BY ended_at DESC, started_at DESC, run_id DESC LIMIT 1"
+    ),
+};
 const BY_RUN_ID: &str = select!("WHERE run_id = $1");
 const BY_ENDPOINT: &str = select!(
     "INDEXED BY agent_sessions_live WHERE ended_at IS NULL \
@@ -59,20 +68,20 @@ const UPDATE: &str = "UPDATE agent_sessions SET run_id = $2, role = $3, lane = $
 
 fn read(row: &Row<'_>) -> Result<Session, StoreError> {
     let at = |column: usize| -> Result<Option<Timestamp>, StoreError> {
-        Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_millis))
+        Ok(row.get::<Option<i64>>(column)?.map(Timestamp::from_millis))
     };
     Ok(Session {
-        id: sql::parse_id("a session id", &row.get::<_, String>(0)?, SessionId::parse)?,
+        id: sql::parse_id("a session id", &row.get::<String>(0)?, SessionId::parse)?,
         run_id: row.get(1)?,
-        role: sql::parse_id("a role", &row.get::<_, String>(2)?, Role::parse)?,
+        role: sql::parse_id("a role", &row.get::<String>(2)?, Role::parse)?,
         lane: sql::parse_optional_id("a lane", row.get(3)?, LaneName::parse)?,
         task: sql::parse_optional_id("a task id", row.get(4)?, TaskId::parse)?,
         provider: sql::parse_optional_id("a provider", row.get(5)?, Label::parse)?,
         backend: row.get(6)?,
         session_name: row.get(7)?,
         external_session_id: row.get(8)?,
-        status: sql::parse_value("a session's status", &row.get::<_, String>(9)?, SessionStatus::parse)?,
-        activity: sql::parse_value("an activity", &row.get::<_, String>(10)?, Activity::parse)?,
+        status: sql::parse_value("a session's status", &row.get::<String>(9)?, SessionStatus::parse)?,
+        activity: sql::parse_value("an activity", &row.get::<String>(10)?, Activity::parse)?,
         waiting_for: row.get(11)?,
         activity_source: row.get(12)?,
         activity_at: at(13)?,
@@ -268,6 +277,6 @@ pub fn set_last_output(tx: &WriteTx<'_>, session: &Session, at: Timestamp) -> Re
 pub fn similar_ids(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
     let beginning: String = id.chars().take(2).collect();
     sql::rows(tx.conn(), "SELECT id FROM agent_sessions WHERE id >= $1 ORDER BY id LIMIT 200", &[&beginning], |row| {
-        Ok(row.get(0)?)
+        row.get(0)
     })
 }

@@ -70,7 +70,7 @@ pub fn list(outside: &Path) -> Vec<Snapshot> {
 /// As the store or the files fail; [`StoreError::Damaged`] when the store is damaged.
 pub fn make_if_due(store: &Store, outside: &Path, now: Timestamp) -> Result<Option<Snapshot>, StoreError> {
     let Some(path) = store.path() else { return Ok(None) };
-    let event = progress::position(&store.conn)?.1.event;
+    let event = progress::position(&store.file()?.conn)?.1.event;
     if !is_due(list(outside).first(), event, now) || size(path) > MAX_STORE_BYTES {
         return Ok(None);
     }

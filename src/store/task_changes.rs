@@ -1,17 +1,29 @@
 //! The changes of the tasks' states, from the event log.
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, sql};
+use super::{
+    ReadTx, StoreError,
+    sql::{self, Row, Statement},
+};
 use crate::{
     domain::{EventKind, rules::task_times::TaskChange, task::TaskStatus},
     env::Timestamp,
 };
 
-const CHANGES: &str = "SELECT task_id, at, kind, session_id, coalesce(json_extract(data, '$.to'), \
-     json_extract(data, '$.status')) FROM events WHERE task_id IS NOT NULL AND kind IN ('task.added', 'task.imported', \
-     'task.claimed', 'task.released', 'task.blocked', 'task.unblocked', 'task.submitted', 'task.resumed', 'task.done', \
-     'task.landed', 'task.cancelled', 'task.reopened') ORDER BY seq";
+macro_rules! changes {
+    ($to:literal) => {
+        concat!(
+            "SELECT task_id, at, kind, session_id, ",
+            $to,
+            " FROM events WHERE task_id IS NOT NULL AND kind IN ('task.added', 'task.imported', 'task.claimed', ",
+            "'task.released', 'task.blocked', 'task.unblocked', 'task.submitted', 'task.resumed', 'task.done', ",
+            "'task.landed', 'task.cancelled', 'task.reopened') ORDER BY seq"
+        )
+    };
+}
+const CHANGES: Statement<'_> = Statement {
+    sqlite: changes!("coalesce(json_extract(data, '$.to'), json_extract(data, '$.status'))"),
+    postgres: changes!("coalesce(data::json ->> 'to', data::json ->> 'status')"),
+};
 
 /// Every change of a task's state, in order. Those since `from` that a session of `sessions` made are counted; without
 /// sessions those of all.

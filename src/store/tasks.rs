@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use rusqlite::Row;
-
-use super::{ReadTx, StoreError, WriteTx, sql};
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Row, Statement},
+};
 use crate::{
     domain::{
         LaneName, Role, SessionId, TaskId,
@@ -21,46 +22,61 @@ const ITEM_SEPARATOR: &str = "\u{1f}";
 /// Separates the two halves of an item.
 const FIELD_SEPARATOR: &str = "\u{1e}";
 
-// Every query of whole tasks binds ITEM as $1 and HALF as $2.
-macro_rules! select {
-    ($rest:literal) => {
+// Every query of whole tasks binds ITEM as $1 and HALF as $2. A list is in the order of its items: SQLite reads it so from the
+// primary key, PostgreSQL in any order.
+macro_rules! columns {
+    ($label:literal, $path:literal, $dependency:literal, $check:literal, $rest:literal) => {
         concat!(
             "SELECT t.id, t.title, t.body, t.status, t.role, t.lane, t.parent, t.priority, t.review_domains, t.branch, ",
             "t.commit_id, t.blocked_reason, t.claimant, t.claim_session, t.claim_role, t.epoch, t.claimed_at, ",
             "t.lease_until, t.lease_ms, t.open_deps, t.created_at, t.updated_at, t.closed_at, ",
-            "(SELECT string_agg(label, $1) FROM task_labels WHERE task_id = t.id), ",
-            "(SELECT string_agg(glob, $1) FROM task_paths WHERE task_id = t.id), ",
-            "(SELECT string_agg(depends_on, $1) FROM task_deps WHERE task_id = t.id), ",
-            "(SELECT string_agg(name || $2 || command, $1) FROM task_checks WHERE task_id = t.id) ",
+            "(SELECT string_agg(label, $1",
+            $label,
+            ") FROM task_labels WHERE task_id = t.id), (SELECT string_agg(glob, $1",
+            $path,
+            ") FROM task_paths WHERE task_id = t.id), (SELECT string_agg(depends_on, $1",
+            $dependency,
+            ") FROM task_deps WHERE task_id = t.id), (SELECT string_agg(name || $2 || command, $1",
+            $check,
+            ") FROM task_checks WHERE task_id = t.id) ",
             $rest
         )
     };
 }
+macro_rules! select {
+    ($rest:literal) => {
+        Statement {
+            sqlite: columns!("", "", "", "", $rest),
+            postgres: columns!(" ORDER BY label", " ORDER BY glob", " ORDER BY depends_on", " ORDER BY name", $rest),
+        }
+    };
+}
 
-const ONE: &str = select!("FROM tasks t WHERE t.id = $3");
-const READY: &str = select!(
+const ONE: Statement<'_> = select!("FROM tasks t WHERE t.id = $3");
+const READY: Statement<'_> = select!(
     "FROM tasks t INDEXED BY tasks_ready WHERE t.status = 'todo' AND t.open_deps = 0 \
      AND ($3 IS NULL OR t.role IS NULL OR t.role = $3) AND ($4 IS NULL OR t.lane IS NULL OR t.lane = $4) \
      ORDER BY t.priority, t.created_at, t.id"
 );
-const READY_IN_LANE: &str = select!(
+const READY_IN_LANE: Statement<'_> = select!(
     "FROM tasks t INDEXED BY tasks_ready WHERE t.status = 'todo' AND t.open_deps = 0 AND t.lane IS NOT DISTINCT FROM $3 \
      ORDER BY t.priority, t.created_at, t.id"
 );
-const READY_ELSEWHERE: &str = select!(
+const READY_ELSEWHERE: Statement<'_> = select!(
     "FROM tasks t INDEXED BY tasks_ready WHERE t.status = 'todo' AND t.open_deps = 0 AND t.lane <> $3 \
      ORDER BY t.priority, t.created_at, t.id"
 );
-const OPEN: &str =
+const OPEN: Statement<'_> =
     select!("FROM tasks t INDEXED BY tasks_open WHERE t.closed_at IS NULL ORDER BY t.priority, t.created_at, t.id");
-const ALL: &str = select!("FROM tasks t ORDER BY t.priority, t.created_at, t.id");
-const BY_ID: &str = select!("FROM tasks t ORDER BY t.id");
-const HELD: &str = select!("FROM tasks t INDEXED BY tasks_held WHERE t.claimant IS NOT NULL ORDER BY t.lane, t.id");
-const EXPIRED: &str = select!(
+const ALL: Statement<'_> = select!("FROM tasks t ORDER BY t.priority, t.created_at, t.id");
+const BY_ID: Statement<'_> = select!("FROM tasks t ORDER BY t.id");
+const HELD: Statement<'_> =
+    select!("FROM tasks t INDEXED BY tasks_held WHERE t.claimant IS NOT NULL ORDER BY t.lane NULLS FIRST, t.id");
+const EXPIRED: Statement<'_> = select!(
     "FROM tasks t INDEXED BY tasks_held WHERE t.claimant IS NOT NULL AND t.lease_until <= $3 \
      ORDER BY t.priority, t.created_at, t.id"
 );
-const CHILDREN: &str = select!("FROM tasks t WHERE t.parent = $3 ORDER BY t.priority, t.created_at, t.id");
+const CHILDREN: Statement<'_> = select!("FROM tasks t WHERE t.parent = $3 ORDER BY t.priority, t.created_at, t.id");
 const HELD_PATHS: &str = "SELECT t.id, t.claimant, string_agg(p.glob, $1) FROM tasks t INDEXED BY tasks_held \
      JOIN task_paths p ON p.task_id = t.id WHERE t.claimant IS NOT NULL AND t.claimant <> $2 GROUP BY t.id, t.claimant";
 const HELD_IN_LANE: &str =
@@ -99,13 +115,13 @@ const SPELLED_ALIKE: &str =
 const NEAR: &str = "SELECT id FROM tasks WHERE id >= $1 ORDER BY id LIMIT 200";
 
 fn read(row: &Row<'_>) -> Result<Task, StoreError> {
-    let at = |column: usize| row.get::<_, Option<i64>>(column).map(|millis| millis.map(Timestamp::from_millis));
+    let at = |column: usize| row.get::<Option<i64>>(column).map(|millis| millis.map(Timestamp::from_millis));
     let list = |column: usize| -> Result<Vec<String>, StoreError> {
         let text: Option<String> = row.get(column)?;
         Ok(text.map(|text| text.split(ITEM_SEPARATOR).map(str::to_owned).collect()).unwrap_or_default())
     };
-    let id = sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?;
-    let status = sql::parse_value("a task's status", &row.get::<_, String>(3)?, TaskStatus::parse)?;
+    let id = sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?;
+    let status = sql::parse_value("a task's status", &row.get::<String>(3)?, TaskStatus::parse)?;
     let checks = list(26)?
         .into_iter()
         .filter_map(|item| {
@@ -128,7 +144,7 @@ fn read(row: &Row<'_>) -> Result<Task, StoreError> {
             .collect::<Result<_, _>>()?,
         checks,
         review_domains: row
-            .get::<_, String>(8)?
+            .get::<String>(8)?
             .split_whitespace()
             .map(|text| sql::parse_id("a review domain", text, Label::parse))
             .collect::<Result<_, _>>()?,
@@ -143,7 +159,7 @@ fn read(row: &Row<'_>) -> Result<Task, StoreError> {
             claimed_at: Timestamp::from_millis(row.get(16)?),
             lease_until: at(17)?,
             lease: row
-                .get::<_, Option<i64>>(18)?
+                .get::<Option<i64>>(18)?
                 .map(|millis| Duration::from_millis(u64::try_from(millis).unwrap_or_default())),
         })
     };
@@ -190,7 +206,7 @@ pub fn exists(tx: &ReadTx<'_>, id: &TaskId) -> Result<bool, StoreError> {
 /// # Errors
 /// As the store fails.
 pub fn dependencies(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<TaskId>, StoreError> {
-    let read = |row: &Row<'_>| sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse);
+    let read = |row: &Row<'_>| sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse);
     sql::rows(tx.conn(), DEPENDENCIES, &[&id.as_str()], read)
 }
 
@@ -199,7 +215,7 @@ pub fn dependencies(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<TaskId>, StoreEr
 /// # Errors
 /// As the store fails.
 pub fn parent(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<TaskId>, StoreError> {
-    let read = |row: &Row<'_>| sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse);
+    let read = |row: &Row<'_>| sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse);
     sql::first(tx.conn(), PARENT, &[&id.as_str()], read)
 }
 
@@ -302,9 +318,9 @@ pub fn children(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<Task>, StoreError> {
 pub fn held_paths(tx: &ReadTx<'_>, claimant: &str) -> Result<Vec<HeldPaths>, StoreError> {
     sql::rows(tx.conn(), HELD_PATHS, &[&ITEM_SEPARATOR, &claimant], |row| {
         Ok(HeldPaths {
-            task: sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?,
+            task: sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?,
             claimant: row.get(1)?,
-            paths: row.get::<_, String>(2)?.split(ITEM_SEPARATOR).map(str::to_owned).collect(),
+            paths: row.get::<String>(2)?.split(ITEM_SEPARATOR).map(str::to_owned).collect(),
         })
     })
 }
@@ -315,7 +331,7 @@ pub fn held_paths(tx: &ReadTx<'_>, claimant: &str) -> Result<Vec<HeldPaths>, Sto
 /// As the store fails.
 pub fn last_claimed_by(tx: &ReadTx<'_>, claimant: &str) -> Result<Option<(TaskId, Option<LaneName>)>, StoreError> {
     sql::first(tx.conn(), HELD_BY, &[&claimant], |row| {
-        let id = sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?;
+        let id = sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?;
         Ok((id, sql::parse_optional_id("a lane", row.get(1)?, LaneName::parse)?))
     })
 }
@@ -326,7 +342,7 @@ pub fn last_claimed_by(tx: &ReadTx<'_>, claimant: &str) -> Result<Option<(TaskId
 /// As the store fails.
 pub fn held_in_lane(tx: &ReadTx<'_>, lane: &LaneName, except: Option<&TaskId>) -> Result<i64, StoreError> {
     let except = except.map_or("", TaskId::as_str);
-    let count = sql::first(tx.conn(), HELD_IN_LANE, &[&lane.as_str(), &except], |row| Ok(row.get(0)?))?;
+    let count = sql::first(tx.conn(), HELD_IN_LANE, &[&lane.as_str(), &except], |row| row.get(0))?;
     Ok(count.unwrap_or_default())
 }
 
@@ -336,9 +352,9 @@ pub fn held_in_lane(tx: &ReadTx<'_>, lane: &LaneName, except: Option<&TaskId>) -
 /// As the store fails.
 pub fn waiting_on(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<NotReadyReason>, StoreError> {
     let found = sql::rows(tx.conn(), WAITING, &[&id.as_str()], |row| {
-        let on = sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?;
+        let on = sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?;
         let status = row
-            .get::<_, Option<String>>(1)?
+            .get::<Option<String>>(1)?
             .map(|text| sql::parse_value("a task's status", &text, TaskStatus::parse))
             .transpose()?;
         Ok(NotReadyReason::for_dependency(on, status))
@@ -352,8 +368,8 @@ pub fn waiting_on(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<NotReadyReason>, S
 /// As the store fails.
 pub fn dependents(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<(TaskId, TaskStatus)>, StoreError> {
     sql::rows(tx.conn(), DEPENDENTS, &[&id.as_str()], |row| {
-        let status = sql::parse_value("a task's status", &row.get::<_, String>(1)?, TaskStatus::parse)?;
-        Ok((sql::parse_id("a task id", &row.get::<_, String>(0)?, TaskId::parse)?, status))
+        let status = sql::parse_value("a task's status", &row.get::<String>(1)?, TaskStatus::parse)?;
+        Ok((sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?, status))
     })
 }
 
@@ -511,7 +527,7 @@ fn shift_open_deps(tx: &WriteTx<'_>, id: &TaskId, by: i64) -> Result<(), StoreEr
 }
 
 fn recount_open_deps(tx: &WriteTx<'_>, id: &TaskId) -> Result<(), StoreError> {
-    let open: i64 = sql::first(tx.conn(), COUNT_OPEN_DEPS, &[&id.as_str()], |row| Ok(row.get(0)?))?.unwrap_or_default();
+    let open: i64 = sql::first(tx.conn(), COUNT_OPEN_DEPS, &[&id.as_str()], |row| row.get(0))?.unwrap_or_default();
     sql::execute(tx.conn(), SET_OPEN_DEPS, &[&id.as_str(), &open])?;
     Ok(())
 }
@@ -543,7 +559,7 @@ pub fn newest_number(tx: &ReadTx<'_>, prefix: &str) -> Result<u64, StoreError> {
 /// # Errors
 /// As the store fails.
 pub fn ids_spelled_alike(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
-    sql::rows(tx.conn(), SPELLED_ALIKE, &[&id], |row| Ok(row.get(0)?))
+    sql::rows(tx.conn(), SPELLED_ALIKE, &[&id], |row| row.get(0))
 }
 
 /// Ids similar to an unknown one: those with the same first characters.
@@ -552,7 +568,7 @@ pub fn ids_spelled_alike(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, Store
 /// As the store fails.
 pub fn similar_ids(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
     let beginning: String = id.chars().take(2).collect();
-    sql::rows(tx.conn(), NEAR, &[&beginning], |row| Ok(row.get(0)?))
+    sql::rows(tx.conn(), NEAR, &[&beginning], |row| row.get(0))
 }
 
 #[cfg(test)]
@@ -560,10 +576,10 @@ mod tests {
     use super::*;
     use crate::store::open;
 
-    fn plan(query: &str) -> String {
+    fn plan(query: Statement<'_>) -> String {
         let conn = open::in_memory().unwrap();
-        let explain = format!("EXPLAIN QUERY PLAN {query}");
-        sql::rows(&conn, &explain, &[], |row| Ok(row.get::<_, String>(3)?)).unwrap().join("\n")
+        let explain = format!("EXPLAIN QUERY PLAN {}", query.sqlite);
+        sql::rows(&conn, &explain, &[], |row| row.get::<String>(3)).unwrap().join("\n")
     }
 
     /// What is asked all day is one range of a partial index, in its order: nothing is sorted, nothing is passed over.

@@ -2,10 +2,13 @@
 
 use std::{cell::RefCell, ops::Deref};
 
-use rusqlite::{Connection, Transaction};
 use serde_json::{Map, Value};
 
-use super::{StoreError, progress::Progress, sql};
+use super::{
+    StoreError,
+    progress::Progress,
+    sql::{self, Connection},
+};
 use crate::{
     domain::{Event, EventKind, LaneName, SessionId, TaskId, event::EventValue},
     env::Timestamp,
@@ -20,37 +23,33 @@ const APPEND: &str = "INSERT INTO events (at, kind, task_id, session_id, run_id,
 /// One snapshot of the store.
 #[derive(Debug)]
 pub struct ReadTx<'a> {
-    conn: &'a Connection,
+    conn: Connection<'a>,
 }
 
 impl<'a> ReadTx<'a> {
-    pub(super) fn new(tx: &'a Transaction<'_>) -> Self {
-        Self { conn: tx }
-    }
-
     /// Reads through a connection that needs no snapshot: no other process uses the file, or this one holds the write lock.
-    pub(super) const fn from_connection(conn: &'a Connection) -> Self {
-        Self { conn }
+    pub(super) fn from_connection(conn: impl Into<Connection<'a>>) -> Self {
+        Self { conn: conn.into() }
     }
 
-    pub(super) const fn conn(&self) -> &Connection {
+    pub(super) const fn conn(&self) -> Connection<'a> {
         self.conn
     }
 }
 
-/// A write transaction that only reads; dropping it rolls back. It must be cheap: every tool call begins one.
+/// A write transaction of SQLite that only reads; dropping it rolls back. It must be cheap: every tool call begins one.
 #[derive(Debug)]
 pub(super) struct ScratchTx<'a> {
-    conn: &'a Connection,
+    conn: &'a rusqlite::Connection,
 }
 
 impl<'a> ScratchTx<'a> {
-    pub(super) fn begin(conn: &'a Connection) -> Result<Self, StoreError> {
+    pub(super) fn begin(conn: &'a rusqlite::Connection) -> Result<Self, StoreError> {
         conn.prepare_cached("BEGIN IMMEDIATE")?.raw_execute()?;
         Ok(Self { conn })
     }
 
-    pub(super) const fn read(&self) -> ReadTx<'a> {
+    pub(super) fn read(&self) -> ReadTx<'a> {
         ReadTx::from_connection(self.conn)
     }
 }
@@ -62,7 +61,7 @@ impl Drop for ScratchTx<'_> {
     }
 }
 
-/// One IMMEDIATE transaction. Only [`super::Store::write`] creates and commits it.
+/// One transaction that excludes every other write. Only [`super::Store::write`] creates and commits it.
 #[derive(Debug)]
 pub struct WriteTx<'a> {
     read: ReadTx<'a>,
@@ -73,8 +72,8 @@ pub struct WriteTx<'a> {
 }
 
 impl<'a> WriteTx<'a> {
-    pub(super) fn new(tx: &'a Transaction<'_>, now: Timestamp, actor: &'a str) -> Self {
-        Self { read: ReadTx::new(tx), now, actor, progress: RefCell::default() }
+    pub(super) fn new(conn: impl Into<Connection<'a>>, now: Timestamp, actor: &'a str) -> Self {
+        Self { read: ReadTx::from_connection(conn), now, actor, progress: RefCell::default() }
     }
 
     /// The newest event and the task ids of this transaction.
@@ -123,7 +122,7 @@ impl<'a> WriteTx<'a> {
                 &self.actor(),
                 &Value::Object(data).to_string(),
             ],
-            |row| Ok(row.get(0)?),
+            |row| row.get(0),
         )?;
         let seq = seq.unwrap_or_default();
         let mut progress = self.progress.borrow_mut();

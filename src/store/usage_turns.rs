@@ -44,8 +44,9 @@ macro_rules! sums {
         concat!(
             "SELECT CAST(",
             $key,
-            " AS TEXT), count(*), sum(input_tokens), sum(output_tokens), sum(cache_read_tokens), ",
-            "sum(cache_creation_tokens), sum(cost_usd), count(*) - count(cost_usd) FROM usage_turns ",
+            " AS TEXT), count(*), CAST(sum(input_tokens) AS BIGINT), CAST(sum(output_tokens) AS BIGINT), ",
+            "CAST(sum(cache_read_tokens) AS BIGINT), CAST(sum(cache_creation_tokens) AS BIGINT), sum(cost_usd), ",
+            "count(*) - count(cost_usd) FROM usage_turns ",
             $which,
             " GROUP BY ",
             $key

@@ -31,6 +31,8 @@ mod layers;
 mod model;
 mod output_failures;
 mod overlap;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod power_loss;
 mod project_discovery;
 mod prompt;

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 pub use super::idempotency::IdempotencyKey;
 
-use super::{answer::Answer, errors, keepalive, lookup};
+use super::{answer::Answer, errors, keepalive, lookup, open_store};
 use crate::{
     config::{Layers, Project, Settings},
     domain::Actor,
@@ -132,9 +132,7 @@ impl App {
             return Ok(store);
         }
         if self.reader.get().is_none() {
-            let (runtime, outside) = (self.project.runtime_dir(), self.project.outside_dir());
-            let store = Store::open_for_reading(&self.project.store, &runtime, outside.as_deref())?;
-            let _ = self.reader.set(store);
+            let _ = self.reader.set(open_store::for_reading(&self.env, &self.project)?);
         }
         self.reader.get().ok_or_else(|| errors::internal("the store was not kept"))
     }
@@ -144,13 +142,11 @@ impl App {
     /// # Errors
     /// As the store fails.
     pub fn store_for_writing(&self) -> Result<&Store> {
-        if let Some(store) = self.reader.get().filter(|store| store.path().is_some()) {
+        if let Some(store) = self.reader.get().filter(|store| !store.is_missing()) {
             return Ok(store);
         }
         if self.writer.get().is_none() {
-            let (runtime, outside) = (self.project.runtime_dir(), self.project.outside_dir());
-            let store = Store::open_for_writing(&self.project.store, &runtime, outside.as_deref())?;
-            let _ = self.writer.set(store);
+            let _ = self.writer.set(open_store::for_writing(&self.env, &self.project)?);
         }
         self.writer.get().ok_or_else(|| errors::internal("the store was not kept"))
     }

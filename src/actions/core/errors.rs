@@ -522,7 +522,7 @@ fn is_output_file(path: &Path) -> bool {
 }
 
 fn store(error: &StoreError) -> Failure {
-    use FailureKind::{Busy, Failure as Fault, Refused};
+    use FailureKind::{Busy, External, Failure as Fault, NotFound, Refused, Usage};
     let (code, kind, hint) = match error {
         StoreError::Newer { .. } => ("store_newer", Fault, Some("use the newer fairway that made it")),
         StoreError::Foreign { path, .. } if is_output_file(path) => ("store_foreign", Fault, Some(OUTPUT_FILE_HINT)),
@@ -562,8 +562,25 @@ fn store(error: &StoreError) -> Failure {
         StoreError::Full => ("store_full", Busy, Some("make room on the disk, then try again")),
         StoreError::ReadOnly { dir, .. } => return store_read_only(error, dir.as_deref()),
         StoreError::Unreadable { .. } => ("store_damaged", Fault, Some("check the store: fairway doctor")),
-        StoreError::OldSqlite { .. } | StoreError::Migration(_) | StoreError::Io { .. } | StoreError::Sqlite(_) => {
-            ("store_failed", Fault, Some("check the store: fairway doctor"))
+        StoreError::OldSqlite { .. }
+        | StoreError::ColumnType { .. }
+        | StoreError::Migration(_)
+        | StoreError::Io { .. }
+        | StoreError::Sqlite(_)
+        | StoreError::Postgres(_) => ("store_failed", Fault, Some("check the store: fairway doctor")),
+        StoreError::Address { .. } => (
+            "store_address",
+            Usage,
+            Some("write it as in: FAIRWAY_STORE_URL='postgres://USER@/DATABASE?host=/run/postgresql'"),
+        ),
+        StoreError::Unreachable { .. } => ("store_unreachable", Busy, Some("start the server, then try again")),
+        StoreError::Server { .. } => {
+            ("store_server", External, Some("have the server set up for it, or use another one"))
+        }
+        StoreError::NotThere { .. } => ("store_missing", NotFound, Some("create it: fairway init")),
+        StoreError::Older { .. } => ("store_older", Fault, Some("bring it up to date: fairway init")),
+        StoreError::NoFile { .. } => {
+            ("store_on_server", Refused, Some("use the server's own tools: pg_dump --schema=SCHEMA DATABASE"))
         }
     };
     // SQLite may quote arbitrary bytes of a damaged file; the message must stay one line.

@@ -17,6 +17,7 @@ pub(crate) mod inside;
 pub mod keepalive;
 pub mod lookup;
 pub(crate) mod message_state;
+pub mod open_store;
 pub(crate) mod path_limits;
 pub mod prompt_wait;
 pub(crate) mod session_overview;

@@ -26,7 +26,7 @@ pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
     }
     check_not_store_file(app, &target)?;
     let store = app.store_for_reading()?;
-    if store.path().is_none() {
+    if store.is_missing() {
         return Err(Refusal::not_found("store", app.project.store.display().to_string()).into());
     }
     // A symbolic link counts as an existing file, wherever it points.

@@ -10,12 +10,15 @@ use serde_json::json;
 
 use super::guide::{CONTRACT, CONTRACT_FILE, is_earlier};
 use crate::{
-    actions::{Answer, core::git_shield},
+    actions::{
+        Answer,
+        core::{git_shield, open_store},
+    },
     config::{Project, project::CONFIG_FILE},
     domain::Refusal,
     env::Env,
     os::files,
-    store::{Store, backup, progress},
+    store::{backup, progress},
 };
 
 /// The actor of a new store's first transaction.
@@ -24,6 +27,16 @@ const CREATOR: &str = "init";
 /// The text to paste into AGENTS.md or CLAUDE.md.
 const PASTE_TEXT: &str =
     "This project uses Fairway. Run `fairway guide` before you start; claim work with `fairway claim`.";
+
+/// Checks an existing store. On a server it is created, or brought up to date.
+fn usable_store(env: &Env, project: &Project) -> Result<()> {
+    #[cfg(feature = "postgres")]
+    if let Some(address) = open_store::address(env)? {
+        return Ok(crate::store::Store::migrate(&address)?);
+    }
+    open_store::for_reading(env, project)?;
+    Ok(())
+}
 
 /// Creates configuration, store, ignore file and agent contract where they are missing. A contract of an earlier version that
 /// no person has changed is replaced. `new` begins a new store where one that was here before is gone.
@@ -37,8 +50,7 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool) -> Result<Answer> {
     }
     let project = Project::at(root.clone(), env);
     let (runtime, outside) = (project.runtime_dir(), project.outside_dir());
-    let usable =
-        if new { Ok(()) } else { Store::open_for_reading(&project.store, &runtime, outside.as_deref()).map(drop) };
+    let usable = if new { Ok(()) } else { usable_store(env, &project) };
     let mut created = Vec::new();
     let config = root.join(CONFIG_FILE);
     if !config.exists() {
@@ -69,10 +81,10 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool) -> Result<Answer> {
         Some(outside) if begins_anew => {
             backup::create_new(&project.store, &runtime, outside, env.now(), CREATOR)?;
         }
-        _ => drop(Store::open_for_writing(&project.store, &runtime, outside.as_deref())?),
+        _ => drop(open_store::for_writing(env, &project)?),
     }
     git_shield::install(&project);
-    if is_new {
+    if is_new && project.store.exists() {
         created.push(project.store.clone());
     }
     let shown = |path: &Path| path.strip_prefix(&root).unwrap_or(path).display().to_string();

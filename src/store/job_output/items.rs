@@ -1,8 +1,6 @@
 //! Reading the output items of a job. Each query is a range of an index over job and sequence number, so its cost does not
 //! depend on other jobs.
 
-use rusqlite::{Row, ToSql};
-
 use super::output_store::{OutputStore, parse_item_type};
 use crate::{
     domain::{
@@ -10,7 +8,10 @@ use crate::{
         job_output::{Content, Item},
     },
     env::Timestamp,
-    store::{StoreError, sql},
+    store::{
+        StoreError,
+        sql::{self, Row, ToValue},
+    },
 };
 
 macro_rules! select {
@@ -39,7 +40,7 @@ const NEWEST_OUTPUT: &str =
     "SELECT seq FROM exec_run_items WHERE run = $1 AND seq > $2 AND type <> 'event' ORDER BY seq DESC LIMIT 1";
 
 fn read(row: &Row<'_>) -> Result<Item, StoreError> {
-    let kind = parse_item_type(&row.get::<_, String>(1)?)?;
+    let kind = parse_item_type(&row.get::<String>(1)?)?;
     let content = if kind == ItemType::Event {
         Content::Event { payload: row.get(6)?, meta: row.get(7)? }
     } else {
@@ -49,7 +50,7 @@ fn read(row: &Row<'_>) -> Result<Item, StoreError> {
 }
 
 impl OutputStore {
-    fn query(&self, statement: &str, values: &[&dyn ToSql]) -> Result<Vec<Item>, StoreError> {
+    fn query(&self, statement: &str, values: &[&dyn ToValue]) -> Result<Vec<Item>, StoreError> {
         sql::rows(&self.conn, statement, values, read).map_err(|error| error.with_path(&self.path))
     }
 
@@ -103,7 +104,7 @@ impl OutputStore {
     /// As the store fails.
     pub fn newest_after(&self, run: &JobId, since_seq: i64, events: bool) -> Result<Option<i64>, StoreError> {
         let statement = if events { NEWEST_EVENT } else { NEWEST_OUTPUT };
-        sql::first(&self.conn, statement, &[run.bytes(), &since_seq], |row| Ok(row.get(0)?))
+        sql::first(&self.conn, statement, &[run.bytes(), &since_seq], |row| row.get(0))
             .map_err(|error| error.with_path(&self.path))
     }
 }

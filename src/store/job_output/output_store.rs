@@ -102,7 +102,7 @@ impl OutputStore {
     /// As the store fails; nothing of the batch is written then.
     pub fn apply(&self, job: &JobId, batch: &Batch, now: Timestamp) -> Result<(), StoreError> {
         self.write(|conn| {
-            let values: &[&dyn rusqlite::ToSql] =
+            let values: &[&dyn sql::ToValue] =
                 &[job.bytes(), &batch.next_seq, &batch.stdout_bytes, &batch.stderr_bytes];
             sql::execute(conn, SET_TOTALS, values)?;
             for item in &batch.items {
@@ -132,7 +132,7 @@ impl OutputStore {
         now: Timestamp,
     ) -> Result<i64, StoreError> {
         self.write(|conn| {
-            let seq = sql::first(conn, NEXT_SEQ, &[job.bytes()], |row| Ok(row.get(0)?))?.unwrap_or_default();
+            let seq = sql::first(conn, NEXT_SEQ, &[job.bytes()], |row| row.get(0))?.unwrap_or_default();
             sql::execute(conn, INSERT_EVENT, &[job.bytes(), &seq, &payload, &meta, &notification_key, &now.millis()])?;
             Ok(seq)
         })
@@ -143,7 +143,7 @@ impl OutputStore {
     /// # Errors
     /// As the store fails.
     pub fn totals(&self, job: &JobId) -> Result<Totals, StoreError> {
-        let read = |row: &rusqlite::Row<'_>| {
+        let read = |row: &sql::Row<'_>| {
             Ok(Totals {
                 next_seq: row.get(0)?,
                 stdout_bytes: row.get(1)?,
@@ -182,7 +182,7 @@ fn insert_item(conn: &Connection, job: &JobId, item: &NewItem, now: Timestamp) -
     let now = now.millis();
     match item {
         NewItem::Output { seq, stream, segment, start, length, origin } => {
-            let values: &[&dyn rusqlite::ToSql] =
+            let values: &[&dyn sql::ToValue] =
                 &[job.bytes(), seq, &stream.as_str(), segment, start, length, origin, &now];
             sql::execute(conn, INSERT_OUTPUT, values)
         }

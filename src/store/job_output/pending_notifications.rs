@@ -1,11 +1,12 @@
 //! Events whose notification is pending: its message has not been queued yet.
 
-use rusqlite::Row;
-
 use super::output_store::OutputStore;
 use crate::{
     domain::{job::JobId, job_output::PendingNotification},
-    store::{StoreError, sql},
+    store::{
+        StoreError,
+        sql::{self, Row},
+    },
 };
 
 const ALL: &str = "SELECT run, seq, owes, payload, meta FROM exec_run_items INDEXED BY exec_run_items_owing \
@@ -15,7 +16,7 @@ const OF_RUN: &str = "SELECT run, seq, owes, payload, meta FROM exec_run_items I
 const ACKNOWLEDGE: &str = "UPDATE exec_run_items SET owes = NULL WHERE run = $1 AND seq = $2 AND owes IS NOT NULL";
 
 fn read(row: &Row<'_>) -> Result<PendingNotification, StoreError> {
-    let run = row.get::<_, [u8; 16]>(0)?;
+    let run = row.get::<[u8; 16]>(0)?;
     Ok(PendingNotification {
         job: JobId::new(uuid::Uuid::from_bytes(run)),
         seq: row.get(1)?,

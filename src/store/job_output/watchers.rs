@@ -1,7 +1,5 @@
 //! The watchers of a job's output and their match counts.
 
-use rusqlite::Row;
-
 use super::output_store::OutputStore;
 use crate::{
     domain::{
@@ -10,7 +8,10 @@ use crate::{
         job_output::WatcherState,
         watcher::{WatchScope, Watcher},
     },
-    store::{StoreError, sql},
+    store::{
+        StoreError,
+        sql::{self, Row},
+    },
 };
 
 const INSERT: &str = "INSERT INTO exec_watchers (run, place, regex, event, once, scope) VALUES ($1, $2, $3, $4, $5, $6) \
@@ -20,9 +21,9 @@ const ALL: &str = "SELECT regex, event, once, scope, hits FROM exec_watchers WHE
 fn read(row: &Row<'_>) -> Result<WatcherState, StoreError> {
     let watcher = Watcher {
         regex: row.get(0)?,
-        event: sql::parse_id("a watcher's event", &row.get::<_, String>(1)?, Label::parse)?,
+        event: sql::parse_id("a watcher's event", &row.get::<String>(1)?, Label::parse)?,
         once: row.get(2)?,
-        scope: sql::parse_value("a watcher's scope", &row.get::<_, String>(3)?, WatchScope::parse)?,
+        scope: sql::parse_value("a watcher's scope", &row.get::<String>(3)?, WatchScope::parse)?,
     };
     Ok(WatcherState { watcher, match_count: row.get(4)? })
 }
@@ -38,7 +39,7 @@ impl OutputStore {
         }
         self.write(|conn| {
             for (place, watcher) in (0_i64..).zip(watchers) {
-                let values: &[&dyn rusqlite::ToSql] = &[
+                let values: &[&dyn sql::ToValue] = &[
                     job.bytes(),
                     &place,
                     &watcher.regex,

@@ -12,6 +12,8 @@ pub mod import_graph;
 pub mod invariants;
 pub mod mock_models;
 pub mod mount;
+#[cfg(feature = "postgres")]
+pub mod postgres_server;
 pub mod reexec;
 pub mod require;
 pub mod scratch;

@@ -14,6 +14,8 @@ use fairway::env::Timestamp;
 use serde_json::Value;
 use tempfile::TempDir;
 
+#[cfg(feature = "postgres")]
+use super::postgres_server::{self, PostgresServer};
 use super::{error_codes, invariants, scratch};
 
 /// The real binary.
@@ -28,6 +30,9 @@ pub struct TestProject {
     pub(super) commands: AtomicI64,
     real_time: AtomicBool,
     vars: Vec<(OsString, OsString)>,
+    /// The server and the schema of the store, when it is in none of the files here.
+    #[cfg(feature = "postgres")]
+    pub(crate) on_server: Option<(PostgresServer, String)>,
 }
 
 /// What a command did.
@@ -90,7 +95,41 @@ impl TestProject {
         for name in ["home", "tmp", "project"] {
             fs::create_dir(dir.path().join(name)).unwrap();
         }
-        Self { dir, commands: AtomicI64::new(0), real_time: AtomicBool::new(false), vars: Vec::new() }
+        let world = Self {
+            dir,
+            commands: AtomicI64::new(0),
+            real_time: AtomicBool::new(false),
+            vars: Vec::new(),
+            #[cfg(feature = "postgres")]
+            on_server: None,
+        };
+        #[cfg(feature = "postgres")]
+        if std::env::var("FAIRWAY_TEST_ENGINE").is_ok_and(|engine| engine == "postgres") {
+            return world.move_to_server().expect("a server");
+        }
+        world
+    }
+
+    /// A world whose store is on a server; `None` where none can be started.
+    #[cfg(feature = "postgres")]
+    #[track_caller]
+    pub fn on_postgres() -> Option<Self> {
+        let world = Self::uninitialized().move_to_server()?;
+        world.run(["init", "--quiet"]).exits(0);
+        Some(world)
+    }
+
+    #[cfg(feature = "postgres")]
+    fn move_to_server(mut self) -> Option<Self> {
+        let server = postgres_server::shared()?;
+        static WORLDS: AtomicI64 = AtomicI64::new(0);
+        // A process id comes again; the name of the directory too, when only its capitals differ.
+        let name = self.dir.path().file_name().unwrap().to_string_lossy().to_lowercase();
+        let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+        let schema = format!("{name}_{}_{}", std::process::id(), WORLDS.fetch_add(1, Relaxed));
+        self.set("FAIRWAY_STORE_URL", server.address(&schema));
+        self.on_server = Some((server, schema));
+        Some(self)
     }
 
     /// A world with an initialised project.
@@ -279,6 +318,12 @@ impl TestProject {
 impl Drop for TestProject {
     fn drop(&mut self) {
         self.kill_jobs();
+        #[cfg(feature = "postgres")]
+        if !std::thread::panicking()
+            && let Some((server, schema)) = &self.on_server
+        {
+            server.check_invariants(schema);
+        }
         if !std::thread::panicking() && self.store().is_file() {
             invariants::check(&self.store());
         }

@@ -1,0 +1,41 @@
+//! The migrations of a project's schema.
+
+use refinery::{Migration, Runner};
+
+use super::StoreAddress;
+use crate::store::{StoreError, schema::STATE, sql::PostgresConnection};
+
+/// Each leads to the schema of the SQLite migration of the same number.
+const MIGRATIONS: &[(&str, &str)] = &[("V10__project", include_str!("../../../migrations/postgres/V10__project.sql"))];
+
+/// Creates a project's schema, or brings it up to date. Any number of processes may do so at once.
+pub(super) fn migrate(connection: &PostgresConnection, address: &StoreAddress) -> Result<(), StoreError> {
+    let schema = &address.schema;
+    // By the schema's name: projects of one database do not wait for each other. The lock ends with the connection, too.
+    connection.batch(&format!("SELECT pg_advisory_lock(hashtextextended('fairway {schema}', 0))"))?;
+    let done = run(connection, schema);
+    connection.batch("SELECT pg_advisory_unlock_all(); RESET search_path")?;
+    done
+}
+
+fn run(connection: &PostgresConnection, schema: &str) -> Result<(), StoreError> {
+    connection.batch(&format!("CREATE SCHEMA IF NOT EXISTS \"{schema}\"; SET search_path TO \"{schema}\""))?;
+    let migrations =
+        MIGRATIONS.iter().map(|(name, text)| Migration::unapplied(name, text)).collect::<Result<Vec<_>, _>>()?;
+    let runner = Runner::new(&migrations).set_grouped(true);
+    connection.with_client(|client| runner.run(client))?;
+    let set_version = format!("UPDATE project SET schema_version = {0} WHERE schema_version < {0}", STATE.newest);
+    connection.batch(&set_version)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_migrations_lead_to_the_schema_of_sqlite() {
+        let (name, _) = MIGRATIONS.last().unwrap();
+        assert!(name.starts_with(&format!("V{}__", STATE.newest)), "{name}");
+    }
+}

@@ -1,0 +1,138 @@
+//! Statements with numbered parameters that are bound by name, so that the SQL text is portable to other engines. Values and
+//! rows are the store's own: no repository names an engine.
+
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "postgres")]
+mod postgres_value;
+mod row;
+mod sqlite;
+mod sqlite_value;
+mod statement;
+mod value;
+
+#[cfg(feature = "postgres")]
+pub(super) use postgres::PostgresConnection;
+pub(super) use row::Row;
+pub(super) use statement::Statement;
+pub(super) use value::ToValue;
+
+use super::StoreError;
+
+/// The connection that runs a statement.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Connection<'a> {
+    /// A SQLite file.
+    Sqlite(&'a rusqlite::Connection),
+    /// A server.
+    #[cfg(feature = "postgres")]
+    Postgres(&'a PostgresConnection),
+}
+
+impl<'a> From<&'a rusqlite::Connection> for Connection<'a> {
+    fn from(conn: &'a rusqlite::Connection) -> Self {
+        Self::Sqlite(conn)
+    }
+}
+
+impl<'a> From<&'a rusqlite::Transaction<'_>> for Connection<'a> {
+    fn from(tx: &'a rusqlite::Transaction<'_>) -> Self {
+        Self::Sqlite(tx)
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl<'a> From<&'a PostgresConnection> for Connection<'a> {
+    fn from(connection: &'a PostgresConnection) -> Self {
+        Self::Postgres(connection)
+    }
+}
+
+/// Runs a statement that returns no rows; returns the number of changed rows.
+pub(super) fn execute<'c, 's>(
+    conn: impl Into<Connection<'c>>,
+    sql: impl Into<Statement<'s>>,
+    values: &[&dyn ToValue],
+) -> Result<usize, StoreError> {
+    match conn.into() {
+        Connection::Sqlite(conn) => sqlite::execute(conn, sql.into().sqlite, values),
+        #[cfg(feature = "postgres")]
+        Connection::Postgres(connection) => connection.execute(sql.into().postgres, values),
+    }
+}
+
+/// Every row of a query, read by `read`.
+pub(super) fn rows<'c, 's, T>(
+    conn: impl Into<Connection<'c>>,
+    sql: impl Into<Statement<'s>>,
+    values: &[&dyn ToValue],
+    mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    match conn.into() {
+        Connection::Sqlite(conn) => {
+            let mut found = Vec::new();
+            sqlite::for_each(conn, sql.into().sqlite, values, |row| {
+                found.push(read(row)?);
+                Ok(true)
+            })?;
+            Ok(found)
+        }
+        #[cfg(feature = "postgres")]
+        Connection::Postgres(connection) => connection.rows(sql.into().postgres, values, read),
+    }
+}
+
+/// Passes the rows to `see`, in order, until `see` returns `false`.
+pub(super) fn for_each<'c, 's>(
+    conn: impl Into<Connection<'c>>,
+    sql: impl Into<Statement<'s>>,
+    values: &[&dyn ToValue],
+    see: impl FnMut(&Row<'_>) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    match conn.into() {
+        Connection::Sqlite(conn) => sqlite::for_each(conn, sql.into().sqlite, values, see),
+        #[cfg(feature = "postgres")]
+        Connection::Postgres(connection) => connection.for_each(sql.into().postgres, values, see),
+    }
+}
+
+/// The first row of a query, if there is one.
+pub(super) fn first<'c, 's, T>(
+    conn: impl Into<Connection<'c>>,
+    sql: impl Into<Statement<'s>>,
+    values: &[&dyn ToValue],
+    read: impl FnOnce(&Row<'_>) -> Result<T, StoreError>,
+) -> Result<Option<T>, StoreError> {
+    match conn.into() {
+        Connection::Sqlite(conn) => sqlite::first(conn, sql.into().sqlite, values, read),
+        #[cfg(feature = "postgres")]
+        Connection::Postgres(connection) => connection.first(sql.into().postgres, values, read),
+    }
+}
+
+/// Parses a stored value of a closed set.
+pub(super) fn parse_value<T>(
+    what: &'static str,
+    text: &str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, StoreError> {
+    parse(text).ok_or_else(|| StoreError::Unreadable { what, value: text.chars().take(64).collect() })
+}
+
+/// Parses a stored id.
+pub(super) fn parse_id<T, E>(
+    what: &'static str,
+    text: &str,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<T, StoreError> {
+    parse_value(what, text, |text| parse(text).ok())
+}
+
+/// Parses a stored id that may be null.
+pub(super) fn parse_optional_id<T, E>(
+    what: &'static str,
+    text: Option<String>,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<Option<T>, StoreError> {
+    text.map(|text| parse_id(what, &text, parse)).transpose()
+}

@@ -1,0 +1,232 @@
+//! A store in a SQLite file: one connection to it.
+
+use std::{
+    cell::Cell,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::{
+    error::StoreError,
+    open::{self, FileStamp},
+    progress::{self, ProgressFile},
+    schema,
+    transaction::{ReadTx, ScratchTx, WriteTx},
+    write_queue,
+};
+use crate::env::Timestamp;
+
+/// An open file.
+#[derive(Debug)]
+pub(super) struct SqliteStore {
+    pub(super) conn: Connection,
+    /// `None` for the empty store in memory that stands for a missing file.
+    path: Option<PathBuf>,
+    /// Whether a WAL file existed before this process opened the store.
+    wal_was_there: bool,
+    /// The opened file, by device and inode number.
+    file: Option<(u64, u64)>,
+    /// The progress that is remembered outside the store's tree; `None` without a place for it.
+    progress: Option<ProgressFile>,
+    /// How long to wait in the write queue.
+    lock_timeout: Cell<Duration>,
+    /// The state of a file that is read without locks, because this process can create neither a WAL nor its index.
+    unlocked: Option<FileStamp>,
+}
+
+impl SqliteStore {
+    /// Opens the store for reading. If the file is missing, an empty store in memory answers. A store that cannot be written
+    /// and has no WAL is read without locks. `outside` is the directory of what is remembered outside the store's tree.
+    ///
+    /// # Errors
+    /// When the file cannot be used: newer, damaged, foreign, another user's, or on a network file system. When it lacks
+    /// records that were written, or a store that was here is gone.
+    pub fn open_for_reading(path: &Path, outside: Option<&Path>) -> Result<Self, StoreError> {
+        if open::is_absent(path)? {
+            refuse_gone(path, outside)?;
+            return Ok(Self {
+                conn: open::in_memory()?,
+                path: None,
+                wal_was_there: false,
+                file: None,
+                progress: None,
+                lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
+                unlocked: None,
+            });
+        }
+        match Self::open(path, outside) {
+            Err(error @ StoreError::ReadOnly { .. }) => Self::open_unlocked(path).map_err(|_| error),
+            opened => opened,
+        }
+    }
+
+    /// Opens the store for reading and writing, and creates it if it is missing. Any number of processes may do so at
+    /// once.
+    ///
+    /// # Errors
+    /// As for [`Store::open_for_reading`], and when it cannot be created.
+    pub fn open_for_writing(path: &Path, outside: Option<&Path>) -> Result<Self, StoreError> {
+        if open::is_absent(path)? {
+            refuse_gone(path, outside)?;
+            open::create(path, &schema::STATE).map_err(|error| error.with_path(path))?;
+        }
+        Self::open(path, outside)
+    }
+
+    pub(super) fn open(path: &Path, outside: Option<&Path>) -> Result<Self, StoreError> {
+        let wal_was_there = open::wal_size(path).is_some();
+        let file = open::file_identity(path);
+        let conn = open::open_existing(path, &schema::STATE).map_err(|error| error.with_path(path))?;
+        let progress = outside.map(|dir| ProgressFile::check(&conn, path, dir)).transpose();
+        let progress = progress.map_err(|error| error.with_path(path))?;
+        Ok(Self {
+            conn,
+            path: Some(path.to_path_buf()),
+            wal_was_there,
+            file,
+            progress,
+            lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
+            unlocked: None,
+        })
+    }
+
+    /// Opens a store that has no WAL for reading without locks.
+    fn open_unlocked(path: &Path) -> Result<Self, StoreError> {
+        let (conn, stamp) = open::open_unlocked(path, &schema::STATE)?;
+        Ok(Self {
+            conn,
+            path: Some(path.to_path_buf()),
+            wal_was_there: false,
+            file: open::file_identity(path),
+            progress: None,
+            lock_timeout: Cell::new(write_queue::DEFAULT_TIMEOUT),
+            unlocked: Some(stamp),
+        })
+    }
+
+    /// Sets how long later calls wait for other processes, approximately; `None` restores the default. For callers that
+    /// have other work and retry.
+    ///
+    /// # Errors
+    /// As SQLite fails.
+    pub fn set_busy_timeout(&self, timeout: Option<Duration>) -> Result<(), StoreError> {
+        self.lock_timeout.set(timeout.unwrap_or(write_queue::DEFAULT_TIMEOUT));
+        Ok(self.conn.busy_timeout(timeout.unwrap_or(open::BUSY_TIMEOUT))?)
+    }
+
+    /// The store's file; `None` for the empty store in memory.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Refuses if another file is at the store's path now: a write to the opened file would be lost, and a read would be
+    /// out of date.
+    pub(super) fn check_path_unchanged(&self) -> Result<(), StoreError> {
+        match &self.path {
+            Some(path) if open::file_identity(path) != self.file => Err(StoreError::Replaced),
+            _ => Ok(()),
+        }
+    }
+
+    /// Runs `query` on one snapshot.
+    ///
+    /// # Errors
+    /// As `query` or the store fails.
+    pub fn read<T, E: From<StoreError>>(&self, query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>) -> Result<T, E> {
+        self.check_path_unchanged()?;
+        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred).map_err(StoreError::from)?;
+        let result = query(&ReadTx::from_connection(&tx));
+        // Nothing was written. Commit and rollback both free the snapshot.
+        tx.finish().map_err(StoreError::from)?;
+        // Without locks another process may have written meanwhile: then what was read is no snapshot.
+        if let (Some(stamp), Some(path)) = (&self.unlocked, &self.path)
+            && open::unlocked_stamp(path).as_ref() != Some(stamp)
+        {
+            return Err(StoreError::Busy.into());
+        }
+        result
+    }
+
+    /// Runs `query` while this connection holds the write lock; `None` if another process holds it now. Writes nothing and
+    /// does not wait.
+    ///
+    /// # Errors
+    /// As `query` or the store fails, also when it cannot be written.
+    pub fn read_if_writable<T, E: From<StoreError>>(
+        &self,
+        query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>,
+    ) -> Result<Option<T>, E> {
+        self.check_path_unchanged()?;
+        self.set_busy_timeout(Some(Duration::ZERO))?;
+        let scratch = ScratchTx::begin(&self.conn);
+        self.set_busy_timeout(None)?;
+        match scratch {
+            Ok(tx) => query(&tx.read()).map(Some),
+            Err(StoreError::Busy) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Runs `change` as one IMMEDIATE transaction and commits it if `change` returns `Ok`.
+    ///
+    /// # Errors
+    /// As `change` or the store fails; nothing is written then.
+    pub fn write<T, E: From<StoreError>>(
+        &self,
+        now: Timestamp,
+        actor: &str,
+        change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let with_path = |error: StoreError| match &self.path {
+            Some(path) => error.with_path(path),
+            None => error,
+        };
+        let turn = match &self.path {
+            Some(path) => {
+                write_queue::acquire(path, self.lock_timeout.get()).map_err(|error| with_path(error.into()))?
+            }
+            None => None,
+        };
+        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)
+            .map_err(|error| with_path(error.into()))?;
+        self.check_path_unchanged()?;
+        let writing = WriteTx::new(&tx, now, actor);
+        let done = change(&writing)?;
+        let progress = writing.into_progress();
+        if let Some(turn) = &turn {
+            turn.release_next();
+        }
+        tx.commit().map_err(StoreError::from)?;
+        self.remember(&progress);
+        drop(turn);
+        Ok(done)
+    }
+}
+
+impl SqliteStore {
+    /// Remembers, outside the store's tree, what was committed.
+    pub(super) fn remember(&self, committed: &progress::Progress) {
+        // A change without an event leaves nothing that could be missed.
+        if let Some(file) = self.progress.as_ref().filter(|_| committed.event > 0) {
+            file.record(committed);
+        }
+    }
+}
+
+/// Refuses a missing store that was seen before: an empty one in its place would hide the loss.
+fn refuse_gone(path: &Path, outside: Option<&Path>) -> Result<(), StoreError> {
+    match outside {
+        Some(dir) if progress::is_known(dir) => Err(StoreError::Gone { path: path.to_path_buf() }),
+        _ => Ok(()),
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            open::prepare_close(&self.conn, path, self.wal_was_there);
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! A store on a PostgreSQL server: the same commands give the same answers as on a SQLite file, and many hosts may give them at
+//! once.
+
+mod addresses;
+mod same_answers;
+mod schema;
+mod storm;
+mod transactions;
