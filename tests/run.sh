@@ -30,6 +30,8 @@ need perl perl
 need curl curl
 need jq jq
 need setpriv util-linux
+need setsid util-linux
+need psql postgresql-client
 need ps procps
 need systemd-analyze systemd
 need npm npm

@@ -24,10 +24,11 @@ pub struct Store {
 }
 
 #[derive(Debug)]
+#[cfg_attr(feature = "postgres", expect(clippy::large_enum_variant, reason = "a process has one store, not many"))]
 enum Engine {
     Sqlite(SqliteStore),
     #[cfg(feature = "postgres")]
-    Postgres(Box<PostgresStore>),
+    Postgres(PostgresStore),
 }
 
 impl Store {
@@ -65,7 +66,7 @@ impl Store {
     #[cfg(feature = "postgres")]
     pub fn connect(address: &StoreAddress, runtime: &Path, clock: Clock) -> Result<Self, StoreError> {
         let store = PostgresStore::open(address, clock)?;
-        Ok(Self { engine: Engine::Postgres(Box::new(store)), wake: runtime.join("wake") })
+        Ok(Self { engine: Engine::Postgres(store), wake: runtime.join("wake") })
     }
 
     /// Creates the store of a project on a server, or brings it up to date.

@@ -121,8 +121,8 @@ impl TestProject {
 
     #[cfg(feature = "postgres")]
     fn move_to_server(mut self) -> Option<Self> {
-        let server = postgres_server::shared()?;
         static WORLDS: AtomicI64 = AtomicI64::new(0);
+        let server = postgres_server::shared()?;
         // A process id comes again; the name of the directory too, when only its capitals differ.
         let name = self.dir.path().file_name().unwrap().to_string_lossy().to_lowercase();
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();

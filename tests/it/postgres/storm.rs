@@ -18,7 +18,7 @@ use crate::common::{
 };
 
 const WORKERS: usize = 64;
-const TASKS: usize = 640;
+const TASKS: usize = 320;
 
 /// A worker: the task of each claim, or the code of a failure.
 fn work(number: &str) {

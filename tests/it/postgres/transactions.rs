@@ -7,28 +7,29 @@ use std::{
 };
 
 use fairway::{env::Timestamp, os::poll_until};
-
 use serde_json::Value;
 
 use crate::common::{TestProject, postgres_server::PostgresServer};
 
-/// A session of psql that has locked the project.
-fn hold_lock(server: &PostgresServer, schema: &str) -> Child {
+/// A session of psql that has locked the project; with its process in the server.
+fn hold_lock(server: &PostgresServer, schema: &str) -> (Child, String) {
     let mut holder = server.psql(schema).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let lock = b"BEGIN; SELECT 1 FROM project FOR UPDATE;\n";
     holder.stdin.as_mut().unwrap().write_all(lock).unwrap();
-    let waits = "SELECT count(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation \
-                 WHERE c.relname = 'project' AND c.relnamespace = current_schema()::regnamespace AND l.mode = 'RowShareLock'";
-    wait_for(server, schema, waits);
-    holder
+    let process = "SELECT l.pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relname = 'project' \
+                   AND c.relnamespace = current_schema()::regnamespace AND l.mode = 'RowShareLock'";
+    let process = wait_for(|| server.query(schema, process).pop());
+    (holder, process)
 }
 
-/// Waits until a count is above zero.
-fn wait_for(server: &PostgresServer, schema: &str, count: &str) {
-    let found = poll_until::poll_until(Duration::from_secs(30), Duration::from_millis(10), || {
-        (server.query(schema, count) != ["0"]).then_some(())
-    });
-    assert!(found.is_some(), "{count}");
+/// Waits until a process of the server holds another one up.
+fn wait_until_it_blocks(server: &PostgresServer, schema: &str, process: &str) {
+    let blocked = format!("SELECT pid FROM pg_stat_activity WHERE {process} = ANY (pg_blocking_pids(pid))");
+    wait_for(|| server.query(schema, &blocked).pop());
+}
+
+fn wait_for<T>(look: impl FnMut() -> Option<T>) -> T {
+    poll_until::poll_until(Duration::from_secs(30), Duration::from_millis(10), look).expect("nothing came")
 }
 
 /// Every event, in order.
@@ -43,14 +44,9 @@ fn the_time_of_a_write_is_that_after_its_wait() {
     let Some(world) = TestProject::on_postgres() else { return };
     world.real_time();
     let (server, schema) = world.on_server.as_ref().unwrap();
-    let mut holder = hold_lock(server, schema);
+    let (mut holder, process) = hold_lock(server, schema);
     let mut writer = world.fairway(["task", "add", "waits"]).stdout(Stdio::null()).spawn().unwrap();
-    wait_for(
-        server,
-        schema,
-        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
-                              AND application_name = 'fairway'",
-    );
+    wait_until_it_blocks(server, schema, &process);
     let released = server.query(schema, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint");
     drop(holder.stdin.take());
     assert!(writer.wait().unwrap().success() && holder.wait().unwrap().success());
@@ -63,7 +59,7 @@ fn the_time_of_a_write_is_that_after_its_wait() {
 fn a_write_behind_a_lock_that_stays_is_told_after_seconds() {
     let Some(world) = TestProject::on_postgres() else { return };
     let (server, schema) = world.on_server.as_ref().unwrap();
-    let mut holder = hold_lock(server, schema);
+    let (mut holder, _) = hold_lock(server, schema);
     let start = Instant::now();
     // A read waits for no lock.
     world.run(["task", "list"]).exits(0);
@@ -88,4 +84,29 @@ fn numbers_have_no_gaps_after_a_write_that_was_rolled_back() {
     // A writer that has not begun as a write has no numbers.
     let careless = "INSERT INTO events (at, kind, actor, data) VALUES (1, 'x', 'y', '{}')";
     assert!(!server.psql(schema).arg("-c").arg(careless).output().unwrap().status.success());
+}
+
+/// The control: a snapshot of the whole transaction is older than the lock that it waits for. What the holder has written is not
+/// in it, so that a task which the holder has claimed looks free.
+#[test]
+fn control_a_waiter_under_repeatable_read_misses_what_the_holder_wrote() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    let (server, schema) = world.on_server.as_ref().unwrap();
+    let seen = |isolation: &str| {
+        let epoch = "(SELECT coalesce(max(epoch), 0) + 1 FROM restores)";
+        let write = format!("INSERT INTO restores VALUES ({epoch}, 0); COMMIT;");
+        let (mut holder, process) = hold_lock(server, schema);
+        let look = format!(
+            "BEGIN ISOLATION LEVEL {isolation}; SELECT 1 FROM project FOR UPDATE; SELECT count(*) FROM restores; COMMIT"
+        );
+        let waiter = server.psql(schema).arg("-c").arg(look).stdout(Stdio::piped()).spawn().unwrap();
+        wait_until_it_blocks(server, schema, &process);
+        holder.stdin.take().unwrap().write_all(write.as_bytes()).unwrap();
+        assert!(holder.wait().unwrap().success());
+        let output = waiter.wait_with_output().unwrap();
+        let count = String::from_utf8(output.stdout).unwrap().lines().last().unwrap().parse::<i64>().unwrap();
+        let written = server.query(schema, "SELECT count(*) FROM restores")[0].parse::<i64>().unwrap();
+        written - count
+    };
+    assert_eq!((seen("READ COMMITTED"), seen("REPEATABLE READ")), (0, 1));
 }
