@@ -71,4 +71,6 @@ cargo clippy --locked --all-targets --quiet -- -D warnings
 cargo clippy --locked --all-targets --features postgres --quiet -- -D warnings
 say "tests"
 export FAIRWAY_REQUIRE_ALL=1
-cargo nextest run --locked --features postgres
+cargo nextest run --locked
+say "tests of the store on a server"
+cargo nextest run --locked --features postgres -E 'test(/^postgres::/) + (kind(lib) & test(/^store::/))'
