@@ -220,8 +220,11 @@ impl GitDir {
 /// Whether two worktrees belong to one repository.
 #[must_use]
 pub fn is_same_repository(one: &Path, other: &Path) -> bool {
+    if one == other {
+        return true;
+    }
     let main = |top: &Path| main_worktree_of(top).unwrap_or_else(|| top.to_path_buf()).canonicalize().ok();
-    main(one).is_some() && main(one) == main(other)
+    main(one).is_some_and(|found| main(other) == Some(found))
 }
 
 /// The main worktree's top (of a bare repository, the directory that holds it), when `top` is a linked worktree's. A

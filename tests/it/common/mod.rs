@@ -16,6 +16,7 @@ pub mod reexec;
 pub mod require;
 pub mod scratch;
 pub mod soak;
+pub mod store_watch;
 pub mod terminal;
 pub mod test_project;
 pub mod tree_snapshot;
