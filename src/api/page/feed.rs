@@ -1,5 +1,5 @@
 //! The state that the clients of the page share: the composed board, and the task that composes it anew when an event arrives, a session's
-//! process dies or a lease expires. It runs while a client listens.
+//! process dies or time alone changes it. It runs while a client listens.
 
 use std::{
     collections::BTreeMap,
@@ -165,7 +165,7 @@ impl Feed {
             let (pause, expiry) = match self.board().await {
                 Ok((board, _)) => {
                     self.deaths.watch(&board.processes);
-                    let expiry = board.next_expiry.map(|end| Instant::now() + end.since(board.now) + MIN_PAUSE);
+                    let expiry = board.next_change.map(|end| Instant::now() + end.since(board.now) + MIN_PAUSE);
                     ((board.took * PAUSE_PER_WORK).clamp(MIN_PAUSE, MAX_PAUSE), expiry)
                 }
                 Err(_) => (RETRY_DELAY, Some(Instant::now() + RETRY_DELAY)),
