@@ -84,7 +84,7 @@ impl Top {
 
     /// Reads what there is; whether there was something.
     fn read(&mut self) -> bool {
-        let mut buffer = [0; 65_536];
+        let mut buffer = [0; 16_384];
         match self.terminal.read(&mut buffer) {
             Ok(length) => {
                 self.seen.push_str(&String::from_utf8_lossy(&buffer[..length]));
@@ -282,28 +282,29 @@ fn ask(project: &TempDir, mut meanwhile: impl FnMut()) {
     }
 }
 
+/// Puts what a browser was sent into its items.
+fn take(items: &mut BTreeMap<String, String>, change: &Value) {
+    for part in change["parts"].as_array().unwrap() {
+        for (key, html) in part["items"].as_object().unwrap() {
+            items.insert(format!("{} {key}", part["name"]), html.as_str().unwrap().to_owned());
+        }
+    }
+}
+
 fn events(name: &str, build: &Build) {
     let project = busy_project(build);
     let mut top = Top::start(build, &project);
     top.shows("q quit");
     let page = Page::start(build, &project);
     let changes = page.changes();
-    let mut items: BTreeMap<String, String> = BTreeMap::new();
-    let mut take = |change: Value| {
-        for part in change["parts"].as_array().unwrap() {
-            for (key, html) in part["items"].as_object().unwrap() {
-                items.insert(format!("{} {key}", part["name"]), html.as_str().unwrap().to_owned());
-            }
-        }
-        items.clone()
-    };
-    take(changes.recv_timeout(PATIENCE).unwrap());
+    let mut items = BTreeMap::new();
+    take(&mut items, &changes.recv_timeout(PATIENCE).unwrap());
     let pids = [top.child.id(), page.child.id()];
     let (before, since) = (pids.map(ticks), Instant::now());
     ask(&project, || {
         top.read();
         for change in changes.try_iter() {
-            take(change);
+            take(&mut items, &change);
         }
     });
     let last = Instant::now();
@@ -317,10 +318,9 @@ fn events(name: &str, build: &Build) {
             items.get(&key).is_some_and(|html| html.contains(&expected(number)))
         })
     };
-    let mut now = BTreeMap::new();
-    while !is_whole(&now) {
+    while !is_whole(&items) {
         let change = changes.recv_timeout(Duration::from_secs(5));
-        now = take(change.unwrap_or_else(|_| panic!("the page has missed events: {now:?}")));
+        take(&mut items, &change.unwrap_or_else(|_| panic!("the page has missed events: {items:?}")));
     }
     let late = last.elapsed();
     thread::sleep(Duration::from_secs(1).saturating_sub(late));

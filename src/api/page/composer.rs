@@ -12,7 +12,11 @@ use tokio::sync::oneshot;
 
 use super::board_html::{Part, parts};
 use crate::{
-    actions::{App, boundary::approval, project::board::BoardCache},
+    actions::{
+        App,
+        boundary::approval,
+        project::board::{BoardCache, WatchedProcess},
+    },
     api::{error::ApiError, live_project::AppFactory, writer::run_catching_panic},
     env::Timestamp,
     wire::{BoardView, SessionOverviewView},
@@ -28,7 +32,7 @@ pub(super) struct ComposedBoard {
     /// The sessions of the board.
     pub(super) sessions: Vec<String>,
     /// The processes whose end changes the board without an event.
-    pub(super) processes: Vec<i32>,
+    pub(super) processes: Vec<WatchedProcess>,
     /// When the board changes by time alone.
     pub(super) next_change: Option<Timestamp>,
     pub(super) now: Timestamp,
@@ -107,7 +111,7 @@ fn compose(app: &App, cache: &mut BoardCache, hook_providers: &[&str]) -> Result
             .map(|need| (need.id.clone(), need.commands.iter().map(|next| next.command.clone()).collect()))
             .collect(),
         sessions: sessions(&board).map(|one| one.session.id.clone()).collect(),
-        processes: cache.pids(),
+        processes: cache.processes(),
         next_change: cache.next_change(),
         now,
         took: start.elapsed(),

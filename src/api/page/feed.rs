@@ -23,15 +23,15 @@ use super::{
     frame::Frame,
 };
 use crate::{
-    actions::core::attendance,
+    actions::{core::attendance, project::board::WatchedProcess},
     api::{async_fd::register_fd, error::ApiError, live_project::AppFactory, sse::EventSender, state::server_state},
-    os::{process, random},
+    os::random,
 };
 
-/// The shortest and the longest time between two boards. In between, composing takes a twentieth of a core at most.
+/// The shortest and the longest time between two boards. Composing takes a fortieth of a core at most.
 const MIN_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_millis(800);
-const PAUSE_PER_WORK: u32 = 20;
+const PAUSE_PER_WORK: u32 = 40;
 /// The pause after a board that could not be composed.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
@@ -191,21 +191,20 @@ impl Feed {
 
 impl Deaths {
     /// Watches these processes and no others.
-    fn watch(&self, processes: &[i32]) {
+    fn watch(&self, processes: &[WatchedProcess]) {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         watched.retain(|pid, watch| {
-            let is_kept = processes.contains(pid) && !watch.is_finished();
+            let is_kept = processes.iter().any(|(one, _)| one == pid) && !watch.is_finished();
             if !is_kept {
                 watch.abort();
             }
             is_kept
         });
-        for pid in processes {
+        for (pid, end) in processes {
             if watched.contains_key(pid) {
                 continue;
             }
-            let Ok(Some(process)) = process::pidfd(*pid) else { continue };
-            let Ok(process) = register_fd(process) else { continue };
+            let Ok(process) = register_fd(Arc::clone(end)) else { continue };
             let ended = Arc::clone(&self.ended);
             let watch = tokio::spawn(async move {
                 drop(process.readable().await);

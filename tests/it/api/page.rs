@@ -444,9 +444,11 @@ fn open_page_sees_a_death_and_costs_nothing_while_nothing_happens() {
         ["session", "launch", "--json", "--role", "dev", "--lane", "api", "--name", "d1", "--", "sleep", "300"];
     let launched = world.run(launch).exits(0).json();
     let pid = i32::try_from(launched["pid"].as_i64().unwrap()).unwrap();
+    world.run(["task", "add", "T-1", "Fix the total"]).exits(0);
+    world.run(["--session", "d1", "claim", "T-1"]).exits(0);
     let (server, client) = open(&world, &[]);
     let mut events = client.events("");
-    events.until("d1");
+    events.until("Fix the total");
     let switches = || -> u64 {
         let threads = fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap().flatten();
         let of = |path: PathBuf| fs::read_to_string(path.join("status")).unwrap_or_default();
@@ -473,6 +475,19 @@ fn open_page_sees_a_death_and_costs_nothing_while_nothing_happens() {
     let seen = events.until("dead");
     // A second, and what a busy machine may take besides.
     assert!(!seen.is_empty() && start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    // The first item says who, why, since when and what to do.
+    let page = client.get("/").body;
+    let first = page.split("<li data-key").nth(1).unwrap();
+    for part in [
+        "dead",
+        "d1",
+        "T-1: process ",
+        "Fix the total",
+        "<time datetime=\"20",
+        "fairway release T-1 --force --reason TEXT",
+    ] {
+        assert!(first.contains(part), "{part}: {first}");
+    }
     drop(events);
     eventually("the end of the watch", || (!is_watched()).then_some(()));
 }
@@ -503,8 +518,10 @@ fn browser_that_reads_nothing_delays_nothing_else_and_is_current_once_it_reads()
         world.run(["session", "heartbeat", "s1"]).exits(0);
     };
     // More than a connection takes unread, and then small changes.
-    change(&"long ".repeat(12_000), "%");
+    change(&"long ".repeat(10_000), "%");
     other.until("long long");
+    change("short", "%");
+    other.until("short");
     let start = Instant::now();
     for number in 0..5 {
         let text = format!("round {number}.");
@@ -518,7 +535,7 @@ fn browser_that_reads_nothing_delays_nothing_else_and_is_current_once_it_reads()
     drop(hung);
     let (_, parts) = client.events(&id).next();
     let parts = parts.to_string();
-    assert!(parts.contains("round 4.") && parts.contains("long long") && !parts.contains("round 3."), "{parts:.500}");
+    assert!(parts.contains("round 4.") && parts.contains("short") && !parts.contains("round 3."), "{parts:.500}");
     assert_eq!(server.end().code, Some(0));
     discard_store(&world);
 }

@@ -110,12 +110,12 @@ fn change(app: &App, conn: &Connection, which: usize, number: usize) {
         5 => remove::remove(app, &[task(number)]).map(drop),
         6 => edit::edit(app, &TaskId::parse("b").unwrap(), |fields| {
             fields.title = format!("title {number}");
-            fields.depends_on = if number % 2 == 0 { vec![TaskId::parse("a").unwrap()] } else { Vec::new() };
+            fields.depends_on = if number.is_multiple_of(2) { vec![TaskId::parse("a").unwrap()] } else { Vec::new() };
             Ok(())
         })
         .map(drop),
         7 => {
-            let state = if number % 2 == 0 { CheckpointState::AwaitingInput } else { CheckpointState::Active };
+            let state = if number.is_multiple_of(2) { CheckpointState::AwaitingInput } else { CheckpointState::Active };
             let new = record::NewCheckpoint {
                 state,
                 summary: format!("step {number}"),

@@ -129,8 +129,7 @@ fn diff_and_start_of_the_next_task_are_a_key_away() {
     std::fs::create_dir(world.dir().join("bin")).unwrap();
     world.script("bin/claude", "#!/bin/sh\nexec sleep 600\n");
     world.run(["lane", "add", "cart", "--create-worktree"]).exits(0);
-    let worktree = world.json(["lane", "show", "cart"])["worktree"].as_str().unwrap().to_owned();
-    std::fs::write(std::path::Path::new(&worktree).join("total.txt"), "eleven\n").unwrap();
+    std::fs::write(world.root().join(".fairway/worktrees/cart/total.txt"), "eleven\n").unwrap();
     let window = Window::open(&world, 100, 24);
     window.types(&format!("PATH={}:$PATH fairway top", world.dir().join("bin").display()));
     window.shows("LANES (1)");
@@ -152,7 +151,8 @@ fn diff_and_start_of_the_next_task_are_a_key_away() {
     window.shows("Start an agent on T-1");
     window.press(&["y"]);
     window.until("the agent", |screen| screen.contains("T-1-claude") && screen.contains("LANES (2)"));
-    assert_eq!(world.json(["task", "show", "T-1"])["claimant"], "T-1-claude");
+    assert_eq!(world.json(["task", "show", "T-1"])["claimant"]["session_id"], "T-1-claude");
+    window.shows("started T-1-claude");
     window.press(&["q"]);
     window.is_sane();
     world.run(["session", "stop", "--all"]).exits(0);

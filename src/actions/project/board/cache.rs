@@ -4,7 +4,12 @@ use std::{os::fd::BorrowedFd, rc::Rc};
 
 use anyhow::Result;
 
-use super::{compose_from, facts::Facts, news::News, watches::Watches};
+use super::{
+    facts::Facts,
+    news::News,
+    view,
+    watches::{WatchedProcess, Watches},
+};
 use crate::{actions::App, config::Settings, env::Timestamp, wire::BoardView};
 
 /// The facts behind the last board. The next one reads again what the events in between are about, and the rows that are
@@ -47,7 +52,7 @@ impl BoardCache {
         self.next_change = None;
         self.watches.look();
         app.read(|tx| facts.advance(app, tx, &News::since(tx, seq)?, &mut self.watches))?;
-        let board = compose_from(app, &facts, hook_providers);
+        let board = view::compose(app, &facts, hook_providers);
         self.watches.follow_rest(&facts.sessions, &facts.processes.borrow());
         self.next_change = facts.next_change(app);
         self.kept = Some(Kept { facts, settings: Rc::clone(&app.settings) });
@@ -66,10 +71,10 @@ impl BoardCache {
         self.watches.fds()
     }
 
-    /// The numbers of these processes.
+    /// These processes, for a thread that waits for them elsewhere.
     #[must_use]
-    pub fn pids(&self) -> Vec<i32> {
-        self.watches.pids()
+    pub fn processes(&self) -> Vec<WatchedProcess> {
+        self.watches.processes()
     }
 
     /// Watches no more what has ended: those at the places that are true, in the order of [`Self::fds`].

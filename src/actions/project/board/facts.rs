@@ -9,9 +9,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::{
-    day_costs::DayCosts, guard::FIRST_HOOK_TIMEOUT, news::News, sessions, task_counts::KeptCounts, watches::Watches,
-};
+use super::{day_costs::DayCosts, news::News, sessions, task_counts::KeptCounts, watches::Watches};
 use crate::{
     actions::{App, core::session_process::RunProcesses, queue::gates},
     domain::{
@@ -37,6 +35,8 @@ use crate::{
     },
 };
 
+/// An agent calls its first hook when it starts; this much later it should have done so.
+pub(super) const FIRST_HOOK_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a message that expired is shown.
 const EXPIRED_FOR: Duration = Duration::from_secs(60 * 60);
 /// How long a job that failed is shown, and how many.

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::Arc,
     time::Duration,
 };
 
@@ -16,12 +17,15 @@ use crate::{
     os::{process, readable},
 };
 
+/// A process by its number, and a descriptor that becomes readable when it ends.
+pub type WatchedProcess = (i32, Arc<OwnedFd>);
+
 /// The watched processes by session: of each live session the one that proves it alive, or the server of its pane; of each
-/// dead one those that are left of its run. Each has a descriptor that becomes readable when the process ends.
+/// dead one those that are left of its run.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
     is_on: bool,
-    watched: BTreeMap<SessionId, Vec<(i32, OwnedFd)>>,
+    watched: BTreeMap<SessionId, Vec<WatchedProcess>>,
     /// The sessions of which a process has ended.
     ended: BTreeSet<SessionId>,
 }
@@ -37,9 +41,9 @@ impl Watches {
         self.watched.values().flatten().map(|(_, end)| end.as_fd()).collect()
     }
 
-    /// The numbers of the watched processes.
-    pub(super) fn pids(&self) -> Vec<i32> {
-        self.watched.values().flatten().map(|(pid, _)| *pid).collect()
+    /// The watched processes.
+    pub(super) fn processes(&self) -> Vec<WatchedProcess> {
+        self.watched.values().flatten().cloned().collect()
     }
 
     /// Notes which processes have ended, and watches them no more.
@@ -83,7 +87,7 @@ impl Watches {
             let pid = session.pid.or(session.server_pid).and_then(|pid| i32::try_from(pid).ok());
             // Without a descriptor the session is judged each time.
             if let Some((pid, Ok(Some(end)))) = pid.map(|pid| (pid, process::pidfd(pid))) {
-                self.watched.insert(session.id.clone(), vec![(pid, end)]);
+                self.watched.insert(session.id.clone(), vec![(pid, Arc::new(end))]);
             }
         }
     }
@@ -110,7 +114,7 @@ impl Watches {
                     continue;
                 }
                 match process::pidfd(*pid) {
-                    Ok(Some(end)) => watched.push((*pid, end)),
+                    Ok(Some(end)) => watched.push((*pid, Arc::new(end))),
                     Ok(None) => drop(self.ended.insert(one.session.id.clone())),
                     Err(_) => {}
                 }
