@@ -5,7 +5,8 @@ use std::{
     fs,
     io::{BufRead, BufReader, ErrorKind, Read, Write},
     net::TcpStream,
-    process::{Child, ChildStdout, Stdio},
+    ops::Deref,
+    process::{Child, ChildStdout, Command, Stdio},
     sync::mpsc::{Receiver, channel},
     thread,
     time::{Duration, Instant},
@@ -27,10 +28,33 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const EVENTS: usize = 1_000;
 const EVENTS_PER_SECOND: u32 = 100;
 
+/// A project, and the process of its sessions.
+pub struct BusyProject {
+    project: TempDir,
+    agent: Child,
+}
+
+impl Deref for BusyProject {
+    type Target = TempDir;
+
+    fn deref(&self) -> &TempDir {
+        &self.project
+    }
+}
+
+impl Drop for BusyProject {
+    fn drop(&mut self) {
+        let _ = self.agent.kill();
+        let _ = self.agent.wait();
+    }
+}
+
 /// 10,000 tasks, 200 of them claimed, and 200 sessions, of which one is dead and the others live.
-pub fn busy_project(build: &Build) -> TempDir {
+pub fn busy_project(build: &Build) -> BusyProject {
     let project = project(build, 5_000, 5_000);
-    let upsert = ["session", "upsert", "--id", "first", "--role", "r", "--pid", &std::process::id().to_string()];
+    // Not this program: its children would be inside the session.
+    let agent = Command::new("sleep").arg("3600").spawn().unwrap();
+    let upsert = ["session", "upsert", "--id", "first", "--role", "r", "--pid", &agent.id().to_string()];
     took(&mut build.fairway(project.path(), &upsert));
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let boot = boot.trim();
@@ -51,7 +75,7 @@ pub fn busy_project(build: &Build) -> TempDir {
          COMMIT;"
     ))
     .unwrap();
-    project
+    BusyProject { project, agent }
 }
 
 pub fn rows(name: &str, build: &Build, wanted: &impl Fn(&str) -> bool) {
@@ -320,7 +344,8 @@ fn events(name: &str, build: &Build) {
     };
     while !is_whole(&items) {
         let change = changes.recv_timeout(Duration::from_secs(5));
-        take(&mut items, &change.unwrap_or_else(|_| panic!("the page has missed events: {items:?}")));
+        let change = change.unwrap_or_else(|_| panic!("the page has missed events: {items:?}"));
+        take(&mut items, &change);
     }
     let late = last.elapsed();
     thread::sleep(Duration::from_secs(1).saturating_sub(late));
