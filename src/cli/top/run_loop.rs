@@ -52,7 +52,7 @@ const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(30);
 const AGE_INTERVAL: Duration = Duration::from_secs(60);
 /// Events in between are shown together.
 const MIN_COMPOSE_INTERVAL: Duration = Duration::from_millis(100);
-/// A board that is expensive to compose is composed more rarely: it gets this part of the time.
+/// A board that is expensive to compose and to draw is composed more rarely: it gets this part of the time.
 const COMPOSE_SHARE: u32 = 40;
 /// An event is shown after this time at the latest.
 const MAX_COMPOSE_INTERVAL: Duration = Duration::from_millis(800);
@@ -107,6 +107,8 @@ struct Top<'a> {
     interval: Duration,
     is_drawn: bool,
     drawn_at: Instant,
+    /// What the last frame took.
+    draw_cost: Duration,
     /// Whether items are sent to the sinks of `[notify]`.
     notifies: bool,
     /// When something besides the board is due: a notification, or another look after a failure.
@@ -160,6 +162,7 @@ fn show(ctx: &Context, providers: &[&'static str]) -> Result<End> {
         interval,
         is_drawn: false,
         drawn_at: Instant::now(),
+        draw_cost: Duration::ZERO,
         notifies,
         next_look: None,
     };
@@ -200,13 +203,14 @@ impl Top<'_> {
             }
             self.has_changed |= self.time_to_deadline().is_some_and(|left| left.is_zero());
             if self.has_changed && self.composed_at.elapsed() >= self.interval {
-                self.compose();
+                self.compose()?;
             }
             self.refresh_peek();
         }
     }
 
     fn draw(&mut self) -> Result<()> {
+        let begin = Instant::now();
         let look = Look { now: self.ctx.env.now(), has_colour: self.ctx.out.style.is_on() };
         let state = &self.state;
         self.terminal.draw(|frame| {
@@ -215,7 +219,7 @@ impl Top<'_> {
                 frame.set_cursor_position(place);
             }
         })?;
-        (self.is_drawn, self.drawn_at) = (true, Instant::now());
+        (self.is_drawn, self.drawn_at, self.draw_cost) = (true, Instant::now(), begin.elapsed());
         Ok(())
     }
 
@@ -223,7 +227,9 @@ impl Top<'_> {
     fn wait(&mut self) -> Result<Option<End>> {
         let stdin = io::stdin();
         let ready = {
-            let mut fds: Vec<BorrowedFd<'_>> = vec![stdin.as_fd(), self.signals.as_fd(), self.waiter.as_fd()];
+            // While a board is due, further changes do not end the wait: it will show them too.
+            let changes = if self.has_changed { self.signals.as_fd() } else { self.waiter.as_fd() };
+            let mut fds: Vec<BorrowedFd<'_>> = vec![stdin.as_fd(), self.signals.as_fd(), changes];
             fds.extend(self.cache.fds());
             fds.extend(self.background.iter().flat_map(|(_, child, ..)| child.fds()));
             fds.extend(self.viewer.iter().filter_map(|viewer| viewer.child.as_ref()).flat_map(PipedChild::fds));
@@ -239,13 +245,7 @@ impl Top<'_> {
                 return Ok(Some(end));
             }
         }
-        if is_ready(2) {
-            self.waiter.drain()?;
-            self.has_changed = true;
-            if let Some(peek) = self.viewer.as_mut().and_then(|viewer| viewer.peek.as_mut()) {
-                peek.is_changed = true;
-            }
-        }
+        self.has_changed |= is_ready(2);
         let ended = ready.get(3..3 + deaths).unwrap_or_default();
         if ended.contains(&true) {
             self.cache.note_ended(ended);
@@ -364,12 +364,17 @@ impl Top<'_> {
         Ok(None)
     }
 
-    fn compose(&mut self) {
+    fn compose(&mut self) -> Result<()> {
         self.has_changed = false;
         let begin = Instant::now();
+        self.waiter.drain()?;
+        // What changes the board may show on a session's screen.
+        if let Some(peek) = self.viewer.as_mut().and_then(|viewer| viewer.peek.as_mut()) {
+            peek.is_changed = true;
+        }
         let (cache, providers) = (&mut self.cache, &self.providers);
         let composed = self.project.app().and_then(|app| cache.compose(app, providers));
-        self.interval = interval_of(begin.elapsed());
+        self.interval = interval_of(begin.elapsed() + self.draw_cost);
         self.composed_at = Instant::now();
         self.is_drawn = false;
         match composed {
@@ -385,6 +390,7 @@ impl Top<'_> {
                 self.state.take(Input::Failed(format!("the board is as before: {}", sentence(&error))));
             }
         }
+        Ok(())
     }
 
     /// Sends what is due to the sinks that are this terminal; a thread of its own sends to programs.

@@ -11,7 +11,6 @@ use fairway::{
     wire,
 };
 use proptest::strategy::{Strategy as _, ValueTree as _};
-use regex::Regex;
 use serde_json::Value;
 
 use super::{
@@ -66,30 +65,29 @@ struct Page {
     numbers: Vec<String>,
 }
 
-/// The texts of the elements that a pattern finds.
-fn texts(html: &str, pattern: &str) -> Vec<String> {
-    let found = Regex::new(pattern).unwrap();
+/// The texts of the elements that begin and end like this.
+fn texts(html: &str, begin: &str, end: &str) -> Vec<String> {
     let plain = |text: &str| {
         let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'");
         text.replace("&amp;", "&")
     };
-    found.captures_iter(html).map(|found| plain(&found[1])).collect()
+    html.split(begin).skip(1).filter_map(|rest| rest.split(end).next()).map(plain).collect()
 }
 
 fn page(board: &wire::BoardView) -> Page {
     let all = page_parts(board, &[]);
     let html: String = all.iter().filter(|(title, _)| *title != "Tasks").map(|(_, items)| items.concat()).collect();
-    let ids = |html: &str| texts(html, r#"<span class="id">([^<]*)</span>"#);
+    let ids = |html: &str| texts(html, "<span class=\"id\">", "</span>");
     let or_dash = |texts: Vec<String>| if texts.is_empty() { "-".to_owned() } else { texts.join(",") };
     let row = |title: &str, html: &str| -> Vec<Vec<String>> {
         match title {
             "Needs you" => {
-                let kind = texts(html, r#"<strong class="kind">([^<]*)</strong>"#).concat();
-                let line = texts(html, r#"<p class="line">([^<]*)</p>"#).concat();
+                let kind = texts(html, "<strong class=\"kind\">", "</strong>").concat();
+                let line = texts(html, "<p class=\"line\">", "</p>").concat();
                 vec![vec![kind, ids(html)[0].clone(), line]]
             }
             "Lanes" => {
-                let name = texts(html, "<h3>([^<]*)</h3>").concat();
+                let name = texts(html, "<h3>", "</h3>").concat();
                 let rows: Vec<Vec<String>> = html
                     .split("<div class=\"session\">")
                     .skip(1)
@@ -102,7 +100,7 @@ fn page(board: &wire::BoardView) -> Page {
             }
             "Sessions without a lane" => {
                 let ids = ids(html);
-                let provider = or_dash(texts(html, r#"<span class="provider">([^<]*)</span>"#));
+                let provider = or_dash(texts(html, "<span class=\"provider\">", "</span>"));
                 vec![vec![ids[0].clone(), or_dash(ids[1..].to_vec()), provider]]
             }
             _ => vec![ids(html)],
@@ -113,11 +111,11 @@ fn page(board: &wire::BoardView) -> Page {
         (title.to_uppercase(), (items.len(), items.iter().flat_map(|item| row(title, item)).collect()))
     });
     let numbers = all.iter().find(|(title, _)| *title == "Tasks").map(|(_, items)| items.concat()).unwrap();
-    let numbers = texts(&numbers, r#"<span class="count">(.*?)</span>"#);
+    let numbers = texts(&numbers, "<span class=\"count\">", "</span>");
     let numbers = numbers.iter().map(|text| text.replace("<b>", "").replace("</b>", ""));
     Page {
         parts: parts.collect(),
-        shapes: texts(&html, r#"aria-hidden="true">(.)</span>"#).concat().chars().collect(),
+        shapes: texts(&html, "aria-hidden=\"true\">", "</span>").concat().chars().collect(),
         numbers: numbers.filter(|text| !text.ends_with(" sessions")).collect(),
     }
 }
