@@ -43,6 +43,11 @@ pub fn add_approval(world: &TestProject, session: &str, tool: &str, answerable: 
     id
 }
 
+/// Removes the store of a test that wrote rows which no command leaves: they keep no invariant.
+pub fn discard_store(world: &TestProject) {
+    fs::remove_dir_all(world.root().join(".fairway")).unwrap();
+}
+
 /// Runs git in a folder of this world; answers with what it printed.
 #[track_caller]
 pub fn git(world: &TestProject, folder: &Path, args: &[&str]) -> String {

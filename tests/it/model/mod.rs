@@ -3,6 +3,7 @@
 //! is then compared with what the model expects. Deliberately wrong models must be caught on the same sequences.
 
 mod board;
+mod board_cache;
 mod driver;
 mod operation;
 mod reference;
