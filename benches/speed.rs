@@ -13,6 +13,7 @@
 
 mod api;
 mod exec;
+mod guard;
 mod measure;
 
 use std::{
@@ -332,6 +333,7 @@ fn main() {
     }
     exec::rows(&plain, &wanted);
     api::rows(&plain, &wanted);
+    guard::rows(&plain, &wanted);
     if wanted("reconcile") {
         panes(&plain);
         launched("plain release build", &plain);

@@ -608,9 +608,28 @@ pub(in crate::actions) fn alternative_hint(operation: &str) -> Option<&'static s
     }
 }
 
+/// The ways on where the project of `FAIRWAY_ROOT` is gone.
+fn root_gone_hint(root: &Path, found: Option<&Path>, session: Option<&str>) -> String {
+    let quoted = |path: &Path| shell_words::quote(&path.to_string_lossy()).into_owned();
+    let now = found.map_or_else(|| "DIR".to_owned(), quoted);
+    match session {
+        // A command may name the project. The hooks of the session judge by the old path, and deny.
+        Some(session) => format!(
+            "move the project back: mv {now} {}\n\
+             or launch the session again at the new path: fairway --root {now} session relaunch {session}",
+            quoted(root)
+        ),
+        None => format!("name the project where it is now: fairway --root {now}"),
+    }
+}
+
 fn config(error: &ConfigError) -> Failure {
     let (code, kind, hint) = match error {
         ConfigError::NoProject { .. } => ("no_project", FailureKind::NotFound, Some("create one: fairway init")),
+        ConfigError::RootGone { root, found, session } => {
+            let hint = root_gone_hint(root, found.as_deref(), session.as_deref());
+            return Failure { hint: Some(hint), ..plain("no_project", FailureKind::NotFound, error.to_string()) };
+        }
         ConfigError::NoWorkingDir { .. } => (
             "no_project",
             FailureKind::NotFound,

@@ -1,4 +1,4 @@
-//! What programs do with their words: some run them, most do not.
+//! The programs and their words: some run them, most do not.
 
 use std::rc::Rc;
 
@@ -204,6 +204,12 @@ const CONTENT_WRITERS: &[&str] = &[
 const DASH_C_PROGRAMS: &[&str] =
     &["su", "runuser", "script", "sg", "flock", "capsh", "newgrp", "rsh", "machinectl", "unshare"];
 
+/// Whether a word is `-j` with a value that only the shell will know: one word is never another option.
+fn is_number_of_jobs(word: &Arg) -> bool {
+    let all = || word.candidates().is_some_and(|words| words.iter().all(|word| word.starts_with("-j")));
+    word.head().starts_with("-j") && (word.is_single_word() || all())
+}
+
 impl ShellAnalysis {
     /// A command: its words, and where its input comes from.
     pub(super) fn analyze_command(&mut self, argv: Vec<Arg>, stdin: &Stdin) {
@@ -284,7 +290,7 @@ impl ShellAnalysis {
                         || head.starts_with("-f-")
                         || head.starts_with("SHELL=")
                         || head.starts_with(".SHELLFLAGS")
-                        || word.text().is_none() && word.may_be_option()
+                        || word.text().is_none() && word.may_be_option() && !is_number_of_jobs(word)
                 };
                 if words.iter().any(odd) {
                     self.note_unresolved(&format!("cannot determine what {name} runs"));

@@ -221,7 +221,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// What the shell itself does with a command of this name; `false` when it is none of its own.
+    /// Analyzes a command of the shell itself; `false` when it has none of this name.
     pub(super) fn analyze_builtin(&mut self, name: &str, argv: &[Arg]) -> bool {
         let words = argv.get(1..).unwrap_or_default();
         let options = || words.iter().filter_map(Arg::text).take_while(|word| word.starts_with('-'));

@@ -17,7 +17,7 @@ use crate::common::scratch;
 const BYPASSES: &str = include_str!("../../data/guard/bypasses.txt");
 const HARMLESS: &str = include_str!("../../data/guard/harmless.txt");
 
-/// What may really run: nothing that leaves the folder.
+/// The programs that may really run: none leaves the directory.
 const TOOLS: &[&str] = &[
     "awk", "base64", "bash", "cat", "chmod", "cp", "cut", "dash", "diff", "env", "expr", "find", "flock", "grep",
     "head", "ls", "mkdir", "mktemp", "mv", "nice", "nohup", "perl", "printf", "python3", "rev", "script", "sed", "seq",

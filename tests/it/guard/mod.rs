@@ -64,7 +64,7 @@ pub fn no_force_push() -> Rules {
     Rules { default_action: DefaultAction::Allow, roles: Vec::new(), rules: vec![rule] }
 }
 
-/// What these rules say to shell text.
+/// The judgement of these rules on shell text.
 pub fn judged(rules: &Rules, text: &str) -> Evaluation {
     let call = ToolCallFacts {
         names: vec!["Bash".into()],
