@@ -158,7 +158,7 @@ impl Adapter {
         Ok(u8::try_from(code).unwrap_or(1))
     }
 
-    /// What a call comes to: its stdout, or why it counts as failed.
+    /// The result of a call: its stdout, or why it counts as failed.
     pub(super) fn classify(
         &self,
         operation: &'static str,

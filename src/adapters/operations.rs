@@ -12,7 +12,7 @@ use crate::{
 /// How many lines of what a successful start remarked are told on.
 const MAX_WARNING_LINES: usize = 20;
 
-/// What a question was answered with.
+/// The answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tristate {
     /// `true`.
@@ -266,7 +266,8 @@ impl Adapter {
         Ok(String::from_utf8_lossy(&self.query("get-last-activity", &[name])?).trim().to_owned())
     }
 
-    /// What the script says that it can do. One that does not know the question can nothing beyond the protocol's floor.
+    /// The capabilities by the script's own answer. A script that does not know the question can nothing beyond the protocol's
+    /// floor.
     ///
     /// # Errors
     /// By what the script did, also when its answer is no such document.

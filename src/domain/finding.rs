@@ -1,4 +1,4 @@
-//! What `doctor` found.
+//! The findings of `doctor`.
 
 use super::string_enum::string_enum;
 

@@ -132,7 +132,7 @@ impl StateMachine {
         }
     }
 
-    /// What becomes of it, and what is to be done, in order.
+    /// The next state, and the effects of the step in order.
     #[must_use]
     pub fn step(mut self, event: Event, now: Duration) -> (Self, Vec<Effect>) {
         let effects = match event {
@@ -429,7 +429,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    /// What the world can do to a run: how long it takes until the next thing, and that.
+    /// An event of the outside world: the time until it, and the event.
     fn happening() -> impl Strategy<Value = (u64, Event)> {
         let event = prop_oneof![
             Just(Event::Exited(Exit::Code(0))),

@@ -11,11 +11,11 @@ pub struct OutboxView {
     /// The message.
     #[serde(flatten)]
     pub message: MessageView,
-    /// Who was shown it last.
+    /// The reader to whom it was shown last.
     pub offered_to: Option<String>,
     /// Until when they may say that they have it.
     pub offered_until: Option<String>,
-    /// What makes repeats one message.
+    /// The key that makes repeats one message.
     pub dedup: Option<String>,
     /// When it is too late to read it.
     pub expires_at: Option<String>,

@@ -1,4 +1,4 @@
-//! What became of a prompt, as a document.
+//! The state of a prompt as a document.
 
 use serde::Serialize;
 

@@ -42,7 +42,7 @@ pub(super) const PROBE_PROGRAM: &str = "fw-probe";
 pub(super) struct Harness {
     /// The script.
     pub adapter: Adapter,
-    /// What every name begins with.
+    /// The beginning of every name.
     pub name_prefix: String,
     clock: Clock,
     dir: PathBuf,
@@ -151,7 +151,7 @@ impl Harness {
         self.probes.borrow_mut().push((operation, ProbeView { what, verdict, expected, seen, duration_ms }));
     }
 
-    /// What was found about an operation.
+    /// The results for an operation.
     pub fn results_of(&self, operation: &str) -> Vec<ProbeView> {
         self.probes.borrow().iter().filter(|(of, _)| *of == operation).map(|(_, probe)| probe.clone()).collect()
     }

@@ -23,7 +23,7 @@ pub(super) struct ProbeSession<'a> {
     bench: &'a Harness,
     /// Its name.
     pub name: String,
-    /// What it is started with.
+    /// The configuration of its start.
     pub config: StartConfig,
     output_dir: PathBuf,
     read_bytes: Cell<usize>,
@@ -201,7 +201,7 @@ impl<'a> ProbeSession<'a> {
         entries.split(|byte| *byte == 0).filter_map(split).collect()
     }
 
-    /// What was typed since the last look at it.
+    /// The input since the last look at it.
     pub fn unread_input(&self) -> Vec<u8> {
         let all = read_record(&self.output_dir, probe_program::INPUT_FILE).unwrap_or_default();
         all.get(self.read_bytes.get()..).unwrap_or_default().to_vec()

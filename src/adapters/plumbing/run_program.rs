@@ -144,7 +144,7 @@ impl ProgramIo {
         }
     }
 
-    /// What others still print when the program has ended.
+    /// Reads the output of other processes after the program has ended.
     fn drain_output(self) {
         match self {
             Self::Plain(mut running, recorder) => {

@@ -35,7 +35,7 @@ pub struct ServerAddress {
     pub dir: PathBuf,
     /// The session's name as the multiplexer knows it: at most 33 letters, digits and `_-.`, of this session only.
     pub name: String,
-    /// What the server's environment holds (`NAME=value`), so that it is found whatever it does.
+    /// An entry of the server's environment (`NAME=value`) by which it is found in any state.
     pub env_tag: String,
 }
 

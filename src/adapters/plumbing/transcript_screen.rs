@@ -13,7 +13,7 @@ const MAX_SIZE: Size = Size { rows: 300, cols: 600 };
 const LEAVES: [&[u8]; 3] = [b"\x1b[?1049l", b"\x1b[?1047l", b"\x1b[?47l"];
 const ENTERS: [&[u8]; 3] = [b"\x1b[?1049h", b"\x1b[?1047h", b"\x1b[?47h"];
 
-/// What printed a transcript.
+/// The program that printed a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrintedBy {
     /// A program with a terminal.

@@ -1,4 +1,4 @@
-//! What a shell offers at Tab: commands and flags from the script, ids and names from the store.
+//! Completion in a shell: commands and flags from the script, ids and names from the store.
 
 use std::{fs, path::Path};
 
@@ -78,7 +78,7 @@ fn values_fit_the_place_of_the_typed_word() {
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
 }
 
-/// What bash offers for these words, of which the last one is being typed.
+/// The candidates of bash for these words, of which the last one is being typed.
 fn offered_by_bash(world: &TestProject, script: &Path, words: &[&str]) -> Vec<String> {
     const DRIVER: &str = r#"
 source "$1"; shift

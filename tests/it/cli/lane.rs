@@ -228,7 +228,7 @@ fn git_makes_a_worktree_and_takes_it_away() {
     assert_eq!(world.git(&world.root(), &["status", "--porcelain"]), "");
 }
 
-/// What exists nowhere else is never removed: not what is uncommitted, not what is not merged.
+/// Work that exists nowhere else is never removed: neither uncommitted changes nor unmerged commits.
 #[test]
 fn unsaved_work_keeps_a_lane() {
     let world = TestProject::with_git();

@@ -1,4 +1,4 @@
-//! What the vendors' own command lines sent, byte by byte, and what follows from it.
+//! Payloads of the vendors' own command lines, byte by byte, and their effects.
 
 use std::{
     fs::{self, OpenOptions},

@@ -27,7 +27,7 @@ const QUICK: usize = 10_000;
 const WRONG: usize = 2_000;
 const BINARY: usize = 200;
 
-/// What must have been seen at least once among the quick sequences; otherwise they are poorer than they look.
+/// The outcomes that the quick sequences must have at least once; otherwise they are poorer than they look.
 const OUTCOMES: &[&str] = &[
     "ok",
     "already_answered",

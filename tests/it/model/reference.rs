@@ -1,5 +1,5 @@
-//! What is expected: the rules of `claim`, the moves, the leases, the fences, the sessions and reconcile, as the design
-//! says them, on a handful of plain values.
+//! The expectation: the rules of `claim`, the moves, the leases, the fences, the sessions and reconcile, as the design says
+//! them, on a handful of plain values.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub enum Mutant {
     LeaseStays,
     /// A session's writes renew nothing.
     NoRenewal,
-    /// What was refused is a sign of life all the same.
+    /// A refused command is a sign of life all the same.
     RefusedCounts,
     /// A repeat is a conflict.
     RepeatFails,
@@ -55,7 +55,7 @@ pub enum Mutant {
     DependenciesIgnored,
     /// A task that waited goes on waiting when what it waits for is done.
     DependencyForEver,
-    /// What was cancelled counts as done for those that wait.
+    /// A cancelled task counts as done for those that wait.
     CancelledSatisfies,
     /// Done needs no evidence.
     GateIgnored,
@@ -71,7 +71,7 @@ pub enum Mutant {
     DoneKeepsHolder,
     /// Anybody resumes.
     AnybodyResumes,
-    /// Who asked for changes may not resume.
+    /// The reviewer that asked for changes may not resume.
     OnlyHolderResumes,
     /// A resumed task goes to whoever resumed it.
     ResumeTakes,
@@ -93,7 +93,7 @@ pub enum Mutant {
     AnsweredTwice,
     /// A handoff to another role can be answered.
     AnyRoleAnswers,
-    /// Who made the handoff takes another's task by it.
+    /// The author of a handoff takes another's task by it.
     TheftByHandoff,
     /// Anybody withdraws.
     AnybodyWithdraws,
@@ -105,7 +105,7 @@ pub enum Mutant {
     LivingContinued,
     /// A session outside of the lane continues.
     StrangerContinues,
-    /// What was blocked or in review is in progress once it is continued.
+    /// A blocked task or one in review is in progress once it is continued.
     ContinuedForgetsState,
     /// The evidence from before a continuation does not count.
     ContinuedForgetsEvidence,
@@ -194,7 +194,7 @@ struct Task {
     lease: Option<(i64, i64)>,
     /// The epoch of everybody's own last claim.
     latest: BTreeMap<Who, i64>,
-    /// What was last done with it, and by whom.
+    /// The last command on it, and its actor.
     last: Option<(&'static str, Who)>,
     /// Whose word reconcile left last.
     word: Option<usize>,
@@ -203,7 +203,7 @@ struct Task {
     /// Kind, result and time.
     evidence: Vec<(&'static str, bool, i64)>,
     reviews: i64,
-    /// Who asked for changes last.
+    /// The actor that asked for changes last.
     asked: Option<Who>,
 }
 
@@ -230,7 +230,7 @@ impl Session {
     }
 }
 
-/// What is expected to be seen.
+/// The expected state.
 #[derive(Debug, Clone)]
 pub struct Model {
     tasks: Vec<Task>,
@@ -256,7 +256,7 @@ fn is_in_lane(who: Who) -> bool {
     matches!(who, Who::Session(number) if IN_LANE[number])
 }
 
-/// What a command wants to do to a task.
+/// A command's intended write to a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Intent {
     /// For the claimant alone.
@@ -521,7 +521,7 @@ impl Model {
         Ok(())
     }
 
-    /// What a claim without an id considers: what dead sessions of the lane hold, what is ready, what has expired.
+    /// The candidates of a claim without an id: tasks of dead sessions of the lane, ready ones, expired ones.
     fn next_tasks(&self, who: Who) -> Vec<usize> {
         let all = || 0..TASKS.len();
         let mut order = Vec::new();

@@ -27,7 +27,7 @@ use rusqlite::Connection;
 
 use crate::common::{self, TestProject};
 
-/// What a vendor takes as added context.
+/// The most characters that a vendor takes as added context.
 const LIMIT: usize = 10_000;
 
 /// The use cases as a hook of this session calls them, at this time.

@@ -1,4 +1,4 @@
-//! What runtimes report, through the use cases that every door calls.
+//! The reports of runtimes, through the use cases that every entry point calls.
 
 mod agent_context;
 mod health;
