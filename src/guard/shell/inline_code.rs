@@ -79,8 +79,8 @@ impl ShellAnalysis {
             }
             for (at, character) in chars.iter().enumerate() {
                 let attached: String = chars.get(at + 1..).unwrap_or_default().iter().collect();
-                // Other options of a compiler are words.
-                let is_word = language.names.contains(&"ghc") && chars.len() > 1 && name.ends_with("ghc");
+                // `-fno-code`
+                let is_word = name == "ghc" && chars.len() > 1;
                 if language.text.contains(*character) && !is_word {
                     has_text = true;
                     if attached.is_empty() || language.names.contains(&"node") {
@@ -93,7 +93,7 @@ impl ShellAnalysis {
                 }
                 if *character == 'm' && language.names.contains(&"python") {
                     let module =
-                        if attached.is_empty() { argv.get(place).cloned() } else { Some(Arg::known(attached)) };
+                        if attached.is_empty() { argv.get(place).cloned() } else { Some(Arg::known(&attached)) };
                     let module = module.as_ref().and_then(Arg::text);
                     let file = module.and_then(|module| module.rsplit('.').next());
                     self.files.executed.extend(file.map(|file| format!("{file}.py")));
