@@ -99,6 +99,11 @@ impl ShellAnalysis {
                 place += 1;
                 break;
             }
+            // An option without a letter: what follows may be an option too.
+            if text == "+" {
+                place += 1;
+                continue;
+            }
             if let Some(long) = text.strip_prefix("--") {
                 if matches!(long, "version" | "help") {
                     return;
