@@ -61,7 +61,7 @@ pub fn rows(build: &Build, wanted: &dyn Fn(&str) -> bool) {
     }
 }
 
-/// The same rules as in [`RULES`].
+/// The rules of [`RULES`].
 fn rules() -> Rules {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     let push = Rule {

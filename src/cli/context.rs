@@ -62,7 +62,7 @@ impl Context {
         }
     }
 
-    /// The same for another actor.
+    /// The `App` of another actor.
     ///
     /// # Errors
     /// `no_project`, a broken configuration.
@@ -156,7 +156,7 @@ impl Context {
         }
     }
 
-    /// The same as exact bytes, which need not be text.
+    /// A text as exact bytes, which need not be UTF-8.
     ///
     /// # Errors
     /// `usage` when both are given; what cannot be read.
@@ -179,7 +179,7 @@ impl Context {
         self.input_of(what, path, INPUT_MAX)
     }
 
-    /// The same, of at most `most` bytes.
+    /// The text of a file or of stdin, of at most `most` bytes.
     ///
     /// # Errors
     /// What cannot be read, is no UTF-8 or is larger.

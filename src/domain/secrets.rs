@@ -7,7 +7,7 @@ pub const MASK: &str = "•••";
 /// Parts of a variable's name that say what its value is.
 const SECRET_NAME_PARTS: &[&str] =
     &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "COOKIE", "PRIVATE"];
-/// The same, but only as the last word: `API_KEY` and not `KEYBOARD`.
+/// Words that name a secret only at the end of a name: `API_KEY` and not `KEYBOARD`.
 const SECRET_NAME_SUFFIXES: &[&str] = &["KEY", "AUTH", "PASS", "PAT", "PWD"];
 
 /// Beginnings of keys and tokens that are known by their form.

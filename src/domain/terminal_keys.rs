@@ -6,13 +6,13 @@ pub fn bytes(word: &str) -> Vec<u8> {
     bytes_in_mode(word, false)
 }
 
-/// The same for a terminal whose program may have asked for arrows in their other form (mode 1).
+/// The bytes of a key for a terminal whose program may have asked for arrows in their other form (mode 1).
 #[must_use]
 pub fn bytes_in_mode(word: &str, application_arrows: bool) -> Vec<u8> {
     parse(word, application_arrows).unwrap_or_else(|| word.as_bytes().to_vec())
 }
 
-/// The same, but strictly: `None` when the word names no key.
+/// The bytes of a key; `None` when the word names no key.
 ///
 /// A key is a character, a name, or one of these behind `C-`, `M-` and `S-`, in any order.
 #[must_use]

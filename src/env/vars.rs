@@ -96,7 +96,7 @@ pub const FAIRWAY_TMUX_PANE: &str = "FAIRWAY_TMUX_PANE";
 pub const FAIRWAY_TMUX_SOCKET: &str = "FAIRWAY_TMUX_SOCKET";
 /// The directory where adapter scripts keep their state.
 pub const FAIRWAY_ADAPTER_STATE: &str = "FAIRWAY_ADAPTER_STATE";
-/// The same directory under the name that other callers of the exec session protocol use.
+/// The state directory under the name that other callers of the exec session protocol use.
 pub const GC_EXEC_STATE_DIR: &str = "GC_EXEC_STATE_DIR";
 
 /// For tests: the time that the clock shows, RFC 3339.

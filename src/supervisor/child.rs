@@ -119,7 +119,7 @@ impl Child {
         self.terminal.as_ref()
     }
 
-    /// The same, to type to.
+    /// The terminal, to type to.
     pub const fn terminal_mut(&mut self) -> Option<&mut Pty> {
         self.terminal.as_mut()
     }

@@ -10,7 +10,7 @@ use crate::domain::job::{JobResult, JobStatus};
 pub const DRAIN_TIME: Duration = Duration::from_millis(300);
 /// The default time between the first signal and SIGKILL.
 pub const GRACE: Duration = Duration::from_secs(2);
-/// The same when the supervisor itself gets SIGTERM: SIGKILL may follow soon, and the result must be written before.
+/// The grace of a job whose supervisor gets SIGTERM: SIGKILL may follow soon, and the result must be written before.
 const TERMINATE_GRACE: Duration = Duration::from_secs(1);
 /// The interval between two scans for processes that should be gone.
 const KILL_INTERVAL: Duration = Duration::from_millis(20);

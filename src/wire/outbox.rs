@@ -41,7 +41,7 @@ impl From<&Message> for OutboxView {
 }
 
 impl OutboxView {
-    /// The same, with why it waits and the command that delivers it now.
+    /// The message with the reason of its wait and the command that delivers it now.
     #[must_use]
     pub fn waiting(self, wait: &PromptWait) -> Self {
         Self { reason: Some(wait.reason.as_str()), hint: wait.hint.clone(), ..self }

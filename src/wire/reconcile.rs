@@ -72,9 +72,9 @@ pub struct ReconcileView {
     pub unknown: Vec<ReconcileEntryView>,
     /// Other hosts'.
     pub skipped: Vec<ReconcileEntryView>,
-    /// Those that were starting or stale and run.
+    /// The sessions that were starting or stale and run.
     pub revived: Vec<ReconcileEntryView>,
-    /// Those that were busy and whose screen shows that they are idle.
+    /// The sessions that were busy and whose screen shows that they are idle.
     pub idle: Vec<ReconcileEntryView>,
     /// Held tasks without a live session, and running sessions whose task is closed.
     pub unattended: Vec<ReconcileEntryView>,

@@ -58,7 +58,7 @@ impl CallResult {
         }
     }
 
-    /// The same, when it exited with 0.
+    /// The result of a call that exited with 0.
     ///
     /// # Errors
     /// When it did not.

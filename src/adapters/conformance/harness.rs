@@ -23,11 +23,11 @@ use crate::{
 
 /// How long an operation may take, `start` apart: the caller's limit.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// The same for `start`.
+/// The longest time of a `start`.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long something may take to be seen that must come.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The same for something that has not come before.
+/// The wait for something that should not come.
 const SHORT_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long a `stop` may take that only tidies up.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -164,7 +164,7 @@ impl Harness {
         self.call_with(&self.adapter, args, stdin)
     }
 
-    /// The same among other surroundings.
+    /// Calls the script among other surroundings.
     ///
     /// # Errors
     /// As [`Bench::call`].

@@ -8,7 +8,7 @@ use crate::{adapters::StartConfig, env::Env};
 
 /// The variables that describe the pane in which a program runs. Another pane's must not reach it.
 const PANE_VARS: &[&str] = &["TMUX", "TMUX_PANE", "STY", "WINDOW", "TERMCAP"];
-/// The same of a multiplexer with many such names.
+/// The common beginning of the variables of a multiplexer with many.
 const PANE_VAR_PREFIX: &[u8] = b"ZELLIJ";
 /// The variables that describe the program's terminal: the pane's, where there is one.
 const TERMINAL_VARS: &[&str] = &["TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"];

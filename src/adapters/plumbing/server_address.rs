@@ -22,7 +22,7 @@ const DIGEST_CHARS: usize = 16;
 /// Whose sockets lie in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SocketDir {
-    /// Those of the other servers of the same state directory and program, too.
+    /// The sockets of the other servers of this state directory and program, too.
     Shared,
     /// This server's alone: for programs that remove the sockets of servers that are just being started.
     Private,

@@ -39,7 +39,7 @@ pub fn last_lines(path: &Path, printed_by: PrintedBy, lines: usize) -> io::Resul
     Ok(of_text(&bytes, printed_by, lines))
 }
 
-/// The same of what was printed.
+/// The last lines of printed bytes.
 #[must_use]
 pub fn of_text(printed: &[u8], printed_by: PrintedBy, lines: usize) -> String {
     let size = assumed_size(printed);

@@ -69,9 +69,9 @@ pub(super) enum Stdin {
 /// Files that a text writes and runs.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    /// Those that it writes, by their last name.
+    /// The files that it writes, by their last name.
     pub(super) written: BTreeSet<String>,
-    /// Those that it runs, by their last name.
+    /// The files that it runs, by their last name.
     pub(super) executed: BTreeSet<String>,
     /// Whether it writes one whose name cannot be determined.
     pub(super) writes_unknown: bool,

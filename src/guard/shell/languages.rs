@@ -6,7 +6,7 @@ pub(super) struct Language {
     pub names: &'static [&'static str],
     /// Short options whose value is a program.
     pub text: &'static str,
-    /// The same, long.
+    /// The long options with a program.
     pub long: &'static [&'static str],
     /// Short options with another value.
     pub valued: &'static str,

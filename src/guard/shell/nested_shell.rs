@@ -166,7 +166,7 @@ impl ShellAnalysis {
         self.wrapper_depth -= 1;
     }
 
-    /// The same of a text that may be an expansion.
+    /// Analyzes a text that another program runs and that may be an expansion.
     pub(super) fn analyze_nested_arg(&mut self, arg: Option<&Arg>) {
         match arg {
             None => {}

@@ -343,7 +343,7 @@ fn a_repeated_request_makes_one_worktree() {
 
 /// Sixteen at once, five rounds: every one of eighty comes whole, and goes without a trace.
 #[test]
-fn sixteen_worktrees_at_once() {
+fn sixteen_worktrees_made_at_once_all_succeed() {
     let world = TestProject::with_git();
     for round in 0..5 {
         let names: Vec<String> = (0..16).map(|number| format!("w{round}-{number}")).collect();
@@ -363,7 +363,7 @@ fn sixteen_worktrees_at_once() {
     assert_eq!(world.json(["lane", "list"]), json!([]));
 }
 
-/// The same name at once: one comes, and the losers take nothing of the winner's away.
+/// Of several additions of one name at once one succeeds, and the losers take nothing of the winner's away.
 #[test]
 fn concurrent_adds_of_one_name_make_one_lane() {
     let world = TestProject::with_git();

@@ -244,7 +244,7 @@ fn missing_ids_of_closed_tasks_are_one_note() {
 
 /// Export, import elsewhere, export: the same bytes. What is held comes in unheld, and says so.
 #[test]
-fn export_import_roundtrip() {
+fn exported_tasks_are_the_same_after_an_import() {
     let (from, to, through_yaml) = (TestProject::new(), TestProject::new(), TestProject::new());
     from.run(["task", "import", BACKLOG]).exits(0);
     let odd = [

@@ -98,7 +98,7 @@ pub fn check(world: &TestProject, tool: &str, input: &Value) -> CommandOutput {
     world.run(["guard", "check", "--json", "--session", "s1", "--tool", tool, "--input", &input.to_string()])
 }
 
-/// The same for shell text.
+/// Asks the command line about shell text of `s1`.
 pub fn check_text(world: &TestProject, text: &str) -> CommandOutput {
     check(world, "Bash", &json!({ "command": text }))
 }

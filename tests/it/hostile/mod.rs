@@ -394,7 +394,7 @@ fn hostile_branch_names_reach_git_as_data() {
 
 /// Variables are words too.
 #[test]
-fn hostile_variables() {
+fn hostile_values_of_variables_are_data_or_refused() {
     let furnished = TestProject::populated();
     for name in [
         "FAIRWAY_ROLE",
@@ -423,7 +423,7 @@ fn hostile_variables() {
 
 /// Files and stdin may hold what no argument can: NUL, a megabyte, bytes that are no text.
 #[test]
-fn hostile_files() {
+fn hostile_input_files_are_data_or_refused() {
     let world = TestProject::populated();
     let before = world.all_rows();
     let megabyte = vec![b'x'; 1 << 20];

@@ -3,7 +3,9 @@
 //! is then compared with what the model expects. Deliberately wrong models must be caught on the same sequences.
 
 mod board;
+mod claiming;
 mod driver;
+mod mutant;
 mod operation;
 mod reference;
 
@@ -18,8 +20,9 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 
 use self::{
     driver::{Binary, Driver, InProcess},
+    mutant::Mutant,
     operation::{Op, Seen, Step},
-    reference::{Model, Mutant},
+    reference::Model,
 };
 
 /// How many sequences are run: in this process, in this process for each kind of wrong model, and through the binary.

@@ -76,7 +76,7 @@ impl Sessions {
         Self(world)
     }
 
-    /// The same in a repository with one commit.
+    /// A world in a repository with one commit.
     pub fn with_git() -> Self {
         let world = TestProject::with_git();
         world.real_time();

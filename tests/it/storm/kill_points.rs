@@ -50,7 +50,7 @@ enum Repeat {
     Again,
     /// It starts nothing twice: what was begun and cut off is told (`request_open`).
     Told,
-    /// The same, once `reconcile` has settled what was begun.
+    /// The first effect, once `reconcile` has settled the interrupted call.
     Settled,
 }
 
