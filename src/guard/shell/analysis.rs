@@ -68,6 +68,7 @@ pub(super) enum Stdin {
 
 /// Files that a text writes and runs.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact about the text, found on the way")]
 pub(super) struct Files {
     /// The files that it writes, by their last name.
     pub(super) written: BTreeSet<String>,
