@@ -14,6 +14,7 @@
 mod api;
 mod board;
 mod exec;
+mod guard;
 mod measure;
 
 use std::{
@@ -317,6 +318,7 @@ fn main() {
     }
     exec::rows(&plain, &wanted);
     api::rows(&plain, &wanted);
+    guard::rows(&plain, &wanted);
     if wanted("reconcile") {
         panes(&plain);
         launched("plain release build", &plain);

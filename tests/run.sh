@@ -29,6 +29,8 @@ need make make
 need perl perl
 need curl curl
 need jq jq
+need zsh zsh
+need fish fish
 need setpriv util-linux
 need ps procps
 need systemd-analyze systemd

@@ -18,7 +18,7 @@ struct Hunk {
     lines: Vec<(Op, String)>,
 }
 
-/// What a patch does to a file.
+/// The changes of a patch to a file.
 #[derive(Debug, Clone, Default)]
 struct FileChange {
     is_new: bool,

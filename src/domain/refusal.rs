@@ -141,13 +141,13 @@ pub enum Refusal {
     /// A lane with merges cannot be rebased.
     #[error("{of} has merge commits, which a rebase would leave out")]
     CannotRebase { of: String },
-    /// What was to land conflicts with the base.
+    /// The work that was to land conflicts with the base.
     #[error("{of} conflicts with {base} in {}{}", list_files(.files), landed_with(.with))]
     LandConflict { of: String, base: String, files: Vec<String>, with: Vec<String>, lane: Option<LaneName> },
-    /// What was to land was sent back, and neither it nor the base has changed since.
+    /// The work that was to land was sent back, and neither it nor the base has changed since.
     #[error("{of} was sent back at this commit and base: {why}")]
     SentBackBefore { of: String, why: String, lane: Option<LaneName>, base: String },
-    /// What was to land fails a check on the merged tree.
+    /// The work that was to land fails a check on the merged tree.
     #[error("{} fails the check '{}' on the merged tree of {} ({}){}", .0.of, .0.check, .0.base, .0.how, landed_with(&.0.with))]
     LandCheckFailed(Box<FailedLandCheck>),
     /// The repository has no commit that a branch could start from.
@@ -356,7 +356,7 @@ pub enum Refusal {
 /// A check that what was to land fails on the merged tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedLandCheck {
-    /// What was to land.
+    /// The work that was to land.
     pub of: String,
     /// The base.
     pub base: String,
@@ -364,7 +364,7 @@ pub struct FailedLandCheck {
     pub check: String,
     /// How the check ended.
     pub how: String,
-    /// What landed since the lane last had the base.
+    /// The work that landed since the lane last had the base.
     pub with: Vec<String>,
     /// The number of its evidence, if a task has it.
     pub evidence: Option<i64>,
@@ -382,7 +382,7 @@ fn list_files(files: &[String]) -> String {
     }
 }
 
-/// What landed since a lane last had the base.
+/// The names of the work that landed since a lane last had the base.
 fn landed_with(with: &[String]) -> String {
     if with.is_empty() { String::new() } else { format!("; landed since: {}", with.join(", ")) }
 }

@@ -1,4 +1,4 @@
-//! What a process is given: time, ids, variables, directories and terminals. It is read once, in `main`, and handed down;
+//! The inputs of a process: time, ids, variables, directories and terminals. They are read once, in `main`, and handed down;
 //! nothing below asks the operating system for the time or for a variable again.
 
 mod clock;

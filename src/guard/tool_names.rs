@@ -58,7 +58,7 @@ pub(super) fn matches_exact(patterns: &[String], names: &[String]) -> bool {
     patterns.iter().any(|pattern| names.iter().any(|name| matches_pattern(pattern, name)))
 }
 
-/// The same for rules that deny: whatever the case, and under every known name of the same tool.
+/// Whether a rule that denies names the tool: whatever the case, and under every known name of the same tool.
 pub(super) fn matches_alias(patterns: &[String], names: &[String]) -> bool {
     let plain = |text: &str| text.trim().to_ascii_lowercase();
     // `functions.shell`, `default_api:run_shell_command`: the tool behind a dot or a colon is that tool.

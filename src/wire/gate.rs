@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::domain::rules::gate::{GateReport, JudgedWork};
 
-/// What `merge-ready` prints and a refused `done` carries.
+/// The document of `merge-ready` and of a refused `done`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GateReportView {
     /// The task.

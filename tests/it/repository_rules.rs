@@ -212,7 +212,7 @@ fn the_guarantees_name_tests_that_exist() {
     }
 }
 
-/// What the example says is what the program does when nobody says anything.
+/// The example says the defaults.
 #[test]
 fn the_example_configuration_says_the_defaults() {
     use fairway::config::{Layers, Project, Settings};

@@ -8,7 +8,7 @@ pub use super::idempotency::IdempotencyKey;
 
 use super::{answer::Answer, errors, keepalive, lookup};
 use crate::{
-    config::{Layers, Project, Settings},
+    config::{ConfigError, Layers, Project, Settings, load_in_force},
     domain::Actor,
     env::Env,
     os::notify::ChangeWaiter,
@@ -55,6 +55,20 @@ impl App {
             writer: Rc::default(),
             reader: Rc::default(),
         }
+    }
+
+    /// The context of one command under the configuration in force. Opens nothing yet.
+    ///
+    /// # Errors
+    /// When the configuration cannot be read.
+    pub fn in_force(
+        env: Rc<Env>,
+        project: Project,
+        actor: Actor,
+        request: Option<IdempotencyKey>,
+    ) -> Result<Self, ConfigError> {
+        let (layers, settings) = load_in_force(&project, &env)?;
+        Ok(Self::new(env, project, layers, settings, actor, request))
     }
 
     /// The same context with another actor, for callers that act for several. Shares the open store.

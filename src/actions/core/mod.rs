@@ -19,6 +19,8 @@ pub mod lookup;
 pub(crate) mod message_state;
 pub(crate) mod path_limits;
 pub mod prompt_wait;
+mod refusal_details;
+mod refusal_hints;
 pub(crate) mod session_overview;
 pub(crate) mod session_process;
 pub mod store_safety;

@@ -85,7 +85,7 @@ pub fn with_facts(
     sessions.into_iter().map(with_facts).collect()
 }
 
-/// What a session waits for, else its newest checkpoint on the tasks that it has claimed, else on the one it was launched for.
+/// The input that a session waits for, else its newest checkpoint on its claimed tasks, else on the task it was launched for.
 fn doing(tx: &ReadTx<'_>, overview: &SessionOverview) -> Result<Option<Doing>, StoreError> {
     let session = &overview.session;
     if let Some(text) = overview.waiting_for() {

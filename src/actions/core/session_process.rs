@@ -1,4 +1,4 @@
-//! What `/proc` says about a session: nothing is asked of its backend.
+//! A session's process by `/proc`: its backend is not asked.
 
 use std::collections::BTreeMap;
 

@@ -40,7 +40,7 @@ const FAST_FORWARD: [&str; 14] = [
     "--quiet",
 ];
 
-/// What of a worktree's own files shows an unfinished operation, and its name.
+/// The files of a worktree that show an unfinished operation, with its name.
 const OPERATIONS: [(&str, &str); 6] = [
     ("rebase-merge", "rebase"),
     ("rebase-apply", "rebase"),

@@ -95,6 +95,15 @@ impl<'a> Repository<'a> {
         self.git.run_checked("worktree remove", &args, CHECKOUT_TIMEOUT).map(drop)
     }
 
+    /// Connects a worktree that was moved with this repository again.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn repair_worktree(&self, path: &Path) -> Result<(), GitError> {
+        let args = [OsStr::new("worktree"), OsStr::new("repair"), path.as_os_str()];
+        self.git.run_checked("worktree repair", &args, QUERY_TIMEOUT).map(drop)
+    }
+
     /// Whether the worktree differs from its commit in missing files only: its checkout was interrupted.
     ///
     /// # Errors

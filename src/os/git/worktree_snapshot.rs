@@ -170,7 +170,7 @@ impl<'a> SnapshotRepository<'a> {
         })
     }
 
-    /// What the worktree has checked out.
+    /// The state of the worktree's checkout.
     fn look(&self, base: &str) -> Result<Worktree, SnapshotFailure> {
         if base.starts_with('-') {
             return Err(SnapshotFailure::Unknown(format!("there is no commit '{base}'")));

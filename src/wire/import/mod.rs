@@ -8,7 +8,7 @@ use serde::Serialize;
 pub use format::{ImportFormat, ParseError, RecordAtLine, parse};
 pub use record::{CheckRecord, LinkRecord, Record};
 
-/// What an import did.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ImportReport {
     /// How many tasks came in.
@@ -25,7 +25,7 @@ pub struct ImportReport {
     pub dry_run: bool,
     /// Tasks that are pointed at and are not here.
     pub absent: Vec<MissingDependencyView>,
-    /// What was in the file and has no place here.
+    /// The fields of the file that have no place here.
     pub ignored: Vec<IgnoredFieldView>,
 }
 
@@ -46,6 +46,6 @@ pub struct IgnoredFieldView {
     pub task_id: String,
     /// Which: a field, or a link's type.
     pub what: String,
-    /// What it said, shortened.
+    /// Its value, shortened.
     pub value: String,
 }

@@ -12,7 +12,7 @@ pub const TEXT_PLACEHOLDER: &str = "{}";
 pub struct CommandRow {
     /// Its words.
     pub path: &'static str,
-    /// What must have been called before in that world.
+    /// The calls that must come before it in that world.
     pub before: &'static [&'static str],
     /// A call that exits 0 in a [`TestProject::furnished`] one; words without spaces.
     pub good: &'static str,
@@ -787,7 +787,7 @@ impl TestProject {
         other
     }
 
-    /// What the store holds, row by row: equal before and after what wrote nothing.
+    /// The content of the store, row by row: equal before and after a command that writes nothing.
     pub fn all_rows(&self) -> Vec<String> {
         let conn = rusqlite::Connection::open(self.store()).unwrap();
         let mut statement = conn.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").unwrap();

@@ -1,4 +1,4 @@
-//! What tests share.
+//! Shared parts of tests.
 
 pub mod agent_programs;
 pub mod app;

@@ -17,7 +17,7 @@ pub struct JobProject<'a> {
     pub dir: PathBuf,
 }
 
-/// What the store says of a run.
+/// The row of a job in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     pub id: String,
@@ -80,7 +80,7 @@ impl<'a> JobProject<'a> {
         conn
     }
 
-    /// What was printed, as it is indexed; `None` before anything was.
+    /// The output, as it is indexed; `None` before there was any.
     pub fn output(&self) -> Option<Connection> {
         let path = self.dir.join(".fairway/runs.db");
         let conn = path.exists().then(|| Connection::open(path).unwrap())?;
@@ -174,7 +174,7 @@ impl<'a> JobProject<'a> {
         assert_eq!(ahead, 0, "items beyond the number that the next one gets");
     }
 
-    /// What a stream of a run has brought, as `log` shows it, page by page.
+    /// The text of a job's stream, as `log` shows it, page by page.
     #[track_caller]
     pub fn log(&self, run: &str, stream: &str) -> String {
         let (mut text, mut since) = (String::new(), 0);

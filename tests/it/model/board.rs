@@ -124,7 +124,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or("-").to_owned()
 }
 
-/// The same of the document.
+/// The expected columns of the document.
 fn expected(board: &Value) -> BTreeMap<String, (usize, Vec<Vec<String>>)> {
     let list = |value: &Value| value.as_array().unwrap().clone();
     let tasks = |one: &Value| {

@@ -31,7 +31,7 @@ fn start(world: &Sessions, task: &str, more: &[&str]) -> Value {
     world.run(["start", task, "--json"].iter().chain(more)).exits(0).json()
 }
 
-/// What the programs were told so far.
+/// The texts that the programs were given so far.
 fn told(world: &Sessions) -> String {
     fs::read_to_string(world.dir().join("told")).unwrap_or_default()
 }

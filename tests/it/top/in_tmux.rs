@@ -13,7 +13,7 @@ use crate::sessions::{Sessions, eventually};
 
 /// An item is on the screen this long after its event at the latest.
 const SHOWN: Duration = Duration::from_secs(1);
-/// What a loaded machine may take besides.
+/// The time that a loaded machine may take besides.
 const SLACK: Duration = Duration::from_secs(4);
 
 fn world() -> Sessions {

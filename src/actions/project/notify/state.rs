@@ -1,4 +1,4 @@
-//! What became of the items that need a person.
+//! The states of the items that need a person.
 
 use anyhow::Result;
 

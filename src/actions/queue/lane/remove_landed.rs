@@ -12,7 +12,7 @@ use crate::{
     store::lanes,
 };
 
-/// What became of a lane's worktree and branch.
+/// The result of removing a landed lane's worktree and branch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::actions::queue) struct LandedLane {
     /// The directory that was removed.

@@ -18,7 +18,7 @@ use std::{
 
 use serde_json::Value;
 
-/// What each answer of a model is said to have used: input, of which so much came from a cache, and output.
+/// The usage that each answer of a model states: input, its cached part, and output.
 pub const USED: (u64, u64, u64) = (1_000, 600, 20);
 
 /// A text that holds this is answered late.
@@ -36,7 +36,7 @@ pub struct MockModels {
 /// A request that an agent sent for its conversation.
 #[derive(Debug, Clone)]
 pub struct ModelRequest {
-    /// What was new in it: every text since the model's last word.
+    /// The new texts in it: every one since the model's last word.
     pub new: Vec<String>,
     /// The whole of it, as text.
     pub whole: String,
@@ -85,7 +85,7 @@ impl MockModels {
         self.heard.lock().unwrap().len() as u64
     }
 
-    /// What is answered to the request of this number, from 1, when nothing is to be run.
+    /// The answer to the request of this number, from 1, when nothing is to be run.
     pub fn answer(number: usize) -> String {
         format!("the mock has heard text {number}")
     }
@@ -95,7 +95,7 @@ impl MockModels {
 struct ParsedRequest {
     /// Whether the agent's conversation goes on with it; the others are the command line's own questions, a title for example.
     conversation: bool,
-    /// What was said, in its order, and whether the model said it.
+    /// The texts so far, in their order, and whether the model said them.
     said: Vec<(bool, Vec<String>)>,
 }
 
@@ -106,7 +106,7 @@ impl ParsedRequest {
     }
 }
 
-/// What a model answers.
+/// The answer of a model.
 struct Answer {
     number: usize,
     text: String,
@@ -123,7 +123,7 @@ fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// What the markers in texts ask for.
+/// The commands that the markers in texts ask for.
 fn commands(texts: &[String]) -> Vec<String> {
     let marked = texts.iter().flat_map(|text| text.split("RUN[[").skip(1));
     marked.filter_map(|rest| Some(rest.split_once("]]")?.0.to_owned())).collect()
