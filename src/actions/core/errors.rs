@@ -96,6 +96,7 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
                 ([], "session" | "session with the run") => {
                     Some("list the sessions: fairway session list --all".into())
                 }
+                ([], "base branch") => Some("name the base of the lane: fairway lane edit LANE --base BRANCH".into()),
                 ([], "run") => Some("list the jobs: fairway exec list".into()),
                 ([], "task" | "task or session") => Some("list the tasks: fairway task list".into()),
                 ([], "multiplexer") => Some("install it, or choose another backend: fairway adapter list".into()),
@@ -188,6 +189,18 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::CheckoutChanged { dir, .. } => {
             (Refused, Some(format!("commit or stash the changes: {}", git_in(dir, "stash --include-untracked"))))
         }
+        Refusal::FilesInTheWay { dir, files, .. } => {
+            let quoted: Vec<_> = files.iter().map(|file| shell_words::quote(file)).collect();
+            let dir = shell_words::quote(dir);
+            (Refused, Some(format!("move them away: cd {dir} && mv {} ELSEWHERE", quoted.join(" "))))
+        }
+        Refusal::BaseLocked { lock, .. } => {
+            (Refused, Some(format!("if no git is at work there, remove it: rm {}", shell_words::quote(lock))))
+        }
+        Refusal::NoCommonCommit { .. } => {
+            (Refused, Some("if the history is shallow, fetch the rest of it: git fetch --unshallow".into()))
+        }
+        Refusal::NoLaneCommit { lane, .. } => (Refused, Some(format!("look at it: fairway lane show {lane}"))),
         Refusal::BaseMoved { .. } => (Conflict, Some("look at it, then try again: fairway land --dry-run".into())),
         Refusal::NoIdentity { .. } => {
             (Refused, Some("name yourself: git config user.name NAME && git config user.email EMAIL".into()))
@@ -462,7 +475,11 @@ fn details(refusal: &Refusal) -> Value {
             json!({ "base": base, "upstream": upstream, "ahead": ahead, "behind": behind })
         }
         Refusal::BaseInSeveral { base, dirs } => json!({ "base": base, "directories": dirs }),
-        Refusal::CheckoutChanged { base, dir, files } => json!({ "base": base, "directory": dir, "files": files }),
+        Refusal::BaseLocked { base, lock } => json!({ "base": base, "lock": lock }),
+        Refusal::NoLaneCommit { lane, branch } => json!({ "lane": lane.as_str(), "branch": branch }),
+        Refusal::CheckoutChanged { base, dir, files } | Refusal::FilesInTheWay { base, dir, files } => {
+            json!({ "base": base, "directory": dir, "files": files })
+        }
         Refusal::LandConflict { base, files, with, .. } => {
             json!({ "base": base, "files": files, "landed_since": with })
         }

@@ -73,7 +73,7 @@ impl Judged {
             let task = lookup::task(tx, &member.task.id)?;
             lookup::check_authority(tx, &task, &app.actor, TaskWrite::Override)?;
             let mut report = gates::evaluate(app, tx, &task, gates, facts)?;
-            report.blockers.splice(0..0, state_blocker(&task));
+            report.blockers.splice(0..0, state_blocker(&task, member));
             report.blockers.extend(dependency_blockers(tx, &task, unit)?);
             if !report.is_ready() {
                 reports.push(report);
@@ -117,9 +117,14 @@ fn gates_of(app: &App, task: &Task) -> Vec<Gate> {
     gates
 }
 
-fn state_blocker(task: &Task) -> Option<Blocker> {
+fn state_blocker(task: &Task, member: &Member) -> Option<Blocker> {
     let id = &task.id;
     let (message, fix) = match &task.state {
+        TaskState::InProgress(_) if let Some(tip) = &member.newer => {
+            let commit = member.commit.get(..12).unwrap_or(&member.commit);
+            let message = format!("it is in progress, and its lane has commits after {commit}");
+            (message, format!("fairway task submit {id} --commit {tip}"))
+        }
         TaskState::InProgress(_) | TaskState::Review(_) | TaskState::Done(_) => return None,
         TaskState::Todo => ("it is todo, and its commit would land".to_owned(), format!("fairway claim {id}")),
         TaskState::Blocked(_, reason) => (format!("it is blocked: {reason}"), format!("fairway task unblock {id}")),
