@@ -133,7 +133,7 @@ pub enum Refusal {
     #[error("the checkout of the base {base} in {dir} has changes: {}", list_files(.files))]
     CheckoutChanged { base: String, dir: String, files: Vec<String> },
     /// A landing would overwrite files that git does not track.
-    #[error("files in the checkout of the base {base} in {dir} are in the way: {}", list_files(.files))]
+    #[error("the landing would overwrite files in the checkout of the base {base} in {dir}: {}", list_files(.files))]
     FilesInTheWay { base: String, dir: String, files: Vec<String> },
     /// Another program has locked the base or its checkout.
     #[error("the base {base} is locked by another program: {lock}")]
@@ -144,7 +144,10 @@ pub enum Refusal {
         None => String::new(),
     })]
     NoLaneCommit { lane: LaneName, branch: Option<String> },
-    /// What was to land has no history in common with the base.
+    /// The base of a landing does not exist.
+    #[error("there is no base branch '{base}'")]
+    NoBase { base: String },
+    /// The commit to land has no history in common with the base.
     #[error("{of} and {base} have no commit in common")]
     NoCommonCommit { of: String, base: String },
     /// Another command moved the base.
@@ -427,6 +430,7 @@ impl Refusal {
             | Self::NoAgentProgram { .. }
             | Self::WorktreeMissing { .. }
             | Self::BeforeReflog { .. }
+            | Self::NoBase { .. }
             | Self::NoCommit { .. } => "not_found",
             Self::Ambiguous { .. } | Self::SeveralClaimed { .. } => "ambiguous",
             Self::AlreadyExists { .. } | Self::IdUsed { .. } => "exists",

@@ -96,7 +96,6 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
                 ([], "session" | "session with the run") => {
                     Some("list the sessions: fairway session list --all".into())
                 }
-                ([], "base branch") => Some("name the base of the lane: fairway lane edit LANE --base BRANCH".into()),
                 ([], "run") => Some("list the jobs: fairway exec list".into()),
                 ([], "task" | "task or session") => Some("list the tasks: fairway task list".into()),
                 ([], "multiplexer") => Some("install it, or choose another backend: fairway adapter list".into()),
@@ -196,6 +195,9 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         }
         Refusal::BaseLocked { lock, .. } => {
             (Refused, Some(format!("if no git is at work there, remove it: rm {}", shell_words::quote(lock))))
+        }
+        Refusal::NoBase { .. } => {
+            (NotFound, Some("name the base of the lane: fairway lane edit LANE --base BRANCH".into()))
         }
         Refusal::NoCommonCommit { .. } => {
             (Refused, Some("if the history is shallow, fetch the rest of it: git fetch --unshallow".into()))
@@ -475,6 +477,7 @@ fn details(refusal: &Refusal) -> Value {
             json!({ "base": base, "upstream": upstream, "ahead": ahead, "behind": behind })
         }
         Refusal::BaseInSeveral { base, dirs } => json!({ "base": base, "directories": dirs }),
+        Refusal::NoBase { base } => json!({ "noun": "base branch", "id": base, "near": [] }),
         Refusal::BaseLocked { base, lock } => json!({ "base": base, "lock": lock }),
         Refusal::NoLaneCommit { lane, branch } => json!({ "lane": lane.as_str(), "branch": branch }),
         Refusal::CheckoutChanged { base, dir, files } | Refusal::FilesInTheWay { base, dir, files } => {

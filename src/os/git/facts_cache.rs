@@ -107,7 +107,7 @@ fn environment(vars: &BTreeMap<OsString, OsString>) -> String {
     kept.map(|(name, value)| format!("{name:?}={value:?}\n")).collect()
 }
 
-/// The files that git finds the repository and its configuration by; `None` when they cannot be told.
+/// The files that git finds the repository and its configuration by; `None` when they are unknown.
 fn sources(git: &Git<'_>) -> Option<Vec<PathBuf>> {
     let var = |name: &str| git.vars().get(OsStr::new(name)).filter(|value| !value.is_empty()).map(PathBuf::from);
     let (mut found, git_dir, common) = dirs(git.dir())?;
@@ -148,7 +148,7 @@ fn path_in(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(text.strip_prefix(prefix)?.trim_ascii_end())))
 }
 
-/// The states of these files; `None` when one of them cannot be told or was changed just now.
+/// The states of these files; `None` when one of them is unknown or was changed just now.
 fn states(paths: &[PathBuf]) -> Option<Vec<(PathBuf, String)>> {
     let state = |path: &PathBuf| {
         let is_racy = fs::metadata(path).is_ok_and(|found| {

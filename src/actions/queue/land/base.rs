@@ -36,7 +36,7 @@ pub(super) fn full_name(branch: &str) -> String {
 /// `not_found`, `git_failed`.
 pub(super) fn commit(app: &App, name: &str) -> Result<String> {
     let found = Repository::around(project_git(app)?)?.branch_commit(name)?;
-    Ok(found.ok_or_else(|| Refusal::not_found("base branch", name))?)
+    Ok(found.ok_or_else(|| Refusal::NoBase { base: name.to_owned() })?)
 }
 
 /// The checkout in which a base is checked out.

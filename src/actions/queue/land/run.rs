@@ -141,7 +141,7 @@ fn lock_path(app: &App) -> PathBuf {
     app.project.runtime_dir().join("land.lock")
 }
 
-/// Whether a landing is at work on this host; true where this cannot be told.
+/// Whether a landing is at work on this host; true where this is unknown.
 #[must_use]
 pub fn is_at_work(app: &App) -> bool {
     let path = lock_path(app);
