@@ -143,7 +143,7 @@ pub enum Refusal {
         Some(branch) => format!(": its branch {branch} does not exist"),
         None => String::new(),
     })]
-    NoLaneCommit { lane: LaneName, branch: Option<String> },
+    NoLaneCommit { lane: LaneName, branch: Option<String>, known: Option<String> },
     /// The base of a landing does not exist.
     #[error("there is no base branch '{base}'")]
     NoBase { base: String },

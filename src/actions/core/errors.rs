@@ -202,6 +202,9 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
         Refusal::NoCommonCommit { .. } => {
             (Refused, Some("if the history is shallow, fetch the rest of it: git fetch --unshallow".into()))
         }
+        Refusal::NoLaneCommit { branch: Some(branch), known: Some(commit), .. } => {
+            (Refused, Some(format!("make it again: git branch {branch} {commit}")))
+        }
         Refusal::NoLaneCommit { lane, .. } => (Refused, Some(format!("look at it: fairway lane show {lane}"))),
         Refusal::BaseMoved { .. } => (Conflict, Some("look at it, then try again: fairway land --dry-run".into())),
         Refusal::NoIdentity { .. } => {
@@ -479,7 +482,9 @@ fn details(refusal: &Refusal) -> Value {
         Refusal::BaseInSeveral { base, dirs } => json!({ "base": base, "directories": dirs }),
         Refusal::NoBase { base } => json!({ "noun": "base branch", "id": base, "near": [] }),
         Refusal::BaseLocked { base, lock } => json!({ "base": base, "lock": lock }),
-        Refusal::NoLaneCommit { lane, branch } => json!({ "lane": lane.as_str(), "branch": branch }),
+        Refusal::NoLaneCommit { lane, branch, known } => {
+            json!({ "lane": lane.as_str(), "branch": branch, "commit": known })
+        }
         Refusal::CheckoutChanged { base, dir, files } | Refusal::FilesInTheWay { base, dir, files } => {
             json!({ "base": base, "directory": dir, "files": files })
         }

@@ -280,6 +280,17 @@ impl Git<'_> {
         Ok(status_paths(&text))
     }
 
+    /// The files that git does not track at these paths and below them, ignored ones too.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn untracked_at(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
+        let mut args: Vec<&str> = vec!["--literal-pathspecs", "ls-files", "-z", "--others", "--"];
+        args.extend(paths.iter().map(String::as_str));
+        let text = self.run_checked("ls-files", &args, QUERY_TIMEOUT)?;
+        Ok(text.split_terminator('\0').map(str::to_owned).collect())
+    }
+
     /// A repository of its own in an ignored directory of this worktree, which would go with it.
     ///
     /// # Errors

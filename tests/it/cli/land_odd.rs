@@ -248,7 +248,7 @@ fn files_that_would_be_overwritten_are_named_before_the_checks_run_and_stay() {
     assert_eq!(plan["details"]["files"], json!(["build/out", "new.txt", "x.o"]));
     assert!(!world.root().join(".fairway/land/checked").exists(), "no check ran");
     // A directory with files of its own that is to become a file.
-    assert!(refused(&world, "file", "checkout_changed").0.ends_with(": dir"));
+    assert!(refused(&world, "file", "checkout_changed").0.ends_with(": dir/ignored.o"));
     for name in ["new.txt", "x.o", "build/out", "dir/ignored.o"] {
         assert_eq!(fs::read_to_string(root.join(name)).unwrap(), "mine\n", "{name}");
     }
@@ -317,6 +317,11 @@ fn lane_that_has_lost_something_says_so_and_loses_nothing_more() {
     lane(&world, "d", |dir| fs::write(dir.join("d.txt"), "d\n").unwrap());
     world.git(&root, &["update-ref", "-d", "refs/heads/lane/d"]);
     refused(&world, "d", "no_commit");
+    let task = world.json(["task", "add", "Work on d", "--lane", "d"])["id"].as_str().unwrap().to_owned();
+    world.run(["claim", &task]).exits(0);
+    let known = head(&world, &root);
+    world.run(["task", "submit", &task, "--commit", &known]).exits(0);
+    assert_eq!(refused(&world, &task, "no_commit").1, format!("make it again: git branch lane/d {known}"));
     // Its worktree deleted by hand.
     let task = submitted(&world, "e", &[("e.txt", "e\n")]);
     fs::remove_dir_all(lane_dir(&world, "e")).unwrap();

@@ -144,7 +144,10 @@ impl Base {
         let now = commit(app, &self.name)?;
         match moved {
             _ if now == to => Ok(()),
-            Ok((FastForward::Refused { files, is_untracked: true }, dir)) => Err(self.in_the_way(dir, files).into()),
+            Ok((FastForward::Refused { files, is_untracked: true }, dir)) => {
+                let inside = Git::new(app.env.vars(), dir);
+                Err(self.in_the_way(dir, inside.untracked_at(&files)?).into())
+            }
             Ok((FastForward::Refused { files, .. }, dir)) => Ok(refuse_changes(&self.name, dir, files)?),
             Err(error) if now == self.commit => Err(error.into()),
             _ => Err(Refusal::BaseMoved { base: self.name.clone() }.into()),

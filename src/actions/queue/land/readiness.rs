@@ -31,7 +31,7 @@ pub(super) struct Judged {
 /// Refuses a worktree with changes that are in no commit, or with an unfinished rebase, merge, cherry-pick or bisect.
 ///
 /// # Errors
-/// `unsaved_work`, `operation_unfinished`, `git_failed`.
+/// `unsaved_work`, `no_commit`, `operation_unfinished`, `git_failed`.
 pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
     let (Some(lane), Some(dir)) = (&unit.lane, unit.dir()) else { return Ok(()) };
     let git = Git::new(app.env.vars(), &dir);
@@ -43,6 +43,11 @@ pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
     let changes = git.changes_without_filters()?;
     if changes.is_empty() {
         return Ok(());
+    }
+    if git.head().is_none() {
+        // All that the worktree holds is new to a branch that was deleted.
+        let (lane, branch) = (lane.name.clone(), lane.branch.clone());
+        return Err(Refusal::NoLaneCommit { lane, branch, known: Some(unit.commit.clone()) }.into());
     }
     let named = changes.iter().take(MAX_DISPLAYED).map(String::as_str).collect::<Vec<_>>().join(", ");
     let why = format!("its worktree holds changes that are in no commit ({named})");

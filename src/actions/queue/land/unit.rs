@@ -236,7 +236,7 @@ pub(super) fn tip(app: &App, lane: &Lane) -> Result<String> {
     {
         return Ok(commit);
     }
-    let no_commit = || Refusal::NoLaneCommit { lane: lane.name.clone(), branch: lane.branch.clone() };
+    let no_commit = || Refusal::NoLaneCommit { lane: lane.name.clone(), branch: lane.branch.clone(), known: None };
     let dir = match checkout::presence(lane) {
         Presence::None => return Err(no_commit().into()),
         _ => checkout::dir(lane)?,
