@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 use super::land::{NO_GATES, commit, head, lane_dir, main_commit, project, status, submitted};
 use crate::common::TestProject;
 
+/// A change of a lane's worktree.
+type Edit<'a> = Box<dyn Fn(&Path) + 'a>;
+
 /// A lane without a task, whose worktree `edit` changes before everything in it is committed.
 fn lane(world: &TestProject, name: &str, edit: impl Fn(&Path)) {
     world.run(["lane", "add", name, "--create-worktree"]).exits(0);
@@ -59,7 +62,6 @@ fn odd_content_lands_as_it_is_and_leaves_the_checkout_clean() {
     world.git(&module, &["commit", "--quiet", "--allow-empty", "--message=module"]);
     let (script, sign) = canary(&world);
 
-    type Edit<'a> = Box<dyn Fn(&Path) + 'a>;
     let cases: [(&str, Edit<'_>); 6] = [
         ("case", Box::new(|dir| drop(world.git(dir, &["mv", "README", "readme"])))),
         (
