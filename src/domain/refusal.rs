@@ -132,6 +132,24 @@ pub enum Refusal {
     /// The checkout of the base has files that a landing would overwrite.
     #[error("the checkout of the base {base} in {dir} has changes: {}", list_files(.files))]
     CheckoutChanged { base: String, dir: String, files: Vec<String> },
+    /// A landing would overwrite files that git does not track.
+    #[error("the landing would overwrite files in the checkout of the base {base} in {dir}: {}", list_files(.files))]
+    FilesInTheWay { base: String, dir: String, files: Vec<String> },
+    /// Another program has locked the base or its checkout.
+    #[error("the base {base} is locked by another program: {lock}")]
+    BaseLocked { base: String, lock: String },
+    /// A lane has no commit that could land.
+    #[error("the lane {lane} has no commit{}", match .branch {
+        Some(branch) => format!(": its branch {branch} does not exist"),
+        None => String::new(),
+    })]
+    NoLaneCommit { lane: LaneName, branch: Option<String>, known: Option<String> },
+    /// The base of a landing does not exist.
+    #[error("there is no base branch '{base}'")]
+    NoBase { base: String },
+    /// The commit to land has no history in common with the base.
+    #[error("{of} and {base} have no commit in common")]
+    NoCommonCommit { of: String, base: String },
     /// Another command moved the base.
     #[error("the base {base} moved while its next commit was made")]
     BaseMoved { base: String },
@@ -412,6 +430,7 @@ impl Refusal {
             | Self::NoAgentProgram { .. }
             | Self::WorktreeMissing { .. }
             | Self::BeforeReflog { .. }
+            | Self::NoBase { .. }
             | Self::NoCommit { .. } => "not_found",
             Self::Ambiguous { .. } | Self::SeveralClaimed { .. } => "ambiguous",
             Self::AlreadyExists { .. } | Self::IdUsed { .. } => "exists",
@@ -423,11 +442,13 @@ impl Refusal {
             Self::MergeCommits { .. } | Self::CannotRebase { .. } => "merge_commits",
             Self::SyncConflict { .. } => "sync_conflict",
             Self::NotLandable { .. } => "gate_blocked",
-            Self::NoTaskCommit { .. } => "no_commit",
+            Self::NoTaskCommit { .. } | Self::NoLaneCommit { .. } => "no_commit",
             Self::OperationUnfinished { .. } => "operation_unfinished",
             Self::BaseBehind { .. } => "base_behind",
             Self::BaseInSeveral { .. } => "base_checked_out",
-            Self::CheckoutChanged { .. } => "checkout_changed",
+            Self::CheckoutChanged { .. } | Self::FilesInTheWay { .. } => "checkout_changed",
+            Self::BaseLocked { .. } => "base_locked",
+            Self::NoCommonCommit { .. } => "no_common_commit",
             Self::BaseMoved { .. } => "base_moved",
             Self::NoIdentity { .. } => "no_identity",
             Self::LandConflict { .. } => "land_conflict",

@@ -114,6 +114,7 @@ fn every_code_is_documented() {
         ("src/actions/project/doctor.rs", &["Finding::new(", "error("]),
         ("src/actions/project/doctor_jobs.rs", &["Finding::new("]),
         ("src/actions/project/doctor_intents.rs", &["Finding::new("]),
+        ("src/actions/project/doctor_landings.rs", &["Finding::new("]),
         ("src/actions/project/doctor_lanes.rs", &["Finding::new("]),
         ("src/actions/project/doctor_notify.rs", &["Finding::new("]),
         ("src/actions/queue/lane/removal.rs", &["code:"]),

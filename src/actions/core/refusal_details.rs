@@ -73,7 +73,14 @@ pub(super) fn details(refusal: &Refusal) -> Value {
             json!({ "base": base, "upstream": upstream, "ahead": ahead, "behind": behind })
         }
         Refusal::BaseInSeveral { base, dirs } => json!({ "base": base, "directories": dirs }),
-        Refusal::CheckoutChanged { base, dir, files } => json!({ "base": base, "directory": dir, "files": files }),
+        Refusal::NoBase { base } => json!({ "noun": "base branch", "id": base, "near": [] }),
+        Refusal::BaseLocked { base, lock } => json!({ "base": base, "lock": lock }),
+        Refusal::NoLaneCommit { lane, branch, known } => {
+            json!({ "lane": lane.as_str(), "branch": branch, "commit": known })
+        }
+        Refusal::CheckoutChanged { base, dir, files } | Refusal::FilesInTheWay { base, dir, files } => {
+            json!({ "base": base, "directory": dir, "files": files })
+        }
         Refusal::LandConflict { base, files, with, .. } => {
             json!({ "base": base, "files": files, "landed_since": with })
         }

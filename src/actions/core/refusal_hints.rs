@@ -117,6 +117,24 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         Refusal::CheckoutChanged { dir, .. } => {
             (Refused, Some(format!("commit or stash the changes: {}", git_in(dir, "stash --include-untracked"))))
         }
+        Refusal::FilesInTheWay { dir, files, .. } => {
+            let quoted: Vec<_> = files.iter().map(|file| shell_words::quote(file)).collect();
+            let dir = shell_words::quote(dir);
+            (Refused, Some(format!("move them away: cd {dir} && mv {} ELSEWHERE", quoted.join(" "))))
+        }
+        Refusal::BaseLocked { lock, .. } => {
+            (Refused, Some(format!("if no git is at work there, remove it: rm {}", shell_words::quote(lock))))
+        }
+        Refusal::NoBase { .. } => {
+            (NotFound, Some("name the base of the lane: fairway lane edit LANE --base BRANCH".into()))
+        }
+        Refusal::NoCommonCommit { .. } => {
+            (Refused, Some("if the history is shallow, fetch the rest of it: git fetch --unshallow".into()))
+        }
+        Refusal::NoLaneCommit { branch: Some(branch), known: Some(commit), .. } => {
+            (Refused, Some(format!("make it again: git branch {branch} {commit}")))
+        }
+        Refusal::NoLaneCommit { lane, .. } => (Refused, Some(format!("look at it: fairway lane show {lane}"))),
         Refusal::BaseMoved { .. } => (Conflict, Some("look at it, then try again: fairway land --dry-run".into())),
         Refusal::NoIdentity { .. } => {
             (Refused, Some("name yourself: git config user.name NAME && git config user.email EMAIL".into()))

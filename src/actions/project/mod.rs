@@ -9,6 +9,7 @@ pub mod doctor;
 mod doctor_claims;
 mod doctor_intents;
 mod doctor_jobs;
+mod doctor_landings;
 mod doctor_lanes;
 mod doctor_notify;
 pub mod events;

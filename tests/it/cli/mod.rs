@@ -20,6 +20,7 @@ mod handoff;
 mod hook;
 mod init;
 mod land;
+mod land_odd;
 mod lane;
 mod lane_prune;
 mod lane_work;
