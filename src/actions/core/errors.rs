@@ -71,6 +71,10 @@ pub fn classify(error: &anyhow::Error) -> Failure {
     plain("failure", FailureKind::Failure, format!("{error:#}"))
 }
 
+/// The command that writes what `task import --github` reads.
+const GH_ISSUE_LIST: &str =
+    "gh issue list --limit 1000 --json number,title,body,labels,url,state,createdAt >issues.json";
+
 fn plain(code: &'static str, kind: FailureKind, message: String) -> Failure {
     Failure { code, kind, message, hint: None, retryable: kind == FailureKind::Busy, details: Value::Null }
 }
@@ -84,6 +88,9 @@ fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
     use FailureKind::{Busy, Conflict, Empty, NotFound, Refused, Untrusted, Usage};
     match refusal {
         Refusal::Invalid { .. } | Refusal::Line { .. } | Refusal::Usage { .. } => (Usage, None),
+        Refusal::IssueKeysMissing { .. } => {
+            (Usage, Some(format!("export the issues with these keys: {GH_ISSUE_LIST}")))
+        }
         Refusal::NoLaunchRole { lane: Some(lane) } => {
             (Usage, Some(format!("to set the lane's role: fairway lane edit {lane} --role ROLE")))
         }
@@ -399,7 +406,7 @@ fn git_in(dir: &str, command: &str) -> String {
 
 fn details(refusal: &Refusal) -> Value {
     match refusal {
-        Refusal::Line { line, .. } => json!({ "line": line }),
+        Refusal::Line { line, .. } | Refusal::IssueKeysMissing { line, .. } => json!({ "line": line }),
         Refusal::NoneFound { noun, ids } => json!({ "noun": noun, "ids": ids }),
         Refusal::NotFound { noun, id, near } => json!({ "noun": noun, "id": id, "near": near }),
         Refusal::UnknownBackend { name, known } => json!({ "noun": "backend", "id": name, "near": known }),
