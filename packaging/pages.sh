@@ -10,4 +10,4 @@ mkdir -p -- "${dir}/completions" "${dir}/man"
 "${binary}" completions bash >"${dir}/completions/fairway.bash"
 "${binary}" completions zsh >"${dir}/completions/_fairway"
 "${binary}" completions fish >"${dir}/completions/fairway.fish"
-"${binary}" man --output "${dir}/man" --quiet
+"${binary}" man --output "${dir}/man" >/dev/null
