@@ -28,9 +28,13 @@ lint:
     cargo fmt --check
     cargo clippy --locked --all-targets -- -D warnings
 
-# The artefact: one static, position-independent file
-release:
-    RUSTFLAGS="{{artefact_flags}}" cargo build --locked --profile artefact --target {{target}} --target-dir target/artefact
+# The files of a release: static binaries, packages, checksums. FAIRWAY_REPOSITORY is its public address
+release *targets:
+    packaging/release.sh {{targets}}
+
+# Install a package in a bare Debian system, claim a task, remove it. As root
+try-deb package:
+    packaging/try-deb.sh {{package}}
 
 # The table of BENCHMARKS.md; `just bench storm` for one row
 bench *rows:

@@ -35,6 +35,10 @@ need setpriv util-linux
 need ps procps
 need systemd-analyze systemd
 need npm npm
+need wget wget
+need dpkg dpkg
+need dpkg-deb dpkg
+need tar tar
 need chromium chromium
 need chromedriver chromium-driver
 python3 -c "import ensurepip" 2>/dev/null || missing_packages+=(python3-venv)
@@ -57,6 +61,8 @@ export PATH="${node}:${PATH}"
 tests/agents.sh
 zellij=$(tests/zellij.sh)
 schemathesis=$(tests/schemathesis.sh)
+tests/actionlint.sh
+packaging/cargo-deb.sh >/dev/null
 export PATH="${PATH}:${zellij}:${schemathesis}"
 if [[ "${1:-}" = --install ]]; then
   exit 0

@@ -33,6 +33,12 @@ pub enum Refusal {
     /// An invalid line of a file.
     #[error("line {line}: {why}")]
     Line { line: usize, why: String },
+    /// An issue of a file without keys that an import needs.
+    #[error("line {line}: {} has no {}", match .number {
+        Some(number) => format!("issue {number}"),
+        None => "the issue".to_owned(),
+    }, .keys.join(", "))]
+    IssueKeysMissing { line: usize, number: Option<u64>, keys: Vec<&'static str> },
     /// Arguments or fields that exclude each other or are missing.
     #[error("{why}")]
     Usage { why: String },
@@ -415,7 +421,7 @@ impl Refusal {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Invalid { .. } => "invalid_value",
-            Self::Line { .. } => "invalid_line",
+            Self::Line { .. } | Self::IssueKeysMissing { .. } => "invalid_line",
             Self::Usage { .. }
             | Self::NeedsTerminal { .. }
             | Self::NoLaunchRole { .. }

@@ -30,6 +30,8 @@ pub const DISPLAY: &str = "DISPLAY";
 pub const WAYLAND_DISPLAY: &str = "WAYLAND_DISPLAY";
 /// When set to anything, no colour.
 pub const NO_COLOR: &str = "NO_COLOR";
+/// The file to which a step of a GitHub workflow appends its summary.
+pub const GITHUB_STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 /// The width of the terminal, when the terminal itself does not tell.
 pub const COLUMNS: &str = "COLUMNS";
 /// The height of the terminal, when the terminal itself does not tell.

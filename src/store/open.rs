@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use nix::sys::statfs;
+use nix::sys::statfs::{self, FsType};
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use super::{
@@ -36,8 +36,16 @@ const HEADER_BYTES: u64 = 512;
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// File systems in memory or on a disk, which need no closer look: ext, btrfs, xfs, f2fs, tmpfs, overlay, zfs, bcachefs.
-const LOCAL_FILE_SYSTEMS: &[i64] =
-    &[0xEF53, 0x9123_683E, 0x5846_5342, 0xF2F5_2010, 0x0102_1994, 0x794C_7630, 0x2FC1_2FC1, 0xCA45_1A4E];
+const LOCAL_FILE_SYSTEMS: &[FsType] = &[
+    FsType(0xEF53),
+    FsType(0x9123_683E),
+    FsType(0x5846_5342),
+    FsType(0xF2F5_2010),
+    FsType(0x0102_1994),
+    FsType(0x794C_7630),
+    FsType(0x2FC1_2FC1),
+    FsType(0xCA45_1A4E),
+];
 
 /// Whether there is no store at this path. A WAL without its store is damage, not absence: SQLite would apply it to a new
 /// file.
@@ -330,7 +338,7 @@ fn is_truncated(path: &Path) -> io::Result<bool> {
 }
 
 fn reject_network_file_system(path: &Path) -> Result<(), StoreError> {
-    if statfs::statfs(path).is_ok_and(|found| LOCAL_FILE_SYSTEMS.contains(&found.filesystem_type().0)) {
+    if statfs::statfs(path).is_ok_and(|found| LOCAL_FILE_SYSTEMS.contains(&found.filesystem_type())) {
         return Ok(());
     }
     match file_system::network_type(path) {

@@ -31,6 +31,7 @@ mod layers;
 mod model;
 mod output_failures;
 mod overlap;
+mod packaging;
 mod power_loss;
 mod project_discovery;
 mod prompt;

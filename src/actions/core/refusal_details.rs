@@ -10,7 +10,7 @@ use crate::{
 /// The details of a refusal as a document; null without any.
 pub(super) fn details(refusal: &Refusal) -> Value {
     match refusal {
-        Refusal::Line { line, .. } => json!({ "line": line }),
+        Refusal::Line { line, .. } | Refusal::IssueKeysMissing { line, .. } => json!({ "line": line }),
         Refusal::NoneFound { noun, ids } => json!({ "noun": noun, "ids": ids }),
         Refusal::NotFound { noun, id, near } => json!({ "noun": noun, "id": id, "near": near }),
         Refusal::UnknownBackend { name, known } => json!({ "noun": "backend", "id": name, "near": known }),

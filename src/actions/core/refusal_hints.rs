@@ -5,6 +5,10 @@ use crate::{
     wire::FailureKind,
 };
 
+/// The command that writes what `task import --github` reads.
+const GH_ISSUE_LIST: &str =
+    "gh issue list --limit 1000 --json number,title,body,labels,url,state,createdAt >issues.json";
+
 /// The noun of a missing snapshot.
 pub const SNAPSHOT: &str = "snapshot of the store";
 
@@ -13,6 +17,9 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
     use FailureKind::{Busy, Conflict, Empty, NotFound, Refused, Untrusted, Usage};
     match refusal {
         Refusal::Invalid { .. } | Refusal::Line { .. } | Refusal::Usage { .. } => (Usage, None),
+        Refusal::IssueKeysMissing { .. } => {
+            (Usage, Some(format!("export the issues with these keys: {GH_ISSUE_LIST}")))
+        }
         Refusal::NoLaunchRole { lane: Some(lane) } => {
             (Usage, Some(format!("to set the lane's role: fairway lane edit {lane} --role ROLE")))
         }

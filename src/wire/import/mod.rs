@@ -1,11 +1,15 @@
 //! Tasks on their way in: what other programs, people and our own export write, as records, each with its line.
 
 mod format;
+mod issue;
 mod record;
 
 use serde::Serialize;
 
 pub use format::{ImportFormat, ParseError, RecordAtLine, parse};
+pub use issue::{
+    IgnoredKeyView, IssueError, IssueImportReport, IssueRecord, IssueResultView, REQUIRED_KEYS, parse_issues,
+};
 pub use record::{CheckRecord, LinkRecord, Record};
 
 /// The result of an import.

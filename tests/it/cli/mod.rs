@@ -51,6 +51,7 @@ mod task_add;
 mod task_edit;
 mod task_history;
 mod task_import;
+mod task_import_github;
 mod task_list;
 mod task_rm;
 mod task_transitions;

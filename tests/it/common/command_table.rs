@@ -113,7 +113,11 @@ pub const COMMANDS: &[CommandRow] = &[
     row("task cancel", "task cancel T-4 --reason rain", &["task cancel T-4 --reason {}"]),
     row("task reopen", "task reopen T-5 --reason again", &["task reopen T-5 --reason {}"]),
     row("task rm", "task rm T-4", &["task rm {}", "task rm T-4 {}"]),
-    row("task import", "task import tasks.yaml", &["task import {}", "task import {} --dry-run"]),
+    row(
+        "task import",
+        "task import tasks.yaml",
+        &["task import {}", "task import {} --dry-run", "task import --github {}"],
+    ),
     row("task export", "task export", &["task export --format {}"]),
     row(
         "lane add",
