@@ -32,6 +32,10 @@ lint:
 release:
     RUSTFLAGS="{{artefact_flags}}" cargo build --locked --profile artefact --target {{target}} --target-dir target/artefact
 
+# The plugins of examples/plugins, from the sources
+plugins:
+    UPDATE_PLUGINS=1 cargo nextest run --locked -E 'test(/^plugins::plugins_are_made/)'
+
 # The table of BENCHMARKS.md; `just bench storm` for one row
 bench *rows:
     cargo build --locked --release --bins --examples

@@ -23,6 +23,7 @@ mod land;
 mod lane;
 mod lane_prune;
 mod lane_work;
+mod mcp;
 mod message;
 mod note;
 mod notify;
