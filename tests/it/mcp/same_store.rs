@@ -15,7 +15,9 @@ fn dump(world: &TestProject) -> BTreeMap<String, Vec<String>> {
     let mut names = conn.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").unwrap();
     let names: Vec<String> = names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
     let uuid = Regex::new("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}").unwrap();
-    let time = Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z|\b1[78]\d{11}\b").unwrap();
+    let time =
+        Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z|\b1[78]\d{11}\b|\bjob [0-9a-f]{8}\b|\bafter [\d.]+m?s\b")
+            .unwrap();
     let took = Regex::new(r#""(duration_ms|pid|pid_started)":\d+"#).unwrap();
     let mut dumped = BTreeMap::new();
     // Indexes of text have tables of their own, whose rows follow from the others.
@@ -28,7 +30,8 @@ fn dump(world: &TestProject) -> BTreeMap<String, Vec<String>> {
                     Cell::Text(text) => text,
                     other => format!("{other:?}"),
                 };
-                let differs = column.ends_with("_at") || column == "at" || column.ends_with("_ms") || column.starts_with("pid");
+                let differs =
+                    column.ends_with("_at") || column == "at" || column.ends_with("_ms") || column.starts_with("pid");
                 format!("{column}={}", if differs { "·" } else { &text })
             });
             Ok(cells.collect::<Vec<_>>().join(" "))
