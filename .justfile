@@ -36,6 +36,10 @@ release *targets:
 try-deb package:
     packaging/try-deb.sh {{package}}
 
+# The plugins of examples/plugins, from the sources
+plugins:
+    UPDATE_PLUGINS=1 cargo nextest run --locked -E 'test(/^plugins::plugins_are_made/)'
+
 # The table of BENCHMARKS.md; `just bench storm` for one row
 bench *rows:
     cargo build --locked --release --bins --examples

@@ -366,6 +366,14 @@ pub enum Refusal {
     /// Another server uses the address.
     #[error("a server is already listening at {place}")]
     ServeRunning { place: String },
+    /// A plugin of the provider brings the hooks already.
+    #[error(
+        "the plugin {plugin}, which {file} enables, brings the hooks of {provider}: with entries beside it each event would run two hooks"
+    )]
+    PluginHasHooks { provider: &'static str, plugin: String, file: String, disable: String },
+    /// A tool of an agent needs a session, and the environment names none.
+    #[error("{tool} acts for a session, and the environment names none")]
+    NoSession { tool: &'static str },
     /// The guard denied the tool call.
     #[error("{}{reason}", rule.as_ref().map(|rule| format!("{rule}: ")).unwrap_or_default())]
     GuardDenied { reason: String, rule: Option<String> },
@@ -504,6 +512,8 @@ impl Refusal {
             Self::JobUnsupervised { .. } => "run_unsupervised",
             Self::JobUnresponsive { .. } => "run_busy",
             Self::ServeRunning { .. } => "serve_running",
+            Self::PluginHasHooks { .. } => "plugin_has_hooks",
+            Self::NoSession { .. } => "no_session",
             Self::GuardDenied { .. } => "guard_denied",
             Self::Untrusted { .. } | Self::TrackedByGit { .. } => "untrusted",
         }

@@ -109,6 +109,12 @@ impl Env {
         }
     }
 
+    /// Whether a test asks for this fault by `FAIRWAY_TEST_FAULT`.
+    #[must_use]
+    pub fn has_test_fault(&self, name: &str) -> bool {
+        self.var(vars::FAIRWAY_TEST_FAULT) == Some(name)
+    }
+
     /// This environment with further variables, as a program that is started with them has it; an empty value unsets.
     #[must_use]
     pub fn with_vars(&self, other: &BTreeMap<String, String>) -> Self {

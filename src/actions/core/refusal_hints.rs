@@ -279,6 +279,12 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
             (Empty, Some(format!("look at its screen: fairway session peek {session}")))
         }
         Refusal::ServeRunning { .. } => (Conflict, Some("it serves this project; end it to start another".into())),
+        Refusal::PluginHasHooks { disable, .. } => {
+            (Conflict, Some(format!("to use the entries in its place: {disable}")))
+        }
+        Refusal::NoSession { .. } => {
+            (Refused, Some("start the agent with a session: fairway start TASK --provider PROVIDER".into()))
+        }
         Refusal::GuardDenied { .. } => {
             (Refused, Some("why: fairway guard test --role ROLE --tool TOOL --input JSON".into()))
         }

@@ -21,4 +21,5 @@ pub mod init;
 pub mod notify;
 pub mod reconcile;
 pub mod search;
+pub mod skill;
 pub mod snapshots;

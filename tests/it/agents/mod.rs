@@ -6,6 +6,8 @@ mod idle_in_terminal;
 mod interrupt;
 mod interrupted;
 mod launched;
+mod mcp;
+mod plugins;
 mod setup;
 mod start_and_relaunch;
 mod thousand_prompts;

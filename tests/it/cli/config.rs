@@ -231,7 +231,7 @@ fn the_example_is_a_configuration_that_can_be_used() {
 fn completions_and_manual_start_in_the_expected_format() {
     let world = TestProject::uninitialized();
     for (line, beginning) in [
-        ("fairway config example", "# Every key of .fairway.toml"),
+        ("fairway config example", "#:schema .fairway/config.schema.json"),
         ("fairway completions fish", "# Print an optspec"),
         ("fairway man claim", ".ie"),
     ] {

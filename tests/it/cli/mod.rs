@@ -24,6 +24,7 @@ mod land_odd;
 mod lane;
 mod lane_prune;
 mod lane_work;
+mod mcp;
 mod message;
 mod note;
 mod notify;

@@ -107,6 +107,8 @@ run_pages! {
     status: "docs/guides/status.md",
     board_in_the_browser: "docs/guides/board-in-the-browser.md",
     top: "docs/guides/top.md",
+    mcp: "docs/guides/mcp.md",
+    plugins: "docs/guides/plugins.md",
     prompts: "docs/guides/prompts.md",
     notifications: "docs/guides/notifications.md",
     search: "docs/guides/search.md",

@@ -1,8 +1,8 @@
 //! Models that run in the test: they speak enough of the three interfaces for the agents' command lines, do what a marker in
 //! the newest text asks for, and keep what they were told.
 //!
-//! A text that holds `RUN[[a command]]` makes the model ask for that shell call, once for each marker; everything else it
-//! answers with a counted line.
+//! A text that holds `RUN[[a command]]` makes the model ask for that shell call, once for each marker, and `TOOL[[name {…}]]` for
+//! a call of that tool of Fairway's own server with these arguments; everything else it answers with a counted line.
 
 mod claude;
 mod codex;
@@ -111,6 +111,20 @@ struct Answer {
     number: usize,
     text: String,
     commands: Vec<String>,
+    tools: Vec<ToolCall>,
+}
+
+/// A call of a tool of Fairway's own server.
+struct ToolCall {
+    name: String,
+    arguments: Value,
+}
+
+impl Answer {
+    /// Whether the model asks for a call.
+    fn calls(&self) -> bool {
+        !self.commands.is_empty() || !self.tools.is_empty()
+    }
 }
 
 /// Every text in a value.
@@ -127,6 +141,16 @@ fn texts(value: &Value) -> Vec<String> {
 fn commands(texts: &[String]) -> Vec<String> {
     let marked = texts.iter().flat_map(|text| text.split("RUN[[").skip(1));
     marked.filter_map(|rest| Some(rest.split_once("]]")?.0.to_owned())).collect()
+}
+
+/// The calls of tools that markers in texts ask for.
+fn tools(texts: &[String]) -> Vec<ToolCall> {
+    let marked = texts.iter().flat_map(|text| text.split("TOOL[[").skip(1));
+    let call = |rest: &str| {
+        let (name, arguments) = rest.split_once("]]")?.0.split_once(' ')?;
+        Some(ToolCall { name: name.to_owned(), arguments: serde_json::from_str(arguments).unwrap() })
+    };
+    marked.filter_map(call).collect()
 }
 
 /// Events as a server sends them.
@@ -178,7 +202,7 @@ fn answer(path: &str, request: &Value, heard: &Mutex<Vec<ModelRequest>>) -> Opti
         _ => return None,
     };
     let new = asked.new_texts();
-    let commands = if asked.conversation { commands(&new) } else { Vec::new() };
+    let (commands, tools) = if asked.conversation { (commands(&new), tools(&new)) } else { (Vec::new(), Vec::new()) };
     let has = |word: &str| new.iter().any(|text| text.contains(word));
     let is_slow = asked.conversation && has(SLOW) && !has(AT_ONCE);
     let number = {
@@ -191,7 +215,7 @@ fn answer(path: &str, request: &Value, heard: &Mutex<Vec<ModelRequest>>) -> Opti
     if is_slow {
         thread::sleep(SLOW_ANSWER);
     }
-    let answer = Answer { number, text: MockModels::answer(number), commands };
+    let answer = Answer { number, text: MockModels::answer(number), commands, tools };
     let events = write(request, &answer);
     let streams = request["stream"] == true || path.contains("streamGenerateContent");
     let events = events.as_array().unwrap();
