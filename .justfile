@@ -36,7 +36,7 @@ release *targets:
 try-deb package:
     packaging/try-deb.sh {{package}}
 
-# The table of BENCHMARKS.md; `just bench storm` for one row
+# The table of BENCHMARKS.md, on a static build with this C library; `just bench storm` for one row
 bench *rows:
     cargo build --locked --release --bins --examples
     RUSTFLAGS="{{artefact_flags}}" cargo build --locked --profile artefact --bins --examples --target {{target}} --target-dir target/artefact
