@@ -40,7 +40,7 @@ try-deb package:
 plugins:
     UPDATE_PLUGINS=1 cargo nextest run --locked -E 'test(/^plugins::plugins_are_made/)'
 
-# The table of BENCHMARKS.md; `just bench storm` for one row
+# The table of BENCHMARKS.md, on a static build with this C library; `just bench storm` for one row
 bench *rows:
     cargo build --locked --release --bins --examples
     RUSTFLAGS="{{artefact_flags}}" cargo build --locked --profile artefact --bins --examples --target {{target}} --target-dir target/artefact
