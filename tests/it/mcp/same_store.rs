@@ -23,7 +23,7 @@ fn dump(world: &TestProject) -> BTreeMap<String, Vec<String>> {
     // Indexes of text have tables of their own, whose rows follow from the others.
     for name in names.into_iter().filter(|name| !name.contains("_fts") && !name.starts_with("search")) {
         let mut statement = conn.prepare(&format!("SELECT * FROM \"{name}\"")).unwrap();
-        let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let rows = statement.query_map([], |row| {
             let cells = columns.iter().enumerate().map(|(at, column)| {
                 let text = match row.get::<_, Cell>(at).unwrap() {

@@ -33,8 +33,8 @@ fn violation(schema: &Value, value: &Value, place: &str) -> Option<String> {
             }
         }
     }
-    let items = value.as_array().into_iter().flatten();
-    items.filter_map(|item| violation(&schema["items"], item, place)).next()
+    let mut items = value.as_array().into_iter().flatten();
+    items.find_map(|item| violation(&schema["items"], item, place))
 }
 
 fn json_of(text: &str) -> Value {
