@@ -1,7 +1,11 @@
 //! Links with packed relative relocations where the system's loader reads them: every short command then starts with a third
 //! fewer instructions in the loader, and the file is 700 kB smaller.
 
-#![allow(clippy::print_stdout, reason = "a build script tells cargo on stdout")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "cargo asks by the environment, and is answered on stdout"
+)]
 
 use std::{env, process::Command};
 

@@ -28,6 +28,14 @@ pub fn private_dir(path: &Path) -> io::Result<()> {
         // A user with write permission for a parent could replace the directory.
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     }
+    private_subdir(path)
+}
+
+/// A [`private_dir`] in a directory that exists. Where that was moved away, nothing is made at its old path.
+///
+/// # Errors
+/// As [`private_dir`]; when there is no directory around it.
+pub fn private_subdir(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         done => done?,

@@ -11,7 +11,7 @@ use crate::{
     config::{ConfigError, Layers, Project, Settings, load_in_force},
     domain::Actor,
     env::Env,
-    os::notify::ChangeWaiter,
+    os::{files, notify::ChangeWaiter},
     store::{ReadTx, Store, WriteTx, future_times, tasks},
 };
 
@@ -178,6 +178,7 @@ impl App {
         let dir = self.store_for_writing()?.wake_dir();
         // Another container, or a killed process, may have used the same pid.
         let name = format!("{noun}-{}-{}", std::process::id(), self.env.ids.random_suffix());
+        files::private_dir(dir)?;
         Ok(ChangeWaiter::bind(dir, &name)?)
     }
 

@@ -29,7 +29,7 @@ impl CommandRow {
     /// that has nothing to say prints nothing, and a landing needs a repository.
     pub fn variants(&self) -> &'static [&'static [&'static str]] {
         match self.path {
-            "session attach" | "hook" | "config edit" | "demo" | "land" => &[&["--help"]],
+            "session attach" | "hook" | "config edit" | "demo" | "land" | "mcp" => &[&["--help"]],
             // A drawing is for a terminal.
             "top" => &[&[], &["--help"]],
             _ => &[&[], &["--json"], &["--help"]],

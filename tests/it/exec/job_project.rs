@@ -15,6 +15,8 @@ pub const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct JobProject<'a> {
     pub world: &'a TestProject,
     pub dir: PathBuf,
+    /// The home directory of its user.
+    pub home: PathBuf,
 }
 
 /// The row of a job in the store.
@@ -39,19 +41,19 @@ impl<'a> JobProject<'a> {
     pub fn new(world: &'a TestProject, dir: PathBuf) -> Self {
         fs::create_dir_all(dir.join("home")).unwrap();
         fs::write(dir.join(".fairway.toml"), "").unwrap();
-        Self { world, dir }
+        Self { world, home: dir.join("home"), dir }
     }
 
     /// The project of a world.
     pub fn of_world(world: &'a TestProject) -> Self {
         world.real_time();
-        Self { world, dir: world.root() }
+        Self { world, home: world.root().join("home"), dir: world.root() }
     }
 
     /// The binary there, not yet started.
     pub fn fairway<'b>(&self, words: impl IntoIterator<Item = &'b str>) -> Command {
         let mut command = self.world.fairway(words);
-        command.env("HOME", self.dir.join("home")).current_dir(&self.dir);
+        command.env("HOME", &self.home).current_dir(&self.dir);
         command
     }
 
