@@ -163,9 +163,13 @@ pub(super) fn create(path: &Path, schema: &Schema) -> Result<(), StoreError> {
 pub(super) fn lock_for_create(path: &Path) -> Result<FileLock, StoreError> {
     let dir = path.parent().unwrap_or_else(|| Path::new("/"));
     // A directory that `FAIRWAY_DB` names may be shared: it is created if missing, and its mode is left alone.
-    if is_state_dir(dir) || !dir.exists() {
-        files::private_dir(dir).map_err(|error| StoreError::io(dir.display().to_string(), error))?;
-    }
+    let made = match is_state_dir(dir) {
+        // Nothing is made at the old path of a project that was moved.
+        true => files::private_subdir(dir),
+        false if dir.exists() => Ok(()),
+        false => files::private_dir(dir),
+    };
+    made.map_err(|error| StoreError::io(dir.display().to_string(), error))?;
     reject_network_file_system(dir)?;
     let lock = sibling_path(path, "-init");
     let held = FileLock::acquire_within(&lock, LOCK_TIMEOUT).map_err(|error| StoreError::io("the store", error))?;
