@@ -90,7 +90,7 @@ pub fn without_controls(text: &str, is_line: bool) -> (String, bool) {
     (clean.collect(), replaced)
 }
 
-/// What becomes of a task's field when its issue is imported again.
+/// The merge of a task's field when its issue is imported again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldImport {
     /// The task has the issue's value, or the issue has not changed.

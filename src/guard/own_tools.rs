@@ -3,7 +3,7 @@
 /// The tools.
 pub const OWN_TOOLS: &[&str] = &["next", "task", "note", "verify", "finish", "ask", "inbox", "run", "overlap"];
 
-/// What stands before the name of a tool: a server that was configured by hand, one that a plugin brings, and the form with
+/// The prefixes of the name of a tool: a server that was configured by hand, one that a plugin brings, and the form with
 /// single underscores.
 const PREFIXES: &[&str] = &["mcp__fairway__", "mcp__plugin_fairway_fairway__", "mcp_fairway_"];
 /// The beginning of the name of any tool of a plugin's server: `mcp__plugin_PLUGIN_SERVER__TOOL`.

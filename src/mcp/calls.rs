@@ -1,4 +1,4 @@
-//! What the server needs from the command line that starts it.
+//! The calls that the server needs from the command line that starts it.
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
 
@@ -21,7 +21,7 @@ pub trait Calls: Send + Sync + 'static {
     fn command(&self) -> OwnCommand;
 }
 
-/// What every command of this program as a child has in common.
+/// The global flags, the environment and the directory of every command of this program as a child.
 #[derive(Debug, Clone)]
 pub struct OwnCommand {
     /// The global flags.

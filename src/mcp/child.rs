@@ -31,7 +31,7 @@ const MAX_OUTPUT_BYTES: usize = 32 << 20;
 #[derive(Debug, Default, Clone)]
 pub(super) struct Children(Arc<Mutex<HashSet<i32>>>);
 
-/// What a command printed.
+/// The output of a command.
 #[derive(Debug)]
 pub(super) enum Printed {
     /// Its document, and its stderr.

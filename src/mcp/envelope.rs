@@ -15,7 +15,7 @@ pub(super) const MAX_BATCH: usize = 1_000;
 pub(super) type Incoming = RxJsonRpcMessage<RoleServer>;
 pub(super) type Outgoing = TxJsonRpcMessage<RoleServer>;
 
-/// What became of one message.
+/// The outcome of reading one message.
 #[derive(Debug)]
 pub(super) enum Read {
     /// It is dispatched. A request has an id.

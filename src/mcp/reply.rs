@@ -74,7 +74,7 @@ pub(super) fn failure(failure: &Failure) -> CallToolResult {
     error_result(error)
 }
 
-/// The same of an error document.
+/// The reply to an error document.
 pub(super) fn error_result(error: Value) -> CallToolResult {
     let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
     let sentence = strip_controls(&reveal_hidden(text("message")));

@@ -18,7 +18,7 @@ use super::{
     tools::{self, SERVER, ToolCall},
 };
 
-/// What a client tells its model about this server.
+/// The instructions that a client gives its model about this server.
 pub(super) const INSTRUCTIONS: &str = "\
 Fairway coordinates several coding agents on one repository: a queue of tasks, claims, evidence, handoffs and messages.
 

@@ -10,7 +10,7 @@ use std::{
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// What came from the client.
+/// An event on the input of the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
     /// A line without its end.

@@ -107,7 +107,7 @@ struct Top<'a> {
     interval: Duration,
     is_drawn: bool,
     drawn_at: Instant,
-    /// What the last frame took.
+    /// The time that the last frame took.
     draw_cost: Duration,
     /// Whether items are sent to the sinks of `[notify]`.
     notifies: bool,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::settings_file::{SettingsFile, Target};
 use crate::{env::Env, hooks::Provider};
 
-/// What the ids of the plugin begin with, in any marketplace.
+/// The prefix of the ids of the plugin, in any marketplace.
 const PLUGIN: &str = "fairway@";
 
 /// An enabled plugin with hooks.

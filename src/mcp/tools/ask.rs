@@ -14,7 +14,7 @@ use crate::{
     mcp::reply::Reply,
 };
 
-/// Who owns the next step.
+/// The owner of the next step.
 const OWNER: &str = "person";
 
 pub(super) const TOOL: Tool = Tool {

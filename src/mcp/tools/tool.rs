@@ -1,4 +1,4 @@
-//! What a tool is, and one call of it.
+//! A tool, and one call of it.
 
 use anyhow::Result;
 use rmcp::model::{self, CallToolResult, ToolAnnotations};
@@ -25,7 +25,7 @@ pub(in crate::mcp) struct Tool {
     pub(in crate::mcp) call: fn(&ToolCall<'_>) -> Result<Outcome>,
 }
 
-/// What a tool does to the world, from which a client's hints are made.
+/// The effect of a tool on the world, from which a client's hints are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     /// It changes nothing.

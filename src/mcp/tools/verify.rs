@@ -21,7 +21,7 @@ use crate::{
     mcp::{child::Printed, guard_check, reply::Reply},
 };
 
-/// What the command says of evidence without a commit, on stderr.
+/// The command's note on stderr for evidence without a commit.
 const NO_COMMIT: &str = "no commit recorded: there is none, or the worktree has changes";
 /// How many of the last lines of the output the text has.
 const MAX_OUTPUT_LINES: usize = 8;

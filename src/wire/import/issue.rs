@@ -149,7 +149,7 @@ fn read(line: usize, mut object: Map<String, Value>) -> Result<IssueRecord, Issu
     Ok(issue)
 }
 
-/// What an import of issues did.
+/// The result of an import of issues.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct IssueImportReport {
     /// How many tasks came in.
@@ -172,7 +172,7 @@ pub struct IssueImportReport {
     pub ignored: Vec<IgnoredKeyView>,
 }
 
-/// What became of one issue.
+/// The result for one issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IssueResultView {
     /// Its number in its repository.

@@ -82,7 +82,7 @@ pub(super) struct Facts {
     pub active_jobs: Vec<Job>,
     pub failed_jobs: Vec<FailedJob>,
     pub costs: DayCosts,
-    /// What is left of dead sessions.
+    /// The remaining processes of dead sessions.
     pub processes: RefCell<RunProcesses>,
 }
 

@@ -12,7 +12,7 @@ use crate::{
 /// So many events are followed one by one; after more of them everything is read anew.
 const MAX_EVENTS: i64 = 2_000;
 
-/// What may have changed.
+/// The parts of the board that may have changed.
 #[derive(Debug, Default)]
 pub(super) struct News {
     /// The newest event.

@@ -39,7 +39,7 @@ const MAX_NOTES: usize = 10;
 /// The number of issues that `gh issue list` lists without `--limit`.
 const GH_DEFAULT_LIMIT: usize = 30;
 
-/// What the labels of issues mean for tasks, and whether closed issues come too.
+/// The meaning of the labels of issues for tasks, and whether closed issues come too.
 #[derive(Debug, Clone, Default)]
 pub struct IssueImportOptions {
     /// The role of tasks with a label; of several the first counts.
@@ -59,7 +59,7 @@ struct Issue {
     fields: TaskFields,
     created_at: Timestamp,
     updated_at: Timestamp,
-    /// What was changed or left out, for a note.
+    /// The fields that were changed or left out, for a note.
     altered: Vec<&'static str>,
 }
 
@@ -78,7 +78,7 @@ impl Digests {
     }
 }
 
-/// What is written for one issue.
+/// The change of the store for one issue.
 enum Change {
     Create(Box<Task>, Digests),
     Update(Box<Task>, Vec<&'static str>, Digests),
