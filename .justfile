@@ -28,11 +28,19 @@ lint:
     cargo fmt --check
     cargo clippy --locked --all-targets -- -D warnings
 
-# The artefact: one static, position-independent file
-release:
-    RUSTFLAGS="{{artefact_flags}}" cargo build --locked --profile artefact --target {{target}} --target-dir target/artefact
+# The files of a release: static binaries, packages, checksums. FAIRWAY_REPOSITORY is its public address
+release *targets:
+    packaging/release.sh {{targets}}
 
-# The table of BENCHMARKS.md; `just bench storm` for one row
+# Install a package in a bare Debian system, claim a task, remove it. As root
+try-deb package:
+    packaging/try-deb.sh {{package}}
+
+# The plugins of examples/plugins, from the sources
+plugins:
+    UPDATE_PLUGINS=1 cargo nextest run --locked -E 'test(/^plugins::plugins_are_made/)'
+
+# The table of BENCHMARKS.md, on a static build with this C library; `just bench storm` for one row
 bench *rows:
     cargo build --locked --release --bins --examples
     RUSTFLAGS="{{artefact_flags}}" cargo build --locked --profile artefact --bins --examples --target {{target}} --target-dir target/artefact

@@ -14,6 +14,7 @@ pub mod domain;
 pub mod env;
 pub mod guard;
 pub mod hooks;
+pub mod mcp;
 pub mod os;
 pub mod render;
 pub mod store;

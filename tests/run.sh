@@ -29,12 +29,18 @@ need make make
 need perl perl
 need curl curl
 need jq jq
+need zsh zsh
+need fish fish
 need setpriv util-linux
 need setsid util-linux
 need psql postgresql-client
 need ps procps
 need systemd-analyze systemd
 need npm npm
+need wget wget
+need dpkg dpkg
+need dpkg-deb dpkg
+need tar tar
 need chromium chromium
 need chromedriver chromium-driver
 # Debian keeps the server's programs out of PATH.
@@ -59,6 +65,8 @@ export PATH="${node}:${PATH}"
 tests/agents.sh
 zellij=$(tests/zellij.sh)
 schemathesis=$(tests/schemathesis.sh)
+tests/actionlint.sh
+packaging/cargo-deb.sh >/dev/null
 export PATH="${PATH}:${zellij}:${schemathesis}"
 if [[ "${1:-}" = --install ]]; then
   exit 0

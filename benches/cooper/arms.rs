@@ -11,7 +11,7 @@ use super::{
     trees,
 };
 
-/// What came of one arm.
+/// The result of one arm.
 #[derive(Default)]
 struct Arm {
     /// How many landed of what was started at once.

@@ -18,7 +18,7 @@ struct Hunk {
     lines: Vec<(Op, String)>,
 }
 
-/// What a patch does to a file.
+/// The changes of a patch to a file.
 #[derive(Debug, Clone, Default)]
 struct FileChange {
     is_new: bool,
@@ -30,6 +30,8 @@ struct FileChange {
 #[derive(Debug, Clone)]
 pub struct Feature {
     files: BTreeMap<String, FileChange>,
+    /// Whether the patch says something that lines do not: a rename, a copy, a binary file, a quoted name.
+    is_odd: bool,
 }
 
 /// The base of some features: the lines of each file; `None` for a file that is not there yet.
@@ -42,13 +44,16 @@ impl Feature {
     pub fn read(path: &Path) -> Self {
         let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut files: BTreeMap<String, FileChange> = BTreeMap::new();
-        let mut current = String::new();
+        let (mut current, mut is_odd) = (String::new(), false);
         let mut lines = text.split('\n').peekable();
         while let Some(line) = lines.next() {
-            if let Some(rest) = line.strip_prefix("diff --git a/") {
-                rest.split_once(" b/").expect("two paths").1.clone_into(&mut current);
+            if line.starts_with("diff --git ") {
+                let names = line.strip_prefix("diff --git a/").and_then(|rest| rest.split_once(" b/"));
+                current = names.filter(|(old, new)| old == new).map(|(_, new)| new.to_owned()).unwrap_or_default();
+                is_odd |= current.is_empty();
                 files.insert(current.clone(), FileChange::default());
             }
+            is_odd |= line == "GIT binary patch" || line.starts_with("Binary files ");
             let Some(file) = files.get_mut(&current) else { continue };
             file.is_new |= line.starts_with("new file");
             file.is_deleted |= line.starts_with("deleted file");
@@ -72,7 +77,7 @@ impl Feature {
                 file.hunks.push(hunk);
             }
         }
-        Self { files }
+        Self { files, is_odd }
     }
 
     /// The number of changed lines.
@@ -144,8 +149,11 @@ fn joined(lines: &[String]) -> String {
 }
 
 /// The base of features, from their context and deleted lines at their line numbers, with unique lines elsewhere. `None` when
-/// two of them disagree about a line: they do not start from one base.
+/// two of them disagree about a line: they do not start from one base; and for a patch that lines do not tell.
 pub fn base_of(features: &[&Feature]) -> Option<Base> {
+    if features.iter().any(|feature| feature.is_odd) {
+        return None;
+    }
     let mut known: BTreeMap<&str, BTreeMap<usize, &str>> = BTreeMap::new();
     let mut base = Base::new();
     for (path, change) in features.iter().flat_map(|feature| &feature.files) {

@@ -2,7 +2,7 @@
 //! section of `BENCHMARKS.md`.
 //!
 //! `cargo bench --bench cooper`; `FAIRWAY_COOPER_DATA` names another data directory of the same form. `cargo bench --bench cooper
-//! -- hook` measures the hook only.
+//! -- hook` prints one table only: `warnings`, `arms`, `lanes` or `hook`.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -16,10 +16,12 @@
 mod arms;
 mod features;
 mod hook;
+mod lanes;
 mod radar;
 mod trees;
+mod workers;
 
-use std::{env, path::PathBuf};
+use std::{collections::BTreeSet, env, path::PathBuf};
 
 use radar::Score;
 
@@ -36,6 +38,9 @@ fn main() {
     if words.is_empty() || words.iter().any(|word| word == "arms") {
         arms::report(&data);
     }
+    if words.is_empty() || words.iter().any(|word| word == "lanes") {
+        workers::report(&data);
+    }
     if words.is_empty() || words.iter().any(|word| word == "hook") {
         hook::report();
     }
@@ -43,6 +48,8 @@ fn main() {
 
 fn warnings(data: &std::path::Path) {
     let (radar, made, left_out) = trees::made(data, |_| true, &TENTHS);
+    let tasks: BTreeSet<String> = made.iter().map(|one| one.pair.task.clone()).collect();
+    let tasks: Vec<String> = tasks.into_iter().collect();
     println!("{} pairs; the base of {left_out} more cannot be made\n", made.len());
     println!("| what | precision | recall |\n|---|---|---|");
     let whole: Vec<_> = made.iter().map(|one| (one.base, one.whole[0], one.whole[1])).collect();
@@ -61,15 +68,21 @@ fn warnings(data: &std::path::Path) {
             })
             .collect();
         let (mut ours, mut merge, mut names) = (Score::default(), Score::default(), Score::default());
+        let mut halves = [Score::default(); 2];
         for (place, said) in radar.judge(&asked).into_iter().enumerate() {
             let one = &made[place / 2];
             let shares = one.shares_path[&if place % 2 == 0 { (10, tenth) } else { (tenth, 10) }];
             ours.add(said.warns(), one.pair.conflict);
+            let number = tasks.iter().position(|task| *task == one.pair.task).unwrap();
+            halves[number % 2].add(said.warns(), one.pair.conflict);
             merge.add(said.conflict, one.pair.conflict);
             names.add(shares, one.pair.conflict);
         }
         row(&format!("one finished, one at {} %: `conflict` or `adjacent`", tenth * 10), ours);
         if tenth == 5 {
+            for (half, name) in halves.iter().zip(["odd", "even"]) {
+                row(&format!("the same, {name} tasks only"), *half);
+            }
             row("the same, `conflict` alone", merge);
             row("the same, by file name", names);
         }

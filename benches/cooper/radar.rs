@@ -28,7 +28,7 @@ pub struct Radar {
     commits: BTreeMap<usize, String>,
 }
 
-/// What is said about a pair.
+/// The judgement on a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Said {
     pub conflict: bool,
@@ -68,7 +68,7 @@ impl Radar {
         Self { dir, vars, commits: text.lines().filter_map(mark).collect() }
     }
 
-    /// What is said about each pair of marks, which both came from the first one of the three.
+    /// The judgement on each pair of marks, which both came from the first one of the three.
     pub fn judge(&self, pairs: &[(usize, usize, usize)]) -> Vec<Said> {
         let git = Git::new(&self.vars, self.dir.path());
         let repository = MergeRepository::open(&git, &self.dir.path().join("state")).expect("a merge repository");

@@ -133,7 +133,7 @@ fn keeps(build: &Build) {
     row("3,000 lines at 1,000 a second, all kept", 3, "1000000000", &["3000", "1000"], "≤ 1.05 ×");
 }
 
-/// What a follower reads, and when: items of a run as they come.
+/// Follows a run: each item as it comes, with its time.
 fn follow(build: &Build, project: &TempDir, run: &str, mut see: impl FnMut(&Value, Duration)) {
     let mut command = build.fairway(project.path(), &["exec", "log", run, "--follow", "--json"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! What measuring programs share: builds, projects, medians of whole processes in turns, and rows of a table.
+//! Shared parts of measuring programs: builds, projects, medians of whole processes in turns, and rows of a table.
 
 use std::{
     ffi::OsStr,
@@ -133,7 +133,7 @@ pub fn medians<const N: usize>(rounds: usize, mut commands: [Command; N]) -> [Du
     spans.map(median)
 }
 
-/// What the report says of one thing.
+/// Prints one row of the report.
 pub fn row(what: &str, figure: &str, goal: &str) {
     println!("| {what} | {figure} | {goal} |");
 }

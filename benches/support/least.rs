@@ -1,4 +1,4 @@
-//! What every smallest program does: open the store as durable as Fairway does, and close it by the same rule.
+//! The common part of every smallest program: it opens the store as durable as Fairway does, and closes it by the same rule.
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 

@@ -1,6 +1,10 @@
 #!/bin/sh
 # Makes the pictures of `fairway top` in this directory, or in DIR, from a small project with scripted agents.
 # Usage: make.sh [DIR]; FAIRWAY is the program, else the one in PATH.
+#
+# The source is not `fairway demo`: its agents run in real time, so that ages, and the events that a frame meets, differ from run
+# to run, and it shows neither a permission request nor a question. Here the clock is set, each run gives the same bytes, and a
+# test compares them with the pictures that are kept.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

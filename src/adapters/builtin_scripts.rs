@@ -20,7 +20,7 @@ pub struct BuiltIn {
     pub file: &'static str,
     /// Its text.
     pub text: &'static str,
-    /// What it needs and does, in a line.
+    /// Its needs and its purpose, in a line.
     pub about: &'static str,
     /// Whether it keeps a point in a session's name; tmux replaces one, screen and zellij get a digest for the name.
     pub allows_points: bool,

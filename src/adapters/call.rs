@@ -81,8 +81,8 @@ impl Adapter {
         self.capture(&self.script, &args, &self.env, stdin, limit, false)
     }
 
-    /// The same by a caller that waits until everybody has closed stdout and stderr, as many do: what a background child
-    /// holds open keeps it waiting. Its exit code is the reader's.
+    /// As [`Self::call_raw`], by a caller that waits until every process has closed stdout and stderr, as many do: what a
+    /// background child holds open keeps it waiting. Its exit code is the reader's.
     ///
     /// # Errors
     /// When the shell between cannot be run.
@@ -158,7 +158,7 @@ impl Adapter {
         Ok(u8::try_from(code).unwrap_or(1))
     }
 
-    /// What a call comes to: its stdout, or why it counts as failed.
+    /// The result of a call: its stdout, or why it counts as failed.
     pub(super) fn classify(
         &self,
         operation: &'static str,

@@ -1,4 +1,4 @@
-//! What a script says that it can do, by its answer to `protocol`.
+//! The capabilities of a script, by its answer to `protocol`.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What scripts find around them: the caller's environment without anything of the surrounding session.
+//! The environment of scripts: the caller's, without anything of the surrounding session.
 
 use std::{
     collections::BTreeMap,

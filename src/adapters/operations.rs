@@ -12,7 +12,7 @@ use crate::{
 /// How many lines of what a successful start remarked are told on.
 const MAX_WARNING_LINES: usize = 20;
 
-/// What a question was answered with.
+/// The answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tristate {
     /// `true`.
@@ -47,7 +47,7 @@ impl Adapter {
         self.start_with_callback(name, config, limit, &mut |_| {})
     }
 
-    /// The same; `tell` gets what the script remarked on stderr, a line at a time, without what looks like a secret.
+    /// Starts a session; `tell` gets the script's lines on stderr, one at a time, without anything that looks like a secret.
     ///
     /// # Errors
     /// By what the script did; `Exists` when it says that a live one of that name is there.
@@ -105,8 +105,8 @@ impl Adapter {
         self.run_operation("nudge", &[name], text)
     }
 
-    /// The same, unless a question with one of these signs is on the screen. The built-in script of a multiplexer that shows
-    /// its screen looks right before each key.
+    /// Nudges, unless a question with one of these signs is on the screen. The built-in script of a multiplexer that shows its
+    /// screen looks right before each key.
     ///
     /// # Errors
     /// By what the script did; `Busy` when it saw a question.
@@ -142,7 +142,7 @@ impl Adapter {
         self.query_bool("is-running", name, b"")
     }
 
-    /// The same as a word.
+    /// Whether the session runs, as a word.
     #[must_use]
     pub fn is_running(&self, name: &str) -> Tristate {
         self.query_running(name).into()
@@ -266,7 +266,8 @@ impl Adapter {
         Ok(String::from_utf8_lossy(&self.query("get-last-activity", &[name])?).trim().to_owned())
     }
 
-    /// What the script says that it can do. One that does not know the question can nothing beyond the protocol's floor.
+    /// The capabilities by the script's own answer. A script that does not know the question can nothing beyond the protocol's
+    /// floor.
     ///
     /// # Errors
     /// By what the script did, also when its answer is no such document.

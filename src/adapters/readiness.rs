@@ -15,13 +15,13 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 pub trait ReadinessProbe {
     /// Whether one of these programs runs in it, by exact base name.
     fn has_program(&mut self, names: &[String]) -> Option<bool>;
-    /// What it shows.
+    /// The text of its screen.
     fn screen(&mut self) -> Option<String>;
     /// Whether it has ended.
     fn has_exited(&mut self) -> bool;
 }
 
-/// What the waiting came to.
+/// The result of the wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
     /// It is ready, as far as the configuration says how to tell.

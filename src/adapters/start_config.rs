@@ -31,7 +31,7 @@ pub struct StartConfig {
     /// Typed once the session is ready, by no other part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nudge: Option<String>,
-    /// What a line of the screen begins with once the program takes input.
+    /// The beginning of the screen's line with which the program takes input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready_prompt_prefix: Option<String>,
     /// How long to wait instead, in milliseconds, where nothing else tells that it is ready.
@@ -162,7 +162,7 @@ impl StartConfig {
     }
 }
 
-/// What a script may answer to `start`, in one line. Absent fields are as good: the caller asks `is-running`.
+/// A script's answer to `start`, in one line. Absent fields are as good: the caller asks `is-running`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(missing_docs, reason = "the fields are those of a session")]

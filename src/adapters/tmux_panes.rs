@@ -26,7 +26,7 @@ const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
 
 const LIST_FORMAT: &str = "#{pid} #{pane_id} #{pane_dead}";
 
-/// What a server answered.
+/// The answer of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Panes {
     /// The server that answered.

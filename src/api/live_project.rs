@@ -12,7 +12,7 @@ use anyhow::Result;
 
 use crate::{
     actions::{App, boundary::guard::LoadedRules},
-    config::{CONFIG_FILE, Layers, Project, Settings, load_in_force, local_file, trust},
+    config::{CONFIG_FILE, Project, load_in_force, local_file, trust},
     domain::Actor,
     env::{Env, Terminal},
     store::StoreError,
@@ -61,8 +61,7 @@ impl AppFactory {
         let mut files = vec![self.project.root.join(CONFIG_FILE), local_file(&self.project)];
         files.extend(trust::record_file(&self.env, &self.project));
         let stamps = file_stamps(&files);
-        let (layers, settings) = load_settings(&self.project, &self.env)?;
-        let app = App::new(Rc::new(self.env), self.project, layers, settings, self.actor, None);
+        let app = App::in_force(Rc::new(self.env), self.project, self.actor, None)?;
         Ok(LiveProject { files, stamps, app, rules: None })
     }
 }
@@ -75,7 +74,7 @@ impl LiveProject {
     pub fn app(&mut self) -> Result<&App> {
         let stamps = file_stamps(&self.files);
         if stamps != self.stamps {
-            let (layers, settings) = load_settings(&self.app.project, &self.app.env)?;
+            let (layers, settings) = load_in_force(&self.app.project, &self.app.env)?;
             self.app = self.app.with_settings(layers, settings);
             self.stamps = stamps;
             self.rules = None;
@@ -99,10 +98,6 @@ impl LiveProject {
             self.app = self.app.with_fresh_store();
         }
     }
-}
-
-fn load_settings(project: &Project, env: &Env) -> Result<(Layers, Settings)> {
-    Ok(load_in_force(project, env)?)
 }
 
 fn file_stamps(paths: &[PathBuf]) -> Vec<FileStamp> {

@@ -30,5 +30,5 @@ mod timeouts;
 mod writer;
 
 pub use live_project::{AppFactory, LiveProject};
-pub use page::{Access, PageProviders};
+pub use page::{Access, PageProviders, page_parts};
 pub use serve::{ListenAddress, PageOptions, ServeOptions, serve};

@@ -104,7 +104,7 @@ fn is_repeatable(arg: &Arg) -> bool {
     matches!(arg.get_action(), clap::ArgAction::Append)
 }
 
-/// What may stand at an argument; empty where anything may.
+/// The values of an argument; empty where any value may stand.
 fn values(ctx: &Context, path: &str, arg: &Arg) -> Result<BTreeSet<String>> {
     let listed: BTreeSet<String> = arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
     if !listed.is_empty() {

@@ -32,12 +32,18 @@ _fairway_values() {
 compdef _fairway_values fairway
 "#;
 
+/// For words that are no options; [`fish_values`] does the same for values of options.
 const FISH: &str = r"
 function __fairway_values
     set -l words (commandline -opc) (commandline -ct)
-    fairway complete -- $words[2..-1] 2>/dev/null
+    set -l found (fairway complete -- $words[2..-1] 2>/dev/null)
+    if set -q found[1]
+        printf '%s\n' $found
+    else
+        __fish_complete_path (commandline -ct)
+    end
 end
-complete -c fairway -a '(__fairway_values)'
+complete -c fairway -f -a '(__fairway_values)'
 ";
 
 /// Print the completion script of a shell
@@ -57,11 +63,23 @@ impl Args {
     }
 }
 
+/// The script of fish with values for options: fish asks for them at the option, and nowhere else.
+fn fish_values(script: &str) -> String {
+    let with_values = |line: &str| match line.strip_suffix(" -r") {
+        Some(option) => format!("{option} -r -f -a '(__fairway_values)'\n"),
+        None => format!("{line}\n"),
+    };
+    script.lines().map(with_values).collect()
+}
+
 /// The completion script of a shell.
 pub(super) fn script(shell: Shell, mut command: clap::Command) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "fairway", &mut script);
     let mut script = String::from_utf8_lossy(&script).into_owned();
+    if shell == Shell::Fish {
+        script = fish_values(&script);
+    }
     script.push_str(match shell {
         Shell::Bash => BASH,
         Shell::Zsh => ZSH,

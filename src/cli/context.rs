@@ -1,4 +1,4 @@
-//! What a verb works with, and how it answers.
+//! The context of a verb, and its answers.
 
 use std::{
     cell::{Cell, RefCell},
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use super::{exit::Exit, fingerprint::Canonical, globals::Globals};
 use crate::{
     actions::{self, Answer, App, IdempotencyKey, core::trust, sessions::hand_started},
-    config::{Project, load_in_force},
+    config::Project,
     domain::{Actor, LaneName, Refusal, Role, SessionId, TaskId, text_limits::MAX_BODY_BYTES},
     env::{Env, vars},
     os,
@@ -62,7 +62,7 @@ impl Context {
         }
     }
 
-    /// The same for another actor.
+    /// The `App` of another actor.
     ///
     /// # Errors
     /// `no_project`, a broken configuration.
@@ -80,7 +80,6 @@ impl Context {
     /// `no_project`, a broken configuration.
     pub fn app_without_note(&self, actor: Actor) -> Result<App> {
         let project = Project::discover(&self.env, self.globals.root.as_deref())?;
-        let (layers, settings) = load_in_force(&project, &self.env)?;
         let request = self.globals.request_id.as_ref().zip(self.asked.as_ref()).map(|(id, asked)| {
             let mut digest = self.read.borrow().clone();
             digest.update(asked.digest.clone().finalize());
@@ -97,10 +96,10 @@ impl Context {
                 fingerprint: actions::core::fingerprint::of_command(&asked.path, &os::digest::hex(&digest.finalize())),
             }
         });
-        Ok(App::new(Rc::clone(&self.env), project, layers, settings, actor, request))
+        Ok(App::in_force(Rc::clone(&self.env), project, actor, request)?)
     }
 
-    /// Who acts, by flags and variables.
+    /// The actor, by flags and variables.
     ///
     /// # Errors
     /// A variable with an invalid value.
@@ -157,7 +156,7 @@ impl Context {
         }
     }
 
-    /// The same as exact bytes, which need not be text.
+    /// A text as exact bytes, which need not be UTF-8.
     ///
     /// # Errors
     /// `usage` when both are given; what cannot be read.
@@ -180,7 +179,7 @@ impl Context {
         self.input_of(what, path, INPUT_MAX)
     }
 
-    /// The same, of at most `most` bytes.
+    /// The text of a file or of stdin, of at most `most` bytes.
     ///
     /// # Errors
     /// What cannot be read, is no UTF-8 or is larger.

@@ -11,9 +11,10 @@ use crate::domain::{Role, RoutingKey};
 pub(super) const REQUEST_ID: &str = "request_id";
 
 /// When to colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Color {
     /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
     Auto,
     /// Always.
     Always,
@@ -34,7 +35,7 @@ impl Color {
 }
 
 /// Flags that every command takes.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Globals {
     /// Print JSON; errors as JSON on stderr

@@ -1,6 +1,12 @@
 //! `fairway man`
 
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
 use anyhow::Result;
+use clap::Command;
 use serde_json::json;
 
 use super::{context::Context, exit::Exit, help::page};
@@ -9,25 +15,67 @@ use crate::{actions::core::errors, domain::Refusal};
 /// Print a manual page
 ///
 /// View it with: fairway man | man -l -
+///
+/// With --output, writes the pages of all commands, as a package has them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Command of the page; default: the whole program
     #[arg(value_name = "COMMAND")]
     words: Vec<String>,
+    /// Write every page into this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "words")]
+    output: Option<PathBuf>,
 }
 
 impl Args {
-    pub(super) fn run(self, ctx: &Context, command: clap::Command) -> Result<Exit> {
+    pub(super) fn run(self, ctx: &Context, command: Command) -> Result<Exit> {
+        if let Some(dir) = self.output {
+            return write_all(ctx, &command, &ctx.env.cwd.join(dir));
+        }
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
         let about = match words.as_slice() {
             [] => Some(command),
             path => page::laid_out(&command, path, false),
         };
         let about = about.ok_or_else(|| Refusal::not_found("command", self.words.join(" ")))?;
-        let name = [&["fairway"], words.as_slice()].concat().join("-");
-        let mut page = Vec::new();
-        clap_mangen::Man::new(about.name(name.clone())).render(&mut page).map_err(errors::internal)?;
-        let page = String::from_utf8_lossy(&page).into_owned();
+        let name = page_name(&words);
+        let page = render(about, &name)?;
         ctx.show(&json!({ "name": name, "page": page }), Vec::new, || page.clone())
     }
+}
+
+/// `fairway-task-add`
+fn page_name(path: &[&str]) -> String {
+    [&["fairway"], path].concat().join("-")
+}
+
+fn render(command: Command, name: &str) -> Result<String> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.name(name.to_owned())).render(&mut page).map_err(errors::internal)?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
+}
+
+fn write_all(ctx: &Context, command: &Command, dir: &Path) -> Result<Exit> {
+    let failed = |error: std::io::Error| Refusal::invalid("the directory", format!("{}: {error}", dir.display()));
+    fs::create_dir_all(dir).map_err(failed)?;
+    let mut files = Vec::new();
+    for path in commands(command, &[]) {
+        let about = if path.is_empty() { Some(command.clone()) } else { page::laid_out(command, &path, false) };
+        let Some(about) = about else { continue };
+        let name = page_name(&path);
+        let file = format!("{name}.1");
+        fs::write(dir.join(&file), render(about, &name)?).map_err(failed)?;
+        files.push(file);
+    }
+    let line = format!("wrote {} pages to {}\n", files.len(), crate::render::escape_line(&dir.to_string_lossy()));
+    ctx.show(&json!({ "dir": dir, "files": files }), || files.clone(), || line.clone())
+}
+
+/// The words of every command that is not hidden, the program's own empty ones first.
+fn commands<'a>(command: &'a Command, path: &[&'a str]) -> Vec<Vec<&'a str>> {
+    let mut found = vec![path.to_vec()];
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help") {
+        found.extend(commands(below, &[path, &[below.get_name()]].concat()));
+    }
+    found
 }

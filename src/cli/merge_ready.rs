@@ -1,16 +1,25 @@
 //! `fairway merge-ready`
 
-use std::fmt::Write;
+use std::{fmt::Write as _, fs::OpenOptions, io::Write as _, path::Path};
 
 use anyhow::Result;
+use clap::ValueEnum;
 
 use super::{context::Context, context::exit_even_if_closed, exit::Exit, values};
-use crate::{actions::queue::gates, domain::TaskId, wire::FailureKind};
+use crate::{
+    actions::queue::gates,
+    domain::{Refusal, TaskId},
+    env::vars,
+    render::{AnnotationLevel, annotation, escape_line, markdown_code},
+    wire::{FailureKind, GateReportView},
+};
 
 /// Check a task's merge gates; exit 5 if one fails
 ///
 /// The work is judged in the worktree of the task's lane, else of the claiming session, else where it was claimed. The
 /// answer names it. Unmet gates are listed as blockers, each with the command that clears it.
+///
+/// With --format github, blockers are annotations of a GitHub workflow, and GITHUB_STEP_SUMMARY gets a table.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Task id
@@ -19,32 +28,90 @@ pub struct Args {
     /// Base branch; default: the lane's, else the project's
     #[arg(long)]
     base: Option<String>,
+    /// Output format
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Text for people
+    Text,
+    /// Annotations and a summary of a GitHub workflow
+    Github,
 }
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        if self.format == Format::Github && ctx.out.json {
+            return Err(Refusal::Usage { why: "give --json or --format github, not both".into() }.into());
+        }
         let report = gates::merge_ready(&ctx.app()?, &self.id, self.base.as_deref())?;
-        let shown = ctx.show(
-            &report,
-            || vec![report.task_id.clone()],
-            || {
-                let verdict = if report.ready { "is ready to be merged" } else { "is not ready to be merged:" };
-                let mut text = format!("{} {verdict}\n", report.task_id);
-                if let Some(judged) = &report.judged {
-                    let _ = writeln!(text, "  judged: {}", crate::render::escape_line(&judged.summary()));
+        let shown = match self.format {
+            Format::Text => ctx.show(&report, || vec![report.task_id.clone()], || text(&report)),
+            Format::Github => {
+                if let Some(path) = ctx.env.var_os(vars::GITHUB_STEP_SUMMARY) {
+                    let path = ctx.env.cwd.join(path);
+                    // The verdict does not depend on its summary.
+                    if let Err(error) = append(&path, &summary(&report)) {
+                        let path = escape_line(&path.to_string_lossy());
+                        ctx.out.note(&format!("warning: the summary is not written to {path}: {error}"));
+                    }
                 }
-                for blocker in &report.blockers {
-                    let message = crate::render::escape_line(&blocker.message);
-                    let _ = write!(
-                        text,
-                        "  {}: {message}\n      {}\n",
-                        blocker.code,
-                        crate::render::escape_line(&blocker.fix)
-                    );
-                }
-                text
-            },
-        );
+                ctx.out.text(&annotations(&report)).map(|()| 0).map_err(Into::into)
+            }
+        };
         exit_even_if_closed(if report.ready { 0 } else { FailureKind::Refused.exit_code() }, shown)
     }
+}
+
+/// The verdict in a line.
+fn verdict(report: &GateReportView) -> &'static str {
+    if report.ready { "is ready to be merged" } else { "is not ready to be merged" }
+}
+
+fn text(report: &GateReportView) -> String {
+    let mut text = format!("{} {}{}\n", report.task_id, verdict(report), if report.ready { "" } else { ":" });
+    if let Some(judged) = &report.judged {
+        let _ = writeln!(text, "  judged: {}", escape_line(&judged.summary()));
+    }
+    for blocker in &report.blockers {
+        let (message, fix) = (escape_line(&blocker.message), escape_line(&blocker.fix));
+        let _ = write!(text, "  {}: {message}\n      {fix}\n", blocker.code);
+    }
+    text
+}
+
+/// One annotation for each blocker, or one that says that there is none.
+fn annotations(report: &GateReportView) -> String {
+    if report.ready {
+        let title = format!("Fairway: {}", report.task_id);
+        return annotation(AnnotationLevel::Notice, &title, &format!("{} {}", report.task_id, verdict(report)));
+    }
+    let of_blocker = report.blockers.iter().map(|blocker| {
+        let title = format!("Fairway: {} {}", report.task_id, blocker.code);
+        annotation(AnnotationLevel::Error, &title, &format!("{} (cleared by: {})", blocker.message, blocker.fix))
+    });
+    of_blocker.collect()
+}
+
+/// The report as Markdown.
+fn summary(report: &GateReportView) -> String {
+    let mut text = format!("### Fairway: {} {}\n\n", markdown_code(&report.task_id), verdict(report));
+    if let Some(judged) = &report.judged {
+        let _ = write!(text, "Judged: {}\n\n", markdown_code(&judged.summary()));
+    }
+    if !report.blockers.is_empty() {
+        text.push_str("| blocker | reason | cleared by |\n|---|---|---|\n");
+        for blocker in &report.blockers {
+            let (code, message) = (markdown_code(&blocker.code), markdown_code(&blocker.message));
+            let _ = writeln!(text, "| {code} | {message} | {} |", markdown_code(&blocker.fix));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn append(path: &Path, text: &str) -> std::io::Result<()> {
+    OpenOptions::new().append(true).create(true).open(path)?.write_all(text.as_bytes())
 }

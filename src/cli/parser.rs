@@ -6,8 +6,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::{
     adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo, doctor,
     events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, inbox, init,
-    land, lane, man, merge_ready, message, note, notify, outbox, overlap, prime, prompt, ready, release, restore,
-    review, search, send, serve, session, setup, sidecar, start, status, task, top, trust, usage,
+    land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, prime, prompt, ready, release, restore,
+    review, search, send, serve, session, setup, sidecar, skill, start, status, task, top, trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -74,9 +74,11 @@ pub(super) enum Verb {
     Notify(notify::Args),
     Hook(hook::Args),
     Serve(serve::Args),
+    Mcp(mcp::Args),
     #[command(visible_alias = "context")]
     Prime(prime::Args),
     Guide(guide::Args),
+    Skill(skill::Args),
     Usage(usage::Args),
     #[command(subcommand, visible_alias = "backend")]
     Adapter(adapter::Verb),
@@ -132,8 +134,10 @@ impl Verb {
             Self::Notify(args) => args.run(ctx),
             Self::Hook(args) => args.run(ctx),
             Self::Serve(args) => args.run(ctx),
+            Self::Mcp(args) => args.run(ctx),
             Self::Prime(args) => args.run(ctx),
             Self::Guide(args) => args.run(ctx),
+            Self::Skill(args) => args.run(ctx),
             Self::Usage(args) => args.run(ctx),
             Self::Adapter(verb) => verb.run(ctx),
             Self::Trust(args) => args.run(ctx),

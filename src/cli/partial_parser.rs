@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use clap::{Args as _, Command, Subcommand as _};
 
 use super::{
-    checkpoint, claim, events, evidence, exec, globals::Globals, handoff, hook, inbox, lane, message, note, prime,
+    checkpoint, claim, events, evidence, exec, globals::Globals, handoff, hook, inbox, lane, mcp, message, note, prime,
     ready, release, review, send, session, status, task,
 };
 
@@ -23,6 +23,7 @@ const COMMANDS: &[(&str, Augment)] = &[
     ("events", events::Args::augment_args),
     ("hook", hook::Args::augment_args),
     ("inbox", inbox::Args::augment_args),
+    ("mcp", mcp::Args::augment_args),
     ("note", note::Args::augment_args),
     ("prime", prime::Args::augment_args),
     ("ready", ready::Args::augment_args),

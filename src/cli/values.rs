@@ -74,15 +74,15 @@ word_reader!(
     checkpoint_state -> CheckpointState
 );
 word_reader!(
-    /// What a person says to an approval.
+    /// The decision of a person on an approval.
     decision -> Decision
 );
 word_reader!(
-    /// What evidence shows.
+    /// The result that evidence shows.
     evidence_result -> EvidenceResult
 );
 word_reader!(
-    /// What a reviewer says.
+    /// The verdict of a reviewer.
     verdict -> Verdict
 );
 word_reader!(
@@ -151,7 +151,7 @@ pub fn status(text: &str) -> Result<TaskStatus, String> {
     word(text, TaskStatus::parse(text), TaskStatus::ALL.iter().map(|status| status.as_str()))
 }
 
-/// What a session does.
+/// The activity of a session.
 pub fn activity(text: &str) -> Result<Activity, String> {
     word(text, Activity::parse(text), Activity::ALL.iter().map(|activity| activity.as_str()))
 }

@@ -1,4 +1,4 @@
-//! What the configuration says about the boundary to agent runtimes: hooks, context and identity.
+//! The configuration of the boundary to agent runtimes: hooks, context and identity.
 
 use std::time::Duration;
 

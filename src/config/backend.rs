@@ -13,11 +13,11 @@ pub struct Backend {
     pub stale_after: Option<StaleAfter>,
     /// Where its multiplexer listens: `default` for the person's own server, or a path, relative to the root.
     pub socket: Option<String>,
-    /// Who runs the setup of a session.
+    /// The runner of a session's setup.
     pub setup: Setup,
 }
 
-/// Who runs `session_setup`, `session_setup_script` and `session_live`: the revisions of the protocol differ.
+/// The runner of `session_setup`, `session_setup_script` and `session_live`: the revisions of the protocol differ.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Setup {
     /// The script, as the newer revision has it.

@@ -1,4 +1,4 @@
-//! What can be wrong with a configuration.
+//! The errors of a configuration.
 
 use std::{io, path::PathBuf};
 
@@ -12,6 +12,13 @@ pub enum ConfigError {
     /// No `.fairway.toml` from here upwards.
     #[error("there is no Fairway project at {} or above", .from.display())]
     NoProject { from: PathBuf },
+    /// `FAIRWAY_ROOT` names a directory without a project: it may have been moved. `found` is the project around the working
+    /// directory, `session` the session of the environment.
+    #[error("FAIRWAY_ROOT is {}, and there is no Fairway project{}", .root.display(), match .found {
+        Some(found) => format!("; the working directory is in the one at {}", found.display()),
+        None => " there".to_owned(),
+    })]
+    RootGone { root: PathBuf, found: Option<PathBuf>, session: Option<String> },
     /// A working directory that is not there.
     #[error("the working directory cannot be used: {why}")]
     NoWorkingDir { why: String },

@@ -1,4 +1,4 @@
-//! What the configuration says about background runs.
+//! The configuration of background jobs.
 
 use std::time::Duration;
 

@@ -364,8 +364,10 @@ pub fn nearest(path: &str) -> Option<String> {
 #[must_use]
 pub fn example() -> String {
     let mut text = String::from(
-        "# Every key of .fairway.toml with its default. Keys behind a '#' have no default: the value is a sample.\n\
-         # .fairway/local.toml overrides this file; a variable that is named overrides both.\n",
+        "#:schema .fairway/config.schema.json\n\
+         # Every key of .fairway.toml with its default. Keys behind a '#' have no default: the value is a sample.\n\
+         # .fairway/local.toml overrides this file; a variable that is named overrides both. The first line is for editors:\n\
+         # fairway config schema >.fairway/config.schema.json\n",
     );
     let mut section = String::new();
     for key in KEYS {

@@ -41,14 +41,14 @@ pub struct ProgramSettings {
     pub process_names: Option<Vec<String>>,
     /// How it takes a first prompt.
     pub prompt: Option<PromptDelivery>,
-    /// What a line of its screen begins with once it takes input.
+    /// The beginning of its screen's line with which it takes input.
     pub ready_prompt_prefix: Option<String>,
     /// How long to wait, in milliseconds, where nothing else tells.
     pub ready_delay_ms: Option<u64>,
 }
 
 impl ProgramSettings {
-    /// What this one says, and where it says nothing what the other one does.
+    /// These settings, completed by those of the other entry.
     #[must_use]
     pub fn with_fallback(self, below: Self) -> Self {
         Self {

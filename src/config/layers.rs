@@ -135,7 +135,7 @@ impl Layers {
         self.file_tables().any(|table| sections.iter().any(|section| table.contains_key(*section)))
     }
 
-    /// What the files say, the lowest first.
+    /// The tables of the files, the lowest first.
     pub(super) fn file_tables(&self) -> impl Iterator<Item = &Table> {
         self.sources.iter().filter(|(source, _)| matches!(source, Source::File(_))).map(|(_, table)| table)
     }

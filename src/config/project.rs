@@ -23,6 +23,9 @@ pub const STORE_FILE: &str = "fairway.db";
 /// The file name of the store of runs' output, beside the store.
 pub const OUTPUT_FILE: &str = "runs.db";
 
+/// The directory of the worktrees that Fairway makes, in the state directory.
+pub const WORKTREES_DIR: &str = "worktrees";
+
 /// The directory about stores, in the user's state directory.
 const KNOWN_STORES: &str = "stores";
 
@@ -67,11 +70,12 @@ impl Project {
     pub fn discover(env: &Env, root: Option<&Path>) -> Result<Self, ConfigError> {
         let stated = root.map(Path::to_path_buf).or_else(|| env.var_os(vars::FAIRWAY_ROOT).map(PathBuf::from));
         if let Some(stated) = stated {
+            let by_variable = root.is_none();
             let root = real(normalize(&env.cwd.join(stated)));
-            return if root.join(CONFIG_FILE).is_file() {
-                Ok(Self::at(root, env))
-            } else {
-                Err(ConfigError::NoProject { from: root })
+            return match root.join(CONFIG_FILE).is_file() {
+                true => Ok(Self::at(root, env)),
+                false if by_variable => Err(root_gone(env, root)),
+                false => Err(ConfigError::NoProject { from: root }),
             };
         }
         if let Some(why) = &env.cwd_error {
@@ -79,7 +83,8 @@ impl Project {
         }
         let found = env.cwd.ancestors().find_map(|dir| {
             if dir.join(CONFIG_FILE).is_file() {
-                return Some(main_counterpart(dir).map_or_else(|| dir.to_path_buf(), real));
+                let home = main_counterpart(dir).or_else(|| home_of_lost_worktree(dir));
+                return Some(home.map_or_else(|| dir.to_path_buf(), real));
             }
             // A linked worktree whose branch does not carry the file: the main worktree may.
             let main = main_worktree_of(dir)?;
@@ -95,11 +100,17 @@ impl Project {
     /// worktree its counterpart in the main one, where every command will look for it.
     ///
     /// # Errors
-    /// [`ConfigError::NoWorkingDir`] when neither is there.
+    /// [`ConfigError::NoWorkingDir`] when neither is there; [`ConfigError::RootGone`] inside a session whose project is gone.
     pub fn init_root(env: &Env, root: Option<&Path>) -> Result<PathBuf, ConfigError> {
         let stated = root.map(Path::to_path_buf).or_else(|| env.var_os(vars::FAIRWAY_ROOT).map(PathBuf::from));
         match (stated, &env.cwd_error) {
-            (Some(stated), _) => Ok(real(normalize(&env.cwd.join(stated)))),
+            (Some(stated), _) => {
+                let place = real(normalize(&env.cwd.join(stated)));
+                if root.is_none() && env.var_os(vars::FAIRWAY_SESSION_ID).is_some() && !place.is_dir() {
+                    return Err(root_gone(env, place));
+                }
+                Ok(place)
+            }
             (None, Some(why)) => Err(ConfigError::NoWorkingDir { why: why.clone() }),
             (None, None) => {
                 let here = normalize(&env.cwd);
@@ -166,6 +177,30 @@ fn real(path: PathBuf) -> PathBuf {
     path.canonicalize().unwrap_or(path)
 }
 
+/// The failure of an environment that names a root without a project.
+fn root_gone(env: &Env, root: PathBuf) -> ConfigError {
+    let has_store = |dir: &Path| dir.join(CONFIG_FILE).is_file() && dir.join(STATE_DIR).join(STORE_FILE).is_file();
+    let here = env.cwd.ancestors().filter(|_| env.cwd_error.is_none());
+    let found = here.filter(|dir| **dir != *root).find(|dir| has_store(dir)).map(Path::to_path_buf);
+    ConfigError::RootGone { root, found, session: env.var(vars::FAIRWAY_SESSION_ID).map(str::to_owned) }
+}
+
+/// The project around a lane's worktree whose repository is gone from the path that the worktree names: the project was moved
+/// with both. The worktree's own configuration would make a project of the lane.
+fn home_of_lost_worktree(dir: &Path) -> Option<PathBuf> {
+    let mut around = dir.ancestors().skip(1).filter(|dir| dir.ends_with(Path::new(STATE_DIR).join(WORKTREES_DIR)));
+    let home = around.next()?.ancestors().nth(2)?;
+    let top = dir.ancestors().find(|ancestor| is_worktree_top(ancestor))?;
+    let is_lost = top.starts_with(home) && top != home && is_lost_worktree(top);
+    (is_lost && home.join(CONFIG_FILE).is_file()).then(|| home.to_path_buf())
+}
+
+/// Whether a directory is a linked worktree whose repository is not where its `.git` file says.
+#[must_use]
+pub fn is_lost_worktree(top: &Path) -> bool {
+    link_target(top).is_some_and(|target| !target.exists())
+}
+
 /// The same directory in the main worktree, when `dir` lies in a linked one.
 fn main_counterpart(dir: &Path) -> Option<PathBuf> {
     let top = dir.ancestors().find(|ancestor| is_worktree_top(ancestor))?;
@@ -196,6 +231,12 @@ fn link_target(top: &Path) -> Option<PathBuf> {
     Some(normalize(&top.join(link.trim_end().strip_prefix("gitdir: ")?)))
 }
 
+/// The git directory of the worktree with this top; `None` when it is no top of a worktree.
+#[must_use]
+pub fn git_dir(top: &Path) -> Option<PathBuf> {
+    is_worktree_top(top).then(|| link_target(top).unwrap_or_else(|| top.join(".git")))
+}
+
 /// The git repository around a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitDir {
@@ -220,8 +261,11 @@ impl GitDir {
 /// Whether two worktrees belong to one repository.
 #[must_use]
 pub fn is_same_repository(one: &Path, other: &Path) -> bool {
+    if one == other {
+        return true;
+    }
     let main = |top: &Path| main_worktree_of(top).unwrap_or_else(|| top.to_path_buf()).canonicalize().ok();
-    main(one).is_some() && main(one) == main(other)
+    main(one).is_some_and(|found| main(other) == Some(found))
 }
 
 /// The main worktree's top (of a bare repository, the directory that holds it), when `top` is a linked worktree's. A

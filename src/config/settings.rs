@@ -32,13 +32,13 @@ pub struct ReviewRoute {
 pub struct Settings {
     /// The project's name; the root directory's by default.
     pub name: String,
-    /// What lanes branch from.
+    /// The branch from which lanes start.
     pub base_branch: String,
-    /// What made ids begin with.
+    /// The prefix of generated ids.
     pub prefix: String,
     /// The lease of claims; `None` for claims without a lease.
     pub lease: Option<Duration>,
-    /// What to make of overlapping paths.
+    /// The policy for overlapping paths.
     pub path_policy: PathPolicy,
     /// Whether `claim` without an id claims tasks of the own lane only, and none without a lane.
     pub own_lane_only: bool,
@@ -62,9 +62,9 @@ pub struct Settings {
     pub guard: Option<Arc<Rules>>,
     /// Landing.
     pub land: LandSettings,
-    /// What `done` asks for.
+    /// The gates of `done`.
     pub done_gates: Vec<Gate>,
-    /// What `merge-ready` asks for.
+    /// The gates of `merge-ready`.
     pub merge_gates: Vec<Gate>,
     /// By role.
     pub roles: BTreeMap<String, LaunchSettings>,
@@ -260,7 +260,7 @@ impl Settings {
 }
 
 impl Settings {
-    /// What is said about a role; nothing when it has no entry.
+    /// The settings of a role; empty when it has no entry.
     #[must_use]
     pub fn role(&self, role: &Role) -> LaunchSettings {
         self.roles.get(role.as_str()).cloned().unwrap_or_default()

@@ -69,7 +69,7 @@ pub fn is_needed(layers: &Layers) -> bool {
     layers.has_any_section(SECTIONS) || layers.file_tables().any(says_more)
 }
 
-/// What the files name now.
+/// The content that the files name now.
 ///
 /// # Errors
 /// When a script cannot be read.

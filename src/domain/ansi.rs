@@ -1,4 +1,4 @@
-//! What a terminal shows of what a program printed: the words without what moves, colours and names things.
+//! The visible words of a program's output: without sequences that move, colour and name things.
 
 /// The words of some output, line by line; of a line that was written over, the last that was written.
 #[must_use]

@@ -9,12 +9,12 @@ string_enum! {
 }
 
 string_enum! {
-    /// What a person says.
+    /// The decision of a person.
     Decision { Allow => "allow", Deny => "deny" }
 }
 
 impl Decision {
-    /// What the approval becomes by it.
+    /// The status of the approval after this decision.
     #[must_use]
     pub const fn status(self) -> ApprovalStatus {
         match self {
@@ -49,7 +49,7 @@ pub struct Approval {
     pub asked_at: Timestamp,
     /// When it was answered or lapsed.
     pub answered_at: Option<Timestamp>,
-    /// Who answered it.
+    /// The actor that answered it.
     pub answered_by: Option<String>,
 }
 

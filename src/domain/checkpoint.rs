@@ -4,7 +4,7 @@ use super::{SessionId, TaskId, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
-    /// What the words amount to.
+    /// The state that a checkpoint reports.
     CheckpointState {
         Planned => "planned",
         Active => "active",
@@ -40,9 +40,9 @@ pub struct Checkpoint {
     pub task: TaskId,
     /// The session that recorded it.
     pub session: Option<SessionId>,
-    /// What the words amount to.
+    /// The state that it reports.
     pub state: CheckpointState,
-    /// Who owns the next step.
+    /// The owner of the next step.
     pub owner: Option<String>,
     /// The words.
     pub summary: String,

@@ -189,7 +189,7 @@ impl<T: Into<Self>> From<Option<T>> for EventValue {
 /// One thing that happened; the store adds number, time and actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// What.
+    /// The kind.
     pub kind: EventKind,
     /// The task it happened to.
     pub task: Option<TaskId>,

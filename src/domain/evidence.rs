@@ -4,7 +4,7 @@ use super::{SessionId, TaskId, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
-    /// What it shows.
+    /// The result that it shows.
     EvidenceResult {
         Pass => "pass",
         Fail => "fail",
@@ -30,9 +30,9 @@ pub struct Evidence {
     pub task: TaskId,
     /// The session that recorded it.
     pub session: Option<SessionId>,
-    /// What sort of evidence; records of one kind supersede one another.
+    /// The kind of evidence; records of one kind supersede one another.
     pub kind: String,
-    /// What it shows.
+    /// The result that it shows.
     pub result: EvidenceResult,
     /// The command, as a person would type it.
     pub command: Option<String>,

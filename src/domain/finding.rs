@@ -1,4 +1,4 @@
-//! What `doctor` found.
+//! The findings of `doctor`.
 
 use super::string_enum::string_enum;
 
@@ -31,7 +31,7 @@ impl Finding {
         Self { code, severity, message, fix: None }
     }
 
-    /// The same with the command that mends it.
+    /// The finding with the command that mends it.
     #[must_use]
     pub fn with_fix(mut self, command: impl Into<String>) -> Self {
         self.fix = Some(command.into());

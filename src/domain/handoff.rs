@@ -17,7 +17,7 @@ pub struct Handoff {
     pub task: TaskId,
     /// The role that made it.
     pub from_role: Option<Role>,
-    /// Who made it: a session's id or `user@host`.
+    /// The actor that made it: a session's id or `user@host`.
     pub from_actor: String,
     /// The role it is for.
     pub to_role: Option<Role>,
@@ -25,9 +25,9 @@ pub struct Handoff {
     pub to_lane: Option<LaneName>,
     /// Whether it was answered, and how.
     pub status: HandoffStatus,
-    /// What it is about.
+    /// The subject.
     pub summary: String,
-    /// What the other needs to know, at length.
+    /// The message to the receiver, at length.
     pub payload: Option<String>,
     /// The task's epoch when it was made; one made under an older epoch moves no claim.
     pub epoch: i64,
@@ -35,6 +35,6 @@ pub struct Handoff {
     pub created_at: Timestamp,
     /// When it was answered.
     pub answered_at: Option<Timestamp>,
-    /// Who answered it.
+    /// The actor that answered it.
     pub answered_by: Option<String>,
 }

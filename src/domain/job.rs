@@ -7,12 +7,12 @@ use super::{Refusal, RoutingKey, excerpt::excerpt, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
-    /// What becomes of a run whose supervisor died: run again, or never a second time.
+    /// The fate of a job whose supervisor died: it runs again, or never a second time.
     RecoveryPolicy { Requeue => "requeue", Lost => "lost" }
 }
 
 string_enum! {
-    /// What an item of a run's output is.
+    /// The type of an item of a job's output.
     ItemType { Stdout => "stdout", Stderr => "stderr", Event => "event" }
 }
 
@@ -49,7 +49,7 @@ impl JobId {
         self.0.as_bytes()
     }
 
-    /// What people type: its last eight digits, which are random.
+    /// The short form that people type: its last eight digits, which are random.
     #[must_use]
     pub fn short(&self) -> String {
         let text = self.to_string();
@@ -100,7 +100,7 @@ pub struct Job {
     pub timeout_ms: Option<i64>,
     /// How much of its output is kept, in bytes.
     pub max_output_bytes: i64,
-    /// What becomes of it when its supervisor dies.
+    /// Its fate when its supervisor dies.
     pub recovery: RecoveryPolicy,
     /// Which beginning this is, from 1.
     pub attempt: i64,
@@ -128,7 +128,7 @@ pub struct Job {
     pub truncated: bool,
     /// Why it failed, was canceled or lost, in a sentence.
     pub error_message: Option<String>,
-    /// Who asked for it.
+    /// The actor that asked for it.
     pub actor: String,
     /// When it was asked for.
     pub queued_at: Timestamp,

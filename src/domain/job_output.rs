@@ -1,4 +1,4 @@
-//! What a run printed and what was noticed in it, on its way into the store and out of it.
+//! The output of a job and the events in it, on their way into the store and out of it.
 
 use super::{
     job::{ItemType, JobId},
@@ -46,8 +46,8 @@ pub struct WatcherHit {
     pub count: i64,
 }
 
-/// What was left out between head and tail: output items from `first_seq` to `through_seq` go, an item that says so takes
-/// the place of the last one. Events in between stay.
+/// The gap between head and tail: output items from `first_seq` to `through_seq` go, an item that says so takes the place of
+/// the last one. Events in between stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
     /// The first item that is gone.
@@ -58,7 +58,7 @@ pub struct Gap {
     pub dropped_bytes: i64,
 }
 
-/// What is to be written in one transaction, after its bytes lie in the files.
+/// The items of one transaction, after their bytes lie in the files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
     /// New items, in order.
@@ -75,7 +75,7 @@ pub struct Batch {
     pub stderr_bytes: i64,
 }
 
-/// What an item holds.
+/// The content of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Bytes in the segment files of a stream.
@@ -103,9 +103,9 @@ pub enum Content {
 pub struct Item {
     /// Its place in the order of all items of the run, from 1. Never given twice.
     pub seq: i64,
-    /// What it is.
+    /// Its type.
     pub kind: ItemType,
-    /// What it holds.
+    /// Its content.
     pub content: Content,
     /// When it was written.
     pub created_at: Timestamp,
@@ -120,7 +120,7 @@ pub struct Totals {
     pub stdout_bytes: i64,
     /// All that stderr has brought.
     pub stderr_bytes: i64,
-    /// What was left out of both between head and tail.
+    /// The bytes of both streams that are missing between head and tail.
     pub dropped_bytes: i64,
 }
 
@@ -133,7 +133,7 @@ impl Default for Totals {
 /// A watcher as it stands: how often it has matched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatcherState {
-    /// What it looks for.
+    /// The condition that it looks for.
     pub watcher: Watcher,
     /// How often it has matched.
     pub match_count: i64,

@@ -13,7 +13,7 @@ string_enum! {
 pub struct Lane {
     /// Its name.
     pub name: LaneName,
-    /// What it is for.
+    /// Its purpose.
     pub title: Option<String>,
     /// The role that works in it.
     pub role: Option<Role>,

@@ -1,4 +1,4 @@
-//! What a runtime reports of its own life, and how late reports are told from news.
+//! A runtime's reports about its own life, and how late reports are told from news.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::{session::Activity, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
-    /// What happened to a runtime.
+    /// An event in a runtime's life.
     LifecycleEvent {
         Started => "started",
         Ready => "ready",
@@ -18,7 +18,7 @@ string_enum! {
 }
 
 impl LifecycleEvent {
-    /// What the session does from then on; `None` when it is over. Of one that has just started nothing is known yet.
+    /// The activity of the session from then on; `None` when it is over. Of one that has just started nothing is known yet.
     #[must_use]
     pub const fn activity(self) -> Option<Activity> {
         match self {

@@ -97,13 +97,13 @@ pub struct Message {
     pub metadata: Option<String>,
     /// How far it came.
     pub status: MessageStatus,
-    /// Who it was offered to.
+    /// The reader to whom it was offered.
     pub offered_to: Option<String>,
     /// Until when that offer holds.
     pub offered_until: Option<Timestamp>,
     /// By which way it was offered last.
     pub channel: Option<Channel>,
-    /// What makes repeats one message.
+    /// The key that makes repeats one message.
     pub dedup: Option<String>,
     /// How often it was sent under its dedup key.
     pub count: i64,

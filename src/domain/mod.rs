@@ -17,6 +17,7 @@ pub mod handoff;
 pub mod hidden_text;
 pub mod id;
 pub mod invalid_value;
+pub mod issue;
 pub mod job;
 pub mod job_output;
 pub mod landing;

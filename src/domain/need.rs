@@ -1,4 +1,4 @@
-//! What a person must look at, in the order of how soon.
+//! The items that need a person, the most urgent first.
 
 use super::string_enum::string_enum;
 

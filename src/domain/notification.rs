@@ -26,7 +26,7 @@ impl NotifySink {
 }
 
 string_enum! {
-    /// What became of an item at a sink.
+    /// The state of an item at a sink.
     ReceiptState {
         /// It waits for the end of the quiet window.
         Held => "held",
@@ -41,14 +41,14 @@ string_enum! {
     }
 }
 
-/// What became of an item at a sink.
+/// The record of an item at a sink.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
     /// The key of the item.
     pub item: String,
     /// The sink.
     pub sink: NotifySink,
-    /// What became of it.
+    /// Its state.
     pub state: ReceiptState,
     /// How often it was claimed.
     pub attempts: i64,

@@ -1,4 +1,4 @@
-//! What a provider's runtime says about a session of its own, in one word, and what follows from that word.
+//! The state of a session in its provider's words, and the consequences of each word.
 
 use super::{
     checkpoint::CheckpointState,
@@ -23,7 +23,7 @@ string_enum! {
     }
 }
 
-/// What becomes of the session.
+/// The effect on the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionEffect {
     /// It lives: a suspicion is lifted.
@@ -34,14 +34,14 @@ pub enum SessionEffect {
     Finished(SessionStatus),
 }
 
-/// What follows from a state. Nothing here touches a task's status, claimant or gates.
+/// The consequences of a state. Nothing here touches a task's status, claimant or gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effect {
-    /// What becomes of the session.
+    /// The effect on the session.
     pub session: SessionEffect,
-    /// What the session does now; `None` leaves it as it was.
+    /// The session's activity; `None` leaves it as it was.
     pub activity: Option<Activity>,
-    /// What it waits for, in one word, when it waits.
+    /// The reason of its wait, in one word, when it waits.
     pub waiting_for: Option<&'static str>,
     /// The checkpoint on the session's task; `None` for none.
     pub checkpoint: Option<CheckpointState>,
@@ -73,7 +73,7 @@ impl ProviderState {
         })
     }
 
-    /// What follows from it.
+    /// The consequences of this state.
     #[must_use]
     pub const fn effect(self) -> Effect {
         let runs = Effect {

@@ -33,6 +33,12 @@ pub enum Refusal {
     /// An invalid line of a file.
     #[error("line {line}: {why}")]
     Line { line: usize, why: String },
+    /// An issue of a file without keys that an import needs.
+    #[error("line {line}: {} has no {}", match .number {
+        Some(number) => format!("issue {number}"),
+        None => "the issue".to_owned(),
+    }, .keys.join(", "))]
+    IssueKeysMissing { line: usize, number: Option<u64>, keys: Vec<&'static str> },
     /// Arguments or fields that exclude each other or are missing.
     #[error("{why}")]
     Usage { why: String },
@@ -132,6 +138,24 @@ pub enum Refusal {
     /// The checkout of the base has files that a landing would overwrite.
     #[error("the checkout of the base {base} in {dir} has changes: {}", list_files(.files))]
     CheckoutChanged { base: String, dir: String, files: Vec<String> },
+    /// A landing would overwrite files that git does not track.
+    #[error("the landing would overwrite files in the checkout of the base {base} in {dir}: {}", list_files(.files))]
+    FilesInTheWay { base: String, dir: String, files: Vec<String> },
+    /// Another program has locked the base or its checkout.
+    #[error("the base {base} is locked by another program: {lock}")]
+    BaseLocked { base: String, lock: String },
+    /// A lane has no commit that could land.
+    #[error("the lane {lane} has no commit{}", match .branch {
+        Some(branch) => format!(": its branch {branch} does not exist"),
+        None => String::new(),
+    })]
+    NoLaneCommit { lane: LaneName, branch: Option<String>, known: Option<String> },
+    /// The base of a landing does not exist.
+    #[error("there is no base branch '{base}'")]
+    NoBase { base: String },
+    /// The commit to land has no history in common with the base.
+    #[error("{of} and {base} have no commit in common")]
+    NoCommonCommit { of: String, base: String },
     /// Another command moved the base.
     #[error("the base {base} moved while its next commit was made")]
     BaseMoved { base: String },
@@ -141,13 +165,13 @@ pub enum Refusal {
     /// A lane with merges cannot be rebased.
     #[error("{of} has merge commits, which a rebase would leave out")]
     CannotRebase { of: String },
-    /// What was to land conflicts with the base.
+    /// The work that was to land conflicts with the base.
     #[error("{of} conflicts with {base} in {}{}", list_files(.files), landed_with(.with))]
     LandConflict { of: String, base: String, files: Vec<String>, with: Vec<String>, lane: Option<LaneName> },
-    /// What was to land was sent back, and neither it nor the base has changed since.
+    /// The work that was to land was sent back, and neither it nor the base has changed since.
     #[error("{of} was sent back at this commit and base: {why}")]
     SentBackBefore { of: String, why: String, lane: Option<LaneName>, base: String },
-    /// What was to land fails a check on the merged tree.
+    /// The work that was to land fails a check on the merged tree.
     #[error("{} fails the check '{}' on the merged tree of {} ({}){}", .0.of, .0.check, .0.base, .0.how, landed_with(&.0.with))]
     LandCheckFailed(Box<FailedLandCheck>),
     /// The repository has no commit that a branch could start from.
@@ -342,6 +366,14 @@ pub enum Refusal {
     /// Another server uses the address.
     #[error("a server is already listening at {place}")]
     ServeRunning { place: String },
+    /// A plugin of the provider brings the hooks already.
+    #[error(
+        "the plugin {plugin}, which {file} enables, brings the hooks of {provider}: with entries beside it each event would run two hooks"
+    )]
+    PluginHasHooks { provider: &'static str, plugin: String, file: String, disable: String },
+    /// A tool of an agent needs a session, and the environment names none.
+    #[error("{tool} acts for a session, and the environment names none")]
+    NoSession { tool: &'static str },
     /// The guard denied the tool call.
     #[error("{}{reason}", rule.as_ref().map(|rule| format!("{rule}: ")).unwrap_or_default())]
     GuardDenied { reason: String, rule: Option<String> },
@@ -356,7 +388,7 @@ pub enum Refusal {
 /// A check that what was to land fails on the merged tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedLandCheck {
-    /// What was to land.
+    /// The work that was to land.
     pub of: String,
     /// The base.
     pub base: String,
@@ -364,7 +396,7 @@ pub struct FailedLandCheck {
     pub check: String,
     /// How the check ended.
     pub how: String,
-    /// What landed since the lane last had the base.
+    /// The work that landed since the lane last had the base.
     pub with: Vec<String>,
     /// The number of its evidence, if a task has it.
     pub evidence: Option<i64>,
@@ -382,7 +414,7 @@ fn list_files(files: &[String]) -> String {
     }
 }
 
-/// What landed since a lane last had the base.
+/// The names of the work that landed since a lane last had the base.
 fn landed_with(with: &[String]) -> String {
     if with.is_empty() { String::new() } else { format!("; landed since: {}", with.join(", ")) }
 }
@@ -397,7 +429,7 @@ impl Refusal {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Invalid { .. } => "invalid_value",
-            Self::Line { .. } => "invalid_line",
+            Self::Line { .. } | Self::IssueKeysMissing { .. } => "invalid_line",
             Self::Usage { .. }
             | Self::NeedsTerminal { .. }
             | Self::NoLaunchRole { .. }
@@ -412,6 +444,7 @@ impl Refusal {
             | Self::NoAgentProgram { .. }
             | Self::WorktreeMissing { .. }
             | Self::BeforeReflog { .. }
+            | Self::NoBase { .. }
             | Self::NoCommit { .. } => "not_found",
             Self::Ambiguous { .. } | Self::SeveralClaimed { .. } => "ambiguous",
             Self::AlreadyExists { .. } | Self::IdUsed { .. } => "exists",
@@ -423,11 +456,13 @@ impl Refusal {
             Self::MergeCommits { .. } | Self::CannotRebase { .. } => "merge_commits",
             Self::SyncConflict { .. } => "sync_conflict",
             Self::NotLandable { .. } => "gate_blocked",
-            Self::NoTaskCommit { .. } => "no_commit",
+            Self::NoTaskCommit { .. } | Self::NoLaneCommit { .. } => "no_commit",
             Self::OperationUnfinished { .. } => "operation_unfinished",
             Self::BaseBehind { .. } => "base_behind",
             Self::BaseInSeveral { .. } => "base_checked_out",
-            Self::CheckoutChanged { .. } => "checkout_changed",
+            Self::CheckoutChanged { .. } | Self::FilesInTheWay { .. } => "checkout_changed",
+            Self::BaseLocked { .. } => "base_locked",
+            Self::NoCommonCommit { .. } => "no_common_commit",
             Self::BaseMoved { .. } => "base_moved",
             Self::NoIdentity { .. } => "no_identity",
             Self::LandConflict { .. } => "land_conflict",
@@ -477,6 +512,8 @@ impl Refusal {
             Self::JobUnsupervised { .. } => "run_unsupervised",
             Self::JobUnresponsive { .. } => "run_busy",
             Self::ServeRunning { .. } => "serve_running",
+            Self::PluginHasHooks { .. } => "plugin_has_hooks",
+            Self::NoSession { .. } => "no_session",
             Self::GuardDenied { .. } => "guard_denied",
             Self::Untrusted { .. } | Self::TrackedByGit { .. } => "untrusted",
         }

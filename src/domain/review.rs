@@ -4,7 +4,7 @@ use super::{TaskId, id::Label, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
-    /// What the reviewer says.
+    /// The verdict of the reviewer.
     Verdict { Approve => "approve", Changes => "changes", Reject => "reject" }
 }
 
@@ -22,13 +22,13 @@ pub struct Review {
     pub task: TaskId,
     /// The domain it speaks for.
     pub domain: Label,
-    /// What was said; `None` while it is only asked for.
+    /// The verdict; `None` while the review is only requested.
     pub verdict: Option<Verdict>,
     /// The commit it speaks of.
     pub commit: Option<String>,
-    /// Who was asked, or who said it.
+    /// The reviewer: requested, or who gave the verdict.
     pub reviewer: Option<String>,
-    /// Who recorded it: a session's id or `user@host`.
+    /// The actor that recorded it: a session's id or `user@host`.
     pub actor: String,
     /// The particulars.
     pub notes: Option<String>,

@@ -1,13 +1,13 @@
-//! What looks like a secret is shown as dots. This is a courtesy to eyes and logs, not a vault: a secret that looks like
-//! nothing known passes.
+//! Masking of text that looks like a secret. This is a courtesy to eyes and logs, not a vault: a secret that looks like nothing
+//! known passes.
 
-/// What stands in a secret's place.
+/// The text in a secret's place.
 pub const MASK: &str = "•••";
 
 /// Parts of a variable's name that say what its value is.
 const SECRET_NAME_PARTS: &[&str] =
     &["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "COOKIE", "PRIVATE"];
-/// The same, but only as the last word: `API_KEY` and not `KEYBOARD`.
+/// Words that name a secret only at the end of a name: `API_KEY` and not `KEYBOARD`.
 const SECRET_NAME_SUFFIXES: &[&str] = &["KEY", "AUTH", "PASS", "PAT", "PWD"];
 
 /// Beginnings of keys and tokens that are known by their form.
@@ -130,7 +130,7 @@ fn is_token_char(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.')
 }
 
-/// What follows a private key's block that begins here.
+/// The text behind a private key's block that begins here.
 fn after_private_key(text: &str) -> Option<&str> {
     let inside = text.strip_prefix("-----BEGIN ")?;
     let heading = inside.lines().next()?;

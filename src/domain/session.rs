@@ -5,7 +5,7 @@ use super::{LaneName, Refusal, Role, SessionId, TaskId, id::Label, string_enum::
 use crate::env::Timestamp;
 
 string_enum! {
-    /// What it does, as reported; never guessed.
+    /// The activity, as reported; never guessed.
     Activity {
         Unknown => "unknown",
         Idle => "idle",
@@ -38,9 +38,9 @@ pub struct Session {
     pub external_session_id: Option<String>,
     /// Whether it lives.
     pub status: SessionStatus,
-    /// What it does.
+    /// The activity.
     pub activity: Activity,
-    /// What it waits for, when it requires action.
+    /// The input that it waits for, when it requires action.
     pub waiting_for: Option<String>,
     /// Where the activity was reported from.
     pub activity_source: Option<String>,

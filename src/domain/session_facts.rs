@@ -1,5 +1,5 @@
-//! What is known of a session besides its row: whether it is alive, what it has claimed, what it does and when it was last
-//! seen. Each fact names its source.
+//! The facts about a session besides its row: whether it is alive, its claims, its activity and the time of its last sign. Each
+//! fact names its source.
 
 use super::{
     LaneName, SessionId, TaskId,
@@ -119,7 +119,7 @@ pub struct SessionOverview {
     pub alive: Aliveness,
     /// The tasks that it has claimed, by id.
     pub holds: Vec<HeldTask>,
-    /// What it does; `None` when it has not said so.
+    /// Its activity; `None` when it has not said so.
     pub doing: Option<Doing>,
     /// When it was last seen.
     pub seen: Seen,
@@ -146,7 +146,7 @@ impl SessionOverview {
         (!self.is_over() && session.status != SessionStatus::Stale).then_some(session.activity)
     }
 
-    /// What it waits for, if a person must act now.
+    /// The input that it waits for, if a person must act now.
     #[must_use]
     pub fn waiting_for(&self) -> Option<&str> {
         (self.current_activity() == Some(Activity::RequiresAction))
@@ -157,7 +157,7 @@ impl SessionOverview {
 /// A command that a person can run, and what it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextCommand {
-    /// What it does: `release it`.
+    /// The purpose: `release it`.
     pub purpose: String,
     /// The whole command.
     pub command: String,

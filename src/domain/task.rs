@@ -68,11 +68,11 @@ pub struct Check {
 /// The fields of a task: everything that `add`, `edit` and `import` may set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskFields {
-    /// What is to be done, in a line.
+    /// The title: the work in a line.
     pub title: String,
-    /// What is to be done, at length; may be empty.
+    /// The description of the work; may be empty.
     pub body: String,
-    /// Who should do it.
+    /// The role for it.
     pub role: Option<Role>,
     /// Where it is to be done.
     pub lane: Option<LaneName>,
@@ -84,7 +84,7 @@ pub struct TaskFields {
     pub labels: Vec<String>,
     /// Globs of the files it expects to touch.
     pub paths: Vec<String>,
-    /// What must be done before it, sorted; may name tasks that are absent from the store.
+    /// The tasks that must be done before it, sorted; may name tasks that are absent from the store.
     pub depends_on: Vec<TaskId>,
     /// The commands that show that it is done.
     pub checks: Vec<Check>,
@@ -122,7 +122,7 @@ impl TaskFields {
 pub struct Task {
     /// Its id.
     pub id: TaskId,
-    /// What people wrote about it.
+    /// The fields that people wrote.
     pub fields: TaskFields,
     /// Where it stands.
     pub state: TaskState,

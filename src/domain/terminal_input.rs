@@ -1,4 +1,4 @@
-//! What is typed to a run: text, keys by their names, pastes, bytes, the end of input, a new size of its terminal.
+//! Input of a job's terminal: text, keys by their names, pastes, bytes, the end of input, a new size.
 
 use super::{Refusal, excerpt::excerpt, job::TerminalSize, terminal_keys};
 

@@ -1,18 +1,18 @@
 //! Keys by their names, as tmux calls them, and what a terminal sends for each.
 
-/// What a terminal sends for a key. A word that names none is text, and is sent as it is.
+/// The bytes that a terminal sends for a key. A word that names none is text, and is sent as it is.
 #[must_use]
 pub fn bytes(word: &str) -> Vec<u8> {
     bytes_in_mode(word, false)
 }
 
-/// The same for a terminal whose program may have asked for arrows in their other form (mode 1).
+/// The bytes of a key for a terminal whose program may have asked for arrows in their other form (mode 1).
 #[must_use]
 pub fn bytes_in_mode(word: &str, application_arrows: bool) -> Vec<u8> {
     parse(word, application_arrows).unwrap_or_else(|| word.as_bytes().to_vec())
 }
 
-/// The same, but strictly: `None` when the word names no key.
+/// The bytes of a key; `None` when the word names no key.
 ///
 /// A key is a character, a name, or one of these behind `C-`, `M-` and `S-`, in any order.
 #[must_use]
@@ -44,7 +44,7 @@ pub fn parse(word: &str, application_arrows: bool) -> Option<Vec<u8>> {
     }
 }
 
-/// What is held down while a key is pressed.
+/// The modifiers of a key.
 #[derive(Debug, Clone, Copy, Default)]
 struct Modifiers {
     control: bool,
@@ -53,7 +53,7 @@ struct Modifiers {
 }
 
 impl Modifiers {
-    /// What stands before a key, each once, and the key.
+    /// The modifiers before a key, each once, and the key.
     fn split_from(word: &str) -> Option<(Self, &str)> {
         let (mut held, mut key) = (Self::default(), word);
         while let Some((before, rest)) = key.split_once('-').filter(|(_, rest)| !rest.is_empty()) {

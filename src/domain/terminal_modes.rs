@@ -1,5 +1,5 @@
-//! What a program asked of its terminal, as far as it changes what is typed to it: read from what it prints, wherever that
-//! is cut.
+//! The modes that a program requested of its terminal, as far as they change its input: read from its output, wherever that is
+//! cut.
 
 /// A terminal's modes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What a model's work used, as the one who did it reports it.
+//! The usage of a model, as its runtime reports it.
 
 use super::{Refusal, string_enum::string_enum};
 use crate::env::Timestamp;
@@ -28,7 +28,7 @@ string_enum! {
     }
 }
 
-/// What an answer of a model used. The four kinds of tokens do not overlap: their sum is what went in and came out.
+/// The usage of a model's answer. The four kinds of tokens do not overlap: their sum is all input and output.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Usage {
     /// The model, by the name that its provider gives it.
@@ -41,7 +41,7 @@ pub struct Usage {
     pub cache_read_tokens: u64,
     /// Tokens read that went into a cache.
     pub cache_creation_tokens: u64,
-    /// What it cost in US dollars; `None` where the source does not say. Nothing is calculated from prices.
+    /// The cost in US dollars; `None` where the source does not say. Nothing is calculated from prices.
     pub cost_usd: Option<f64>,
 }
 
@@ -63,10 +63,10 @@ pub struct ToolUse {
 pub struct Turn {
     /// When it was over.
     pub at: Timestamp,
-    /// What the source itself calls it. Two turns of one run with the same key are the same turn, whatever else they say:
-    /// some sources write one answer on several lines, at several times.
+    /// The source's own key. Two turns of one run with the same key are the same turn, whatever else they say: some sources
+    /// write one answer on several lines, at several times.
     pub key: Option<String>,
-    /// What it used. `None`: only uses of tools are told, and no turn is counted.
+    /// The usage. `None`: only uses of tools are told, and no turn is counted.
     pub usage: Option<Usage>,
     /// The tools in it.
     pub tools: Vec<ToolUse>,
@@ -127,7 +127,7 @@ fn check_name(what: &'static str, place: usize, text: Option<&str>) -> Result<()
     }
 }
 
-/// What a part of a provider's own record of a session says.
+/// The content of a part of a provider's own record of a session.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TranscriptSlice {
     /// The answers of the model, in their order.

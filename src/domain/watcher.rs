@@ -1,4 +1,4 @@
-//! What is looked for in a run's output.
+//! The watchers of a job's output.
 
 use super::{id::Label, string_enum::string_enum};
 
@@ -17,7 +17,7 @@ pub const MAX_REGEX_BYTES: usize = 256;
 pub struct Watcher {
     /// The expression.
     pub regex: String,
-    /// What a match is called.
+    /// The name of a match.
     pub event: Label,
     /// Whether the first match is the last one that counts.
     pub once: bool,

@@ -9,7 +9,7 @@ use std::{
 use chrono::{DateTime, Days, Local, NaiveDateTime, NaiveTime, SecondsFormat, TimeZone, Timelike, Utc};
 
 /// A moment: milliseconds since 1970, UTC. Shown as RFC 3339 with milliseconds and `Z`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
 impl Timestamp {

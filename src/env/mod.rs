@@ -1,4 +1,4 @@
-//! What a process is given: time, ids, variables, directories and terminals. It is read once, in `main`, and handed down;
+//! The inputs of a process: time, ids, variables, directories and terminals. They are read once, in `main`, and handed down;
 //! nothing below asks the operating system for the time or for a variable again.
 
 mod clock;
@@ -107,6 +107,12 @@ impl Env {
             },
             _ => {}
         }
+    }
+
+    /// Whether a test asks for this fault by `FAIRWAY_TEST_FAULT`.
+    #[must_use]
+    pub fn has_test_fault(&self, name: &str) -> bool {
+        self.var(vars::FAIRWAY_TEST_FAULT) == Some(name)
     }
 
     /// This environment with further variables, as a program that is started with them has it; an empty value unsets.

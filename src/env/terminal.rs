@@ -1,4 +1,4 @@
-//! What the standard streams are connected to.
+//! The kinds of the standard streams.
 
 use std::io::IsTerminal;
 

@@ -12,7 +12,7 @@ pub const TMPDIR: &str = "TMPDIR";
 pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 /// The directory for sockets of this user's programs, which is gone when they log out.
 pub const XDG_RUNTIME_DIR: &str = "XDG_RUNTIME_DIR";
-/// What kind of terminal a program draws on.
+/// The kind of terminal on which a program draws.
 pub const TERM: &str = "TERM";
 /// The server of the tmux around a terminal.
 pub const TMUX: &str = "TMUX";
@@ -30,6 +30,8 @@ pub const DISPLAY: &str = "DISPLAY";
 pub const WAYLAND_DISPLAY: &str = "WAYLAND_DISPLAY";
 /// When set to anything, no colour.
 pub const NO_COLOR: &str = "NO_COLOR";
+/// The file to which a step of a GitHub workflow appends its summary.
+pub const GITHUB_STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 /// The width of the terminal, when the terminal itself does not tell.
 pub const COLUMNS: &str = "COLUMNS";
 /// The height of the terminal, when the terminal itself does not tell.
@@ -99,7 +101,7 @@ pub const FAIRWAY_TMUX_PANE: &str = "FAIRWAY_TMUX_PANE";
 pub const FAIRWAY_TMUX_SOCKET: &str = "FAIRWAY_TMUX_SOCKET";
 /// The directory where adapter scripts keep their state.
 pub const FAIRWAY_ADAPTER_STATE: &str = "FAIRWAY_ADAPTER_STATE";
-/// The same directory under the name that other callers of the exec session protocol use.
+/// The state directory under the name that other callers of the exec session protocol use.
 pub const GC_EXEC_STATE_DIR: &str = "GC_EXEC_STATE_DIR";
 
 /// For tests: the time that the clock shows, RFC 3339.
@@ -122,7 +124,7 @@ pub const FAIRWAY_SESSIONS_STALE_AFTER: &str = "FAIRWAY_SESSIONS_STALE_AFTER";
 /// Overrides `sessions.launch_timeout`.
 pub const FAIRWAY_SESSIONS_LAUNCH_TIMEOUT: &str = "FAIRWAY_SESSIONS_LAUNCH_TIMEOUT";
 
-/// What tells whom a process works for: a session's environment has them, and what is not a part of that session must not.
+/// The variables that identify a session: its environment has them, and other processes must not.
 pub const SESSION_IDENTITY: &[&str] = &[
     FAIRWAY_SESSION_ID,
     FAIRWAY_RUN_ID,

@@ -64,7 +64,7 @@ pub enum PathLocation {
     Unknown(String),
 }
 
-/// What a rule made of a call.
+/// The trace of one rule for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleTrace {
     /// The rule's name.
@@ -88,7 +88,7 @@ pub struct Evaluation {
     pub reason: String,
     /// Each simple command that was found.
     pub commands: Vec<String>,
-    /// What cannot be determined about the text.
+    /// The parts of the text that cannot be determined.
     pub unresolved: Vec<String>,
     /// Each rule that looked.
     pub traces: Vec<RuleTrace>,
@@ -97,7 +97,7 @@ pub struct Evaluation {
 /// Why an agent's own command is allowed.
 pub const OWN_VERB_REASON: &str = "an agent's own command of Fairway";
 
-/// What a rule made of a call, in short.
+/// The result of one rule for a call.
 enum RuleMatch {
     No(String),
     Maybe(String),
@@ -312,7 +312,7 @@ impl<'a> CallAnalysis<'a> {
             }
             Paths::Known(told) => told,
         };
-        let target = |path| Target { path: Arg::known(path), place: Rc::default(), is_loose: false };
+        let target = |path| Target { path: Arg::known(path), place: Rc::default(), is_loose: false, by: None };
         self.match_paths(rule, &told.iter().map(target).collect::<Vec<_>>())
     }
 
@@ -336,6 +336,9 @@ impl<'a> CallAnalysis<'a> {
 
     fn match_path(&self, rule: &Rule, target: &Target) -> RuleMatch {
         let path = &target.path;
+        if let Some(program) = target.by.filter(|_| rule.outside) {
+            return RuleMatch::Yes(format!("{program} writes outside the worktree"));
+        }
         if path.text().is_none() && path.head().starts_with("/dev/fd/") {
             return RuleMatch::No("a process reads it".to_owned());
         }

@@ -9,7 +9,7 @@ use super::{
     },
 };
 
-/// What a rule makes of a command.
+/// The result of one rule for a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MatchResult {
     /// It does not mean it.

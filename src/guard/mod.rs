@@ -3,6 +3,7 @@
 
 mod evaluate;
 mod matching;
+mod own_tools;
 mod own_verbs;
 mod rules;
 mod same_commands;
@@ -12,6 +13,7 @@ mod tool_names;
 mod write_targets;
 
 pub use evaluate::{Evaluation, OWN_VERB_REASON, PathLocation, Paths, RuleTrace, ShellInput, ToolCallFacts, evaluate};
+pub use own_tools::{OWN_TOOLS, aliases as own_tool_aliases, own_tool};
 pub use own_verbs::{OWN_VERBS, OwnVerb, own_verb_programs};
 pub use rules::{Action, DefaultAction, Effect, RoleEntry, Rule, Rules};
 pub use text_size::needs_large_stack;

@@ -52,7 +52,7 @@ impl Effect {
     }
 }
 
-/// What a role may use. Names are exact, or have a `*` for any run of characters.
+/// The tools of a role. Names are exact, or have a `*` for any run of characters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RoleEntry {
     /// Only these tools; `None`: all.

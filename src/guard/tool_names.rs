@@ -1,5 +1,7 @@
 //! Names of tools: the same tool has other names with other providers.
 
+use super::own_tools;
+
 /// Tools that do the same, by all names that are known for them. A rule that denies one of them means all.
 const ALIASES: &[&[&str]] = &[
     &[
@@ -58,12 +60,15 @@ pub(super) fn matches_exact(patterns: &[String], names: &[String]) -> bool {
     patterns.iter().any(|pattern| names.iter().any(|name| matches_pattern(pattern, name)))
 }
 
-/// The same for rules that deny: whatever the case, and under every known name of the same tool.
+/// Whether a rule that denies names the tool: whatever the case, and under every known name of the same tool.
 pub(super) fn matches_alias(patterns: &[String], names: &[String]) -> bool {
     let plain = |text: &str| text.trim().to_ascii_lowercase();
     // `functions.shell`, `default_api:run_shell_command`: the tool behind a dot or a colon is that tool.
     let last = |name: &str| name.rsplit(['.', ':', '/']).next().unwrap_or_default().to_owned();
     let names: Vec<String> = names.iter().map(|name| plain(name)).flat_map(|name| [last(&name), name]).collect();
+    // A server that a plugin brings is the same server.
+    let names: Vec<String> =
+        names.iter().flat_map(|name| own_tools::without_plugin(name)).chain(names.clone()).collect();
     patterns.iter().map(|pattern| plain(pattern)).any(|pattern| {
         names.iter().any(|name| {
             matches_pattern(&pattern, name)
@@ -106,6 +111,9 @@ mod tests {
             ("Bash", "container.exec", false, true),
             ("mcp__x__*", "mcp__x__write", true, true),
             ("mcp__x__*", "mcp__y__write", false, false),
+            ("mcp__x__*", "mcp__plugin_tools_x__write", false, true),
+            ("mcp__x__write", "mcp__plugin_x_x__write", false, true),
+            ("mcp__x__*", "mcp__plugin_x_y__write", false, false),
             ("*", "anything", true, true),
             ("a*b*c", "a1b2c", true, true),
             ("a*b*c", "a1c2b", false, false),

@@ -24,18 +24,21 @@ pub(super) struct Target {
     pub place: Rc<Place>,
     /// Whether it counts only if it plainly leads out of the worktree.
     pub is_loose: bool,
+    /// The program that writes elsewhere whatever its words say.
+    pub by: Option<&'static str>,
 }
 
 impl Target {
     /// A word of a command.
     pub fn of(path: Arg, seen: &FoundCommand) -> Self {
-        Self { path, place: Rc::clone(&seen.place), is_loose: false }
+        Self { path, place: Rc::clone(&seen.place), is_loose: false, by: None }
     }
 }
 
 /// Every path that a text writes to.
 pub(super) fn written_paths(scan: &ShellAnalysis) -> Vec<Target> {
-    let target = |write: &Write| Target { path: write.path.clone(), place: Rc::clone(&write.place), is_loose: false };
+    let target =
+        |write: &Write| Target { path: write.path.clone(), place: Rc::clone(&write.place), is_loose: false, by: None };
     let mut targets: Vec<Target> = scan.writes.iter().map(target).collect();
     for seen in scan.commands.iter().filter(|seen| seen.is_sure) {
         targets.extend(command_targets(seen));
@@ -47,7 +50,7 @@ pub(super) fn written_paths(scan: &ShellAnalysis) -> Vec<Target> {
 /// The words of a command that its program is known to write.
 pub(super) fn command_targets(seen: &FoundCommand) -> Vec<Target> {
     let place = working_place(seen);
-    let target = |path| Target { path, place: Rc::clone(&place), is_loose: false };
+    let target = |path| Target { path, place: Rc::clone(&place), is_loose: false, by: None };
     written_words(&seen.argv).into_iter().map(target).collect()
 }
 
@@ -68,10 +71,10 @@ fn other_targets(seen: &FoundCommand) -> Vec<Target> {
     let Some(name) = seen.argv.first().and_then(Arg::program) else { return Vec::new() };
     let name = same_commands::program(&name);
     let words = Words::of(&seen.argv);
-    let target = |path: Arg| Target { path, place: Rc::clone(&seen.place), is_loose: true };
+    let target = |path: Arg| Target { path, place: Rc::clone(&seen.place), is_loose: true, by: None };
     let mut found = Vec::new();
-    if writes_elsewhere(name, &seen.argv) {
-        found.push(Target { path: Arg::known("/"), place: Rc::clone(&seen.place), is_loose: false });
+    if let by @ Some(_) = writes_elsewhere(name, &seen.argv) {
+        found.push(Target { path: Arg::known("/"), place: Rc::clone(&seen.place), is_loose: false, by });
     }
     if READERS.contains(&name) || shell::runs_others(name) {
         return found;
@@ -121,12 +124,12 @@ fn other_targets(seen: &FoundCommand) -> Vec<Target> {
 pub(super) fn possible_paths(scan: &ShellAnalysis) -> Vec<Target> {
     let mut targets = Vec::new();
     for write in &scan.writes {
-        targets.push(Target { path: write.path.clone(), place: Rc::clone(&write.place), is_loose: false });
+        targets.push(Target { path: write.path.clone(), place: Rc::clone(&write.place), is_loose: false, by: None });
     }
     for seen in scan.commands.iter().filter(|seen| seen.is_sure) {
         let values = seen.argv.iter().skip(1).filter_map(|arg| Some(arg.with_head(arg.head().split_once('=')?.1)));
         let words = seen.argv.iter().skip(1).cloned().chain(values);
-        targets.extend(words.map(|path| Target { path, place: Rc::clone(&seen.place), is_loose: false }));
+        targets.extend(words.map(|path| Target { path, place: Rc::clone(&seen.place), is_loose: false, by: None }));
     }
     targets
 }

@@ -17,7 +17,7 @@ use super::{Provider, transcripts};
 use crate::{
     actions::{App, boundary::hook::TranscriptUsage},
     config::{
-        CONFIG_FILE, ConfigError, Project, load_in_force,
+        CONFIG_FILE, ConfigError, Project,
         project::{STATE_DIR, STORE_FILE},
     },
     domain::{Actor, LaneName, Role, SessionId},
@@ -82,7 +82,6 @@ pub(super) fn is_dev_null(stream: &impl AsFd) -> bool {
 /// # Errors
 /// When the configuration or a variable is invalid.
 pub(super) fn build_app(env: Env, project: Project) -> Result<App> {
-    let (layers, settings) = load_in_force(&project, &env)?;
     let session = env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()?;
     let role = env.var(vars::FAIRWAY_ROLE).map(Role::parse).transpose()?;
     let lane = env.var(vars::FAIRWAY_LANE).map(LaneName::parse).transpose()?;
@@ -92,7 +91,7 @@ pub(super) fn build_app(env: Env, project: Project) -> Result<App> {
     };
     let run_id = env.var(vars::FAIRWAY_RUN_ID).map(str::to_owned);
     let actor = Actor { name, session, run_id, role, lane, epoch: None };
-    Ok(App::new(Rc::new(env), project, layers, settings, actor, None))
+    Ok(App::in_force(Rc::new(env), project, actor, None)?)
 }
 
 /// The agent's process: the one that it names itself, or the nearest ancestor with one of its names. `None` when it is not

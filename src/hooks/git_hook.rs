@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     actions::boundary::guard,
-    config::Project,
+    config::{Project, project::git_dir},
     env::{Env, git_hooks, vars},
     os::{
         capture::{self, Call},
@@ -202,7 +202,11 @@ fn default_directory(env: &Env) -> Option<PathBuf> {
     {
         return None;
     }
-    let directory = env.cwd.join(env.var_os("GIT_DIR")?);
+    // git sets the variable in linked worktrees, but not in the main one, and runs hooks at the top.
+    let directory = match env.var_os("GIT_DIR") {
+        Some(directory) => env.cwd.join(directory),
+        None => git_dir(&env.cwd)?,
+    };
     let common = match fs::read_to_string(directory.join("commondir")) {
         Ok(common) => directory.join(common.trim_end_matches('\n')),
         Err(_) => directory.clone(),

@@ -12,7 +12,7 @@ use super::command::{command, in_new_session};
 /// The program that asks the desktop for its browser.
 const DESKTOP_OPENER: &str = "xdg-open";
 
-/// What is known of the user's browser.
+/// The known facts about the user's browser.
 #[derive(Debug, Clone, Copy)]
 pub struct Browser<'a> {
     /// The variable `BROWSER`: commands separated by `:`, each shell words in which `%s` stands for the URL.

@@ -73,8 +73,17 @@ pub fn capture(call: &Call<'_>) -> io::Result<Captured> {
 /// # Errors
 /// When it cannot be started.
 pub fn capture_with_limit(call: &Call<'_>, most: usize) -> io::Result<Captured> {
+    capture_and_announce(call, most, |_| {})
+}
+
+/// Like [`capture_with_limit`]; `started` gets the process id, which is also that of the group, before anything is read.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn capture_and_announce(call: &Call<'_>, most: usize, started: impl FnOnce(i32)) -> io::Result<Captured> {
     let mut child = call.spawn(Stdio::piped())?;
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+    started(pid);
     let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the command cannot be watched"))?;
     let mut pipes = Pipes::of(&mut child, call.stdin, most)?;
     let mut deadline = Instant::now() + call.limit;
@@ -123,6 +132,11 @@ impl Call<'_> {
             .process_group(0)
             .spawn()
     }
+}
+
+/// Asks a process group to end: for commands of [`capture_and_announce`] that still run.
+pub fn terminate_group(group: i32) {
+    let _ = signal_group(group, Signal::SIGTERM);
 }
 
 /// Signals a process group; a group that is gone is no failure.

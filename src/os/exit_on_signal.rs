@@ -138,8 +138,8 @@ pub fn set_deadline(limit: Duration) -> io::Result<()> {
     // A duration of zero would clear the timer.
     let limit = limit.max(Duration::from_millis(1));
     let once = libc::timeval {
-        tv_sec: libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_usec: libc::suseconds_t::from(limit.subsec_micros()),
+        tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+        tv_usec: i64::from(limit.subsec_micros()),
     };
     let timer = libc::itimerval { it_interval: none, it_value: once };
     // SAFETY: the value lives for the whole call, and the old one is not asked for.

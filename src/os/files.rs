@@ -1,13 +1,17 @@
 //! Files and directories that only their owner may read, independent of the umask.
 
 use std::{
+    ffi::CString,
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
     io::{self, Write},
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    },
     path::Path,
 };
 
-use nix::fcntl::{AT_FDCWD, OFlag, RenameFlags, renameat2};
+use nix::{fcntl::OFlag, libc};
 
 /// Whether the path and each of its names are short enough for the kernel.
 #[must_use]
@@ -24,6 +28,14 @@ pub fn private_dir(path: &Path) -> io::Result<()> {
         // A user with write permission for a parent could replace the directory.
         DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
     }
+    private_subdir(path)
+}
+
+/// A [`private_dir`] in a directory that exists. Where that was moved away, nothing is made at its old path.
+///
+/// # Errors
+/// As [`private_dir`]; when there is no directory around it.
+pub fn private_subdir(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         done => done?,
@@ -120,9 +132,15 @@ pub fn sync_parent_dir(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// `AlreadyExists` when the name is taken; errors of the file system.
+#[expect(unsafe_code, reason = "renameat2 has a safe form for one C library only")]
 pub fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
-    renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE)?;
-    Ok(())
+    let [from, to] = [from, to].map(|path| CString::new(path.as_os_str().as_bytes()));
+    let (from, to) = (from?, to?);
+    let here = libc::AT_FDCWD;
+    // SAFETY: both are texts that end in NUL and live for the whole call.
+    let done =
+        unsafe { libc::syscall(libc::SYS_renameat2, here, from.as_ptr(), here, to.as_ptr(), libc::RENAME_NOREPLACE) };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]

@@ -35,11 +35,11 @@ const RELEASE_BYTE: u8 = b'g';
 /// The standard streams of a program.
 #[derive(Debug)]
 pub struct Streams {
-    /// What it reads.
+    /// Its stdin.
     pub stdin: Stdio,
-    /// What it prints.
+    /// Its stdout.
     pub stdout: Stdio,
-    /// What it notes.
+    /// Its stderr.
     pub stderr: Stdio,
     /// Whether stdin is a terminal that becomes the controlling one.
     pub is_terminal: bool,

@@ -1,7 +1,7 @@
 //! A deadline for system calls that have none: a timer interrupts the calling thread, and only that.
 
 use std::{
-    io,
+    io, mem,
     sync::OnceLock,
     time::{Duration, Instant},
 };
@@ -10,7 +10,7 @@ use nix::{
     errno::Errno,
     libc,
     sys::{
-        signal::{SaFlags, SigAction, SigEvent, SigHandler, SigSet, SigevNotify, Signal, sigaction},
+        signal::{SaFlags, SigAction, SigEvent, SigHandler, SigSet, Signal, sigaction},
         time::TimeSpec,
         timer::{Expiration, Timer, TimerSetTimeFlags},
     },
@@ -31,8 +31,7 @@ const INTERRUPT_INTERVAL: Duration = Duration::from_millis(50);
 pub fn with_timeout<T>(limit: Duration, mut call: impl FnMut() -> Result<T, Errno>) -> io::Result<Option<T>> {
     install_handler()?;
     let deadline = Instant::now() + limit;
-    let notify = SigevNotify::SigevThreadId { signal: INTERRUPT_SIGNAL, thread_id: gettid().as_raw(), si_value: 0 };
-    let mut timer = Timer::new(ClockId::CLOCK_MONOTONIC, SigEvent::new(notify))?;
+    let mut timer = Timer::new(ClockId::CLOCK_MONOTONIC, signal_to_this_thread())?;
     // A duration of zero would disarm the timer.
     let first = TimeSpec::from_duration(limit.max(Duration::from_millis(1)));
     let expiration = Expiration::IntervalDelayed(first, TimeSpec::from_duration(INTERRUPT_INTERVAL));
@@ -44,6 +43,16 @@ pub fn with_timeout<T>(limit: Duration, mut call: impl FnMut() -> Result<T, Errn
             done => return Ok(Some(done?)),
         }
     }
+}
+
+#[expect(unsafe_code, reason = "nix has this form of notification for one C library only")]
+fn signal_to_this_thread() -> SigEvent {
+    // SAFETY: zero is a value of each of its fields.
+    let mut event: libc::sigevent = unsafe { mem::zeroed() };
+    event.sigev_notify = libc::SIGEV_THREAD_ID;
+    event.sigev_signo = INTERRUPT_SIGNAL as libc::c_int;
+    event.sigev_notify_thread_id = gettid().as_raw();
+    SigEvent::from(&event)
 }
 
 extern "C" fn no_op_handler(_: libc::c_int) {}

@@ -22,13 +22,13 @@ pub struct ChangeWaiter {
 }
 
 impl ChangeWaiter {
-    /// Binds a socket of this unique name in `dir`. Check the condition once after this, then after each wake-up, so that none is
+    /// Binds a socket of this unique name in `dir`, which is made when it is missing. Check the condition once after this, then after each wake-up, so that none is
     /// missed.
     ///
     /// # Errors
     /// When the directory cannot be created, or the socket not bound.
     pub fn bind(dir: &Path, name: &str) -> io::Result<Self> {
-        files::private_dir(dir)?;
+        files::private_subdir(dir)?;
         let socket = UnixDatagram::bind(short_path(&File::open(dir)?, name))?;
         let path = dir.join(name);
         Ok(Self { socket, path })

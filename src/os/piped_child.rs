@@ -28,7 +28,7 @@ pub struct PipedChild {
     stderr: Option<ChildStderr>,
 }
 
-/// What came since the last look.
+/// The output since the last look.
 #[derive(Debug, Default)]
 pub struct Arrived {
     /// Of its stdout.

@@ -19,7 +19,7 @@ pub fn escape_controls(text: &str) -> String {
     safe
 }
 
-/// The same on one line: newlines and tabs become spaces.
+/// The escaped text on one line: newlines and tabs become spaces.
 #[must_use]
 pub fn escape_line(text: &str) -> String {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {

@@ -6,9 +6,11 @@ mod relay;
 mod status_colour;
 mod style;
 mod table;
+mod workflow;
 
 pub use escape::{escape_controls, escape_json, escape_line, strip_controls};
 pub use out::{Out, OutError};
 pub use relay::Relay;
 pub use style::{Meaning, Style};
 pub use table::Table;
+pub use workflow::{AnnotationLevel, annotation, markdown_code};

@@ -57,6 +57,7 @@ const MATCHING_LANE: [&str; 2] = scope!("WHERE lane = $3 AND");
 const OF_TASK: &str = select!("WHERE task_id = $1 ORDER BY seq DESC");
 const OF_SESSION: &str = select!("WHERE session_id = $1 ORDER BY seq DESC");
 const TIME: &str = "SELECT at FROM events WHERE seq = $1";
+const SUBJECTS: &str = "SELECT seq, kind, task_id, session_id FROM events WHERE seq > $1 ORDER BY seq LIMIT $2";
 const NEWEST: &str = "SELECT coalesce(max(seq), 0) FROM events";
 
 fn read(row: &Row<'_>) -> Result<LoggedEvent, StoreError> {
@@ -216,6 +217,29 @@ pub fn for_each_since(
     mut see: impl FnMut(LoggedEvent) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
     sql::for_each(tx.conn(), SINCE, &[&seq], |row| see(read(row)?))
+}
+
+/// The subjects of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventSubjects {
+    /// The sequence number.
+    pub seq: i64,
+    /// The kind as text.
+    pub kind: String,
+    /// The task it is about.
+    pub task: Option<String>,
+    /// The session it is about, or the acting session.
+    pub session: Option<String>,
+}
+
+/// The subjects of the events above a sequence number, in order, at most `limit`.
+///
+/// # Errors
+/// As the store fails.
+pub fn subjects_since(tx: &ReadTx<'_>, seq: i64, limit: i64) -> Result<Vec<EventSubjects>, StoreError> {
+    sql::rows(tx.conn(), SUBJECTS, &[&seq, &limit], |row| {
+        Ok(EventSubjects { seq: row.get(0)?, kind: row.get(1)?, task: row.get(2)?, session: row.get(3)? })
+    })
 }
 
 /// The sequence number of the newest event; 0 if there is none.

@@ -13,6 +13,7 @@ pub mod future_times;
 pub mod guard_decisions;
 pub mod handoffs;
 pub mod integrity;
+pub mod issue_links;
 pub mod job_output;
 pub mod jobs;
 pub mod landings;

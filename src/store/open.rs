@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use nix::sys::statfs;
+use nix::sys::statfs::{self, FsType};
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use super::{
@@ -36,8 +36,16 @@ const HEADER_BYTES: u64 = 512;
 const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// File systems in memory or on a disk, which need no closer look: ext, btrfs, xfs, f2fs, tmpfs, overlay, zfs, bcachefs.
-const LOCAL_FILE_SYSTEMS: &[i64] =
-    &[0xEF53, 0x9123_683E, 0x5846_5342, 0xF2F5_2010, 0x0102_1994, 0x794C_7630, 0x2FC1_2FC1, 0xCA45_1A4E];
+const LOCAL_FILE_SYSTEMS: &[FsType] = &[
+    FsType(0xEF53),
+    FsType(0x9123_683E),
+    FsType(0x5846_5342),
+    FsType(0xF2F5_2010),
+    FsType(0x0102_1994),
+    FsType(0x794C_7630),
+    FsType(0x2FC1_2FC1),
+    FsType(0xCA45_1A4E),
+];
 
 /// Whether there is no store at this path. A WAL without its store is damage, not absence: SQLite would apply it to a new
 /// file.
@@ -155,9 +163,13 @@ pub(super) fn create(path: &Path, schema: &Schema) -> Result<(), StoreError> {
 pub(super) fn lock_for_create(path: &Path) -> Result<FileLock, StoreError> {
     let dir = path.parent().unwrap_or_else(|| Path::new("/"));
     // A directory that `FAIRWAY_DB` names may be shared: it is created if missing, and its mode is left alone.
-    if is_state_dir(dir) || !dir.exists() {
-        files::private_dir(dir).map_err(|error| StoreError::io(dir.display().to_string(), error))?;
-    }
+    let made = match is_state_dir(dir) {
+        // Nothing is made at the old path of a project that was moved.
+        true => files::private_subdir(dir),
+        false if dir.exists() => Ok(()),
+        false => files::private_dir(dir),
+    };
+    made.map_err(|error| StoreError::io(dir.display().to_string(), error))?;
     reject_network_file_system(dir)?;
     let lock = sibling_path(path, "-init");
     let held = FileLock::acquire_within(&lock, LOCK_TIMEOUT).map_err(|error| StoreError::io("the store", error))?;
@@ -330,7 +342,7 @@ fn is_truncated(path: &Path) -> io::Result<bool> {
 }
 
 fn reject_network_file_system(path: &Path) -> Result<(), StoreError> {
-    if statfs::statfs(path).is_ok_and(|found| LOCAL_FILE_SYSTEMS.contains(&found.filesystem_type().0)) {
+    if statfs::statfs(path).is_ok_and(|found| LOCAL_FILE_SYSTEMS.contains(&found.filesystem_type())) {
         return Ok(());
     }
     match file_system::network_type(path) {

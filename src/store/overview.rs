@@ -24,6 +24,12 @@ const LAST_OUTPUTS: &str = "SELECT id, last_output_at FROM agent_sessions INDEXE
 const COUNT_READY: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_ready WHERE status = 'todo' AND open_deps = 0";
 const COUNT_OPEN: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_open WHERE closed_at IS NULL";
 const COUNT_DONE: &str = "SELECT count(*) FROM tasks WHERE status = 'done'";
+const TASK_STATES: &str = "SELECT id, CASE WHEN status = 'todo' AND open_deps = 0 THEN 1 ELSE 0 END, \
+     CASE WHEN closed_at IS NULL THEN 1 ELSE 0 END, CASE WHEN status = 'done' THEN 1 ELSE 0 END FROM tasks";
+const TASK_STATE: &str = "SELECT id, CASE WHEN status = 'todo' AND open_deps = 0 THEN 1 ELSE 0 END, \
+     CASE WHEN closed_at IS NULL THEN 1 ELSE 0 END, CASE WHEN status = 'done' THEN 1 ELSE 0 END FROM tasks WHERE id = $1";
+const SESSION_STAMPS: &str = "SELECT id, version, last_heartbeat_at, last_output_at FROM agent_sessions \
+     INDEXED BY agent_sessions_live WHERE ended_at IS NULL";
 const EXPIRED_PROMPTS: &str = "SELECT id, to_session, source, settled_at FROM messages INDEXED BY messages_settled \
      WHERE settled_at IS NOT NULL AND settled_at >= $1 AND status = 'expired' AND to_session IS NOT NULL ORDER BY settled_at";
 const FAILED_JOBS: &str = "SELECT id, session_id, command, status, exit_code, error_message, finished_at FROM exec_runs \
@@ -130,6 +136,61 @@ pub fn counts(tx: &ReadTx<'_>) -> Result<TaskCounts, StoreError> {
     Ok(TaskCounts { ready: count(COUNT_READY)?, open: count(COUNT_OPEN)?, done: count(COUNT_DONE)? })
 }
 
+/// The numbers of [`TaskCounts`] that a task counts in: each is 0 or 1.
+pub type TaskState = TaskCounts;
+
+fn read_state(row: &Row<'_>) -> Result<(String, TaskState), StoreError> {
+    Ok((row.get(0)?, TaskCounts { ready: row.get(1)?, open: row.get(2)?, done: row.get(3)? }))
+}
+
+/// Passes the id and the state of every task to `see`.
+///
+/// # Errors
+/// As the store fails.
+pub fn for_each_state(tx: &ReadTx<'_>, mut see: impl FnMut(String, TaskState)) -> Result<(), StoreError> {
+    sql::for_each(tx.conn(), TASK_STATES, &[], |row| {
+        let (id, state) = read_state(row)?;
+        see(id, state);
+        Ok(true)
+    })
+}
+
+/// The state of a task; `None` when there is no such task.
+///
+/// # Errors
+/// As the store fails.
+pub fn state(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<TaskState>, StoreError> {
+    Ok(sql::first(tx.conn(), TASK_STATE, &[&task.as_str()], read_state)?.map(|(_, state)| state))
+}
+
+/// The columns of a live session that change with each of its changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionStamp {
+    /// The session.
+    pub id: SessionId,
+    /// The version of its row.
+    pub version: i64,
+    /// Its last heartbeat, which is put right after a step of the clock without a new version.
+    pub last_heartbeat_at: Option<Timestamp>,
+    /// When its backend last saw output of it.
+    pub last_output_at: Option<Timestamp>,
+}
+
+/// The stamps of every session that is not final.
+///
+/// # Errors
+/// As the store fails.
+pub fn session_stamps(tx: &ReadTx<'_>) -> Result<Vec<SessionStamp>, StoreError> {
+    sql::rows(tx.conn(), SESSION_STAMPS, &[], |row| {
+        Ok(SessionStamp {
+            id: sql::parse_id("a session id", &row.get::<String>(0)?, SessionId::parse)?,
+            version: row.get(1)?,
+            last_heartbeat_at: row.get::<Option<i64>>(2)?.map(Timestamp::from_millis),
+            last_output_at: row.get::<Option<i64>>(3)?.map(Timestamp::from_millis),
+        })
+    })
+}
+
 /// A message to a session that expired without being acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpiredMessage {
@@ -209,6 +270,8 @@ mod tests {
             (LAST_OUTPUTS, "agent_sessions_live"),
             (COUNT_READY, "tasks_ready"),
             (COUNT_OPEN, "tasks_open"),
+            (TASK_STATE, "sqlite_autoindex_tasks_1"),
+            (SESSION_STAMPS, "agent_sessions_live"),
             (EXPIRED_PROMPTS, "messages_settled"),
             (FAILED_JOBS, "exec_runs_final"),
         ] {

@@ -60,8 +60,18 @@ macro_rules! sums {
     };
 }
 
-const LANE_COSTS: &str = "SELECT lane, sum(cost_usd) FROM usage_turns INDEXED BY usage_turns_at \
-     WHERE at >= $1 AND cost_usd IS NOT NULL GROUP BY lane";
+/// Whole billionths of a dollar: their sum does not depend on the order.
+macro_rules! costs {
+    ($which:literal) => {
+        concat!(
+            "SELECT session_id, lane, CAST(sum(CAST(round(cost_usd * 1000000000) AS BIGINT)) AS BIGINT) FROM usage_turns ",
+            $which,
+            " AND cost_usd IS NOT NULL GROUP BY session_id, lane"
+        )
+    };
+}
+const COSTS: &str = costs!("INDEXED BY usage_turns_at WHERE at >= $1");
+const COSTS_OF_SESSION: &str = costs!("INDEXED BY usage_turns_session WHERE session_id = $2 AND at >= $1");
 
 /// The statement for the turns of all sessions, and that for those of one.
 const fn statements(by: UsageBy) -> [&'static str; 2] {
@@ -142,13 +152,30 @@ fn count(tokens: u64) -> i64 {
     i64::try_from(tokens).unwrap_or(i64::MAX)
 }
 
-/// The known cost of the turns since a time by lane, in US dollars; lanes without a known cost are left out. The turns of
-/// sessions without a lane have none.
+/// The known cost of the turns of a session in a lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownCost {
+    /// The session.
+    pub session: String,
+    /// The session's lane at that time.
+    pub lane: Option<String>,
+    /// The cost in billionths of a US dollar.
+    pub nano_usd: i64,
+}
+
+/// The known costs of the turns since a time, of one session or of all; sessions and lanes without a known cost are left out.
 ///
 /// # Errors
 /// As the store fails.
-pub fn lane_costs(tx: &ReadTx<'_>, since: Timestamp) -> Result<Vec<(Option<String>, f64)>, StoreError> {
-    sql::rows(tx.conn(), LANE_COSTS, &[&since.millis()], |row| Ok((row.get(0)?, row.get(1)?)))
+pub fn known_costs(
+    tx: &ReadTx<'_>,
+    since: Timestamp,
+    session: Option<&SessionId>,
+) -> Result<Vec<KnownCost>, StoreError> {
+    let query = if session.is_some() { COSTS_OF_SESSION } else { COSTS };
+    sql::rows(tx.conn(), query, &[&since.millis(), &session.map(SessionId::as_str)], |row| {
+        Ok(KnownCost { session: row.get(0)?, lane: row.get(1)?, nano_usd: row.get(2)? })
+    })
 }
 
 /// The sums of the turns since a time, of one session or of all. A day is the number of days since 1970.

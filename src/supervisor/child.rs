@@ -63,7 +63,7 @@ struct OutputPipe {
     is_large: bool,
 }
 
-/// What a program without a terminal reads, and how far it has come.
+/// The input of a program without a terminal, and how far it was read.
 #[derive(Debug)]
 struct StdinFeed {
     pipe: File,
@@ -119,7 +119,7 @@ impl Child {
         self.terminal.as_ref()
     }
 
-    /// The same, to type to.
+    /// The terminal, to type to.
     pub const fn terminal_mut(&mut self) -> Option<&mut Pty> {
         self.terminal.as_mut()
     }
@@ -139,7 +139,7 @@ impl Child {
         self.outputs.iter().map(|output| output.pipe.as_fd())
     }
 
-    /// What it reads from, while there is something left for it.
+    /// The pipe of its input, while there is something left for it.
     pub fn stdin_pipe(&self) -> Option<BorrowedFd<'_>> {
         self.stdin_feed.as_ref().map(|feed| feed.pipe.as_fd())
     }

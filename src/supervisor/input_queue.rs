@@ -1,4 +1,4 @@
-//! What is typed into a run's terminal: one request after the other, each as far as the terminal takes it in time.
+//! The queue of a job's terminal input: one request after the other, each as far as the terminal takes it in time.
 
 use std::{collections::VecDeque, io, time::Duration};
 
@@ -10,14 +10,14 @@ use crate::{
 
 /// How long a terminal may refuse to take any more.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
-/// What a terminal that hands on whole lines keeps of one, in bytes; the kernel forgets the rest.
+/// The part of a line that a terminal in line mode keeps, in bytes; the kernel forgets the rest.
 const MAX_LINE_BYTES: usize = 4_095;
 
 /// Requests that wait, and the one whose turn it is.
 #[derive(Debug, Default)]
 pub struct InputQueue {
     waiting: VecDeque<QueuedInput>,
-    /// What the program has asked of its terminal.
+    /// The modes that the program requested of its terminal.
     pub modes: TerminalModes,
 }
 
@@ -25,7 +25,7 @@ pub struct InputQueue {
 struct QueuedInput {
     id: u64,
     inputs: VecDeque<TerminalInput>,
-    /// What is being handed over, and how much of it was.
+    /// The bytes of the current request, and how many were taken.
     bytes: Vec<u8>,
     offset: usize,
     /// All that was, of all inputs.

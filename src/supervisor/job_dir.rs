@@ -114,7 +114,7 @@ impl JobDir {
         files::write_atomic_nosync(&self.path.join(START_FILE), &text, 0o600)
     }
 
-    /// What the run is started with; `None` when that is not there any more, or not whole.
+    /// The document of the job's start; `None` when it is gone, or not whole.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -127,7 +127,7 @@ impl JobDir {
         Ok(parse_start_spec(&text))
     }
 
-    /// What the program reads, when it was given something.
+    /// The input of the program, when it was given some.
     ///
     /// # Errors
     /// When it cannot be read.

@@ -40,7 +40,7 @@ const TAIL_SEGMENTS: u64 = 4;
 /// How many buffers are kept for the next pieces.
 const MAX_SPARE_BUFFERS: usize = 64;
 
-/// What waits to be written.
+/// A piece that waits to be written.
 #[derive(Debug)]
 enum Chunk {
     Output { seq: i64, stream: ItemType, bytes: Vec<u8>, origin: i64, is_head: bool },
@@ -77,7 +77,7 @@ pub struct OutputRecorder {
     pending_tail_bytes: u64,
     pending_events: usize,
     hits: Vec<WatcherHit>,
-    /// What was left out before it reached the disk: its first and its last place.
+    /// The gap before the disk: its first and its last place.
     skipped: Option<(i64, i64)>,
     segments: VecDeque<Segment>,
     next_segment: i64,

@@ -16,7 +16,7 @@ fn file_name(stream: ItemType, segment: i64) -> String {
     format!("{stream}.{segment}")
 }
 
-/// What lies in a segment from `start` on, at most `length` bytes; `None` when it is not there any more.
+/// The bytes of a segment from `start` on, at most `length`; `None` when they are gone.
 ///
 /// # Errors
 /// When it cannot be read.

@@ -10,7 +10,7 @@ use crate::domain::job::{JobResult, JobStatus};
 pub const DRAIN_TIME: Duration = Duration::from_millis(300);
 /// The default time between the first signal and SIGKILL.
 pub const GRACE: Duration = Duration::from_secs(2);
-/// The same when the supervisor itself gets SIGTERM: SIGKILL may follow soon, and the result must be written before.
+/// The grace of a job whose supervisor gets SIGTERM: SIGKILL may follow soon, and the result must be written before.
 const TERMINATE_GRACE: Duration = Duration::from_secs(1);
 /// The interval between two scans for processes that should be gone.
 const KILL_INTERVAL: Duration = Duration::from_millis(20);
@@ -132,7 +132,7 @@ impl StateMachine {
         }
     }
 
-    /// What becomes of it, and what is to be done, in order.
+    /// The next state, and the effects of the step in order.
     #[must_use]
     pub fn step(mut self, event: Event, now: Duration) -> (Self, Vec<Effect>) {
         let effects = match event {
@@ -429,7 +429,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    /// What the world can do to a run: how long it takes until the next thing, and that.
+    /// An event of the outside world: the time until it, and the event.
     fn happening() -> impl Strategy<Value = (u64, Event)> {
         let event = prop_oneof![
             Just(Event::Exited(Exit::Code(0))),

@@ -1,4 +1,4 @@
-//! What `adapter check` found, as a document.
+//! The results of `adapter check` as a document.
 
 use serde::Serialize;
 
@@ -18,28 +18,28 @@ pub struct AdapterCheckView {
 pub struct OperationCheckView {
     /// Its name; `unknown` stands for every name that is none.
     pub operation: &'static str,
-    /// What all its probes come to.
+    /// The result of all its probes.
     pub verdict: ProbeOutcome,
-    /// What was tried; empty when it is not supported.
+    /// The probes; empty when the operation is not supported.
     pub probes: Vec<ProbeView>,
 }
 
 /// Something that was tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProbeView {
-    /// What should hold.
+    /// The rule that should hold.
     pub what: &'static str,
     /// Whether it does.
     pub verdict: ProbeOutcome,
-    /// What was expected, when it does not.
+    /// The expected answer, when the rule does not hold.
     pub expected: Option<String>,
-    /// What was seen instead.
+    /// The answer, when the rule does not hold.
     pub seen: Option<String>,
     /// How long the look took.
     pub duration_ms: u64,
 }
 
-/// What a look came to.
+/// The result of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeOutcome {

@@ -16,7 +16,7 @@ pub struct BoardView {
     pub seq: i64,
     /// The project's name.
     pub project: String,
-    /// What needs a person, most urgent first.
+    /// The items that need a person, most urgent first.
     pub needs_you: Vec<NeedView>,
     /// Numbers.
     pub counts: BoardCountsView,
@@ -52,7 +52,7 @@ pub struct NeedView {
     pub since: Option<String>,
     /// It in one line.
     pub line: String,
-    /// What shows it, with its source.
+    /// The evidence, with its source.
     pub evidence: String,
     /// The commands that settle it, best first.
     pub commands: Vec<CommandView>,

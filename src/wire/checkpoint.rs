@@ -21,7 +21,7 @@ pub struct CheckpointView {
     pub created_at: String,
 }
 
-/// What `checkpoint record` answers: the checkpoint, and what its session is told.
+/// The answer of `checkpoint record`: the checkpoint, and the messages to its session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CheckpointResultView {
     /// The checkpoint.

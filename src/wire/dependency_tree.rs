@@ -1,4 +1,4 @@
-//! What a task waits for, and what that waits for, as a document.
+//! The dependencies of a task and of those, as a document.
 
 use serde::Serialize;
 

@@ -43,7 +43,7 @@ pub struct Failure {
     pub code: &'static str,
     /// The kind.
     pub kind: FailureKind,
-    /// What happened and why, lower case, one sentence.
+    /// The event and its reason, lower case, one sentence.
     pub message: String,
     /// The next command to type, or what else helps.
     pub hint: Option<String>,

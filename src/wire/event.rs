@@ -10,7 +10,7 @@ pub struct EventView {
     pub seq: i64,
     /// When.
     pub at: String,
-    /// What: `noun.verb`.
+    /// The kind: `noun.verb`.
     pub kind: String,
     /// The task it happened to.
     pub task_id: Option<String>,
@@ -20,7 +20,7 @@ pub struct EventView {
     pub run_id: Option<String>,
     /// The lane it happened to.
     pub lane: Option<String>,
-    /// Who did it.
+    /// The actor.
     pub actor: String,
     /// The particulars.
     pub data: Value,

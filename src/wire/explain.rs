@@ -7,7 +7,7 @@ use crate::env::Timestamp;
 /// One fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FactView {
-    /// What it is about.
+    /// The subject.
     pub code: String,
     /// A sentence.
     pub message: String,

@@ -1,15 +1,15 @@
-//! What `doctor` found, as a document.
+//! The findings of `doctor` as a document.
 
 use serde::Serialize;
 
 use crate::domain::finding::{self, Finding};
 
-/// What `doctor` prints.
+/// The document of `doctor`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DoctorView {
     /// Whether nothing is wrong.
     pub ok: bool,
-    /// What there is to say.
+    /// The findings.
     pub findings: Vec<FindingView>,
 }
 

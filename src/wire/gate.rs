@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::domain::rules::gate::{GateReport, JudgedWork};
 
-/// What `merge-ready` prints and a refused `done` carries.
+/// The document of `merge-ready` and of a refused `done`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GateReportView {
     /// The task.
@@ -46,8 +46,9 @@ impl JudgedWorkView {
     #[must_use]
     pub fn summary(&self) -> String {
         let branch = self.branch.as_ref().map(|branch| format!("branch {branch}, ")).unwrap_or_default();
-        let commit = self.commit.as_deref().map_or("no commit", |commit| commit.get(..12).unwrap_or(commit));
-        format!("{} ({branch}commit {commit}, base {})", self.worktree, self.base)
+        let short = |commit: &str| format!("commit {}", commit.get(..12).unwrap_or(commit));
+        let commit = self.commit.as_deref().map_or_else(|| "no commit".to_owned(), short);
+        format!("{} ({branch}{commit}, base {})", self.worktree, self.base)
     }
 }
 

@@ -7,7 +7,7 @@ use super::values::time;
 use crate::env::Timestamp;
 use crate::guard::Evaluation;
 
-/// What a call was told.
+/// The decision on a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "documented at `actions::guard::Verdict`")]
 pub struct GuardResultView {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What `hook install` and `hook uninstall` did to a provider's settings.
+/// The change of `hook install` and `hook uninstall` to a provider's settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HookChangeView {
     /// The provider.

@@ -114,11 +114,11 @@ pub struct JobPollView {
     pub run: JobView,
     /// Exclusive.
     pub since_seq: i64,
-    /// What to give as `since_seq` the next time.
+    /// The `since_seq` of the next poll.
     pub next_seq: i64,
     /// The end of what it has printed, decoded and masked: at most 2,000 characters.
     pub snippet: String,
-    /// What came after `since_seq`, in order.
+    /// The items after `since_seq`, in order.
     pub items: Vec<JobItemView>,
 }
 
@@ -127,9 +127,9 @@ pub struct JobPollView {
 pub struct JobLogView {
     /// The run.
     pub run_id: String,
-    /// What came after `since_seq`, in order.
+    /// The items after `since_seq`, in order.
     pub items: Vec<JobItemView>,
-    /// What to give as `since_seq` the next time.
+    /// The `since_seq` of the next poll.
     pub next_seq: i64,
     /// Whether there is more than `limit`.
     pub has_more: bool,
@@ -162,7 +162,7 @@ pub struct SendKeysView {
 pub struct ForegroundView {
     /// Whether it exited with 0 in time.
     pub success: bool,
-    /// What it printed on both streams, decoded and masked.
+    /// The output of both streams, decoded and masked.
     pub output: String,
     /// Why it did not succeed.
     pub error: Option<String>,

@@ -9,9 +9,9 @@ use super::Failure;
 pub struct LandView {
     /// Whether nothing was changed.
     pub dry_run: bool,
-    /// What is to land, in its order.
+    /// The order of landing.
     pub order: Vec<LandOrderView>,
-    /// What became of each, in the order in which it was tried.
+    /// The result of each landing, in the order in which it was tried.
     pub landings: Vec<LandingView>,
 }
 
@@ -28,7 +28,7 @@ pub struct LandOrderView {
     pub base: String,
 }
 
-/// What became of a commit that was to land.
+/// The result of a landing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LandingView {
     /// The number of the landing; null when none was begun.

@@ -10,7 +10,7 @@ use crate::domain::lane::Lane;
 pub struct LaneView {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub title: Option<String>,
     /// The role that works in it.
     pub role: Option<String>,

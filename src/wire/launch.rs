@@ -1,4 +1,4 @@
-//! What a launch would do, and the backends there are, as documents.
+//! The plan of a launch, and the backends, as documents.
 
 use std::collections::BTreeMap;
 
@@ -92,7 +92,7 @@ pub struct LaunchView {
     pub command: String,
     /// The environment that would be set; what looks like a secret is masked.
     pub environment: BTreeMap<String, String>,
-    /// What the script would get on stdin, likewise.
+    /// The script's document on stdin, likewise.
     pub start: Value,
 }
 
@@ -105,6 +105,6 @@ pub struct BackendView {
     pub source: &'static str,
     /// Its script.
     pub script: String,
-    /// What it needs and does.
+    /// Its needs and its purpose.
     pub about: Option<String>,
 }

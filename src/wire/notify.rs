@@ -62,7 +62,7 @@ pub struct NotifyStateView {
     pub items: Vec<ReceiptView>,
 }
 
-/// What became of an item at a sink.
+/// The state of an item at a sink.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReceiptView {
     /// The item's id.

@@ -11,11 +11,11 @@ pub struct OutboxView {
     /// The message.
     #[serde(flatten)]
     pub message: MessageView,
-    /// Who was shown it last.
+    /// The reader to whom it was shown last.
     pub offered_to: Option<String>,
     /// Until when they may say that they have it.
     pub offered_until: Option<String>,
-    /// What makes repeats one message.
+    /// The key that makes repeats one message.
     pub dedup: Option<String>,
     /// When it is too late to read it.
     pub expires_at: Option<String>,
@@ -41,7 +41,7 @@ impl From<&Message> for OutboxView {
 }
 
 impl OutboxView {
-    /// The same, with why it waits and the command that delivers it now.
+    /// The message with the reason of its wait and the command that delivers it now.
     #[must_use]
     pub fn waiting(self, wait: &PromptWait) -> Self {
         Self { reason: Some(wait.reason.as_str()), hint: wait.hint.clone(), ..self }

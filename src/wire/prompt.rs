@@ -1,4 +1,4 @@
-//! What became of a prompt, as a document.
+//! The state of a prompt as a document.
 
 use serde::Serialize;
 
@@ -45,13 +45,13 @@ impl PromptView {
         }
     }
 
-    /// The same, with why it waits and the command that delivers it now.
+    /// The prompt with the reason of its wait and the command that delivers it now.
     #[must_use]
     pub fn waiting(self, wait: &PromptWait) -> Self {
         Self { reason: Some(wait.reason.as_str().to_owned()), hint: wait.hint.clone(), ..self }
     }
 
-    /// One that was not.
+    /// A prompt that was not accepted.
     #[must_use]
     pub const fn declined(reason: String) -> Self {
         Self {

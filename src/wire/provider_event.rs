@@ -1,4 +1,4 @@
-//! What a provider's event came to, as a document.
+//! The effects of a provider's event as a document.
 
 use serde::Serialize;
 
@@ -21,6 +21,6 @@ pub struct ProviderEventView {
     pub evidence: Option<EvidenceView>,
     /// The handoff that was made, likewise.
     pub handoff: Option<HandoffView>,
-    /// What it came to, or would come to, in words.
+    /// The effects, done or only planned, in words.
     pub effects: Vec<String>,
 }

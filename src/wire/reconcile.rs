@@ -1,4 +1,4 @@
-//! What reconcile found, as a document.
+//! The report of reconcile as a document.
 
 use serde::Serialize;
 
@@ -41,12 +41,12 @@ pub struct RecoveredJobView {
     pub reason: String,
     /// The run.
     pub run_id: String,
-    /// What it is now.
+    /// Its status now.
     pub status: &'static str,
 }
 
 impl RecoveredJobView {
-    /// What became of a run.
+    /// The entry of a job.
     #[must_use]
     pub fn new(run: &JobId, session: Option<&RoutingKey>, status: JobStatus, reason: String) -> Self {
         Self {
@@ -68,13 +68,13 @@ pub struct ReconcileView {
     pub checked: usize,
     /// Marked stale, by this run.
     pub stale: Vec<ReconcileEntryView>,
-    /// What cannot be determined; left alone.
+    /// The entries that cannot be determined; left alone.
     pub unknown: Vec<ReconcileEntryView>,
     /// Other hosts'.
     pub skipped: Vec<ReconcileEntryView>,
-    /// Those that were starting or stale and run.
+    /// The sessions that were starting or stale and run.
     pub revived: Vec<ReconcileEntryView>,
-    /// Those that were busy and whose screen shows that they are idle.
+    /// The sessions that were busy and whose screen shows that they are idle.
     pub idle: Vec<ReconcileEntryView>,
     /// Held tasks without a live session, and running sessions whose task is closed.
     pub unattended: Vec<ReconcileEntryView>,

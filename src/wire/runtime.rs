@@ -1,15 +1,15 @@
-//! What runtimes report, and what that comes to, as documents.
+//! The reports of runtimes and their effects as documents.
 
 use serde::Serialize;
 
-/// What a lifecycle report came to.
+/// The effect of a lifecycle report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LifecycleView {
     /// The session.
     pub session_id: String,
     /// Its run.
     pub run_id: String,
-    /// What was reported.
+    /// The reported event.
     pub event: &'static str,
     /// Whether it changed how the session stands, or confirmed it; not so when it was older than what is known.
     pub applied: bool,
@@ -17,7 +17,7 @@ pub struct LifecycleView {
     pub created: bool,
     /// Whether the session lives, now.
     pub status: &'static str,
-    /// What it does, now.
+    /// The activity now.
     pub activity: &'static str,
     /// When it became final.
     pub ended_at: Option<String>,
@@ -34,17 +34,17 @@ pub struct HealthView {
     pub run_id: String,
     /// How long it has run, or did until it ended.
     pub uptime_seconds: u64,
-    /// What it does.
+    /// The activity.
     pub current_state: &'static str,
     /// Its last heartbeat.
     pub last_activity: String,
     /// How full its context is, 0 to 1.
     pub context_usage: Option<f64>,
-    /// What is wrong, where that is known.
+    /// The error, where it is known.
     pub error: Option<String>,
 }
 
-/// What a heartbeat came to.
+/// The effect of a heartbeat.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeartbeatView {
     /// How the runtime fares, now.
@@ -54,7 +54,7 @@ pub struct HeartbeatView {
     pub pressed: bool,
 }
 
-/// What a report of turns came to.
+/// The effect of a report of turns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TelemetryView {
     /// Turns that are new.
@@ -76,7 +76,7 @@ pub struct SectionView {
     pub content: String,
 }
 
-/// What an agent needs to know.
+/// The context of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ContextView {
     /// full, compact or resume.

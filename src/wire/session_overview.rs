@@ -19,7 +19,7 @@ pub struct SessionOverviewView {
     pub alive: AliveView,
     /// The tasks that it has claimed.
     pub holds: Vec<HeldTaskView>,
-    /// What it does, in its own words.
+    /// The activity in its own words.
     pub doing: Option<DoingView>,
     /// When it was last seen.
     pub seen_at: String,
@@ -112,7 +112,7 @@ pub struct HeldTaskView {
     pub blocked_reason: Option<String>,
 }
 
-/// What a session does.
+/// The activity of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "documented at `domain::session_facts::Doing`")]
 pub struct DoingView {
@@ -142,7 +142,7 @@ pub struct ClaimantView {
 /// A command and what it is for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CommandView {
-    /// What it does: `release it`.
+    /// The purpose: `release it`.
     pub purpose: String,
     /// The whole command.
     pub command: String,

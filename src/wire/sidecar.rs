@@ -1,8 +1,8 @@
-//! What a sidecar says at its end, as a document.
+//! The report of a sidecar at its end, as a document.
 
 use serde::Serialize;
 
-/// What became of a sidecar.
+/// The end of a sidecar.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SidecarView {
     /// The session whose companion it was.

@@ -50,7 +50,7 @@ pub struct CheckView {
     pub command: String,
 }
 
-/// Who holds a task.
+/// The claim of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "documented at `domain::claim::Claim`")]
 pub struct ClaimView {

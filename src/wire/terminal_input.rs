@@ -1,4 +1,4 @@
-//! What is typed to a run, as JSON: a text, or a list of objects with one member each.
+//! Input of a job's terminal as JSON: a text, or a list of objects with one member each.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! What a tool was to be called with, as it may be kept and shown: masked and shortened.
+//! The input of a tool call, as it may be kept and shown: masked and shortened.
 
 use serde_json::{Map, Value};
 
@@ -37,7 +37,7 @@ pub fn for_log(input: &Value, most: usize) -> String {
     }
 }
 
-/// What the call is about, in a short line without control characters.
+/// The subject of the call, in a short line without control characters.
 #[must_use]
 pub fn summary(input: &Value) -> String {
     let shown = redact(input, 0);

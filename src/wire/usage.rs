@@ -1,4 +1,4 @@
-//! What turns used, added up, as a document.
+//! The usage of turns, added up, as a document.
 
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ pub struct UsageView {
 /// A row.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct UsageRowView {
-    /// What its turns have in common; null for those without one, and in the total.
+    /// The common key of its turns; null for those without one, and in the total.
     pub key: Option<String>,
     /// How many turns.
     pub turns: i64,
@@ -32,7 +32,7 @@ pub struct UsageRowView {
     pub cache_read_tokens: i64,
     /// Tokens that went into it.
     pub cache_creation_tokens: i64,
-    /// What those turns cost that say it, in US dollars; null when none does.
+    /// The cost of those turns that state it, in US dollars; null when none does.
     pub cost_usd: Option<f64>,
     /// How many turns do not say it.
     pub turns_without_cost: i64,

@@ -9,6 +9,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("cli", 6),
     ("api", 5),
     ("hooks", 5),
+    ("mcp", 5),
     ("actions", 4),
     ("store", 3),
     ("adapters", 3),

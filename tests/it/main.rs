@@ -28,9 +28,12 @@ mod hooks;
 mod hostile;
 mod instruction_budget;
 mod layers;
+mod mcp;
 mod model;
 mod output_failures;
 mod overlap;
+mod packaging;
+mod plugins;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod power_loss;

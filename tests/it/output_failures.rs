@@ -22,7 +22,7 @@ fn full() -> Stdio {
     OpenOptions::new().write(true).open("/dev/full").unwrap().into()
 }
 
-/// Whoever closed the pipe has seen enough: no failure, no word.
+/// A reader that closed the pipe has seen enough: no failure, no word.
 #[test]
 fn every_verb_into_a_closed_pipe() {
     let furnished = TestProject::populated();

@@ -12,7 +12,7 @@ const CUTS: usize = 100;
 /// The bytes of the store's file (`""`) and of its log (`"-wal"`), by suffix.
 type Files = BTreeMap<&'static str, Vec<u8>>;
 
-/// What a running system sees, and what a power cut would leave.
+/// The view of a running system, and the rest after a power cut.
 struct Disk {
     live: Files,
     synced: Files,

@@ -200,7 +200,7 @@ fn bare_repository_project_is_its_parent_directory() {
 }
 
 #[test]
-fn a_submodule_is_as_found() {
+fn submodule_is_no_part_of_the_project_around_it() {
     let world = TestProject::with_git();
     let top = world.dir().join("top");
     fs::create_dir(&top).unwrap();
@@ -211,7 +211,7 @@ fn a_submodule_is_as_found() {
 }
 
 #[test]
-fn links_and_broken_links() {
+fn link_to_a_project_is_the_project_and_a_broken_git_file_is_no_link() {
     let world = TestProject::with_git();
     let root = world.root();
     // Through a link the project is one and the same store.

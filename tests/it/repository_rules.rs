@@ -114,6 +114,7 @@ fn every_code_is_documented() {
         ("src/actions/project/doctor.rs", &["Finding::new(", "error("]),
         ("src/actions/project/doctor_jobs.rs", &["Finding::new("]),
         ("src/actions/project/doctor_intents.rs", &["Finding::new("]),
+        ("src/actions/project/doctor_landings.rs", &["Finding::new("]),
         ("src/actions/project/doctor_lanes.rs", &["Finding::new("]),
         ("src/actions/project/doctor_notify.rs", &["Finding::new("]),
         ("src/actions/queue/lane/removal.rs", &["code:"]),
@@ -212,7 +213,7 @@ fn the_guarantees_name_tests_that_exist() {
     }
 }
 
-/// What the example says is what the program does when nobody says anything.
+/// The example says the defaults.
 #[test]
 fn the_example_configuration_says_the_defaults() {
     use fairway::config::{Layers, Project, Settings};

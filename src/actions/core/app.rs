@@ -8,10 +8,10 @@ pub use super::idempotency::IdempotencyKey;
 
 use super::{answer::Answer, errors, keepalive, lookup, open_store};
 use crate::{
-    config::{Layers, Project, Settings},
+    config::{ConfigError, Layers, Project, Settings, load_in_force},
     domain::Actor,
     env::Env,
-    os::notify::ChangeWaiter,
+    os::{files, notify::ChangeWaiter},
     store::{ReadTx, Store, WriteTx, future_times, tasks},
 };
 
@@ -55,6 +55,20 @@ impl App {
             writer: Rc::default(),
             reader: Rc::default(),
         }
+    }
+
+    /// The context of one command under the configuration in force. Opens nothing yet.
+    ///
+    /// # Errors
+    /// When the configuration cannot be read.
+    pub fn in_force(
+        env: Rc<Env>,
+        project: Project,
+        actor: Actor,
+        request: Option<IdempotencyKey>,
+    ) -> Result<Self, ConfigError> {
+        let (layers, settings) = load_in_force(&project, &env)?;
+        Ok(Self::new(env, project, layers, settings, actor, request))
     }
 
     /// The same context with another actor, for callers that act for several. Shares the open store.
@@ -160,6 +174,7 @@ impl App {
         let dir = self.store_for_writing()?.wake_dir();
         // Another container, or a killed process, may have used the same pid.
         let name = format!("{noun}-{}-{}", std::process::id(), self.env.ids.random_suffix());
+        files::private_dir(dir)?;
         Ok(ChangeWaiter::bind(dir, &name)?)
     }
 

@@ -20,6 +20,8 @@ pub(crate) mod message_state;
 pub mod open_store;
 pub(crate) mod path_limits;
 pub mod prompt_wait;
+mod refusal_details;
+mod refusal_hints;
 pub(crate) mod session_overview;
 pub(crate) mod session_process;
 pub mod store_safety;

@@ -31,6 +31,14 @@ pub enum SessionScope {
 /// # Errors
 /// As the store fails.
 pub fn read(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<Vec<SessionOverview>> {
+    Ok(with_facts(tx, rows(tx, scope, held)?, held)?)
+}
+
+/// The rows of the sessions of a scope, oldest first. `held` are all claimed tasks.
+///
+/// # Errors
+/// As the store fails.
+pub fn rows(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<Vec<Session>> {
     let mut found = if scope == SessionScope::All { sessions::all(tx)? } else { sessions::live(tx)? };
     if scope == SessionScope::LiveAndHolding {
         let is_live = |id: &SessionId| found.iter().any(|session| session.id == *id);
@@ -43,7 +51,7 @@ pub fn read(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<V
         found.extend(others);
         found.sort_by(|a, b| (a.started_at, &a.id).cmp(&(b.started_at, &b.id)));
     }
-    Ok(with_facts(tx, found, held)?)
+    Ok(found)
 }
 
 /// These sessions with their facts. `held` are all claimed tasks, or at least theirs.
@@ -77,7 +85,7 @@ pub fn with_facts(
     sessions.into_iter().map(with_facts).collect()
 }
 
-/// What a session waits for, else its newest checkpoint on the tasks that it has claimed, else on the one it was launched for.
+/// The input that a session waits for, else its newest checkpoint on its claimed tasks, else on the task it was launched for.
 fn doing(tx: &ReadTx<'_>, overview: &SessionOverview) -> Result<Option<Doing>, StoreError> {
     let session = &overview.session;
     if let Some(text) = overview.waiting_for() {

@@ -1,4 +1,4 @@
-//! What `/proc` says about a session: nothing is asked of its backend.
+//! A session's process by `/proc`: its backend is not asked.
 
 use std::collections::BTreeMap;
 
@@ -44,20 +44,26 @@ fn is_server_gone(session: &Session) -> bool {
 /// The processes of session runs on this host, found by their environment in one pass over `/proc` at first use.
 #[derive(Debug, Default)]
 pub struct RunProcesses {
-    counts: Option<BTreeMap<String, usize>>,
+    found: Option<BTreeMap<String, Vec<i32>>>,
 }
 
 impl RunProcesses {
     /// The number of processes of a session run that are alive here. Zero when `/proc` cannot be listed.
     pub fn count(&mut self, run_id: &str) -> usize {
-        let counts = self.counts.get_or_insert_with(|| {
-            let mut counts = BTreeMap::new();
-            for (run_id, _) in process_tree::with_env_name(vars::FAIRWAY_RUN_ID).unwrap_or_default() {
-                *counts.entry(run_id).or_default() += 1;
+        let found = self.found.get_or_insert_with(|| {
+            let mut found: BTreeMap<String, Vec<i32>> = BTreeMap::new();
+            for (run_id, process) in process_tree::with_env_name(vars::FAIRWAY_RUN_ID).unwrap_or_default() {
+                found.entry(run_id).or_default().push(process.pid);
             }
-            counts
+            found
         });
-        counts.get(run_id).copied().unwrap_or_default()
+        found.get(run_id).map_or(0, Vec::len)
+    }
+
+    /// The processes of a session run as far as they were looked for.
+    #[must_use]
+    pub fn known(&self, run_id: &str) -> &[i32] {
+        self.found.as_ref().and_then(|found| found.get(run_id)).map_or(&[], Vec::as_slice)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     actions::App,
     domain::job::{Job, JobStatus},
     os::{
-        file_watch,
+        file_watch, files,
         notify::ChangeWaiter,
         process::{self, ProcessKey, ProcessStatus},
     },
@@ -40,7 +40,8 @@ impl JobWaiter {
     pub fn new(app: &App, job: &Job) -> Result<Self> {
         let dir = JobDir::of(&app.project.jobs_dir(), &job.id).wake_dir();
         let name = format!("{}-{}", std::process::id(), app.env.ids.random_suffix());
-        let waiter = ChangeWaiter::bind(&dir, &name)
+        let waiter = files::private_dir(&dir)
+            .and_then(|()| ChangeWaiter::bind(&dir, &name))
             .map_err(|error| StoreError::io(format!("to wait for job {}: {}", job.id, dir.display()), error))?;
         Ok(Self { waiter, supervisor: None, is_starting: false })
     }

@@ -32,7 +32,7 @@ pub struct PollRequest {
     pub since_seq: i64,
     /// How long to wait.
     pub wait: Option<Duration>,
-    /// What to wait for; by default any item or the end.
+    /// The condition that ends the wait; by default any item or the end.
     pub until: Option<Until>,
 }
 

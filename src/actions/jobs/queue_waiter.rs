@@ -70,8 +70,9 @@ pub(super) fn is_running(app: &App) -> io::Result<bool> {
 
 /// Acquires the queue waiter's lock; `None` when another process has it.
 pub(super) fn try_acquire(app: &App) -> io::Result<Option<InheritableLock>> {
-    files::private_dir(&app.project.state)?;
-    files::private_dir(&app.project.runtime_dir())?;
+    // A project that was moved while this process started: nothing is made at its old path.
+    files::private_subdir(&app.project.state)?;
+    files::private_subdir(&app.project.runtime_dir())?;
     InheritableLock::try_acquire(&lock_path(app))
 }
 

@@ -11,7 +11,7 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    doctor_claims, doctor_intents, doctor_jobs, doctor_lanes, doctor_notify,
+    doctor_claims, doctor_intents, doctor_jobs, doctor_landings, doctor_lanes, doctor_notify,
     findings::{FIX_COMMAND, display_path, io_error},
 };
 use crate::{
@@ -88,6 +88,7 @@ fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Resul
         findings.push(error("store_unreadable", unreadable.to_string()));
     }
     findings.extend(doctor_intents::find(app, tx)?);
+    findings.extend(doctor_landings::find(app, tx)?);
     findings.extend(doctor_lanes::find(app, tx)?);
     findings.extend(doctor_jobs::find(app, tx)?);
     findings.extend(doctor_notify::find(app, tx)?);

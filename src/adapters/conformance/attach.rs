@@ -10,7 +10,7 @@ use super::{
 use crate::os::{child::Running, pty::Pty, terminal::Size};
 
 const SIZE: Size = Size { rows: 24, cols: 80 };
-/// What the program prints.
+/// The text that the program prints.
 const MARKER_TEXT: &str = "shown on attach";
 /// How long a script may take to see that its terminal is gone.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);

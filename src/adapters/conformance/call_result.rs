@@ -1,4 +1,4 @@
-//! What a script said to one call, and how that can be wrong.
+//! A script's answer to one call, and how it can be wrong.
 
 use std::{io, time::Duration};
 
@@ -12,9 +12,9 @@ const MAX_QUOTED_CHARS: usize = 300;
 pub(super) enum Deviation {
     /// Something else was seen than was expected.
     Differs {
-        /// What should be.
+        /// The expected answer.
         expected: String,
-        /// What is.
+        /// The answer.
         seen: String,
     },
     /// The script does not do this, and may leave it out.
@@ -30,7 +30,7 @@ impl Deviation {
     }
 }
 
-/// What a probe came to.
+/// The result of a probe.
 pub(super) type ProbeResult = Result<(), Deviation>;
 
 /// The answer to one call.
@@ -38,7 +38,7 @@ pub(super) type ProbeResult = Result<(), Deviation>;
 pub(super) struct CallResult {
     /// How the script ended.
     pub end: ExitReason,
-    /// What it printed.
+    /// The bytes that it printed.
     pub stdout: Vec<u8>,
     /// Its notes on stderr.
     pub stderr: Vec<u8>,
@@ -58,7 +58,7 @@ impl CallResult {
         }
     }
 
-    /// The same, when it exited with 0.
+    /// The result of a call that exited with 0.
     ///
     /// # Errors
     /// When it did not.
@@ -71,7 +71,7 @@ impl CallResult {
         self.end == ExitReason::Code(2)
     }
 
-    /// What it printed, without the newlines at its end, as every caller reads it.
+    /// The text that it printed, without the newlines at its end, as every caller reads it.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).trim_end_matches('\n').to_owned()
     }

@@ -23,11 +23,11 @@ use crate::{
 
 /// How long an operation may take, `start` apart: the caller's limit.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
-/// The same for `start`.
+/// The longest time of a `start`.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long something may take to be seen that must come.
 const EFFECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The same for something that has not come before.
+/// The wait for something that should not come.
 const SHORT_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long a `stop` may take that only tidies up.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,7 +42,7 @@ pub(super) const PROBE_PROGRAM: &str = "fw-probe";
 pub(super) struct Harness {
     /// The script.
     pub adapter: Adapter,
-    /// What every name begins with.
+    /// The beginning of every name.
     pub name_prefix: String,
     clock: Clock,
     dir: PathBuf,
@@ -151,7 +151,7 @@ impl Harness {
         self.probes.borrow_mut().push((operation, ProbeView { what, verdict, expected, seen, duration_ms }));
     }
 
-    /// What was found about an operation.
+    /// The results for an operation.
     pub fn results_of(&self, operation: &str) -> Vec<ProbeView> {
         self.probes.borrow().iter().filter(|(of, _)| *of == operation).map(|(_, probe)| probe.clone()).collect()
     }
@@ -164,7 +164,7 @@ impl Harness {
         self.call_with(&self.adapter, args, stdin)
     }
 
-    /// The same among other surroundings.
+    /// Calls the script among other surroundings.
     ///
     /// # Errors
     /// As [`Bench::call`].

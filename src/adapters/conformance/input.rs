@@ -1,4 +1,4 @@
-//! What is typed into a session: nudges of any text, keys, interrupts.
+//! Input of a session: nudges of any text, keys, interrupts.
 
 use super::{
     call_result::{Deviation, ProbeResult, first_difference},
@@ -44,7 +44,7 @@ pub(super) fn run(bench: &Harness) {
     bench.probe("interrupt", "INT reaches the program, which runs on", || interrupt(bench));
 }
 
-/// What was typed as the program means it: without the brackets of pastes; Enter is CR in a terminal.
+/// Typed bytes as the program means them: without the brackets of pastes; Enter is CR in a terminal.
 fn normalized(typed: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(typed.len());
     let mut rest = typed;

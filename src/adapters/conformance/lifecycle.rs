@@ -13,7 +13,7 @@ use crate::{adapters::StartReport, os::exit_reason::ExitReason};
 
 /// How many start at once.
 const PARALLEL_STARTS: usize = 4;
-/// What a caller does that reads to the end allows a start beyond what it took before.
+/// The time that a caller who reads to the end allows a start beyond its earlier duration.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(6);
 
 pub(super) fn run(bench: &Harness) {

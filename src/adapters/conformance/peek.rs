@@ -1,4 +1,4 @@
-//! What a session shows: `peek`, and when it last showed something.
+//! The screen of a session: `peek`, and the time of its last output.
 
 use std::{fs, time::Duration};
 

@@ -23,7 +23,7 @@ pub(super) struct ProbeSession<'a> {
     bench: &'a Harness,
     /// Its name.
     pub name: String,
-    /// What it is started with.
+    /// The configuration of its start.
     pub config: StartConfig,
     output_dir: PathBuf,
     read_bytes: Cell<usize>,
@@ -39,7 +39,7 @@ impl<'a> ProbeSession<'a> {
         Self::with_args(bench, tag, &[], &[])
     }
 
-    /// The same with flags for the probe and words that it writes down.
+    /// A session with flags for the probe, and words that it writes down.
     ///
     /// # Errors
     /// When its directories cannot be made.
@@ -80,7 +80,7 @@ impl<'a> ProbeSession<'a> {
         Ok(Self { bench, name, config, output_dir: directory, read_bytes: Cell::new(0), needs_stop: Cell::new(false) })
     }
 
-    /// The same under another name.
+    /// The session under another name.
     #[must_use]
     pub fn renamed(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
@@ -119,7 +119,7 @@ impl<'a> ProbeSession<'a> {
         self.call_start_with(&self.bench.adapter)
     }
 
-    /// The same among other surroundings.
+    /// Calls `start` among other surroundings.
     ///
     /// # Errors
     /// When it does not answer.
@@ -201,7 +201,7 @@ impl<'a> ProbeSession<'a> {
         entries.split(|byte| *byte == 0).filter_map(split).collect()
     }
 
-    /// What was typed since the last look at it.
+    /// The input since the last look at it.
     pub fn unread_input(&self) -> Vec<u8> {
         let all = read_record(&self.output_dir, probe_program::INPUT_FILE).unwrap_or_default();
         all.get(self.read_bytes.get()..).unwrap_or_default().to_vec()

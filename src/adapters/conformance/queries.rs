@@ -14,7 +14,7 @@ use crate::adapters::Capabilities;
 const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often it is asked: one slow answer may be the machine's.
 const MAX_ATTEMPTS: usize = 3;
-/// What only looks.
+/// The operations that change nothing.
 const READ_OPERATIONS: &[&str] =
     &["is-running", "process-alive", "get-meta", "peek", "list-running", "get-last-activity", "is-attached"];
 

@@ -1,5 +1,5 @@
-//! What else a start configuration may ask for. A script that says it waits until a session is ready does all of it; one
-//! that does not may leave it out, but not half of it.
+//! Further fields of a start configuration. A script that says it waits until a session is ready does all of it; one that does
+//! not may leave it out, but not half of it.
 
 use std::{fs, path::Path};
 

@@ -79,7 +79,7 @@ fn call_operation(bench: &Harness, operation: &'static str, name: &str) -> Resul
     bench.call(&args, stdin)
 }
 
-/// What the protocol says of a session that is not there.
+/// Checks an answer about a session that is not there, as the protocol defines it.
 fn expect_absent(operation: &str, said: CallResult) -> ProbeResult {
     match operation {
         "is-running" | "process-alive" | "is-attached" => said.expect_text("false"),
@@ -92,7 +92,7 @@ fn expect_absent(operation: &str, said: CallResult) -> ProbeResult {
     }
 }
 
-/// What it says of one that is there, as far as that can be said without a closer look.
+/// Checks an answer about a session that is there, as far as the answer alone tells.
 fn expect_present(operation: &str, said: CallResult) -> ProbeResult {
     match operation {
         "is-running" => said.expect_text("true"),

@@ -28,7 +28,7 @@ const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_millis(300);
 /// How much of what a program printed before it failed is told, in lines.
 const MAX_ERROR_LINES: usize = 20;
 
-/// What a script knows about the session that it made.
+/// A script's knowledge of the session that it made.
 #[derive(Debug, Default)]
 pub struct StartedPane {
     /// The pane.
@@ -134,7 +134,7 @@ fn start_report(
     }
 }
 
-/// What has become of the session, as long as it is the one that is being started here.
+/// The state of the session, as long as it is the one that is being started here.
 fn own_start_state(dir: &SessionDir) -> StartState {
     if dir.is_started_by_us() { dir.start_state() } else { StartState::Gone }
 }

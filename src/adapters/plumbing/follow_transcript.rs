@@ -20,7 +20,7 @@ const FOLLOW_LOCK: &str = "followed";
 /// How much of what was printed before is shown, in bytes.
 const INITIAL_BYTES: u64 = 16 * 1024;
 
-/// What became of the reader.
+/// The state of the reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReaderState {
     /// It wants more.

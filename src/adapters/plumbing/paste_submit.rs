@@ -18,7 +18,7 @@ const MAX_ENTER_PRESSES: u8 = 3;
 /// How long a program may take to accept a text.
 pub(super) const ACCEPT_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What is to be typed.
+/// The input that is to be typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyboardInput {
     /// A text, pasted and submitted.
@@ -29,7 +29,7 @@ pub enum KeyboardInput {
     Keys(Vec<String>),
 }
 
-/// What is to be done next.
+/// The next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// Hand these bytes to the terminal.
@@ -91,7 +91,7 @@ impl PasteSubmit {
         }
     }
 
-    /// What is to be done now; `drained` says that the terminal has taken everything. Ask until there is nothing.
+    /// The next step; `drained` says that the terminal has taken everything. Ask until there is none.
     pub fn next_action(&mut self, now: Duration, modes: TerminalModes, drained: bool) -> Option<Action> {
         let Some(current) = &mut self.current else {
             let (id, job) = self.queue.pop_front()?;

@@ -36,12 +36,12 @@ pub const INPUT_FILE: &str = "input";
 /// One byte for each SIGINT.
 pub const INTERRUPTS_FILE: &str = "interrupts";
 
-/// What the program does besides.
+/// The optional behaviour of the program.
 #[derive(Debug, Clone, Default)]
 pub struct ProbeOptions {
     /// How many numbered lines it prints before it takes input.
     pub lines: u32,
-    /// What it prints then.
+    /// The prompt that it prints then.
     pub prompt: Option<String>,
     /// The words that it writes down.
     pub args: Vec<std::ffi::OsString>,
@@ -121,7 +121,7 @@ fn ignores_sigint(status: &str) -> bool {
     masks.into_iter().any(has_int)
 }
 
-/// What was written down under a name; `None` when nothing was yet.
+/// The bytes that were recorded under a name; `None` while there are none.
 #[must_use]
 pub fn read_record(dir: &Path, name: &str) -> Option<Vec<u8>> {
     let mut content = Vec::new();

@@ -6,11 +6,11 @@ use std::{collections::BTreeMap, ffi::OsString, io, os::unix::ffi::OsStrExt};
 use super::SessionDir;
 use crate::{adapters::StartConfig, env::Env};
 
-/// What tells a program about the pane that it runs in. Another pane's must not reach it.
+/// The variables that describe the pane in which a program runs. Another pane's must not reach it.
 const PANE_VARS: &[&str] = &["TMUX", "TMUX_PANE", "STY", "WINDOW", "TERMCAP"];
-/// The same of a multiplexer with many such names.
+/// The common beginning of the variables of a multiplexer with many.
 const PANE_VAR_PREFIX: &[u8] = b"ZELLIJ";
-/// What tells a program about its terminal: the pane's, where there is one.
+/// The variables that describe the program's terminal: the pane's, where there is one.
 const TERMINAL_VARS: &[&str] = &["TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"];
 const PWD: &str = "PWD";
 

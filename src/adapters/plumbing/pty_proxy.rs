@@ -59,7 +59,7 @@ pub(super) struct PtyProxy {
     transcript: TranscriptWriter,
     modes: TerminalModes,
     paste_submit: PasteSubmit,
-    /// What the program has not taken yet.
+    /// Input that the program has not taken yet.
     input: VecDeque<u8>,
     size: Size,
     started: Instant,
@@ -170,7 +170,7 @@ impl PtyProxy {
         Ok(())
     }
 
-    /// What to wait for at the program's terminal.
+    /// The events to wait for at the program's terminal.
     fn pty_events(&self) -> PollFlags {
         if self.output_closed {
             return PollFlags::empty();
@@ -283,7 +283,7 @@ struct Pane {
     screen: File,
     raw: Option<RawMode>,
     original_flags: [OFlag; 2],
-    /// What it has not taken yet.
+    /// Output that the reader has not taken yet.
     output: VecDeque<u8>,
     reads_input: bool,
     is_gone: bool,

@@ -144,7 +144,7 @@ impl ProgramIo {
         }
     }
 
-    /// What others still print when the program has ended.
+    /// Reads the output of other processes after the program has ended.
     fn drain_output(self) {
         match self {
             Self::Plain(mut running, recorder) => {
@@ -194,7 +194,7 @@ fn program_argv(start: &StartConfig, around: &BTreeMap<OsString, OsString>, cwd:
 /// Runs a session's program in a process of its own and returns once it was started.
 ///
 /// # Errors
-/// What `run` says when it cannot be.
+/// When it cannot be started.
 pub fn spawn_detached(env: &Env, dir: &SessionDir, state: &Path) -> io::Result<()> {
     let mut around = clean_env(env);
     around.insert(vars::FAIRWAY_ADAPTER_STATE.into(), state.into());

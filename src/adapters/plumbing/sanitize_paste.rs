@@ -1,6 +1,6 @@
 //! Text as it may be pasted into a terminal.
 
-/// What begins and ends a bracketed paste.
+/// The beginning and the end of a bracketed paste.
 const PASTE_BRACKETS: [&[u8]; 2] = [b"\x1b[200~", b"\x1b[201~"];
 
 /// Text without what would end a bracketed paste early, and without NUL, which no terminal types. Everything else stays, byte

@@ -1,4 +1,5 @@
-//! What a terminal shows, and has shown, from what was printed to it: for a multiplexer that cannot tell it as it is.
+//! The screen and scrollback of a terminal, computed from the bytes printed to it: for a multiplexer that cannot tell them as
+//! they are.
 
 use std::{fs, io, num::NonZeroU16};
 
@@ -61,7 +62,7 @@ impl SessionDir {
     }
 }
 
-/// What is shown once all of this was printed; at `cleared` the scrollback was.
+/// The screen once all of this was printed; at `cleared` the scrollback was cleared.
 pub(super) fn render(printed: &[u8], cleared: Option<usize>, size: Size, lines: usize) -> String {
     let cells = |count: u16| NonZeroU16::new(count).unwrap_or(NonZeroU16::MIN);
     let mut parser = vt100::Parser::new(cells(size.rows), cells(size.cols), MAX_SCROLLBACK_LINES);

@@ -22,7 +22,7 @@ const DIGEST_CHARS: usize = 16;
 /// Whose sockets lie in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SocketDir {
-    /// Those of the other servers of the same state directory and program, too.
+    /// The sockets of the other servers of this state directory and program, too.
     Shared,
     /// This server's alone: for programs that remove the sockets of servers that are just being started.
     Private,
@@ -35,7 +35,7 @@ pub struct ServerAddress {
     pub dir: PathBuf,
     /// The session's name as the multiplexer knows it: at most 33 letters, digits and `_-.`, of this session only.
     pub name: String,
-    /// What the server's environment holds (`NAME=value`), so that it is found whatever it does.
+    /// An entry of the server's environment (`NAME=value`) by which it is found in any state.
     pub env_tag: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a person wrote to be run around a session's start: shell text, each with a limit, none of it fatal.
+//! A person's commands around a session's start: shell text, each with a limit, none of it fatal.
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path, time::Duration};
 

@@ -13,7 +13,7 @@ const MAX_SIZE: Size = Size { rows: 300, cols: 600 };
 const LEAVES: [&[u8]; 3] = [b"\x1b[?1049l", b"\x1b[?1047l", b"\x1b[?47l"];
 const ENTERS: [&[u8]; 3] = [b"\x1b[?1049h", b"\x1b[?1047h", b"\x1b[?47h"];
 
-/// What printed a transcript.
+/// The program that printed a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrintedBy {
     /// A program with a terminal.
@@ -39,7 +39,7 @@ pub fn last_lines(path: &Path, printed_by: PrintedBy, lines: usize) -> io::Resul
     Ok(of_text(&bytes, printed_by, lines))
 }
 
-/// The same of what was printed.
+/// The last lines of printed bytes.
 #[must_use]
 pub fn of_text(printed: &[u8], printed_by: PrintedBy, lines: usize) -> String {
     let size = assumed_size(printed);

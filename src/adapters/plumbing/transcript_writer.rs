@@ -110,7 +110,7 @@ impl Drop for TranscriptWriter {
 }
 
 impl Shared {
-    /// What is to be written next; `None` when nothing more will come.
+    /// The next bytes to write; `None` when no more will come.
     fn next_batch(&self) -> Option<Vec<u8>> {
         let mut state = self.lock();
         state.is_writing = false;

@@ -12,10 +12,14 @@ use tokio::sync::oneshot;
 
 use super::board_html::{Part, parts};
 use crate::{
-    actions::{App, boundary::approval, project::board},
+    actions::{
+        App,
+        boundary::approval,
+        project::board::{BoardCache, WatchedProcess},
+    },
     api::{error::ApiError, live_project::AppFactory, writer::run_catching_panic},
     env::Timestamp,
-    wire::{BoardView, HeldTaskView, SessionOverviewView},
+    wire::{BoardView, SessionOverviewView},
 };
 
 /// The board at one instant, drawn.
@@ -27,10 +31,10 @@ pub(super) struct ComposedBoard {
     pub(super) commands: Vec<(String, Vec<String>)>,
     /// The sessions of the board.
     pub(super) sessions: Vec<String>,
-    /// The processes of this host's live sessions.
-    pub(super) processes: Vec<i32>,
-    /// When a lease expires next: then the board changes without an event.
-    pub(super) next_expiry: Option<Timestamp>,
+    /// The processes whose end changes the board without an event.
+    pub(super) processes: Vec<WatchedProcess>,
+    /// When the board changes by time alone.
+    pub(super) next_change: Option<Timestamp>,
     pub(super) now: Timestamp,
     /// How long it took.
     pub(super) took: Duration,
@@ -67,6 +71,7 @@ impl Composer {
 
 fn run(factory: &AppFactory, hook_providers: &[&str], requests: &Receiver<Reply>) {
     let mut project = None;
+    let mut cache = BoardCache::new();
     while let Ok(first) = requests.recv() {
         // One board answers all that wait.
         let waiting: Vec<Reply> = std::iter::once(first).chain(requests.try_iter()).collect();
@@ -83,16 +88,16 @@ fn run(factory: &AppFactory, hook_providers: &[&str], requests: &Receiver<Reply>
             }
         }
         let Some(project) = &mut project else { continue };
-        let composed = run_catching_panic(project, |app| compose(app, hook_providers));
+        let composed = run_catching_panic(project, |app| compose(app, &mut cache, hook_providers));
         for reply in waiting {
             drop(reply.send(composed.clone()));
         }
     }
 }
 
-fn compose(app: &App, hook_providers: &[&str]) -> Result<ComposedBoard> {
+fn compose(app: &App, cache: &mut BoardCache, hook_providers: &[&str]) -> Result<ComposedBoard> {
     let start = Instant::now();
-    let board = board::compose(app, hook_providers)?;
+    let board = cache.compose(app, hook_providers)?;
     let is_approval = |need: &&crate::wire::NeedView| need.kind == "approval";
     let approvals =
         if board.needs_you.iter().any(|need| is_approval(&need)) { approval::list(app, false)? } else { Vec::new() };
@@ -106,8 +111,8 @@ fn compose(app: &App, hook_providers: &[&str]) -> Result<ComposedBoard> {
             .map(|need| (need.id.clone(), need.commands.iter().map(|next| next.command.clone()).collect()))
             .collect(),
         sessions: sessions(&board).map(|one| one.session.id.clone()).collect(),
-        processes: sessions(&board).filter_map(live_process).collect(),
-        next_expiry: next_expiry(&board, now),
+        processes: cache.processes(),
+        next_change: cache.next_change(),
         now,
         took: start.elapsed(),
     })
@@ -115,22 +120,4 @@ fn compose(app: &App, hook_providers: &[&str]) -> Result<ComposedBoard> {
 
 fn sessions(board: &BoardView) -> impl Iterator<Item = &SessionOverviewView> {
     board.lanes.iter().flat_map(|lane| &lane.sessions).chain(&board.sessions)
-}
-
-/// The process of a session that is proven alive by it.
-fn live_process(one: &SessionOverviewView) -> Option<i32> {
-    let is_alive = one.alive.alive == Some(true) && one.alive.alive_source == "process";
-    one.session.pid.filter(|_| is_alive).and_then(|pid| i32::try_from(pid).ok())
-}
-
-fn next_expiry(board: &BoardView, now: Timestamp) -> Option<Timestamp> {
-    let held: Vec<&HeldTaskView> = board
-        .lanes
-        .iter()
-        .flat_map(|lane| &lane.tasks)
-        .chain(&board.claims)
-        .chain(sessions(board).flat_map(|one| &one.holds))
-        .collect();
-    let ends = held.iter().filter_map(|held| Timestamp::parse(held.lease_until.as_deref()?));
-    ends.filter(|end| *end > now).min()
 }

@@ -1,5 +1,5 @@
 //! The state that the clients of the page share: the composed board, and the task that composes it anew when an event arrives, a session's
-//! process dies or a lease expires. It runs while a client listens.
+//! process dies or time alone changes it. It runs while a client listens.
 
 use std::{
     collections::BTreeMap,
@@ -23,15 +23,15 @@ use super::{
     frame::Frame,
 };
 use crate::{
-    actions::core::attendance,
+    actions::{core::attendance, project::board::WatchedProcess},
     api::{async_fd::register_fd, error::ApiError, live_project::AppFactory, sse::EventSender, state::server_state},
-    os::{process, random},
+    os::random,
 };
 
-/// The shortest and the longest time between two boards. In between, composing takes a twentieth of a core at most.
+/// The shortest and the longest time between two boards. Composing takes a fortieth of a core at most.
 const MIN_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_millis(800);
-const PAUSE_PER_WORK: u32 = 20;
+const PAUSE_PER_WORK: u32 = 40;
 /// The pause after a board that could not be composed.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
@@ -165,7 +165,7 @@ impl Feed {
             let (pause, expiry) = match self.board().await {
                 Ok((board, _)) => {
                     self.deaths.watch(&board.processes);
-                    let expiry = board.next_expiry.map(|end| Instant::now() + end.since(board.now) + MIN_PAUSE);
+                    let expiry = board.next_change.map(|end| Instant::now() + end.since(board.now) + MIN_PAUSE);
                     ((board.took * PAUSE_PER_WORK).clamp(MIN_PAUSE, MAX_PAUSE), expiry)
                 }
                 Err(_) => (RETRY_DELAY, Some(Instant::now() + RETRY_DELAY)),
@@ -191,21 +191,20 @@ impl Feed {
 
 impl Deaths {
     /// Watches these processes and no others.
-    fn watch(&self, processes: &[i32]) {
+    fn watch(&self, processes: &[WatchedProcess]) {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         watched.retain(|pid, watch| {
-            let is_kept = processes.contains(pid) && !watch.is_finished();
+            let is_kept = processes.iter().any(|(one, _)| one == pid) && !watch.is_finished();
             if !is_kept {
                 watch.abort();
             }
             is_kept
         });
-        for pid in processes {
+        for (pid, end) in processes {
             if watched.contains_key(pid) {
                 continue;
             }
-            let Ok(Some(process)) = process::pidfd(*pid) else { continue };
-            let Ok(process) = register_fd(process) else { continue };
+            let Ok(process) = register_fd(Arc::clone(end)) else { continue };
             let ended = Arc::clone(&self.ended);
             let watch = tokio::spawn(async move {
                 drop(process.readable().await);

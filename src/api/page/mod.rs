@@ -15,6 +15,7 @@ mod site;
 mod words;
 
 pub use access::Access;
+pub use board_html::page_parts;
 pub(super) use routes::respond;
 pub use site::PageProviders;
 pub(super) use site::Site;

@@ -65,7 +65,7 @@ struct Context {
 }
 
 impl Context {
-    /// What the log keeps of it, each value cut.
+    /// The context that the log keeps, each value cut.
     fn logged(&self) -> Map<String, Value> {
         let values = [("rig", &self.rig), ("bead_id", &self.bead_id)];
         let logged = |(name, value): (&str, &Option<String>)| {

@@ -63,7 +63,7 @@ struct Snapshot {
     has_ended: bool,
 }
 
-/// What the stream does after a wait.
+/// The stream's next step after a wait.
 enum NextStep {
     Poll,
     KeepAlive,

@@ -52,7 +52,7 @@ fn words(ctx: &Context, report: &AdapterCheckView) -> String {
     table.render(ctx.out.width) + &failures(ctx, report)
 }
 
-/// What failed, what was expected and what was seen; one cause often fails many.
+/// The failed checks, each with the expected and the seen answer; one cause often fails many.
 fn failures(ctx: &Context, report: &AdapterCheckView) -> String {
     let mut told: Vec<(Vec<String>, Option<&str>, Option<&str>)> = Vec::new();
     for one in &report.operations {

@@ -3,6 +3,7 @@
 mod check;
 mod edit;
 mod example;
+mod schema;
 mod show;
 
 use anyhow::Result;
@@ -18,6 +19,7 @@ pub enum Verb {
     Check(check::Args),
     Edit(edit::Args),
     Example(example::Args),
+    Schema(schema::Args),
 }
 
 impl Verb {
@@ -27,6 +29,7 @@ impl Verb {
             Self::Check(args) => args.run(ctx),
             Self::Edit(args) => args.run(ctx),
             Self::Example(args) => args.run(ctx),
+            Self::Schema(args) => args.run(ctx),
         }
     }
 }

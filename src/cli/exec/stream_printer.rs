@@ -17,7 +17,7 @@ pub(super) struct StreamPrinter {
 }
 
 impl StreamPrinter {
-    /// What can be shown when this has come: every line that is whole by now.
+    /// The text that can be shown after this has come: every whole line.
     pub(super) fn take(&mut self, text: &str) -> String {
         self.held.push_str(text);
         let mut out = String::new();
@@ -55,7 +55,7 @@ impl StreamPrinter {
         news
     }
 
-    /// What of a line was not shown yet.
+    /// The part of a line that was not shown yet.
     fn news(&mut self, line: &str) -> String {
         let whole = form(line);
         let news = match whole.strip_prefix(self.shown.as_str()) {

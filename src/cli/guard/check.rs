@@ -54,7 +54,7 @@ struct Document {
     context: Option<Surroundings>,
 }
 
-/// What the caller says of itself.
+/// The caller's own facts.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Surroundings {
@@ -129,7 +129,7 @@ impl Args {
     }
 }
 
-/// What stands on stdin; one that stays open and says nothing is an error.
+/// The text on stdin; an open stdin without a text is an error.
 fn stdin() -> Result<String> {
     let wrong = |why: &str| Refusal::invalid("the call", why);
     let read = || {

@@ -42,7 +42,7 @@ const EXAMPLES: &[Examples] = &[
     ("task cancel", &["fairway task cancel T-4 --reason 'no longer needed'"]),
     ("task reopen", &["fairway task reopen T-4 --reason 'the bug is back'"]),
     ("task rm", &["fairway task rm T-4 T-5"]),
-    ("task import", &["fairway task import tasks.yaml", "fairway task import tasks.yaml --dry-run"]),
+    ("task import", &["fairway task import tasks.yaml --dry-run", "fairway task import --github issues.json"]),
     ("task export", &["fairway task export --format yaml"]),
     ("lane", &["fairway lane add api --role backend --create-worktree", "fairway lane list"]),
     ("lane add", &["fairway lane add api --role backend --create-worktree", "fairway lane add docs --wip 1"]),
@@ -87,7 +87,7 @@ const EXAMPLES: &[Examples] = &[
     ("review record", &["fairway review record T-4 --verdict changes --notes 'see line 40'"]),
     ("review list", &["fairway review list", "fairway review list T-4"]),
     ("review withdraw", &["fairway review withdraw 3"]),
-    ("merge-ready", &["fairway merge-ready T-4"]),
+    ("merge-ready", &["fairway merge-ready T-4", "fairway merge-ready T-4 --format github"]),
     ("land", &["fairway land T-4", "fairway land --all --dry-run"]),
     (
         "send",
@@ -182,6 +182,8 @@ const EXAMPLES: &[Examples] = &[
     ("hook install", &["fairway hook install {provider} --dry-run"]),
     ("hook uninstall", &["fairway hook uninstall {provider}"]),
     ("serve", &["fairway serve --open", "fairway serve --http 8080 --exit-after 8h"]),
+    ("mcp", &["fairway mcp", "fairway mcp --root /srv/shop"]),
+    ("skill", &["fairway skill"]),
     ("prime", &["fairway prime --mode compact"]),
     ("usage", &["fairway usage --by lane --since 7d", "fairway usage --tasks --since 7d"]),
     ("adapter", &["fairway adapter list", "fairway adapter check tmux"]),
@@ -198,8 +200,9 @@ const EXAMPLES: &[Examples] = &[
     ("config check", &["fairway config check"]),
     ("config edit", &["fairway config edit", "fairway config edit --local"]),
     ("config example", &["fairway config example"]),
+    ("config schema", &["fairway config schema"]),
     ("completions", &["fairway completions bash"]),
-    ("man", &["fairway man task add"]),
+    ("man", &["fairway man task add", "fairway man --output ~/.local/share/man/man1"]),
     ("help", &["fairway help claim", "fairway help glossary"]),
 ];
 

@@ -11,7 +11,10 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Talk", &["send", "message", "prompt", "inbox"]),
     ("Watch", &["status", "top", "overlap", "approvals", "events", "search", "explain", "usage"]),
     ("Project", &["config", "guard", "doctor", "backup", "restore"]),
-    (PLUMBING, &["adapter", "completions", "hook", "man", "notify", "outbox", "prime", "serve", "sidecar"]),
+    (
+        PLUMBING,
+        &["adapter", "completions", "hook", "man", "mcp", "notify", "outbox", "prime", "serve", "sidecar", "skill"],
+    ),
 ];
 
 #[cfg(test)]

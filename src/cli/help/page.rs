@@ -82,7 +82,9 @@ fn top_level(command: &Command, is_long: bool) -> String {
         let _ = writeln!(text, "\n{header}{heading}:{header:#} fairway help plumbing");
         text.push_str(&wrapped(names.iter().copied(), "  ", ","));
     }
-    let _ = writeln!(text, "\nTopics: fairway help {}", topics::NAMES.join("|"));
+    // The long page fits a terminal of sixty lines.
+    let gap = if is_long { "" } else { "\n" };
+    let _ = writeln!(text, "{gap}Topics: fairway help {}", topics::NAMES.join("|"));
     text
 }
 

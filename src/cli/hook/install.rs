@@ -6,9 +6,10 @@ use super::target::TargetArgs;
 use crate::{
     cli::{context::Context, exit::Exit, values},
     config::trust::{self, GuardTrust},
+    domain::Refusal,
     hooks::{
         Provider,
-        install::{self, DEFAULT_APPROVAL_WAIT},
+        install::{self, DEFAULT_APPROVAL_WAIT, plugin},
     },
     os::executable,
 };
@@ -33,6 +34,16 @@ impl Args {
         let app = ctx.app();
         let approval_wait = app.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait);
         let dry_run = self.target.dry_run;
+        let directory = app.as_ref().map_or(&ctx.env.cwd, |app| &app.project.root);
+        if let Some(found) = plugin::enabled(provider, &ctx.env, Some(directory)) {
+            return Err(Refusal::PluginHasHooks {
+                provider: provider.label(),
+                file: found.file.display().to_string(),
+                disable: plugin::disable_command(provider, &found),
+                plugin: found.id,
+            }
+            .into());
+        }
         let change =
             install::install(provider, &target, &ctx.env, &executable::current_executable()?, approval_wait, dry_run)?;
         let (done, undone) = ("entered the hooks of", "would enter the hooks of");

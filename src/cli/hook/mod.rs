@@ -30,7 +30,7 @@ pub struct Args {
     verb: Option<Verb>,
 }
 
-/// What is done with hooks by people.
+/// The commands about hooks for people.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 enum Verb {

@@ -76,7 +76,7 @@ pub(super) fn refuse_inside(ctx: &Context, dry_run: bool, command: &'static str)
     }
 }
 
-/// What was done, in the form of every change.
+/// The answer about a change of settings, in the form of every change.
 ///
 /// # Errors
 /// When it cannot be written as JSON.

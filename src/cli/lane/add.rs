@@ -25,7 +25,7 @@ pub struct Args {
     create_worktree: bool,
 }
 
-/// What may be said about a lane.
+/// The fields of a lane.
 #[derive(Debug, clap::Args)]
 pub struct Said {
     /// Role of the sessions in the lane

@@ -11,7 +11,8 @@ use crate::{
 /// Make a lane's worktree again
 ///
 /// For a worktree whose directory was removed, or whose creation was interrupted. It is made from the lane's branch; a branch that
-/// is gone starts again at the base. A worktree that is there stays as it is.
+/// is gone starts again at the base. A worktree that is there stays as it is; after the project was moved, it is connected with
+/// the repository again.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Lane name

@@ -1,4 +1,4 @@
-//! The arguments of `start` and `session relaunch` for the environment and the first prompt of the new session.
+//! The arguments of `start`, `session launch` and `session relaunch` for the environment and the first prompt of the new session.
 
 use std::{collections::BTreeMap, path::PathBuf};
 

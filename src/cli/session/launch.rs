@@ -1,7 +1,6 @@
 //! `fairway session launch`
 
 use std::{
-    collections::BTreeMap,
     fmt::Write,
     path::{Path, PathBuf},
     time::Duration,
@@ -25,7 +24,7 @@ use crate::{
         },
     },
     adapters::plumbing::commands,
-    cli::{context::Context, exit::Exit, print_error::error_text, values},
+    cli::{context::Context, exit::Exit, print_error::error_text, session::first_prompt_args::FirstPromptArgs, values},
     domain::{LaneName, Role, SessionId, TaskId, id::Label, secrets, text_limits},
     hooks::{
         LAUNCH_HOOKS, Provider,
@@ -70,15 +69,8 @@ pub struct Args {
     /// Transcript, relative to the project's root
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
-    /// Environment variable; '' unsets it; repeatable
-    #[arg(long, value_name = "NAME=VALUE", value_parser = values::variable)]
-    env: Vec<(String, String)>,
-    /// First prompt; - reads stdin
-    #[arg(long, value_name = "TEXT")]
-    prompt: Option<String>,
-    /// Read the first prompt from FILE; - reads stdin
-    #[arg(long, value_name = "FILE")]
-    prompt_file: Option<PathBuf>,
+    #[command(flatten)]
+    first_prompt: FirstPromptArgs,
     /// Add no arguments of the provider's profile
     #[arg(long)]
     no_profile: bool,
@@ -102,7 +94,7 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let prompt = ctx.text("prompt", self.prompt, self.prompt_file.as_deref())?;
+        let (env, prompt) = self.first_prompt.read(ctx)?;
         let app = ctx.app()?;
         let command = match self.command {
             Some(text) => Some(CommandSpec::Shell(text)),
@@ -120,7 +112,7 @@ impl Args {
             worktree: self.worktree,
             branch: self.branch.map(|branch| text_limits::check_line("branch", &branch)).transpose()?,
             transcript: self.transcript,
-            env: self.env.into_iter().collect::<BTreeMap<_, _>>(),
+            env,
             command,
             prompt,
             resume: None,

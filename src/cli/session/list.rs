@@ -77,7 +77,7 @@ pub(in crate::cli) fn holds(one: &SessionOverviewView) -> String {
     if ids.is_empty() { "-".into() } else { ids.join(",") }
 }
 
-/// What a session does, in its own words; else the task that it was launched for and has not claimed.
+/// The activity of a session in its own words; else the task that it was launched for and has not claimed.
 pub(in crate::cli) fn doing(one: &SessionOverviewView) -> String {
     match (&one.doing, &one.session.task_id) {
         (Some(doing), _) => doing.text.clone(),

@@ -207,7 +207,10 @@ impl Plan {
             let target = Target::Local(root);
             let file = target.path(provider, &ctx.env)?;
             let label = provider.label();
-            if let Some(known) = known {
+            if let Some(plugin) = install::plugin::enabled(provider, &ctx.env, Some(&self.project.root)) {
+                let line = format!("the plugin {} brings the hooks of {label}", plugin.id);
+                self.push("hooks", plugin.file, line, Work::Unchanged);
+            } else if let Some(known) = known {
                 let line = format!("{} has the hooks of {label}", self.shown(&known));
                 self.push("hooks", known, line, Work::Unchanged);
             } else if self.is_tracked(ctx, &file) {

@@ -30,7 +30,7 @@ pub struct Args {
     fields: Fields,
 }
 
-/// What may be said about a task besides its title.
+/// The fields of a task besides its title.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Fields {
     /// Description; - reads stdin

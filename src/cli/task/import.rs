@@ -5,8 +5,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::queue::task::import,
-    cli::{context::Context, exit::Exit},
+    actions::queue::task::{
+        import,
+        import_issues::{self, IssueImportOptions},
+    },
+    cli::{context::Context, exit::Exit, values},
+    domain::Role,
     wire::import::ImportFormat,
 };
 
@@ -14,6 +18,9 @@ use crate::{
 ///
 /// All or nothing. Reads the output of `fairway task export` and of beads. Existing tasks stay as they are, and removed ones
 /// stay removed. Claimed tasks arrive as todo.
+///
+/// With --github, reads the issues that `gh issue list --json number,title,body,labels,url,state` writes. Each issue becomes one
+/// task. A repeated import updates title, body and labels from issues that changed, unless they were changed here too.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// File; - reads stdin
@@ -22,12 +29,51 @@ pub struct Args {
     /// Write nothing; report what the import would do
     #[arg(long)]
     dry_run: bool,
+    /// Read GitHub issues, as gh writes them
+    #[arg(long)]
+    github: bool,
+    /// Import closed issues too, as done or cancelled
+    #[arg(long, requires = "github")]
+    closed: bool,
+    /// Role of new tasks with a label; repeatable
+    #[arg(long, value_name = "LABEL=ROLE", requires = "github", value_parser = label_role)]
+    label_role: Vec<(String, Role)>,
+    /// Priority of new tasks with a label; repeatable
+    #[arg(long, value_name = "LABEL=N", requires = "github", value_parser = label_priority)]
+    label_priority: Vec<(String, u8)>,
+}
+
+/// A label and what it stands for, around the last `=`: a label may have others.
+fn label_and_value(text: &str) -> Result<(String, &str), String> {
+    match text.rsplit_once('=') {
+        Some((label, value)) if !label.trim().is_empty() => Ok((label.trim().to_owned(), value.trim())),
+        _ => Err("must be a label, '=' and a value".to_owned()),
+    }
+}
+
+fn label_role(text: &str) -> Result<(String, Role), String> {
+    let (label, role) = label_and_value(text)?;
+    Ok((label, values::role(role).map_err(|refusal| refusal.to_string())?))
+}
+
+fn label_priority(text: &str) -> Result<(String, u8), String> {
+    let (label, priority) = label_and_value(text)?;
+    match priority.parse() {
+        Ok(priority @ 0..=4) => Ok((label, priority)),
+        _ => Err("the priority must be from 0 to 4".to_owned()),
+    }
 }
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let form = self.file.extension().and_then(|ending| ImportFormat::from_extension(&ending.to_string_lossy()));
         let text = ctx.input("the file", &self.file)?;
-        ctx.answer(&import::import(&ctx.app()?, &text, form, self.dry_run)?)
+        let app = ctx.app()?;
+        if self.github {
+            let options =
+                IssueImportOptions { roles: self.label_role, priorities: self.label_priority, closed: self.closed };
+            return ctx.answer(&import_issues::import(&app, &text, &options, self.dry_run)?);
+        }
+        ctx.answer(&import::import(&app, &text, form, self.dry_run)?)
     }
 }

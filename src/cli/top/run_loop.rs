@@ -23,7 +23,7 @@ use crate::{
         boundary::approval,
         core::{attendance, errors, inside},
         project::{
-            board::{self, SessionDeaths},
+            board::BoardCache,
             notify::{self, Outlets},
         },
         queue::task::ready,
@@ -32,6 +32,7 @@ use crate::{
     api::{AppFactory, LiveProject},
     cli::context::Context,
     domain::{SessionId, approval::ApprovalStatus},
+    env::Timestamp,
     os::{
         executable,
         exit_reason::ExitReason,
@@ -47,14 +48,16 @@ use crate::{
 
 /// How long the rest of a key's sequence may take.
 const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(30);
-/// Ages are drawn anew, and leases looked at, this often.
+/// Ages are drawn anew this often.
 const AGE_INTERVAL: Duration = Duration::from_secs(60);
 /// Events in between are shown together.
 const MIN_COMPOSE_INTERVAL: Duration = Duration::from_millis(100);
-/// A board that is expensive to compose is composed more rarely: it gets this part of the time.
+/// A board that is expensive to compose and to draw is composed more rarely: it gets this part of the time.
 const COMPOSE_SHARE: u32 = 40;
 /// An event is shown after this time at the latest.
 const MAX_COMPOSE_INTERVAL: Duration = Duration::from_millis(800);
+/// A board that could not be composed is composed again after this time.
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 /// A session's screen is read again at most this often.
 const PEEK_INTERVAL: Duration = Duration::from_millis(300);
 const SIGNALS: [Signal; 6] =
@@ -91,7 +94,7 @@ struct Top<'a> {
     providers: Vec<&'static str>,
     program: PathBuf,
     waiter: ChangeWaiter,
-    deaths: SessionDeaths,
+    cache: BoardCache,
     state: State,
     screen: Option<Screen>,
     terminal: Terminal<Ansi>,
@@ -103,8 +106,13 @@ struct Top<'a> {
     composed_at: Instant,
     interval: Duration,
     is_drawn: bool,
+    drawn_at: Instant,
+    /// The time that the last frame took.
+    draw_cost: Duration,
     /// Whether items are sent to the sinks of `[notify]`.
     notifies: bool,
+    /// When something besides the board is due: a notification, or another look after a failure.
+    next_look: Option<Timestamp>,
 }
 
 /// Shows the board until the person quits.
@@ -112,11 +120,19 @@ struct Top<'a> {
 /// # Errors
 /// As the store or the terminal fails.
 pub(super) fn run(ctx: &Context, providers: &[&'static str]) -> Result<()> {
+    match show(ctx, providers)? {
+        End::Quit => Ok(()),
+        // The caller sees how it ended.
+        End::By(signal) => Ok(signals::end_by(signal)?),
+    }
+}
+
+fn show(ctx: &Context, providers: &[&'static str]) -> Result<End> {
     let app = ctx.app()?;
     // Bound before the first look: nothing is missed in between.
     let waiter = app.waiter("top")?;
     // A person watches: permission requests wait longer. Without it they are shown all the same.
-    let presence = attendance::watch_approvals(&app).ok();
+    let _presence = attendance::watch_approvals(&app).ok();
     // A session's `top` would use up a person's notifications.
     let notifies = !inside::is_inside(&app);
     // A sink that fails is a finding of `doctor`; the screen is the board's.
@@ -124,7 +140,8 @@ pub(super) fn run(ctx: &Context, providers: &[&'static str]) -> Result<()> {
         if notifies { Some(notify::send_in_background(&app, providers.to_vec(), |_| ())?) } else { None };
     let mut project = AppFactory::new(&app).open()?;
     let begin = Instant::now();
-    let board = board::compose(project.app()?, providers)?;
+    let mut cache = BoardCache::new();
+    let board = cache.compose(project.app()?, providers)?;
     let interval = interval_of(begin.elapsed());
     let mut top = Top {
         ctx,
@@ -132,7 +149,7 @@ pub(super) fn run(ctx: &Context, providers: &[&'static str]) -> Result<()> {
         providers: providers.to_vec(),
         program: executable::current_executable()?,
         waiter,
-        deaths: SessionDeaths::default(),
+        cache,
         state: State::new(board, size(), app.actor.name.clone()),
         signals: SignalPipe::install(&SIGNALS)?,
         screen: Some(Screen::enter()?),
@@ -144,24 +161,22 @@ pub(super) fn run(ctx: &Context, providers: &[&'static str]) -> Result<()> {
         composed_at: Instant::now(),
         interval,
         is_drawn: false,
+        drawn_at: Instant::now(),
+        draw_cost: Duration::ZERO,
         notifies,
+        next_look: None,
     };
     drop(app);
     top.notify();
-    top.has_changed = top.deaths.follow(&top.state.board);
+    top.has_changed = top.cache.is_outdated();
     let end = top.follow();
     let Top { screen, signals, viewer, .. } = top;
     drop(screen);
     drop(signals);
-    drop(presence);
     if let Some(child) = viewer.and_then(|viewer| viewer.child) {
         child.kill();
     }
-    match end? {
-        End::Quit => Ok(()),
-        // The caller sees how it ended.
-        End::By(signal) => Ok(signals::end_by(signal)?),
-    }
+    end
 }
 
 fn size() -> Size {
@@ -183,16 +198,19 @@ impl Top<'_> {
             if let Some(end) = self.wait()? {
                 return Ok(end);
             }
-            if self.has_changed && self.composed_at.elapsed() >= self.interval
-                || self.composed_at.elapsed() >= AGE_INTERVAL
-            {
-                self.compose();
+            if self.drawn_at.elapsed() >= AGE_INTERVAL {
+                self.is_drawn = false;
+            }
+            self.has_changed |= self.time_to_deadline().is_some_and(|left| left.is_zero());
+            if self.has_changed && self.composed_at.elapsed() >= self.interval {
+                self.compose()?;
             }
             self.refresh_peek();
         }
     }
 
     fn draw(&mut self) -> Result<()> {
+        let begin = Instant::now();
         let look = Look { now: self.ctx.env.now(), has_colour: self.ctx.out.style.is_on() };
         let state = &self.state;
         self.terminal.draw(|frame| {
@@ -201,7 +219,7 @@ impl Top<'_> {
                 frame.set_cursor_position(place);
             }
         })?;
-        self.is_drawn = true;
+        (self.is_drawn, self.drawn_at, self.draw_cost) = (true, Instant::now(), begin.elapsed());
         Ok(())
     }
 
@@ -209,8 +227,10 @@ impl Top<'_> {
     fn wait(&mut self) -> Result<Option<End>> {
         let stdin = io::stdin();
         let ready = {
-            let mut fds: Vec<BorrowedFd<'_>> = vec![stdin.as_fd(), self.signals.as_fd(), self.waiter.as_fd()];
-            fds.extend(self.deaths.fds());
+            // While a board is due, further changes do not end the wait: it will show them too.
+            let changes = if self.has_changed { self.signals.as_fd() } else { self.waiter.as_fd() };
+            let mut fds: Vec<BorrowedFd<'_>> = vec![stdin.as_fd(), self.signals.as_fd(), changes];
+            fds.extend(self.cache.fds());
             fds.extend(self.background.iter().flat_map(|(_, child, ..)| child.fds()));
             fds.extend(self.viewer.iter().filter_map(|viewer| viewer.child.as_ref()).flat_map(PipedChild::fds));
             let peek = self.viewer.iter().filter_map(|viewer| viewer.peek.as_ref());
@@ -218,23 +238,17 @@ impl Top<'_> {
             fds.extend(peek.filter(|peek| !peek.is_changed).filter_map(|peek| peek.watch.fd()));
             readable::wait(&fds, Some(self.limit()))
         };
-        let deaths = self.deaths.fds().len();
+        let deaths = self.cache.fds().len();
         let is_ready = |at: usize| ready.get(at).copied().unwrap_or(false);
         while let Some(signal) = self.signals.next()? {
             if let Some(end) = self.signal(signal)? {
                 return Ok(Some(end));
             }
         }
-        if is_ready(2) {
-            self.waiter.drain()?;
-            self.has_changed = true;
-            if let Some(peek) = self.viewer.as_mut().and_then(|viewer| viewer.peek.as_mut()) {
-                peek.is_changed = true;
-            }
-        }
+        self.has_changed |= is_ready(2);
         let ended = ready.get(3..3 + deaths).unwrap_or_default();
         if ended.contains(&true) {
-            self.deaths.forget(ended);
+            self.cache.note_ended(ended);
             self.has_changed = true;
         }
         self.look_at_background();
@@ -267,7 +281,8 @@ impl Top<'_> {
 
     /// The time after which something is due even when nothing happens.
     fn limit(&self) -> Duration {
-        let mut limit = AGE_INTERVAL.saturating_sub(self.composed_at.elapsed());
+        let mut limit = AGE_INTERVAL.saturating_sub(self.drawn_at.elapsed());
+        limit = self.time_to_deadline().map_or(limit, |left| left.min(limit));
         if self.has_changed {
             limit = limit.min(self.interval.saturating_sub(self.composed_at.elapsed()));
         }
@@ -279,6 +294,12 @@ impl Top<'_> {
             limit = limit.min(PEEK_INTERVAL.saturating_sub(peek.read_at.elapsed()));
         }
         limit
+    }
+
+    /// The time until the board changes, or a notification is due, without an event.
+    fn time_to_deadline(&self) -> Option<Duration> {
+        let next = self.cache.next_change().into_iter().chain(self.next_look).min()?;
+        Some(next.since(self.ctx.env.now()))
     }
 
     fn keys(&mut self, keys: Vec<super::key::Key>) -> Result<Option<End>> {
@@ -343,25 +364,33 @@ impl Top<'_> {
         Ok(None)
     }
 
-    fn compose(&mut self) {
+    fn compose(&mut self) -> Result<()> {
         self.has_changed = false;
         let begin = Instant::now();
-        let providers = self.providers.clone();
-        let composed = self.project.app().and_then(|app| board::compose(app, &providers));
-        self.interval = interval_of(begin.elapsed());
+        self.waiter.drain()?;
+        // What changes the board may show on a session's screen.
+        if let Some(peek) = self.viewer.as_mut().and_then(|viewer| viewer.peek.as_mut()) {
+            peek.is_changed = true;
+        }
+        let (cache, providers) = (&mut self.cache, &self.providers);
+        let composed = self.project.app().and_then(|app| cache.compose(app, providers));
+        self.interval = interval_of(begin.elapsed() + self.draw_cost);
         self.composed_at = Instant::now();
         self.is_drawn = false;
         match composed {
             Ok(board) => {
-                self.has_changed = self.deaths.follow(&board);
+                self.next_look = None;
+                self.has_changed = self.cache.is_outdated();
                 self.state.take(Input::Board(Box::new(board)));
                 self.notify();
             }
             Err(error) => {
                 self.project.note_error(&error);
+                self.next_look = Some(self.ctx.env.now().plus(RETRY_INTERVAL));
                 self.state.take(Input::Failed(format!("the board is as before: {}", sentence(&error))));
             }
         }
+        Ok(())
     }
 
     /// Sends what is due to the sinks that are this terminal; a thread of its own sends to programs.
@@ -371,9 +400,14 @@ impl Top<'_> {
         }
         let mut stdout = io::stdout();
         let mut outlets = Outlets { terminal: Some(&mut stdout), programs: false };
-        let sent = self.project.app().and_then(|app| notify::send_due(app, &self.providers, &mut outlets));
-        if let Err(error) = sent {
-            self.state.take(Input::Failed(format!("no notification was sent: {}", sentence(&error))));
+        let (cache, board) = (&mut self.cache, &self.state.board);
+        let send = |app| notify::send_due_of(app, board, cache, &self.providers, &mut outlets);
+        match self.project.app().and_then(send) {
+            Ok(sent) => self.next_look = sent.next,
+            Err(error) => {
+                self.next_look = None;
+                self.state.take(Input::Failed(format!("no notification was sent: {}", sentence(&error))));
+            }
         }
     }
 

@@ -11,10 +11,10 @@ use crate::{
     env::Timestamp,
 };
 
-/// What the claimer wants and is.
+/// The facts about the claimer and its request.
 #[derive(Debug, Clone)]
 pub struct ClaimantFacts<'a> {
-    /// Who claims.
+    /// The actor that claims.
     pub actor: &'a Actor,
     /// In which role.
     pub role: Option<&'a Role>,
@@ -28,7 +28,7 @@ pub struct ClaimantFacts<'a> {
     pub steal: Option<&'a str>,
 }
 
-/// What another holder's task touches.
+/// The paths of another claimant's task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldPaths {
     /// The task.
@@ -39,7 +39,7 @@ pub struct HeldPaths {
     pub paths: Vec<String>,
 }
 
-/// What `[claims] path_conflicts` makes of an overlap.
+/// The policy of `[claims] path_conflicts` for an overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathPolicy {
     /// The claim is refused.
@@ -55,11 +55,11 @@ pub enum PathPolicy {
 pub struct ClaimFacts<'a> {
     /// The lane in which the task would be, and how many *other* tasks are held in it.
     pub lane: Option<(&'a Lane, i64)>,
-    /// What it waits for.
+    /// The reasons for which it waits.
     pub waiting: &'a [NotReadyReason],
     /// The paths of all tasks of other claimants.
     pub held_paths: &'a [HeldPaths],
-    /// What to make of an overlap.
+    /// The policy for an overlap.
     pub path_policy: PathPolicy,
 }
 

@@ -9,7 +9,7 @@ pub enum LeadingWord {
     Unresolved,
 }
 
-/// What the shell itself does, whatever programs there are.
+/// The commands of the shell itself.
 const BUILT_IN: &[&str] = &[
     "!", ".", ":", "[", "alias", "bg", "break", "case", "cd", "command", "continue", "echo", "eval", "exec", "exit",
     "export", "false", "fg", "for", "getopts", "hash", "if", "jobs", "kill", "local", "printf", "pwd", "read",

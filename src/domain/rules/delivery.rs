@@ -1,4 +1,4 @@
-//! What a reader of messages gets, and what it has got: receipts under a lease, so that a crash offers again.
+//! The messages that a reader gets, and has got: receipts under a lease, so that a crash offers again.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{
     env::Timestamp,
 };
 
-/// What one reading does.
+/// The plan of one reading.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ReadPlan {
     /// These were printed to this reader before, and it came back in time: it has read them.
@@ -140,7 +140,7 @@ pub fn deliverable(unsettled: Vec<Message>, way: Channel, activity: Activity, no
     free
 }
 
-/// What typing a message into a session's terminal takes.
+/// The conditions for typing a message into a session's terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TypingPolicy {
     /// It is not to be typed now.

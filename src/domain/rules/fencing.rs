@@ -1,9 +1,9 @@
-//! Who may write to a task: the fencing rules. A worker that lost its claim while it slept must not overwrite the work
-//! of the one who took over.
+//! The fencing rules: which actor may write to a task. A worker that lost its claim while it slept must not overwrite the work
+//! of its successor.
 
 use crate::domain::{Actor, Refusal, task::Task};
 
-/// What a command wants to do to a task.
+/// A command's intended write to a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskWrite {
     /// Move it or finish it: for the claimant alone.

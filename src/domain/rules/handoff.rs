@@ -1,4 +1,4 @@
-//! Who may answer a handoff, and whether its acceptance may move the claim.
+//! The rules for the answer to a handoff, and for the move of the claim by its acceptance.
 
 use crate::domain::{
     Actor, LaneName, Refusal, Role,

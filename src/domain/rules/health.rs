@@ -19,12 +19,12 @@ string_enum! {
     }
 }
 
-/// What is known.
+/// The known facts.
 #[derive(Debug, Clone, Copy)]
 pub struct HealthFacts<'a> {
     /// The session.
     pub session: &'a Session,
-    /// What its newest heartbeat says is wrong.
+    /// The error in its newest heartbeat.
     pub error: Option<&'a str>,
     /// Silence after which it is stale; `None`: it may be silent for ever.
     pub stale_after: Option<Duration>,

@@ -7,7 +7,7 @@ use crate::{
     env::Timestamp,
 };
 
-/// What the kernel says about a session's process.
+/// The kernel's answer about a session's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessObservation {
     /// None was recorded.
@@ -20,7 +20,7 @@ pub enum ProcessObservation {
     Unknown(String),
 }
 
-/// What a session's backend says about it.
+/// A backend's answer about a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BackendObservation {
     /// It has no pane, and no script that could be asked.
@@ -33,7 +33,7 @@ pub enum BackendObservation {
     Unknown(String),
 }
 
-/// What is known of one session.
+/// The known facts about one session.
 #[derive(Debug, Clone, Copy)]
 pub struct LivenessFacts<'a> {
     /// The session as it stands in the store.
@@ -50,7 +50,7 @@ pub struct LivenessFacts<'a> {
     pub stale_after: Option<Duration>,
 }
 
-/// What makes a session stale.
+/// The cause for which a session is stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StaleCause {
     /// It was seen to be gone.
@@ -61,7 +61,7 @@ pub enum StaleCause {
     NoHeartbeat,
 }
 
-/// What is made of it.
+/// The judgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Liveness {
     /// It lives: what was starting or stale runs.

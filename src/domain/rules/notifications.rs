@@ -26,7 +26,7 @@ pub struct Batch {
     pub items: Vec<String>,
 }
 
-/// What is to be done now.
+/// The next steps.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The items that wait for the end of the quiet window and have no receipt that says so.

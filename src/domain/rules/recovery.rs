@@ -1,4 +1,4 @@
-//! What becomes of a run whose supervisor is gone, from what it left.
+//! The recovery of a job whose supervisor is gone, from the files that it left.
 
 use crate::domain::job::{MAX_ATTEMPTS, RecoveryPolicy};
 
@@ -16,15 +16,15 @@ pub struct RecoveryFacts {
     pub same_boot: bool,
     /// Its session is over.
     pub session_ended: bool,
-    /// What it is started with can still be read.
+    /// The document of its start can still be read.
     pub is_startable: bool,
     /// Which beginning this was, from 1.
     pub attempt: i64,
-    /// What was asked for in this case.
+    /// The policy of the job for this case.
     pub policy: RecoveryPolicy,
 }
 
-/// What becomes of it.
+/// The action of the recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecoveryAction {
     /// It ended as it was noted.

@@ -53,7 +53,7 @@ pub(in crate::guard) struct Write {
     pub place: Rc<Place>,
 }
 
-/// What gives a command its input.
+/// The source of a command's input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stdin {
     /// Whatever there was before.
@@ -68,10 +68,11 @@ pub(super) enum Stdin {
 
 /// Files that a text writes and runs.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact about the text, found on the way")]
 pub(super) struct Files {
-    /// Those that it writes, by their last name.
+    /// The files that it writes, by their last name.
     pub(super) written: BTreeSet<String>,
-    /// Those that it runs, by their last name.
+    /// The files that it runs, by their last name.
     pub(super) executed: BTreeSet<String>,
     /// Whether it writes one whose name cannot be determined.
     pub(super) writes_unknown: bool,
@@ -79,14 +80,16 @@ pub(super) struct Files {
     pub(super) runs_unknown: bool,
     /// Whether it writes one out of which git takes what it runs.
     pub(super) writes_git: bool,
+    /// Whether it runs every test of node that it finds.
+    pub(super) runs_tests_of_node: bool,
 }
 
-/// What is in a text what it is everywhere.
+/// The expansions that have one value in the whole text.
 #[derive(Debug, Default)]
 pub(super) struct TrustedExpansions {
     /// `$HOME` and `$PWD`.
     pub(super) home: bool,
-    /// What git prints.
+    /// The output of git.
     pub(super) git: bool,
     /// The values of variables that the text sets once.
     pub(super) variables: bool,
@@ -98,9 +101,9 @@ pub(super) struct TrustedExpansions {
 pub(in crate::guard) struct ShellAnalysis {
     /// The commands.
     pub commands: Vec<FoundCommand>,
-    /// What cannot be determined.
+    /// The parts that cannot be determined.
     pub unresolved: Vec<String>,
-    /// What redirections write to.
+    /// The targets of redirections.
     pub writes: Vec<Write>,
     /// Where the text stands.
     pub(super) place: Rc<Place>,
@@ -163,6 +166,10 @@ impl ShellAnalysis {
             || self.files.writes_unknown && !self.files.executed.is_empty()
         {
             self.note_unresolved("it writes a file, and may run it");
+        }
+        let is_test_of_node = |name: &String| [".js", ".mjs", ".cjs", ".ts"].iter().any(|end| name.ends_with(end));
+        if self.files.runs_tests_of_node && self.files.written.iter().any(is_test_of_node) {
+            self.note_unresolved("it writes a test, and runs the tests");
         }
         let programs: BTreeSet<String> =
             self.commands.iter().filter(|seen| seen.is_sure).filter_map(|seen| seen.argv.first()?.program()).collect();
@@ -234,7 +241,7 @@ impl ShellAnalysis {
         self.variables.get(name).filter(|_| variables::is_set_once(&self.text, name)).cloned()
     }
 
-    /// What `work` changes of the shell itself is changed in a shell of its own.
+    /// Runs `work` in a shell of its own: its changes of the shell end with it.
     pub(super) fn in_subshell<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let (place, variables) = (Rc::clone(&self.place), self.variables.clone());
         let done = work(self);

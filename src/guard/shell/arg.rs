@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-/// What an expansion may become.
+/// The result of an expansion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::guard) enum Expansion {
     /// Exactly one word.
@@ -20,11 +20,11 @@ pub(in crate::guard) enum Arg {
     Known(String),
     /// A word that only the shell will know.
     Unknown {
-        /// What it begins with.
+        /// Its beginning.
         head: String,
-        /// What it ends with.
+        /// Its end.
         tail: String,
-        /// What it may become.
+        /// The number of words that it may become.
         form: Expansion,
         /// Every word that it may become, when that is known: a `*` stands for characters without a slash.
         words: Option<Rc<[String]>>,
@@ -85,7 +85,7 @@ impl Arg {
         }
     }
 
-    /// What it surely begins with.
+    /// Its certain beginning.
     pub fn head(&self) -> &str {
         match self {
             Self::Known(text) => text,

@@ -310,7 +310,7 @@ impl ShellAnalysis {
         name
     }
 
-    /// What a redirection reads, when it gives the command its input.
+    /// The input that a redirection gives to the command, if it does.
     fn walk_redirect(&mut self, redirect: &IoRedirect) -> Option<Stdin> {
         match redirect {
             IoRedirect::File(fd, kind, target) => {

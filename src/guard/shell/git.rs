@@ -1,4 +1,4 @@
-//! What git runs beside itself: aliases, hooks, editors, filters, other commands.
+//! The programs that git runs beside itself: aliases, hooks, editors, filters, other commands.
 
 use super::{ShellAnalysis, arg::Arg};
 
@@ -258,7 +258,7 @@ fn cluster_at<'a>(text: &'a str, option: &str) -> Option<(&'a str, &'a str)> {
 }
 
 impl ShellAnalysis {
-    /// What else a command of git may run.
+    /// The other programs that a command of git may run.
     pub(super) fn analyze_git(&mut self, argv: &[Arg]) {
         let (at, _) = command_at(argv);
         for (place, arg) in argv.iter().enumerate().take(at).skip(1) {

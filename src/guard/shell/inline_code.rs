@@ -26,7 +26,8 @@ impl ShellAnalysis {
         }
         let Some(language) = language(name) else { return };
         let is_awk = language.names.contains(&"awk");
-        let (mut place, mut has_text, mut has_file) = (1, false, false);
+        let is_node = language.names.contains(&"node");
+        let (mut place, mut has_text, mut has_file, mut has_task) = (1, false, false, false);
         while let Some(arg) = argv.get(place) {
             let Some(text) = arg.text() else {
                 if arg.may_be_option() {
@@ -48,6 +49,11 @@ impl ShellAnalysis {
                     long.split_once('=').map_or((long, None), |(option, value)| (option, Some(value)));
                 if matches!(option, "version" | "help") {
                     return;
+                }
+                if is_node && matches!(option, "test" | "run") {
+                    has_task = true;
+                    self.files.runs_tests_of_node |= option == "test";
+                    self.files.executed.insert("package.json".to_owned());
                 }
                 if matches!(option, "require" | "import" | "loader") {
                     let file = value.map(Arg::known).or_else(|| argv.get(place).cloned());
@@ -73,7 +79,9 @@ impl ShellAnalysis {
             }
             for (at, character) in chars.iter().enumerate() {
                 let attached: String = chars.get(at + 1..).unwrap_or_default().iter().collect();
-                if language.text.contains(*character) {
+                // `-fno-code`
+                let is_word = name == "ghc" && chars.len() > 1;
+                if language.text.contains(*character) && !is_word {
                     has_text = true;
                     if attached.is_empty() || language.names.contains(&"node") {
                         self.analyze_code(language, name, argv.get(place).unwrap_or(&Arg::known("")));
@@ -85,12 +93,17 @@ impl ShellAnalysis {
                 }
                 if *character == 'm' && language.names.contains(&"python") {
                     let module =
-                        if attached.is_empty() { argv.get(place).cloned() } else { Some(Arg::known(attached)) };
+                        if attached.is_empty() { argv.get(place).cloned() } else { Some(Arg::known(&attached)) };
                     let module = module.as_ref().and_then(Arg::text);
                     let file = module.and_then(|module| module.rsplit('.').next());
                     self.files.executed.extend(file.map(|file| format!("{file}.py")));
                     self.files.executed.insert("__main__.py".to_owned());
-                    if module.is_none_or(|module| RUNNER_MODULES.contains(&module)) {
+                    let rest = argv.get(place + 1..).unwrap_or_default();
+                    if module == Some("timeit") && attached.is_empty() {
+                        self.analyze_timed(language, name, rest);
+                    } else if matches!(module, Some("cProfile" | "profile")) && attached.is_empty() {
+                        self.analyze_profiled(name, rest);
+                    } else if module.is_none_or(|module| RUNNER_MODULES.contains(&module)) {
                         self.note_unresolved(&format!("cannot determine what {name} runs"));
                     }
                     // A module that is called with the words behind it may run them.
@@ -188,6 +201,7 @@ impl ShellAnalysis {
                 self.add_command(argv.get(place..).unwrap_or_default().to_vec(), true);
                 self.wrapper_depth -= 1;
             }
+            _ if has_task => {}
             _ => match stdin {
                 Stdin::Text(text) => self.analyze_code(language, name, &Arg::known(text.clone())),
                 Stdin::Inherited | Stdin::Lines(_) | Stdin::Other => {
@@ -195,6 +209,31 @@ impl ShellAnalysis {
                 }
             },
         }
+    }
+
+    /// The words of `python -m timeit`: each is code.
+    fn analyze_timed(&mut self, language: &Language, name: &str, words: &[Arg]) {
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match word.text() {
+                Some("-n" | "-r" | "-u" | "--number" | "--repeat" | "--unit") => drop(words.next()),
+                Some("-s" | "-v" | "-p" | "--setup" | "--verbose" | "--process") => {}
+                _ => self.analyze_code(language, name, word),
+            }
+        }
+    }
+
+    /// The words of `python -m cProfile`: the file behind its options runs.
+    fn analyze_profiled(&mut self, name: &str, words: &[Arg]) {
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match word.text() {
+                Some("-o" | "-s") => drop(words.next()),
+                Some(file) if !file.starts_with('-') => return self.note_run_file(word),
+                _ => break,
+            }
+        }
+        self.note_unresolved(&format!("cannot determine what {name} runs"));
     }
 
     fn analyze_code(&mut self, language: &Language, name: &str, arg: &Arg) {
@@ -228,8 +267,11 @@ impl ShellAnalysis {
             }
         }
         let any = if is_awk { &["system"][..] } else { COMMON_SIGNS };
-        // Two that are no more than they say.
-        let text = text.replace("re.compile(", "").replace(".execute(", "");
+        // Names that are no more than they say.
+        let mut text = text.replace("re.compile(", "").replace(".execute(", "");
+        for name in ["__version__", "__name__", "__file__", "__doc__"] {
+            text = text.replace(name, "");
+        }
         let sign = any.iter().chain(language.signs).find(|sign| text.contains(**sign));
         if let Some(sign) = sign {
             self.note_unresolved(&format!("a program of {name} may start others: it has '{sign}'"));

@@ -6,15 +6,15 @@ pub(super) struct Language {
     pub names: &'static [&'static str],
     /// Short options whose value is a program.
     pub text: &'static str,
-    /// The same, long.
+    /// The long options with a program.
     pub long: &'static [&'static str],
     /// Short options with another value.
     pub valued: &'static str,
-    /// What a program needs to start another one.
+    /// The words by which a program starts another one.
     pub signs: &'static [&'static str],
 }
 
-/// What is a sign in any language.
+/// The signs of any language.
 pub(super) const COMMON_SIGNS: &[&str] =
     &["system", "popen", "exec", "spawn", "eval", "fork", "shell", "$(", "base64", "compile", "/bin/", "subprocess"];
 

@@ -69,6 +69,7 @@ pub(super) fn of_command(argv: &[Arg], input: Option<&[String]>) -> Option<Vec<S
             let is_here = is_known && !argv.iter().take(at).any(|arg| matches!(arg.head(), "-C" | "--work-tree"));
             match words.as_slice() {
                 ["ls-files", ..] if is_here => plain(&["*"]),
+                ["grep", rest @ ..] if is_here && prints_names_only(rest) => plain(&["*"]),
                 ["diff", rest @ ..] if is_here && rest.contains(&"--name-only") => plain(&["*"]),
                 ["rev-parse", "--show-toplevel"] if is_here => plain(&["*"]),
                 ["rev-parse", "HEAD" | "--short" | "--abbrev-ref", ..]
@@ -81,6 +82,12 @@ pub(super) fn of_command(argv: &[Arg], input: Option<&[String]>) -> Option<Vec<S
         _ if FILTERS.contains(&name.as_str()) && !letters(&['o']) => input.map(<[String]>::to_vec),
         _ => None,
     }
+}
+
+/// Whether these words of `git grep` make it print the names of files and nothing else.
+fn prints_names_only(words: &[&str]) -> bool {
+    let is_sign = |word: &&str| matches!(*word, "-l" | "-L" | "--files-with-matches" | "--files-without-match");
+    words.iter().take_while(|word| **word != "--").any(is_sign)
 }
 
 /// Paths below these, or below the current directory.
@@ -119,8 +126,17 @@ mod tests {
         assert_eq!(all("find /tmp ../x").as_deref(), Some("/tmp/* /tmp ../x/* ../x"));
         assert_eq!(all("grep -rl foo src | head -3").as_deref(), Some("src/* src"));
         assert_eq!(all("git ls-files '*.py'").as_deref(), Some("*"));
+        assert_eq!(all("git grep -l foo").as_deref(), Some("*"));
         assert_eq!(all("date +%F").as_deref(), Some("*"));
-        for text in ["cat list", "date +%D", "find . -printf /x", "git -C .. ls-files", "cat x | sort", "ls; echo /x"] {
+        for text in [
+            "cat list",
+            "date +%D",
+            "find . -printf /x",
+            "git -C .. ls-files",
+            "git grep foo",
+            "cat x | sort",
+            "ls; echo /x",
+        ] {
             assert_eq!(all(text), None, "{text}");
         }
     }

@@ -3,6 +3,7 @@
 
 mod analysis;
 pub(super) mod arg;
+mod argument_runners;
 mod ast_walk;
 mod command_table;
 pub(super) mod git;
@@ -12,12 +13,14 @@ mod listing;
 mod nested_shell;
 mod place;
 mod plain_commands;
+mod program_lists;
 mod sed;
 mod text_checks;
 mod variables;
 mod word_parser;
 mod wrappers;
 pub(super) mod writers;
+mod written_files;
 pub(super) mod written_words;
 
 use analysis::Stdin;

@@ -99,6 +99,11 @@ impl ShellAnalysis {
                 place += 1;
                 break;
             }
+            // An option without a letter: what follows may be an option too.
+            if text == "+" {
+                place += 1;
+                continue;
+            }
             if let Some(long) = text.strip_prefix("--") {
                 if matches!(long, "version" | "help") {
                     return;
@@ -161,7 +166,7 @@ impl ShellAnalysis {
         self.wrapper_depth -= 1;
     }
 
-    /// The same of a text that may be an expansion.
+    /// Analyzes a text that another program runs and that may be an expansion.
     pub(super) fn analyze_nested_arg(&mut self, arg: Option<&Arg>) {
         match arg {
             None => {}
@@ -221,7 +226,7 @@ impl ShellAnalysis {
         }
     }
 
-    /// What the shell itself does with a command of this name; `false` when it is none of its own.
+    /// Analyzes a command of the shell itself; `false` when it has none of this name.
     pub(super) fn analyze_builtin(&mut self, name: &str, argv: &[Arg]) -> bool {
         let words = argv.get(1..).unwrap_or_default();
         let options = || words.iter().filter_map(Arg::text).take_while(|word| word.starts_with('-'));

@@ -221,7 +221,7 @@ fn parse_into(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut Wor
     }
 }
 
-/// What follows a dollar sign.
+/// Parses the part behind a dollar sign.
 fn parse_dollar(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut WordBuilder, quoting: Quoting) {
     let is_open = quoting == Quoting::Open;
     match reader.peek(0) {
@@ -278,7 +278,7 @@ fn parse_dollar(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut W
     }
 }
 
-/// What a parameter may be; what stands in its default or pattern is looked at too.
+/// Parses a parameter; its default or pattern is analyzed too.
 fn parse_parameter(scan: &mut ShellAnalysis, build: &mut WordBuilder, text: &str, is_open: bool) {
     // The number of a process or of words, an exit code.
     let is_length = |name: &str| {

@@ -168,6 +168,9 @@ pub(super) const STARTS_SHELL: &[&str] = &[
 /// Wrappers whose own options are many: where their command begins is not worked out, every later word may begin it.
 const FIRST_VAGUE_WRAPPER: &str = "stdbuf";
 
+/// Devices behind an option that are no programs: what the wrapper prints goes there.
+const OUTPUT_DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"];
+
 /// How a wrapper of this name is called.
 pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
     WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name))
@@ -238,6 +241,8 @@ impl ShellAnalysis {
                     return;
                 }
                 place += skip;
+                let is_output = |next: &Arg| next.text().is_some_and(|text| OUTPUT_DEVICES.contains(&text));
+                place += usize::from(is_vague && skip == 1 && argv.get(place).is_some_and(is_output));
                 continue;
             }
             let is_assignment = text.split_once('=').is_some_and(|(variable, _)| {

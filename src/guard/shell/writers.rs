@@ -85,7 +85,8 @@ pub(in crate::guard) const WRITERS: &[Writer] = &[
     all(&["rsync", "ffmpeg", "convert"], WrittenWords::Last),
     Writer { options: &["-o", "--output"], ..all(&["uniq", "split"], WrittenWords::BehindFirst) },
     Writer { options: &["-f", "--prefix"], ..with_options(&["csplit"], &[]) },
-    all(&["zip", "script"], WrittenWords::First),
+    all(&["zip"], WrittenWords::First),
+    all(&["script"], WrittenWords::Last),
     Writer {
         unless: "ctl",
         options: &["-o", "--output"],
@@ -110,6 +111,13 @@ pub(in crate::guard) const WRITERS: &[Writer] = &[
     },
     with_options(&["unzip"], &["-d"]),
     Writer { verbs: &["new", "init"], reads_others: false, ..all(&["cargo"], WrittenWords::BehindFirst) },
+    // Programs that act on another host, and write what they are told to beside it.
+    with_options(&["psql"], &["-o", "--output", "-L", "--log-file"]),
+    with_options(&["pg_dump", "pg_dumpall", "pg_restore", "pg_basebackup"], &["-f", "--file", "-D", "--pgdata"]),
+    with_options(&["mysqldump"], &["-r", "--result-file", "-T", "--tab"]),
+    with_options(&["redis-cli"], &["--rdb"]),
+    with_options(&["helm"], &["-d", "--destination", "--output-dir"]),
+    Writer { verbs: &["cp", "rsync"], ..all(&["gcloud"], WrittenWords::Last) },
     Writer { verbs: &["cp"], ..all(&["kubectl", "aws", "gsutil"], WrittenWords::Last) },
     Writer { verbs: &["sync", "mv", "rsync"], ..all(&["aws", "gsutil"], WrittenWords::Last) },
     Writer { verbs: &["download"], ..with_options(&["gh"], &["-D", "--dir", "-O", "--output"]) },
@@ -394,8 +402,19 @@ const fn elsewhere(
 
 const ELSEWHERE: &[Elsewhere] = &[
     elsewhere(&["npm", "pnpm", "yarn", "bun"], &[], &["-g", "--global"], &[]),
-    elsewhere(&["cargo"], &["install", "uninstall", "login"], &[], &["--root"]),
+    elsewhere(&["yarn"], &["global"], &[], &["list", "dir", "bin"]),
+    elsewhere(&["deno", "dotnet"], &["install", "uninstall", "tool"], &["-g", "--global"], &[]),
+    elsewhere(&["pipx"], INSTALL_VERBS, &[], &[]),
+    elsewhere(&["uv"], &["tool"], &[], &["run", "list", "dir"]),
+    elsewhere(&["pyenv", "rbenv", "nodenv", "asdf", "mise", "volta"], &["install", "uninstall", "global"], &[], &[]),
+    elsewhere(&["corepack"], &["enable", "disable"], &[], &[]),
+    elsewhere(&["flatpak"], INSTALL_VERBS, &[], &[]),
+    elsewhere(&["code", "cursor", "codium"], &[], &["--install-extension", "--uninstall-extension"], &[]),
+    elsewhere(&["systemctl"], &["enable", "disable", "mask", "unmask", "link", "edit", "set-default"], &[], &[]),
+    elsewhere(&["cmake"], &[], &["--install"], &["--prefix"]),
+    elsewhere(&["cargo"], &["install", "uninstall", "login"], &[], &["--root", "--list"]),
     elsewhere(&["go"], &["install"], &[], &[]),
+    elsewhere(&["go"], &["env"], &["-w", "-u"], &[]),
     elsewhere(&["gem"], &["install", "uninstall", "update"], &[], &["-i", "--install-dir"]),
     elsewhere(&["pip"], &["install"], &["--user"], &[]),
     elsewhere(
@@ -430,15 +449,16 @@ const INSTALL_VERBS: &[&str] = &[
     "dist-upgrade",
 ];
 
-/// Whether a command writes elsewhere, whatever its words say.
-pub(in crate::guard) fn writes_elsewhere(name: &str, argv: &[Arg]) -> bool {
+/// The program of a command that writes elsewhere, whatever its words say.
+pub(in crate::guard) fn writes_elsewhere(name: &str, argv: &[Arg]) -> Option<&'static str> {
     let words = || argv.iter().skip(1).filter_map(Arg::text);
-    ELSEWHERE.iter().any(|Elsewhere { programs, verbs, flags, unless }| {
+    let found = ELSEWHERE.iter().find(|Elsewhere { programs, verbs, flags, unless }| {
         programs.contains(&name)
             && (verbs.is_empty()
                 || words().filter(|word| !word.starts_with('-')).take(2).any(|word| verbs.contains(&word)))
             && (flags.is_empty() || words().any(|word| flags.contains(&word)))
             && !words().any(|word| unless.iter().any(|one| word.starts_with(one)))
             && !(name == "mktemp" && words().any(|word| !word.starts_with('-')))
-    })
+    });
+    found?.programs.iter().find(|program| **program == name).copied()
 }

@@ -39,6 +39,9 @@ const GIT_READ_COMMANDS: &[&str] = &[
     "range-diff",
 ];
 
+/// Orders to the program of a database that write the file behind them.
+const WRITING_ORDERS: &[&str] = &[".output", ".once", ".backup", ".save", ".clone", ".log"];
+
 /// Whether a command of git changes nothing in its directory.
 pub(in crate::guard) fn is_git_read(command: &str) -> bool {
     GIT_READ_COMMANDS.contains(&command)
@@ -60,6 +63,7 @@ pub(in crate::guard) fn written_words(argv: &[Arg]) -> Vec<Arg> {
             words.plain().skip(2).cloned().collect()
         }
         "sqlite3" => words.of_database(),
+        "ssh-keygen" => words.of_key_maker(),
         "dd" => words.args.iter().filter_map(|arg| Some(arg.with_head(arg.head().strip_prefix("of=")?))).collect(),
         _ => Vec::new(),
     };
@@ -73,7 +77,9 @@ pub(in crate::guard) fn written_words(argv: &[Arg]) -> Vec<Arg> {
 pub(in crate::guard) fn leading_part(arg: &Arg) -> Option<Arg> {
     let head = arg.head();
     let leads = |text: &str| text.starts_with(['/', '~']) || text.starts_with("..") || text.contains("/..");
-    if head.contains("://") || head.contains(char::is_whitespace) {
+    // An address, a text, the label of a build system (`//lib:all`).
+    let is_label = head.starts_with("//") && arg.text().is_some();
+    if head.contains("://") || head.contains(char::is_whitespace) || is_label {
         return None;
     }
     if let Some((name, value)) = head.split_once('=')
@@ -260,7 +266,20 @@ impl<'a> Words<'a> {
         };
         let mut orders = plain.peekable();
         let is_read = self.has("-readonly") || orders.peek().is_some() && orders.all(shows);
-        file.filter(|_| !is_read).cloned().into_iter().collect()
+        let mut found: Vec<Arg> = file.filter(|_| !is_read).cloned().into_iter().collect();
+        for order in self.plain().skip(1).filter_map(Arg::text).flat_map(str::lines) {
+            let mut words = order.split_whitespace();
+            if words.next().is_some_and(|verb| WRITING_ORDERS.contains(&verb)) {
+                found.extend(words.last().map(|path| Arg::known(path.trim_matches(['\'', '"']))));
+            }
+        }
+        found
+    }
+
+    /// The key that is made: an option that another use of the program reads.
+    fn of_key_maker(&self) -> Vec<Arg> {
+        let is_read = self.has_letter(&['l', 'y', 'B', 'F', 'H', 'L', 'e', 'Y']);
+        if is_read { Vec::new() } else { self.clustered("bCfNtaIzrPVmnOsSDwE", 'f') }
     }
 
     /// A patch names its files itself: where it is applied they stay below, unless a directory is named.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsString,
     fmt::Write as _,
     path::{Path, PathBuf},
     time::Duration,
@@ -20,14 +21,19 @@ use crate::{
         finding::{Finding, Severity},
         secrets,
     },
-    env::Env,
+    env::{Env, vars},
     hooks::{
         CANARY, Provider,
-        install::{self, InstalledHook, SettingsFile, Target},
+        install::{
+            self, InstalledHook, SettingsFile, Target,
+            plugin::{self, EnabledPlugin},
+        },
     },
     os::executable,
 };
 
+/// The name under which the hooks of a plugin call this program.
+const PROGRAM: &str = "fairway";
 /// How many characters of a hook's output are quoted.
 const MAX_QUOTED_CHARS: usize = 200;
 
@@ -76,6 +82,11 @@ pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result
             files.push(file);
             any |= check_file(context, checked, &target, flag, &own, &mut findings);
         }
+        let plugin = plugin::enabled(checked, context.env, context.root.or(Some(&context.env.cwd)));
+        if let Some(plugin) = &plugin {
+            findings.push(check_plugin(checked, plugin, any, context.env));
+        }
+        let any = any || plugin.is_some();
         if let Some(proven) = context.proven_versions.get(checked.label()).filter(|_| any || provider.is_some()) {
             findings.extend(version::check(context.env, &context.env.cwd, checked.label(), proven));
         }
@@ -93,6 +104,23 @@ pub fn doctor(context: &DoctorContext<'_>, provider: Option<Provider>) -> Result
         findings.push(Finding::new("not_installed", Severity::Note, message).with_fix("fairway hook install PROVIDER"));
     }
     Ok(findings)
+}
+
+/// The plugin that brings hooks: beside installed ones each event runs two, and without this program in PATH none.
+fn check_plugin(provider: Provider, plugin: &EnabledPlugin, has_entries: bool, env: &Env) -> Finding {
+    let (label, id) = (provider.label(), &plugin.id);
+    if has_entries {
+        let message = format!("the hooks of {label} run twice: the plugin {id} and the settings bring them");
+        return Finding::new("hooks_twice", Severity::Error, message)
+            .with_fix(format!("fairway hook uninstall {label}"));
+    }
+    let path = env.var_os(vars::PATH).map(OsString::as_os_str);
+    if executable::find(PROGRAM, path, &env.cwd).is_none() {
+        let message =
+            format!("the hooks of the plugin {id} call {PROGRAM}, which is not in PATH: every tool call is denied");
+        return Finding::new("stale_path", Severity::Error, message);
+    }
+    Finding::new("plugin", Severity::Note, format!("the plugin {id} brings the hooks of {label}"))
 }
 
 /// Warns of lanes in whose worktree an agent runs without hooks or guard.

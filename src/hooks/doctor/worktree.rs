@@ -11,7 +11,7 @@ use crate::{
     env::Env,
     hooks::{
         Provider,
-        install::{self, InstalledHook, SettingsFile, Target},
+        install::{self, InstalledHook, SettingsFile, Target, plugin},
     },
     os::executable,
 };
@@ -51,6 +51,9 @@ impl MissingHooks {
 /// is started with: they can bring the hooks too.
 #[must_use]
 pub fn missing(env: &Env, provider: Provider, directory: &Path, words: &[String]) -> Option<MissingHooks> {
+    if plugin::enabled(provider, env, Some(directory)).is_some() {
+        return None;
+    }
     let own = executable::current_executable().ok()?;
     let is_ours = install::own_hook_matcher(provider, &own);
     let hooks_in = |text: &str| install::find_hooks(text, &is_ours).unwrap_or_default();

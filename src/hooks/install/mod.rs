@@ -9,6 +9,7 @@ mod installed_limit;
 mod json_edit;
 mod loadable;
 mod manual_steps;
+pub mod plugin;
 mod settings_file;
 #[cfg(test)]
 mod tests;

@@ -147,7 +147,8 @@ impl<'a> Git<'a> {
             .map_err(GitError::CannotStart)
     }
 
-    fn program(&self) -> Result<PathBuf, GitError> {
+    /// The file of the program.
+    pub(super) fn program(&self) -> Result<PathBuf, GitError> {
         let path = self.vars.get(OsStr::new("PATH")).map(OsString::as_os_str);
         let absent = || GitError::CannotStart(io::Error::from(io::ErrorKind::NotFound));
         executable::find("git", path, Path::new("/")).ok_or_else(absent)

@@ -32,7 +32,7 @@ pub enum Integration {
 
 /// The author and committer of a new commit.
 pub(super) enum Identity {
-    /// Those of git's configuration.
+    /// The identity of git's configuration.
     Configured,
     /// This author, and the committer of git's configuration.
     Author { name: OsString, email: OsString, date: OsString, encoding: Option<OsString> },
@@ -129,7 +129,7 @@ impl Git<'_> {
         self.rebase_by(self, head, base, self.signs_commits()?)
     }
 
-    /// The same, with the merges worked out by another git on the same objects.
+    /// A rebase whose merges are worked out by another git on the same objects.
     pub(super) fn rebase_by(
         &self,
         merges: &Git<'_>,

@@ -13,6 +13,7 @@ use std::{
 use super::{
     command::{Git, GitError, QUERY_TIMEOUT, git_error},
     scratch::git_path,
+    worktree::Repository,
 };
 use crate::os::{exit_reason::ExitReason, poll_until::poll_until, process};
 
@@ -104,7 +105,7 @@ impl<'a> InterruptedCheckout<'a> {
             if !is_side(&change.old) && !is_side(&change.new) {
                 foreign.push(change.path.clone());
             } else if !is_skipped {
-                match self.file_state(change)? {
+                match self.file_state(change, &changes)? {
                     FileState::Old => {}
                     FileState::New => is_started = true,
                     FileState::Foreign => foreign.push(change.path.clone()),
@@ -162,7 +163,25 @@ impl<'a> InterruptedCheckout<'a> {
         Ok(entries)
     }
 
-    fn file_state(&self, change: &Change) -> Result<FileState, GitError> {
+    /// Whether each file below a directory is one that the move deletes.
+    fn has_only_old_files(&self, dir: &Path, changes: &[Change]) -> Result<bool, GitError> {
+        let entries = fs::read_dir(dir).map_err(|error| unreadable(dir, &error))?;
+        for entry in entries {
+            let path = entry.map_err(|error| unreadable(dir, &error))?.path();
+            let is_deleted = |change: &Change| change.new.is_none() && self.path(change) == path;
+            let is_known = if path.is_dir() && !path.is_symlink() {
+                self.has_only_old_files(&path, changes)?
+            } else {
+                changes.iter().any(is_deleted)
+            };
+            if !is_known {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn file_state(&self, change: &Change, changes: &[Change]) -> Result<FileState, GitError> {
         let sides = [&change.old, &change.new];
         if sides.into_iter().flatten().any(|side| side.mode == SUBMODULE) {
             return Ok(FileState::Old);
@@ -179,7 +198,9 @@ impl<'a> InterruptedCheckout<'a> {
             return Ok(if is_absent_before && !is_deleted { FileState::Old } else { FileState::New });
         };
         if found.is_dir() {
-            return Ok(if change.old.is_none() { FileState::Old } else { FileState::Foreign });
+            // A directory makes room for a file once all that was in it is gone.
+            let is_old = change.old.is_none() && self.has_only_old_files(&path, changes)?;
+            return Ok(if is_old { FileState::Old } else { FileState::Foreign });
         }
         let blob = if found.is_symlink() {
             let target = fs::read_link(&path).map_err(|error| unreadable(&path, &error))?;
@@ -226,6 +247,17 @@ impl<'a> InterruptedCheckout<'a> {
 }
 
 impl Git<'_> {
+    /// The lock of another program on one of these files or refs of the worktree, which does not go within a moment.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn lasting_lock(&self, names: &[&str]) -> Result<Option<PathBuf>, GitError> {
+        let mut args = vec!["rev-parse".to_owned(), "--path-format=absolute".to_owned()];
+        args.extend(names.iter().flat_map(|name| ["--git-path".to_owned(), format!("{name}.lock")]));
+        let text = self.run_checked("rev-parse", &args, QUERY_TIMEOUT)?;
+        Ok(text.lines().map(PathBuf::from).find(|lock| stays(lock)))
+    }
+
     /// Removes the lock that a killed git left on a ref.
     ///
     /// # Errors
@@ -237,12 +269,7 @@ impl Git<'_> {
 
 /// Removes a lock that stays for a moment while no git is at work.
 fn remove_stale(git: &Git<'_>, lock: &Path) -> Result<(), GitError> {
-    if !lock.exists() {
-        return Ok(());
-    }
-    // A program without git, such as an editor, has such a lock for an instant only.
-    let gone = poll_until(LOCK_LIFE, LOCK_LIFE / 4, || (!lock.exists()).then_some(()));
-    if gone.is_some() || is_git_at_work(git.dir()) {
+    if !stays(lock) || is_git_at_work(git) {
         return Ok(());
     }
     match fs::remove_file(lock) {
@@ -257,12 +284,19 @@ fn unreadable(path: &Path, error: &io::Error) -> GitError {
     GitError::Failed { step: "merge", why: format!("{} cannot be read: {error}", path.display()) }
 }
 
-/// Whether a process named git has its working directory in a worktree. What cannot be read counts as one.
-fn is_git_at_work(dir: &Path) -> bool {
-    let Ok(all) = process::all() else { return true };
+/// Whether a lock is there and does not go within a moment: a program without git, such as an editor, has one for an instant.
+fn stays(lock: &Path) -> bool {
+    lock.exists() && poll_until(LOCK_LIFE, LOCK_LIFE / 4, || (!lock.exists()).then_some(())).is_none()
+}
+
+/// Whether a process named git has its working directory in a worktree of the repository. What cannot be read counts as one.
+fn is_git_at_work(git: &Git<'_>) -> bool {
+    let worktrees = Repository::around(*git).and_then(|repository| repository.worktrees());
+    let (Ok(all), Ok(worktrees)) = (process::all(), worktrees) else { return true };
+    let is_inside = |cwd: &Path| cwd.starts_with(git.dir()) || worktrees.iter().any(|one| cwd.starts_with(&one.path));
     all.iter().any(|one| {
         let is_git = process::names(one.pid).iter().any(|name| name == "git");
-        is_git && fs::read_link(format!("/proc/{}/cwd", one.pid)).is_ok_and(|cwd| cwd.starts_with(dir))
+        is_git && fs::read_link(format!("/proc/{}/cwd", one.pid)).is_ok_and(|cwd| is_inside(&cwd))
     })
 }
 

@@ -40,7 +40,7 @@ const FAST_FORWARD: [&str; 14] = [
     "--quiet",
 ];
 
-/// What of a worktree's own files shows an unfinished operation, and its name.
+/// The files of a worktree that show an unfinished operation, with its name.
 const OPERATIONS: [(&str, &str); 6] = [
     ("rebase-merge", "rebase"),
     ("rebase-apply", "rebase"),
@@ -65,7 +65,12 @@ pub enum FastForward {
     /// The branch, the index and the files are at the commit.
     Done,
     /// Git refused to overwrite these files, and moved nothing.
-    InTheWay(Vec<String>),
+    Refused {
+        /// The files.
+        files: Vec<String>,
+        /// Whether git tracks none of them.
+        is_untracked: bool,
+    },
 }
 
 /// Makes the commits that bases would get.
@@ -88,7 +93,7 @@ impl CandidateMaker<'_> {
         self.one_commit(base, commit, &[base, commit], message, &Identity::Configured)
     }
 
-    /// All changes of `commit` as one commit on `base`, by the author of `commit`.
+    /// All changes of `commit` as one commit on `base`, by the author of `commit`; `base` itself when it has them all.
     ///
     /// # Errors
     /// When git fails.
@@ -111,6 +116,8 @@ impl CandidateMaker<'_> {
         identity: &Identity,
     ) -> Result<Integration, GitError> {
         Ok(match self.merges.merge_trees(base, commit)? {
+            // One commit without a change would say nothing; a merge without one says that the lane has landed.
+            Ok(tree) if parents.len() == 1 && self.project.tree(base)? == tree => Integration::Commit(base.to_owned()),
             Ok(tree) => {
                 let made = self.project.commit_tree_signed(&tree, parents, message.as_bytes(), identity, self.sign)?;
                 Integration::Commit(made)
@@ -233,14 +240,30 @@ impl Git<'_> {
         self.run_checked("update-ref", &args, QUERY_TIMEOUT).map(drop)
     }
 
-    /// The tracked files of this worktree that are changed or staged. Submodules do not count: a fast-forward leaves them as
-    /// they are.
+    /// The tracked files of this worktree that are changed or staged. A submodule counts when it is staged; its directory does
+    /// not: a fast-forward leaves it as it is.
     ///
     /// # Errors
     /// When git fails.
     pub fn tracked_changes(&self) -> Result<Vec<String>, GitError> {
-        let args = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all"];
-        Ok(status_paths(&self.run_checked("status", &args, QUERY_TIMEOUT)?))
+        let args =
+            ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=dirty"];
+        let text = self.run_checked("status", &args, QUERY_TIMEOUT)?;
+        Ok(text.split_terminator('\0').filter_map(tracked_change).map(str::to_owned).collect())
+    }
+
+    /// The paths that `to` has and `from` lacks; bytes that are not UTF-8 are replaced.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn added_paths(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
+        let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", from, to];
+        Ok(self.run_checked("diff-tree", &args, CHECKOUT_TIMEOUT)?.split_terminator('\0').map(str::to_owned).collect())
+    }
+
+    /// The tree of a commit.
+    fn tree(&self, commit: &str) -> Result<String, GitError> {
+        self.run_checked("rev-parse", &["rev-parse", "--verify", &format!("{commit}^{{tree}}")], QUERY_TIMEOUT)
     }
 
     /// The files of this worktree with changes that are in no commit, new ones included. No filter of the configuration runs:
@@ -257,8 +280,30 @@ impl Git<'_> {
         Ok(status_paths(&text))
     }
 
+    /// The files that git does not track at these paths and below them, ignored ones too.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn untracked_at(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
+        let mut args: Vec<&str> = vec!["--literal-pathspecs", "ls-files", "-z", "--others", "--"];
+        args.extend(paths.iter().map(String::as_str));
+        let text = self.run_checked("ls-files", &args, QUERY_TIMEOUT)?;
+        Ok(text.split_terminator('\0').map(str::to_owned).collect())
+    }
+
+    /// A repository of its own in an ignored directory of this worktree, which would go with it.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn ignored_repository(&self) -> Result<Option<String>, GitError> {
+        let args = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
+        let text = self.run_checked("ls-files", &args, QUERY_TIMEOUT)?;
+        let is_one = |path: &&str| path.ends_with('/') && self.dir().join(path).join(".git").exists();
+        Ok(text.split_terminator('\0').find(is_one).map(str::to_owned))
+    }
+
     /// Flags that switch off every filter of the configuration.
-    fn filters_off(&self) -> Result<Vec<OsString>, GitError> {
+    pub(super) fn filters_off(&self) -> Result<Vec<OsString>, GitError> {
         let args = ["config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$"];
         let done = self.run(&args, QUERY_TIMEOUT)?;
         // 1: there is none.
@@ -286,7 +331,7 @@ impl Git<'_> {
         let stderr = output_text(&done.stderr);
         let files: Vec<String> = stderr.lines().filter_map(|line| line.strip_prefix('\t')).map(str::to_owned).collect();
         if !files.is_empty() {
-            return Ok(FastForward::InTheWay(files));
+            return Ok(FastForward::Refused { files, is_untracked: !stderr.contains("local changes") });
         }
         // The reason comes first, advice after it.
         let reason = stderr.lines().find_map(|line| line.strip_prefix("fatal: ").or(line.strip_prefix("error: ")));
@@ -341,9 +386,31 @@ fn status_paths(text: &str) -> Vec<String> {
     text.split_terminator('\0').filter_map(|line| line.get(3..)).map(str::to_owned).collect()
 }
 
+/// The path of an entry of `git status --porcelain=v2 -z`, unless only the directory of a submodule differs.
+fn tracked_change(entry: &str) -> Option<&str> {
+    // `1 XY SUB mH mI mW hH hI path`, and with more fields for an unmerged path.
+    let path = entry.splitn(if entry.starts_with('u') { 11 } else { 9 }, ' ').last()?;
+    let (state, submodule) = (entry.get(2..4)?, entry.get(5..6)?);
+    (submodule == "N" || !state.starts_with('.')).then_some(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn directories_of_submodules_are_no_changes_but_staged_ones_are() {
+        for (entry, path) in [
+            ("1 .M N... 100644 100644 100644 aa aa a file", Some("a file")),
+            ("1 M. N... 100644 100644 100644 aa bb b", Some("b")),
+            ("1 .M SC.. 160000 160000 160000 aa aa sub", None),
+            ("1 M. S... 160000 160000 160000 aa bb sub", Some("sub")),
+            ("u UU N... 100644 100644 100644 100644 aa bb cc both", Some("both")),
+            ("", None),
+        ] {
+            assert_eq!(tracked_change(entry), path, "{entry}");
+        }
+    }
 
     #[test]
     fn trailers_join_a_block_of_trailers_and_begin_one_elsewhere() {

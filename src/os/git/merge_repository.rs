@@ -66,7 +66,7 @@ impl MergeRepository {
         Self::of(&RepositoryFacts::read(git)?, git, parent)
     }
 
-    /// The same for a repository whose facts are known.
+    /// The repository for merges of a project whose facts are known.
     ///
     /// # Errors
     /// When the directory cannot be written.
@@ -78,7 +78,7 @@ impl MergeRepository {
         Ok(Self { dir, objects, vars })
     }
 
-    /// The same, which reads these object directories too.
+    /// The repository, which reads these object directories too.
     #[must_use]
     pub fn reading(mut self, more: &[PathBuf]) -> Self {
         let all = std::iter::once(&self.objects).chain(more).map(PathBuf::as_path);
@@ -86,7 +86,7 @@ impl MergeRepository {
         self
     }
 
-    /// The same, whose merges write their trees into the project's objects, where they stay.
+    /// The repository, whose merges write their trees into the project's objects, where they stay.
     #[must_use]
     pub fn writing_to_project(mut self) -> Self {
         self.vars.insert("GIT_OBJECT_DIRECTORY".into(), self.objects.clone().into_os_string());

@@ -1,8 +1,8 @@
-//! What a branch was at an earlier time, by its reflog.
+//! The commit of a branch at an earlier time, by its reflog.
 
 use super::command::{Git, GitError, QUERY_TIMEOUT};
 
-/// What a reflog tells about a time.
+/// A reflog's answer about a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EarlierCommit {
     /// The commit at that time.

@@ -22,15 +22,17 @@ const CARRIED: [&str; 5] = ["core.autocrlf", "core.eol", "core.filemode", "core.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositoryFacts {
     /// The hash of its objects, `sha1` or `sha256`.
-    format: String,
+    pub(super) format: String,
     /// The directory of its objects.
     pub(super) objects: PathBuf,
     /// The directory that its worktrees share.
     pub(super) common: PathBuf,
     /// The settings of [`CARRIED`] that are set.
-    carried: Vec<(String, String)>,
+    pub(super) carried: Vec<(String, String)>,
     /// The user's file with patterns of files that git ignores.
-    excludes: Option<PathBuf>,
+    pub(super) excludes: Option<PathBuf>,
+    /// Whether the configuration includes other files.
+    pub(super) has_includes: bool,
 }
 
 impl RepositoryFacts {
@@ -49,14 +51,14 @@ impl RepositoryFacts {
             return Err(git_error("rev-parse", &done));
         };
         let (format, objects, common) = (format.to_string_lossy().into_owned(), objects.into(), common.into());
-        let mut facts = Self { format, objects, common, carried: Vec::new(), excludes: None };
+        let mut facts = Self { format, objects, common, carried: Vec::new(), excludes: None, has_includes: false };
         facts.read_config(git)?;
         Ok(facts)
     }
 
     fn read_config(&mut self, git: &Git<'_>) -> Result<(), GitError> {
         let names: Vec<&str> = CARRIED.iter().filter_map(|name| name.strip_prefix("core.")).collect();
-        let pattern = format!("^core\\.({}|excludesfile)$", names.join("|"));
+        let pattern = format!("^(core\\.({}|excludesfile)|include(if\\..*)?\\.path)$", names.join("|"));
         let done = git.run(&["config", "-z", "--get-regexp", &pattern], QUERY_TIMEOUT)?;
         match done.exit {
             ExitReason::Code(0) => {}
@@ -69,16 +71,27 @@ impl RepositoryFacts {
                 (entry.get(..at).unwrap_or_default(), entry.get(at + 1..).unwrap_or_default())
             });
             // A later one wins, as in git. A name without a value means true.
-            if name == b"core.excludesfile" {
+            if name.starts_with(b"include") {
+                self.has_includes = true;
+            } else if name == b"core.excludesfile" {
                 self.excludes = expand(git.vars(), value);
             } else if let Some(name) = CARRIED.iter().find(|known| known.as_bytes() == name)
                 && let Ok(value) = std::str::from_utf8(value)
-                && value.chars().all(|character| character.is_ascii_alphanumeric())
+                && is_word(value)
             {
                 self.carried.push(((*name).to_owned(), value.to_owned()));
             }
         }
         Ok(())
+    }
+
+    /// Whether the values are such as [`Self::read`] finds.
+    pub(super) fn is_valid(&self) -> bool {
+        let is_known = |(name, value): &(String, String)| CARRIED.contains(&name.as_str()) && is_word(value);
+        is_word(&self.format)
+            && self.carried.iter().all(is_known)
+            && self.objects.is_absolute()
+            && self.common.is_absolute()
     }
 
     /// The configuration of the private repository.
@@ -124,12 +137,25 @@ impl RepositoryFacts {
         env.insert("GIT_OBJECT_DIRECTORY".into(), dir.join("objects").into_os_string());
         env.insert("GIT_ALTERNATE_OBJECT_DIRECTORIES".into(), alternates(std::iter::once(self.objects.as_path())));
         // A shallow clone knows where its history ends.
-        let shallow = self.common.join("shallow");
-        if shallow.exists() {
-            env.insert("GIT_SHALLOW_FILE".into(), shallow.into_os_string());
+        if self.is_shallow() {
+            env.insert("GIT_SHALLOW_FILE".into(), self.shallow_file().into_os_string());
         }
         env
     }
+
+    /// Whether the repository has a part of its history only.
+    pub(super) fn is_shallow(&self) -> bool {
+        self.shallow_file().exists()
+    }
+
+    fn shallow_file(&self) -> PathBuf {
+        self.common.join("shallow")
+    }
+}
+
+/// Whether a value is nothing but a word or a number.
+fn is_word(value: &str) -> bool {
+    value.chars().all(|character| character.is_ascii_alphanumeric())
 }
 
 /// A path of the configuration, with `~` for the home.

@@ -40,7 +40,7 @@ impl Scratch {
         write().map_err(|error| GitError::Scratch { dir: parent.to_path_buf(), error })
     }
 
-    /// The same with a copy of the worktree's index.
+    /// The scratch directory with a copy of the worktree's index.
     ///
     /// # Errors
     /// When git fails, or the copy cannot be written.

@@ -1,6 +1,10 @@
 //! Creating and removing worktrees and branches.
 
-use std::{ffi::OsStr, path::Path, time::Duration};
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+    time::Duration,
+};
 
 use super::command::{Git, GitError, QUERY_TIMEOUT};
 
@@ -81,18 +85,30 @@ impl<'a> Repository<'a> {
         self.git.run_checked("checkout", &["reset", "--quiet", "--hard"], CHECKOUT_TIMEOUT).map(drop)
     }
 
-    /// Removes a worktree; without `force` git refuses one with changes.
+    /// Removes a worktree; without `force` git refuses one with changes. No filter runs that the worktree names.
     ///
     /// # Errors
     /// When git fails.
     pub fn remove_worktree(&self, path: &Path, force: bool) -> Result<(), GitError> {
-        let mut args = vec![OsStr::new("worktree"), OsStr::new("remove")];
+        // Git asks for the state of the worktree. One that is gone has none.
+        let inside = Git::new(self.git.vars(), path);
+        let mut args = if path.is_dir() { inside.filters_off()? } else { Vec::new() };
+        args.extend(["worktree", "remove"].map(OsString::from));
         if force {
             // Twice, for a worktree that an interrupted command left locked.
-            args.extend([OsStr::new("--force"); 2]);
+            args.extend(["--force"; 2].map(OsString::from));
         }
-        args.push(path.as_os_str());
+        args.push(path.into());
         self.git.run_checked("worktree remove", &args, CHECKOUT_TIMEOUT).map(drop)
+    }
+
+    /// Connects a worktree that was moved with this repository again.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn repair_worktree(&self, path: &Path) -> Result<(), GitError> {
+        let args = [OsStr::new("worktree"), OsStr::new("repair"), path.as_os_str()];
+        self.git.run_checked("worktree repair", &args, QUERY_TIMEOUT).map(drop)
     }
 
     /// Whether the worktree differs from its commit in missing files only: its checkout was interrupted.

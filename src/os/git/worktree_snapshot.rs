@@ -7,10 +7,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::{self, DirBuilder, File},
     io,
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{DirBuilderExt, MetadataExt},
-    },
+    os::unix::{ffi::OsStrExt, fs::DirBuilderExt},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -18,6 +15,7 @@ use std::{
 use super::{
     changed_lines::{self, ChangedPath},
     command::{Git, GitError, git_error, output_text},
+    facts_cache::stamp,
     integrate::Identity,
     repository_facts::RepositoryFacts,
     scratch::copy_with_time,
@@ -32,6 +30,12 @@ const MAX_TRACKED_BYTES: u64 = 32 << 20;
 const STATE_PREFIX: &[u8] = b".fairway/";
 /// The file with what the copied index looked like.
 const STAMP: &str = "copied";
+/// The file with attributes of the paths in a directory.
+const ATTRIBUTES: &str = ".gitattributes";
+/// The attribute that names a filter.
+const FILTER: &[u8] = b"filter";
+/// The file that makes a checkout sparse.
+const SPARSE: &str = "info/sparse-checkout";
 
 /// Files in a worktree's git directory while git has stopped in the middle of something, and how it is called.
 const IN_PROGRESS: [(&str, &str); 4] = [
@@ -57,6 +61,17 @@ pub struct WorktreeSnapshot {
     /// The paths whose content is not in it: large files, nested repositories, files with a filter. Bytes that are not UTF-8
     /// are replaced.
     pub by_name: Vec<String>,
+}
+
+/// Where the work of an earlier snapshot left the base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownFork<'a> {
+    /// The commit that was checked out.
+    pub tip: &'a str,
+    /// The commit of the base.
+    pub base_tip: &'a str,
+    /// The commit where they parted.
+    pub fork: &'a str,
 }
 
 /// Why there is no snapshot.
@@ -110,12 +125,13 @@ impl<'a> SnapshotRepository<'a> {
         self.dir.join("objects")
     }
 
-    /// Takes a snapshot of the worktree, whose base is the branch or commit `base`.
+    /// Takes a snapshot of the worktree, whose base is the branch or commit `base`. `known` is where the work left the base
+    /// in an earlier snapshot, which saves looking for it.
     ///
     /// # Errors
     /// When the worktree cannot be judged, the time is over or git fails. The next snapshot begins anew then.
-    pub fn take(&self, base: &str) -> Result<WorktreeSnapshot, SnapshotFailure> {
-        let taken = self.try_take(base);
+    pub fn take(&self, base: &str, known: Option<KnownFork<'_>>) -> Result<WorktreeSnapshot, SnapshotFailure> {
+        let taken = self.try_take(base, known);
         if taken.is_err() {
             // The copy of the index may be ahead of what was recorded.
             let _ = fs::remove_file(self.dir.join(STAMP));
@@ -123,7 +139,7 @@ impl<'a> SnapshotRepository<'a> {
         taken
     }
 
-    fn try_take(&self, base: &str) -> Result<WorktreeSnapshot, SnapshotFailure> {
+    fn try_take(&self, base: &str, known: Option<KnownFork<'_>>) -> Result<WorktreeSnapshot, SnapshotFailure> {
         let worktree = self.look(base)?;
         if let Some((_, why)) = IN_PROGRESS.iter().find(|(name, _)| worktree.git_dir.join(name).exists()) {
             return Err(SnapshotFailure::Unknown((*why).to_owned()));
@@ -147,14 +163,25 @@ impl<'a> SnapshotRepository<'a> {
                 std::iter::once(worktree.tip.as_str()).chain(merged.iter().map(String::as_str)).collect();
             private.commit_tree(&tree, &parents, b"snapshot\n", &Identity::Fixed)?
         };
-        let fork = self.run_any(&private, &["merge-base", &worktree.base_tip, &commit])?;
-        let fork = match fork.exit {
-            ExitReason::Code(0) => output_text(&fork.stdout),
-            ExitReason::Code(1) => return Err(SnapshotFailure::Unknown(format!("no common commit with {base}"))),
-            _ => return Err(SnapshotFailure::Unknown(git_error("merge-base", &fork).to_string())),
+        // A snapshot adds no commit of the base, but a merge that is not committed yet does; so does deeper history.
+        let known = known.filter(|known| known.tip == worktree.tip && known.base_tip == worktree.base_tip);
+        let fork = match known.filter(|_| merged.is_empty() && !self.facts.is_shallow()) {
+            Some(known) => known.fork.to_owned(),
+            None if merged.is_empty() && worktree.tip == worktree.base_tip => worktree.tip.clone(),
+            None => self.fork(&private, base, &worktree.base_tip, &commit)?,
         };
         let by_name = by_name.into_iter().collect();
         Ok(WorktreeSnapshot { tip: worktree.tip, commit, tree, base_tip: worktree.base_tip, fork, by_name })
+    }
+
+    /// Where the work left the base.
+    fn fork(&self, private: &Git<'_>, base: &str, tip: &str, commit: &str) -> Result<String, SnapshotFailure> {
+        let fork = self.run_any(private, &["merge-base", tip, commit])?;
+        match fork.exit {
+            ExitReason::Code(0) => Ok(output_text(&fork.stdout)),
+            ExitReason::Code(1) => Err(SnapshotFailure::Unknown(format!("no common commit with {base}"))),
+            _ => Err(SnapshotFailure::Unknown(git_error("merge-base", &fork).to_string())),
+        }
     }
 
     /// The paths that a snapshot changes since its fork, with their changed lines.
@@ -170,7 +197,7 @@ impl<'a> SnapshotRepository<'a> {
         })
     }
 
-    /// What the worktree has checked out.
+    /// The state of the worktree's checkout.
     fn look(&self, base: &str) -> Result<Worktree, SnapshotFailure> {
         if base.starts_with('-') {
             return Err(SnapshotFailure::Unknown(format!("there is no commit '{base}'")));
@@ -215,7 +242,7 @@ impl<'a> SnapshotRepository<'a> {
             copy_shared_index(&worktree.git_dir, &self.dir)?;
         }
         let mut config = self.facts.config().replace("\tbare = true\n", "\tbare = false\n");
-        if worktree.git_dir.join("info/sparse-checkout").exists() {
+        if worktree.git_dir.join(SPARSE).exists() {
             config.push_str("[core]\n\tsparseCheckout = true\n");
         }
         fs::write(self.dir.join("config"), config)?;
@@ -241,11 +268,14 @@ impl<'a> SnapshotRepository<'a> {
     fn update_index(&self, private: &Git<'_>, worktree: &Worktree) -> Result<BTreeSet<String>, SnapshotFailure> {
         let args = ["ls-files", "-z", "-t", "--modified", "--deleted", "--others", "--exclude-standard"];
         let listed = self.run(private, "ls-files", &args, b"")?;
-        let (mut wanted, mut by_name) = (BTreeSet::new(), BTreeSet::new());
+        let (mut wanted, mut by_name, mut absent) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for line in listed.stdout.split(|byte| *byte == 0) {
             let (Some(tag), Some(path)) = (line.first(), line.get(2..)) else { continue };
             if path.starts_with(STATE_PREFIX) {
                 continue;
+            }
+            if *tag == b'R' {
+                absent.insert(path);
             }
             if is_by_name(&worktree.top, path, *tag == b'?') {
                 by_name.insert(String::from_utf8_lossy(path).into_owned());
@@ -257,12 +287,15 @@ impl<'a> SnapshotRepository<'a> {
             return Ok(by_name);
         }
         let list = |paths: &BTreeSet<&[u8]>| paths.iter().flat_map(|path| [*path, b"\0"].concat()).collect::<Vec<u8>>();
-        let filters = self.run(private, "check-attr", &["check-attr", "-z", "--stdin", "filter"], &list(&wanted))?;
-        let mut fields = filters.stdout.split(|byte| *byte == 0);
-        while let (Some(path), Some(_), Some(value)) = (fields.next(), fields.next(), fields.next()) {
-            if !matches!(value, b"unspecified" | b"unset") {
-                wanted.remove(path);
-                by_name.insert(String::from_utf8_lossy(path).into_owned());
+        if self.may_have_filter(worktree, &wanted, &absent) {
+            let filters =
+                self.run(private, "check-attr", &["check-attr", "-z", "--stdin", "filter"], &list(&wanted))?;
+            let mut fields = filters.stdout.split(|byte| *byte == 0);
+            while let (Some(path), Some(_), Some(value)) = (fields.next(), fields.next(), fields.next()) {
+                if !matches!(value, b"unspecified" | b"unset") {
+                    wanted.remove(path);
+                    by_name.insert(String::from_utf8_lossy(path).into_owned());
+                }
             }
         }
         if !wanted.is_empty() {
@@ -270,6 +303,25 @@ impl<'a> SnapshotRepository<'a> {
             self.run(private, "update-index", &args, &list(&wanted))?;
         }
         Ok(by_name)
+    }
+
+    /// Whether a filter may be set for one of these paths. Git reads the attributes in their directories, and for a file that
+    /// is absent those in the index, which are not looked at here.
+    fn may_have_filter(&self, worktree: &Worktree, wanted: &BTreeSet<&[u8]>, absent: &BTreeSet<&[u8]>) -> bool {
+        let names_filter = |file: &Path| match fs::read(file) {
+            Ok(text) => text.windows(FILTER.len()).any(|word| word == FILTER),
+            Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+        };
+        let is_attributes = |path: &&&[u8]| path.ends_with(ATTRIBUTES.as_bytes());
+        if absent.iter().any(|path| is_attributes(&path)) || worktree.git_dir.join(SPARSE).exists() {
+            return true;
+        }
+        let mut dirs: BTreeSet<PathBuf> = BTreeSet::new();
+        for path in wanted {
+            let inside = Path::new(OsStr::from_bytes(path)).ancestors().skip(1);
+            dirs.extend(inside.map(|dir| worktree.top.join(dir)));
+        }
+        names_filter(&self.dir.join("info/attributes")) || dirs.iter().any(|dir| names_filter(&dir.join(ATTRIBUTES)))
     }
 
     /// Runs git, which must succeed.
@@ -299,12 +351,6 @@ impl<'a> SnapshotRepository<'a> {
 
 fn is_id(text: &str) -> bool {
     text.len() >= 40 && text.bytes().all(|digit| digit.is_ascii_hexdigit())
-}
-
-/// Tells two states of an index apart; `None` without an index.
-fn stamp(index: &Path) -> Option<String> {
-    let found = fs::metadata(index).ok()?;
-    Some(format!("{} {} {} {}", found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
 }
 
 /// Copies the files that a split index refers to.

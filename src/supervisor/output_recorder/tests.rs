@@ -33,7 +33,7 @@ impl Rows {
             .sum()
     }
 
-    /// What a reader would see of a stream, gaps as `#`.
+    /// A reader's view of a stream, gaps as `#`.
     fn text(&self, stream: ItemType) -> Vec<u8> {
         let mut text = Vec::new();
         for item in self.items.values() {

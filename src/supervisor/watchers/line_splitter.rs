@@ -6,14 +6,14 @@ use crate::domain::ansi;
 
 /// The longest line, in bytes. A longer one is looked at in parts of this length.
 pub(super) const MAX_LINE_BYTES: usize = 64 * 1024;
-/// What has come of a line is looked at when nothing more comes for so long: it may be a prompt.
+/// The silence after which the beginning of a line is looked at: it may be a prompt.
 pub(super) const IDLE_DELAY: Duration = Duration::from_millis(150);
 
-/// What has come of a line that is not over, and who has counted it already.
+/// The beginning of an unfinished line, and the watchers that have counted it already.
 #[derive(Debug, Default)]
 pub(super) struct LineSplitter {
     partial: Vec<u8>,
-    /// What ended the last line was a carriage return: a newline right after it belongs to that line.
+    /// The last line ended with a carriage return: a newline right after it belongs to that line.
     ended_with_cr: bool,
     due: Option<Duration>,
     /// A bit for each watcher that has matched what is held.
@@ -49,7 +49,8 @@ impl LineSplitter {
         self.due
     }
 
-    /// What is held, when its time has come; asked once for each silence. A character that is not whole is left out.
+    /// The beginning of the line, when its time has come; asked once for each silence. A character that is not whole is left
+    /// out.
     pub fn idle_partial(&mut self, now: Duration) -> Option<(&[u8], u32)> {
         if self.due.is_none_or(|due| now < due) {
             return None;

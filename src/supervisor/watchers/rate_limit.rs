@@ -13,7 +13,7 @@ const MAX_ITEMS: i64 = 20;
 /// How much of a line is kept, in bytes: more than is shown of it.
 const MAX_KEPT_LINE_BYTES: usize = 16 * 1024;
 
-/// What becomes of a match.
+/// The way of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reporting {
     /// An item, and a message at once.
@@ -24,7 +24,7 @@ pub(super) enum Reporting {
     Summarized,
 }
 
-/// What ends a cooldown.
+/// The end of a cooldown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Suppressed {
     /// How many matches had no message of their own.
@@ -74,7 +74,7 @@ impl Cooldown {
         Reporting::Summarized
     }
 
-    /// What is to be said at its end.
+    /// The report at its end.
     pub fn finish(self) -> Option<Suppressed> {
         (self.suppressed.unnotified > 0).then_some(self.suppressed)
     }

@@ -1,4 +1,4 @@
-//! What `exec call` is asked: an action with the fields that it uses.
+//! The request of `exec call`: an action with the fields that it uses.
 
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ pub enum ExecRequest {
     SendKeys {
         /// The run.
         run: String,
-        /// What is typed, in order.
+        /// The input, in order.
         keys: Vec<TerminalInput>,
     },
     /// `wait`
@@ -109,7 +109,7 @@ pub enum ExecRequest {
 }
 
 string_enum! {
-    /// What a `poll` waits for.
+    /// The condition that ends a `poll`.
     Until { Exit => "exit", Output => "output", Event => "event" }
 }
 

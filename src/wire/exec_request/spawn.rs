@@ -37,7 +37,7 @@ impl RequestedCommand {
     }
 }
 
-/// What is to be started.
+/// The job to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpawnParams {
     /// The command.
@@ -50,7 +50,7 @@ pub struct SpawnParams {
     pub timeout: Option<Duration>,
     /// How much of its output is kept, in bytes.
     pub max_output_bytes: Option<u64>,
-    /// What is looked for in its output.
+    /// The watchers of its output.
     pub watch: Vec<Watcher>,
     /// Under which key its messages wait.
     pub session: Option<RoutingKey>,
@@ -60,9 +60,9 @@ pub struct SpawnParams {
     pub cwd: Option<String>,
     /// Variables that it gets besides the caller's, or does not get.
     pub env: Vec<(String, Option<String>)>,
-    /// What it reads.
+    /// Its stdin.
     pub stdin: Option<String>,
-    /// What becomes of it when its supervisor dies.
+    /// Its fate when its supervisor dies.
     pub recovery: RecoveryPolicy,
     /// How long to wait for its end before answering.
     pub yield_for: Option<Duration>,

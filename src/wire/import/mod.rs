@@ -1,14 +1,18 @@
 //! Tasks on their way in: what other programs, people and our own export write, as records, each with its line.
 
 mod format;
+mod issue;
 mod record;
 
 use serde::Serialize;
 
 pub use format::{ImportFormat, ParseError, RecordAtLine, parse};
+pub use issue::{
+    IgnoredKeyView, IssueError, IssueImportReport, IssueRecord, IssueResultView, REQUIRED_KEYS, parse_issues,
+};
 pub use record::{CheckRecord, LinkRecord, Record};
 
-/// What an import did.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ImportReport {
     /// How many tasks came in.
@@ -25,7 +29,7 @@ pub struct ImportReport {
     pub dry_run: bool,
     /// Tasks that are pointed at and are not here.
     pub absent: Vec<MissingDependencyView>,
-    /// What was in the file and has no place here.
+    /// The fields of the file that have no place here.
     pub ignored: Vec<IgnoredFieldView>,
 }
 
@@ -46,6 +50,6 @@ pub struct IgnoredFieldView {
     pub task_id: String,
     /// Which: a field, or a link's type.
     pub what: String,
-    /// What it said, shortened.
+    /// Its value, shortened.
     pub value: String,
 }

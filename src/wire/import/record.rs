@@ -26,7 +26,7 @@ pub struct LinkRecord {
     /// Where it leads.
     #[serde(alias = "id")]
     pub depends_on_id: Option<String>,
-    /// What it means; `blocks` when absent.
+    /// Its meaning; `blocks` when absent.
     #[serde(rename = "type", alias = "dependency_type")]
     pub kind: Option<String>,
 }

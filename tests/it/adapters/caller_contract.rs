@@ -1,4 +1,4 @@
-//! What callers that know nothing of Fairway rely on, of every built-in script alike, with real multiplexers.
+//! The contract with callers that know nothing of Fairway, for every built-in script alike, with real multiplexers.
 
 use std::{
     fs,
@@ -79,7 +79,7 @@ fn the_program_is_found_in_path_and_nothing_is_open_to_others(caller: &Caller) {
     assert_eq!(call(&["is-running", "s-1"], "").exits(0).stdout, "false\n");
 }
 
-/// What a program leaves behind may take a while to end, and the session with it.
+/// A program's leftovers may take a while to end, and the session with them.
 fn typing_to_an_exiting_program_succeeds(caller: &Caller) {
     let left = "(exec </dev/null >/dev/null 2>&1; while :; do sleep 0.2; done)";
     caller.start("s-1", &format!("trap '' TERM HUP; read -r word; {left} & exit 0"), json!({}));

@@ -61,7 +61,7 @@ impl Bench {
         assert_eq!(self.processes(), [], "processes are left");
     }
 
-    /// What runs of a check: its command line, or its environment, names this world's folder for temporary things.
+    /// The processes of a check: their command line, or their environment, names this world's temporary directory.
     fn processes(&self) -> Vec<ProcessKey> {
         process_tree::with_command_line_text(&self.dir().join("tmp").display().to_string()).unwrap()
     }

@@ -1,4 +1,4 @@
-//! What `tmux.sh` types arrives byte by byte, in the right session, once, and is submitted.
+//! Text that `tmux.sh` types arrives byte by byte, in the right session, once, and is submitted.
 
 use std::{fs, path::PathBuf};
 

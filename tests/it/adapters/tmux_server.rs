@@ -1,4 +1,4 @@
-//! What `tmux.sh` makes of servers: frozen, gone, come again, somebody else's, missing; and what it leaves with them.
+//! `tmux.sh` with servers that are frozen, gone, come again, another's, missing; and its traces in them.
 
 use std::{
     fs,

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{Caller, eventually, given, holds, naming, tmux::tmux};
 use crate::common::test_project::{CommandOutput, FAIRWAY};
 
-/// What tmux would expand or split, and what a shell would.
+/// Text that tmux would expand or split, and that a shell would.
 const HOSTILE: &str = "a #(touch canary) #{pid} #[fg=red] %H %% 'q' \"d\" $(touch canary) `touch canary` é \\;";
 
 #[test]

@@ -6,6 +6,8 @@ mod idle_in_terminal;
 mod interrupt;
 mod interrupted;
 mod launched;
+mod mcp;
+mod plugins;
 mod setup;
 mod start_and_relaunch;
 mod thousand_prompts;
@@ -71,7 +73,7 @@ impl Scene {
         command.stdin(Stdio::null()).stdout(output("stdout")).stderr(output("stderr")).spawn().unwrap()
     }
 
-    /// What the agent printed.
+    /// The output of the agent.
     fn printed(&self) -> String {
         let text = |name: &str| fs::read_to_string(self.world.dir().join(name)).unwrap_or_default();
         text("stdout") + &text("stderr")

@@ -1,4 +1,4 @@
-//! What `fairway setup` enters holds in the real command lines: a forbidden call is denied, another one runs.
+//! The entries of `fairway setup` hold in the real command lines: a forbidden call is denied, another one runs.
 
 use std::process::Stdio;
 

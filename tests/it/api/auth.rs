@@ -1,4 +1,4 @@
-//! Who is let in: at the port by token, Host and not from a browser, at the socket by user.
+//! Access: at the port by token, Host and not from a browser, at the socket by user.
 
 use std::os::unix::fs::PermissionsExt;
 

@@ -1,4 +1,4 @@
-//! What callers say besides: it is kept and handed on, and decides nothing.
+//! Further fields of callers: they are kept and handed on, and decide nothing.
 
 use super::*;
 

@@ -66,7 +66,7 @@ fn configure(world: &TestProject, text: &str) {
 struct Server {
     child: Child,
     out: BufReader<ChildStdout>,
-    /// What it said when it listened.
+    /// The line that it printed when it listened.
     at: Value,
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     common::{
-        fixtures::add_lane,
+        fixtures::{add_lane, discard_store},
         require,
         webdriver::{Chromium, ENTER, TAB},
     },
@@ -105,4 +105,80 @@ fn board_works_by_keyboard_on_a_phone_with_hostile_texts() {
     // A page that is not current says so.
     assert_eq!(server.end().code, Some(0));
     shows(&browser, "document.getElementById('connection').textContent.includes('not current')");
+}
+
+#[test]
+fn board_of_two_hundred_sessions_with_hostile_texts_fits_a_phone() {
+    if !require::program("chromedriver") || !require::program("chromium") {
+        return;
+    }
+    let world = TestProject::new();
+    world.real_time();
+    world.run(["session", "upsert", "--id", "s0", "--role", "dev"]).exits(0);
+    let conn = rusqlite::Connection::open(world.store()).unwrap();
+    conn.execute_batch(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)
+         INSERT INTO lanes (name, status, created_at) SELECT 'lane-' || i, 'open', i FROM n;
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)
+         INSERT INTO agent_sessions (id, run_id, role, lane, provider, status, activity, host, started_at, last_heartbeat_at)
+         SELECT 's-' || i, 'run-' || i, 'dev', iif(i <= 150, 'lane-' || (i % 20 + 1), NULL), 'acme', 'running',
+             iif(i % 5 = 0, 'requires_action', 'busy'), 'elsewhere', i, i FROM n;
+         INSERT INTO tasks (id, title, status, priority, lane, created_at, updated_at, claimant, claim_session, epoch, claimed_at,
+             blocked_reason) SELECT 'T-' || substr(id, 3), 'x', iif(rowid % 7 = 0, 'review', iif(rowid % 7 = 1, 'blocked', 'in_progress')), 2, lane, 1, 1,
+             id, id, 1, 1, iif(rowid % 7 = 1, 'x', NULL) FROM agent_sessions WHERE id LIKE 's-%';
+         INSERT INTO claims (task_id, epoch, claimant, session_id, claimed_at) SELECT id, 1, claimant, claimant, 1 FROM tasks;
+         INSERT INTO checkpoints (task_id, session_id, state, summary, created_at)
+         SELECT id, claimant, 'active', 'x', 1 FROM tasks;
+         INSERT INTO approvals (session_id, run_id, provider, tool, input, answerable, status, asked_at)
+         SELECT id, run_id, 'acme', 'Bash', '{}', 1, 'pending', 1 FROM agent_sessions WHERE id IN ('s-1', 's-2');
+         INSERT INTO exec_runs (id, session_id, status, command, cwd, background, max_output_bytes, recovery, host, boot_id,
+             exit_code, error_message, actor, queued_at, started_at, finished_at, updated_at)
+         SELECT '01900000-0000-7000-8000-000000000001', 's-1', 'failed', 'x', '/', 1, 1, 'lost', 'h', 'b', 1, 'x', 'me', n, n, n, n
+             FROM (SELECT max(started_at) AS n FROM agent_sessions);
+         INSERT INTO overlaps (lane_a, lane_b, level, files, since, told)
+             VALUES ('lane-1', 'lane-2', 'conflict', '[[\"x\",\"conflict\",[]]]', 1, '[]');",
+    )
+    .unwrap();
+    // One word that cannot be broken, markup, and what a person would not see.
+    let text = format!("{HOSTILE}{}\u{202e}\u{200b}\u{1b}[31m'\"&amp;", "long".repeat(60));
+    for update in [
+        "UPDATE tasks SET title = ?1, blocked_reason = iif(status = 'blocked', ?1, NULL)",
+        "UPDATE agent_sessions SET waiting_for = ?1, activity_source = ?1, activity_at = started_at WHERE id <> 's0'",
+        "UPDATE checkpoints SET summary = ?1",
+        "UPDATE approvals SET tool = ?1, input = json_object('command', ?1, ?1, ?1)",
+        "UPDATE exec_runs SET command = ?1, error_message = ?1",
+        "UPDATE overlaps SET files = json_array(json_array(?1, 'conflict', json('[]')))",
+    ] {
+        conn.execute(update, [&text]).unwrap();
+    }
+    drop(conn);
+    let server = Server::start(&world, &["--open"]);
+    let browser = Chromium::start(&world);
+    browser.resize(390, 844);
+    browser.open(server.at["open_url"].as_str().unwrap());
+    shows(&browser, "document.getElementById('connection').textContent === 'live'");
+    assert_eq!(browser.run("return document.querySelectorAll('#lanes .session, #sessions li').length"), json!(201));
+    assert!(browser.run("return document.querySelectorAll('#needs li').length").as_u64().unwrap() > 60);
+    assert_eq!(browser.run("return document.documentElement.scrollWidth <= innerWidth"), json!(true));
+    assert_eq!(browser.run("return window.canary ?? null"), Value::Null);
+    assert_eq!(browser.run("return document.querySelectorAll('img, script:not([src])').length"), json!(0));
+    // The first thing to decide is the first thing that the keyboard reaches, and its answer is acted on.
+    tab_to(&browser, "one.className === 'deny'");
+    browser.press(ENTER);
+    shows(&browser, "document.getElementById('result').textContent.includes('denied')");
+    shows(
+        &browser,
+        "[...document.querySelectorAll('#needs .kind')].filter((one) => one.textContent === 'approval').length === 1",
+    );
+    // An event is one changed item, however many there are, and what a person types meanwhile stays.
+    tab_to(&browser, "one.tagName === 'SUMMARY' && one.textContent === 'prompt…'");
+    browser.press(ENTER);
+    tab_to(&browser, "one.tagName === 'TEXTAREA'");
+    browser.press("go");
+    world.run(["session", "heartbeat", "s-200", "--activity", "idle"]).exits(0);
+    shows(&browser, "document.querySelector('#sessions [data-key=s-200]').textContent.includes('idle')");
+    assert_eq!(browser.run("return document.activeElement.value"), json!("go"));
+    assert_eq!(browser.log(), Vec::<String>::new());
+    drop(server);
+    discard_store(&world);
 }

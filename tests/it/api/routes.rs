@@ -137,7 +137,7 @@ fn context_is_what_prime_prints_and_can_be_pushed() {
 }
 
 #[test]
-fn an_approval_is_answered() {
+fn answer_to_an_unknown_approval_is_refused() {
     let world = world();
     let _server = Server::start(&world, &[]);
     assert_eq!(get(&world, "/approvals"), (200, json!([])));

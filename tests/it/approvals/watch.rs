@@ -145,7 +145,7 @@ fn answer_closes_the_question_of_a_hook_that_was_killed() {
     assert_eq!((&session()["activity"], &session()["waiting_for"]), (&json!("busy"), &Value::Null));
 }
 
-/// Nobody looks at a session without a terminal: its request waits, until a person comes to it.
+/// A session without a terminal is not watched: its request waits, until a person comes to it.
 #[test]
 fn request_of_a_session_without_a_terminal_waits_until_one_is_attached() {
     let world = Sessions::new();

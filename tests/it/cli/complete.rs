@@ -1,8 +1,14 @@
-//! What a shell offers at Tab: commands and flags from the script, ids and names from the store.
+//! Completion in a shell: commands and flags from the script, ids and names from the store.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use crate::common::{TestProject, test_project::FAIRWAY};
+use crate::common::{
+    TestProject, require,
+    test_project::{CommandOutput, FAIRWAY},
+};
 
 /// A project with something of each kind.
 fn project() -> TestProject {
@@ -78,7 +84,7 @@ fn values_fit_the_place_of_the_typed_word() {
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("", ""));
 }
 
-/// What bash offers for these words, of which the last one is being typed.
+/// The candidates of bash for these words, of which the last one is being typed.
 fn offered_by_bash(world: &TestProject, script: &Path, words: &[&str]) -> Vec<String> {
     const DRIVER: &str = r#"
 source "$1"; shift
@@ -98,21 +104,102 @@ printf '%s\n' "${COMPREPLY[@]}"
     offered
 }
 
+/// Words of a line, of which the last one is being typed, and the candidates in every shell.
+const CASES: &[(&[&str], &[&str])] = &[
+    (&["fairway", "claim", ""], &["T-1", "T-2"]),
+    (&["fairway", "session", "attach", ""], &["s1"]),
+    (&["fairway", "task", "add", "x", "--lane", ""], &["api"]),
+    (&["fairway", "checkpoint", "record", "T-1", "--state", "pl"], &["planned"]),
+    (&["fairway", "merge-"], &["merge-ready"]),
+    (&["fairway", "lane", "cl"], &["close"]),
+    (&["fairway", "lane", "add", "x", "--create-w"], &["--create-worktree"]),
+];
+
 #[test]
 fn bash_completes_commands_flags_and_values() {
     let world = project();
-    let script = world.dir().join("completions.bash");
-    fs::write(&script, world.run(["completions", "bash"]).exits(0).stdout).unwrap();
-    for (words, expected) in [
-        (&["fairway", "claim", ""][..], &["T-1", "T-2"][..]),
-        (&["fairway", "session", "attach", ""], &["s1"]),
-        (&["fairway", "task", "add", "x", "--lane", ""], &["api"]),
-        (&["fairway", "task", "add", "x", "--lane", "=", "a"], &["api"]),
-        (&["fairway", "checkpoint", "record", "T-1", "--state", "pl"], &["planned"]),
-        (&["fairway", "merge-"], &["merge-ready"]),
-        (&["fairway", "lane", "cl"], &["close"]),
-        (&["fairway", "lane", "add", "x", "--create-w"], &["--create-worktree"]),
-    ] {
-        assert_eq!(offered_by_bash(&world, &script, words), expected, "{words:?}");
+    let script = script(&world, "bash");
+    let split: (&[&str], &[&str]) = (&["fairway", "task", "add", "x", "--lane", "=", "a"], &["api"]);
+    for (words, expected) in CASES.iter().chain([&split]) {
+        assert_eq!(offered_by_bash(&world, &script, words), *expected, "{words:?}");
+    }
+}
+
+/// The completion script of a shell, in a file.
+fn script(world: &TestProject, shell: &str) -> PathBuf {
+    let script = world.dir().join(format!("completions.{shell}"));
+    fs::write(&script, world.run(["completions", shell]).exits(0).stdout).unwrap();
+    script
+}
+
+/// The candidates of a shell for each line, which a driver prints behind `LINE`.
+fn offered(world: &TestProject, shell: &[&str], driver: &str, script: &Path) -> Vec<Vec<String>> {
+    let binary = Path::new(FAIRWAY).parent().unwrap().display().to_string();
+    let mut command = world.command(shell[0]);
+    let path = format!("{binary}:{}", std::env::var("PATH").unwrap());
+    let file = world.dir().join("driver");
+    fs::write(&file, driver).unwrap();
+    let lines = CASES.iter().map(|(words, _)| words.join(" "));
+    command.env("PATH", path).args(&shell[1..]).arg(file).arg(script).args(lines);
+    let done: CommandOutput = command.output().unwrap().into();
+    let text = done.exits(0).stdout;
+    let found = text.split("LINE\n").skip(1).map(|part| {
+        let mut found: Vec<String> = part.split_whitespace().map(str::to_owned).collect();
+        found.sort();
+        found
+    });
+    let found: Vec<_> = found.collect();
+    assert_eq!(found.len(), CASES.len(), "{text}");
+    found
+}
+
+#[test]
+fn fish_completes_commands_flags_and_values() {
+    // A candidate stands before its description.
+    const DRIVER: &str = "source $argv[1]
+for line in $argv[2..]
+    echo LINE
+    complete -C $line | string split -f1 \\t
+end
+";
+    if !require::program("fish") {
+        return;
+    }
+    let world = project();
+    let script = script(&world, "fish");
+    for (found, (words, expected)) in offered(&world, &["fish", "--no-config"], DRIVER, &script).iter().zip(CASES) {
+        assert_eq!(found, expected, "{words:?}");
+    }
+}
+
+#[test]
+fn zsh_completes_commands_flags_and_values() {
+    // An interactive shell in a terminal of its own, whose candidates are printed where its functions add them. A line is
+    // typed at the prompt: before it, the terminal would take Ctrl-U itself.
+    const DRIVER: &str = r#"
+zmodload zsh/zpty || exit 1
+script=$1; shift
+zpty shell zsh -f -i
+zpty -w shell "PROMPT='ASK''>' PS2=; unsetopt prompt_cr prompt_sp zle_bracketed_paste; autoload -Uz compinit; compinit -u -D"
+zpty -w shell "source $script"
+zpty -w shell 'compadd() { [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\ * ]] || { local -a hits; builtin compadd -A hits "$@"; (( $#hits )) && print -rl -- "<"${^hits}">"; }; builtin compadd "$@"; }'
+zpty -w shell 'bindkey "^I" complete-word; print "READY-"SET'
+zpty -r shell seen '*READY-SET*ASK>*'
+for line in "$@"; do
+    zpty -w -n shell "$line"$'\t'
+    zpty -w -n shell $'\C-u'"print END-OF"$'"-LINE"\n'
+    zpty -r shell seen '*END-OF-LINE*ASK>*'
+    print LINE
+    print -r -- "$seen" | tr -d '\r' | sed -n 's/.*<\([^<>]*\)>.*/\1/p'
+done
+zpty -d shell
+"#;
+    if !require::program("zsh") {
+        return;
+    }
+    let world = project();
+    let script = script(&world, "zsh");
+    for (found, (words, expected)) in offered(&world, &["zsh", "-f"], DRIVER, &script).iter().zip(CASES) {
+        assert_eq!(found, expected, "{words:?}");
     }
 }

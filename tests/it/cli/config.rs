@@ -231,7 +231,7 @@ fn the_example_is_a_configuration_that_can_be_used() {
 fn completions_and_manual_start_in_the_expected_format() {
     let world = TestProject::uninitialized();
     for (line, beginning) in [
-        ("fairway config example", "# Every key of .fairway.toml"),
+        ("fairway config example", "#:schema .fairway/config.schema.json"),
         ("fairway completions fish", "# Print an optspec"),
         ("fairway man claim", ".ie"),
     ] {
@@ -259,6 +259,18 @@ fn completions_and_manual_pages_know_every_verb() {
     let page = world.run(["man", "lane", "add"]).exits(0).stdout;
     assert!(page.contains("fairway\\-lane\\-add") && page.contains("create\\-worktree"), "{page}");
     world.run(["man", "lane", "ad", "--json"]).refuses(3, "not_found");
+
+    // Every page for a package, none of the plumbing that is hidden.
+    let dir = world.root().join("man");
+    let run = world.run(["man", "--output", "man"]).exits(0);
+    let pages = fs::read_dir(&dir).unwrap().count();
+    assert_eq!(run.stdout, format!("wrote {pages} pages to {}\n", dir.display()));
+    assert!(pages > 100, "{pages}");
+    assert_eq!(fs::read_to_string(dir.join("fairway-lane-add.1")).unwrap(), page);
+    assert!(dir.join("fairway.1").is_file() && !dir.join("fairway-complete.1").exists());
+    world.run(["man", "lane", "--output", "man", "--json"]).refuses(2, "usage");
+    fs::write(world.root().join("file"), "").unwrap();
+    world.run(["man", "--output", "file/man", "--json"]).refuses(2, "invalid_value");
     world.run(["completions", "tcsh", "--json"]).refuses(2, "usage");
 }
 

@@ -192,7 +192,7 @@ fn a_store_that_cannot_be_opened_is_a_finding() {
     fs::write(&log, aside).unwrap();
 }
 
-/// What was begun and cut off is told with the command that settles it, once nobody can be busy with it any more.
+/// An interrupted intent is told with the command that settles it, once no process can be busy with it any more.
 #[test]
 fn intentions_that_were_cut_off_are_noted() {
     let world = stocked();

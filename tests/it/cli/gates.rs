@@ -312,3 +312,76 @@ fn missing_worktree_is_refused_only_by_a_gate_that_needs_git() {
     let done = world.run(["done", "T-2", "--session", "s2", "--json"]).exits(0).json();
     assert_eq!(done["judged"], serde_json::Value::Null);
 }
+
+/// The runner takes a line that begins with `::` for a command; texts of branches and reviews must not become one.
+#[test]
+fn merge_ready_for_github_writes_annotations_and_a_summary() {
+    let mut world = TestProject::new();
+    let config = world.root().join(".fairway.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("{text}\n[gates.merge]\nrequire = [\"evidence\", \"no_open_questions\"]\n")).unwrap();
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    world.run(["claim", "T-1"]).exits(0);
+    let question = "which?\n::add-mask::x\n##[error]y | 100% <b>@ann</b>";
+    world.run(["checkpoint", "record", "T-1", "--state", "awaiting_input", "--summary", question]).exits(0);
+    // Without the variable, nothing but stdout.
+    let plain = world.run(["merge-ready", "T-1", "--format", "github"]).exits(5);
+    let summary = world.root().join("summary.md");
+    fs::write(&summary, "before\n").unwrap();
+    world.set("GITHUB_STEP_SUMMARY", &summary);
+    let blocked = world.run(["merge-ready", "T-1", "--format", "github"]).exits(5);
+    for run in [&plain, &blocked] {
+        assert_eq!(run.stderr, "");
+        assert!(run.stdout.lines().all(|line| line.starts_with("::error title=Fairway%3A T-1 ")), "{}", run.stdout);
+        assert_eq!(run.stdout.lines().count(), 2, "{}", run.stdout);
+    }
+    world.run(["checkpoint", "record", "T-1", "--state", "active", "--summary", "answered"]).exits(0);
+    world.run(["evidence", "add", "T-1", "--result", "pass"]).exits(0);
+    insta::assert_snapshot!(world.transcript(&[
+        "fairway merge-ready T-1 --format github",
+        "fairway merge-ready T-1 --format github --quiet",
+        "fairway merge-ready T-1 --format github --json",
+        "fairway merge-ready T-1 --format gitlab",
+    ]), @r#"
+    $ fairway merge-ready T-1 --format github
+    ::notice title=Fairway%3A T-1::T-1 is ready to be merged
+    $ fairway merge-ready T-1 --format github --quiet
+    ::notice title=Fairway%3A T-1::T-1 is ready to be merged
+    $ fairway merge-ready T-1 --format github --json
+    {"error":{"code":"usage","kind":"usage","message":"give --json or --format github, not both","hint":null,"retryable":false,"details":null}}
+    [exit 2]
+    $ fairway merge-ready T-1 --format gitlab
+    error: invalid value 'gitlab' for '--format <FORM>' [possible values: text, github]
+    hint: read the help: fairway merge-ready --help
+    [exit 2]
+    "#);
+    insta::assert_snapshot!(blocked.stdout, @"
+    ::error title=Fairway%3A T-1 evidence_missing::no passing evidence since the last claim (cleared by: fairway evidence run T-1 -- COMMAND)
+    ::error title=Fairway%3A T-1 open_question::the newest checkpoint awaits input (checkpoint 1, 2s ago) (cleared by: fairway checkpoint record T-1 --state active --summary TEXT)
+    ");
+    insta::assert_snapshot!(world.redacted(&fs::read_to_string(&summary).unwrap()), @"
+    before
+    ### Fairway: <code>T-1</code> is not ready to be merged
+
+    Judged: <code>[world]/project &#40;no commit&#44; base main&#41;</code>
+
+    | blocker | reason | cleared by |
+    |---|---|---|
+    | <code>evidence&#95;missing</code> | <code>no passing evidence since the last claim</code> | <code>fairway evidence run T-1 -- COMMAND</code> |
+    | <code>open&#95;question</code> | <code>the newest checkpoint awaits input &#40;checkpoint 1&#44; 2s ago&#41;</code> | <code>fairway checkpoint record T-1 --state active --summary TEXT</code> |
+
+    ### Fairway: <code>T-1</code> is ready to be merged
+
+    Judged: <code>[world]/project &#40;no commit&#44; base main&#41;</code>
+
+    ### Fairway: <code>T-1</code> is ready to be merged
+
+    Judged: <code>[world]/project &#40;no commit&#44; base main&#41;</code>
+    ");
+
+    // The verdict does not depend on the summary.
+    world.set("GITHUB_STEP_SUMMARY", "/nowhere/summary.md");
+    let run = world.run(["merge-ready", "T-1", "--format", "github"]).exits(0);
+    assert!(run.stderr.starts_with("warning: the summary is not written to /nowhere/summary.md: "), "{run:?}");
+    assert!(run.stdout.starts_with("::notice "), "{run:?}");
+}

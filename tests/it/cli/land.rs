@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use crate::common::TestProject;
 
 /// No gates: what they ask for has tests of its own.
-const NO_GATES: &str = "\n[gates.done]\nrequire = []\n[gates.merge]\nrequire = []\n";
+pub(super) const NO_GATES: &str = "\n[gates.done]\nrequire = []\n[gates.merge]\nrequire = []\n";
 
 /// A project whose configuration ends with this text, and git knows who commits.
-fn project(config: &str) -> TestProject {
+pub(super) fn project(config: &str) -> TestProject {
     let world = TestProject::with_git();
     let root = world.root();
     for (key, value) in [("user.name", "Ann"), ("user.email", "ann@example.com")] {
@@ -31,12 +31,12 @@ fn project(config: &str) -> TestProject {
     world
 }
 
-fn lane_dir(world: &TestProject, lane: &str) -> PathBuf {
+pub(super) fn lane_dir(world: &TestProject, lane: &str) -> PathBuf {
     world.root().join(".fairway/worktrees").join(lane)
 }
 
 /// Commits files in a lane.
-fn commit(world: &TestProject, lane: &str, files: &[(&str, &str)]) -> String {
+pub(super) fn commit(world: &TestProject, lane: &str, files: &[(&str, &str)]) -> String {
     let dir = lane_dir(world, lane);
     for (name, text) in files {
         fs::write(dir.join(name), text).unwrap();
@@ -48,7 +48,7 @@ fn commit(world: &TestProject, lane: &str, files: &[(&str, &str)]) -> String {
 }
 
 /// A lane of its own with a task in review.
-fn submitted(world: &TestProject, lane: &str, files: &[(&str, &str)]) -> String {
+pub(super) fn submitted(world: &TestProject, lane: &str, files: &[(&str, &str)]) -> String {
     world.run(["lane", "add", lane, "--create-worktree"]).exits(0);
     let added = world.json(["task", "add", &format!("Work on {lane}"), "--lane", lane]);
     let task = added["id"].as_str().unwrap().to_owned();
@@ -58,15 +58,15 @@ fn submitted(world: &TestProject, lane: &str, files: &[(&str, &str)]) -> String 
     task
 }
 
-fn head(world: &TestProject, dir: &Path) -> String {
+pub(super) fn head(world: &TestProject, dir: &Path) -> String {
     world.git(dir, &["rev-parse", "HEAD"]).trim().to_owned()
 }
 
-fn main_commit(world: &TestProject) -> String {
+pub(super) fn main_commit(world: &TestProject) -> String {
     world.git(&world.root(), &["rev-parse", "main"]).trim().to_owned()
 }
 
-fn status(world: &TestProject, task: &str) -> String {
+pub(super) fn status(world: &TestProject, task: &str) -> String {
     world.json(["task", "show", task])["status"].as_str().unwrap().to_owned()
 }
 

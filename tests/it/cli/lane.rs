@@ -228,7 +228,7 @@ fn git_makes_a_worktree_and_takes_it_away() {
     assert_eq!(world.git(&world.root(), &["status", "--porcelain"]), "");
 }
 
-/// What exists nowhere else is never removed: not what is uncommitted, not what is not merged.
+/// Work that exists nowhere else is never removed: neither uncommitted changes nor unmerged commits.
 #[test]
 fn unsaved_work_keeps_a_lane() {
     let world = TestProject::with_git();
@@ -343,7 +343,7 @@ fn a_repeated_request_makes_one_worktree() {
 
 /// Sixteen at once, five rounds: every one of eighty comes whole, and goes without a trace.
 #[test]
-fn sixteen_worktrees_at_once() {
+fn sixteen_worktrees_made_at_once_all_succeed() {
     let world = TestProject::with_git();
     for round in 0..5 {
         let names: Vec<String> = (0..16).map(|number| format!("w{round}-{number}")).collect();
@@ -363,7 +363,7 @@ fn sixteen_worktrees_at_once() {
     assert_eq!(world.json(["lane", "list"]), json!([]));
 }
 
-/// The same name at once: one comes, and the losers take nothing of the winner's away.
+/// Of several additions of one name at once one succeeds, and the losers take nothing of the winner's away.
 #[test]
 fn concurrent_adds_of_one_name_make_one_lane() {
     let world = TestProject::with_git();

@@ -278,7 +278,7 @@ fn status_writes_nothing() {
     assert_eq!((fs::read(world.store()).unwrap(), world.run(["events", "--json"]).stdout), before);
 }
 
-/// What a terminal of this width shows.
+/// The output on a terminal of this width.
 fn on_terminal(world: &TestProject, columns: u32, words: &str) -> String {
     let line = format!("stty rows 24 cols {columns}; '{FAIRWAY}' {words}");
     let output = world.command("script").env("NO_COLOR", "1").args(["-qec", &line, "/dev/null"]).output().unwrap();

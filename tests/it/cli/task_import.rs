@@ -229,7 +229,7 @@ fn a_file_without_tasks_is_refused() {
     world.run_with_stdin(["task", "import", "-", "--json"], b"# Shop\n\nA shop.\n").refuses(2, "invalid_line");
 }
 
-/// What a closed task lacks stops nothing: hundreds of such links are one line, and those of open tasks are named.
+/// Links that a closed task lacks stop nothing: hundreds of them are one line, and those of open tasks are named.
 #[test]
 fn missing_ids_of_closed_tasks_are_one_note() {
     let world = TestProject::new();
@@ -244,7 +244,7 @@ fn missing_ids_of_closed_tasks_are_one_note() {
 
 /// Export, import elsewhere, export: the same bytes. What is held comes in unheld, and says so.
 #[test]
-fn export_import_roundtrip() {
+fn exported_tasks_are_the_same_after_an_import() {
     let (from, to, through_yaml) = (TestProject::new(), TestProject::new(), TestProject::new());
     from.run(["task", "import", BACKLOG]).exits(0);
     let odd = [

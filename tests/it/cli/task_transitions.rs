@@ -21,7 +21,7 @@ fn events_name_the_session_that_acts_and_its_run() {
     assert_eq!(who("task.released"), (None, None, false));
 }
 
-/// Nobody's force reopens what is not closed, so none is asked for.
+/// No force reopens a task that is not closed, so none is asked for.
 #[test]
 fn reopen_of_a_foreign_task_is_refused() {
     let world = TestProject::new();

@@ -12,7 +12,7 @@ pub const TEXT_PLACEHOLDER: &str = "{}";
 pub struct CommandRow {
     /// Its words.
     pub path: &'static str,
-    /// What must have been called before in that world.
+    /// The calls that must come before it in that world.
     pub before: &'static [&'static str],
     /// A call that exits 0 in a [`TestProject::furnished`] one; words without spaces.
     pub good: &'static str,
@@ -29,7 +29,7 @@ impl CommandRow {
     /// that has nothing to say prints nothing, and a landing needs a repository.
     pub fn variants(&self) -> &'static [&'static [&'static str]] {
         match self.path {
-            "session attach" | "hook" | "config edit" | "demo" | "land" => &[&["--help"]],
+            "session attach" | "hook" | "config edit" | "demo" | "land" | "mcp" => &[&["--help"]],
             // A drawing is for a terminal.
             "top" => &[&[], &["--help"]],
             _ => &[&[], &["--json"], &["--help"]],
@@ -113,7 +113,11 @@ pub const COMMANDS: &[CommandRow] = &[
     row("task cancel", "task cancel T-4 --reason rain", &["task cancel T-4 --reason {}"]),
     row("task reopen", "task reopen T-5 --reason again", &["task reopen T-5 --reason {}"]),
     row("task rm", "task rm T-4", &["task rm {}", "task rm T-4 {}"]),
-    row("task import", "task import tasks.yaml", &["task import {}", "task import {} --dry-run"]),
+    row(
+        "task import",
+        "task import tasks.yaml",
+        &["task import {}", "task import {} --dry-run", "task import --github {}"],
+    ),
     row("task export", "task export", &["task export --format {}"]),
     row(
         "lane add",
@@ -600,6 +604,8 @@ pub const COMMANDS: &[CommandRow] = &[
         ],
     ),
     row("serve", "serve --for 10ms", &["serve --for 10ms --http {}", "serve --for 10ms --session {}"]),
+    row("mcp", "mcp", &["mcp --root {}"]),
+    row("skill", "skill", &[]),
     row("guide", "guide", &["guide --root {}"]),
     row("prime", "prime", &["prime --task-id {}", "prime --mode {}", "prime --session {}", "prime --as {}"]),
     row("usage", "usage", &["usage --by {}", "usage --since {}", "usage --for {}"]),
@@ -607,6 +613,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row("config check", "config check", &[]),
     row("config edit", "config edit --help", &[]),
     row("config example", "config example", &[]),
+    row("config schema", "config schema", &[]),
     row("completions", "completions bash", &["completions {}"]),
     row("man", "man", &["man {}"]),
     row("help", "help glossary", &["help {}"]),
@@ -787,7 +794,7 @@ impl TestProject {
         other
     }
 
-    /// What the store holds, row by row: equal before and after what wrote nothing.
+    /// The content of the store, row by row: equal before and after a command that writes nothing.
     pub fn all_rows(&self) -> Vec<String> {
         let conn = rusqlite::Connection::open(self.store()).unwrap();
         let mut statement = conn.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").unwrap();

@@ -1,4 +1,4 @@
-//! What docs/reference/codes.md says about codes.
+//! The codes of docs/reference/codes.md.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Who plays in a test: sessions, lanes and a repository, put in place without the verbs that make them.
+//! The actors of a test: sessions, lanes and a repository, put in place without the verbs that make them.
 
 use std::{fs, path::Path};
 
@@ -30,7 +30,7 @@ pub fn add_lane(world: &TestProject, name: &str, wip_limit: Option<i64>, worktre
     event(&conn, world, "lane.added", None, Some(name));
 }
 
-/// What a running session asks permission for; answers with its number.
+/// A permission request of a running session; answers with its number.
 pub fn add_approval(world: &TestProject, session: &str, tool: &str, answerable: bool) -> i64 {
     let conn = Connection::open(world.store()).unwrap();
     let insert = "INSERT INTO approvals (session_id, run_id, provider, tool, input, answerable, status, asked_at) \
@@ -41,6 +41,11 @@ pub fn add_approval(world: &TestProject, session: &str, tool: &str, answerable: 
          VALUES (?1, 'approval.asked', ?2, 'run-' || ?2, 'test', json_object('id', ?3))";
     conn.execute(insert, params![world.now().millis(), session, id]).unwrap();
     id
+}
+
+/// Removes the store of a test that wrote rows which no command leaves: they keep no invariant.
+pub fn discard_store(world: &TestProject) {
+    fs::remove_dir_all(world.root().join(".fairway")).unwrap();
 }
 
 /// Runs git in a folder of this world; answers with what it printed.

@@ -1,4 +1,4 @@
-//! What must hold after every test, read straight from the file.
+//! The invariants after every test, read straight from the file.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! What tests share.
+//! Shared parts of tests.
 
 pub mod agent_programs;
 pub mod app;
@@ -18,6 +18,7 @@ pub mod reexec;
 pub mod require;
 pub mod scratch;
 pub mod soak;
+pub mod store_watch;
 pub mod terminal;
 pub mod test_project;
 pub mod tree_snapshot;

@@ -80,7 +80,7 @@ pub fn wait_at_start_line() {
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 
-/// What every process wrote about its errors.
+/// The errors that every process wrote.
 pub fn errors(folder: &Path) -> String {
     let mut text = String::new();
     for entry in fs::read_dir(folder).unwrap() {

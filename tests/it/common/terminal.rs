@@ -12,7 +12,7 @@ use fairway::os::{pty, terminal::Size};
 /// How long a command may take to ask what a step waits for, or to end.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What a command did at a terminal.
+/// The result of a command at a terminal.
 #[derive(Debug)]
 pub struct TerminalRun {
     /// Its exit code.

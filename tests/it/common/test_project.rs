@@ -35,14 +35,14 @@ pub struct TestProject {
     pub(crate) on_server: Option<(PostgresServer, String)>,
 }
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug)]
 pub struct CommandOutput {
     /// Its exit code; `None` when a signal ended it.
     pub code: Option<i32>,
-    /// What it printed.
+    /// Its stdout.
     pub stdout: String,
-    /// What it remarked.
+    /// Its stderr.
     pub stderr: String,
 }
 

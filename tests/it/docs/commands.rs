@@ -38,6 +38,16 @@ const NOT_RUN: &[(&str, &str)] = &[
         "fairway setup                                   # connects this repository and the agents in PATH: hooks, guard, AGENTS.md",
     ),
     (
+        "docs/guides/install.md",
+        "mkdir -p ~/.local/share/bash-completion/completions ~/.local/share/zsh/site-functions ~/.config/fish/completions",
+    ),
+    ("docs/guides/install.md", "sh install.sh                                    # the newest release, into ~/.local"),
+    ("docs/guides/install.md", "FAIRWAY_REPOSITORY=https://github.com/OWNER/fairway just release"),
+    (
+        "docs/guides/tasks.md",
+        "gh issue list --limit 1000 --json number,title,body,labels,url,state,createdAt >issues.json",
+    ),
+    (
         "docs/guides/setup.md",
         "fairway setup                                   # shows the plan, asks, does it, checks it",
     ),
@@ -97,6 +107,8 @@ run_pages! {
     status: "docs/guides/status.md",
     board_in_the_browser: "docs/guides/board-in-the-browser.md",
     top: "docs/guides/top.md",
+    mcp: "docs/guides/mcp.md",
+    plugins: "docs/guides/plugins.md",
     prompts: "docs/guides/prompts.md",
     notifications: "docs/guides/notifications.md",
     search: "docs/guides/search.md",

@@ -1,4 +1,4 @@
-//! What the documentation shows is what happens.
+//! The examples of the documentation happen as shown.
 
 use std::{path::Path, process::Command};
 

@@ -15,9 +15,11 @@ pub const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct JobProject<'a> {
     pub world: &'a TestProject,
     pub dir: PathBuf,
+    /// The home directory of its user.
+    pub home: PathBuf,
 }
 
-/// What the store says of a run.
+/// The row of a job in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     pub id: String,
@@ -39,19 +41,19 @@ impl<'a> JobProject<'a> {
     pub fn new(world: &'a TestProject, dir: PathBuf) -> Self {
         fs::create_dir_all(dir.join("home")).unwrap();
         fs::write(dir.join(".fairway.toml"), "").unwrap();
-        Self { world, dir }
+        Self { world, home: dir.join("home"), dir }
     }
 
     /// The project of a world.
     pub fn of_world(world: &'a TestProject) -> Self {
         world.real_time();
-        Self { world, dir: world.root() }
+        Self { world, home: world.root().join("home"), dir: world.root() }
     }
 
     /// The binary there, not yet started.
     pub fn fairway<'b>(&self, words: impl IntoIterator<Item = &'b str>) -> Command {
         let mut command = self.world.fairway(words);
-        command.env("HOME", self.dir.join("home")).current_dir(&self.dir);
+        command.env("HOME", &self.home).current_dir(&self.dir);
         command
     }
 
@@ -80,7 +82,7 @@ impl<'a> JobProject<'a> {
         conn
     }
 
-    /// What was printed, as it is indexed; `None` before anything was.
+    /// The output, as it is indexed; `None` before there was any.
     pub fn output(&self) -> Option<Connection> {
         let path = self.dir.join(".fairway/runs.db");
         let conn = path.exists().then(|| Connection::open(path).unwrap())?;
@@ -174,7 +176,7 @@ impl<'a> JobProject<'a> {
         assert_eq!(ahead, 0, "items beyond the number that the next one gets");
     }
 
-    /// What a stream of a run has brought, as `log` shows it, page by page.
+    /// The text of a job's stream, as `log` shows it, page by page.
     #[track_caller]
     pub fn log(&self, run: &str, stream: &str) -> String {
         let (mut text, mut since) = (String::new(), 0);

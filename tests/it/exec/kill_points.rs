@@ -30,7 +30,7 @@ use crate::{
     storm::strace::{self, Point, Reach},
 };
 
-/// What the command does: says in a file that it ran, and prints something.
+/// The command: it says in a file that it ran, and prints something.
 const COMMAND: &str = "echo ran >>ran; echo out; sleep 0.02";
 
 /// How many points of each line the quick set takes; the soak's share is as that of the storms.
@@ -41,7 +41,7 @@ fn wanted(all: usize) -> usize {
     soak.map_or(QUICK, |soak| soak / 4).min(all)
 }
 
-/// What became of the points.
+/// The results of the points.
 #[derive(Debug, Default)]
 struct Tally {
     points: AtomicUsize,

@@ -2,16 +2,23 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use fairway::os::{poll_until, process::ProcessKey};
+use fairway::{
+    actions::jobs::worker,
+    env::Env,
+    os::{poll_until, process::ProcessKey},
+};
 use nix::sys::signal::Signal;
 
 use super::job_project::{JobProject, Row, WAIT_TIMEOUT};
-use crate::common::TestProject;
+use crate::common::{TestProject, app};
 
 /// A project below a directory of the world, so that it can be moved.
 fn project(world: &TestProject) -> JobProject<'_> {
     world.real_time();
-    let place = JobProject::new(world, world.dir().join("before"));
+    // As everywhere, the user's own state does not move along.
+    let home = world.dir().join("user");
+    fs::create_dir_all(&home).unwrap();
+    let place = JobProject { home, ..JobProject::new(world, world.dir().join("before")) };
     place.run(["init"]).exits(0);
     place
 }
@@ -20,7 +27,7 @@ fn project(world: &TestProject) -> JobProject<'_> {
 fn moved<'a>(place: &JobProject<'a>) -> JobProject<'a> {
     let dir = place.world.dir().join("after");
     fs::rename(&place.dir, &dir).unwrap();
-    JobProject { world: place.world, dir }
+    JobProject { world: place.world, home: place.home.clone(), dir }
 }
 
 #[track_caller]
@@ -52,7 +59,7 @@ fn job_of_a_moved_project_is_recorded_at_the_new_path_and_its_queue_goes_on() {
     let world = TestProject::uninitialized();
     let (before, files) = (project(&world), world.dir().join("files"));
     let first = waiting(&before, &files);
-    let second = before.spawn(["--queue", "q", "--", "echo", "second"]);
+    let second = before.spawn(["--queue", "q", "--cwd", files.to_str().unwrap(), "--", "echo", "second"]);
     let place = moved(&before);
     fs::write(files.join("go"), "").unwrap();
     let rows = place.wait_all_final("a moved project");
@@ -62,6 +69,18 @@ fn job_of_a_moved_project_is_recorded_at_the_new_path_and_its_queue_goes_on() {
     assert_eq!(place.run(["exec", "log", &second]).exits(0).stdout, "second\n");
     seen(&place, || JobProject::job_processes(&first).is_empty().then_some(()));
     assert!(!before.dir.join(".fairway").exists(), "a store was made at the old path");
+}
+
+#[test]
+fn worker_that_starts_while_its_project_is_moved_makes_nothing_at_the_old_path() {
+    let world = TestProject::uninitialized();
+    let before = project(&world);
+    let mut env = Env::from_process();
+    (env.cwd, env.home) = (before.dir.clone(), Some(world.dir().join("home")));
+    let app = app::app(&before.dir, env, app::person("worker"));
+    moved(&before);
+    assert!(worker::worker(&app, true).is_err());
+    assert!(!before.dir.exists());
 }
 
 #[test]

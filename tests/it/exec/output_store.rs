@@ -1,4 +1,4 @@
-//! What is kept of what runs print, and what happens when it cannot be.
+//! The store of jobs' output, and its failures.
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What has finished is forgotten when it is due, and what doctor says about runs.
+//! Finished jobs are removed when it is due, and doctor's findings about jobs.
 
 use std::{
     fs::{self, File},

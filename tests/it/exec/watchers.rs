@@ -25,7 +25,7 @@ pub(super) fn spawn(world: &TestProject, session: &str, flags: &[&str], shell: &
     world.json(args)["run_id"].as_str().unwrap().to_owned()
 }
 
-/// What a run's event says about itself.
+/// The fields of a job's event.
 #[derive(Debug)]
 pub(super) struct Event {
     pub seq: i64,
@@ -54,7 +54,7 @@ pub(super) fn events(world: &TestProject, run: &str) -> Vec<Event> {
     statement.query_map([name(run)], read).unwrap().map(Result::unwrap).collect()
 }
 
-/// What is owed still.
+/// The number of notifications that are still owed.
 pub(super) fn owed(world: &TestProject) -> i64 {
     let query = "SELECT count(*) FROM exec_run_items WHERE owes IS NOT NULL";
     output(world).query_row(query, [], |row| row.get(0)).unwrap()

@@ -17,7 +17,7 @@ use crate::common::scratch;
 const BYPASSES: &str = include_str!("../../data/guard/bypasses.txt");
 const HARMLESS: &str = include_str!("../../data/guard/harmless.txt");
 
-/// What may really run: nothing that leaves the folder.
+/// The programs that may really run: none leaves the directory.
 const TOOLS: &[&str] = &[
     "awk", "base64", "bash", "cat", "chmod", "cp", "cut", "dash", "diff", "env", "expr", "find", "flock", "grep",
     "head", "ls", "mkdir", "mktemp", "mv", "nice", "nohup", "perl", "printf", "python3", "rev", "script", "sed", "seq",
@@ -39,12 +39,12 @@ impl Cage {
             fs::create_dir(dir.path().join(name)).unwrap();
         }
         let git = format!(
-            "#!/bin/sh\n{{ for a; do printf '%s\\n' \"$a\"; done; echo ----; }} >> {}/seen\n",
+            "#!/bin/sh\n{{ for a; do printf '%s\\0' \"$a\"; done; printf '%s\\0' ----; }} >> {}/seen\n",
             dir.path().display()
         );
         for (name, text) in [
             ("git", git.clone()),
-            ("git-push", git.replace("{ for a", "{ echo push; for a")),
+            ("git-push", git.replace("{ for a", "{ printf 'push\\0'; for a")),
             // Those that would do more than run what they are given.
             ("sudo", "#!/bin/sh\nwhile :; do case $1 in -u) shift 2;; --) shift; break;; -*|*=*) shift;; *) break;; esac; done\nexec \"$@\"\n".to_owned()),
             ("busybox", "#!/bin/sh\nexec \"$@\"\n".to_owned()),
@@ -98,7 +98,8 @@ impl Cage {
             return false;
         }
         let seen = fs::read_to_string(self.path("seen")).unwrap_or_default();
-        seen.split("----\n").any(|call| is_forced(&call.lines().collect::<Vec<_>>()))
+        // A word may hold a newline.
+        seen.split("----\0").any(|call| is_forced(&call.split_terminator('\0').collect::<Vec<_>>()))
     }
 }
 

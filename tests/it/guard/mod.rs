@@ -64,7 +64,7 @@ pub fn no_force_push() -> Rules {
     Rules { default_action: DefaultAction::Allow, roles: Vec::new(), rules: vec![rule] }
 }
 
-/// What these rules say to shell text.
+/// The judgement of these rules on shell text.
 pub fn judged(rules: &Rules, text: &str) -> Evaluation {
     let call = ToolCallFacts {
         names: vec!["Bash".into()],
@@ -98,7 +98,7 @@ pub fn check(world: &TestProject, tool: &str, input: &Value) -> CommandOutput {
     world.run(["guard", "check", "--json", "--session", "s1", "--tool", tool, "--input", &input.to_string()])
 }
 
-/// The same for shell text.
+/// Asks the command line about shell text of `s1`.
 pub fn check_text(world: &TestProject, text: &str) -> CommandOutput {
     check(world, "Bash", &json!({ "command": text }))
 }

@@ -1,4 +1,4 @@
-//! What a session really pushes: git asks the guard with the refs, however the push was spelled, and every hook of the
+//! The real pushes of a session: git asks the guard with the refs, however the push was spelled, and every hook of the
 //! repository runs as before.
 
 use std::{
@@ -210,6 +210,20 @@ fn hooks_that_git_runs_often_are_there_only_for_a_repository_that_has_them() {
     pushing.sh(&root, "git commit --quiet --allow-empty -m text").exits(0);
     assert!(fs::read_to_string(pushing.world.dir().join("refs.log")).unwrap().contains("ref committed"));
     assert!(!directory(&pushing).join("post-index-change").exists());
+}
+
+#[test]
+fn hook_in_a_usual_repository_starts_no_other_git() {
+    let pushing = Pushing::new(&[]);
+    let root = pushing.world.root();
+    pushing.world.run(["lane", "add", "ui", "--create-worktree"]).exits(0);
+    for directory in [root.clone(), root.join(".fairway/worktrees/ui")] {
+        let trace = pushing.world.dir().join("trace");
+        let text = format!("GIT_TRACE={} git commit --quiet --allow-empty -m text", trace.display());
+        pushing.sh(&directory, &text).exits(0);
+        let trace = fs::read_to_string(trace).unwrap();
+        assert!(trace.contains("git-hooks") && !trace.contains("rev-parse"), "{trace}");
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! How often the guard is wrong on lines of every day, and how often a write outside passes. One half of each list was looked at
-//! while the rules were written, the other was not: both must hold.
+//! while the rules were written, the other was not: both must hold. The lists `later_…` were written after the rules.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -14,6 +14,10 @@ const INSIDE: &str = include_str!("../../data/guard/inside_writes.txt");
 const EVERYDAY: &str = include_str!("../../data/guard/everyday_lines.txt");
 const OUTSIDE: &str = include_str!("../../data/guard/outside_writes.txt");
 const HARMLESS: &str = include_str!("../../data/guard/harmless.txt");
+const LATER_INSIDE: &str = include_str!("../../data/guard/later_inside.txt");
+const LATER_EVERYDAY: &str = include_str!("../../data/guard/later_everyday.txt");
+const LATER_OUTSIDE: &str = include_str!("../../data/guard/later_outside.txt");
+const LATER_FORCED: &str = include_str!("../../data/guard/later_forced.txt");
 
 const WORKTREE: &str = "/work/tree";
 
@@ -87,12 +91,15 @@ fn at_most(per_mille: usize, rules: &Rules, list: &str, allowed: bool) {
 fn everyday_writes_inside_are_allowed() {
     assert!(cases(INSIDE).len() >= 140);
     at_most(80, &all_rules(), INSIDE, false);
+    at_most(80, &all_rules(), LATER_INSIDE, false);
 }
 
 #[test]
 fn everyday_lines_are_allowed_under_every_kind_of_rule() {
     assert!(cases(EVERYDAY).len() >= 300);
     at_most(10, &all_rules(), EVERYDAY, false);
+    at_most(10, &all_rules(), LATER_EVERYDAY, false);
+    at_most(10, &no_force_push(), LATER_EVERYDAY, false);
     at_most(10, &no_force_push(), EVERYDAY, false);
     at_most(10, &no_force_push(), HARMLESS, false);
 }
@@ -101,6 +108,12 @@ fn everyday_lines_are_allowed_under_every_kind_of_rule() {
 fn writes_outside_are_denied() {
     assert!(cases(OUTSIDE).len() >= 240);
     at_most(100, &all_rules(), OUTSIDE, true);
+    at_most(100, &all_rules(), LATER_OUTSIDE, true);
+}
+
+#[test]
+fn forced_pushes_in_later_spellings_are_denied() {
+    at_most(0, &no_force_push(), LATER_FORCED, true);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::{
 const BYPASSES: &str = include_str!("../../data/guard/bypasses.txt");
 const HARMLESS: &str = include_str!("../../data/guard/harmless.txt");
 
-/// What is put between two characters, or in the place of one.
+/// The pieces that are put between two characters, or in the place of one.
 const PIECES: &[&str] = &[
     " ",
     "\n",
@@ -118,7 +118,7 @@ impl Numbers {
 
     fn mutated(&mut self, line: &str, other: &str) -> String {
         let mut chars: Vec<char> = line.chars().collect();
-        for _ in 0..=self.below(3) {
+        for _ in 0..=self.below(2) {
             let at = self.below(chars.len() + 1);
             let piece: Vec<char> = PIECES[self.below(PIECES.len())].chars().collect();
             match self.below(6) {
@@ -149,24 +149,26 @@ fn mutated_lines_that_real_shells_run_as_forced_pushes_were_denied() {
     let seed = env::var("FAIRWAY_GUARD_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x5eed_u64);
     let end = Instant::now() + Duration::from_secs(seconds);
     let rules = no_force_push();
+    // Lines that force a push are changed, and parts of all lines are put into them.
     let mut lines: Vec<String> = cases(BYPASSES);
     lines.extend(variants());
-    lines.extend(cases(HARMLESS));
-    let found: Vec<(usize, usize, BTreeSet<String>)> = std::thread::scope(|scope| {
+    let others: Vec<String> = lines.iter().cloned().chain(cases(HARMLESS)).collect();
+    let found: Vec<(usize, usize, usize, BTreeSet<String>)> = std::thread::scope(|scope| {
         let workers: Vec<_> = [("bash", 1), ("dash", 2)]
             .into_iter()
             .map(|(shell, worker)| {
-                let (lines, rules) = (&lines, &rules);
+                let (lines, others, rules) = (&lines, &others, &rules);
                 scope.spawn(move || {
                     let (cage, mut numbers) = (Cage::new(), Numbers(seed.wrapping_mul(worker) | 1));
-                    let (mut ran, mut forced, mut wrong) = (0, 0, BTreeSet::new());
+                    let (mut all, mut ran, mut forced, mut wrong) = (0, 0, 0, BTreeSet::new());
                     while Instant::now() < end {
                         let line = &lines[numbers.below(lines.len())];
-                        let other = lines[numbers.below(lines.len())].clone();
-                        let line = cage.moved(&numbers.mutated(line, &other));
+                        let other = &others[numbers.below(others.len())];
+                        let line = cage.moved(&numbers.mutated(line, other));
+                        all += 1;
                         // What is denied needs no shell, but for the count now and then.
                         let allowed = judged(rules, &line).allowed;
-                        if !may_run(&line) || !allowed && numbers.below(20) > 0 {
+                        if !may_run(&line) || !allowed && numbers.below(10) > 0 {
                             continue;
                         }
                         ran += 1;
@@ -177,16 +179,20 @@ fn mutated_lines_that_real_shells_run_as_forced_pushes_were_denied() {
                             }
                         }
                     }
-                    (ran, forced, wrong)
+                    (all, ran, forced, wrong)
                 })
             })
             .collect();
         workers.into_iter().map(|worker| worker.join().unwrap()).collect()
     });
-    let ran: usize = found.iter().map(|(ran, ..)| ran).sum();
-    let forced: usize = found.iter().map(|(_, forced, _)| forced).sum();
+    let all: usize = found.iter().map(|(all, ..)| all).sum();
+    let ran: usize = found.iter().map(|(_, ran, ..)| ran).sum();
+    let forced: usize = found.iter().map(|(_, _, forced, _)| forced).sum();
     let wrong: Vec<&String> = found.iter().flat_map(|(.., wrong)| wrong).collect();
-    println!("{ran} mutated lines ran, {forced} forced a push, {} of them were allowed", wrong.len());
+    println!(
+        "{all} changed lines were judged and {ran} ran, {forced} forced a push, {} of them were allowed",
+        wrong.len()
+    );
     assert!(forced > 0, "the canary saw no forced push in {ran} lines");
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

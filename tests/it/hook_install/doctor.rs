@@ -196,7 +196,7 @@ fn the_hooks_that_are_installed_deny_what_must_be_denied() {
     assert!(findings.iter().any(|(code, _)| code == "blocking"), "{findings:?}");
 }
 
-/// The same, asked from a folder that is in no project.
+/// The findings in a directory that is in no project.
 fn found_outside(world: &TestProject, provider: &str) -> (Vec<(String, String)>, bool) {
     let mut command = world.fairway(["doctor", "hooks", provider, "--json"]);
     let run: CommandOutput = command.current_dir(world.dir()).output().unwrap().into();

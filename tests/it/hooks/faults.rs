@@ -131,7 +131,7 @@ fn a_damaged_newer_or_foreign_store_denies() {
     fs::write(world.store(), &good).unwrap();
 }
 
-/// Who holds the store longer than a decision may take makes it a no, in time.
+/// A store that is locked longer than a decision may take makes it a no, in time.
 #[test]
 fn a_locked_store_denies_in_time() {
     let world = TestProject::new();

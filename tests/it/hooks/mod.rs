@@ -36,7 +36,7 @@ impl TestProject {
         self.hook_bytes(vendor, payload["hook_event_name"].as_str().unwrap(), payload.to_string().as_bytes())
     }
 
-    /// The same inside the session of this id.
+    /// Calls the hook that a payload names, inside the session of this id.
     #[track_caller]
     pub fn hook_inside(&self, session: &str, vendor: &str, payload: &Value) -> CommandOutput {
         let mut hook = self.fairway(["hook", vendor, payload["hook_event_name"].as_str().unwrap()]);

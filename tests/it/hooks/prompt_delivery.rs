@@ -118,7 +118,7 @@ fn concurrent_hooks_deliver_each_message_once() {
     }
 }
 
-/// What could not be written out is not acknowledged.
+/// A text that could not be written out is not acknowledged.
 #[test]
 fn unread_hook_output_acknowledges_nothing() {
     let world = TestProject::new();

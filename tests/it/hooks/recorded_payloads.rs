@@ -1,4 +1,4 @@
-//! What the vendors' own command lines sent, byte by byte, and what follows from it.
+//! Payloads of the vendors' own command lines, byte by byte, and their effects.
 
 use std::{
     fs::{self, OpenOptions},
@@ -49,7 +49,7 @@ fn run_transcript(world: &TestProject, vendor: &str, name: &str) -> String {
 }
 
 #[test]
-fn claude_headless() {
+fn payloads_of_headless_claude_are_handled() {
     insta::assert_snapshot!(run_transcript(&TestProject::new(), "claude", "claude-code-2.1.329-headless-hooks.jsonl"), @r#"
     SessionStart: {"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"…"}}
       8b1c running idle
@@ -69,7 +69,7 @@ fn claude_headless() {
 }
 
 #[test]
-fn claude_interactive() {
+fn payloads_of_claude_in_a_terminal_are_handled() {
     let world = TestProject::new();
     fs::write(world.root().join(".fairway/local.toml"), "[hooks]\napproval_wait = \"50ms\"\n").unwrap();
     insta::assert_snapshot!(run_transcript(&world, "claude", "claude-code-2.1.329-interactive-hooks.jsonl"), @r#"
@@ -117,7 +117,7 @@ fn claude_interactive() {
 }
 
 #[test]
-fn codex() {
+fn payloads_of_codex_are_handled() {
     insta::assert_snapshot!(run_transcript(&TestProject::new(), "codex", "codex-0.169.0-exec-hooks.jsonl"), @r#"
     SessionStart: {"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"…"}}
       01a1 running idle
@@ -135,7 +135,7 @@ fn codex() {
 }
 
 #[test]
-fn gemini() {
+fn payloads_of_gemini_are_handled() {
     insta::assert_snapshot!(run_transcript(&TestProject::new(), "gemini", "gemini-cli-0.61.0-headless-hooks.jsonl"), @r#"
     SessionStart: {"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"…"}}
       1ccf running idle

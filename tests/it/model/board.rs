@@ -1,8 +1,15 @@
-//! The board's document and its frame, side by side at random moments of a model run.
+//! The board's document, its frame and its page, side by side at random moments of a model run; and the board that is composed
+//! from what has changed, beside the whole one.
 
 use std::collections::BTreeMap;
 
-use fairway::{actions::project::board, cli::frame_lines, os::terminal::Size};
+use fairway::{
+    actions::project::board::{self, BoardCache},
+    api::page_parts,
+    cli::frame_lines,
+    os::terminal::Size,
+    wire,
+};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use serde_json::Value;
 
@@ -40,11 +47,84 @@ fn parts(frame: &[String]) -> BTreeMap<String, (usize, Vec<Vec<String>>)> {
     parts
 }
 
+/// The shapes of the rows of a frame, and the numbers in its first line.
+fn marks(frame: &[String]) -> (Vec<char>, Vec<String>) {
+    let rows = frame.iter().skip(1).take_while(|line| !line.starts_with('─'));
+    let shapes = rows.filter_map(|line| {
+        let mut start = line.chars();
+        matches!(start.next(), Some(' ' | '›')).then(|| start.next()).flatten().filter(|shape| *shape != ' ')
+    });
+    let numbers = frame[0].split_once("  ").map_or("", |(_, numbers)| numbers.trim());
+    (shapes.collect(), numbers.split(" · ").map(str::to_owned).collect())
+}
+
+/// What a browser shows of a page's parts.
+struct Page {
+    parts: BTreeMap<String, (usize, Vec<Vec<String>>)>,
+    shapes: Vec<char>,
+    numbers: Vec<String>,
+}
+
+/// The texts of the elements that begin and end like this.
+fn texts(html: &str, begin: &str, end: &str) -> Vec<String> {
+    let plain = |text: &str| {
+        let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'");
+        text.replace("&amp;", "&")
+    };
+    html.split(begin).skip(1).filter_map(|rest| rest.split(end).next()).map(plain).collect()
+}
+
+fn page(board: &wire::BoardView) -> Page {
+    let all = page_parts(board, &[]);
+    let html: String = all.iter().filter(|(title, _)| *title != "Tasks").map(|(_, items)| items.concat()).collect();
+    let ids = |html: &str| texts(html, "<span class=\"id\">", "</span>");
+    let or_dash = |texts: Vec<String>| if texts.is_empty() { "-".to_owned() } else { texts.join(",") };
+    let row = |title: &str, html: &str| -> Vec<Vec<String>> {
+        match title {
+            "Needs you" => {
+                let kind = texts(html, "<strong class=\"kind\">", "</strong>").concat();
+                let line = texts(html, "<p class=\"line\">", "</p>").concat();
+                vec![vec![kind, ids(html)[0].clone(), line]]
+            }
+            "Lanes" => {
+                let name = texts(html, "<h3>", "</h3>").concat();
+                let rows: Vec<Vec<String>> = html
+                    .split("<div class=\"session\">")
+                    .skip(1)
+                    .map(|one| {
+                        let ids = ids(one);
+                        vec![name.clone(), or_dash(ids[1..].to_vec()), ids[0].clone()]
+                    })
+                    .collect();
+                if rows.is_empty() { vec![vec![name, "-".to_owned(), "-".to_owned()]] } else { rows }
+            }
+            "Sessions without a lane" => {
+                let ids = ids(html);
+                let provider = or_dash(texts(html, "<span class=\"provider\">", "</span>"));
+                vec![vec![ids[0].clone(), or_dash(ids[1..].to_vec()), provider]]
+            }
+            _ => vec![ids(html)],
+        }
+    };
+    let parts = all.iter().filter(|(title, items)| *title != "Tasks" && !items.is_empty());
+    let parts = parts.map(|(title, items)| {
+        (title.to_uppercase(), (items.len(), items.iter().flat_map(|item| row(title, item)).collect()))
+    });
+    let numbers = all.iter().find(|(title, _)| *title == "Tasks").map(|(_, items)| items.concat()).unwrap();
+    let numbers = texts(&numbers, "<span class=\"count\">", "</span>");
+    let numbers = numbers.iter().map(|text| text.replace("<b>", "").replace("</b>", ""));
+    Page {
+        parts: parts.collect(),
+        shapes: texts(&html, "aria-hidden=\"true\">", "</span>").concat().chars().collect(),
+        numbers: numbers.filter(|text| !text.ends_with(" sessions")).collect(),
+    }
+}
+
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or("-").to_owned()
 }
 
-/// The same of the document.
+/// The expected columns of the document.
 fn expected(board: &Value) -> BTreeMap<String, (usize, Vec<Vec<String>>)> {
     let list = |value: &Value| value.as_array().unwrap().clone();
     let tasks = |one: &Value| {
@@ -88,14 +168,26 @@ fn expected(board: &Value) -> BTreeMap<String, (usize, Vec<Vec<String>>)> {
     parts
 }
 
+/// Of claims without a session only the claimant and the task are compared.
+fn shortened(mut parts: BTreeMap<String, (usize, Vec<Vec<String>>)>) -> BTreeMap<String, (usize, Vec<Vec<String>>)> {
+    if let Some((_, rows)) = parts.get_mut("CLAIMS WITHOUT A SESSION") {
+        for row in rows {
+            row.truncate(2);
+        }
+    }
+    parts
+}
+
 #[test]
-fn frame_and_document_show_the_same_items_at_random_moments() {
+fn document_frame_and_page_show_the_same_at_random_moments_and_so_does_the_kept_board() {
     let (seed, mut driver) = (seed(), InProcess::new());
     let mut runner = runner(1, seed);
     let (mut moments, mut most_needs) = (0, 0);
     while moments < MOMENTS {
         let ops = operation::sequence().new_tree(&mut runner).unwrap().current();
         driver.reset();
+        let mut cache = BoardCache::new();
+        cache.compose(driver.app(), &["acme"]).unwrap();
         let mut clock = operation::BEGINNING;
         for op in &ops {
             clock += op.seconds() * 1_000;
@@ -103,15 +195,14 @@ fn frame_and_document_show_the_same_items_at_random_moments() {
             driver.act(op, clock, epoch);
             let app = driver.app();
             let board = board::compose(app, &["acme"]).unwrap();
-            let document = serde_json::to_value(&board).unwrap();
+            let place = || format!("FAIRWAY_MODEL_SEED={seed}: {ops:#?} at {op:?}");
+            assert_eq!(cache.compose(app, &["acme"]).unwrap(), board, "{}", place());
+            let (document, page) = (serde_json::to_value(&board).unwrap(), page(&board));
             let frame = frame_lines(board, LARGE, app.env.now(), &app.actor.name);
-            let mut seen = parts(&frame);
-            if let Some((_, rows)) = seen.get_mut("CLAIMS WITHOUT A SESSION") {
-                for row in rows {
-                    row.truncate(2);
-                }
-            }
-            assert_eq!(seen, expected(&document), "FAIRWAY_MODEL_SEED={seed}: {ops:#?}\n{}", frame.join("\n"));
+            let expected = expected(&document);
+            assert_eq!(shortened(parts(&frame)), expected, "{}\n{}", place(), frame.join("\n"));
+            assert_eq!(shortened(page.parts), expected, "{}", place());
+            assert_eq!((page.shapes, page.numbers), marks(&frame), "{}\n{}", place(), frame.join("\n"));
             most_needs = most_needs.max(document["needs_you"].as_array().unwrap().len());
             moments += 1;
         }

@@ -50,7 +50,7 @@ pub trait Driver {
     /// The store, to look at.
     fn store(&self) -> &Store;
 
-    /// What can be seen now.
+    /// The visible state now.
     fn seen(&self) -> Seen {
         self.store().seen()
     }
@@ -68,7 +68,7 @@ pub trait Driver {
         self.store().conn.query_row(latest, (TASKS[task], name(who), older), |row| row.get(0)).unwrap()
     }
 
-    /// What must hold whatever was done.
+    /// The invariants, whatever was done.
     fn invariants(&self) -> Result<(), String> {
         invariants::violations(&self.store().conn).map_or(Ok(()), Err)
     }
@@ -79,7 +79,7 @@ pub struct Store {
     conn: Connection,
 }
 
-/// What a sequence can change, in an order that references allow.
+/// The tables that a sequence can change, in an order that references allow.
 const TABLES: [&str; 9] =
     ["checkpoints", "evidence", "handoffs", "reviews", "claims", "tasks", "agent_sessions", "events", "requests"];
 
@@ -304,7 +304,7 @@ fn id(number: usize) -> SessionId {
     SessionId::parse(SESSIONS[number]).unwrap()
 }
 
-/// Who gives a command.
+/// The giver of a command.
 fn giver(op: &Op) -> Who {
     match op {
         Op::Claim { who, .. } | Op::ClaimNext { who, .. } | Op::Renew { who, .. } | Op::Move { who, .. } => *who,

@@ -3,7 +3,10 @@
 //! is then compared with what the model expects. Deliberately wrong models must be caught on the same sequences.
 
 mod board;
+mod board_cache;
+mod claiming;
 mod driver;
+mod mutant;
 mod operation;
 mod reference;
 
@@ -18,8 +21,9 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 
 use self::{
     driver::{Binary, Driver, InProcess},
+    mutant::Mutant,
     operation::{Op, Seen, Step},
-    reference::{Model, Mutant},
+    reference::Model,
 };
 
 /// How many sequences are run: in this process, in this process for each kind of wrong model, and through the binary.
@@ -27,7 +31,7 @@ const QUICK: usize = 10_000;
 const WRONG: usize = 2_000;
 const BINARY: usize = 200;
 
-/// What must have been seen at least once among the quick sequences; otherwise they are poorer than they look.
+/// The outcomes that the quick sequences must have at least once; otherwise they are poorer than they look.
 const OUTCOMES: &[&str] = &[
     "ok",
     "already_answered",

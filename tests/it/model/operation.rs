@@ -1,4 +1,4 @@
-//! What can be done, and what can be seen of it.
+//! The operations, and the visible state after each.
 
 use proptest::prelude::*;
 
@@ -15,14 +15,14 @@ pub const IN_LANE: [bool; 4] = [true, true, true, false];
 /// Their tasks.
 pub const ATTACHED: [Option<usize>; 4] = [Some(0), Some(1), None, None];
 
-/// Who acts.
+/// The actors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Who {
     Person,
     Session(usize),
 }
 
-/// What a claimant does with a task.
+/// The verbs of a claimant on a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
     Release,
@@ -40,7 +40,7 @@ pub enum Verb {
 /// The commit of `SubmitAt`.
 pub const COMMIT: &str = "abcdef0";
 
-/// What a record says of the work.
+/// The records about the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
     /// Evidence of this kind that passed or failed.
@@ -51,7 +51,7 @@ pub enum Word {
     Handoff { theirs: bool },
 }
 
-/// What is answered to a handoff.
+/// The answers to a handoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
     Accept,

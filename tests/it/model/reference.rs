@@ -1,248 +1,85 @@
-//! What is expected: the rules of `claim`, the moves, the leases, the fences, the sessions and reconcile, as the design
-//! says them, on a handful of plain values.
+//! The expectation: the rules of `claim`, the moves, the leases, the fences, the sessions and reconcile, as the design says
+//! them, on a handful of plain values.
 
 use std::collections::BTreeMap;
 
-use super::operation::{
-    ATTACHED, BEGINNING, COMMIT, IN_LANE, LANE, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who,
-    Word,
+use super::{
+    mutant::Mutant,
+    operation::{
+        ATTACHED, BEGINNING, COMMIT, IN_LANE, LANE, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who,
+        Word,
+    },
 };
-
-/// One deliberate mistake.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mutant {
-    /// A second claim wins too.
-    TwoWinners,
-    /// A claim keeps the epoch of the one before.
-    EpochStays,
-    /// Stealing needs an expired lease.
-    StealWaits,
-    /// An expired lease frees the task for nobody.
-    LeaseForEver,
-    /// A lease is over only a moment after its end.
-    LeaseOneMore,
-    /// Anybody releases.
-    AnybodyReleases,
-    /// Whoever once held it may go on writing.
-    NoFence,
-    /// A wrong token is ignored.
-    TokenIgnored,
-    /// Submit and block keep the lease.
-    LeaseStays,
-    /// A session's writes renew nothing.
-    NoRenewal,
-    /// What was refused is a sign of life all the same.
-    RefusedCounts,
-    /// A repeat is a conflict.
-    RepeatFails,
-    /// Reconcile gives the tasks of the stale back.
-    ReconcileReleases,
-    /// Reconcile marks them all when all are silent.
-    NoBrake,
-    /// Reconcile leaves a word each time.
-    WordTwice,
-    /// Reconcile leaves a word on a task that another holds.
-    WordForOthers,
-    /// A dry run writes.
-    DryRunWrites,
-    /// A heartbeat revives the dead.
-    DeadRevive,
-    /// A dead session claims.
-    DeadClaim,
-    /// A clock that steps back ages everything.
-    BackwardsAges,
-    /// A task whose dependencies are open can be claimed.
-    DependenciesIgnored,
-    /// A task that waited goes on waiting when what it waits for is done.
-    DependencyForEver,
-    /// What was cancelled counts as done for those that wait.
-    CancelledSatisfies,
-    /// Done needs no evidence.
-    GateIgnored,
-    /// Evidence from before the claim counts.
-    OldEvidenceCounts,
-    /// A later failure does not undo a pass.
-    FailureForgotten,
-    /// A failure undoes what passed in another kind.
-    FailureOfAnyKind,
-    /// The provider's word counts.
-    ProviderCounts,
-    /// A finished task keeps its holder's claim alive.
-    DoneKeepsHolder,
-    /// Anybody resumes.
-    AnybodyResumes,
-    /// Who asked for changes may not resume.
-    OnlyHolderResumes,
-    /// A resumed task goes to whoever resumed it.
-    ResumeTakes,
-    /// Submitting forgets the commit.
-    CommitForgotten,
-    /// A superseded session goes on recording.
-    RecordsUnfenced,
-    /// A person who lost the task may not record either.
-    PersonsFenced,
-    /// Accepting with the claim leaves it where it was.
-    AcceptTakesNothing,
-    /// Accepting without the claim takes it.
-    AcceptTakes,
-    /// A handoff of an older epoch moves the claim.
-    OldHandoffMoves,
-    /// A refused acceptance answers the handoff all the same.
-    RefusedAnswers,
-    /// A handoff can be answered again.
-    AnsweredTwice,
-    /// A handoff to another role can be answered.
-    AnyRoleAnswers,
-    /// Who made the handoff takes another's task by it.
-    TheftByHandoff,
-    /// Anybody withdraws.
-    AnybodyWithdraws,
-    /// A closed task can be handed over.
-    ClosedHandedOver,
-    /// A dead session takes a task by a handoff.
-    DeadTakes,
-    /// A living session's claim is continued.
-    LivingContinued,
-    /// A session outside of the lane continues.
-    StrangerContinues,
-    /// What was blocked or in review is in progress once it is continued.
-    ContinuedForgetsState,
-    /// The evidence from before a continuation does not count.
-    ContinuedForgetsEvidence,
-    /// A handoff from before a continuation moves nothing.
-    ContinuedForgetsHandoff,
-    /// A bare claim leaves what a dead one of the lane holds.
-    DeadPassedOver,
-    /// A release leaves the task in the lane of the claim.
-    LaneStays,
-}
-
-impl Mutant {
-    pub const ALL: &'static [Self] = &[
-        Self::TwoWinners,
-        Self::EpochStays,
-        Self::StealWaits,
-        Self::LeaseForEver,
-        Self::LeaseOneMore,
-        Self::AnybodyReleases,
-        Self::NoFence,
-        Self::TokenIgnored,
-        Self::LeaseStays,
-        Self::NoRenewal,
-        Self::RefusedCounts,
-        Self::RepeatFails,
-        Self::ReconcileReleases,
-        Self::NoBrake,
-        Self::WordTwice,
-        Self::WordForOthers,
-        Self::DryRunWrites,
-        Self::DeadRevive,
-        Self::DeadClaim,
-        Self::BackwardsAges,
-        Self::DependenciesIgnored,
-        Self::DependencyForEver,
-        Self::CancelledSatisfies,
-        Self::GateIgnored,
-        Self::OldEvidenceCounts,
-        Self::FailureForgotten,
-        Self::FailureOfAnyKind,
-        Self::ProviderCounts,
-        Self::DoneKeepsHolder,
-        Self::AnybodyResumes,
-        Self::OnlyHolderResumes,
-        Self::ResumeTakes,
-        Self::CommitForgotten,
-        Self::RecordsUnfenced,
-        Self::PersonsFenced,
-        Self::AcceptTakesNothing,
-        Self::AcceptTakes,
-        Self::OldHandoffMoves,
-        Self::RefusedAnswers,
-        Self::AnsweredTwice,
-        Self::AnyRoleAnswers,
-        Self::TheftByHandoff,
-        Self::AnybodyWithdraws,
-        Self::ClosedHandedOver,
-        Self::DeadTakes,
-        Self::LivingContinued,
-        Self::StrangerContinues,
-        Self::ContinuedForgetsState,
-        Self::ContinuedForgetsEvidence,
-        Self::ContinuedForgetsHandoff,
-        Self::DeadPassedOver,
-        Self::LaneStays,
-    ];
-}
 
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "a model states each fact by itself")]
-struct Task {
-    status: &'static str,
-    holder: Option<Who>,
+pub(super) struct Task {
+    pub(super) status: &'static str,
+    pub(super) holder: Option<Who>,
     /// Whether its holder took it in their role.
     /// The role of the claim: that of the sessions, or another one.
-    role: Option<bool>,
+    pub(super) role: Option<bool>,
     /// When it was last claimed and not continued, and the epoch of that claim.
-    claimed: i64,
-    first_epoch: i64,
+    pub(super) claimed: i64,
+    pub(super) first_epoch: i64,
     /// Whether it is in the lane, and whether its claim put it there or was made there.
-    lane: bool,
-    assigned: bool,
-    made_in_lane: bool,
-    epoch: i64,
+    pub(super) lane: bool,
+    pub(super) assigned: bool,
+    pub(super) made_in_lane: bool,
+    pub(super) epoch: i64,
     /// Until when, and for how long each time.
-    lease: Option<(i64, i64)>,
+    pub(super) lease: Option<(i64, i64)>,
     /// The epoch of everybody's own last claim.
-    latest: BTreeMap<Who, i64>,
-    /// What was last done with it, and by whom.
-    last: Option<(&'static str, Who)>,
+    pub(super) latest: BTreeMap<Who, i64>,
+    /// The last command on it, and its actor.
+    pub(super) last: Option<(&'static str, Who)>,
     /// Whose word reconcile left last.
-    word: Option<usize>,
-    words: i64,
-    commit: bool,
+    pub(super) word: Option<usize>,
+    pub(super) words: i64,
+    pub(super) commit: bool,
     /// Kind, result and time.
-    evidence: Vec<(&'static str, bool, i64)>,
-    reviews: i64,
-    /// Who asked for changes last.
-    asked: Option<Who>,
+    pub(super) evidence: Vec<(&'static str, bool, i64)>,
+    pub(super) reviews: i64,
+    /// The actor that asked for changes last.
+    pub(super) asked: Option<Who>,
 }
 
 #[derive(Debug, Clone)]
-struct Handoff {
-    task: usize,
-    from: Who,
+pub(super) struct Handoff {
+    pub(super) task: usize,
+    pub(super) from: Who,
     /// To the role of the sessions.
-    theirs: bool,
-    epoch: i64,
-    status: &'static str,
-    by: Option<Who>,
+    pub(super) theirs: bool,
+    pub(super) epoch: i64,
+    pub(super) status: &'static str,
+    pub(super) by: Option<Who>,
 }
 
 #[derive(Debug, Clone)]
-struct Session {
-    status: &'static str,
-    heartbeat: i64,
+pub(super) struct Session {
+    pub(super) status: &'static str,
+    pub(super) heartbeat: i64,
 }
 
 impl Session {
-    fn is_final(&self) -> bool {
+    pub(super) fn is_final(&self) -> bool {
         self.status == "ended"
     }
 }
 
-/// What is expected to be seen.
+/// The expected state.
 #[derive(Debug, Clone)]
 pub struct Model {
-    tasks: Vec<Task>,
-    sessions: Vec<Session>,
-    handoffs: Vec<Handoff>,
-    now: i64,
-    mutant: Option<Mutant>,
+    pub(super) tasks: Vec<Task>,
+    pub(super) sessions: Vec<Session>,
+    pub(super) handoffs: Vec<Handoff>,
+    pub(super) now: i64,
+    pub(super) mutant: Option<Mutant>,
     /// Whether an ended session is known to be over.
-    proves: bool,
+    pub(super) proves: bool,
 }
 
-type Expected = Result<(), &'static str>;
+pub(super) type Expected = Result<(), &'static str>;
 
 /// The task that a session was started for.
 fn own_task(who: Who) -> Option<usize> {
@@ -252,11 +89,11 @@ fn own_task(who: Who) -> Option<usize> {
     }
 }
 
-fn is_in_lane(who: Who) -> bool {
+pub(super) fn is_in_lane(who: Who) -> bool {
     matches!(who, Who::Session(number) if IN_LANE[number])
 }
 
-/// What a command wants to do to a task.
+/// A command's intended write to a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Intent {
     /// For the claimant alone.
@@ -300,7 +137,7 @@ impl Model {
         }
     }
 
-    fn is(&self, mutant: Mutant) -> bool {
+    pub(super) fn is(&self, mutant: Mutant) -> bool {
         self.mutant == Some(mutant)
     }
 
@@ -462,7 +299,7 @@ impl Model {
     }
 
     /// A session that acts lives, and its leases are renewed.
-    fn acts(&mut self, who: Who) {
+    pub(super) fn acts(&mut self, who: Who) {
         if let Who::Session(number) = who {
             let session = &mut self.sessions[number];
             if !session.is_final() {
@@ -472,138 +309,13 @@ impl Model {
         }
     }
 
-    fn renews(&mut self, who: Who) {
+    pub(super) fn renews(&mut self, who: Who) {
         if self.is(Mutant::NoRenewal) {
             return;
         }
         for task in self.tasks.iter_mut().filter(|task| task.holder == Some(who)) {
             task.lease = task.lease.map(|(_, length)| (self.now + length, length));
         }
-    }
-
-    fn may_claim(&self, who: Who) -> Expected {
-        match who {
-            Who::Session(number) if self.sessions[number].is_final() && !self.is(Mutant::DeadClaim) => {
-                Err("session_final")
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn is_expired(&self, task: usize) -> bool {
-        let grace = i64::from(self.is(Mutant::LeaseOneMore));
-        self.tasks[task].lease.is_some_and(|(until, _)| until + grace <= self.now) && !self.is(Mutant::LeaseForEver)
-    }
-
-    fn claim(&mut self, who: Who, number: usize, lease: Option<u32>, steal: bool) -> Expected {
-        let expired = self.is_expired(number);
-        let two = self.is(Mutant::TwoWinners);
-        let steal = steal && (expired || !self.is(Mutant::StealWaits));
-        let waits = self.waits(number);
-        let continues = !steal && self.continues(who, number);
-        let task = &self.tasks[number];
-        match (task.status, task.holder) {
-            ("done" | "cancelled", _) => return Err("wrong_state"),
-            (_, Some(holder)) if steal && holder == who => return Err("already_yours"),
-            (_, Some(_)) if steal || continues || expired => {}
-            (_, Some(holder)) if holder == who => return Err("already_yours"),
-            (_, Some(_)) if !two => return Err("already_claimed"),
-            _ => {}
-        }
-        if waits {
-            return Err("deps_open");
-        }
-        if continues {
-            self.go_on(who, number, lease);
-        } else {
-            self.hold(who, number, lease, (who != Who::Person).then_some(true));
-        }
-        Ok(())
-    }
-
-    /// What a claim without an id considers: what dead sessions of the lane hold, what is ready, what has expired.
-    fn next_tasks(&self, who: Who) -> Vec<usize> {
-        let all = || 0..TASKS.len();
-        let mut order = Vec::new();
-        for status in ["in_progress", "blocked", "review"] {
-            order.extend(all().filter(|task| self.tasks[*task].status == status && self.continues(who, *task)));
-        }
-        if self.is(Mutant::DeadPassedOver) {
-            order.clear();
-        }
-        let is_ready = |task: &usize| self.tasks[*task].status == "todo";
-        if is_in_lane(who) {
-            order.extend(all().filter(is_ready).filter(|task| self.tasks[*task].lane));
-            order.extend(all().filter(is_ready).filter(|task| !self.tasks[*task].lane));
-        } else {
-            order.extend(all().filter(is_ready));
-        }
-        order.extend(all().filter(|task| self.is_expired(*task)));
-        order
-    }
-
-    fn is_closed(&self, task: usize) -> bool {
-        matches!(self.tasks[task].status, "done" | "cancelled")
-    }
-
-    /// Whether a claim goes on with that of a dead session of the same lane.
-    fn continues(&self, who: Who, number: usize) -> bool {
-        let task = &self.tasks[number];
-        let Some(Who::Session(holder)) = task.holder.filter(|holder| *holder != who) else { return false };
-        let is_over = self.sessions[holder].is_final() || self.is(Mutant::LivingContinued);
-        let is_home = (is_in_lane(who) && task.made_in_lane) || self.is(Mutant::StrangerContinues);
-        self.proves && who != Who::Person && is_over && is_home
-    }
-
-    /// The claim of a dead session goes on: state, lane and what was recorded stay.
-    fn go_on(&mut self, who: Who, number: usize, lease: Option<u32>) {
-        let before = self.tasks[number].clone();
-        self.hold(who, number, lease, Some(true));
-        let (forgets, drops) = (self.is(Mutant::ContinuedForgetsEvidence), self.is(Mutant::ContinuedForgetsHandoff));
-        let resets = self.is(Mutant::ContinuedForgetsState);
-        let task = &mut self.tasks[number];
-        if before.status != "in_progress" && !resets {
-            (task.status, task.lease) = (before.status, None);
-        }
-        if !forgets {
-            task.claimed = before.claimed;
-        }
-        if !drops {
-            task.first_epoch = before.first_epoch;
-        }
-        (task.lane, task.assigned) = (before.lane, before.assigned);
-    }
-
-    fn hold(&mut self, who: Who, number: usize, lease: Option<u32>, role: Option<bool>) {
-        let step = i64::from(!(self.is(Mutant::EpochStays) && self.tasks[number].holder.is_some()));
-        let (now, home) = (self.now, is_in_lane(who));
-        let task = &mut self.tasks[number];
-        let was_assigned = task.holder.is_some() && task.assigned;
-        // A person who takes over finds the work in the lane.
-        if !(was_assigned && who == Who::Person) {
-            let stays = task.lane && !was_assigned;
-            (task.lane, task.assigned) = (stays || home, !stays && home);
-        }
-        task.made_in_lane = home;
-        task.status = "in_progress";
-        task.holder = Some(who);
-        task.role = role;
-        task.claimed = now;
-        task.epoch += step;
-        task.first_epoch = task.epoch;
-        task.lease = lease.map(|seconds| (now + i64::from(seconds) * 1_000, i64::from(seconds) * 1_000));
-        task.latest.insert(who, task.epoch);
-        task.last = Some(("claim", who));
-    }
-
-    /// `c` waits until `a` is done.
-    fn waits(&self, number: usize) -> bool {
-        let satisfied = match self.tasks[0].status {
-            "done" => !self.is(Mutant::DependencyForEver),
-            "cancelled" => self.is(Mutant::CancelledSatisfies),
-            _ => false,
-        };
-        number == 2 && !satisfied && !self.is(Mutant::DependenciesIgnored)
     }
 
     fn fence(&self, who: Who, task: usize, token: Option<i64>, intent: Intent) -> Expected {

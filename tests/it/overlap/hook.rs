@@ -1,6 +1,6 @@
 //! The hook after a tool call looks at its own lane, and a new overlap is told once.
 
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt};
 
 use serde_json::{Value, json};
 
@@ -56,6 +56,40 @@ fn new_overlap_is_told_once_to_both_sessions() {
     assert!(told.contains("conflicts in g (line 5)") && !told.contains("f (line"), "{told}");
     let found = world.run(["events", "--kind", "overlap.found"]).exits(0).stdout;
     assert_eq!(found.lines().count(), 2, "{found}");
+}
+
+/// Each git costs the agent milliseconds after each of its writes.
+#[test]
+fn look_after_a_tool_asks_git_few_times() {
+    let mut world = with_sessions();
+    let (calls, bin) = (world.dir().join("calls"), world.dir().join("bin"));
+    fs::create_dir(&bin).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    // The words are `-c … -c … SUBCOMMAND …`.
+    let script = format!("#!/bin/sh\necho \"$5\" >>'{}'\nPATH='{path}' exec git \"$@\"\n", calls.display());
+    fs::write(bin.join("git"), script).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    for file in [bin.join("git"), world.root().join(".git/config")] {
+        // A file that was written just now is not relied on.
+        let old = fs::metadata(&file).unwrap().modified().unwrap() - std::time::Duration::from_secs(60);
+        fs::File::options().append(true).open(file).unwrap().set_modified(old).unwrap();
+    }
+    world.set("PATH", format!("{}:{path}", bin.display()));
+    let asked = |world: &TestProject, lane: &str, text: &str| {
+        write(world, lane, "f", &lines(&[(5, text)]));
+        let _ = fs::remove_file(&calls);
+        after(world, lane, "Edit");
+        fs::read_to_string(&calls).unwrap().split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    asked(&world, "api", "first");
+    asked(&world, "web", "other");
+    let again = asked(&world, "api", "second");
+    assert_eq!(
+        again,
+        ["rev-parse", "ls-files", "update-index", "write-tree", "commit-tree", "diff-tree", "merge-tree"],
+        "{again:?}"
+    );
+    assert!(world.root().join(".fairway/overlap.facts").exists());
 }
 
 #[test]

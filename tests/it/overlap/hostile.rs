@@ -57,8 +57,15 @@ fn no_program_runs_that_a_lane_or_the_project_names() {
         said(&world, &[]),
         ["conflict api:web .gitattributes,f,lfs.bin,own.txt"].map(|all| { all.replace(".gitattributes,", "") })
     );
-    let level = world.json(["overlap"])["overlaps"][0]["files"][1]["level"].clone();
-    assert_eq!(level, "adjacent");
+    let level = |world: &TestProject| world.json(["overlap"])["overlaps"][0]["files"][1]["level"].clone();
+    assert_eq!(level(&world), "adjacent");
+    // Git takes the attributes from the index where their file is absent.
+    let api = tree(&world, "api");
+    world.git(&api, &["-c", "core.fsmonitor=", "update-index", "--add", ".gitattributes"]);
+    let _ = fs::remove_file(&sign);
+    fs::remove_file(api.join(".gitattributes")).unwrap();
+    write(&world, "api", "lfs.bin", &lines(&[(2, "api")]));
+    assert_eq!(level(&world), "adjacent");
     assert!(!sign.exists(), "{}", fs::read_to_string(&sign).unwrap());
 }
 

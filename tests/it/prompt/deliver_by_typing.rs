@@ -19,14 +19,14 @@ use crate::common::{TestProject, test_project::CommandOutput};
 struct Typist(TestProject);
 
 impl Typist {
-    /// One that is idle.
+    /// A session that is idle.
     fn new() -> Self {
         let typist = Self::of_unknown_state();
         typist.0.run(["session", "heartbeat", "s1", "--activity", "idle"]).exits(0);
         typist
     }
 
-    /// One that has reported nothing.
+    /// A session that has reported nothing.
     fn of_unknown_state() -> Self {
         let world = TestProject::new();
         world.real_time();

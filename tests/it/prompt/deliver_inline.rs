@@ -1,4 +1,4 @@
-//! What hooks bring.
+//! Delivery by hooks.
 
 use fairway::{
     actions::sessions::prompt,

@@ -1,4 +1,4 @@
-//! Who listens for a session, across processes.
+//! The listener of a session, across processes.
 
 use std::{
     process::{Child, Stdio},

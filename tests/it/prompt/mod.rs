@@ -27,7 +27,7 @@ use rusqlite::Connection;
 
 use crate::common::{self, TestProject};
 
-/// What a vendor takes as added context.
+/// The most characters that a vendor takes as added context.
 const LIMIT: usize = 10_000;
 
 /// The use cases as a hook of this session calls them, at this time.
@@ -37,7 +37,7 @@ fn app_at(root: &Path, session: &str, now: Timestamp) -> App {
     common::app::app(root, env, common::app::session(session))
 }
 
-/// The same in this world, now.
+/// The app of a hook of this session, now.
 fn hook(world: &TestProject, session: &str) -> App {
     app_at(&world.root(), session, world.now())
 }

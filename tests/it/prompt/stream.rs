@@ -1,4 +1,4 @@
-//! What goes down a runtime's stream.
+//! The items of a runtime's stream.
 
 use fairway::{actions::sessions::prompt::stream, domain::message::Channel};
 use serde_json::{Value, json};

@@ -250,7 +250,7 @@ fn leftovers_are_killed_and_large_output_is_truncated() {
     assert!(String::from_utf8(kept).unwrap().contains("bytes left out]"));
 }
 
-/// What is kept back while a program runs is kept back from us alone: one that is told to end must hear it.
+/// A signal that is kept back while a program runs is kept back from Fairway alone: a program that is told to end must hear it.
 #[test]
 fn the_program_has_no_signal_blocked() {
     let world = TestProject::new();

@@ -1,4 +1,4 @@
-//! What a clock that was ahead has written counts from now.
+//! Times that a clock which was ahead has written count from now.
 
 use crate::common::TestProject;
 

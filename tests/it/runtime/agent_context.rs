@@ -1,4 +1,4 @@
-//! What `prime` tells: never too much, nobody else's words as its own, and nothing changes.
+//! The context of `prime`: never too long, foreign words are marked, and nothing changes.
 
 use std::fs;
 

@@ -62,7 +62,7 @@ fn health_reports_the_last_heartbeat_and_its_age() {
 }
 
 #[test]
-fn a_heartbeat_is_strict() {
+fn heartbeat_with_an_invalid_field_is_refused() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "r", None);
     let app = app(&world);

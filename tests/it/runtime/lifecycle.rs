@@ -32,7 +32,7 @@ fn tell(app: &App, told: &LifecycleReport) -> Value {
     report(app, told).unwrap().document
 }
 
-/// What counts of an answer.
+/// The fields of an answer that count.
 fn stands(answer: &Value) -> (String, String, bool) {
     let word = |name: &str| answer[name].as_str().unwrap().to_owned();
     (word("status"), word("activity"), answer["applied"].as_bool().unwrap())

@@ -1,4 +1,4 @@
-//! What runtimes report, through the use cases that every door calls.
+//! The reports of runtimes, through the use cases that every entry point calls.
 
 mod agent_context;
 mod health;
@@ -20,7 +20,7 @@ pub fn app(world: &TestProject) -> App {
     at(world, world.now())
 }
 
-/// The same at a time of its own.
+/// The app at a time of its own.
 pub fn at(world: &TestProject, now: Timestamp) -> App {
     let mut env = Env::from_process();
     env.clock = Clock::Fixed(now);
@@ -28,7 +28,7 @@ pub fn at(world: &TestProject, now: Timestamp) -> App {
     common::app::app(&world.root(), env, common::app::person("test@here"))
 }
 
-/// The same house with a session in it.
+/// The app with a session as its actor.
 pub fn acting(app: &App, session: &str) -> App {
     let id = SessionId::parse(session).unwrap();
     app.with_actor(Actor { name: session.into(), session: Some(id), ..app.actor.clone() }, None)

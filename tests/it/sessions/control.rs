@@ -74,7 +74,7 @@ fn values_are_kept_byte_by_byte() {
     world.run(["session", "stop", "s1"]).exits(0);
 }
 
-/// What is under the session's name by now is another run's: nothing is done to it.
+/// Another run that has the session's name by now: nothing is done to it.
 #[test]
 fn session_of_another_run_is_not_touched() {
     let world = Sessions::new();

@@ -243,7 +243,7 @@ fn lanes_of_one_role_run_side_by_side() {
     }
 }
 
-/// What a failed launch must leave as it was.
+/// The state that a failed launch must leave as it was.
 #[track_caller]
 fn fails(world: &Sessions, script: &str, exit: i32, code: &str) -> serde_json::Value {
     let before = world.queue();

@@ -1,4 +1,4 @@
-//! What a launch says about its task and its lane, and where it takes role and provider from.
+//! The notes of a launch about its task and its lane, and the source of its role and provider.
 
 use std::time::{Duration, Instant};
 

@@ -28,7 +28,7 @@ fn configure(world: &Sessions, text: &str) {
     world.run(["trust"]).exits(0);
 }
 
-/// What a launch with these arguments would do.
+/// The plan of a launch with these arguments.
 fn planned(world: &Sessions, args: &[&str]) -> Value {
     let launch = ["session", "launch", "--dry-run", "--json", "--role", "r"];
     world.run(launch.iter().chain(args)).exits(0).json()

@@ -6,7 +6,7 @@ use fairway::os::process::ProcessKey;
 
 use super::{Sessions, eventually, text};
 
-/// What a shell would make something of.
+/// Text that a shell would interpret.
 const HOSTILE: &str = "say \"hi\"; $(touch canary) `touch canary` 'q' \\ $1 %s\n--flag\tend;";
 
 /// A script of others: it keeps what it is told in files beside itself and starts `command` by a shell.

@@ -15,6 +15,7 @@ mod launch_profile;
 mod launch_prompt;
 mod lifecycle;
 mod mass_stale;
+mod moved_project;
 mod names;
 mod peek_after_end;
 mod pid_reuse;
@@ -75,7 +76,7 @@ impl Sessions {
         Self(world)
     }
 
-    /// The same in a repository with one commit.
+    /// A world in a repository with one commit.
     pub fn with_git() -> Self {
         let world = TestProject::with_git();
         world.real_time();
@@ -108,7 +109,7 @@ impl Sessions {
         self.dir().join(format!("home/.local/state/fairway/adapters/s-{name}"))
     }
 
-    /// What a query finds, as text.
+    /// The rows of a query, as text.
     #[track_caller]
     pub fn rows(&self, query: &str) -> Vec<BTreeMap<String, String>> {
         let conn = rusqlite::Connection::open(self.store()).unwrap();

@@ -1,4 +1,4 @@
-//! What a provider says about its sessions: the whole table, in one transaction, or nothing of it.
+//! Provider events: the whole table, in one transaction, or nothing of it.
 
 use std::fs;
 

@@ -89,7 +89,7 @@ fn with_task() -> Sessions {
     world
 }
 
-/// What stands on the task, and in the log about the session.
+/// The records on the task, and the events of the session.
 fn story(world: &Sessions) -> Vec<String> {
     let checkpoints = world.rows("SELECT state, summary FROM checkpoints ORDER BY id");
     checkpoints.iter().map(|row| format!("{}: {}", row["state"], row["summary"])).collect()

@@ -85,7 +85,7 @@ fn nudge_to_a_program_that_does_not_read_fails() {
 }
 
 #[test]
-fn keys_and_interrupts() {
+fn keys_and_interrupts_reach_the_program() {
     let caller = Caller::new();
     caller.start("x", &json!({"command": "cat >got"}));
     caller.ask(&["send-keys", "x", "two words", "Enter", "-x", "Space", "Up", "C-a", "--", "Enter"]);

@@ -29,7 +29,7 @@ fn trust(world: &Sessions, text: &str) {
     world.run(["trust"]).exits(0);
 }
 
-/// What the recording script was given.
+/// The document that the recording script was given.
 fn start_document(world: &Sessions) -> Value {
     let path = world.dir().join("home/.local/state/fairway/adapters/start.json");
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()

@@ -46,7 +46,7 @@ impl Sidecar {
         Pid::from_raw(i32::try_from(self.pid()).unwrap())
     }
 
-    /// What it says at its end, which comes by itself.
+    /// The output of its end, which comes by itself.
     fn ends(mut self) -> CommandOutput {
         let mut child = self.0.take().unwrap();
         eventually("it ends", || child.try_wait().unwrap());

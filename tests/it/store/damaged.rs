@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use crate::common::{TestProject, bulk_tasks, test_project::CommandOutput, tree_snapshot};
 
-/// What is tried on every bad store: reads and writes.
+/// The commands that are tried on every bad store: reads and writes.
 const COMMANDS: &[&[&str]] = &[
     &["ready", "--json"],
     &["task", "list", "--json"],

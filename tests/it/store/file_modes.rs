@@ -1,4 +1,4 @@
-//! What Fairway makes is its owner's alone, whatever the umask; what is another's is not used.
+//! Files and directories of Fairway are their owner's alone, whatever the umask; those of others are not used.
 
 use std::{
     fs,

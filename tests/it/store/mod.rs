@@ -3,6 +3,7 @@
 mod damaged;
 mod file_modes;
 mod first_open;
+mod network;
 mod read_only;
 mod restore;
 mod schema;

@@ -1,4 +1,4 @@
-//! Who reads leaves no trace.
+//! A read leaves no trace.
 
 use std::fs;
 

@@ -37,7 +37,7 @@ fn shell(world: &TestProject, place: &Path, number: usize) -> Command {
     command
 }
 
-/// What the journals say: which tasks each worker got, and the lines that tell of no task.
+/// The journals: the tasks of each worker, and the lines that tell of no task.
 fn journals(place: &Path, count: usize) -> (Vec<Vec<String>>, Vec<String>) {
     let (mut got, mut other) = (Vec::new(), Vec::new());
     for number in 0..count {
@@ -234,7 +234,7 @@ fn waits_without_stalls(shares: &[Vec<Claimed>]) -> Vec<u128> {
     shares.iter().flatten().map(|claimed| (claimed.end - claimed.begin).saturating_sub(stalled(claimed))).collect()
 }
 
-/// What the storm above would show if a claim were not one IMMEDIATE transaction.
+/// The result of the storm above if a claim were not one IMMEDIATE transaction.
 #[test]
 fn control_with_deferred_transactions_fails() {
     const NAME: &str = "storm::claims::control_with_deferred_transactions_fails";

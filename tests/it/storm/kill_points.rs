@@ -29,7 +29,7 @@ use crate::common::{
 /// A command line that is killed.
 struct Line {
     name: &'static str,
-    /// What is done before, once.
+    /// The commands before, once.
     before: &'static [&'static str],
     /// The command.
     words: &'static str,
@@ -37,11 +37,11 @@ struct Line {
     effect: &'static str,
     /// How many points the quick set takes of it.
     quick: usize,
-    /// What a repeat under the same `--request-id` does.
+    /// The effect of a repeat under the same `--request-id`.
     repeat: Repeat,
 }
 
-/// What a repeat does.
+/// The effect of a repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Repeat {
     /// It has no second effect and gets the first answer.
@@ -50,7 +50,7 @@ enum Repeat {
     Again,
     /// It starts nothing twice: what was begun and cut off is told (`request_open`).
     Told,
-    /// The same, once `reconcile` has settled what was begun.
+    /// The first effect, once `reconcile` has settled the interrupted call.
     Settled,
 }
 
@@ -268,7 +268,7 @@ fn stop(world: &TestProject, place: &Path, about: &str) {
     assert_eq!(effects(place, query), 0, "{about}: it was stopped and is not final");
 }
 
-/// What became of the points of one line.
+/// The results of the points of one line.
 #[derive(Debug, Default)]
 struct Tally {
     points: AtomicUsize,

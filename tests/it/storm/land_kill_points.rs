@@ -10,7 +10,7 @@ use crate::common::{TestProject, invariants, test_project::CommandOutput};
 
 /// The number of points at which a landing is killed, and that at which its git is.
 fn wanted() -> usize {
-    std::env::var("FAIRWAY_SOAK").map_or(10, |_| 100)
+    std::env::var("FAIRWAY_SOAK").map_or(6, |_| 100)
 }
 
 fn in_place<'a>(world: &TestProject, place: &Path, words: impl IntoIterator<Item = &'a str>) -> Command {
@@ -28,9 +28,14 @@ fn read(place: &Path, query: &str) -> String {
     conn.query_row(query, [], |row| row.get::<_, String>(0)).unwrap()
 }
 
-/// A project with a submitted task on a branch without a worktree, whose paths a copy would not have.
+/// Where each landing takes place: git and the store name the worktree by its whole path.
+fn place(world: &TestProject) -> std::path::PathBuf {
+    world.dir().join("point")
+}
+
+/// A copy of a project with a submitted task in a lane with a worktree, made in the place.
 fn template(world: &TestProject) -> std::path::PathBuf {
-    let template = world.dir().join("template");
+    let template = place(world);
     fs::create_dir_all(template.join("home")).unwrap();
     let git = |args: &[&str]| world.git(&template, args);
     git(&["init", "--quiet", "--initial-branch=main"]);
@@ -46,20 +51,21 @@ fn template(world: &TestProject) -> std::path::PathBuf {
     git(&["config", "user.email", "ann@example.com"]);
     git(&["add", "."]);
     git(&["commit", "--quiet", "--message=begin"]);
-    git(&["switch", "--quiet", "--create", "work"]);
-    fs::write(template.join("edited"), "new\n").unwrap();
-    fs::write(template.join("added"), "added\n").unwrap();
-    fs::remove_file(template.join("gone")).unwrap();
-    git(&["add", "--all"]);
-    git(&["commit", "--quiet", "--message=work"]);
-    git(&["switch", "--quiet", "main"]);
+    run(world, &template, &["lane", "add", "ui", "--create-worktree"]).exits(0);
+    let lane = template.join(".fairway/worktrees/ui");
+    fs::write(lane.join("edited"), "new\n").unwrap();
+    fs::write(lane.join("added"), "added\n").unwrap();
+    fs::remove_file(lane.join("gone")).unwrap();
+    world.git(&lane, &["add", "--all"]);
+    world.git(&lane, &["commit", "--quiet", "--message=work"]);
     fs::write(template.join("untracked"), "mine\n").unwrap();
-    run(world, &template, &["lane", "add", "ui", "--branch", "work"]).exits(0);
     run(world, &template, &["task", "add", "Work", "--lane", "ui"]).exits(0);
     run(world, &template, &["claim", "T-1"]).exits(0);
-    let tip = git(&["rev-parse", "work"]);
+    let tip = git(&["rev-parse", "lane/ui"]);
     run(world, &template, &["task", "submit", "T-1", "--commit", tip.trim()]).exits(0);
-    template
+    let kept = world.dir().join("template");
+    fs::rename(&template, &kept).unwrap();
+    kept
 }
 
 fn check(world: &TestProject, place: &Path, about: &str) {
@@ -74,7 +80,12 @@ fn check(world: &TestProject, place: &Path, about: &str) {
     assert_eq!(git(&["ls-tree", "--name-only", "main"]), ".fairway.toml\n.gitignore\nadded\nedited\nkept\n", "{about}");
     assert_eq!(fs::read_to_string(place.join("edited")).unwrap(), "new\n", "{about}");
     assert_eq!(fs::read_to_string(place.join("untracked")).unwrap(), "mine\n", "{about}");
+    // The lane has ended, unless its worktree was half removed: then all that it held is on the base.
     assert_eq!(git(&["for-each-ref", "refs/fairway"]), "", "{about}");
+    assert_eq!(git(&["for-each-ref", "--format=%(refname)", "refs/heads"]), "refs/heads/main\n", "{about}");
+    assert!(!place.join(".fairway/worktrees/ui").exists(), "{about}");
+    assert_eq!(git(&["worktree", "list"]).lines().filter(|line| line.contains("worktrees/ui")).count(), 0, "{about}");
+    assert_eq!(read(place, "SELECT status FROM lanes"), "closed", "{about}");
     assert_eq!(read(place, "SELECT status FROM tasks"), "done", "{about}");
     let landed = read(place, "SELECT landed_commit FROM tasks");
     assert_eq!(landed, git(&["rev-parse", "main"]).trim(), "{about}");
@@ -95,7 +106,7 @@ fn killed_everywhere(world: &TestProject, template: &Path, reach: Reach, all: &[
         }
         let point = &point;
         let about = format!("{reach:?} killed at {point:?}");
-        let place = strace::copy(template, &world.dir().join("point"));
+        let place = strace::copy(template, &place(world));
         let first = strace::killed_at(world, &place, reach, &in_place(world, &place, ["land", "T-1"]), point);
         killed += usize::from(first.code != Some(0));
         check(world, &place, &about);
@@ -113,7 +124,7 @@ fn killed_landing_is_before_or_after_and_completed_by_the_next() {
     world.real_time();
     let template = template(&world);
     for reach in [Reach::Process, Reach::Tree] {
-        let place = strace::copy(&template, &world.dir().join("all"));
+        let place = strace::copy(&template, &place(&world));
         let all = strace::points(&world, &place, reach, &in_place(&world, &place, ["land", "T-1"]), ".fairway.toml");
         check(&world, &place, "not killed");
         fs::remove_dir_all(place).unwrap();

@@ -19,7 +19,7 @@ pub struct Point {
     pub number: usize,
 }
 
-/// What is traced and killed.
+/// The processes that are traced and killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// The command's own process: what it has started goes on when it dies.

@@ -1,4 +1,4 @@
-//! Whoever stands in the turnstile may die or stop there: the others go on.
+//! A process that dies or stops in the write queue blocks no other.
 
 use std::{
     fs,

@@ -13,7 +13,7 @@ use crate::sessions::{Sessions, eventually};
 
 /// An item is on the screen this long after its event at the latest.
 const SHOWN: Duration = Duration::from_secs(1);
-/// What a loaded machine may take besides.
+/// The time that a loaded machine may take besides.
 const SLACK: Duration = Duration::from_secs(4);
 
 fn world() -> Sessions {
@@ -64,11 +64,17 @@ fn events_deaths_and_sizes_are_shown_and_nothing_costs_nothing() {
     world.run(["--session", "bob", "claim", "T-1"]).exits(0);
     window.shows("T-1");
     let run = world.session("bob")["run_id"].clone();
+    let begin = Instant::now();
     for process in crate::sessions::marked(&run).unwrap() {
         process.signal(Signal::SIGKILL).unwrap();
     }
     let dead = window.shows("✗ dead");
-    assert!(dead.contains("r release"), "{dead}");
+    assert!(begin.elapsed() < SHOWN + SLACK, "{:?}", begin.elapsed());
+    // Its line says who, why, since when and what to do.
+    let line = dead.lines().skip_while(|line| !line.starts_with("NEEDS YOU (1)")).nth(1).unwrap();
+    for part in ["dead", "bob", "T-1: process", "s  ", "r release"] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
 
     // The size of the window is that of the frame.
     window.resize(130, 40);
@@ -81,7 +87,7 @@ fn events_deaths_and_sizes_are_shown_and_nothing_costs_nothing() {
     // Nothing happens.
     let before = eventually("it has settled", || {
         let before = ticks(key.pid);
-        std::thread::sleep(Duration::from_millis(300));
+        std::thread::sleep(Duration::from_secs(1));
         (ticks(key.pid) == before).then_some(before)
     });
     std::thread::sleep(Duration::from_secs(1));

@@ -121,3 +121,39 @@ fn prompt_release_filter_and_refusals_are_those_of_the_commands() {
     window.press(&["q"]);
     window.is_sane();
 }
+
+#[test]
+fn diff_and_start_of_the_next_task_are_a_key_away() {
+    let mut world = Sessions::with_git();
+    world.set("FAIRWAY_SESSIONS_DEFAULT_BACKEND", "shell");
+    std::fs::create_dir(world.dir().join("bin")).unwrap();
+    world.script("bin/claude", "#!/bin/sh\nexec sleep 600\n");
+    world.run(["lane", "add", "cart", "--create-worktree"]).exits(0);
+    std::fs::write(world.root().join(".fairway/worktrees/cart/total.txt"), "eleven\n").unwrap();
+    let window = Window::open(&world, 100, 24);
+    window.types(&format!("PATH={}:$PATH fairway top", world.dir().join("bin").display()));
+    window.shows("LANES (1)");
+    window.press(&["d"]);
+    window.until("the diff", |screen| screen.contains("+eleven") && screen.contains("fairway lane diff cart"));
+    window.press(&["q"]);
+
+    // Without a ready task nothing is started.
+    window.press(&["N"]);
+    window.shows("no task is ready");
+    world.run(["task", "add", "T-1", "Fix the total"]).exits(0);
+    window.shows("1 ready");
+    window.press(&["N"]);
+    window.shows("Start an agent on T-1: Fix the total?");
+    window.press(&["n"]);
+    window.shows("nothing was done");
+    assert_eq!(world.json(["task", "show", "T-1"])["status"], "todo");
+    window.press(&["N"]);
+    window.shows("Start an agent on T-1");
+    window.press(&["y"]);
+    window.until("the agent", |screen| screen.contains("T-1-claude") && screen.contains("LANES (2)"));
+    assert_eq!(world.json(["task", "show", "T-1"])["claimant"]["session_id"], "T-1-claude");
+    window.shows("started T-1-claude");
+    window.press(&["q"]);
+    window.is_sane();
+    world.run(["session", "stop", "--all"]).exits(0);
+}

@@ -19,7 +19,7 @@ pub struct ToolCall {
     pub role: Option<String>,
     /// Whether the caller's shell finds this program under the name `fairway`, and the call runs it.
     pub runs_own_program: bool,
-    /// What the caller says the call is about, such as `rig` and `bead_id`. It is kept in the log and decides nothing.
+    /// The subject of the call in the caller's words, such as `rig` and `bead_id`. It is kept in the log and decides nothing.
     pub context: Map<String, Value>,
 }
 

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     actions::App,
-    config::{CONFIG_FILE, Project, load_in_force},
+    config::{CONFIG_FILE, Project},
     domain::session::Session,
     os::user,
 };
@@ -30,14 +30,12 @@ pub(super) fn decide(app: &App, session: &Session, call: &ToolCall) -> Option<Gu
         if !is_own(&root) {
             continue;
         }
-        let loaded = match load_in_force(&outer, &app.env) {
-            Ok(loaded) => loaded,
+        let outer = match App::in_force(Rc::clone(&app.env), outer, app.actor.clone(), None) {
+            Ok(outer) => outer,
             Err(error) => {
                 return Some(GuardDecision::denied(format!("the rules around this project are unknown: {error}")));
             }
         };
-        let (layers, settings) = loaded;
-        let outer = App::new(Rc::clone(&app.env), outer, layers, settings, app.actor.clone(), None);
         let rules = LoadedRules::load(&outer);
         if rules.is_unconfigured() {
             continue;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::call::ToolCall;
 use crate::{
     env::{Env, vars},
-    guard::own_verb_programs,
+    guard::{own_tool, own_verb_programs},
     os::executable,
 };
 
@@ -30,12 +30,25 @@ pub fn is_own_verb(env: &Env, call: &ToolCall) -> bool {
 
 /// The programs of a call that consists of an agent's own commands.
 pub(super) fn own_programs(call: &ToolCall) -> Option<Vec<String>> {
+    if let Some(tool) = own_tool(&call.tool) {
+        return is_own_tool_call(tool, &call.input).then(Vec::new);
+    }
     // A name with another spelling is another tool: one of an MCP server, perhaps.
     let is_shell = std::iter::once(&call.tool).chain(&call.aliases).any(|name| SHELL_TOOLS.contains(&name.as_str()));
     if !is_shell {
         return None;
     }
     own_verb_programs(only_command(call.input.as_object()?)?)
+}
+
+/// Whether a call of Fairway's own server is one of an agent's own commands: it runs no command that the agent has written.
+fn is_own_tool_call(tool: &str, input: &Value) -> bool {
+    let runs_check = || input.get("check").is_some_and(Value::is_string) && input.get("command").is_none();
+    match tool {
+        "run" => false,
+        "verify" => runs_check(),
+        _ => true,
+    }
 }
 
 fn only_command(input: &Map<String, Value>) -> Option<&str> {

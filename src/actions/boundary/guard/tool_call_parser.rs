@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{call::ToolCall, own_program::own_programs};
 use crate::{
     domain::Role,
-    guard::{Paths, ShellInput, ToolCallFacts},
+    guard::{self, Paths, ShellInput, ToolCallFacts},
 };
 
 /// Fields with shell text.
@@ -41,7 +41,10 @@ const PATCH_FILE_HEADERS: &[&str] = &["*** Add File:", "*** Update File:", "*** 
 
 /// The facts that rules match.
 pub(super) fn parse(call: &ToolCall, role: &Role) -> ToolCallFacts {
-    let names: Vec<String> = std::iter::once(&call.tool).chain(&call.aliases).cloned().collect();
+    let has_command =
+        ["command", "argv"].iter().any(|name| call.input.get(*name).is_some_and(|value| !value.is_null()));
+    let own = guard::own_tool_aliases(&call.tool, has_command);
+    let names: Vec<String> = std::iter::once(&call.tool).chain(&call.aliases).cloned().chain(own).collect();
     let is_patch = names.iter().any(|name| name.trim().eq_ignore_ascii_case("apply_patch"));
     let paths = if is_patch { patch_paths(&call.input) } else { paths(&call.input) };
     ToolCallFacts {

@@ -27,7 +27,7 @@ pub struct HealthReport {
     pub run_id: String,
     /// The activity.
     pub activity: Option<Activity>,
-    /// What it waits for, when it requires action.
+    /// The input that it waits for, when it requires action.
     pub waiting_for: Option<String>,
     /// Context usage, from 0 to 1.
     pub context_usage: Option<f64>,

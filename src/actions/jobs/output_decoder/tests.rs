@@ -65,7 +65,7 @@ impl FakeJob {
         pieces.into_iter().filter(|piece| piece.kind == stream).map(|piece| piece.text).collect()
     }
 
-    /// The same, an item at a time.
+    /// The text of a stream, decoded an item at a time.
     fn text_by_items(&self, stream: ItemType) -> String {
         let (mut since, mut text) = (0, String::new());
         while let Some(piece) = self.read(since, 1, true).pop() {

@@ -1,18 +1,17 @@
-//! What the board is made of, read in one transaction.
+//! The facts behind the board, read in one transaction: rows that are small in number each time, the others when an event or
+//! the row of their session says that they have changed.
 
-use std::{cell::RefCell, collections::BTreeMap, time::Duration};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use anyhow::Result;
 
+use super::{day_costs::DayCosts, news::News, sessions, task_counts::KeptCounts, watches::Watches};
 use crate::{
-    actions::{
-        App,
-        core::{
-            session_overview::{self, SessionScope},
-            session_process::RunProcesses,
-        },
-        queue::gates,
-    },
+    actions::{App, core::session_process::RunProcesses, queue::gates},
     domain::{
         LaneName, PersonName, SessionId, TaskId,
         approval::Approval,
@@ -29,13 +28,15 @@ use crate::{
     },
     env::Timestamp,
     store::{
-        ReadTx, approvals, events, handoffs, jobs, lanes, messages,
+        ReadTx, approvals, handoffs, jobs, lanes, messages,
         overlaps::{self, LaneDiffstat},
-        overview::{self, ExpiredMessage, FailedJob, TaskCounts, WrittenCheckpoint},
-        session_reports, tasks, usage_turns,
+        overview::{self, ExpiredMessage, FailedJob, WrittenCheckpoint},
+        session_reports, tasks,
     },
 };
 
+/// An agent calls its first hook when it starts; this much later it should have done so.
+pub(super) const FIRST_HOOK_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a message that expired is shown.
 const EXPIRED_FOR: Duration = Duration::from_secs(60 * 60);
 /// How long a job that failed is shown, and how many.
@@ -45,7 +46,7 @@ const MAX_FAILED_JOBS: i64 = 5;
 const MAX_EVALUATED_TASKS: usize = 100;
 
 /// Everything that the store tells, and for each session whether it is alive.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Facts {
     pub now: Timestamp,
     /// The newest event.
@@ -54,7 +55,7 @@ pub(super) struct Facts {
     pub sessions: Vec<SessionOverview>,
     /// Claimed tasks, by lane and id.
     pub held: Vec<HeldTask>,
-    pub counts: TaskCounts,
+    pub counts: KeptCounts,
     pub lanes: Vec<Lane>,
     /// The sizes of their changes when they were last looked at.
     pub diffstats: Vec<LaneDiffstat>,
@@ -62,60 +63,168 @@ pub(super) struct Facts {
     pub overlaps: Vec<LaneOverlap>,
     pub approvals: Vec<Approval>,
     pub handoffs: Vec<Handoff>,
-    /// The tasks of live sessions whose newest written checkpoint awaits input.
+    /// The tasks of sessions whose newest written checkpoint awaits input.
     pub questions: Vec<(SessionId, TaskId, WrittenCheckpoint)>,
     /// The blockers of submitted tasks that the store knows; `None` for one that was not evaluated.
     pub submitted: BTreeMap<TaskId, Option<Vec<Blocker>>>,
+    /// Open messages to dead sessions.
+    unread: Vec<Message>,
     /// Open messages of people to sessions that are dead, or that expire unread.
     pub undelivered: Vec<Message>,
     /// Messages of people that expired lately.
     pub expired: Vec<ExpiredMessage>,
+    /// When a message expires next.
+    next_expiry: Option<Timestamp>,
     /// The number of unread messages to the acting person; `None` for a session.
     pub inbox: Option<usize>,
-    /// Live sessions of which no hook and no report of a runtime has come.
-    pub silent: Vec<SessionId>,
+    /// Sessions with a provider of which no hook and no report of a runtime has come. Known while there are guard rules.
+    pub silent: BTreeSet<SessionId>,
     pub active_jobs: Vec<Job>,
     pub failed_jobs: Vec<FailedJob>,
-    /// The known costs of the day by lane, in US dollars.
-    pub costs: Vec<(Option<String>, f64)>,
-    /// What is left of dead sessions.
+    pub costs: DayCosts,
+    /// The remaining processes of dead sessions.
     pub processes: RefCell<RunProcesses>,
 }
 
 impl Facts {
-    pub(super) fn read(app: &App, tx: &ReadTx<'_>) -> Result<Self> {
+    /// Brings the facts up to date.
+    pub(super) fn advance(&mut self, app: &App, tx: &ReadTx<'_>, news: &News, watches: &mut Watches) -> Result<()> {
         let now = app.env.now();
-        let held = overview::held(tx)?;
-        let sessions = session_overview::read(tx, SessionScope::LiveAndHolding, &held)?;
-        Ok(Self {
-            now,
-            seq: events::last_seq(tx)?,
-            counts: overview::counts(tx)?,
-            lanes: lanes::all(tx)?,
-            diffstats: overlaps::diffstats(tx)?,
-            overlaps: live_overlaps(tx)?,
-            approvals: approvals::all(tx, true)?,
-            handoffs: handoffs::all(tx, true)?,
-            questions: questions(tx, &sessions)?,
-            submitted: submitted(app, tx, &held)?,
-            undelivered: undelivered(tx, &sessions, now)?,
-            expired: overview::expired_messages(tx, now.minus(EXPIRED_FOR))?
-                .into_iter()
-                .filter(|message| HUMAN_SOURCES.contains(&message.source.as_str()))
-                .collect(),
-            inbox: inbox(app, tx, now)?,
-            silent: silent(tx, &sessions)?,
-            active_jobs: jobs::active(tx)?,
-            failed_jobs: overview::failed_jobs(tx, now.minus(FAILED_FOR), MAX_FAILED_JOBS)?,
-            costs: usage_turns::lane_costs(tx, now.start_of_day())?,
-            processes: RefCell::default(),
-            held,
-            sessions,
-        })
+        (self.now, self.seq) = (now, news.seq);
+        self.held = overview::held(tx)?;
+        let changed = sessions::advance(&mut self.sessions, tx, &self.held, news, watches)?;
+        let has_death = self.sessions.iter().any(|one| one.is_over() && changed.contains(&one.session.id));
+        if has_death {
+            self.processes.take();
+        }
+        self.counts.advance(tx, news)?;
+        if news.everything || news.lanes {
+            self.lanes = lanes::all(tx)?;
+        }
+        self.diffstats = overlaps::diffstats(tx)?;
+        self.overlaps = self.live_overlaps(tx)?;
+        self.approvals = approvals::all(tx, true)?;
+        self.handoffs = handoffs::all(tx, true)?;
+        self.read_questions(tx, &changed)?;
+        self.read_submitted(app, tx, news, &changed)?;
+        self.read_messages(app, tx, news.everything || news.messages || has_death)?;
+        self.read_silent(app, tx, &changed)?;
+        self.active_jobs = jobs::active(tx)?;
+        self.failed_jobs = overview::failed_jobs(tx, now.minus(FAILED_FOR), MAX_FAILED_JOBS)?;
+        let reporters = (!news.everything).then(|| changed.union(&news.sessions));
+        self.costs.advance(tx, now, reporters)
+    }
+
+    /// The next time at which the board changes without an event: a lease ends, a message expires, an agent should have called
+    /// its first hook, an item has been shown for long enough, or a day is over.
+    pub(super) fn next_change(&self, app: &App) -> Option<Timestamp> {
+        const AFTER: Duration = Duration::from_millis(1);
+        let leases = self.held.iter().filter_map(|held| held.lease_until);
+        let is_silent = |one: &&SessionOverview| self.silent.contains(&one.session.id);
+        let guarded = self.sessions.iter().filter(|_| app.settings.guard.is_some()).filter(is_silent);
+        let first_hooks = guarded.map(|one| one.session.started_at.plus(FIRST_HOOK_TIMEOUT));
+        let expired = self.expired.iter().map(|message| message.at.plus(EXPIRED_FOR + AFTER));
+        let failed = self.failed_jobs.iter().map(|job| job.finished_at.plus(FAILED_FOR + AFTER));
+        let ends = expired.chain(failed).chain(self.costs.end());
+        leases.chain(first_hooks).chain(self.next_expiry).chain(ends).filter(|at| *at > self.now).min()
     }
 
     pub(super) fn session(&self, id: &SessionId) -> Option<&SessionOverview> {
         self.sessions.iter().find(|one| one.session.id == *id)
+    }
+
+    /// The overlaps between lanes that are there and not closed.
+    fn live_overlaps(&self, tx: &ReadTx<'_>) -> Result<Vec<LaneOverlap>> {
+        let mut found = overlaps::all(tx)?;
+        let is_live =
+            |name: &LaneName| self.lanes.iter().any(|one| one.name == *name && one.status != LaneStatus::Closed);
+        found.retain(|one| is_live(&one.lane) && one.other.as_ref().is_none_or(is_live));
+        Ok(found)
+    }
+
+    fn read_questions(&mut self, tx: &ReadTx<'_>, changed: &BTreeSet<SessionId>) -> Result<()> {
+        let sessions = &self.sessions;
+        self.questions.retain(|(id, ..)| !changed.contains(id) && sessions.iter().any(|one| one.session.id == *id));
+        for one in sessions.iter().filter(|one| may_work(one) && changed.contains(&one.session.id)) {
+            for held in &one.holds {
+                let newest = overview::newest_written(tx, &held.task)?;
+                if let Some(newest) = newest.filter(|newest| newest.state == CheckpointState::AwaitingInput) {
+                    self.questions.push((one.session.id.clone(), held.task.clone(), newest));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_submitted(&mut self, app: &App, tx: &ReadTx<'_>, news: &News, changed: &BTreeSet<SessionId>) -> Result<()> {
+        let mut before = std::mem::take(&mut self.submitted);
+        for held in self.held.iter().filter(|held| held.status == TaskStatus::Review) {
+            let is_same = !news.everything
+                && !news.tasks.contains(&held.task)
+                && held.session.as_ref().is_none_or(|session| !changed.contains(session));
+            // The text about a question tells its age.
+            let is_timeless = |all: &Vec<Blocker>| all.iter().all(|one| one.code != "open_question");
+            let known = before.remove(&held.task).flatten().filter(|known| is_same && is_timeless(known));
+            let blockers = match known {
+                _ if self.submitted.len() >= MAX_EVALUATED_TASKS => None,
+                Some(known) => Some(known),
+                None => match tasks::find(tx, &held.task)? {
+                    Some(task) => Some(gates::stored_blockers(app, tx, &task)?),
+                    None => None,
+                },
+            };
+            self.submitted.insert(held.task.clone(), blockers);
+        }
+        Ok(())
+    }
+
+    /// Reads the messages; those to dead sessions only when one of them may have changed.
+    fn read_messages(&mut self, app: &App, tx: &ReadTx<'_>, is_new: bool) -> Result<()> {
+        if is_new {
+            self.unread.clear();
+            for one in self.sessions.iter().filter(|one| one.is_over()) {
+                self.unread.extend(messages::open_for(tx, &Recipient::Session(one.session.id.clone()))?);
+            }
+        }
+        let is_dead = |message: &&Message| match &message.to {
+            Recipient::Session(id) => self.session(id).is_some_and(SessionOverview::is_over),
+            _ => false,
+        };
+        let mut undelivered = messages::expired(tx, self.now)?;
+        undelivered.extend(self.unread.iter().filter(is_dead).cloned());
+        undelivered.retain(|message| {
+            matches!(message.to, Recipient::Session(_)) && HUMAN_SOURCES.contains(&message.source.as_str())
+        });
+        undelivered.sort_by_key(|message| message.id);
+        undelivered.dedup_by_key(|message| message.id);
+        self.undelivered = undelivered;
+        self.expired = overview::expired_messages(tx, self.now.minus(EXPIRED_FOR))?
+            .into_iter()
+            .filter(|message| HUMAN_SOURCES.contains(&message.source.as_str()))
+            .collect();
+        self.next_expiry = messages::next_expiry(tx, self.now)?;
+        self.inbox = inbox(app, tx, self.now)?;
+        Ok(())
+    }
+
+    fn read_silent(&mut self, app: &App, tx: &ReadTx<'_>, changed: &BTreeSet<SessionId>) -> Result<()> {
+        if app.settings.guard.is_none() {
+            self.silent.clear();
+            return Ok(());
+        }
+        let before = std::mem::take(&mut self.silent);
+        for one in self.sessions.iter().filter(|one| may_work(one) && one.session.provider.is_some()) {
+            let id = &one.session.id;
+            // A first report is no event.
+            if !changed.contains(id) && !before.contains(id) {
+                continue;
+            }
+            let reports = session_reports::find(tx, id)?;
+            if reports.last_hook_at.is_none() && reports.lifecycle_at.is_none() {
+                self.silent.insert(id.clone());
+            }
+        }
+        Ok(())
     }
 
     /// Whether the claimant of a task is a session that needs a person itself: dead or stale.
@@ -134,69 +243,9 @@ pub(super) fn may_work(one: &SessionOverview) -> bool {
     !one.is_over()
 }
 
-/// The overlaps between lanes that are there and not closed.
-fn live_overlaps(tx: &ReadTx<'_>) -> Result<Vec<LaneOverlap>> {
-    let mut found = overlaps::all(tx)?;
-    if !found.is_empty() {
-        let lanes = lanes::all(tx)?;
-        let is_live = |name: &LaneName| lanes.iter().any(|one| one.name == *name && one.status != LaneStatus::Closed);
-        found.retain(|one| is_live(&one.lane) && one.other.as_ref().is_none_or(is_live));
-    }
-    Ok(found)
-}
-
-fn questions(tx: &ReadTx<'_>, sessions: &[SessionOverview]) -> Result<Vec<(SessionId, TaskId, WrittenCheckpoint)>> {
-    let mut found = Vec::new();
-    for one in sessions.iter().filter(|one| may_work(one)) {
-        for held in &one.holds {
-            let newest = overview::newest_written(tx, &held.task)?;
-            if let Some(newest) = newest.filter(|newest| newest.state == CheckpointState::AwaitingInput) {
-                found.push((one.session.id.clone(), held.task.clone(), newest));
-            }
-        }
-    }
-    Ok(found)
-}
-
-fn submitted(app: &App, tx: &ReadTx<'_>, held: &[HeldTask]) -> Result<BTreeMap<TaskId, Option<Vec<Blocker>>>> {
-    let mut found = BTreeMap::new();
-    for held in held.iter().filter(|held| held.status == TaskStatus::Review) {
-        let blockers = match tasks::find(tx, &held.task)? {
-            Some(task) if found.len() < MAX_EVALUATED_TASKS => Some(gates::stored_blockers(app, tx, &task)?),
-            _ => None,
-        };
-        found.insert(held.task.clone(), blockers);
-    }
-    Ok(found)
-}
-
-fn undelivered(tx: &ReadTx<'_>, sessions: &[SessionOverview], now: Timestamp) -> Result<Vec<Message>> {
-    let mut found = messages::expired(tx, now)?;
-    for one in sessions.iter().filter(|one| one.is_over()) {
-        found.extend(messages::open_for(tx, &Recipient::Session(one.session.id.clone()))?);
-    }
-    found.retain(|message| {
-        matches!(message.to, Recipient::Session(_)) && HUMAN_SOURCES.contains(&message.source.as_str())
-    });
-    found.sort_by_key(|message| message.id);
-    found.dedup_by_key(|message| message.id);
-    Ok(found)
-}
-
 fn inbox(app: &App, tx: &ReadTx<'_>, now: Timestamp) -> Result<Option<usize>> {
     let person = PersonName::of_actor(&app.actor.name).filter(|_| app.actor.session.is_none());
     let Some(person) = person else { return Ok(None) };
     let open = messages::open_for(tx, &Recipient::Person(person))?;
     Ok(Some(open.iter().filter(|message| !message.is_expired(now)).count()))
-}
-
-fn silent(tx: &ReadTx<'_>, sessions: &[SessionOverview]) -> Result<Vec<SessionId>> {
-    let mut found = Vec::new();
-    for one in sessions.iter().filter(|one| may_work(one) && one.session.provider.is_some()) {
-        let reports = session_reports::find(tx, &one.session.id)?;
-        if reports.last_hook_at.is_none() && reports.lifecycle_at.is_none() {
-            found.push(one.session.id.clone());
-        }
-    }
-    Ok(found)
 }

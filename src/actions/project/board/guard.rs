@@ -1,16 +1,14 @@
 //! A guard that cannot do its work, where that is known.
 
-use std::time::Duration;
-
-use super::{facts::Facts, need::Need};
+use super::{
+    facts::{FIRST_HOOK_TIMEOUT, Facts},
+    need::Need,
+};
 use crate::{
     actions::App,
     config::trust::{self, GuardTrust},
     domain::need::NeedKind,
 };
-
-/// An agent calls its first hook when it starts; this much later it should have done so.
-pub(super) const FIRST_HOOK_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An item while the guard rules are not trusted, which denies every tool call; and one for each agent of a provider with
 /// hooks that runs under guard rules and has not called a hook yet.

@@ -31,11 +31,7 @@ pub(super) fn lanes(facts: &Facts) -> Vec<BoardLaneView> {
             sessions,
             diffstat: diffstat(facts, lane),
             overlap: overlap(facts, lane),
-            cost_usd: facts
-                .costs
-                .iter()
-                .find(|(name, _)| name.as_deref() == Some(lane.name.as_str()))
-                .map(|(_, cost)| *cost),
+            cost_usd: facts.costs.of_lane(lane.name.as_str()),
         })
     };
     facts.lanes.iter().filter_map(view).collect()

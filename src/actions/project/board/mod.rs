@@ -1,85 +1,38 @@
 //! The board: what needs a person, what every lane does, which jobs run. One model for every surface that shows it. It is
-//! read in one transaction; besides that it looks at `/proc` and at the output of running jobs, and asks no other program.
+//! read in one transaction, and composed anew from what has changed; besides that it looks at `/proc` and at the output of running jobs, and asks no other program.
 
 mod approval;
 mod blocked;
+mod cache;
 mod claimant;
-mod deaths;
+mod day_costs;
 mod facts;
 mod guard;
 mod handoff;
 mod jobs;
 mod lanes;
 mod need;
-pub mod next_change;
+mod news;
 mod overlap;
 mod prompt;
 mod question;
+mod sessions;
 mod submitted;
+mod task_counts;
+mod view;
+mod watches;
 
 use anyhow::Result;
 
-use crate::{
-    actions::App,
-    domain::task::TaskStatus,
-    wire::{BoardCountsView, BoardView, HeldTaskView, SessionOverviewView},
-};
-use facts::Facts;
+use crate::{actions::App, wire::BoardView};
 
-pub use deaths::SessionDeaths;
+pub use cache::BoardCache;
+pub use watches::WatchedProcess;
 
-/// The version of the document's form.
-const VERSION: u32 = 1;
-
-/// Composes the board. `hook_providers` are the labels of the providers whose agents call hooks.
+/// Composes the board once. `hook_providers` are the labels of the providers whose agents call hooks.
 ///
 /// # Errors
 /// As the store fails.
 pub fn compose(app: &App, hook_providers: &[&str]) -> Result<BoardView> {
-    let facts = app.read(|tx| Facts::read(app, tx))?;
-    let mut needs_you: Vec<need::Need> = approval::items(&facts);
-    needs_you.extend(question::items(&facts));
-    needs_you.extend(guard::items(app, &facts, hook_providers));
-    needs_you.extend(claimant::items(&facts));
-    needs_you.extend(submitted::items(&facts));
-    needs_you.extend(blocked::items(&facts));
-    needs_you.extend(overlap::items(&facts));
-    needs_you.extend(handoff::items(&facts));
-    needs_you.extend(prompt::items(&facts));
-    Ok(BoardView {
-        version: VERSION,
-        at: facts.now.to_string(),
-        seq: facts.seq,
-        project: app.settings.name.clone(),
-        needs_you: need::sorted(needs_you),
-        counts: counts(&facts),
-        lanes: lanes::lanes(&facts),
-        sessions: facts
-            .sessions
-            .iter()
-            .filter(|one| one.session.lane.is_none())
-            .map(SessionOverviewView::from)
-            .collect(),
-        claims: facts.held.iter().filter(|held| held.session.is_none()).map(HeldTaskView::from).collect(),
-        jobs: jobs::jobs(app, &facts),
-        cost_usd: (!facts.costs.is_empty()).then(|| facts.costs.iter().map(|(_, cost)| cost).sum()),
-        inbox: facts.inbox,
-    })
-}
-
-fn counts(facts: &Facts) -> BoardCountsView {
-    let number = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-    let with_status = |status| number(facts.held.iter().filter(|held| held.status == status).count());
-    let dead = facts.sessions.iter().filter(|one| one.is_over()).count();
-    BoardCountsView {
-        ready: facts.counts.ready,
-        held: number(facts.held.len()),
-        in_progress: with_status(TaskStatus::InProgress),
-        blocked: with_status(TaskStatus::Blocked),
-        review: with_status(TaskStatus::Review),
-        open: facts.counts.open,
-        done: facts.counts.done,
-        sessions: number(facts.sessions.len() - dead),
-        dead_sessions: number(dead),
-    }
+    BoardCache::default().compose(app, hook_providers)
 }

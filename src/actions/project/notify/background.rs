@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     actions::App,
-    config::{Project, load_in_force},
+    config::Project,
     domain::Actor,
     env::Env,
     os::{
@@ -56,8 +56,7 @@ fn send(
     hook_providers: &[&str],
     warn: &impl Fn(&str),
 ) -> Result<()> {
-    let (layers, settings) = load_in_force(project, env)?;
-    let app = App::new(Rc::new(env.clone()), project.clone(), layers, settings, actor.clone(), None);
+    let app = App::in_force(Rc::new(env.clone()), project.clone(), actor.clone(), None)?;
     let mut outlets = Outlets { terminal: None, programs: true };
     let mut untrusted = None;
     follow_with(waiter, &app, hook_providers, &mut outlets, |report: &SendReport| {

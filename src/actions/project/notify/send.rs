@@ -10,11 +10,7 @@ use anyhow::Result;
 
 use super::{document, sinks};
 use crate::{
-    actions::{
-        App,
-        core::trust,
-        project::board::{self, next_change},
-    },
+    actions::{App, core::trust, project::board::BoardCache},
     domain::{
         Refusal,
         notification::{NotifySink, ReceiptState},
@@ -22,7 +18,7 @@ use crate::{
     },
     env::Timestamp,
     store::{events, notifications as receipts},
-    wire::{NeedView, SentView},
+    wire::{BoardView, NeedView, SentView},
 };
 
 /// A claim of an item is given up so long after the time limit of its sink.
@@ -90,6 +86,29 @@ fn usable(app: &App, outlets: &Outlets<'_>) -> Vec<NotifySink> {
 /// # Errors
 /// As the store fails. A sink that fails is a part of the report.
 pub fn send_due(app: &App, hook_providers: &[&str], outlets: &mut Outlets<'_>) -> Result<SendReport> {
+    send(app, &mut BoardSource { cache: &mut BoardCache::default(), hook_providers }, None, outlets)
+}
+
+/// [`send_due`] of a board that was just composed from this cache.
+///
+/// # Errors
+/// As [`send_due`].
+pub fn send_due_of(
+    app: &App,
+    board: &BoardView,
+    cache: &mut BoardCache,
+    hook_providers: &[&str],
+    outlets: &mut Outlets<'_>,
+) -> Result<SendReport> {
+    send(app, &mut BoardSource { cache, hook_providers }, Some(board), outlets)
+}
+
+fn send(
+    app: &App,
+    source: &mut BoardSource<'_>,
+    composed: Option<&BoardView>,
+    outlets: &mut Outlets<'_>,
+) -> Result<SendReport> {
     let mut sinks = usable(app, outlets);
     let mut report = SendReport::default();
     if sinks.contains(&NotifySink::Command)
@@ -101,7 +120,10 @@ pub fn send_due(app: &App, hook_providers: &[&str], outlets: &mut Outlets<'_>) -
     if sinks.is_empty() {
         return Ok(report);
     }
-    let mut board = Board::read(app, hook_providers)?;
+    let mut board = match composed {
+        Some(board) => Board::of(app, board.clone()),
+        None => Board::read(app, source)?,
+    };
     let plan = board.plan(app, &sinks)?;
     let is_clean = plan.hold.is_empty() && !plan.has_gone;
     if !is_clean {
@@ -120,7 +142,7 @@ pub fn send_due(app: &App, hook_providers: &[&str], outlets: &mut Outlets<'_>) -
             continue;
         }
         // An item that was settled while another one was sent is not sent.
-        board.refresh(app, hook_providers)?;
+        board.refresh(app, source)?;
         if !send_batch(app, &board, batch, outlets, &mut report)? {
             failed.insert(batch.sink.as_str());
         }
@@ -128,7 +150,7 @@ pub fn send_due(app: &App, hook_providers: &[&str], outlets: &mut Outlets<'_>) -
     // The receipts of this round tell when the next one is due.
     let after = if plan.send.is_empty() { plan } else { board.plan(app, &sinks)? };
     report.held = count_held(app)?;
-    report.next = [after.next, next_change::next_change(app)?].into_iter().flatten().min();
+    report.next = [after.next, source.cache.next_change()].into_iter().flatten().min();
     if !after.send.is_empty() {
         // Another sender's lease or retry ended just now, or a batch was skipped after a failure that a retry time does not cover.
         let soon = app.env.now().plus(Duration::from_secs(1));
@@ -149,6 +171,13 @@ pub(super) fn quiet_until(app: &App) -> Option<Timestamp> {
     Some(now.next_local_minute(window.end))
 }
 
+/// Where the board comes from.
+#[derive(Debug)]
+struct BoardSource<'a> {
+    cache: &'a mut BoardCache,
+    hook_providers: &'a [&'a str],
+}
+
 /// The items of the board by their keys.
 pub(super) struct Board {
     seq: i64,
@@ -160,27 +189,29 @@ pub(super) struct Board {
 }
 
 impl Board {
-    pub(super) fn read(app: &App, hook_providers: &[&str]) -> Result<Self> {
-        let read_at = Instant::now();
-        let board = board::compose(app, hook_providers)?;
+    fn read(app: &App, source: &mut BoardSource<'_>) -> Result<Self> {
+        Ok(Self::of(app, source.cache.compose(app, source.hook_providers)?))
+    }
+
+    pub(super) fn of(app: &App, board: BoardView) -> Self {
         let keyed: Vec<(String, NeedView)> =
             board.needs_you.into_iter().map(|need| (document::key(&need), need)).collect();
         let wants = |need: &NeedView| app.settings.notify.wants(need.kind);
-        Ok(Self {
+        Self {
             seq: board.seq,
-            read_at,
+            read_at: Instant::now(),
             wanted: keyed.iter().filter(|(_, need)| wants(need)).map(|(key, _)| key.clone()).collect(),
             present: keyed.iter().map(|(key, _)| key.clone()).collect(),
             needs: keyed.into_iter().collect(),
-        })
+        }
     }
 
     /// Reads it again if an event was recorded since, or time alone may have changed it.
-    fn refresh(&mut self, app: &App, hook_providers: &[&str]) -> Result<()> {
+    fn refresh(&mut self, app: &App, source: &mut BoardSource<'_>) -> Result<()> {
         const FRESH_FOR: Duration = Duration::from_secs(1);
         let seq = app.read(|tx| Ok(events::last_seq(tx)?))?;
         if seq != self.seq || self.read_at.elapsed() > FRESH_FOR {
-            *self = Self::read(app, hook_providers)?;
+            *self = Self::read(app, source)?;
         }
         Ok(())
     }

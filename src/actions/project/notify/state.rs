@@ -1,10 +1,10 @@
-//! What became of the items that need a person.
+//! The states of the items that need a person.
 
 use anyhow::Result;
 
 use super::send::{Board, quiet_until};
 use crate::{
-    actions::{App, core::trust},
+    actions::{App, core::trust, project::board},
     domain::{
         notification::{NotifySink, Receipt},
         rules::notifications::is_given_up,
@@ -20,7 +20,7 @@ use crate::{
 /// As the store fails.
 pub fn state(app: &App, hook_providers: &[&str]) -> Result<NotifyStateView> {
     let settings = &app.settings.notify;
-    let board = Board::read(app, hook_providers)?;
+    let board = Board::of(app, board::compose(app, hook_providers)?);
     let receipts = app.read(|tx| Ok(notifications::all(tx)?))?;
     let known = |item: &String, sink| receipts.iter().find(|receipt| receipt.item == *item && receipt.sink == sink);
     let of_item =

@@ -36,7 +36,7 @@ pub(super) fn full_name(branch: &str) -> String {
 /// `not_found`, `git_failed`.
 pub(super) fn commit(app: &App, name: &str) -> Result<String> {
     let found = Repository::around(project_git(app)?)?.branch_commit(name)?;
-    Ok(found.ok_or_else(|| Refusal::not_found("base branch", name))?)
+    Ok(found.ok_or_else(|| Refusal::NoBase { base: name.to_owned() })?)
 }
 
 /// The checkout in which a base is checked out.
@@ -57,7 +57,7 @@ pub(super) fn checkout(app: &App, name: &str) -> Result<Option<PathBuf>> {
 /// The base, if it may move: not behind its upstream, held by no rebase or bisect, and its checkout clean.
 ///
 /// # Errors
-/// `not_found`, `base_behind`, `base_checked_out`, `operation_unfinished`, `checkout_changed`, `git_failed`.
+/// `not_found`, `base_behind`, `base_checked_out`, `operation_unfinished`, `checkout_changed`, `base_locked`, `git_failed`.
 pub(super) fn check(app: &App, name: &str) -> Result<Base> {
     let git = project_git(app)?;
     let commit = commit(app, name)?;
@@ -86,6 +86,14 @@ pub(super) fn check(app: &App, name: &str) -> Result<Base> {
         }
         refuse_changes(name, dir, inside.tracked_changes()?)?;
     }
+    let branch = full_name(name);
+    let lock = match &checkout {
+        Some(dir) => Git::new(app.env.vars(), dir).lasting_lock(&[&branch, "index", "HEAD"])?,
+        None => git.lasting_lock(&[&branch])?,
+    };
+    if let Some(lock) = lock {
+        return Err(Refusal::BaseLocked { base: name.to_owned(), lock: lock.display().to_string() }.into());
+    }
     Ok(Base { name: name.to_owned(), commit, checkout })
 }
 
@@ -101,6 +109,22 @@ pub(super) fn refuse_changes(base: &str, dir: &Path, files: Vec<String>) -> Resu
 }
 
 impl Base {
+    /// Refuses files of the checkout that git does not track and that this commit would bring. `git` has the commit.
+    ///
+    /// # Errors
+    /// `checkout_changed`, `git_failed`.
+    pub(super) fn refuse_files_in_the_way(&self, git: &Git<'_>, commit: &str) -> Result<()> {
+        let Some(dir) = &self.checkout else { return Ok(()) };
+        // Git itself looks into directories that become files.
+        let is_there = |path: &String| dir.join(path).symlink_metadata().is_ok_and(|found| !found.is_dir());
+        let files: Vec<String> = git.added_paths(&self.commit, commit)?.into_iter().filter(is_there).collect();
+        if files.is_empty() { Ok(()) } else { Err(self.in_the_way(dir, files).into()) }
+    }
+
+    fn in_the_way(&self, dir: &Path, files: Vec<String>) -> Refusal {
+        Refusal::FilesInTheWay { base: self.name.clone(), dir: dir.display().to_string(), files }
+    }
+
     /// Moves the base to a commit, with its checkout. A child that outlives this process keeps the lock.
     ///
     /// # Errors
@@ -120,7 +144,11 @@ impl Base {
         let now = commit(app, &self.name)?;
         match moved {
             _ if now == to => Ok(()),
-            Ok((FastForward::InTheWay(files), dir)) => Ok(refuse_changes(&self.name, dir, files)?),
+            Ok((FastForward::Refused { files, is_untracked: true }, dir)) => {
+                let inside = Git::new(app.env.vars(), dir);
+                Err(self.in_the_way(dir, inside.untracked_at(&files)?).into())
+            }
+            Ok((FastForward::Refused { files, .. }, dir)) => Ok(refuse_changes(&self.name, dir, files)?),
             Err(error) if now == self.commit => Err(error.into()),
             _ => Err(Refusal::BaseMoved { base: self.name.clone() }.into()),
         }

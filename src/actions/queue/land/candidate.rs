@@ -34,8 +34,15 @@ pub(super) fn check_identity(git: &Git<'_>) -> Result<()> {
 /// Makes the candidate.
 ///
 /// # Errors
-/// `merge_commits` for a rebase of a lane with merges; `git_failed`.
+/// `merge_commits` for a rebase of a lane with merges; `no_common_commit`, `git_failed`.
 pub(super) fn make(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &str) -> Result<Integration> {
+    make_in_style(app, maker, unit, base).map_err(|error| {
+        let is_apart = error.is::<GitError>() && matches!(maker.project.merge_base(base, &unit.commit), Ok(None));
+        if is_apart { Refusal::NoCommonCommit { of: unit.label(), base: unit.base.clone() }.into() } else { error }
+    })
+}
+
+fn make_in_style(app: &App, maker: &CandidateMaker<'_>, unit: &Unit, base: &str) -> Result<Integration> {
     Ok(match app.settings.land.style {
         LandStyle::Merge => maker.merge(base, &unit.commit, &message(unit))?,
         LandStyle::Squash => maker.squash(base, &unit.commit, &message(unit))?,

@@ -1,22 +1,34 @@
-//! The lanes that conflict with a base since work landed in it.
+//! The lanes that conflict with a base since work landed in it, judged with what is not committed in them yet.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::Result;
 use serde_json::json;
 
-use super::unit::{self, Unit, project_git};
+use super::{
+    candidate,
+    unit::{self, Unit, project_git},
+};
 use crate::{
-    actions::{App, mail::send::send_system},
+    actions::{
+        App,
+        mail::send::send_system,
+        queue::overlap::{self, Scope},
+    },
+    config::OverlapAction,
     domain::{
         LaneName,
-        lane::LaneStatus,
+        lane::{Lane, LaneStatus},
         message::{Priority, Recipient},
+        overlap::LaneSnapshot,
     },
-    os::git::{MergeOutcome, MergeRepository},
+    os::git::MergeOutcome,
     store::{WriteTx, lanes},
     wire::LandToldView,
 };
+
+/// The time limit of a look at the worktrees. A lane that is not looked at in time is judged by its commit.
+const LOOK_LIMIT: Duration = Duration::from_secs(20);
 
 /// The time limit of all merges together.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(300);
@@ -30,38 +42,67 @@ pub(super) struct Collision {
     lane: LaneName,
     files: Vec<String>,
     command: String,
+    /// Whether its worktree was looked at, as `fairway overlap` does.
+    is_snapshot: bool,
 }
 
-/// The open lanes of a base whose commits conflict with its new commit and did not with the old one.
+/// What of a lane is judged.
+struct Work {
+    lane: LaneName,
+    commit: String,
+    is_snapshot: bool,
+}
+
+/// The open lanes of a base whose work conflicts with its new commit and did not with the old one.
 ///
 /// # Errors
 /// As the store or git fails.
-pub(super) fn find(app: &App, unit: &Unit, merges: &MergeRepository, old: &str, new: &str) -> Result<Vec<Collision>> {
+pub(super) fn find(app: &App, unit: &Unit, old: &str, new: &str) -> Result<Vec<Collision>> {
     let git = project_git(app)?;
     let all = app.read(|tx| Ok(lanes::all(tx)?))?;
-    let mut known = Vec::new();
-    for lane in all {
+    let is_other = |lane: &&Lane| {
         let base = lane.base.as_ref().unwrap_or(&app.settings.base_branch);
-        if lane.status == LaneStatus::Closed || unit.lane_name() == Some(&lane.name) || *base != unit.base {
-            continue;
-        }
+        lane.status != LaneStatus::Closed && unit.lane_name() != Some(&lane.name) && *base == unit.base
+    };
+    let others: Vec<&Lane> = all.iter().filter(is_other).collect();
+    if others.is_empty() || old == new {
+        return Ok(Vec::new());
+    }
+    let snapshots = snapshots(app);
+    let mut known = Vec::new();
+    for lane in others {
         // A lane without a branch or worktree has no work.
-        let Ok(tip) = unit::tip(app, &lane) else { continue };
-        if git.is_ancestor(&tip, new) == Some(false) {
-            known.push((lane.name, tip));
+        let Ok(tip) = unit::tip(app, lane) else { continue };
+        let snapshot = snapshots.iter().find(|one| one.lane == lane.name && one.tip.as_ref() == Some(&tip));
+        let changed = snapshot.and_then(|one| one.commit.clone()).filter(|commit| *commit != tip);
+        if changed.is_some() || git.is_ancestor(&tip, new) == Some(false) {
+            let (lane, is_snapshot) = (lane.name.clone(), snapshot.is_some_and(|one| one.commit.is_some()));
+            known.push(Work { lane, commit: changed.unwrap_or(tip), is_snapshot });
         }
     }
     let pairs: Vec<(String, String)> =
-        known.iter().flat_map(|(_, tip)| [old, new].map(|base| (base.to_owned(), tip.clone()))).collect();
+        known.iter().flat_map(|one| [old, new].map(|base| (base.to_owned(), one.commit.clone()))).collect();
+    let objects: Vec<PathBuf> =
+        known.iter().filter(|one| one.is_snapshot).map(|one| overlap::objects(app, &one.lane)).collect();
+    let merges = candidate::open_merges(app, &git)?.reading(&objects).with_attributes_of(new);
     let outcomes = merges.merge_all(&pairs, MERGE_TIMEOUT)?;
     let mut collisions = Vec::new();
-    for ((lane, _), outcome) in known.into_iter().zip(outcomes.chunks(2)) {
+    for (Work { lane, is_snapshot, .. }, outcome) in known.into_iter().zip(outcomes.chunks(2)) {
         if let [MergeOutcome::Clean { .. }, MergeOutcome::Conflict { files, .. }] = outcome {
             let command = format!("fairway lane sync {lane} --rebase");
-            collisions.push(Collision { lane, files: files.clone(), command });
+            collisions.push(Collision { lane, files: files.clone(), command, is_snapshot });
         }
     }
     Ok(collisions)
+}
+
+/// The worktrees of this host as they are now; none where they are not to be looked at. A failure to look leaves the commits.
+fn snapshots(app: &App) -> Vec<LaneSnapshot> {
+    if app.settings.overlap.action == OverlapAction::Off {
+        return Vec::new();
+    }
+    let looked = overlap::refresh(app, Scope::Snapshots, LOOK_LIMIT).unwrap_or_default();
+    looked.snapshots.into_iter().filter(overlap::is_local).collect()
 }
 
 impl Collision {
@@ -70,7 +111,11 @@ impl Collision {
     /// # Errors
     /// As the store fails.
     pub(super) fn tell(&self, tx: &WriteTx<'_>, unit: &Unit, landing: i64) -> Result<()> {
-        let Self { lane, files, command } = self;
+        let Self { lane, files, command, is_snapshot } = self;
+        if *is_snapshot {
+            // The next look finds it recorded, and does not tell it again.
+            overlap::record_rebase(tx, lane, files)?;
+        }
         let text = format!(
             "{} landed in {}, and your lane {lane} conflicts with it in {}. Commit your work, then bring {} in: {command}",
             unit.label(),

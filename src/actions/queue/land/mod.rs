@@ -12,4 +12,4 @@ mod run;
 mod schedule;
 mod unit;
 
-pub use run::{LandRequest, land};
+pub use run::{LandRequest, is_at_work, land};

@@ -31,7 +31,7 @@ pub(super) struct Judged {
 /// Refuses a worktree with changes that are in no commit, or with an unfinished rebase, merge, cherry-pick or bisect.
 ///
 /// # Errors
-/// `unsaved_work`, `operation_unfinished`, `git_failed`.
+/// `unsaved_work`, `no_commit`, `operation_unfinished`, `git_failed`.
 pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
     let (Some(lane), Some(dir)) = (&unit.lane, unit.dir()) else { return Ok(()) };
     let git = Git::new(app.env.vars(), &dir);
@@ -43,6 +43,11 @@ pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
     let changes = git.changes_without_filters()?;
     if changes.is_empty() {
         return Ok(());
+    }
+    if git.head().is_none() {
+        // All that the worktree holds is new to a branch that was deleted.
+        let (lane, branch) = (lane.name.clone(), lane.branch.clone());
+        return Err(Refusal::NoLaneCommit { lane, branch, known: Some(unit.commit.clone()) }.into());
     }
     let named = changes.iter().take(MAX_DISPLAYED).map(String::as_str).collect::<Vec<_>>().join(", ");
     let why = format!("its worktree holds changes that are in no commit ({named})");
@@ -73,7 +78,7 @@ impl Judged {
             let task = lookup::task(tx, &member.task.id)?;
             lookup::check_authority(tx, &task, &app.actor, TaskWrite::Override)?;
             let mut report = gates::evaluate(app, tx, &task, gates, facts)?;
-            report.blockers.splice(0..0, state_blocker(&task));
+            report.blockers.splice(0..0, state_blocker(&task, member));
             report.blockers.extend(dependency_blockers(tx, &task, unit)?);
             if !report.is_ready() {
                 reports.push(report);
@@ -117,9 +122,14 @@ fn gates_of(app: &App, task: &Task) -> Vec<Gate> {
     gates
 }
 
-fn state_blocker(task: &Task) -> Option<Blocker> {
+fn state_blocker(task: &Task, member: &Member) -> Option<Blocker> {
     let id = &task.id;
     let (message, fix) = match &task.state {
+        TaskState::InProgress(_) if let Some(tip) = &member.newer => {
+            let commit = member.commit.get(..12).unwrap_or(&member.commit);
+            let message = format!("it is in progress, and its lane has commits after {commit}");
+            (message, format!("fairway task submit {id} --commit {tip}"))
+        }
         TaskState::InProgress(_) | TaskState::Review(_) | TaskState::Done(_) => return None,
         TaskState::Todo => ("it is todo, and its commit would land".to_owned(), format!("fairway claim {id}")),
         TaskState::Blocked(_, reason) => (format!("it is blocked: {reason}"), format!("fairway task unblock {id}")),

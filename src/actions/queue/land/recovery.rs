@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{
     base::{self, full_name},
-    candidate, collisions,
+    collisions,
     finish::{self, Completed},
     unit::{Member, Unit, project_git},
 };
@@ -89,16 +89,15 @@ fn complete(app: &App, mut landing: Landing) -> Result<Completed> {
         let mut members = Vec::new();
         for (id, _) in &landing.tasks {
             if let Some(task) = tasks::find(tx, id)? {
-                members.push(Member { task, commit: landing.commit.clone() });
+                members.push(Member { task, commit: landing.commit.clone(), newer: None });
             }
         }
         let task = members.first().map(|member| member.task.id.clone());
         let (commit, base) = (landing.commit.clone(), landing.base.clone());
         Ok(Unit { lane, task, commit, base, members, is_named: false })
     })?;
-    let merges = candidate::open_merges(app, &project_git(app)?)?;
     let candidate = landing.candidate.clone().unwrap_or_default();
-    let told = collisions::find(app, &unit, &merges, &landing.base_before, &candidate)?;
+    let told = collisions::find(app, &unit, &landing.base_before, &candidate)?;
     let notes = finish::landed(app, &unit, &mut landing, &told)?;
     Ok(Completed { unit, landing, told, notes })
 }

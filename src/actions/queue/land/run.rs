@@ -1,12 +1,12 @@
 //! `land`: one landing at a time, each from the gates to the end of its lane.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::Result;
 
 use super::{
     base, candidate, checks, collisions, finish, readiness, recovery, report, schedule,
-    unit::{self, Unit, project_git},
+    unit::{self, MAX_EARLIER, Unit, project_git},
 };
 use crate::{
     actions::{
@@ -35,8 +35,8 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 /// How often a landing begins anew because another command moved the base.
 const MAX_ATTEMPTS: usize = 5;
 
-/// How many earlier landings are looked through for what landed since.
-const MAX_EARLIER: i64 = 200;
+/// The answer of `--all` without any work.
+const NOTHING: &str = "nothing to land: no task is in review, and no finished work is ahead of its base";
 
 /// What to land.
 #[derive(Debug, Clone, Default)]
@@ -126,7 +126,7 @@ fn answer(app: &App, request: &LandRequest, view: LandView) -> Result<(Answer, u
     };
     let exit = view.landings.iter().find(counts).and_then(|one| one.error.as_ref()).map_or(0, |e| e.kind.exit_code());
     let lines: Vec<String> = view.landings.iter().map(report::lines).collect();
-    let line = if lines.is_empty() { "nothing to land".to_owned() } else { lines.join("\n") };
+    let line = if lines.is_empty() { NOTHING.to_owned() } else { lines.join("\n") };
     let ids = view.landings.iter().filter(|one| one.state == "landed").flat_map(|one| one.tasks.clone()).collect();
     let notes = view.landings.iter().flat_map(|one| one.notes.clone()).collect();
     let answer = Answer { ids, notes, ..Answer::new(&view, "", line)? };
@@ -136,10 +136,22 @@ fn answer(app: &App, request: &LandRequest, view: LandView) -> Result<(Answer, u
     app.mutate(|_| Ok(answer)).map(|answer| (answer, exit))
 }
 
+/// The file that the landing at work has locked.
+fn lock_path(app: &App) -> PathBuf {
+    app.project.runtime_dir().join("land.lock")
+}
+
+/// Whether a landing is at work on this host; true where this is unknown.
+#[must_use]
+pub fn is_at_work(app: &App) -> bool {
+    let path = lock_path(app);
+    path.exists() && !matches!(FileLock::try_acquire(&path), Ok(Some(_)))
+}
+
 fn lock(app: &App, say: &dyn Fn(&str)) -> Result<FileLock> {
     let runtime = app.project.runtime_dir();
     files::private_dir(&app.project.state).and_then(|()| files::private_dir(&runtime)).map_err(StoreError::from)?;
-    let path = runtime.join("land.lock");
+    let path = lock_path(app);
     if let Some(lock) = FileLock::try_acquire(&path).map_err(StoreError::from)? {
         return Ok(lock);
     }
@@ -190,6 +202,9 @@ impl LockedLand<'_> {
             if self.git.is_ancestor(&unit.commit, &base.commit) == Some(true) {
                 return self.already_there(unit, &base, view);
             }
+            if unit.members.is_empty() && has_landed(self.app, &self.git, unit, &base.commit)? {
+                return self.unchanged(unit, &base, view);
+            }
             if !unit.is_named || is_again {
                 self.refuse_again(unit, &base, view)?;
             }
@@ -215,8 +230,7 @@ impl LockedLand<'_> {
     /// The base has the commit: only the tasks are left to finish.
     fn already_there(&self, unit: &Unit, base: &base::Base, view: &mut LandingView) -> Result<()> {
         if unit.members.is_empty() {
-            view.state = "unchanged";
-            return Ok(());
+            return self.unchanged(unit, base, view);
         }
         let mut landing = self.begin(unit, base, LandingState::Moving, Some(unit.commit.clone()))?;
         view.notes = finish::landed(self.app, unit, &mut landing, &[])?;
@@ -224,6 +238,17 @@ impl LockedLand<'_> {
         view.candidate = landing.candidate;
         view.state = "landed";
         self.clean_up(unit, view);
+        Ok(())
+    }
+
+    /// There is nothing to do but to end a lane that a killed landing left.
+    fn unchanged(&self, unit: &Unit, base: &base::Base, view: &mut LandingView) -> Result<()> {
+        view.state = "unchanged";
+        view.tasks = unit.task.iter().map(ToString::to_string).collect();
+        // A lane that has not begun yet is at a commit of its base too.
+        if has_landed(self.app, &self.git, unit, &base.commit)? {
+            self.clean_up(unit, view);
+        }
         Ok(())
     }
 
@@ -268,11 +293,11 @@ impl LockedLand<'_> {
             }
         }
         let candidate = landing.candidate.clone().unwrap_or_default();
-        let merges = candidate::open_merges(self.app, &self.git)?;
-        let told = collisions::find(self.app, unit, &merges, &base.commit, &candidate)?;
+        let told = collisions::find(self.app, unit, &base.commit, &candidate)?;
         view.notes = finish::landed(self.app, unit, &mut landing, &told)?;
         view.told = told.iter().map(collisions::Collision::view).collect();
-        view.state = "landed";
+        let is_new = candidate != base.commit || !unit.members.is_empty();
+        view.state = if is_new { "landed" } else { "unchanged" };
         self.clean_up(unit, view);
         Ok(())
     }
@@ -301,6 +326,16 @@ impl LockedLand<'_> {
                 return self.send_back(unit, landing, refusal);
             }
         };
+        if made == base.commit {
+            // The base has all its changes, in other commits.
+            landing.candidate = Some(made);
+            return self.app.transaction(|tx| {
+                judged.check_again(self.app, tx, unit)?;
+                landing.state = LandingState::Moving;
+                Ok::<_, anyhow::Error>(landings::update(tx, landing)?)
+            });
+        }
+        base.refuse_files_in_the_way(&self.git, &made)?;
         finish::hold(self.app, landing, &made)?;
         landing.candidate = Some(made.clone());
         self.app.transaction(|tx| Ok(landings::update(tx, landing)?))?;
@@ -366,6 +401,14 @@ impl LockedLand<'_> {
     }
 }
 
+/// Whether a unit's commit has landed in its base, also as another commit.
+fn has_landed(app: &App, git: &Git<'_>, unit: &Unit, base: &str) -> Result<bool> {
+    let earlier = app.read(|tx| Ok(landings::landed_in(tx, &unit.base, MAX_EARLIER)?))?;
+    let is_it = |one: &&Landing| one.commit == unit.commit;
+    let is_there = |candidate: &String| git.is_ancestor(candidate, base) == Some(true);
+    Ok(earlier.iter().filter(is_it).filter_map(|one| one.candidate.as_ref()).any(is_there))
+}
+
 fn is_base_moved(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref::<Refusal>(), Some(Refusal::BaseMoved { .. }))
 }
@@ -427,12 +470,15 @@ fn plan_one(
     }
     let Some(base) = bases.iter_mut().find(|base| base.name == unit.base) else { return Ok(()) };
     view.base_before = Some(base.commit.clone());
-    if maker.project.is_ancestor(&unit.commit, &base.commit) == Some(true) {
+    let is_known = unit.members.is_empty() && has_landed(app, &maker.project, unit, &base.commit)?;
+    if is_known || maker.project.is_ancestor(&unit.commit, &base.commit) == Some(true) {
         view.state = if unit.members.is_empty() { "unchanged" } else { "would_land" };
+        view.tasks.extend(unit.task.iter().filter(|_| unit.members.is_empty()).map(ToString::to_string));
         return Ok(());
     }
     match candidate::make(app, maker, unit, &base.commit)? {
         Integration::Commit(commit) => {
+            base.refuse_files_in_the_way(&maker.project, &commit)?;
             view.state = "would_land";
             // The commit is thrown away with this plan, so it is not told.
             base.commit = commit;

@@ -13,12 +13,15 @@ use crate::{
     config::project::worktree_top,
     domain::{
         LaneName, Refusal, TaskId,
-        lane::Lane,
+        lane::{Lane, LaneStatus},
         task::{DEFAULT_PRIORITY, Task, TaskStatus},
     },
     os::git::{Git, Repository},
     store::{ReadTx, landings, lanes, tasks},
 };
+
+/// How many earlier landings are looked through.
+pub(super) const MAX_EARLIER: i64 = 200;
 
 /// A commit that lands.
 #[derive(Debug, Clone)]
@@ -44,6 +47,9 @@ pub(super) struct Member {
     pub(super) task: Task,
     /// The commit of its work.
     pub(super) commit: String,
+    /// The tip of its lane, when the task is in progress and the tip has commits that neither the task's commit nor that of the
+    /// unit contains.
+    pub(super) newer: Option<String>,
 }
 
 impl Unit {
@@ -100,7 +106,7 @@ pub(super) fn project_git(app: &App) -> Result<Git<'_>> {
 /// The unit that a task's id or a lane's name means. `lane:NAME` is always a lane.
 ///
 /// # Errors
-/// `not_found`, `no_commit`, `no_worktree`, `git_failed`.
+/// `not_found`, `no_commit`, `git_failed`.
 pub(super) fn of_name(app: &App, word: &str) -> Result<Unit> {
     let (only_lane, name) = word.strip_prefix("lane:").map_or((false, word), |name| (true, name));
     let task = if only_lane { None } else { TaskId::parse(name).ok() };
@@ -160,9 +166,19 @@ pub(super) fn refreshed(app: &App, unit: &Unit) -> Result<Unit> {
 }
 
 fn of_lane(app: &App, lane: Lane) -> Result<Unit> {
-    let commit = tip(app, &lane)?;
+    let commit = match tip(app, &lane) {
+        Err(error) if lane.status == LaneStatus::Closed => landed_tip(app, &lane)?.ok_or(error)?,
+        tip => tip?,
+    };
     let base = base_of(app, Some(&lane));
     complete(app, Unit { lane: Some(lane), task: None, commit, base, members: Vec::new(), is_named: false })
+}
+
+/// The commit with which a lane landed whose branch is gone by now.
+fn landed_tip(app: &App, lane: &Lane) -> Result<Option<String>> {
+    let base = base_of(app, Some(lane));
+    let landed = app.read(|tx| Ok(landings::landed_in(tx, &base, MAX_EARLIER)?))?;
+    Ok(landed.into_iter().find(|landing| landing.lane.as_ref() == Some(&lane.name)).map(|landing| landing.commit))
 }
 
 /// The units of everything that may be ready: the tasks in review, and the finished ones whose lane has commits that its base
@@ -212,7 +228,7 @@ fn base_of(app: &App, lane: Option<&Lane>) -> String {
 /// The tip of a lane: its branch's commit, else that of its worktree.
 ///
 /// # Errors
-/// `no_worktree`, `not_found`, `git_failed`.
+/// `no_commit`, `not_found`, `git_failed`.
 pub(super) fn tip(app: &App, lane: &Lane) -> Result<String> {
     let git = project_git(app)?;
     if let Some(branch) = &lane.branch
@@ -220,9 +236,12 @@ pub(super) fn tip(app: &App, lane: &Lane) -> Result<String> {
     {
         return Ok(commit);
     }
-    let dir = checkout::dir(lane)?;
-    let head = Git::new(app.env.vars(), &dir).head();
-    let head = head.ok_or_else(|| Refusal::not_found("commit of the lane", lane.name.as_str()))?;
+    let no_commit = || Refusal::NoLaneCommit { lane: lane.name.clone(), branch: lane.branch.clone(), known: None };
+    let dir = match checkout::presence(lane) {
+        Presence::None => return Err(no_commit().into()),
+        _ => checkout::dir(lane)?,
+    };
+    let head = Git::new(app.env.vars(), &dir).head().ok_or_else(no_commit)?;
     let known = git.commit(&head);
     Ok(known.ok_or_else(|| Refusal::not_found("commit in the project's repository", &head))?)
 }
@@ -253,11 +272,15 @@ fn complete(app: &App, unit: Unit) -> Result<Unit> {
             None => None,
         };
         let Some(commit) = own else { continue };
-        let is_contained = commit == unit.commit || git.is_ancestor(&commit, &unit.commit) == Some(true);
+        let has = |whole: &str, part: &str| whole == part || git.is_ancestor(part, whole) == Some(true);
+        let is_contained = has(&unit.commit, &commit);
+        let is_newer = |tip: &&String| !has(&commit, tip) && !has(&unit.commit, tip);
+        let is_open = task.state.status() == TaskStatus::InProgress && task.fields.lane.as_ref() == unit.lane_name();
+        let newer = tip.as_ref().filter(|tip| is_open && is_newer(tip)).cloned();
         let is_landed = base.as_ref().is_some_and(|base| git.is_ancestor(&commit, base) == Some(true));
         let counts = is_named || is_contained && (!is_landed || task.state.status() == TaskStatus::Review);
         if counts && !members.iter().any(|known| known.task.id == task.id) {
-            members.push(Member { task, commit });
+            members.push(Member { task, commit, newer });
         }
     }
     Ok(Unit { members, ..unit })

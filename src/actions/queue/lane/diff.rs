@@ -55,7 +55,7 @@ pub fn text(
     with_diff(app, name, since, |_, diff, facts| Ok(diff.text(&facts.since, format, color)?))
 }
 
-/// What is compared.
+/// The two sides of the comparison.
 struct Facts {
     head: String,
     base: String,

@@ -12,7 +12,7 @@ use crate::{
     store::{ReadTx, jobs, sessions, tasks},
 };
 
-/// What was removed.
+/// The parts of a lane that were removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Removed {
     /// Whether git had a worktree there, or a record of one.

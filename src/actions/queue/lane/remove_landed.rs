@@ -12,7 +12,7 @@ use crate::{
     store::lanes,
 };
 
-/// What became of a lane's worktree and branch.
+/// The result of removing a landed lane's worktree and branch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::actions::queue) struct LandedLane {
     /// The directory that was removed.
@@ -32,6 +32,11 @@ pub(in crate::actions::queue) fn remove_landed(app: &App, name: &LaneName, commi
     let stays = |why: String| {
         Ok(LandedLane { removed: None, note: Some(format!("the worktree of the lane {name} stays: {why}")) })
     };
+    let path = Path::new(&dir);
+    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
+    if lane.status == LaneStatus::Closed && close::is_removed(app, &lane)? {
+        return Ok(LandedLane::default());
+    }
     if app.env.cwd.starts_with(&dir) {
         return stays("you are in it".to_owned());
     }
@@ -47,38 +52,47 @@ pub(in crate::actions::queue) fn remove_landed(app: &App, name: &LaneName, commi
         return stays(hold.why);
     }
     let alone = worktree::lock_git(app)?;
-    let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
     let deletion = removal::branch_to_delete(app, &lane)?;
-    let Some((branch, tip)) = deletion.branch.clone() else { return stays(deletion.note.unwrap_or_default()) };
+    let Some((branch, tip)) = deletion.branch.clone() else {
+        let gone = || format!("its branch {} is gone", lane.branch.as_deref().unwrap_or("-"));
+        return stays(deletion.note.unwrap_or_else(gone));
+    };
     if tip != commit {
         return stays(format!("its branch {branch} has commits that have not landed"));
     }
-    let path = Path::new(&dir);
-    if git.has_worktree(path)? && path.join(".git").exists() {
+    let is_present = path.join(".git").exists();
+    if is_present {
         let inside = Git::new(app.env.vars(), path);
         if inside.head().as_deref() != Some(commit) || !inside.changes_without_filters()?.is_empty() {
             return stays("it has changes that have not landed".to_owned());
         }
-        // Closed first: no claim may use the worktree while it is removed.
-        let is_free = app.transaction(|tx| {
-            let now = lookup::lane(tx, name)?;
-            let is_free = removal::hold_in_store(tx, &now)?.is_none();
-            if is_free && now.status != LaneStatus::Closed {
-                status::write(tx, now, LaneStatus::Closed)?;
-            }
-            Ok::<_, anyhow::Error>(is_free)
-        })?;
-        if !is_free {
-            return stays("it was taken into use again".to_owned());
+        if let Some(nested) = inside.ignored_repository()? {
+            return stays(format!("it contains the repository {nested}"));
         }
-        if let Err(error) = git.remove_worktree(path, false) {
-            app.transaction(|tx| status::write(tx, lookup::lane(tx, name)?, lane.status))?;
-            return Err(error.into());
+    } else if path.exists() {
+        return stays("it is no worktree any more".to_owned());
+    }
+    // Closed first: no claim may use the worktree while it is removed.
+    let is_free = app.transaction(|tx| {
+        let now = lookup::lane(tx, name)?;
+        let is_free = removal::hold_in_store(tx, &now)?.is_none();
+        if is_free && now.status != LaneStatus::Closed {
+            status::write(tx, now, LaneStatus::Closed)?;
         }
+        Ok::<_, anyhow::Error>(is_free)
+    })?;
+    if !is_free {
+        return stays("it was taken into use again".to_owned());
+    }
+    // Of a directory that is gone git has a record.
+    let had_worktree = git.has_worktree(path)?;
+    if had_worktree && let Err(error) = git.remove_worktree(path, false) {
+        app.transaction(|tx| status::write(tx, lookup::lane(tx, name)?, lane.status))?;
+        return Err(error.into());
     }
     git.delete_branch(&branch, commit)?;
     drop(alone);
-    let removed = removal::Removed { worktree: true, branch: Some((branch, tip)), note: None };
+    let removed = removal::Removed { worktree: had_worktree, branch: Some((branch, tip)), note: None };
     app.transaction(|tx| close::record(tx, &lane, &removed))?;
-    Ok(LandedLane { removed: Some(dir), note: None })
+    Ok(LandedLane { removed: Some(dir).filter(|_| is_present), note: None })
 }

@@ -1,6 +1,10 @@
-//! Make a lane's worktree again after its directory was removed, or after its creation was interrupted.
+//! Make a lane's worktree again after its directory was removed, or after its creation was interrupted, and connect it with its
+//! repository after the project was moved.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Result;
 
@@ -13,12 +17,14 @@ use crate::{
         Answer, App,
         core::{errors, lookup},
     },
+    config::project::is_lost_worktree,
     domain::{Event, EventKind, LaneName, Refusal, lane::Lane},
     os::git::{Git, Repository},
+    store::lanes,
 };
 
 /// Makes the worktree of a lane again, from its branch. A branch that is gone starts again at the lane's base. A worktree that
-/// is there stays as it is.
+/// is there stays as it is; one of a moved project is connected with its repository again.
 ///
 /// # Errors
 /// `no_worktree`; `exists` when other files are in its directory; `not_found` for the base; `git_failed`.
@@ -29,6 +35,9 @@ pub fn repair(app: &App, name: &LaneName) -> Result<Answer> {
     worktree::check_actor(app)?;
     let _held = worktree::lock(app, name)?;
     let lane = app.read(|tx| lookup::lane(tx, name))?;
+    if let Some(dir) = lost_worktree(app, &lane)? {
+        return connect(app, &lane, &dir);
+    }
     let dir = match checkout::presence(&lane) {
         Presence::None => return Err(Refusal::LaneWithoutWorktree { lane: name.clone() }.into()),
         Presence::Present(dir) => {
@@ -47,6 +56,41 @@ pub fn repair(app: &App, name: &LaneName) -> Result<Answer> {
     let is_new_branch = make(app, &git, &lane, &branch, &dir)?;
     Repository::around(Git::new(app.env.vars(), &dir))?.checkout()?;
     record(app, &lane, &dir, is_new_branch)
+}
+
+/// The lane's worktree, when it has lost its repository: the project was moved, and the worktree with it or not.
+fn lost_worktree(app: &App, lane: &Lane) -> Result<Option<PathBuf>> {
+    Ok(match checkout::presence(lane) {
+        Presence::None => None,
+        Presence::Present(dir) => Some(dir).filter(|dir| is_lost_worktree(dir)),
+        Presence::Missing(_) if lane.owns_worktree => {
+            Some(PathBuf::from(worktree::default_path(app, &lane.name)?)).filter(|dir| is_lost_worktree(dir))
+        }
+        Presence::Missing(_) => None,
+    })
+}
+
+/// Connects a worktree with the repository of the project.
+fn connect(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
+    let _alone = worktree::lock_git(app)?;
+    Repository::around(Git::new(app.env.vars(), &app.project.root))?.repair_worktree(dir)?;
+    let git = Git::new(app.env.vars(), dir);
+    Repository::around(git)?;
+    let branch = git.current_branch()?;
+    let place = dir.to_string_lossy().into_owned();
+    app.mutate(|tx| {
+        let lane = Lane { worktree: Some(place.clone()), ..lookup::lane(tx, &lane.name)? };
+        lanes::upsert(tx, &lane)?;
+        tx.record(
+            &Event::new(EventKind::LaneWorktreeRepaired)
+                .lane(Some(&lane.name))
+                .with("worktree", lane.worktree.as_deref())
+                .with("branch", branch.as_deref())
+                .with("new_branch", false),
+        )?;
+        let line = format!("connected the worktree of lane {} at {place} with its repository again", lane.name);
+        patch::answer(tx, &lane.name, line)
+    })
 }
 
 /// Creates the worktree, and the branch if it is gone; returns whether it was.

@@ -17,7 +17,7 @@ use crate::{
     wire::LaneSyncView,
 };
 
-/// What to do with the base.
+/// How the base comes into the lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SyncOptions {
     /// Rebase the branch on the base; otherwise merge the base into the branch.

@@ -11,6 +11,7 @@ use crate::{
         Answer, App,
         core::{errors, lookup},
     },
+    config::project::WORKTREES_DIR,
     domain::{LaneName, Refusal},
     os::{
         files,
@@ -36,7 +37,7 @@ pub struct WorktreePlan {
 
 /// The default directory of a worktree: in the state directory, which git ignores.
 pub fn default_path(app: &App, name: &LaneName) -> Result<String> {
-    let dir = app.project.state.join("worktrees").join(name.as_str());
+    let dir = app.project.state.join(WORKTREES_DIR).join(name.as_str());
     let text =
         dir.to_str().ok_or_else(|| Refusal::invalid("worktree", "lies below a directory whose name is not UTF-8"))?;
     Ok(text.to_owned())

@@ -186,7 +186,9 @@ fn close_files(
         return Ok(Vec::new());
     }
     let near = rule::adjacent_files(&one.paths, &other.paths);
-    if one.fork == other.fork && near.is_empty() {
+    // A lane without commits contains no work of another one: both left the base where they have it in common.
+    let has_commits = |lane: &LaneSnapshot| lane.tip != lane.fork;
+    if one.fork == other.fork && (near.is_empty() || !has_commits(one) || !has_commits(other)) {
         return Ok(near);
     }
     let (Some(ours), Some(theirs)) = (&one.commit, &other.commit) else { return Ok(near) };

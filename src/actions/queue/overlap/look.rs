@@ -10,7 +10,10 @@ use crate::{
     },
     os::{
         digest::sha256_hex,
-        git::{ChangedLines, ChangedPath, Git, RepositoryFacts, SnapshotFailure, SnapshotRepository, WorktreeSnapshot},
+        git::{
+            ChangedLines, ChangedPath, Git, KnownFork, RepositoryFacts, SnapshotFailure, SnapshotRepository,
+            WorktreeSnapshot,
+        },
         host,
     },
 };
@@ -34,12 +37,18 @@ pub(super) fn local_host() -> String {
     local.id.unwrap_or(local.name)
 }
 
+/// Whether a snapshot is of a worktree of this host.
+pub fn is_local(snapshot: &LaneSnapshot) -> bool {
+    snapshot.host == local_host()
+}
+
 impl Looker<'_> {
     /// A new snapshot of a lane's worktree. The known one, when nothing has changed since; `None` when the time is over.
     pub fn look(self, lane: &Lane, worktree: &Path, known: Option<&LaneSnapshot>) -> Option<LaneSnapshot> {
         let git = Git::new(self.app.env.vars(), worktree);
         let repository = SnapshotRepository::new(git, self.facts, self.dir.join(lane.name.as_str()), self.deadline);
-        let taken = repository.take(checkout::base(self.app, lane)).and_then(|taken| {
+        let fork = known.filter(|known| known.host == local_host()).and_then(known_fork);
+        let taken = repository.take(checkout::base(self.app, lane), fork).and_then(|taken| {
             let digest = digest_of(&taken);
             match known.filter(|known| known.digest == digest && known.host == local_host()) {
                 Some(known) => Ok(LaneSnapshot { taken_at: self.app.env.now(), ..known.clone() }),
@@ -93,6 +102,11 @@ impl Looker<'_> {
             judged,
         }
     }
+}
+
+/// Where the work of a snapshot left its base.
+fn known_fork(known: &LaneSnapshot) -> Option<KnownFork<'_>> {
+    Some(KnownFork { tip: known.tip.as_deref()?, base_tip: known.base_tip.as_deref()?, fork: known.fork.as_deref()? })
 }
 
 /// The changed paths as they are kept, with those that are known by name only.

@@ -103,6 +103,32 @@ pub(super) fn record(app: &App, tx: &WriteTx<'_>, found: &Found, before: &[LaneS
     Ok(())
 }
 
+/// Records that a lane conflicts with its base in these files, of which its sessions are told otherwise.
+///
+/// # Errors
+/// As the store fails.
+pub fn record_rebase(tx: &WriteTx<'_>, lane: &LaneName, paths: &[String]) -> Result<()> {
+    let known = overlaps::all_with_gone(tx)?;
+    let old = known.into_iter().find(|one| one.lane == *lane && one.other.is_none());
+    let level = OverlapLevel::Rebase;
+    let file = |path: &String| OverlapFile { path: path.clone(), level, lines: Vec::new() };
+    let mut overlap = LaneOverlap {
+        lane: lane.clone(),
+        other: None,
+        level,
+        files: paths.iter().map(file).collect(),
+        why: None,
+        since: old.as_ref().filter(|old| old.level != OverlapLevel::None).map_or(tx.now(), |old| old.since),
+        told: old.map(|old| old.told).unwrap_or_default(),
+    };
+    let untold: Vec<OverlapFile> = overlap.untold().into_iter().cloned().collect();
+    if !untold.is_empty() {
+        tx.record(&event(EventKind::OverlapFound, &overlap, &untold))?;
+    }
+    overlap.told.extend(untold.into_iter().map(|file| (file.path, file.level)));
+    Ok(overlaps::put(tx, &overlap)?)
+}
+
 fn event(kind: EventKind, overlap: &LaneOverlap, files: &[OverlapFile]) -> Event {
     Event::new(kind)
         .lane(Some(&overlap.lane))

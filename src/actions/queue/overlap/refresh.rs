@@ -36,6 +36,8 @@ use crate::{
 const DIR: &str = "overlap";
 /// One process at a time changes them.
 const LOCK: &str = "overlap.lock";
+/// The facts about the repository, which each look needs.
+const FACTS: &str = "overlap.facts";
 /// How old a snapshot may become on record while its lane does not change.
 const MAX_RECORDED_AGE: Duration = Duration::from_secs(60);
 
@@ -44,8 +46,15 @@ const MAX_RECORDED_AGE: Duration = Duration::from_secs(60);
 pub enum Scope<'a> {
     /// Every live lane of this host.
     All,
+    /// Every live lane of this host, without a judgement on them.
+    Snapshots,
     /// This lane, which is judged against the others as they were last looked at.
     Lane(&'a LaneName),
+}
+
+/// The directory with the objects of a lane's snapshots.
+pub fn objects(app: &App, lane: &LaneName) -> PathBuf {
+    app.project.state.join(DIR).join(lane.as_str()).join("objects")
 }
 
 /// The state of overlap.
@@ -76,7 +85,7 @@ pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed
     let locked = FileLock::acquire_within(&app.project.state.join(LOCK), limit).map_err(errors::internal)?;
     let Some(_lock) = locked else { return recorded(app, Some("another process is looking at the lanes".into())) };
     let root = repository_dir(app, &live);
-    let facts = match RepositoryFacts::read(&Git::new(app.env.vars(), root)) {
+    let facts = match RepositoryFacts::read_cached(&Git::new(app.env.vars(), root), &app.project.state.join(FACTS)) {
         Ok(facts) => facts,
         Err(error) => return recorded(app, Some(error.to_string())),
     };
@@ -87,7 +96,7 @@ pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed
     for (lane, worktree) in &live {
         let old = before.iter().find(|one| one.lane == lane.name);
         let is_asked = match scope {
-            Scope::All => true,
+            Scope::All | Scope::Snapshots => true,
             Scope::Lane(name) => *name == lane.name,
         };
         let new = if is_asked { looker.look(lane, worktree, old) } else { old.cloned() };
@@ -95,25 +104,21 @@ pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed
         found.snapshots.extend(new.or_else(|| old.cloned()).filter(|one| one.host == local_host()));
     }
     let only = match scope {
-        Scope::All => None,
+        Scope::All | Scope::Snapshots => None,
         Scope::Lane(name) => Some(name),
     };
     let bench = Bench { app, facts: &facts, dir: &dir, deadline, snapshots: &found.snapshots, recorded: &known };
-    let verdicts = match bench.judge(only) {
-        Ok(verdicts) => verdicts,
-        Err(error) => {
-            problem = Some(error.to_string());
-            None
-        }
-    };
+    let verdicts = if scope == Scope::Snapshots { Ok(None) } else { bench.judge(only) };
     match verdicts {
-        Some(verdicts) => {
+        Ok(Some(verdicts)) => {
             found.verdicts = verdicts;
             for one in found.snapshots.iter_mut().filter(|one| only.is_none_or(|only| *only == one.lane)) {
                 one.judged = Some(one.digest.clone());
             }
         }
-        None => problem = problem.or_else(|| Some("not every pair could be judged in time".into())),
+        Ok(None) if scope == Scope::Snapshots => {}
+        Ok(None) => problem = problem.or_else(|| Some("not every pair could be judged in time".into())),
+        Err(error) => problem = Some(error.to_string()),
     }
     found.removes_others = scope == Scope::All;
     if record::needs_write(&found, &before, &known, MAX_RECORDED_AGE) {

@@ -23,7 +23,7 @@ pub fn of_task(app: &App, task: &TaskId) -> Result<Vec<ReviewView>> {
 /// The requested reviews of open tasks, oldest first.
 #[derive(Debug, Default)]
 pub struct Requested {
-    /// Those that wait for the actor: no other reviewer is named, and the actor never claimed the task.
+    /// The reviews that wait for the actor: no other reviewer is named, and the actor never claimed the task.
     pub own: Vec<ReviewView>,
     /// The other ones.
     pub others: Vec<ReviewView>,

@@ -22,7 +22,7 @@ pub(super) struct ChangedElsewhere {
 }
 
 impl ChangedElsewhere {
-    /// Those of all lanes but `own`; `None` where the order is left alone.
+    /// The changed paths of all lanes but `own`; `None` where the order is left alone.
     ///
     /// # Errors
     /// As the store fails.

@@ -66,10 +66,13 @@ pub(super) fn entry(event: &LoggedEvent) -> String {
     let Some(kind) = EventKind::parse(&event.kind) else { return event.kind.clone() };
     match kind {
         EventKind::TaskAdded => "added".to_owned(),
-        EventKind::TaskImported => format!("imported as {}", text("status").unwrap_or("todo")),
+        EventKind::TaskImported => {
+            let from = text("url").map(|url| format!(" from {url}")).unwrap_or_default();
+            format!("imported{from} as {}", text("status").unwrap_or("todo"))
+        }
         EventKind::TaskEdited => {
             let fields = data.get("fields").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-            format!("edited: {}", fields.collect::<Vec<_>>().join(", "))
+            format!("edited: {}{}", fields.collect::<Vec<_>>().join(", "), in_brackets("url"))
         }
         EventKind::TaskDepAdded => format!("depends on {}", text("depends_on").unwrap_or_default()),
         EventKind::TaskDepRemoved => format!("depends no longer on {}", text("depends_on").unwrap_or_default()),

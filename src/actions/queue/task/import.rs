@@ -28,7 +28,7 @@ struct ImportFile {
     deleted: Vec<IgnoredFieldView>,
 }
 
-/// What an import does to the store.
+/// The changes of an import to the store.
 struct ImportPlan {
     /// The tasks to insert, in the order of the file.
     fresh: Vec<ImportedTask>,

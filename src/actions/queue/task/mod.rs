@@ -12,6 +12,7 @@ pub mod edit;
 pub(in crate::actions) mod event_text;
 pub mod export;
 pub mod import;
+pub mod import_issues;
 mod import_record;
 pub mod list;
 pub mod ready;

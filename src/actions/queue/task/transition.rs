@@ -71,7 +71,7 @@ pub fn check_reasons(verb: &Transition<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The same as one step of a change.
+/// A transition as one step of a change.
 ///
 /// # Errors
 /// As [`perform_and`].

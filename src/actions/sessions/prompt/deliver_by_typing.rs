@@ -110,9 +110,9 @@ fn type_batches(app: &App, live: &RunningSession, scope: TypingScope) -> Result<
 /// Which queued messages are typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TypingScope {
-    /// Those that may be typed while the session does what it does.
+    /// Messages that may be typed in the session's present state.
     Due,
-    /// The same, and all of a session whose state is unknown.
+    /// Due messages, and all of a session whose state is unknown.
     DueOrUnknown,
     /// All.
     All,

@@ -108,7 +108,7 @@ pub(super) fn for_session(tx: &ReadTx<'_>, session: &Session) -> Result<Vec<Mess
     Ok(all)
 }
 
-/// What fits into one text.
+/// The messages that fit into one text.
 #[derive(Debug, Default)]
 pub(super) struct BatchBuilder {
     pub(super) text: String,

@@ -1,7 +1,7 @@
 //! Launching the next session in the place of one that is over: same lane, task, role, provider and backend, and the same
 //! conversation where the provider can resume it. Claims nothing: the program continues the claims.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use anyhow::Result;
 
@@ -141,6 +141,10 @@ fn check_own_parts(app: &App, of: &Session, request: &RelaunchRequest) -> Result
     Ok(())
 }
 
+fn is_worktree_gone(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(Refusal::NotFound { noun: "worktree", .. }))
+}
+
 fn is_shell(session: &Session) -> bool {
     session.provider.as_ref().is_none_or(|provider| provider.as_str() == SHELL)
 }
@@ -157,17 +161,15 @@ fn plan(
         return Err(Refusal::LaneClosed { lane: lane.name.clone() }.into());
     }
     let of_lane = |field: fn(&Lane) -> &Option<String>| lane.as_ref().and_then(|lane| field(lane).clone());
-    let launch = LaunchRequest {
+    let own_worktree = of.worktree.clone().filter(|dir| of_lane(|lane| &lane.worktree).as_ref() != Some(dir));
+    let own_worktree = own_worktree.map(PathBuf::from);
+    let mut launch = LaunchRequest {
         role: Some(of.role.clone()),
         lane: of.lane.clone(),
         backend: of.backend.clone(),
         task: of.task.clone(),
         id_base: chain.last().map(|first| first.id.clone()),
-        worktree: of
-            .worktree
-            .clone()
-            .filter(|dir| of_lane(|lane| &lane.worktree).as_ref() != Some(dir))
-            .map(Into::into),
+        worktree: own_worktree,
         branch: of.branch.clone().filter(|_| of_lane(|lane| &lane.branch).is_none()),
         env: request.env.clone(),
         command: request.command.clone(),
@@ -180,7 +182,15 @@ fn plan(
         Ok(Work { task, lane: lane.clone(), role: of.role.clone(), is_planned: false, is_claimed: true })
     };
     // The provider that the configuration would choose anyway needs no name: a role's settings go with it.
-    let usual = plan::plan_for(app, &launch, work)?;
+    let mut gone = None;
+    let usual = match plan::plan_for(app, &launch, work) {
+        // The project may have been moved.
+        Err(error) if is_worktree_gone(&error) => {
+            gone = launch.worktree.take();
+            plan::plan_for(app, &launch, work)?
+        }
+        usual => usual?,
+    };
     let provider = of.provider.clone().filter(|provider| usual.session.provider.as_ref() != Some(provider));
     let own = first_prompt::reads_prompts(app, of).then(|| held_tasks(app, chain)).transpose()?;
     let own = own.map(|held| first_prompt::of_relaunch(&of.id, &held));
@@ -197,6 +207,8 @@ fn plan(
         Err(error) => return Err(error),
     };
     plan.notes.extend(note);
+    let now = plan.session.worktree.as_deref().unwrap_or_default();
+    plan.notes.extend(gone.map(|gone| format!("the worktree {} is gone; the session works in {now}", gone.display())));
     plan.session.relaunch_of = Some(of.id.clone());
     plan.purpose = Purpose::Relaunch(Relaunch { of: of.id.clone(), dead, conversation });
     Ok(plan)

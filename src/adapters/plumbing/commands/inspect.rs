@@ -102,7 +102,7 @@ pub fn is_followed(env: &Env, name: &str) -> Result<bool> {
     Ok(session_dir(env, name)?.is_followed()?)
 }
 
-/// What a script needs to know of a session that it makes.
+/// The facts that a script needs of a session that it makes.
 #[derive(Debug)]
 pub struct SessionInfo {
     /// The terminal's size, as asked for or by default.
@@ -115,7 +115,7 @@ pub struct SessionInfo {
     pub session_dir: PathBuf,
 }
 
-/// What a script needs to know of a session that was unpacked.
+/// The facts that a script needs of a session that was unpacked.
 ///
 /// # Errors
 /// When there is no such session.

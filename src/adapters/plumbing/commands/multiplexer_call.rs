@@ -24,7 +24,7 @@ use crate::{
 /// The environment tag of a multiplexer's server; ending a session does not end processes with it.
 const SERVER_TAG: &str = "server";
 
-/// What a multiplexer puts around its own panes; a server that is started inside one must not know of it.
+/// The variables that a multiplexer sets in its own panes; a server that is started inside one must not know of it.
 const PANE_VARS: &[&str] = &["TMUX", "TMUX_PANE", "STY", "WINDOW", "ZELLIJ", "ZELLIJ_PANE_ID", "ZELLIJ_SESSION_NAME"];
 
 /// The longest text that a multiplexer is given, in bytes.

@@ -70,8 +70,8 @@ pub fn end_server(env: &Env, program: &str, name: &str, neighbours: SocketDir) -
     Ok(())
 }
 
-/// What a dead server, or one that asked it in vain, may have left in its directory: `<pid>.<name>`, `<pid>.<name>-query…`, or
-/// `<name>` one directory down.
+/// The sockets that a dead server, or a program that asked it in vain, may have left in its directory: `<pid>.<name>`,
+/// `<pid>.<name>-query…`, or `<name>` one directory down.
 fn stale_sockets(server: &ServerAddress) -> Vec<PathBuf> {
     let entries = |directory: &Path| fs::read_dir(directory).into_iter().flatten().flatten().collect::<Vec<_>>();
     let mut found = Vec::new();
@@ -111,7 +111,7 @@ pub fn run_offscreen(env: &Env, size: Size, words: &[OsString]) -> Result<()> {
     Err(io::Error::other(if screen.is_empty() { why } else { format!("{why}: {screen}") }).into())
 }
 
-/// What a screen says, on one line: without control sequences, and without what is drawn of blanks.
+/// A screen's text on one line: without control sequences, and without drawn blanks.
 fn visible_text(screen: &str) -> String {
     let (mut text, mut characters) = (String::new(), screen.chars().peekable());
     while let Some(character) = characters.next() {

@@ -116,7 +116,7 @@ pub fn run(
 /// Starts a session's program detached; returns once it was started.
 ///
 /// # Errors
-/// What it says when it cannot be.
+/// When it cannot be started.
 pub fn detach(env: &Env, name: &str) -> Result<()> {
     Ok(plumbing::spawn_detached(env, &session_dir(env, name)?, &state_dir(env)?)?)
 }

@@ -27,7 +27,7 @@ pub(super) const WORK_DIR_FILE: &str = "directory";
 pub(super) const TRANSCRIPT_OFFSET_FILE: &str = "before";
 /// The process that starts the session, until the start is done: a starting session must not look dead.
 pub(super) const STARTER_FILE: &str = "starter";
-/// The same process after the start: a start that is interrupted at its end still rolls back its own session.
+/// The starting process, also after the start: a start that is interrupted at its end still rolls back its own session.
 pub(super) const STARTED_BY_FILE: &str = "started-by";
 /// Locked by the process that types into the session.
 const INPUT_LOCK_FILE: &str = "input.lock";

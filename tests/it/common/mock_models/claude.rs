@@ -21,19 +21,31 @@ fn usage() -> Value {
 }
 
 /// A text, and then a block for each call: the record has a line for each.
-fn blocks(answer: &Answer) -> Vec<Value> {
+fn blocks(request: &Value, answer: &Answer) -> Vec<Value> {
     let call = |(at, command): (usize, &String)| {
         json!({
             "type": "tool_use", "id": format!("toolu_{:04}_{at}", answer.number), "name": "Bash",
             "input": { "command": command, "description": "as asked" },
         })
     };
-    let calls = answer.commands.iter().enumerate().map(call);
+    // A server that a plugin brings has its tools under longer names.
+    let offered = |tool: &str| {
+        let names = request["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str());
+        let end = format!("fairway__{tool}");
+        names.into_iter().find(|name| name.starts_with("mcp__") && name.ends_with(&end)).unwrap_or("unknown").to_owned()
+    };
+    let tools = answer.tools.iter().enumerate().map(|(at, tool)| {
+        json!({
+            "type": "tool_use", "id": format!("toolu_{:04}_t{at}", answer.number), "name": offered(&tool.name),
+            "input": tool.arguments,
+        })
+    });
+    let calls = answer.commands.iter().enumerate().map(call).chain(tools);
     std::iter::once(json!({ "type": "text", "text": answer.text })).chain(calls).collect()
 }
 
 fn stop_reason(answer: &Answer) -> &'static str {
-    if answer.commands.is_empty() { "end_turn" } else { "tool_use" }
+    if answer.calls() { "tool_use" } else { "end_turn" }
 }
 
 fn message(request: &Value, answer: &Answer, content: Vec<Value>, stop: Option<&str>) -> Value {
@@ -44,12 +56,12 @@ fn message(request: &Value, answer: &Answer, content: Vec<Value>, stop: Option<&
 }
 
 pub(super) fn whole(request: &Value, answer: &Answer) -> Value {
-    message(request, answer, blocks(answer), Some(stop_reason(answer)))
+    message(request, answer, blocks(request, answer), Some(stop_reason(answer)))
 }
 
 pub(super) fn events(request: &Value, answer: &Answer) -> Value {
     let mut events = vec![json!({ "type": "message_start", "message": message(request, answer, Vec::new(), None) })];
-    for (index, mut block) in blocks(answer).into_iter().enumerate() {
+    for (index, mut block) in blocks(request, answer).into_iter().enumerate() {
         let delta = if block["type"] == "text" {
             json!({ "type": "text_delta", "text": std::mem::replace(&mut block["text"], json!("")) })
         } else {

@@ -28,7 +28,14 @@ pub(super) fn events(_: &Value, answer: &Answer) -> Value {
             "call_id": format!("call_{:04}_{at}", answer.number), "name": "exec_command", "arguments": arguments,
         })));
     }
-    if answer.commands.is_empty() {
+    for (at, tool) in answer.tools.iter().enumerate() {
+        events.push(done(json!({
+            "type": "function_call", "id": format!("ft_{:04}_{at}", answer.number),
+            "call_id": format!("tool_{:04}_{at}", answer.number), "namespace": "mcp__fairway", "name": tool.name,
+            "arguments": tool.arguments.to_string(),
+        })));
+    }
+    if !answer.calls() {
         events.push(done(json!({
             "type": "message", "id": format!("m_{:04}", answer.number), "role": "assistant",
             "content": [{ "type": "output_text", "text": answer.text }],

@@ -1,8 +1,8 @@
 //! Models that run in the test: they speak enough of the three interfaces for the agents' command lines, do what a marker in
 //! the newest text asks for, and keep what they were told.
 //!
-//! A text that holds `RUN[[a command]]` makes the model ask for that shell call, once for each marker; everything else it
-//! answers with a counted line.
+//! A text that holds `RUN[[a command]]` makes the model ask for that shell call, once for each marker, and `TOOL[[name {…}]]` for
+//! a call of that tool of Fairway's own server with these arguments; everything else it answers with a counted line.
 
 mod claude;
 mod codex;
@@ -18,7 +18,7 @@ use std::{
 
 use serde_json::Value;
 
-/// What each answer of a model is said to have used: input, of which so much came from a cache, and output.
+/// The usage that each answer of a model states: input, its cached part, and output.
 pub const USED: (u64, u64, u64) = (1_000, 600, 20);
 
 /// A text that holds this is answered late.
@@ -36,7 +36,7 @@ pub struct MockModels {
 /// A request that an agent sent for its conversation.
 #[derive(Debug, Clone)]
 pub struct ModelRequest {
-    /// What was new in it: every text since the model's last word.
+    /// The new texts in it: every one since the model's last word.
     pub new: Vec<String>,
     /// The whole of it, as text.
     pub whole: String,
@@ -85,7 +85,7 @@ impl MockModels {
         self.heard.lock().unwrap().len() as u64
     }
 
-    /// What is answered to the request of this number, from 1, when nothing is to be run.
+    /// The answer to the request of this number, from 1, when nothing is to be run.
     pub fn answer(number: usize) -> String {
         format!("the mock has heard text {number}")
     }
@@ -95,7 +95,7 @@ impl MockModels {
 struct ParsedRequest {
     /// Whether the agent's conversation goes on with it; the others are the command line's own questions, a title for example.
     conversation: bool,
-    /// What was said, in its order, and whether the model said it.
+    /// The texts so far, in their order, and whether the model said them.
     said: Vec<(bool, Vec<String>)>,
 }
 
@@ -106,11 +106,25 @@ impl ParsedRequest {
     }
 }
 
-/// What a model answers.
+/// The answer of a model.
 struct Answer {
     number: usize,
     text: String,
     commands: Vec<String>,
+    tools: Vec<ToolCall>,
+}
+
+/// A call of a tool of Fairway's own server.
+struct ToolCall {
+    name: String,
+    arguments: Value,
+}
+
+impl Answer {
+    /// Whether the model asks for a call.
+    fn calls(&self) -> bool {
+        !self.commands.is_empty() || !self.tools.is_empty()
+    }
 }
 
 /// Every text in a value.
@@ -123,10 +137,20 @@ fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// What the markers in texts ask for.
+/// The commands that the markers in texts ask for.
 fn commands(texts: &[String]) -> Vec<String> {
     let marked = texts.iter().flat_map(|text| text.split("RUN[[").skip(1));
     marked.filter_map(|rest| Some(rest.split_once("]]")?.0.to_owned())).collect()
+}
+
+/// The calls of tools that markers in texts ask for.
+fn tools(texts: &[String]) -> Vec<ToolCall> {
+    let marked = texts.iter().flat_map(|text| text.split("TOOL[[").skip(1));
+    let call = |rest: &str| {
+        let (name, arguments) = rest.split_once("]]")?.0.split_once(' ')?;
+        Some(ToolCall { name: name.to_owned(), arguments: serde_json::from_str(arguments).unwrap() })
+    };
+    marked.filter_map(call).collect()
 }
 
 /// Events as a server sends them.
@@ -178,7 +202,7 @@ fn answer(path: &str, request: &Value, heard: &Mutex<Vec<ModelRequest>>) -> Opti
         _ => return None,
     };
     let new = asked.new_texts();
-    let commands = if asked.conversation { commands(&new) } else { Vec::new() };
+    let (commands, tools) = if asked.conversation { (commands(&new), tools(&new)) } else { (Vec::new(), Vec::new()) };
     let has = |word: &str| new.iter().any(|text| text.contains(word));
     let is_slow = asked.conversation && has(SLOW) && !has(AT_ONCE);
     let number = {
@@ -191,7 +215,7 @@ fn answer(path: &str, request: &Value, heard: &Mutex<Vec<ModelRequest>>) -> Opti
     if is_slow {
         thread::sleep(SLOW_ANSWER);
     }
-    let answer = Answer { number, text: MockModels::answer(number), commands };
+    let answer = Answer { number, text: MockModels::answer(number), commands, tools };
     let events = write(request, &answer);
     let streams = request["stream"] == true || path.contains("streamGenerateContent");
     let events = events.as_array().unwrap();

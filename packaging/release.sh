@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# Makes the files of a release in target/release-files: for each target a static binary in an archive and a Debian package,
+# their checksums, a manifest, the installer and the Homebrew formula.
+#
+#   packaging/release.sh [TARGET]…    default: both targets
+#   packaging/release.sh --index      only checksums, manifest, installer and formula of the files that are there
+#
+# FAIRWAY_REPOSITORY is the public address of the repository, such as https://github.com/OWNER/fairway. Without it the installer
+# asks for --repository, and no formula is written. FAIRWAY_RELEASE_PROFILE is the Cargo profile, `artefact` by default, and
+# FAIRWAY_RELEASE_FILES the directory of the files.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+repository=${FAIRWAY_REPOSITORY:-}
+profile=${FAIRWAY_RELEASE_PROFILE:-artefact}
+targets=("$@")
+if [[ "${#targets[@]}" = 0 ]]; then
+  targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
+fi
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
+built=target/artefact
+files=${FAIRWAY_RELEASE_FILES:-target/release-files}
+pages=target/packages
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+export SOURCE_DATE_EPOCH
+
+say() { printf '== %s\n' "$*"; }
+
+# A binary of this machine, which writes the pages and completions of every package.
+own_binary() {
+  local machine binary
+  machine=$(uname -m)
+  binary=${built}/${machine}-unknown-linux-musl/${profile}/fairway
+  if [[ -x "${binary}" ]]; then
+    printf '%s\n' "${binary}"
+  else
+    cargo build --locked --quiet >&2
+    printf '%s\n' target/debug/fairway
+  fi
+}
+
+build() {
+  local target=$1 zig
+  say "building ${target}"
+  rustup target add "${target}" >/dev/null 2>&1 || true
+  zig=$(packaging/zig.sh)
+  PATH="${zig}:${PATH}" CARGO_ZIGBUILD_ZIG_PATH="${zig}/python-zig" \
+    cargo zigbuild --locked --profile "${profile}" --target "${target}" --target-dir "${built}" --bin fairway
+}
+
+archive() {
+  local target=$1
+  local name=fairway-${version}-${target}
+  local dir=${files}/${name}
+  mkdir -p "${dir}"
+  cp "${built}/${target}/${profile}/fairway" LICENSE README.md "${dir}/"
+  cp -R "${pages}/completions" "${pages}/man" "${dir}/"
+  chmod -R u=rwX,go=rX "${dir}"
+  tar --sort=name --mtime="@${SOURCE_DATE_EPOCH}" --owner=0 --group=0 --numeric-owner -C "${files}" -cf - "${name}" |
+    gzip -9n >"${files}/${name}.tar.gz"
+  rm -rf "${dir}"
+}
+
+deb() {
+  local target=$1 cargo_deb
+  cargo_deb=$(packaging/cargo-deb.sh)
+  CARGO_TARGET_DIR="${built}" "${cargo_deb}/cargo-deb" --no-build --no-strip --quiet --profile "${profile}" --target "${target}" \
+    --output "${files}/"
+}
+
+# The target of a file, by its name.
+target_of() {
+  case $1 in
+    *x86_64* | *_amd64.deb) printf x86_64-unknown-linux-musl ;;
+    *) printf aarch64-unknown-linux-musl ;;
+  esac
+}
+
+manifest() {
+  local separator="" name sum size target
+  printf '{\n  "name": "fairway",\n  "version": "%s",\n  "files": [' "${version}"
+  while read -r sum name; do
+    size=$(stat -c %s "${files}/${name}")
+    target=$(target_of "${name}")
+    printf '%s\n    { "name": "%s", "target": "%s", "size": %s, "sha256": "%s" }' \
+      "${separator}" "${name}" "${target}" "${size}" "${sum}"
+    separator=,
+  done <"${files}/SHA256SUMS"
+  printf '\n  ]\n}\n'
+}
+
+formula() {
+  local sum_of_x86 sum_of_arm
+  sum_of_x86=$(sed -n 's/  fairway-.*-x86_64-unknown-linux-musl\.tar\.gz$//p' "${files}/SHA256SUMS")
+  sum_of_arm=$(sed -n 's/  fairway-.*-aarch64-unknown-linux-musl\.tar\.gz$//p' "${files}/SHA256SUMS")
+  if [[ -z "${repository}" || -z "${sum_of_x86}" || -z "${sum_of_arm}" ]]; then
+    say "no Homebrew formula: it needs FAIRWAY_REPOSITORY and both targets"
+    return
+  fi
+  sed -e "s|@REPOSITORY@|${repository}|g" -e "s|@VERSION@|${version}|g" -e "s|@SHA256_X86_64@|${sum_of_x86}|g" \
+    -e "s|@SHA256_AARCH64@|${sum_of_arm}|g" packaging/fairway.rb.in >"${files}/fairway.rb"
+}
+
+case ${repository} in
+  "" | https://*) ;;
+  *)
+    printf 'error: FAIRWAY_REPOSITORY must begin with https://\n' >&2
+    exit 1
+    ;;
+esac
+if [[ "${targets[0]}" != --index ]]; then
+  rm -rf "${files}"
+  mkdir -p "${files}"
+  for target in "${targets[@]}"; do
+    build "${target}"
+  done
+  own=$(own_binary)
+  packaging/pages.sh "${own}" "${pages}"
+  for target in "${targets[@]}"; do
+    say "packing ${target}"
+    archive "${target}"
+    deb "${target}"
+  done
+fi
+sed "s|^default_repository=\"\"|default_repository=\"${repository}\"|" packaging/install.sh >"${files}/install.sh"
+chmod +x "${files}/install.sh"
+(cd "${files}" && sha256sum -- *.tar.gz *.deb >SHA256SUMS)
+manifest >"${files}/manifest.json"
+formula
+say "files in ${files}"
+ls -l "${files}"

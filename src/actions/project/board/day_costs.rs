@@ -1,0 +1,66 @@
+//! The known costs of today, kept up to date by the sessions that reported.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use anyhow::Result;
+
+use crate::{
+    domain::SessionId,
+    env::Timestamp,
+    store::{ReadTx, usage_turns},
+};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The costs in billionths of a US dollar, by session and lane.
+#[derive(Debug, Default)]
+pub(super) struct DayCosts {
+    day: Option<Timestamp>,
+    of: BTreeMap<(String, Option<String>), i64>,
+}
+
+impl DayCosts {
+    /// Reads the costs of these sessions anew; of all when `sessions` is `None`, or on a new day.
+    pub(super) fn advance<'a>(
+        &mut self,
+        tx: &ReadTx<'_>,
+        now: Timestamp,
+        sessions: Option<impl Iterator<Item = &'a SessionId>>,
+    ) -> Result<()> {
+        let day = now.start_of_day();
+        let Some(sessions) = sessions.filter(|_| self.day == Some(day)) else {
+            *self = Self { day: Some(day), of: BTreeMap::new() };
+            self.add(usage_turns::known_costs(tx, day, None)?);
+            return Ok(());
+        };
+        for session in sessions {
+            self.of.retain(|(id, _), _| id != session.as_str());
+            self.add(usage_turns::known_costs(tx, day, Some(session))?);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, costs: Vec<usage_turns::KnownCost>) {
+        self.of.extend(costs.into_iter().map(|cost| ((cost.session, cost.lane), cost.nano_usd)));
+    }
+
+    /// The cost of a lane in US dollars; `None` when none is known.
+    pub(super) fn of_lane(&self, lane: &str) -> Option<f64> {
+        dollars(self.of.iter().filter(|((_, of), _)| of.as_deref() == Some(lane)).map(|(_, nano)| *nano))
+    }
+
+    /// The cost of all sessions.
+    pub(super) fn all(&self) -> Option<f64> {
+        dollars(self.of.values().copied())
+    }
+
+    /// When the costs begin anew, unless there are none.
+    pub(super) fn end(&self) -> Option<Timestamp> {
+        self.day.filter(|_| !self.of.is_empty()).map(|day| day.plus(DAY))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a sum of dollars is shown with few digits")]
+fn dollars(costs: impl Iterator<Item = i64>) -> Option<f64> {
+    costs.reduce(i64::saturating_add).map(|nano| nano as f64 / 1e9)
+}

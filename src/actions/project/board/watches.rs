@@ -1,0 +1,135 @@
+//! The processes whose end changes the board without an event.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::Arc,
+    time::Duration,
+};
+
+use crate::{
+    actions::core::session_process::{self, RunProcesses},
+    domain::{
+        SessionId,
+        session::Session,
+        session_facts::{AliveSource, SessionOverview},
+    },
+    os::{process, readable},
+};
+
+/// A process by its number, and a descriptor that becomes readable when it ends.
+pub type WatchedProcess = (i32, Arc<OwnedFd>);
+
+/// The watched processes by session: of each live session the one that proves it alive, or the server of its pane; of each
+/// dead one those that are left of its run.
+#[derive(Debug, Default)]
+pub(super) struct Watches {
+    is_on: bool,
+    watched: BTreeMap<SessionId, Vec<WatchedProcess>>,
+    /// The sessions of which a process has ended.
+    ended: BTreeSet<SessionId>,
+}
+
+impl Watches {
+    /// Watches of a board that is composed more than once.
+    pub(super) fn on() -> Self {
+        Self { is_on: true, ..Self::default() }
+    }
+
+    /// The descriptors, in the order in which [`Self::note`] takes them.
+    pub(super) fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        self.watched.values().flatten().map(|(_, end)| end.as_fd()).collect()
+    }
+
+    /// The watched processes.
+    pub(super) fn processes(&self) -> Vec<WatchedProcess> {
+        self.watched.values().flatten().cloned().collect()
+    }
+
+    /// Notes which processes have ended, and watches them no more.
+    pub(super) fn note(&mut self, ended: &[bool]) {
+        let mut places = ended.iter();
+        for (session, processes) in &mut self.watched {
+            processes.retain(|_| {
+                let is_ended = places.next().copied().unwrap_or(false);
+                if is_ended {
+                    self.ended.insert(session.clone());
+                }
+                !is_ended
+            });
+        }
+    }
+
+    /// Looks which processes have ended.
+    pub(super) fn look(&mut self) {
+        let ended = readable::wait(&self.fds(), Some(Duration::ZERO));
+        if ended.contains(&true) {
+            self.note(&ended);
+        }
+    }
+
+    /// Whether a process has ended since the last board.
+    pub(super) fn has_ended(&self) -> bool {
+        !self.ended.is_empty()
+    }
+
+    /// Whether a session is to be judged again though its row is as it was: its process has ended, or is not watched.
+    pub(super) fn is_due(&self, one: &SessionOverview) -> bool {
+        let id = &one.session.id;
+        let is_watched = |pid| self.watched.get(id).is_some_and(|all| all.iter().any(|(one, _)| *one == pid));
+        self.ended.contains(id) || watched_pid(one).is_some_and(|pid| !is_watched(pid))
+    }
+
+    /// Watches the process of a session that is about to be judged: one that ends in between has a readable descriptor.
+    pub(super) fn begin(&mut self, session: &Session) {
+        self.watched.remove(&session.id);
+        if self.is_on && session_process::is_local(session) {
+            let pid = session.pid.or(session.server_pid).and_then(|pid| i32::try_from(pid).ok());
+            // Without a descriptor the session is judged each time.
+            if let Some((pid, Ok(Some(end)))) = pid.map(|pid| (pid, process::pidfd(pid))) {
+                self.watched.insert(session.id.clone(), vec![(pid, Arc::new(end))]);
+            }
+        }
+    }
+
+    /// Keeps the watch of a judged session if the judgement rests on it.
+    pub(super) fn settle(&mut self, one: &SessionOverview) {
+        if watched_pid(one).is_none() {
+            self.watched.remove(&one.session.id);
+        }
+    }
+
+    /// Keeps the watches of these sessions only. All of them are judged.
+    pub(super) fn retain(&mut self, is_there: impl Fn(&SessionId) -> bool) {
+        self.watched.retain(|id, _| is_there(id));
+        self.ended.clear();
+    }
+
+    /// Watches what is left of the runs of dead sessions, as far as it was looked for.
+    pub(super) fn follow_rest(&mut self, sessions: &[SessionOverview], processes: &RunProcesses) {
+        for one in sessions.iter().filter(|one| self.is_on && one.is_over()) {
+            for pid in processes.known(&one.session.run_id) {
+                let watched = self.watched.entry(one.session.id.clone()).or_default();
+                if watched.iter().any(|(known, _)| known == pid) {
+                    continue;
+                }
+                match process::pidfd(*pid) {
+                    Ok(Some(end)) => watched.push((*pid, Arc::new(end))),
+                    Ok(None) => drop(self.ended.insert(one.session.id.clone())),
+                    Err(_) => {}
+                }
+            }
+        }
+    }
+}
+
+/// The process whose end would change the judgement of a session.
+fn watched_pid(one: &SessionOverview) -> Option<i32> {
+    let session = &one.session;
+    let pid = match (one.alive.alive, one.alive.source) {
+        (Some(true), AliveSource::Process) => session.pid,
+        (None, _) if session_process::is_local(session) => session.pid.or(session.server_pid),
+        _ => None,
+    };
+    pid.map(|pid| i32::try_from(pid).unwrap_or_default())
+}

@@ -1,0 +1,83 @@
+//! `fairway mcp`
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::PathBuf,
+    rc::Rc,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use anyhow::{Error, Result};
+
+use super::{context::Context, exit::Exit, globals::Globals, sandbox};
+use crate::{
+    actions::{App, core::errors},
+    domain::Refusal,
+    env::Env,
+    mcp::{self, Calls, OwnCommand},
+    render::Out,
+    wire::Failure,
+};
+
+/// Serve an agent's commands as MCP tools
+///
+/// An agent's command line starts it and talks to it on stdin and stdout, by the Model Context Protocol: next, task, note, verify, finish, ask, inbox, run and
+/// overlap. The session comes from the environment, as for commands. It ends with stdin. docs/guides/mcp.md tells how clients
+/// are configured.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+impl Args {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        let globals = &ctx.globals;
+        if globals.session.is_some()
+            || globals.role.is_some()
+            || globals.request_id.is_some()
+            || globals.epoch.is_some()
+        {
+            let why = "the tools act for the session of the environment; of the global options only --root applies";
+            return Err(Refusal::Usage { why: why.into() }.into());
+        }
+        let env = (*ctx.env).clone();
+        let out = Out { json: true, quiet: false, ..ctx.out };
+        mcp::serve(Arc::new(CommandLine { env: Mutex::new(env), root: globals.root.clone(), out }))?;
+        Ok(0)
+    }
+}
+
+/// Makes the contexts of calls.
+struct CommandLine {
+    env: Mutex<Env>,
+    root: Option<PathBuf>,
+    out: Out,
+}
+
+impl CommandLine {
+    fn env(&self) -> Env {
+        self.env.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Calls for CommandLine {
+    fn app(&self) -> Result<App> {
+        let globals = Globals { root: self.root.clone(), ..Globals::default() };
+        let app = Context::new(Rc::new(self.env()), globals, self.out, None).app()?;
+        if app.env.has_test_fault("impatient") {
+            app.store_for_writing()?.set_busy_timeout(Some(Duration::from_millis(10)))?;
+        }
+        Ok(app)
+    }
+
+    fn failure(&self, error: &Error) -> Failure {
+        sandbox::with_sandbox(errors::classify(error), &self.env())
+    }
+
+    fn command(&self) -> OwnCommand {
+        let env = self.env();
+        let vars: BTreeMap<OsString, OsString> = env.vars().clone();
+        let flags = self.root.iter().flat_map(|root| ["--root".into(), root.clone().into_os_string()]).collect();
+        OwnCommand { flags, env: vars, cwd: env.cwd }
+    }
+}

@@ -1,0 +1,20 @@
+//! `fairway skill`
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::{context::Context, exit::Exit};
+use crate::actions::project::skill::SKILL;
+
+/// Print the skill of this version for agents
+///
+/// A SKILL.md, as plugins bring it. Without a plugin: write it to skills/fairway/SKILL.md in the directory from which an agent's
+/// command line loads skills.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+impl Args {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        ctx.show(&json!({ "name": "fairway", "text": SKILL }), Vec::new, || SKILL.to_owned())
+    }
+}

@@ -1,0 +1,65 @@
+//! One line of input as messages: what can be dispatched, and the answers to what cannot.
+
+use rmcp::{
+    RoleServer,
+    model::{ErrorCode, ErrorData, RequestId},
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+};
+use serde_json::Value;
+
+/// The longest message, in bytes. The longest document that a command takes is a quarter of it.
+pub(super) const MAX_MESSAGE_BYTES: usize = 4 << 20;
+/// The most messages of a batch.
+pub(super) const MAX_BATCH: usize = 1_000;
+
+pub(super) type Incoming = RxJsonRpcMessage<RoleServer>;
+pub(super) type Outgoing = TxJsonRpcMessage<RoleServer>;
+
+/// The outcome of reading one message.
+#[derive(Debug)]
+pub(super) enum Read {
+    /// It is dispatched. A request has an id.
+    Message(Box<Incoming>, Option<RequestId>),
+    /// It is answered at once.
+    Answer(Box<Outgoing>),
+    /// It needs no answer.
+    Ignored,
+}
+
+/// An error without an id: of a message whose id is unknown.
+pub(super) fn error(code: ErrorCode, message: impl Into<String>, id: Option<RequestId>) -> Outgoing {
+    Outgoing::error(ErrorData::new(code, message.into(), None), id)
+}
+
+/// Reads one message.
+pub(super) fn read(message: Value) -> Read {
+    let answer = |code, text: &str, id| Read::Answer(Box::new(error(code, text, id)));
+    let Value::Object(fields) = &message else {
+        return answer(ErrorCode::INVALID_REQUEST, "a message is an object", None);
+    };
+    let id = fields.get("id").and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
+    let Some(method) = fields.get("method").and_then(Value::as_str).map(str::to_owned) else {
+        // A response: this server asks for nothing.
+        let is_response = fields.contains_key("result") || fields.contains_key("error");
+        return if is_response && !fields.contains_key("method") {
+            Read::Ignored
+        } else {
+            answer(ErrorCode::INVALID_REQUEST, "the method is missing or no text", id)
+        };
+    };
+    if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return answer(ErrorCode::INVALID_REQUEST, "the field jsonrpc must be \"2.0\"", id);
+    }
+    let is_notification = !fields.contains_key("id");
+    if !is_notification && id.is_none() {
+        return answer(ErrorCode::INVALID_REQUEST, "the id must be a text or a whole number", None);
+    }
+    match serde_json::from_value::<Incoming>(message) {
+        Ok(message) => Read::Message(Box::new(message), id),
+        // A notification is never answered.
+        Err(_) if is_notification => Read::Ignored,
+        Err(error) => {
+            answer(ErrorCode::INVALID_PARAMS, &format!("the parameters of {method} cannot be read: {error}"), id)
+        }
+    }
+}

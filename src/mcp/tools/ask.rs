@@ -1,0 +1,54 @@
+//! `ask`: a question to a person. The answer to this call is a receipt; the person's comes by `inbox`.
+
+use anyhow::Result;
+use rmcp::schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    arguments, claimed,
+    tool::{Effect, Outcome, Tool, ToolCall},
+};
+use crate::{
+    actions::queue::checkpoint::record::{self, NewCheckpoint},
+    domain::checkpoint::CheckpointState,
+    mcp::reply::Reply,
+};
+
+/// The owner of the next step.
+const OWNER: &str = "person";
+
+pub(super) const TOOL: Tool = Tool {
+    name: "ask",
+    title: "Ask a person",
+    description: "Put a question, or a request for approval, to a person. It stands on their board until you record the next note. \
+                  Answers at once with a receipt and never waits: go on with other work; the person's answer comes by inbox.",
+    schema: arguments::schema::<Arguments>,
+    effect: Effect::Adds,
+    call,
+};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(crate = "rmcp::schemars")]
+struct Arguments {
+    /// The question in one line, with the choices and what you would do.
+    question: String,
+    /// Task id; default: your claimed task.
+    task: Option<String>,
+}
+
+fn call(call: &ToolCall<'_>) -> Result<Outcome> {
+    call.session(TOOL.name)?;
+    let asked: Arguments = arguments::read(&call.arguments)?;
+    let task = claimed::or_only(call.app, asked.task.as_deref(), TOOL.name)?;
+    let question = NewCheckpoint {
+        state: CheckpointState::AwaitingInput,
+        summary: asked.question.trim_end().to_owned(),
+        owner: Some(OWNER.to_owned()),
+        artifact: None,
+        due: None,
+    };
+    let mut reply = Reply::of_answer(record::record(call.app, &task, question)?);
+    reply.text.push_str("\nthe question waits for a person; the answer comes by inbox");
+    Ok(reply.into())
+}

@@ -1,0 +1,114 @@
+//! `finish`: the end of the work on a task.
+
+use anyhow::Result;
+use rmcp::schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    arguments, claimed,
+    tool::{Effect, Outcome, Tool, ToolCall},
+};
+use crate::{
+    actions::queue::{
+        handoff::create::{self, NewHandoff},
+        task::{done, release, submit},
+    },
+    domain::{LaneName, Refusal, Role},
+    mcp::reply::Reply,
+};
+
+pub(super) const TOOL: Tool = Tool {
+    name: "finish",
+    title: "Finish a task",
+    description: "End your work on a task. done: close it when its gates are met; a refusal lists each unmet gate with the command \
+                  that clears it. submit: hand it in for review, the claim stays. handoff: offer it to a role or lane. release: \
+                  give it back to the queue.",
+    schema: arguments::schema::<Arguments>,
+    effect: Effect::Ends,
+    call,
+};
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(crate = "rmcp::schemars")]
+enum How {
+    Done,
+    Submit,
+    Handoff,
+    Release,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(crate = "rmcp::schemars")]
+struct Arguments {
+    /// The way to end it.
+    how: How,
+    /// Task id; default: your claimed task.
+    task: Option<String>,
+    /// done, submit: commit of the finished work; default: that of the worktree.
+    commit: Option<String>,
+    /// handoff: the role to offer it to.
+    to_role: Option<String>,
+    /// handoff: the lane to offer it to.
+    to_lane: Option<String>,
+    /// handoff: the state of the work in one line.
+    summary: Option<String>,
+    /// handoff: details.
+    payload: Option<String>,
+    /// release: why, kept in the history.
+    reason: Option<String>,
+}
+
+impl Arguments {
+    /// Refuses an argument that this way to end does not have.
+    fn check(&self) -> Result<(), Refusal> {
+        let (is_commit, is_handoff, is_release) = match self.how {
+            How::Done | How::Submit => (true, false, false),
+            How::Handoff => (false, true, false),
+            How::Release => (false, false, true),
+        };
+        let given = [
+            ("commit", self.commit.is_some(), is_commit),
+            ("to_role", self.to_role.is_some(), is_handoff),
+            ("to_lane", self.to_lane.is_some(), is_handoff),
+            ("summary", self.summary.is_some(), is_handoff),
+            ("payload", self.payload.is_some(), is_handoff),
+            ("reason", self.reason.is_some(), is_release),
+        ];
+        match given.iter().find(|(_, is_given, belongs)| *is_given && !belongs) {
+            Some((name, ..)) => Err(Refusal::Usage { why: format!("{name} does not belong to this way to finish") }),
+            None if is_handoff && self.to_role.is_some() == self.to_lane.is_some() => {
+                Err(Refusal::Usage { why: "a handoff needs to_role or to_lane, and not both".into() })
+            }
+            None if is_handoff && self.summary.is_none() => {
+                Err(Refusal::Usage { why: "a handoff needs a summary".into() })
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn call(call: &ToolCall<'_>) -> Result<Outcome> {
+    call.session(TOOL.name)?;
+    let asked: Arguments = arguments::read(&call.arguments)?;
+    asked.check()?;
+    let app = call.app;
+    let task = claimed::or_only(app, asked.task.as_deref(), TOOL.name)?;
+    let commit = asked.commit.as_deref().map(arguments::commit).transpose()?;
+    let answer = match asked.how {
+        How::Done => done::done(app, &task, commit.as_deref(), None)?,
+        How::Submit => submit::submit(app, &task, commit.as_deref(), None)?,
+        How::Release => release::release(app, &task, asked.reason.as_deref(), None)?,
+        How::Handoff => {
+            let new = NewHandoff {
+                to_role: asked.to_role.as_deref().map(Role::parse).transpose()?,
+                to_lane: asked.to_lane.as_deref().map(LaneName::parse).transpose()?,
+                summary: asked.summary.unwrap_or_default(),
+                payload: asked.payload,
+            };
+            create::create(app, &task, &new)?
+        }
+    };
+    Ok(Reply::of_answer(answer).into())
+}

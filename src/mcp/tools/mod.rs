@@ -1,0 +1,65 @@
+//! The tools. Each is one file: its arguments, from which its schema is made, and the use case that it calls.
+
+mod arguments;
+mod ask;
+mod claimed;
+mod finish;
+mod inbox;
+mod next;
+mod note;
+mod overlap;
+mod run;
+mod task;
+mod tool;
+mod verify;
+
+use rmcp::model;
+
+pub(super) use tool::{Tool, ToolCall};
+
+use crate::guard::OWN_TOOLS;
+
+/// The name of the server, as clients are configured with it.
+pub const SERVER: &str = "fairway";
+
+/// The names of the tools, in the order of the list. The guard knows them too.
+pub const NAMES: &[&str] = OWN_TOOLS;
+
+/// Every tool, in the order of [`NAMES`].
+static TOOLS: &[Tool] =
+    &[next::TOOL, task::TOOL, note::TOOL, verify::TOOL, finish::TOOL, ask::TOOL, inbox::TOOL, run::TOOL, overlap::TOOL];
+
+/// The tool of this name.
+pub(super) fn find(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| tool.name == name)
+}
+
+/// The tools as the protocol describes them.
+pub(super) fn list() -> Vec<model::Tool> {
+    TOOLS.iter().map(tool::describe).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn list_is_stable_small_and_in_the_order_of_its_names() {
+        let text = || serde_json::to_string(&list()).unwrap();
+        assert_eq!(text(), text());
+        assert!(text().len() <= 9_800, "{} bytes", text().len());
+        let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+        assert_eq!(names, NAMES);
+        for tool in TOOLS {
+            let schema = Value::Object((tool.schema)());
+            assert_eq!(schema["type"], "object", "{}", tool.name);
+            assert_eq!(schema["additionalProperties"], false, "{}", tool.name);
+            assert!(schema.get("$schema").is_none() && schema.get("title").is_none(), "{schema}");
+            let properties = schema["properties"].as_object().unwrap();
+            assert!(properties.values().all(|one| one["description"].is_string()), "{schema}");
+            assert!(!properties.contains_key("session") && !properties.contains_key("session_id"), "{schema}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! `next`: what to do now.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use rmcp::schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    arguments, claimed,
+    tool::{Effect, Outcome, Tool, ToolCall},
+};
+use crate::{
+    actions::{
+        App,
+        core::lookup,
+        queue::task::{
+            claim::{ClaimRequest, LaneScope},
+            list, ready,
+        },
+        sessions,
+    },
+    domain::{
+        TaskId,
+        quote::{Mark, quote},
+    },
+    env::vars,
+    mcp::reply::Reply,
+    wire::TaskView,
+};
+
+/// The most tasks that are listed with the reason why they are not ready.
+const MAX_WAITING: usize = 5;
+/// The longest line that is quoted, in characters.
+const MAX_LINE_CHARS: usize = 200;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "next",
+    title: "What to do next",
+    description: "Tell your claimed task, else the first task that is ready and why others are not. claim=true claims it: yours \
+                  again, else that of your lane's dead session, else the next ready one.",
+    schema: arguments::schema::<Arguments>,
+    effect: Effect::Adds,
+    call,
+};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(crate = "rmcp::schemars")]
+struct Arguments {
+    /// Claim the task.
+    claim: Option<bool>,
+    /// With claim: this task, and no other.
+    task: Option<String>,
+}
+
+fn call(call: &ToolCall<'_>) -> Result<Outcome> {
+    let asked: Arguments = arguments::read(&call.arguments)?;
+    let named = asked.task.as_deref().map(TaskId::parse).transpose()?;
+    if asked.claim.unwrap_or(false) {
+        call.session(TOOL.name)?;
+        return claim(call.app, named);
+    }
+    tell(call.app, named).map(Outcome::from)
+}
+
+/// Claims as `fairway claim` without flags does.
+fn claim(app: &App, named: Option<TaskId>) -> Result<Outcome> {
+    let own = || app.env.var(vars::FAIRWAY_TASK_ID).map(TaskId::parse).transpose();
+    let id = match named {
+        Some(id) => Some(id),
+        None => own()?,
+    };
+    let request = ClaimRequest {
+        id,
+        any: false,
+        role: app.actor.role.clone(),
+        lane: app.actor.lane.clone(),
+        any_role: false,
+        lane_scope: LaneScope::Configured,
+        lease: None,
+        steal: None,
+    };
+    let answer = sessions::claim::claim(app, &request)?;
+    let field = |name: &str| answer.document.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
+    let task = answer.document.get("task").and_then(|task| task.get("id")).and_then(serde_json::Value::as_str);
+    let id = task.unwrap_or_else(|| field("id")).to_owned();
+    let mut reply = Reply::of_answer(answer);
+    if let Ok(id) = TaskId::parse(&id) {
+        // The words of the task stand behind marks, and not in a sentence of ours.
+        let head = reply.text.lines().next().unwrap_or_default();
+        let head = head.split_once(": ").map_or(head, |(head, _)| head).to_owned();
+        let notes: String = reply.text.lines().skip(1).map(|note| format!("{note}\n")).collect();
+        reply.text = format!("{head}\n{}{notes}", about(&list::show(app, &id)?.task));
+    }
+    Ok(reply.into())
+}
+
+fn tell(app: &App, named: Option<TaskId>) -> Result<Reply> {
+    let claimed = match named {
+        Some(id) => vec![id],
+        None => claimed::all(app)?,
+    };
+    let mut tasks = Vec::new();
+    for id in &claimed {
+        tasks.push(list::show(app, id)?.task);
+    }
+    if let Some(first) = tasks.first() {
+        let others: Vec<&str> = tasks.iter().skip(1).map(|task| task.id.as_str()).collect();
+        let mut text = format!("{}, {}\n{}", first.id, first.status, about(first));
+        if !others.is_empty() {
+            let _ = writeln!(text, "also claimed by you: {}", others.join(", "));
+        }
+        return Ok(Reply::new(text, json!({ "claimed": tasks, "ready": null, "waiting": [] })));
+    }
+    let scope = app.read(|tx| lookup::implied_scope(tx, &app.actor))?;
+    let (ready, more) = ready::ready(app, scope.role.as_ref(), scope.lane.as_ref(), Some(1))?;
+    let waiting = ready::blocked_tasks(app, scope.role.as_ref(), scope.lane.as_ref())?;
+    let mut text = match ready.first() {
+        Some(task) => {
+            let more = if more { "; more tasks are ready" } else { "" };
+            format!("you have claimed no task; {} is ready{more}\n{}next: next with claim=true\n", task.id, about(task))
+        }
+        None => "you have claimed no task, and none is ready for you\n".to_owned(),
+    };
+    for task in waiting.iter().take(MAX_WAITING) {
+        let why: Vec<&str> = task.waiting_on.iter().map(|one| one.message.as_str()).collect();
+        let _ = writeln!(text, "not ready: {}: {}", task.id, one_line(&why.join("; ")));
+    }
+    if waiting.len() > MAX_WAITING {
+        let _ = writeln!(text, "not ready: {} more", waiting.len() - MAX_WAITING);
+    }
+    let reasons: Vec<_> = waiting.iter().map(|task| json!({ "id": task.id, "waiting_on": task.waiting_on })).collect();
+    Ok(Reply::new(text, json!({ "claimed": [], "ready": ready.first(), "waiting": reasons })))
+}
+
+/// The title, the beginning of the description and the checks, each behind its mark.
+pub(super) fn about(task: &TaskView) -> String {
+    let mut text = quote(&one_line(&task.title), Mark::Work);
+    for line in task.body.lines().filter(|line| !line.trim().is_empty()).take(3) {
+        text.push_str(&quote(&one_line(line), Mark::Work));
+    }
+    if !task.checks.is_empty() {
+        let names: Vec<&str> = task.checks.iter().map(|check| check.name.as_str()).collect();
+        let _ = writeln!(text, "checks: {}", names.join(", "));
+    }
+    text
+}
+
+pub(super) fn one_line(text: &str) -> String {
+    let mut chars = text.chars().map(|character| if character.is_whitespace() { ' ' } else { character });
+    let mut line: String = chars.by_ref().take(MAX_LINE_CHARS).collect();
+    if chars.next().is_some() {
+        line.push('…');
+    }
+    line
+}

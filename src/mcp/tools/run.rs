@@ -1,0 +1,201 @@
+//! `run`: background jobs, by the documents of `exec call`.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use anyhow::Result;
+use rmcp::schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{
+    arguments,
+    next::one_line,
+    tool::{Effect, Outcome, Tool, ToolCall},
+};
+use crate::{
+    domain::{
+        quote::{Mark, quote},
+        terminal_input::TerminalInput,
+    },
+    mcp::{child::Printed, guard_check, reply::Reply},
+    wire::exec_request::{self, ExecRequest, RequestedCommand},
+};
+
+/// How many of the last lines of the output the text has.
+const MAX_OUTPUT_LINES: usize = 10;
+/// The word that ends a text on stdin, as the guard reads it.
+const STDIN_END: &str = "END_OF_THE_INPUT";
+
+pub(super) const TOOL: Tool = Tool {
+    name: "run",
+    title: "Run commands as jobs",
+    description: "Run a command. Without an action: run it now and answer with its output, at most a minute. spawn: start a \
+                  background job and answer with its run_id. poll: state and new output of a job. log: its output. wait, kill, \
+                  send_keys: as they say. list: the jobs.",
+    schema: arguments::schema::<Arguments>,
+    effect: Effect::Runs,
+    call,
+};
+
+#[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(crate = "rmcp::schemars")]
+enum Action {
+    Spawn,
+    Poll,
+    Log,
+    Wait,
+    Kill,
+    SendKeys,
+    List,
+}
+
+/// The document of `exec call`, without the keys of other sessions.
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(crate = "rmcp::schemars")]
+struct Arguments {
+    /// Without one: run the command now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action: Option<Action>,
+    /// Shell text to run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+    /// In place of it: program and arguments, without a shell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    argv: Option<Vec<String>>,
+    /// Directory to run it in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cwd: Option<String>,
+    /// Further variables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    env: Option<BTreeMap<String, String>>,
+    /// spawn: text on its stdin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdin: Option<String>,
+    /// spawn: give it a terminal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pty: Option<bool>,
+    /// spawn: run it after the jobs of this queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<String>,
+    /// Limit of its time, or of the wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout_secs: Option<f64>,
+    /// spawn: wait so long for its end before answering.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    yield_ms: Option<u64>,
+    /// The job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<String>,
+    /// wait: several jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_ids: Option<Vec<String>>,
+    /// poll, log: output after this number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since_seq: Option<u64>,
+    /// poll: wait so long for news.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wait_ms: Option<u64>,
+    /// log, list: how many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<u64>,
+    /// kill: name of the signal; default TERM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<String>,
+    /// `send_keys`: the text to type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys: Option<String>,
+    /// list: only jobs that have not ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unfinished: Option<bool>,
+}
+
+fn call(call: &ToolCall<'_>) -> Result<Outcome> {
+    let asked: Arguments = arguments::read(&call.arguments)?;
+    let document = serde_json::to_string(&asked)?;
+    let request = exec_request::parse(&document)?;
+    let is_reading = matches!(
+        request,
+        ExecRequest::Poll { .. } | ExecRequest::Log { .. } | ExecRequest::Wait { .. } | ExecRequest::List { .. }
+    );
+    if !is_reading {
+        let session = call.session(TOOL.name)?;
+        if let Some((command, cwd)) = guarded(&request) {
+            guard_check::authorize(call.app, session, TOOL.name, json!(command), cwd)?;
+        }
+    }
+    let args = ["exec", "call", "--file", "-"].map(Into::into);
+    Ok(match call.children.run(call.calls.command(), &args, document.as_bytes())? {
+        Printed::Error(error) => Outcome::Error(error),
+        Printed::Document(document, _) => Reply::new(text(&document), document).into(),
+    })
+}
+
+/// The shell text that the guard judges: with the variables and the stdin of the command, which may be a script.
+fn guarded(request: &ExecRequest) -> Option<(String, Option<&str>)> {
+    match request {
+        ExecRequest::Foreground { what, cwd, .. } => Some((typed(what), cwd.as_deref())),
+        ExecRequest::Spawn(spawn) => {
+            let variables = spawn.env.iter().map(|(name, value)| match value {
+                Some(value) => format!("export {name}={}\n", shell_words::quote(value)),
+                None => format!("unset {name}\n"),
+            });
+            let mut text: String = variables.collect();
+            text.push_str(&typed(&spawn.command));
+            if let Some(stdin) = &spawn.stdin {
+                let _ = write!(text, " <<'{STDIN_END}'\n{stdin}\n{STDIN_END}\n");
+            }
+            Some((text, spawn.cwd.as_deref()))
+        }
+        ExecRequest::SendKeys { keys, .. } => {
+            let texts = keys.iter().filter_map(|input| match input {
+                TerminalInput::Text(text) | TerminalInput::Paste(text) => Some(text.as_str()),
+                _ => None,
+            });
+            let text = texts.collect::<Vec<_>>().join("\n");
+            (!text.trim().is_empty()).then_some((text, None))
+        }
+        _ => None,
+    }
+}
+
+fn typed(command: &RequestedCommand) -> String {
+    match command {
+        RequestedCommand::Shell(text) => text.clone(),
+        RequestedCommand::Argv(argv) => shell_words::join(argv),
+    }
+}
+
+fn text(document: &Value) -> String {
+    let field = |name: &str| document.get(name).and_then(Value::as_str);
+    if let Some(jobs) = document.as_array() {
+        let lines = jobs.iter().map(|job| {
+            let field = |name: &str| one_line(job.get(name).and_then(Value::as_str).unwrap_or_default());
+            format!("{} {}\n{}", field("run_id"), field("status"), quote(&field("command"), Mark::Data))
+        });
+        let text: String = lines.collect();
+        return if text.is_empty() { "no jobs".to_owned() } else { text };
+    }
+    let mut head = Vec::new();
+    if let Some(success) = document.get("success").and_then(Value::as_bool) {
+        head.push(if success { "succeeded" } else { "failed" }.to_owned());
+    }
+    for name in ["run_id", "status", "exit_code", "next_seq", "error", "error_message"] {
+        match document.get(name) {
+            Some(Value::String(text)) => head.push(format!("{name} {}", one_line(text))),
+            Some(Value::Number(number)) => head.push(format!("{name} {number}")),
+            _ => {}
+        }
+    }
+    let mut text = format!("{}\n", head.join(", "));
+    let items = document.get("items").and_then(Value::as_array).into_iter().flatten();
+    let new: String = items.filter_map(|item| item.get("payload").and_then(Value::as_str)).collect();
+    let output = field("output").map_or(new, str::to_owned);
+    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines.get(lines.len().saturating_sub(MAX_OUTPUT_LINES)..).unwrap_or_default();
+    for line in last {
+        text.push_str(&quote(&one_line(line), Mark::Data));
+    }
+    text
+}

@@ -1,0 +1,94 @@
+//! `task`: one task with its records.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use rmcp::schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    arguments, claimed,
+    next::{about, one_line},
+    tool::{Effect, Outcome, Tool, ToolCall},
+};
+use crate::{
+    actions::queue::{checkpoint, evidence, handoff, review, task::list},
+    domain::quote::{Mark, quote},
+    mcp::reply::Reply,
+};
+
+/// The most records of a kind in the document.
+const MAX_RECORDS: usize = 20;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "task",
+    title: "Show a task",
+    description: "Show one task: what it asks for, who has claimed it, what it waits for, and its checkpoints, evidence, \
+                  handoffs and reviews.",
+    schema: arguments::schema::<Arguments>,
+    effect: Effect::Reads,
+    call,
+};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(crate = "rmcp::schemars")]
+struct Arguments {
+    /// Task id; default: your claimed task.
+    task: Option<String>,
+}
+
+fn call(call: &ToolCall<'_>) -> Result<Outcome> {
+    let asked: Arguments = arguments::read(&call.arguments)?;
+    let app = call.app;
+    let id = claimed::or_only(app, asked.task.as_deref(), TOOL.name)?;
+    let detail = list::show(app, &id)?;
+    let mut checkpoints = checkpoint::list::list(app, &id, true)?;
+    let mut records = evidence::list::list(app, &id)?;
+    let filter = handoff::list::Filter { task: Some(id.clone()), ..handoff::list::Filter::default() };
+    let handoffs = handoff::list::list(app, &filter)?;
+    let reviews = review::list::of_task(app, &id)?;
+    newest(&mut checkpoints);
+    newest(&mut records);
+
+    let task = &detail.task;
+    let mut text = format!("{}, {}", task.id, task.status);
+    if let Some(claim) = &task.claim {
+        let _ = write!(text, ", claimed by {}, epoch {}", claim.claimant, claim.epoch);
+    }
+    let _ = write!(text, "\n{}", about(task));
+    for waiting in task.waiting_on.iter().take(3) {
+        let _ = writeln!(text, "waits for: {}", one_line(&waiting.message));
+    }
+    if let Some(checkpoint) = &detail.checkpoint {
+        let author = detail.checkpoint_by.as_deref().unwrap_or("a program");
+        let _ = writeln!(text, "newest checkpoint, {} by {author}:", checkpoint.state);
+        text.push_str(&quote(&one_line(&checkpoint.summary), Mark::of_author(author)));
+    }
+    if let Some(record) = records.last() {
+        let command = record.command.as_deref().unwrap_or(&record.kind);
+        let _ = writeln!(text, "newest evidence: {} {}", record.result, one_line(command));
+    }
+    let open = handoffs.iter().filter(|handoff| handoff.status == "open").count();
+    let _ = writeln!(
+        text,
+        "{} checkpoint(s), {} evidence, {open} open handoff(s), {} review(s)",
+        checkpoints.len(),
+        records.len(),
+        reviews.len()
+    );
+    let document = json!({
+        "task": detail,
+        "checkpoints": checkpoints,
+        "evidence": records,
+        "handoffs": handoffs,
+        "reviews": reviews,
+    });
+    Ok(Reply::new(text, document).into())
+}
+
+/// Keeps the newest records; the oldest comes first.
+fn newest<T>(records: &mut Vec<T>) {
+    records.drain(..records.len().saturating_sub(MAX_RECORDS));
+}

@@ -1,0 +1,111 @@
+//! `verify`: a check or a command as observed evidence.
+
+use std::{ffi::OsString, fmt::Write as _};
+
+use anyhow::Result;
+use rmcp::schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    arguments, claimed,
+    next::one_line,
+    tool::{Effect, Outcome, Tool, ToolCall},
+};
+use crate::{
+    domain::{
+        Refusal,
+        id::Label,
+        quote::{Mark, quote},
+    },
+    mcp::{child::Printed, guard_check, reply::Reply},
+};
+
+/// The command's note on stderr for evidence without a commit.
+const NO_COMMIT: &str = "no commit recorded: there is none, or the worktree has changes";
+/// How many of the last lines of the output the text has.
+const MAX_OUTPUT_LINES: usize = 8;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "verify",
+    title: "Run a check",
+    description: "Run a check of your task, or a command, in the worktree of its lane and record the result as evidence. Fairway \
+                  itself observes the result. Waits until the program has ended.",
+    schema: arguments::schema::<Arguments>,
+    effect: Effect::Runs,
+    call,
+};
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(crate = "rmcp::schemars")]
+struct Arguments {
+    /// Name of a check of the task.
+    check: Option<String>,
+    /// In place of a check: program and arguments, without a shell.
+    command: Option<Vec<String>>,
+    /// Task id; default: your claimed task.
+    task: Option<String>,
+    /// Kind of evidence; default: test.
+    kind: Option<String>,
+    /// Summary in one line.
+    summary: Option<String>,
+    /// Kill the program after so many seconds; it has then failed.
+    timeout_seconds: Option<u64>,
+}
+
+fn call(call: &ToolCall<'_>) -> Result<Outcome> {
+    let session = call.session(TOOL.name)?;
+    let asked: Arguments = arguments::read(&call.arguments)?;
+    let task = claimed::or_only(call.app, asked.task.as_deref(), TOOL.name)?;
+    let mut args: Vec<OsString> = vec!["evidence".into(), "run".into(), task.as_str().into()];
+    let mut option = |name: &str, value: Option<String>| {
+        // In one word: a value may begin with a hyphen.
+        args.extend(value.map(|value| OsString::from(format!("--{name}={value}"))));
+    };
+    option("kind", asked.kind.as_deref().map(Label::parse).transpose()?.map(|kind| kind.to_string()));
+    option("summary", asked.summary);
+    option("timeout", asked.timeout_seconds.map(|seconds| format!("{seconds}s")));
+    match (asked.check, asked.command) {
+        (Some(check), None) => option("check", Some(Label::parse(&check)?.to_string())),
+        (None, Some(command)) if !command.is_empty() => {
+            guard_check::authorize(call.app, session, TOOL.name, json!(command), None)?;
+            args.push("--".into());
+            args.extend(command.into_iter().map(OsString::from));
+        }
+        _ => return Err(Refusal::Usage { why: "give a check, or a command as a list of words".into() }.into()),
+    }
+    // The child opens the store itself.
+    Ok(match call.children.run(call.calls.command(), &args, b"")? {
+        Printed::Error(error) => Outcome::Error(error),
+        Printed::Document(document, stderr) => Reply::new(text(&document, &stderr), document).into(),
+    })
+}
+
+fn text(document: &Value, output: &str) -> String {
+    let field = |name: &str| document.get(name).and_then(Value::as_str);
+    let number = |name: &str| document.get(name).and_then(Value::as_i64);
+    let result = if field("result") == Some("pass") { "passed" } else { "failed" };
+    let exit = number("exit_code").map_or("was ended".to_owned(), |code| format!("exit {code}"));
+    let mut text = format!(
+        "{result}: {exit}; recorded as evidence {} on {}\n",
+        number("id").unwrap_or_default(),
+        field("task_id").unwrap_or_default()
+    );
+    if let Some(summary) = field("summary") {
+        text.push_str(&quote(&one_line(summary), Mark::Data));
+    }
+    if field("commit").is_none() {
+        let _ = writeln!(text, "note: {NO_COMMIT}");
+    }
+    let is_note = |line: &str| line == NO_COMMIT;
+    let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty() && !is_note(line)).collect();
+    let lines = lines.get(lines.len().saturating_sub(MAX_OUTPUT_LINES)..).unwrap_or_default();
+    if !lines.is_empty() {
+        text.push_str("the end of the output:\n");
+        for line in lines {
+            text.push_str(&quote(&one_line(line), Mark::Data));
+        }
+    }
+    text
+}
