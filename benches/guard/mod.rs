@@ -78,7 +78,15 @@ fn rules() -> Rules {
     };
     let bare = Rule { command: Vec::new(), flags: Vec::new(), ..push.clone() };
     let outside = Rule { name: "stay-in-lane".into(), outside: true, ..bare.clone() };
-    let effect = Rule { name: "no-rewrite".into(), tools: Vec::new(), effect: Some(Effect::ForcePush), ..bare };
+    let (command, flags) = Effect::ForcePush.command();
+    let effect = Rule {
+        name: "no-rewrite".into(),
+        tools: Vec::new(),
+        command: words(command),
+        flags: words(flags),
+        effect: Some(Effect::ForcePush),
+        ..bare
+    };
     Rules { default_action: DefaultAction::Allow, roles: Vec::new(), rules: vec![push, outside, effect] }
 }
 
