@@ -1,7 +1,7 @@
 # What is done often. `just` lists it.
 
 target := "x86_64-unknown-linux-gnu"
-artefact_flags := "-C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs"
+artefact_flags := "-C target-feature=+crt-static -C relocation-model=static"
 
 _list:
     @just --list

@@ -44,7 +44,8 @@ build() {
   say "building ${target}"
   rustup target add "${target}" >/dev/null 2>&1 || true
   zig=$(packaging/zig.sh)
-  PATH="${zig}:${PATH}" CARGO_ZIGBUILD_ZIG_PATH="${zig}/python-zig" \
+  # At a fixed address the program starts without writing its own pointers first: see build.rs.
+  PATH="${zig}:${PATH}" CARGO_ZIGBUILD_ZIG_PATH="${zig}/python-zig" RUSTFLAGS="${RUSTFLAGS:-} -C relocation-model=static" \
     cargo zigbuild --locked --profile "${profile}" --target "${target}" --target-dir "${built}" --bin fairway
 }
 
