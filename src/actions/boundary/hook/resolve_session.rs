@@ -63,7 +63,7 @@ fn resolve(app: &App, tx: &ReadTx<'_>, caller: &HookCaller, start: Option<StartK
         Some(None) => return Ok(external.map_or(Resolved::New(true), Resolved::Live)),
         Some(Some(own)) if own.status.is_final() => Some(own),
         Some(Some(own)) if is_callers_session(&own, caller, external.is_some(), start) => {
-            own.check_run_id(app.actor.run_id.as_deref())?;
+            own.check_run_id(app.actor.run_id.as_ref())?;
             return Ok(Resolved::Live(own));
         }
         Some(Some(_)) | None => None,
