@@ -109,13 +109,13 @@ fn until_refresh(
 ) -> (Duration, &'static str) {
     let known = server.identities.borrow().get(run);
     let kind = known.and_then(|known| Some(known.identity.credentials.as_ref()?.kind.as_str())).unwrap_or_default();
-    let left = expires_at.since(app.env.now()).saturating_sub(app.settings.agents.refresh_before);
+    let left = expires_at.since(app.env.now()).saturating_sub(app.settings.identity.refresh_before);
     (left, kind)
 }
 
 /// Runs the refresh command, which prints the next identity of a session run. `None` without a configured command.
 fn run_refresh_command(app: &App, run: &RunId, kind: &str) -> Result<Option<(Session, Identity)>> {
-    let Some(command) = app.settings.agents.refresh.clone() else { return Ok(None) };
+    let Some(command) = app.settings.identity.refresh.clone() else { return Ok(None) };
     let session = app.read(|tx| crate::actions::boundary::runtime::session_of_run(tx, run))?;
     trust::require(app)?;
     let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();

@@ -84,6 +84,14 @@ id!(
     is_label,
     "must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters"
 );
+impl Role {
+    /// The role of an agent that a person started by hand.
+    #[must_use]
+    pub fn person() -> Self {
+        Self("person".to_owned())
+    }
+}
+
 id!(
     /// A lane's name.
     LaneName,

@@ -152,7 +152,7 @@ fn create(
     let role = app.actor.role.clone().or_else(|| lane.as_ref()?.role.clone());
     let patch = SessionPatch {
         id: app.actor.session.clone().filter(|_| own),
-        role: Some(role.unwrap_or_else(|| app.settings.agents.hook_role.clone())),
+        role: Some(role.unwrap_or_else(|| app.settings.hooks.role.clone())),
         lane: app.actor.lane.clone().filter(|_| own).or_else(|| lane.map(|lane| lane.name)),
         provider: Some(caller.provider.clone()),
         external_session_id: Some(caller.external_session_id.clone()),

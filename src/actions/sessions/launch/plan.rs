@@ -221,7 +221,7 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         run_id: Some(session.run_id.to_string()),
         ..StartConfig::default()
     };
-    let timeout = app.settings.launch_timeout + additional_timeout(&start);
+    let timeout = app.settings.sessions.launch_timeout + additional_timeout(&start);
     let environment = all.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     Ok(LaunchPlan {
         session,
@@ -269,8 +269,8 @@ fn program_settings(
         Some(own) => own == provider,
         None => request.provider.is_none(),
     };
-    let above = if is_roles { role.program.clone() } else { ProgramSettings::default() };
-    above.with_fallback(entry.program.clone())
+    let above = if is_roles { role.program() } else { ProgramSettings::default() };
+    above.with_fallback(entry.program())
 }
 
 /// The setup script's file, which must exist and be writable by this user only.
@@ -354,7 +354,7 @@ fn backend(
         Some(name) => (name.clone(), BackendSource::Flag),
         None => {
             let configured = role.backend.clone().or_else(|| lane?.backend.clone());
-            (configured.unwrap_or_else(|| app.settings.default_backend.clone()), BackendSource::Project)
+            (configured.unwrap_or_else(|| app.settings.sessions.default_backend.clone()), BackendSource::Project)
         }
     };
     adapters::resolve_backend(&name, source, &app.env, &app.project.root, &app.settings.backends)
