@@ -1,5 +1,8 @@
 //! The cost of the guard: a line that is judged, in process and as a whole command, and the git hooks of a launched session.
 
+#[path = "../../tests/it/guard/sample_rules.rs"]
+mod sample_rules;
+
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -10,12 +13,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fairway::{
-    domain::Role,
-    guard::{Action, DefaultAction, Effect, PathLocation, Paths, Rule, Rules, ShellInput, ToolCallFacts, evaluate},
-};
+use fairway::guard::{Effect, Rule, Rules};
 use tempfile::TempDir;
 
+use self::sample_rules::{judged, no_force_push};
 use crate::measure::{Build, against, count, median, medians, ms, project, row, took};
 
 const ROUNDS: usize = 200;
@@ -63,31 +64,13 @@ pub fn rows(build: &Build, wanted: &dyn Fn(&str) -> bool) {
 
 /// The rules of [`RULES`].
 fn rules() -> Rules {
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    let push = Rule {
-        name: "no-force-push".into(),
-        tools: words(&["Bash"]),
-        roles: Vec::new(),
-        command: words(&["git", "push"]),
-        flags: words(&["--force", "-f", "--force-with-lease"]),
-        effect: None,
-        outside: false,
-        paths: Vec::new(),
-        action: Action::Deny,
-        reason: None,
-    };
-    let bare = Rule { command: Vec::new(), flags: Vec::new(), ..push.clone() };
+    let mut rules = no_force_push();
+    let push = rules.rules[0].clone();
+    let bare = Rule { command: Vec::new(), flags: Vec::new(), ..push };
     let outside = Rule { name: "stay-in-lane".into(), outside: true, ..bare.clone() };
-    let (command, flags) = Effect::ForcePush.command();
-    let effect = Rule {
-        name: "no-rewrite".into(),
-        tools: Vec::new(),
-        command: words(command),
-        flags: words(flags),
-        effect: Some(Effect::ForcePush),
-        ..bare
-    };
-    Rules { default_action: DefaultAction::Allow, roles: Vec::new(), rules: vec![push, outside, effect] }
+    let effect = Rule { name: "no-rewrite".into(), tools: Vec::new(), effect: Some(Effect::ForcePush), ..bare };
+    rules.rules.extend([outside, effect]);
+    rules
 }
 
 fn in_process() {
@@ -95,15 +78,8 @@ fn in_process() {
     let mut spans = Vec::new();
     for _ in 0..ROUNDS {
         for line in LINES {
-            let call = ToolCallFacts {
-                names: vec!["Bash".into()],
-                role: Role::parse("backend").unwrap(),
-                shell_inputs: vec![ShellInput::Text((*line).to_owned())],
-                paths: Paths::Known(Vec::new()),
-                is_own_verb: false,
-            };
             let start = Instant::now();
-            let judged = evaluate(&rules, &call, &|_, _| PathLocation::Inside(String::new()));
+            let judged = judged(&rules, line);
             spans.push(start.elapsed());
             assert!(judged.allowed, "{line}: {judged:?}");
         }

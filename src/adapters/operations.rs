@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, io, time::Duration};
 
 use super::{Adapter, AdapterError, Capabilities, StartConfig, StartReport, call::OPERATION_TIMEOUT};
 use crate::{
-    domain::{ansi, secrets},
+    domain::{RunId, ansi, secrets},
     env::vars,
     os::capture::Captured,
 };
@@ -177,16 +177,16 @@ impl Adapter {
     ///
     /// # Errors
     /// By what the script did; `Unsupported` by a script without meta.
-    pub fn session_run(&self, name: &str) -> Result<Option<String>, AdapterError> {
+    pub fn session_run(&self, name: &str) -> Result<Option<RunId>, AdapterError> {
         let said = self.get_meta(name, vars::FAIRWAY_RUN_ID)?;
         let named = String::from_utf8_lossy(&said).trim_end().to_owned();
-        Ok((!named.is_empty()).then_some(named))
+        Ok((!named.is_empty()).then(|| named.into()))
     }
 
     /// Whether the session of this name is the one of this run; `None` when the script does not tell.
     #[must_use]
-    pub fn matches_session_run(&self, name: &str, run: &str) -> Option<bool> {
-        self.session_run(name).ok().flatten().map(|named| named == run)
+    pub fn matches_session_run(&self, name: &str, run: &RunId) -> Option<bool> {
+        self.session_run(name).ok().flatten().map(|named| named == *run)
     }
 
     /// Stores the session run with a session that was just started, where the script does not answer `get-meta` with the start
@@ -194,9 +194,9 @@ impl Adapter {
     ///
     /// # Errors
     /// By what the script did. A script without meta is no error.
-    pub fn store_session_run(&self, name: &str, run: &str) -> Result<(), AdapterError> {
+    pub fn store_session_run(&self, name: &str, run: &RunId) -> Result<(), AdapterError> {
         let stored = match self.session_run(name) {
-            Ok(None) => self.set_meta(name, vars::FAIRWAY_RUN_ID, run.as_bytes()),
+            Ok(None) => self.set_meta(name, vars::FAIRWAY_RUN_ID, run.as_str().as_bytes()),
             known => known.map(drop),
         };
         match stored {

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     actions::{App, core::trust},
-    domain::{Event, EventKind, Refusal, session::Session},
+    domain::{Event, EventKind, Refusal, RunId, session::Session},
     env::{Timestamp, vars},
     os::{
         capture::{Call, capture},
@@ -58,7 +58,7 @@ pub(super) fn store_identity(session: &Session, identity: Identity) -> Result<bo
 }
 
 /// Waits until a credential is about to expire, records that, and fetches the next one.
-async fn watch_expiry(run: String, version: u64, expires_at: Timestamp) {
+async fn watch_expiry(run: RunId, version: u64, expires_at: Timestamp) {
     let Ok(Ok((left, kind))) =
         server_state().map(|state| state.read(|app| Ok(until_refresh(app, &state, &run, expires_at))))
     else {
@@ -101,16 +101,21 @@ async fn watch_expiry(run: String, version: u64, expires_at: Timestamp) {
     }
 }
 
-fn until_refresh(app: &App, server: &state::ServerState, run: &str, expires_at: Timestamp) -> (Duration, &'static str) {
+fn until_refresh(
+    app: &App,
+    server: &state::ServerState,
+    run: &RunId,
+    expires_at: Timestamp,
+) -> (Duration, &'static str) {
     let known = server.identities.borrow().get(run);
     let kind = known.and_then(|known| Some(known.identity.credentials.as_ref()?.kind.as_str())).unwrap_or_default();
-    let left = expires_at.since(app.env.now()).saturating_sub(app.settings.agents.refresh_before);
+    let left = expires_at.since(app.env.now()).saturating_sub(app.settings.identity.refresh_before);
     (left, kind)
 }
 
 /// Runs the refresh command, which prints the next identity of a session run. `None` without a configured command.
-fn run_refresh_command(app: &App, run: &str, kind: &str) -> Result<Option<(Session, Identity)>> {
-    let Some(command) = app.settings.agents.refresh.clone() else { return Ok(None) };
+fn run_refresh_command(app: &App, run: &RunId, kind: &str) -> Result<Option<(Session, Identity)>> {
+    let Some(command) = app.settings.identity.refresh.clone() else { return Ok(None) };
     let session = app.read(|tx| crate::actions::boundary::runtime::session_of_run(tx, run))?;
     trust::require(app)?;
     let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
@@ -118,7 +123,7 @@ fn run_refresh_command(app: &App, run: &str, kind: &str) -> Result<Option<(Sessi
         env.remove(&OsString::from(name));
     }
     env.insert(vars::FAIRWAY_ROOT.into(), app.project.root.clone().into());
-    let stdin = serde_json::to_vec(&json!({ "run_id": run, "type": kind }))?;
+    let stdin = serde_json::to_vec(&json!({ "run_id": run.as_str(), "type": kind }))?;
     let args = [OsString::from("-c"), OsString::from(command)];
     let call = Call {
         program: Path::new("/bin/sh"),

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use super::{log::warn, state};
 use crate::{
     actions::{boundary::runtime::session_of_run, sessions::prompt},
-    domain::SessionId,
+    domain::{RunId, SessionId},
 };
 
 /// How often a delivery is tried while the server is busy, and the pause between two tries.
@@ -21,7 +21,7 @@ thread_local! {
 }
 
 /// Starts a delivery for the session of a session run.
-pub(super) fn start_for_run(run: &str) {
+pub(super) fn start_for_run(run: &RunId) {
     if let Ok(session) = state::read(|app| app.read(|tx| session_of_run(tx, run)))
         && !session.status.is_final()
     {

@@ -32,7 +32,7 @@ use crate::{
         core::{inside, store_safety},
         project::notify,
     },
-    domain::{Actor, SessionId},
+    domain::{Actor, RunId, SessionId},
     os::{core_dumps, notify::ChangeWaiter},
     store::snapshots,
 };
@@ -210,7 +210,7 @@ fn drop_ended_identities() {
     if state.identities.borrow().is_empty() {
         return;
     }
-    let has_ended = |run: &str| {
+    let has_ended = |run: &RunId| {
         let session = state.read(|app| app.read(|tx| session_of_run(tx, run)));
         session.is_ok_and(|session| session.status.is_final())
     };

@@ -17,11 +17,8 @@ use super::{
     writer::{Writer, run_catching_panic},
 };
 use crate::{
-    actions::{
-        App, IdempotencyKey,
-        boundary::{guard::LoadedRules, runtime::normalize_run_id},
-    },
-    domain::{Actor, session::Session},
+    actions::{App, IdempotencyKey, boundary::guard::LoadedRules},
+    domain::{Actor, RunId, session::Session},
     env::Timestamp,
     store::sessions,
 };
@@ -185,8 +182,8 @@ pub(super) async fn run_blocking_as<T: Send + 'static>(
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(super) fn app_as_run(app: &App, run: &str, request: Option<IdempotencyKey>) -> Result<App> {
-    let known = app.read(|tx| Ok(sessions::by_run_id(tx, &normalize_run_id(run))?))?;
+pub(super) fn app_as_run(app: &App, run: &RunId, request: Option<IdempotencyKey>) -> Result<App> {
+    let known = app.read(|tx| Ok(sessions::by_run_id(tx, run)?))?;
     Ok(match known {
         Some(session) => app_as_session(app, &session, request),
         None => app.with_actor(app.actor.clone(), request),

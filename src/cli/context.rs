@@ -16,7 +16,7 @@ use super::{exit::Exit, fingerprint::Canonical, globals::Globals};
 use crate::{
     actions::{self, Answer, App, IdempotencyKey, core::trust, sessions::hand_started},
     config::Project,
-    domain::{Actor, LaneName, Refusal, Role, SessionId, TaskId, text_limits::MAX_BODY_BYTES},
+    domain::{Actor, LaneName, Refusal, Role, RunId, SessionId, TaskId, text_limits::MAX_BODY_BYTES},
     env::{Env, vars},
     os,
     render::{Out, OutError},
@@ -120,7 +120,7 @@ impl Context {
             Some(session) => session.to_string(),
             None => format!("{}@{}", os::user::name(), os::host::name()),
         };
-        let run_id = env.var(vars::FAIRWAY_RUN_ID).map(str::to_owned);
+        let run_id = env.var(vars::FAIRWAY_RUN_ID).map(RunId::parse);
         Ok(Actor { name, session, run_id, role, lane, epoch: self.globals.epoch })
     }
 

@@ -12,7 +12,7 @@ use crate::{
     actions::boundary::runtime::context::Mode,
     config::parse_duration,
     domain::{
-        EventKind, EventKindPattern, LaneName, Refusal, Role, RoutingKey, SessionId, TaskId,
+        EventKind, EventKindPattern, LaneName, Refusal, Role, RoutingKey, RunId, SessionId, TaskId,
         approval::Decision,
         checkpoint::CheckpointState,
         evidence::EvidenceResult,
@@ -189,10 +189,10 @@ pub fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| format!("'{}' is not a number from 0 to 1", text.escape_debug()))
 }
 
-/// A run: a UUID, in its usual spelling.
-pub fn run_id(text: &str) -> Result<String, String> {
-    let parsed = uuid::Uuid::parse_str(text).ok().filter(|run| !run.is_nil());
-    parsed.map(|run| run.to_string()).ok_or_else(|| format!("'{}' is not a UUID", text.escape_debug()))
+/// The id of a session run: a UUID.
+pub fn run_id(text: &str) -> Result<RunId, String> {
+    let id = Some(RunId::parse(text)).filter(RunId::is_usable);
+    id.ok_or_else(|| format!("'{}' is not a UUID", text.escape_debug()))
 }
 
 /// A request id: 1 to 128 printable ASCII characters.

@@ -1,56 +1,38 @@
 //! A configured backend.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
-use super::values::{StaleAfter, unknown_value};
+use super::values::{self, StaleAfter, impl_word};
+use crate::domain::string_enum::string_enum;
 
 /// A configured backend.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct Backend {
     /// The script; a path with a slash is relative to the root, a bare name is looked up in PATH.
     pub script: Option<String>,
     /// Its own limit of silence.
     pub stale_after: Option<StaleAfter>,
     /// Where its multiplexer listens: `default` for the person's own server, or a path, relative to the root.
+    #[serde(deserialize_with = "socket")]
     pub socket: Option<String>,
     /// The runner of a session's setup.
+    #[serde(deserialize_with = "values::word")]
     pub setup: Setup,
 }
 
-/// The runner of `session_setup`, `session_setup_script` and `session_live`: the revisions of the protocol differ.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Setup {
-    /// The script, as the newer revision has it.
-    #[default]
-    Script,
-    /// The caller, for scripts of the older revision.
-    Caller,
+string_enum! {
+    /// The runner of `session_setup`, `session_setup_script` and `session_live`, in which the revisions of the protocol differ: the
+    /// script, as in the newer revision, or the caller, for scripts of the older one.
+    #[derive(Default)]
+    Setup { #[default] Script => "script", Caller => "caller" }
 }
 
-/// A section as it is written.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Raw {
-    pub(super) script: Option<String>,
-    pub(super) stale_after: Option<String>,
-    pub(super) socket: Option<String>,
-    pub(super) setup: Option<String>,
-}
+impl_word!(Setup);
 
-impl Raw {
-    /// The backend, with its limit of silence as it was read.
-    ///
-    /// # Errors
-    /// The key and what is wrong with its value.
-    pub(super) fn into_backend(self, stale_after: Option<StaleAfter>) -> Result<Backend, (&'static str, String)> {
-        let setup = match self.setup.as_deref() {
-            None | Some("script") => Setup::Script,
-            Some("caller") => Setup::Caller,
-            Some(word) => return Err(("setup", unknown_value(word, &["script", "caller"]))),
-        };
-        if self.socket.as_ref().is_some_and(|socket| socket.is_empty() || socket.contains(char::is_control)) {
-            return Err(("socket", "must be \"default\" or a path".to_owned()));
-        }
-        Ok(Backend { script: self.script, stale_after, socket: self.socket, setup })
-    }
+fn socket<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    values::parsed(deserializer, |socket| {
+        let is_wrong = socket.is_empty() || socket.contains(char::is_control);
+        if is_wrong { Err("must be \"default\" or a path") } else { Ok(Some(socket.to_owned())) }
+    })
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use toml::Value;
 
 use super::values::unknown_value;
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 /// The section as it is written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Raw {
+struct RawSection {
     default: Option<String>,
     roles: BTreeMap<String, RawRole>,
     rules: Vec<RawRule>,
@@ -43,12 +44,18 @@ struct RawRule {
 
 type InvalidKey = (String, String);
 
-impl Raw {
-    /// The rules.
-    ///
-    /// # Errors
-    /// The key, and why its value is invalid.
-    pub(super) fn into_rules(self) -> Result<Rules, InvalidKey> {
+/// The rules of the section. They are checked across their keys, and messages name the rule, so they are read in two steps.
+///
+/// # Errors
+/// The key, and why its value is invalid.
+pub(super) fn parse(section: Value) -> Result<Rules, InvalidKey> {
+    let raw: RawSection =
+        section.try_into().map_err(|error: toml::de::Error| ("guard".into(), error.message().into()))?;
+    raw.into_rules()
+}
+
+impl RawSection {
+    fn into_rules(self) -> Result<Rules, InvalidKey> {
         let usual = match self.default.as_deref() {
             None | Some("allow") => DefaultAction::Allow,
             Some("deny") => DefaultAction::Deny,
@@ -187,7 +194,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Rules, InvalidKey> {
-        toml::from_str::<Raw>(text).unwrap().into_rules()
+        parse(toml::from_str(text).unwrap())
     }
 
     #[test]

@@ -24,14 +24,15 @@ pub fn load_in_force(project: &Project, env: &Env) -> Result<(Layers, Settings),
     let files = texts.as_deref().unwrap_or_default();
     let known = match trust_record::compare(env, &project.root, files) {
         TextTrust::Changed(path, record) => match kept_layers(project, env, &record) {
-            Some((layers, settings)) => {
+            Some((layers, mut settings)) => {
                 let present = texts.and_then(|files| Settings::from_layers(&Layers::from_texts(files, env)?, project));
                 let (error, guard) = match present {
                     Ok(present) => (None, add_denials(settings.guard.as_ref(), present.guard.as_deref())),
                     Err(error) => (Some(error.to_string()), settings.guard.clone()),
                 };
                 let kept = TextTrust::Kept(KeptText { path, error, record });
-                return Ok((layers.with_text_trust(kept), Settings { guard, ..settings }));
+                settings.guard = guard;
+                return Ok((layers.with_text_trust(kept), settings));
             }
             None => TextTrust::Changed(path, record),
         },

@@ -2,20 +2,25 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error};
 
-use super::duration;
+use super::values;
 
-/// The settings of background runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The settings of background jobs.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct JobSettings {
     /// How many go on at once on one host.
+    #[serde(rename = "parallel", deserialize_with = "at_least_one")]
     pub max_parallel: i64,
     /// How long a finished one is kept; `None` for ever.
+    #[serde(deserialize_with = "span_or_off")]
     pub keep_for: Option<Duration>,
     /// How many finished ones are kept.
+    #[serde(rename = "keep_runs", deserialize_with = "count")]
     pub keep_jobs: usize,
-    /// How many bytes of what finished ones printed are kept; `None` for all.
+    /// How many bytes of the output of finished ones are kept; `None` for all.
+    #[serde(deserialize_with = "bytes_or_off")]
     pub keep_bytes: Option<u64>,
 }
 
@@ -26,44 +31,25 @@ impl Default for JobSettings {
     }
 }
 
-/// The section as it is written.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Raw {
-    parallel: Option<i64>,
-    keep_for: Option<String>,
-    keep_runs: Option<i64>,
-    keep_bytes: Option<String>,
+fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    values::checked(
+        deserializer,
+        |number| {
+            if *number < 1 { Err(format!("must be at least 1, not {number}")) } else { Ok(()) }
+        },
+    )
 }
 
-impl Raw {
-    /// The settings; what is not set has its default.
-    ///
-    /// # Errors
-    /// The key below `exec`, and why its value is invalid.
-    pub(super) fn into_settings(self) -> Result<JobSettings, (&'static str, String)> {
-        let usual = JobSettings::default();
-        let at_least_one = |key, number: i64| {
-            if number < 1 { Err((key, format!("must be at least 1, not {number}"))) } else { Ok(number) }
-        };
-        let runs = self
-            .keep_runs
-            .map(|number| usize::try_from(number).map_err(|_| ("keep_runs", "must not be below 0".into())));
-        Ok(JobSettings {
-            max_parallel: at_least_one("parallel", self.parallel.unwrap_or(usual.max_parallel))?,
-            keep_for: match self.keep_for.as_deref() {
-                None => usual.keep_for,
-                Some("off") => None,
-                Some(text) => Some(duration::parse(text).map_err(|why| ("keep_for", why))?),
-            },
-            keep_jobs: runs.transpose()?.unwrap_or(usual.keep_jobs),
-            keep_bytes: match self.keep_bytes.as_deref() {
-                None => usual.keep_bytes,
-                Some("off") => None,
-                Some(text) => Some(parse_bytes(text).map_err(|why| ("keep_bytes", why))?),
-            },
-        })
-    }
+fn span_or_off<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    values::span_or("off", deserializer)
+}
+
+fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    usize::try_from(i64::deserialize(deserializer)?).map_err(|_| D::Error::custom("must not be below 0"))
+}
+
+fn bytes_or_off<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    values::parsed(deserializer, |text| if text == "off" { Ok(None) } else { parse_bytes(text).map(Some) })
 }
 
 /// Reads a number of bytes: `4096`, `64KiB`, `1GiB`.

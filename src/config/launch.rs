@@ -2,23 +2,39 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error};
 
-use super::{ProviderProfile, values::unknown_value};
+use super::{ProviderProfile, values};
 use crate::domain::{LaneName, id::Label, rules::initial_prompt::PromptDelivery};
 
-/// How a role or provider is launched.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// How a role or provider is launched: a section `[roles.NAME]` or `[providers.NAME]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct LaunchSettings {
     /// The provider, of a role.
+    #[serde(deserialize_with = "provider")]
     pub provider: Option<Label>,
     /// The backend, of a role.
     pub backend: Option<String>,
     /// The lane, of a role.
+    #[serde(deserialize_with = "lane")]
     pub lane: Option<LaneName>,
-    /// The program.
-    pub program: ProgramSettings,
+    /// Shell text that a person wrote.
+    pub command: Option<String>,
+    /// Exact base names of its processes.
+    #[serde(deserialize_with = "process_names")]
+    pub process_names: Option<Vec<String>>,
+    /// How it takes a first prompt.
+    #[serde(deserialize_with = "prompt")]
+    pub prompt: Option<PromptDelivery>,
+    /// The beginning of its screen's line with which it takes input.
+    #[serde(deserialize_with = "ready_prompt_prefix")]
+    pub ready_prompt_prefix: Option<String>,
+    /// How long to wait, in milliseconds, where nothing else tells.
+    #[serde(deserialize_with = "ready_delay_ms")]
+    pub ready_delay_ms: Option<u64>,
     /// The profile, of a provider.
+    #[serde(flatten)]
     pub profile: ProviderProfile,
     /// The environment; an empty value unsets.
     pub env: BTreeMap<String, String>,
@@ -62,6 +78,18 @@ impl ProgramSettings {
 }
 
 impl LaunchSettings {
+    /// The program alone.
+    #[must_use]
+    pub fn program(&self) -> ProgramSettings {
+        ProgramSettings {
+            command: self.command.clone(),
+            process_names: self.process_names.clone(),
+            prompt: self.prompt,
+            ready_prompt_prefix: self.ready_prompt_prefix.clone(),
+            ready_delay_ms: self.ready_delay_ms,
+        }
+    }
+
     /// Every shell text that it would run beside the program, with its key.
     pub fn commands(&self) -> impl Iterator<Item = (&'static str, &str)> {
         [("pre_start", &self.pre_start), ("session_setup", &self.session_setup), ("session_live", &self.session_live)]
@@ -70,81 +98,37 @@ impl LaunchSettings {
     }
 }
 
-/// A section as it is written.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Raw {
-    provider: Option<String>,
-    backend: Option<String>,
-    lane: Option<String>,
-    command: Option<String>,
-    env: BTreeMap<String, String>,
-    process_names: Option<Vec<String>>,
-    prompt: Option<String>,
-    ready_prompt_prefix: Option<String>,
-    ready_delay_ms: Option<i64>,
-    pre_start: Option<Vec<String>>,
-    session_setup: Option<Vec<String>>,
-    session_setup_script: Option<String>,
-    session_live: Option<Vec<String>>,
-    #[serde(flatten)]
-    profile: ProviderProfile,
-}
-
-/// The longest delay, in milliseconds: what takes longer tells it in another way.
+/// The longest delay, in milliseconds: a program that takes longer shows in another way that it is ready.
 const MAX_READY_DELAY_MS: u64 = 120_000;
 
-/// The entries of `[roles.*]` or `[providers.*]`.
-///
-/// # Errors
-/// The key and what is wrong with its value.
-pub(super) fn parse_entries(
-    section: &str,
-    raw: BTreeMap<String, Raw>,
-) -> Result<BTreeMap<String, LaunchSettings>, (String, String)> {
-    raw.into_iter()
-        .map(|(name, raw)| Ok((name.clone(), parse_entry(&format!("{section}.{name}"), &name, raw)?)))
-        .collect()
+fn provider<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Label>, D::Error> {
+    values::parsed(deserializer, Label::parse).map(Some)
 }
 
-fn parse_entry(place: &str, name: &str, raw: Raw) -> Result<LaunchSettings, (String, String)> {
-    let at = |key: &str| format!("{place}.{key}");
-    Label::parse(name).map_err(|why| (place.to_owned(), why.to_string()))?;
-    let provider = raw.provider.as_deref().map(Label::parse).transpose();
-    let lane = raw.lane.as_deref().map(LaneName::parse).transpose();
-    let prompt = raw.prompt.as_deref().map(|word| {
-        PromptDelivery::parse(word).ok_or_else(|| {
-            let all: Vec<&str> = PromptDelivery::ALL.iter().map(|way| way.as_str()).collect();
-            (at("prompt"), unknown_value(word, &all))
-        })
-    });
+fn lane<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<LaneName>, D::Error> {
+    values::parsed(deserializer, LaneName::parse).map(Some)
+}
+
+fn prompt<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PromptDelivery>, D::Error> {
+    values::word(deserializer).map(Some)
+}
+
+fn process_names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
     let is_name = |name: &String| !name.is_empty() && !name.contains(['/', '\n', '\0']);
-    if raw.process_names.iter().flatten().any(|name| !is_name(name)) {
-        return Err((at("process_names"), "must be names of programs, without a path".to_owned()));
-    }
-    if raw.ready_prompt_prefix.as_ref().is_some_and(|prefix| prefix.is_empty() || prefix.contains(char::is_control)) {
-        return Err((at("ready_prompt_prefix"), "must be the beginning of one line".to_owned()));
-    }
-    let delay = raw.ready_delay_ms.map(|delay| {
-        let fits = u64::try_from(delay).ok().filter(|delay| *delay <= MAX_READY_DELAY_MS);
-        fits.ok_or_else(|| (at("ready_delay_ms"), format!("must be 0 to {MAX_READY_DELAY_MS}")))
+    let names = values::checked(deserializer, |names: &Vec<String>| {
+        if names.iter().all(is_name) { Ok(()) } else { Err("must be names of programs, without a path") }
     });
-    Ok(LaunchSettings {
-        provider: provider.map_err(|why| (at("provider"), why.to_string()))?,
-        backend: raw.backend,
-        lane: lane.map_err(|why| (at("lane"), why.to_string()))?,
-        program: ProgramSettings {
-            command: raw.command,
-            process_names: raw.process_names,
-            prompt: prompt.transpose()?,
-            ready_prompt_prefix: raw.ready_prompt_prefix,
-            ready_delay_ms: delay.transpose()?,
-        },
-        profile: raw.profile,
-        env: raw.env,
-        pre_start: raw.pre_start,
-        session_setup: raw.session_setup,
-        session_setup_script: raw.session_setup_script,
-        session_live: raw.session_live,
+    names.map(Some)
+}
+
+fn ready_prompt_prefix<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    values::parsed(deserializer, |prefix| {
+        let is_wrong = prefix.is_empty() || prefix.contains(char::is_control);
+        if is_wrong { Err("must be the beginning of one line") } else { Ok(Some(prefix.to_owned())) }
     })
+}
+
+fn ready_delay_ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let delay = u64::try_from(i64::deserialize(deserializer)?).ok().filter(|delay| *delay <= MAX_READY_DELAY_MS);
+    delay.map(Some).ok_or_else(|| D::Error::custom(format!("must be 0 to {MAX_READY_DELAY_MS}")))
 }

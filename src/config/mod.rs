@@ -21,7 +21,7 @@ pub mod trust;
 mod trust_record;
 mod values;
 
-pub use agents::AgentSettings;
+pub use agents::{ContextSettings, HookSettings, IdentitySettings};
 pub use backend::{Backend, Setup};
 pub use duration::{format as show_duration, parse as parse_duration};
 pub use error::ConfigError;
@@ -36,5 +36,7 @@ pub use overlap::{ClaimOrder, OverlapAction, OverlapSettings};
 pub use project::{CONFIG_FILE, Project};
 pub use provider_profile::{ProviderProfile, built_in as built_in_profiles, session_variables};
 pub use schema::schema;
-pub use settings::{ReviewRoute, Settings};
+pub use settings::{
+    ApprovalSettings, ClaimSettings, ProjectSettings, ReviewRoute, SessionSettings, Settings, TaskSettings,
+};
 pub use values::StaleAfter;

@@ -2,27 +2,67 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error};
 
-use super::{duration, values::unknown_value};
+use super::values;
 use crate::domain::{
     need::NeedKind,
     notification::{NotifySink, QuietWindow},
 };
 
 /// The settings of notifications.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct NotifySettings {
     /// The sinks, each once; empty: nothing is sent.
+    #[serde(deserialize_with = "sinks")]
     pub sinks: Vec<NotifySink>,
     /// The shell command of the sink `command`.
+    #[serde(deserialize_with = "values::command")]
     pub command: Option<String>,
     /// The time limit of that command.
+    #[serde(deserialize_with = "command_timeout")]
     pub command_timeout: Duration,
     /// The kinds of items that are sent; `None` for every kind.
+    #[serde(deserialize_with = "kinds")]
     pub kinds: Option<Vec<NeedKind>>,
     /// The part of the day in which nothing is sent.
+    #[serde(deserialize_with = "quiet")]
     pub quiet: Option<QuietWindow>,
+}
+
+impl Default for NotifySettings {
+    fn default() -> Self {
+        Self { sinks: Vec::new(), command: None, command_timeout: Duration::from_secs(10), kinds: None, quiet: None }
+    }
+}
+
+fn sinks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<NotifySink>, D::Error> {
+    let mut sinks = Vec::new();
+    for sink in values::words(deserializer)? {
+        if !sinks.contains(&sink) {
+            sinks.push(sink);
+        }
+    }
+    Ok(sinks)
+}
+
+fn command_timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let timeout = values::span(deserializer)?;
+    if timeout < Duration::from_millis(100) || timeout > Duration::from_secs(300) {
+        return Err(D::Error::custom("must be at least 100ms and at most 5m"));
+    }
+    Ok(timeout)
+}
+
+fn kinds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<NeedKind>>, D::Error> {
+    values::words(deserializer).map(Some)
+}
+
+fn quiet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<QuietWindow>, D::Error> {
+    values::parsed(deserializer, |text| {
+        Some(text).filter(|text| !text.trim().is_empty()).map(QuietWindow::parse).transpose()
+    })
 }
 
 impl NotifySettings {
@@ -31,66 +71,26 @@ impl NotifySettings {
     pub fn wants(&self, kind: &str) -> bool {
         self.kinds.as_ref().is_none_or(|kinds| kinds.iter().any(|known| known.as_str() == kind))
     }
-}
 
-/// The section as it is written.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Raw {
-    sinks: Vec<String>,
-    command: Option<String>,
-    command_timeout: Option<String>,
-    kinds: Option<Vec<String>>,
-    quiet: Option<String>,
-}
-
-impl Raw {
-    /// The settings; a key that is not set has its default.
+    /// Why the keys do not fit together, and which one is wrong.
     ///
     /// # Errors
-    /// The key, and why its value is invalid.
-    pub(super) fn into_settings(self) -> Result<NotifySettings, (&'static str, String)> {
-        let mut sinks = Vec::new();
-        for word in &self.sinks {
-            let known = NotifySink::ALL.iter().map(|sink| sink.as_str()).collect::<Vec<_>>();
-            let sink = NotifySink::parse(word).ok_or_else(|| ("notify.sinks", unknown_value(word, &known)))?;
-            if !sinks.contains(&sink) {
-                sinks.push(sink);
-            }
+    /// The key and the reason.
+    pub(super) fn check(&self) -> Result<(), (String, String)> {
+        if self.sinks.contains(&NotifySink::Command) && self.command.is_none() {
+            return Err(("notify.sinks".into(), "has 'command', and notify.command is not set".into()));
         }
-        let command = self.command.filter(|text| !text.trim().is_empty());
-        if sinks.contains(&NotifySink::Command) && command.is_none() {
-            return Err(("notify.sinks", "has 'command', and notify.command is not set".into()));
-        }
-        let kind = |word: &String| {
-            let known = NeedKind::ALL.iter().map(|kind| kind.as_str()).collect::<Vec<_>>();
-            NeedKind::parse(word).ok_or_else(|| ("notify.kinds", unknown_value(word, &known)))
-        };
-        let timeout = duration::parse(self.command_timeout.as_deref().unwrap_or("10s"));
-        let timeout = timeout.map_err(|why| ("notify.command_timeout", why))?;
-        if timeout < Duration::from_millis(100) || timeout > Duration::from_secs(300) {
-            return Err(("notify.command_timeout", "must be at least 100ms and at most 5m".into()));
-        }
-        Ok(NotifySettings {
-            sinks,
-            command,
-            command_timeout: timeout,
-            kinds: self.kinds.map(|kinds| kinds.iter().map(kind).collect()).transpose()?,
-            quiet: self
-                .quiet
-                .filter(|text| !text.trim().is_empty())
-                .map(|text| QuietWindow::parse(&text).map_err(|why| ("notify.quiet", why)))
-                .transpose()?,
-        })
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Settings;
 
-    fn read(text: &str) -> Result<NotifySettings, (&'static str, String)> {
-        toml::from_str::<Raw>(text).unwrap().into_settings()
+    fn read(text: &str) -> Result<NotifySettings, (String, String)> {
+        Settings::parse(&format!("[notify]\n{text}")).map(|settings| settings.notify)
     }
 
     #[test]

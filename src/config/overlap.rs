@@ -2,58 +2,33 @@
 
 use serde::Deserialize;
 
-use super::values::unknown_value;
+use super::values::{self, impl_word};
+use crate::domain::string_enum::string_enum;
 
-/// Whether overlaps are looked for while agents work.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum OverlapAction {
-    /// Hooks look, and the sessions of a pair are told.
-    #[default]
-    Tell,
-    /// Only `fairway overlap` looks, and no session is told.
-    Off,
+string_enum! {
+    /// Whether overlaps are looked for while agents work: hooks look and the sessions of a pair are told, or only
+    /// `fairway overlap` looks and no session is told.
+    #[derive(Default)]
+    OverlapAction { #[default] Tell => "tell", Off => "off" }
 }
 
-/// Whether recorded overlap changes the order of claims.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ClaimOrder {
-    /// It does not.
-    #[default]
-    Any,
-    /// Within a priority, tasks whose paths no other lane has changed come first.
-    Avoid,
+string_enum! {
+    /// Whether recorded overlap changes the order of claims: it does not, or within a priority, tasks whose paths no other lane has
+    /// changed come first.
+    #[derive(Default)]
+    ClaimOrder { #[default] Any => "any", Avoid => "avoid" }
 }
+
+impl_word!(OverlapAction, ClaimOrder);
 
 /// The settings of overlap.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct OverlapSettings {
     /// Whether overlaps are looked for while agents work.
+    #[serde(deserialize_with = "values::word")]
     pub action: OverlapAction,
     /// Whether they change the order of claims.
+    #[serde(deserialize_with = "values::word")]
     pub claims: ClaimOrder,
-}
-
-/// The table as it is written.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Raw {
-    action: Option<String>,
-    claims: Option<String>,
-}
-
-impl Raw {
-    /// The settings; a key and why it is invalid.
-    pub(super) fn into_settings(self) -> Result<OverlapSettings, (&'static str, String)> {
-        let action = match self.action.as_deref() {
-            None | Some("tell") => OverlapAction::Tell,
-            Some("off") => OverlapAction::Off,
-            Some(word) => return Err(("overlap.action", unknown_value(word, &["tell", "off"]))),
-        };
-        let claims = match self.claims.as_deref() {
-            None | Some("any") => ClaimOrder::Any,
-            Some("avoid") => ClaimOrder::Avoid,
-            Some(word) => return Err(("overlap.claims", unknown_value(word, &["any", "avoid"]))),
-        };
-        Ok(OverlapSettings { action, claims })
-    }
 }

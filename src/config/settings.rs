@@ -1,71 +1,57 @@
-//! The settings in force, each of its own type.
+//! The settings in force, each of its own type, by the sections of the file.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use serde_path_to_error::{Path, Segment};
+use toml::{Table, Value};
 
 use super::{
-    AgentSettings, Backend, ConfigError, JobSettings, LandSettings, LaunchSettings, Layers, NotifySettings,
-    OverlapSettings, Project, agents, backend, duration, guard, jobs, landing, launch, notify, overlap,
-    values::{StaleAfter, unknown_value},
+    Backend, ConfigError, ContextSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, LaunchSettings,
+    Layers, NotifySettings, OverlapSettings, Project, guard,
+    values::{self, StaleAfter},
 };
 use crate::{
     domain::{
-        Role,
+        Role, TaskId,
         id::Label,
         rules::{claim::PathPolicy, gate::Gate, globs},
     },
     guard::Rules,
 };
 
-/// Paths whose tasks need an approval.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReviewRoute {
-    /// The globs.
-    pub paths: Vec<String>,
-    /// The domain.
-    pub domain: Label,
-}
-
-/// All settings.
-#[derive(Debug, Clone, PartialEq)]
+/// All settings. Defaults that a person can change stand in `keys`, too.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
 pub struct Settings {
-    /// The project's name; the root directory's by default.
-    pub name: String,
-    /// The branch from which lanes start.
-    pub base_branch: String,
-    /// The prefix of generated ids.
-    pub prefix: String,
-    /// The lease of claims; `None` for claims without a lease.
-    pub lease: Option<Duration>,
-    /// The policy for overlapping paths.
-    pub path_policy: PathPolicy,
-    /// Whether `claim` without an id claims tasks of the own lane only, and none without a lane.
-    pub own_lane_only: bool,
+    /// The project.
+    pub project: ProjectSettings,
+    /// Tasks.
+    pub tasks: TaskSettings,
+    /// Claims.
+    pub claims: ClaimSettings,
     /// Overlap between lanes.
     pub overlap: OverlapSettings,
-    /// The backend of a launch that names none.
-    pub default_backend: String,
-    /// Silence after which a session is stale.
-    pub stale_after: StaleAfter,
-    /// The roles of sessions that may start sessions.
-    pub may_start: Vec<Role>,
-    /// The roles of sessions that may answer permission requests of others.
-    pub approval_roles: Vec<Role>,
-    /// How long a start may take.
-    pub launch_timeout: Duration,
-    /// Background runs.
+    /// Sessions.
+    pub sessions: SessionSettings,
+    /// Background jobs.
+    #[serde(rename = "exec")]
     pub jobs: JobSettings,
-    /// Hooks, context and identity.
-    pub agents: AgentSettings,
+    /// Hooks.
+    pub hooks: HookSettings,
+    /// Permission requests.
+    pub approvals: ApprovalSettings,
+    /// The contexts of agents.
+    pub context: ContextSettings,
+    /// The identities of runtimes.
+    pub identity: IdentitySettings,
     /// The guard rules; `None`: there is no guard.
+    #[serde(skip)]
     pub guard: Option<Arc<Rules>>,
+    /// The gates of `done` and `merge-ready`.
+    gates: GateSettings,
     /// Landing.
     pub land: LandSettings,
-    /// The gates of `done`.
-    pub done_gates: Vec<Gate>,
-    /// The gates of `merge-ready`.
-    pub merge_gates: Vec<Gate>,
     /// By role.
     pub roles: BTreeMap<String, LaunchSettings>,
     /// By provider.
@@ -78,84 +64,154 @@ pub struct Settings {
     pub notify: NotifySettings,
 }
 
-/// The file as it is written. Defaults that a person can change stand in `keys`.
-#[derive(Debug, Default, Deserialize)]
+/// The settings of the project.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-struct Raw {
-    project: RawProject,
-    tasks: RawTasks,
-    claims: RawClaims,
-    overlap: overlap::Raw,
-    sessions: RawSessions,
-    exec: jobs::Raw,
-    hooks: agents::RawHooks,
-    approvals: RawApprovals,
-    context: agents::RawContext,
-    identity: agents::RawIdentity,
-    guard: Option<guard::Raw>,
-    gates: RawGates,
-    land: landing::Raw,
-    roles: BTreeMap<String, launch::Raw>,
-    providers: BTreeMap<String, launch::Raw>,
-    backends: BTreeMap<String, backend::Raw>,
-    review_routes: Vec<RawRoute>,
-    notify: notify::Raw,
+pub struct ProjectSettings {
+    /// The project's name; the root directory's by default.
+    pub name: String,
+    /// The branch from which lanes start.
+    pub base_branch: String,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct RawProject {
-    name: Option<String>,
-    base_branch: Option<String>,
+impl Default for ProjectSettings {
+    fn default() -> Self {
+        Self { name: String::new(), base_branch: "main".into() }
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// The settings of tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-struct RawTasks {
-    prefix: Option<String>,
+pub struct TaskSettings {
+    /// The prefix of generated ids.
+    #[serde(deserialize_with = "prefix")]
+    pub prefix: String,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct RawClaims {
-    lease: Option<String>,
-    path_conflicts: Option<String>,
-    own_lane_only: bool,
+impl Default for TaskSettings {
+    fn default() -> Self {
+        Self { prefix: "T".into() }
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct RawSessions {
-    default_backend: Option<String>,
-    stale_after: Option<String>,
-    launch_timeout: Option<String>,
-    may_start: Vec<String>,
+fn prefix<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    values::checked(deserializer, |prefix: &String| match TaskId::parse(prefix) {
+        Ok(_) if prefix.len() <= 32 => Ok(()),
+        _ => Err(format!("'{}' cannot begin a task id", prefix.escape_debug())),
+    })
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// The settings of claims.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-struct RawApprovals {
-    roles: Vec<String>,
+pub struct ClaimSettings {
+    /// The lease of claims; `None` for claims without a lease.
+    #[serde(deserialize_with = "lease")]
+    pub lease: Option<Duration>,
+    /// The policy for overlapping paths.
+    #[serde(deserialize_with = "values::word")]
+    pub path_conflicts: PathPolicy,
+    /// Whether `claim` without an id claims tasks of the own lane only, and none without a lane.
+    pub own_lane_only: bool,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct RawGates {
-    done: RawGate,
-    merge: RawGate,
+impl Default for ClaimSettings {
+    fn default() -> Self {
+        Self { lease: None, path_conflicts: PathPolicy::Refuse, own_lane_only: false }
+    }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct RawGate {
-    require: Option<Vec<String>>,
+fn lease<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    values::span_or("none", deserializer)
 }
 
-#[derive(Debug, Deserialize)]
-struct RawRoute {
-    #[serde(default)]
-    paths: Vec<String>,
-    domain: Option<String>,
+/// The settings of sessions.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct SessionSettings {
+    /// The backend of a launch that names none.
+    pub default_backend: String,
+    /// Silence after which a session is stale.
+    pub stale_after: StaleAfter,
+    /// How long a start may take.
+    #[serde(deserialize_with = "values::span")]
+    pub launch_timeout: Duration,
+    /// The roles of sessions that may start sessions.
+    #[serde(deserialize_with = "values::roles")]
+    pub may_start: Vec<Role>,
+}
+
+impl Default for SessionSettings {
+    fn default() -> Self {
+        Self {
+            default_backend: "shell".into(),
+            stale_after: StaleAfter::After(Duration::from_secs(30 * 60)),
+            launch_timeout: Duration::from_secs(60),
+            may_start: Vec::new(),
+        }
+    }
+}
+
+/// The settings of permission requests.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ApprovalSettings {
+    /// The roles of sessions that may answer permission requests of others.
+    #[serde(deserialize_with = "values::roles")]
+    pub roles: Vec<Role>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+struct GateSettings {
+    done: DoneGates,
+    merge: MergeGates,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+struct DoneGates {
+    #[serde(deserialize_with = "values::words")]
+    require: Vec<Gate>,
+}
+
+impl Default for DoneGates {
+    fn default() -> Self {
+        Self { require: vec![Gate::Evidence] }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+struct MergeGates {
+    #[serde(deserialize_with = "values::words")]
+    require: Vec<Gate>,
+}
+
+impl Default for MergeGates {
+    fn default() -> Self {
+        Self { require: Gate::ALL.to_vec() }
+    }
+}
+
+/// Paths whose tasks need an approval.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ReviewRoute {
+    /// The globs.
+    #[serde(default, deserialize_with = "paths")]
+    pub paths: Vec<String>,
+    /// The domain.
+    #[serde(deserialize_with = "domain")]
+    pub domain: Label,
+}
+
+fn paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    values::parsed_list(deserializer, |glob| globs::check(glob).map(|()| glob.to_owned()))
+}
+
+fn domain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Label, D::Error> {
+    values::parsed(deserializer, Label::parse)
 }
 
 impl Settings {
@@ -164,102 +220,50 @@ impl Settings {
     /// # Errors
     /// [`ConfigError::Value`] for an invalid value.
     pub fn from_layers(layers: &Layers, project: &Project) -> Result<Self, ConfigError> {
-        let place = "the configuration";
-        let raw: Raw = layers.merged().try_into().map_err(|error: toml::de::Error| ConfigError::Value {
-            place: place.into(),
-            key: "a value".into(),
-            why: error.to_string().trim_end().replace('\n', " "),
+        let mut settings = Self::from_table(layers.merged()).map_err(|(key, why)| ConfigError::Value {
+            place: layers.location_of(&key),
+            key,
+            why,
         })?;
-        let value =
-            |key: &str, why: String| ConfigError::Value { place: layers.location_of(key), key: key.into(), why };
-        let dir = project.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let span = |key: &str, text: &str| duration::parse(text).map_err(|why| value(key, why));
-        let gates = |key: &str, words: Option<Vec<String>>, default: &[Gate]| match words {
-            None => Ok(default.to_vec()),
-            Some(words) => words
-                .iter()
-                .map(|word| Gate::parse(word).ok_or_else(|| value(key, unknown_value(word, &gate_names(Gate::ALL)))))
-                .collect(),
-        };
-        let lease = match raw.claims.lease.as_deref() {
-            None | Some("none") => None,
-            Some(text) => Some(span("claims.lease", text)?),
-        };
-        let path_policy = match raw.claims.path_conflicts.as_deref() {
-            None | Some("refuse") => PathPolicy::Refuse,
-            Some("warn") => PathPolicy::Warn,
-            Some("off") => PathPolicy::Off,
-            Some(word) => return Err(value("claims.path_conflicts", unknown_value(word, &["refuse", "warn", "off"]))),
-        };
-        let silence = |key: &str, text: &str| match text {
-            "off" => Ok(StaleAfter::Never),
-            text => span(key, text).map(StaleAfter::After),
-        };
-        let roles = |key: &str, names: &[String]| {
-            let parsed = names.iter().map(|name| Role::parse(name).map_err(|why| value(key, why.to_string())));
-            parsed.collect::<Result<Vec<Role>, ConfigError>>()
-        };
-        let prefix = raw.tasks.prefix.unwrap_or_else(|| "T".into());
-        if crate::domain::TaskId::parse(&prefix).is_err() || prefix.len() > 32 {
-            return Err(value("tasks.prefix", format!("'{}' cannot begin a task id", prefix.escape_debug())));
+        if settings.project.name.is_empty() {
+            let dir = project.root.file_name().unwrap_or_default();
+            settings.project.name = dir.to_string_lossy().into_owned();
         }
-        let default_backend = raw.sessions.default_backend.unwrap_or_else(|| "shell".into());
-        Ok(Self {
-            name: raw.project.name.unwrap_or(dir),
-            base_branch: raw.project.base_branch.unwrap_or_else(|| "main".into()),
-            prefix,
-            lease,
-            path_policy,
-            own_lane_only: raw.claims.own_lane_only,
-            overlap: raw.overlap.into_settings().map_err(|(key, why)| value(key, why))?,
-            default_backend,
-            stale_after: silence("sessions.stale_after", raw.sessions.stale_after.as_deref().unwrap_or("30m"))?,
-            may_start: roles("sessions.may_start", &raw.sessions.may_start)?,
-            approval_roles: roles("approvals.roles", &raw.approvals.roles)?,
-            launch_timeout: span("sessions.launch_timeout", raw.sessions.launch_timeout.as_deref().unwrap_or("60s"))?,
-            jobs: raw.exec.into_settings().map_err(|(key, why)| value(&format!("exec.{key}"), why))?,
-            agents: agents::read(raw.hooks, raw.context, raw.identity).map_err(|(key, why)| value(key, why))?,
-            guard: raw
-                .guard
-                .map(guard::Raw::into_rules)
-                .transpose()
-                .map_err(|(key, why)| value(&key, why))?
-                .map(Arc::new),
-            land: raw.land.into_settings().map_err(|(key, why)| value(&format!("land.{key}"), why))?,
-            done_gates: gates("gates.done.require", raw.gates.done.require, &[Gate::Evidence])?,
-            merge_gates: gates("gates.merge.require", raw.gates.merge.require, Gate::ALL)?,
-            roles: launch::parse_entries("roles", raw.roles).map_err(|(key, why)| value(&key, why))?,
-            providers: launch::parse_entries("providers", raw.providers).map_err(|(key, why)| value(&key, why))?,
-            backends: raw
-                .backends
-                .into_iter()
-                .map(|(name, raw)| {
-                    let key = format!("backends.{name}.stale_after");
-                    let stale_after = raw.stale_after.as_deref().map(|text| silence(&key, text)).transpose()?;
-                    let backend = raw.into_backend(stale_after);
-                    let backend = backend.map_err(|(key, why)| value(&format!("backends.{name}.{key}"), why))?;
-                    Ok((name, backend))
-                })
-                .collect::<Result<_, ConfigError>>()?,
-            notify: raw.notify.into_settings().map_err(|(key, why)| value(key, why))?,
-            review_routes: raw
-                .review_routes
-                .into_iter()
-                .map(|route| {
-                    let domain = route.domain.ok_or_else(|| value("review_routes", "a route needs a domain".into()))?;
-                    for glob in &route.paths {
-                        globs::check(glob).map_err(|why| value("review_routes[].paths", why.to_string()))?;
-                    }
-                    let domain =
-                        Label::parse(&domain).map_err(|why| value("review_routes[].domain", why.to_string()))?;
-                    Ok(ReviewRoute { paths: route.paths, domain })
-                })
-                .collect::<Result<_, ConfigError>>()?,
-        })
+        Ok(settings)
     }
-}
 
-impl Settings {
+    /// The settings of this table, or the key and the reason of an invalid value.
+    fn from_table(mut table: Table) -> Result<Self, (String, String)> {
+        let guard = table.remove("guard").map(guard::parse).transpose()?;
+        let settings: Self = serde_path_to_error::deserialize(Value::Table(table))
+            .map_err(|error| (key_of(error.path()), error.inner().message().to_owned()))?;
+        for (section, entries) in [("roles", &settings.roles), ("providers", &settings.providers)] {
+            for name in entries.keys() {
+                Label::parse(name).map_err(|why| (format!("{section}.{name}"), why.to_string()))?;
+            }
+        }
+        settings.notify.check()?;
+        Ok(Self { guard: guard.map(Arc::new), ..settings })
+    }
+
+    /// The settings of a file's text.
+    #[cfg(test)]
+    pub(super) fn parse(text: &str) -> Result<Self, (String, String)> {
+        Self::from_table(text.parse().unwrap())
+    }
+
+    /// The gates of `done`.
+    #[must_use]
+    pub fn done_gates(&self) -> &[Gate] {
+        &self.gates.done.require
+    }
+
+    /// The gates of `merge-ready`.
+    #[must_use]
+    pub fn merge_gates(&self) -> &[Gate] {
+        &self.gates.merge.require
+    }
+
     /// The settings of a role; empty when it has no entry.
     #[must_use]
     pub fn role(&self, role: &Role) -> LaunchSettings {
@@ -281,6 +285,18 @@ impl Settings {
     }
 }
 
-fn gate_names(gates: &[Gate]) -> Vec<&'static str> {
-    gates.iter().map(|gate| gate.as_str()).collect()
+/// The key at this path, as `keys` spells it: `[]` for the elements of a list.
+fn key_of(path: &Path) -> String {
+    let mut key = String::new();
+    for segment in path {
+        match segment {
+            Segment::Map { key: name } if key.is_empty() => key.push_str(name),
+            Segment::Map { key: name } => {
+                key.push('.');
+                key.push_str(name);
+            }
+            _ => key.push_str("[]"),
+        }
+    }
+    key.trim_end_matches("[]").to_owned()
 }

@@ -96,9 +96,9 @@ fn scripts_inside(root: &Path, settings: &Settings) -> Vec<PathBuf> {
     };
     let launches = || settings.roles.values().chain(settings.providers.values());
     let mut named: Vec<String> = settings.backends.values().filter_map(|backend| backend.script.clone()).collect();
-    named.extend(exec(&settings.default_backend));
+    named.extend(exec(&settings.sessions.default_backend));
     named.extend(launches().filter_map(|launch| exec(launch.backend.as_deref()?)));
-    named.extend(launches().filter_map(|launch| program(launch.program.command.as_deref()?)));
+    named.extend(launches().filter_map(|launch| program(launch.command.as_deref()?)));
     named.extend(launches().flat_map(LaunchSettings::commands).filter_map(|(_, command)| program(command)));
     named.extend(settings.notify.command.as_deref().and_then(program));
     let inside = |word: &str| Some(normalize(&root.join(word))).filter(|path| path.starts_with(root) && path.is_file());

@@ -1,6 +1,6 @@
 //! The actor of a command: a session or a person at a host, with a role and a lane.
 
-use super::{LaneName, Role, SessionId};
+use super::{LaneName, Role, RunId, SessionId};
 
 /// The actor as the caller declared it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct Actor {
     /// The session, when one is named.
     pub session: Option<SessionId>,
     /// The session run, from the environment.
-    pub run_id: Option<String>,
+    pub run_id: Option<RunId>,
     /// The role, when one is named.
     pub role: Option<Role>,
     /// The lane, when one is named.

@@ -1,6 +1,6 @@
 //! An approval: what a provider asked a person to permit, and what became of it.
 
-use super::{Refusal, SessionId, string_enum::string_enum};
+use super::{Refusal, RunId, SessionId, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
@@ -32,7 +32,7 @@ pub struct Approval {
     /// The session that wants to do something.
     pub session: SessionId,
     /// The run of that session.
-    pub run_id: String,
+    pub run_id: RunId,
     /// The provider that asks, a label.
     pub provider: String,
     /// The tool that it would use.
@@ -86,7 +86,7 @@ mod tests {
         Approval {
             id: 7,
             session: SessionId::parse("s1").unwrap(),
-            run_id: "run-1".into(),
+            run_id: RunId::parse("run-1"),
             provider: "x".into(),
             tool: "Bash".into(),
             input: "{}".into(),

@@ -1,6 +1,6 @@
 //! Everything that can have happened. The log is append-only; a state never changes without one of these.
 
-use super::{LaneName, SessionId, TaskId, string_enum::string_enum};
+use super::{LaneName, RunId, SessionId, TaskId, string_enum::string_enum};
 
 string_enum! {
     /// The kinds of events, `noun.verb`.
@@ -196,7 +196,7 @@ pub struct Event {
     /// The session it happened to; without one, the store adds the one that acts.
     pub session: Option<SessionId>,
     /// The run of that session.
-    pub run_id: Option<String>,
+    pub run_id: Option<RunId>,
     /// The lane it happened to.
     pub lane: Option<LaneName>,
     /// The particulars, in the order they were said.
@@ -219,9 +219,9 @@ impl Event {
 
     /// About this session and its run.
     #[must_use]
-    pub fn session(mut self, id: &SessionId, run_id: &str) -> Self {
+    pub fn session(mut self, id: &SessionId, run_id: &RunId) -> Self {
         self.session = Some(id.clone());
-        self.run_id = Some(run_id.to_owned());
+        self.run_id = Some(run_id.clone());
         self
     }
 

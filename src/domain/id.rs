@@ -84,6 +84,14 @@ id!(
     is_label,
     "must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters"
 );
+impl Role {
+    /// The role of an agent that a person started by hand.
+    #[must_use]
+    pub fn person() -> Self {
+        Self("person".to_owned())
+    }
+}
+
 id!(
     /// A lane's name.
     LaneName,
@@ -121,6 +129,50 @@ impl PersonName {
     #[must_use]
     pub fn of_actor(name: &str) -> Option<Self> {
         name.rsplit_once('@').and_then(|(user, _)| Self::parse(user).ok())
+    }
+}
+
+/// The id of a session run, which is a session from its launch to its exit. Fairway gives out UUIDs; a row of an earlier version may
+/// hold another text, so any text is an id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunId(String);
+
+impl RunId {
+    /// The id that a caller gives; a UUID of any spelling becomes the usual one, in which it is stored.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        uuid::Uuid::parse_str(text).map_or_else(|_| Self(text.to_owned()), Self::from)
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a new session run may have it: a UUID other than zero.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        uuid::Uuid::parse_str(&self.0).is_ok_and(|run| !run.is_nil())
+    }
+}
+
+impl From<uuid::Uuid> for RunId {
+    fn from(run: uuid::Uuid) -> Self {
+        Self(run.to_string())
+    }
+}
+
+/// A text that stands in the store or in a process's environment, unchanged.
+impl From<String> for RunId {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
     }
 }
 
@@ -184,6 +236,17 @@ mod tests {
         assert_eq!(RoutingKey::parse("s1").unwrap().session_id(), SessionId::parse("s1").ok());
         assert_eq!(RoutingKey::parse("agent:main").unwrap().session_id(), None);
         assert_eq!(RoutingKey::parse(&"a".repeat(65)).unwrap().session_id(), None);
+    }
+
+    #[test]
+    fn run_id_of_any_spelling_is_one_id_and_another_text_stays() {
+        let usual = "0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff";
+        for spelling in [usual, "0193B0C0-7E6A-7A5B-8C3D-AABBCCDDEEFF", "0193b0c07e6a7a5b8c3daabbccddeeff"] {
+            assert_eq!(RunId::parse(spelling).as_str(), usual);
+            assert!(RunId::parse(spelling).is_usable());
+        }
+        assert_eq!(RunId::parse("run-1").as_str(), "run-1");
+        assert!(!RunId::parse("run-1").is_usable() && !RunId::from(uuid::Uuid::nil()).is_usable());
     }
 
     #[test]

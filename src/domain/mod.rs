@@ -50,5 +50,5 @@ pub mod watcher;
 
 pub use actor::Actor;
 pub use event::{Event, EventKind, EventKindPattern};
-pub use id::{LaneName, PersonName, Role, RoutingKey, SessionId, TaskId};
+pub use id::{LaneName, PersonName, Role, RoutingKey, RunId, SessionId, TaskId};
 pub use refusal::Refusal;

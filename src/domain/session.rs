@@ -1,7 +1,7 @@
 //! A session: a registered agent process over its life. Its status says whether it is alive, its activity what it is doing.
 
 pub use super::status::SessionStatus;
-use super::{LaneName, Refusal, Role, SessionId, TaskId, id::Label, string_enum::string_enum};
+use super::{LaneName, Refusal, Role, RunId, SessionId, TaskId, id::Label, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
@@ -20,8 +20,8 @@ string_enum! {
 pub struct Session {
     /// Its short id, and its name in the backend.
     pub id: SessionId,
-    /// `UUIDv7`, from launch to exit.
-    pub run_id: String,
+    /// Its run, from launch to exit.
+    pub run_id: RunId,
     /// The role it works in.
     pub role: Role,
     /// The lane it is attached to.
@@ -99,7 +99,7 @@ pub struct Session {
 impl Session {
     /// A session of which nothing more is known than what every one has.
     #[must_use]
-    pub const fn new(id: SessionId, run_id: String, role: Role, status: SessionStatus, at: Timestamp) -> Self {
+    pub const fn new(id: SessionId, run_id: RunId, role: Role, status: SessionStatus, at: Timestamp) -> Self {
         Self {
             id,
             run_id,
@@ -169,9 +169,9 @@ impl Session {
     ///
     /// # Errors
     /// `session_mismatch` when it is another run's: an old process must not speak for a new one.
-    pub fn check_run_id(&self, run_id: Option<&str>) -> Result<(), Refusal> {
+    pub fn check_run_id(&self, run_id: Option<&RunId>) -> Result<(), Refusal> {
         match run_id {
-            Some(run) if run != self.run_id => Err(Refusal::SessionMismatch {
+            Some(run) if *run != self.run_id => Err(Refusal::SessionMismatch {
                 why: format!("the session {} has the session run {}, not {run}", self.id, self.run_id),
             }),
             _ => Ok(()),
@@ -275,7 +275,7 @@ pub(in crate::domain) mod tests {
         Session {
             host: "here".into(),
             ended_at: status.is_final().then(|| Timestamp::from_millis(5)),
-            ..Session::new(id, "run-1".into(), role, status, Timestamp::from_millis(0))
+            ..Session::new(id, RunId::parse("run-1"), role, status, Timestamp::from_millis(0))
         }
     }
 
@@ -327,8 +327,8 @@ pub(in crate::domain) mod tests {
     fn another_run_does_not_speak_for_it() {
         let session = session(SessionStatus::Stale);
         assert_eq!(session.check_run_id(None), Ok(()));
-        assert_eq!(session.check_run_id(Some("run-1")), Ok(()));
-        assert_eq!(session.check_run_id(Some("run-0")).unwrap_err().code(), "session_mismatch");
+        assert_eq!(session.check_run_id(Some(&RunId::parse("run-1"))), Ok(()));
+        assert_eq!(session.check_run_id(Some(&RunId::parse("run-0"))).unwrap_err().code(), "session_mismatch");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::{
         CONFIG_FILE, ConfigError, Project,
         project::{STATE_DIR, STORE_FILE},
     },
-    domain::{Actor, LaneName, Role, SessionId},
+    domain::{Actor, LaneName, Role, RunId, SessionId},
     env::{Env, vars},
     os::{
         self,
@@ -89,7 +89,7 @@ pub(super) fn build_app(env: Env, project: Project) -> Result<App> {
         Some(session) => session.to_string(),
         None => format!("{}@{}", os::user::name(), os::host::name()),
     };
-    let run_id = env.var(vars::FAIRWAY_RUN_ID).map(str::to_owned);
+    let run_id = env.var(vars::FAIRWAY_RUN_ID).map(RunId::parse);
     let actor = Actor { name, session, run_id, role, lane, epoch: None };
     Ok(App::in_force(Rc::new(env), project, actor, None)?)
 }

@@ -145,7 +145,7 @@ fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) 
         return print_reply(call, &reply);
     }
     let app = context::build_app(env, project).map_err(|error| message_with_hint(&error))?;
-    let usual = app.settings.agents.approval_wait;
+    let usual = app.settings.hooks.approval_wait;
     let mut wait = ApprovalWait { usual, longest: usual };
     if matches!(event, HookEvent::PermissionRequest(_)) {
         wait.longest = longest_approval_wait(call.provider, &app.env, &app.project.root, usual).max(usual);

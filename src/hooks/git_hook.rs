@@ -23,6 +23,7 @@ use super::{
 use crate::{
     actions::boundary::guard,
     config::{Project, project::git_dir},
+    domain::RunId,
     env::{Env, git_hooks, vars},
     os::{
         capture::{self, Call},
@@ -130,7 +131,7 @@ fn git(env: &Env, vars: &BTreeMap<OsString, OsString>, args: &[OsString]) -> Opt
 /// Asks the guard.
 fn ask(env: &Env, remote: &str, refs: &[String]) -> Result<(), String> {
     let what = format!("it overwrites or deletes {} of {remote}", refs.join(", "));
-    let run = env.var(vars::FAIRWAY_RUN_ID).filter(|_| env.var(vars::FAIRWAY_SESSION_ID).is_some()).map(str::to_owned);
+    let run = env.var(vars::FAIRWAY_RUN_ID).filter(|_| env.var(vars::FAIRWAY_SESSION_ID).is_some()).map(RunId::parse);
     let run = run.ok_or_else(|| format!("{what}, and the environment names no session"))?;
     let project = Project::discover(env, None).map_err(|error| message_with_hint(&error.into()))?;
     let app = context::build_app(env.clone(), project).map_err(|error| message_with_hint(&error))?;

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     domain::{
-        SessionId,
+        RunId, SessionId,
         approval::{Approval, ApprovalStatus},
     },
     env::Timestamp,
@@ -38,7 +38,7 @@ fn read(row: &Row<'_>) -> Result<Approval, StoreError> {
     Ok(Approval {
         id: row.get(0)?,
         session: sql::parse_id("a session id", &row.get::<String>(1)?, SessionId::parse)?,
-        run_id: row.get(2)?,
+        run_id: RunId::from(row.get::<String>(2)?),
         provider: row.get(3)?,
         tool: row.get(4)?,
         input: row.get(5)?,
@@ -61,7 +61,7 @@ pub fn insert(tx: &WriteTx<'_>, approval: Approval) -> Result<Approval, StoreErr
         INSERT,
         &[
             &approval.session.as_str(),
-            &approval.run_id,
+            &approval.run_id.as_str(),
             &approval.provider,
             &approval.tool,
             &approval.input,

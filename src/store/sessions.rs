@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     domain::{
-        LaneName, Role, SessionId, TaskId,
+        LaneName, Role, RunId, SessionId, TaskId,
         id::Label,
         session::{Activity, Session, SessionStatus},
     },
@@ -72,7 +72,7 @@ fn read(row: &Row<'_>) -> Result<Session, StoreError> {
     };
     Ok(Session {
         id: sql::parse_id("a session id", &row.get::<String>(0)?, SessionId::parse)?,
-        run_id: row.get(1)?,
+        run_id: RunId::from(row.get::<String>(1)?),
         role: sql::parse_id("a role", &row.get::<String>(2)?, Role::parse)?,
         lane: sql::parse_optional_id("a lane", row.get(3)?, LaneName::parse)?,
         task: sql::parse_optional_id("a task id", row.get(4)?, TaskId::parse)?,
@@ -179,8 +179,8 @@ pub fn by_endpoint(tx: &ReadTx<'_>, at: &Endpoint<'_>) -> Result<Vec<Session>, S
 ///
 /// # Errors
 /// As the store fails.
-pub fn by_run_id(tx: &ReadTx<'_>, run_id: &str) -> Result<Option<Session>, StoreError> {
-    sql::first(tx.conn(), BY_RUN_ID, &[&run_id], read)
+pub fn by_run_id(tx: &ReadTx<'_>, run_id: &RunId) -> Result<Option<Session>, StoreError> {
+    sql::first(tx.conn(), BY_RUN_ID, &[&run_id.as_str()], read)
 }
 
 /// Adds a session.
@@ -208,7 +208,7 @@ fn write(tx: &WriteTx<'_>, statement: &str, session: &Session) -> Result<usize, 
         statement,
         &[
             &session.id.as_str(),
-            &session.run_id,
+            &session.run_id.as_str(),
             &session.role.as_str(),
             &session.lane.as_ref().map(LaneName::as_str),
             &session.task.as_ref().map(TaskId::as_str),
@@ -266,7 +266,7 @@ pub fn touch(tx: &WriteTx<'_>, id: &SessionId) -> Result<(), StoreError> {
 pub fn set_last_output(tx: &WriteTx<'_>, session: &Session, at: Timestamp) -> Result<(), StoreError> {
     const SET: &str =
         "UPDATE agent_sessions SET last_output_at = $3 WHERE id = $1 AND run_id = $2 AND ended_at IS NULL";
-    sql::execute(tx.conn(), SET, &[&session.id.as_str(), &session.run_id, &at.millis()])?;
+    sql::execute(tx.conn(), SET, &[&session.id.as_str(), &session.run_id.as_str(), &at.millis()])?;
     Ok(())
 }
 

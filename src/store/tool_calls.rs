@@ -72,7 +72,7 @@ pub fn insert(
         tx.conn(),
         INSERT,
         &[
-            &session.run_id,
+            &session.run_id.as_str(),
             &session.id.as_str(),
             &session.role.as_str(),
             &session.lane.as_ref().map(LaneName::as_str),

@@ -10,7 +10,7 @@ use super::{
     sql::{self, Connection},
 };
 use crate::{
-    domain::{Event, EventKind, LaneName, SessionId, TaskId, event::EventValue},
+    domain::{Event, EventKind, LaneName, RunId, SessionId, TaskId, event::EventValue},
     env::Timestamp,
 };
 
@@ -117,7 +117,7 @@ impl<'a> WriteTx<'a> {
                 &event.kind.as_str(),
                 &event.task.as_ref().map(TaskId::as_str),
                 &event.session.as_ref().map(SessionId::as_str),
-                &event.run_id,
+                &event.run_id.as_ref().map(RunId::as_str),
                 &event.lane.as_ref().map(LaneName::as_str),
                 &self.actor(),
                 &Value::Object(data).to_string(),

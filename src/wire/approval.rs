@@ -29,7 +29,7 @@ impl From<&Approval> for ApprovalView {
         Self {
             id: approval.id,
             session_id: approval.session.to_string(),
-            run_id: approval.run_id.clone(),
+            run_id: approval.run_id.to_string(),
             provider: approval.provider.clone(),
             tool: approval.tool.clone(),
             input: serde_json::from_str(&approval.input).unwrap_or_else(|_| Value::String(approval.input.clone())),

@@ -31,6 +31,7 @@ mod prompt;
 mod provider_event;
 mod reconcile;
 mod review;
+mod run_id;
 mod runtime;
 mod search;
 mod session;

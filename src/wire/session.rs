@@ -42,7 +42,7 @@ impl From<&Session> for SessionView {
     fn from(session: &Session) -> Self {
         Self {
             id: session.id.to_string(),
-            run_id: session.run_id.clone(),
+            run_id: session.run_id.to_string(),
             role: session.role.to_string(),
             lane: session.lane.as_ref().map(ToString::to_string),
             task_id: session.task.as_ref().map(ToString::to_string),

@@ -186,7 +186,7 @@ impl App {
     pub fn mutate(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
         self.mutate_unattributed(|tx| {
             if let Some(session) = &self.actor.session {
-                keepalive::touch(tx, &lookup::session(tx, session)?, self.actor.run_id.as_deref())?;
+                keepalive::touch(tx, &lookup::session(tx, session)?, self.actor.run_id.as_ref())?;
                 tasks::renew_leases(tx, &self.actor.name, None)?;
             }
             change(tx)

@@ -6,7 +6,7 @@ use anyhow::Result;
 use crate::{
     actions::App,
     config::trust,
-    domain::{Refusal, Role, RoutingKey, SessionId, job::Job},
+    domain::{Refusal, Role, RoutingKey, RunId, SessionId, job::Job},
     env::{Env, vars},
     os::{
         confirm::confirm,
@@ -116,8 +116,8 @@ fn session_by_variable(env: &Env) -> Option<SessionId> {
 fn place_by_store(app: &App, ancestors: &[ProcessKey]) -> Result<CallPlace> {
     let host = host::identity();
     // The program of a session that still starts has no recorded process, but the variables with which it was started.
-    let runs: Vec<Option<String>> =
-        ancestors.iter().map(|one| process::initial_variable(one.pid, vars::FAIRWAY_RUN_ID)).collect();
+    let runs: Vec<Option<RunId>> =
+        ancestors.iter().map(|one| process::initial_variable(one.pid, vars::FAIRWAY_RUN_ID).map(RunId::from)).collect();
     let at = |key: &ProcessKey| ancestors.iter().position(|ancestor| ancestor == key);
     app.read(|tx| {
         let sessions = sessions::live(tx)?;

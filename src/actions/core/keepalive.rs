@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::core::{errors, message_state},
     domain::{
-        Event, EventKind,
+        Event, EventKind, RunId,
         session::{Session, SessionStatus},
     },
     store::{StoreError, WriteTx, sessions, tasks},
@@ -16,7 +16,7 @@ use crate::{
 ///
 /// # Errors
 /// As the store fails.
-pub fn touch(tx: &WriteTx<'_>, session: &Session, run_id: Option<&str>) -> Result<()> {
+pub fn touch(tx: &WriteTx<'_>, session: &Session, run_id: Option<&RunId>) -> Result<()> {
     if session.status.is_final() || session.check_run_id(run_id).is_err() {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     domain::{
-        Actor, LaneName, Refusal, Role, RoutingKey, SessionId, TaskId,
+        Actor, LaneName, Refusal, Role, RoutingKey, RunId, SessionId, TaskId,
         lane::Lane,
         rules::fencing::{self, TaskWrite},
         session::Session,
@@ -61,27 +61,21 @@ pub fn session(tx: &ReadTx<'_>, id: &SessionId) -> Result<Session> {
     }
 }
 
-/// A session run's id in its canonical spelling. An id that is not a UUID stays as it is; no session has it.
-#[must_use]
-pub fn normalize_run_id(run_id: &str) -> String {
-    uuid::Uuid::parse_str(run_id).map_or_else(|_| run_id.to_owned(), |run| run.to_string())
-}
-
 /// The session of a session run, final or not.
 ///
 /// # Errors
 /// `not_found`; as the store fails.
-pub fn session_of_run(tx: &ReadTx<'_>, run_id: &str) -> Result<Session> {
-    match sessions::by_run_id(tx, &normalize_run_id(run_id))? {
+pub fn session_of_run(tx: &ReadTx<'_>, run_id: &RunId) -> Result<Session> {
+    match sessions::by_run_id(tx, run_id)? {
         Some(session) => Ok(session),
         None => Err(unknown_run(run_id)),
     }
 }
 
 /// The error for a session run that no session has.
-pub(in crate::actions) fn unknown_run(run_id: &str) -> anyhow::Error {
+pub(in crate::actions) fn unknown_run(run_id: &RunId) -> anyhow::Error {
     // The caller's text may have any length.
-    let id: String = run_id.chars().take(64).collect();
+    let id: String = run_id.as_str().chars().take(64).collect();
     Refusal::not_found("session with the run", id).into()
 }
 

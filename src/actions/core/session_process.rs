@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     domain::{
+        RunId,
         rules::{aliveness, liveness::ProcessObservation},
         session::Session,
         session_facts::Aliveness,
@@ -44,16 +45,16 @@ fn is_server_gone(session: &Session) -> bool {
 /// The processes of session runs on this host, found by their environment in one pass over `/proc` at first use.
 #[derive(Debug, Default)]
 pub struct RunProcesses {
-    found: Option<BTreeMap<String, Vec<i32>>>,
+    found: Option<BTreeMap<RunId, Vec<i32>>>,
 }
 
 impl RunProcesses {
     /// The number of processes of a session run that are alive here. Zero when `/proc` cannot be listed.
-    pub fn count(&mut self, run_id: &str) -> usize {
+    pub fn count(&mut self, run_id: &RunId) -> usize {
         let found = self.found.get_or_insert_with(|| {
-            let mut found: BTreeMap<String, Vec<i32>> = BTreeMap::new();
+            let mut found: BTreeMap<RunId, Vec<i32>> = BTreeMap::new();
             for (run_id, process) in process_tree::with_env_name(vars::FAIRWAY_RUN_ID).unwrap_or_default() {
-                found.entry(run_id).or_default().push(process.pid);
+                found.entry(run_id.into()).or_default().push(process.pid);
             }
             found
         });
@@ -62,7 +63,7 @@ impl RunProcesses {
 
     /// The processes of a session run as far as they were looked for.
     #[must_use]
-    pub fn known(&self, run_id: &str) -> &[i32] {
+    pub fn known(&self, run_id: &RunId) -> &[i32] {
         self.found.as_ref().and_then(|found| found.get(run_id)).map_or(&[], Vec::as_slice)
     }
 }

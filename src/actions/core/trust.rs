@@ -207,14 +207,14 @@ fn document(
 /// Every setting that names a program or an environment variable, with secrets masked.
 fn program_settings(settings: &Settings) -> Vec<(String, String)> {
     let mut named = Vec::new();
-    if settings.default_backend.starts_with("exec:") {
-        named.push(("sessions.default_backend".to_owned(), settings.default_backend.clone()));
+    if settings.sessions.default_backend.starts_with("exec:") {
+        named.push(("sessions.default_backend".to_owned(), settings.sessions.default_backend.clone()));
     }
     for (section, launches) in [("roles", &settings.roles), ("providers", &settings.providers)] {
         for (name, launch) in launches {
             let at = |key: &str| format!("{section}.{name}.{key}");
             named.extend(launch.backend.clone().map(|backend| (at("backend"), backend)));
-            named.extend(launch.program.command.as_deref().map(|text| (at("command"), secrets::mask(text))));
+            named.extend(launch.command.as_deref().map(|text| (at("command"), secrets::mask(text))));
             named.extend(launch.commands().map(|(key, text)| (at(key), secrets::mask(text))));
             named.extend(launch.session_setup_script.clone().map(|script| (at("session_setup_script"), script)));
             for (variable, value) in &launch.env {

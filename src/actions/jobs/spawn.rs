@@ -374,7 +374,7 @@ fn enqueue(app: &App, request: &SpawnRequest, draft: Job, taken: &mut Option<Job
         if let Some(acting) = &app.actor.session
             && sessions::find(tx, acting)?.is_some()
         {
-            keepalive::touch(tx, &lookup::session(tx, acting)?, app.actor.run_id.as_deref())?;
+            keepalive::touch(tx, &lookup::session(tx, acting)?, app.actor.run_id.as_ref())?;
             tasks::renew_leases(tx, &app.actor.name, None)?;
         }
         write(tx)

@@ -61,7 +61,7 @@ pub(crate) fn collect_facts(
         let needs_git = needs_git(app, tx, &task, gates)?;
         Ok((task, dir, lane.and_then(|lane| lane.base), needs_git))
     })?;
-    let base = base.map(str::to_owned).or(lane_base).unwrap_or_else(|| app.settings.base_branch.clone());
+    let base = base.map(str::to_owned).or(lane_base).unwrap_or_else(|| app.settings.project.base_branch.clone());
     let Some(existing) = dir.as_deref().filter(|dir| dir.is_dir()) else {
         if needs_git {
             let why = match &dir {
@@ -222,7 +222,7 @@ fn was_requested(tx: &ReadTx<'_>, review: &Review) -> Result<bool, StoreError> {
 /// # Errors
 /// `not_found`; as the store fails.
 pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateReportView> {
-    let gates = &app.settings.merge_gates;
+    let gates = app.settings.merge_gates();
     let git_facts = collect_facts(app, id, gates, None, base)?;
     let report = app.read(|tx| evaluate(app, tx, &lookup::task(tx, id)?, gates, &git_facts))?;
     Ok(GateReportView::from(&report))
@@ -235,7 +235,7 @@ pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateRep
 /// As the store fails.
 pub(in crate::actions) fn stored_blockers(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<Blocker>> {
     let settings = &app.settings;
-    let required = settings.done_gates.iter().chain(&settings.merge_gates).copied();
+    let required = settings.done_gates().iter().chain(settings.merge_gates()).copied();
     let mut gates: Vec<Gate> = required.filter(|gate| !matches!(gate, Gate::CleanWorktree | Gate::BasedOn)).collect();
     let mut known = Vec::new();
     gates.retain(|gate| {

@@ -5,11 +5,12 @@ use std::{collections::BTreeMap, rc::Rc};
 use tokio::{sync::watch, task::JoinHandle};
 
 use super::credentials::Identity;
+use crate::domain::RunId;
 
 /// All known identities.
 #[derive(Debug)]
 pub(crate) struct IdentityStore {
-    by_run: BTreeMap<String, StoredIdentity>,
+    by_run: BTreeMap<RunId, StoredIdentity>,
     /// The number of changes, and the wake-up for streams.
     changes: watch::Sender<u64>,
 }
@@ -41,16 +42,16 @@ impl Default for IdentityStore {
 
 impl IdentityStore {
     /// Stores an identity in place of the previous one. True when there was one.
-    pub(crate) fn insert(&mut self, run: &str, identity: Identity) -> bool {
+    pub(crate) fn insert(&mut self, run: &RunId, identity: Identity) -> bool {
         let version = *self.changes.borrow() + 1;
         let stored = StoredIdentity { identity: Rc::new(identity), version, expiry_task: None, expiring: false };
-        let rotated = self.by_run.insert(run.to_owned(), stored).is_some();
+        let rotated = self.by_run.insert(run.clone(), stored).is_some();
         self.changes.send_replace(version);
         rotated
     }
 
     /// Sets the task that waits for the credential's expiry.
-    pub(crate) fn set_expiry_task(&mut self, run: &str, task: JoinHandle<()>) {
+    pub(crate) fn set_expiry_task(&mut self, run: &RunId, task: JoinHandle<()>) {
         match self.by_run.get_mut(run) {
             Some(stored) => stored.expiry_task = Some(task),
             None => task.abort(),
@@ -58,7 +59,7 @@ impl IdentityStore {
     }
 
     /// Marks the credential as about to expire. False when a newer identity has replaced this version.
-    pub(crate) fn mark_expiring(&mut self, run: &str, version: u64) -> bool {
+    pub(crate) fn mark_expiring(&mut self, run: &RunId, version: u64) -> bool {
         let Some(stored) = self.by_run.get_mut(run).filter(|stored| stored.version == version) else { return false };
         stored.expiring = true;
         self.changes.send_modify(|count| *count += 1);
@@ -66,7 +67,7 @@ impl IdentityStore {
     }
 
     /// The identity of a session run.
-    pub(crate) fn get(&self, run: &str) -> Option<IdentitySnapshot> {
+    pub(crate) fn get(&self, run: &RunId) -> Option<IdentitySnapshot> {
         let stored = self.by_run.get(run)?;
         Some(IdentitySnapshot {
             identity: Rc::clone(&stored.identity),
@@ -76,7 +77,7 @@ impl IdentityStore {
     }
 
     /// Removes the identities of ended session runs.
-    pub(crate) fn remove_ended(&mut self, has_ended: impl Fn(&str) -> bool) {
+    pub(crate) fn remove_ended(&mut self, has_ended: impl Fn(&RunId) -> bool) {
         self.by_run.retain(|run, _| !has_ended(run));
     }
 

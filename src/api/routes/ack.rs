@@ -10,12 +10,13 @@ use crate::{
         error::ApiError,
         state::{self, app_as_run},
     },
+    domain::RunId,
     wire::integer::deserialize_whole_numbers,
 };
 
 #[derive(Debug, Deserialize)]
 struct Body {
-    run_id: String,
+    run_id: RunId,
     #[serde(deserialize_with = "deserialize_whole_numbers")]
     message_ids: Vec<i64>,
 }

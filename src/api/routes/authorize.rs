@@ -22,7 +22,7 @@ use crate::{
         state::{self, server_state},
         writer::PendingDecision,
     },
-    domain::{Refusal, id::Label, secrets, session::Session},
+    domain::{Refusal, RunId, id::Label, secrets, session::Session},
     os::disk,
     store::{ReadTx, sessions},
 };
@@ -38,7 +38,7 @@ const MAX_CONTEXT_CHARS: usize = 256;
 
 #[derive(Debug, Deserialize)]
 struct Body {
-    run_id: Option<String>,
+    run_id: Option<RunId>,
     tool: String,
     #[serde(default)]
     input: Value,
@@ -91,7 +91,7 @@ struct AuthorizeResponse<'a> {
 
 /// The caller of a tool.
 struct Caller {
-    run_id: Option<String>,
+    run_id: Option<RunId>,
     /// The provider, and its own session id.
     external: Option<(Label, String)>,
 }

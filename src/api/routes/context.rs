@@ -14,17 +14,18 @@ use crate::{
         prompt_delivery,
         state::{self, app_as_session},
     },
+    domain::RunId,
 };
 
 #[derive(Debug, Deserialize)]
 struct Query {
-    run_id: String,
+    run_id: RunId,
     mode: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Body {
-    run_id: String,
+    run_id: RunId,
     mode: Option<String>,
     sections: Vec<SectionBody>,
 }

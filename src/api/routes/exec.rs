@@ -23,6 +23,7 @@ use crate::{
         error::ApiError,
         state,
     },
+    domain::RunId,
     env::vars,
     os::{
         capture::{Call, Captured, capture_with_limit},
@@ -38,7 +39,7 @@ const MAX_RESPONSE_BYTES: usize = 32 << 20;
 #[derive(Debug, Deserialize)]
 struct Query {
     /// The calling session's run. It is in the query because `run_id` of the exec document is a job's id.
-    run_id: Option<String>,
+    run_id: Option<RunId>,
 }
 
 pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
@@ -47,11 +48,11 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
     let id = request_body.idempotency_key()?.map(|request| request.id);
     let document = Zeroizing::new(request_body.bytes().to_vec());
     let output =
-        state::run_blocking(move |app| call_exec(app, parameters.run_id.as_deref(), id.as_deref(), &document)).await?;
+        state::run_blocking(move |app| call_exec(app, parameters.run_id.as_ref(), id.as_deref(), &document)).await?;
     response(output)
 }
 
-fn call_exec(app: &App, run_id: Option<&str>, request: Option<&str>, document: &[u8]) -> Result<Captured> {
+fn call_exec(app: &App, run_id: Option<&RunId>, request: Option<&str>, document: &[u8]) -> Result<Captured> {
     let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
     for name in vars::SESSION_IDENTITY {
         env.remove(OsStr::new(name));
@@ -60,7 +61,7 @@ fn call_exec(app: &App, run_id: Option<&str>, request: Option<&str>, document: &
     if let Some(run_id) = run_id {
         let session = app.read(|tx| session_of_run(tx, run_id))?;
         env.insert(vars::FAIRWAY_SESSION_ID.into(), session.id.to_string().into());
-        env.insert(vars::FAIRWAY_RUN_ID.into(), session.run_id.clone().into());
+        env.insert(vars::FAIRWAY_RUN_ID.into(), session.run_id.to_string().into());
         env.insert(vars::FAIRWAY_ROLE.into(), session.role.to_string().into());
         env.extend(session.lane.map(|lane| (vars::FAIRWAY_LANE.into(), lane.to_string().into())));
         env.extend(session.task.map(|task| (vars::FAIRWAY_TASK_ID.into(), task.to_string().into())));

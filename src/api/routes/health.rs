@@ -12,17 +12,17 @@ use crate::{
         prompt_delivery,
         state::{self, app_as_run, server_state},
     },
-    domain::session::Activity,
+    domain::{RunId, session::Activity},
 };
 
 #[derive(Debug, Deserialize)]
 struct Query {
-    run_id: Option<String>,
+    run_id: Option<RunId>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Body {
-    run_id: String,
+    run_id: RunId,
     #[serde(alias = "activity")]
     current_state: Option<String>,
     waiting_for: Option<String>,

@@ -17,24 +17,24 @@ use crate::{
         identity_refresh::store_identity,
         state::{self, server_state},
     },
-    domain::{Refusal, SessionId, session::Session},
+    domain::{Refusal, RunId, SessionId, session::Session},
 };
 
 #[derive(Debug, Deserialize)]
 struct Query {
-    run_id: String,
+    run_id: RunId,
 }
 
 #[derive(Deserialize)]
 struct Body {
-    run_id: Option<String>,
+    run_id: Option<RunId>,
     #[serde(flatten)]
     identity: Identity,
 }
 
 pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError> {
     let Body { run_id, identity } = read_json(request).await?;
-    let session = state::read(|app| find_session(app, run_id.as_deref(), identity.session_id.as_deref()))?;
+    let session = state::read(|app| find_session(app, run_id.as_ref(), identity.session_id.as_deref()))?;
     let rotated = store_identity(&session, identity)?;
     let mut shown = redacted_identity(&session.run_id)?;
     if let Some(fields) = shown.as_object_mut() {
@@ -49,14 +49,14 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> 
     redacted_identity(&session.run_id).map(|shown| json_response(&shown))
 }
 
-fn redacted_identity(run: &str) -> Result<serde_json::Value, ApiError> {
+fn redacted_identity(run: &RunId) -> Result<serde_json::Value, ApiError> {
     let known = server_state()?.identities.borrow().get(run);
-    let none = || errors::classify(&Refusal::not_found("identity of the run", run).into()).into();
-    known.map(|known| known.identity.redacted(run)).ok_or_else(none)
+    let none = || errors::classify(&Refusal::not_found("identity of the run", run.as_str()).into()).into();
+    known.map(|known| known.identity.redacted(run.as_str())).ok_or_else(none)
 }
 
 /// The session by its run id, by its session id, or by both if they match.
-fn find_session(app: &App, run_id: Option<&str>, session_id: Option<&str>) -> anyhow::Result<Session> {
+fn find_session(app: &App, run_id: Option<&RunId>, session_id: Option<&str>) -> anyhow::Result<Session> {
     app.read(|tx| {
         let Some(run_id) = run_id else {
             let id = session_id.ok_or_else(|| Refusal::Usage { why: "missing field `run_id`".into() })?;

@@ -12,7 +12,7 @@ use crate::{
         prompt_delivery,
         state::{self, app_as_run},
     },
-    domain::{SessionId, lifecycle::LifecycleEvent},
+    domain::{RunId, SessionId, lifecycle::LifecycleEvent},
     env::Timestamp,
     wire::timestamp::deserialize_timestamp,
 };
@@ -20,7 +20,7 @@ use crate::{
 #[derive(Debug, Deserialize)]
 struct Body {
     event: String,
-    run_id: String,
+    run_id: RunId,
     session_id: Option<String>,
     #[serde(default, deserialize_with = "deserialize_timestamp")]
     timestamp: Option<Timestamp>,

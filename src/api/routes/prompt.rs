@@ -14,12 +14,12 @@ use crate::{
         error::ApiError,
         prompt_delivery, state,
     },
-    domain::{id::Label, message::Priority},
+    domain::{RunId, id::Label, message::Priority},
 };
 
 #[derive(Debug, Deserialize)]
 struct Body {
-    run_id: String,
+    run_id: RunId,
     content: String,
     priority: Option<String>,
     source: Option<String>,

@@ -30,7 +30,7 @@ use crate::{
         sse::{self, EventSender, KEEP_ALIVE_INTERVAL},
         state::{self, server_state},
     },
-    domain::{message::Priority, session::Session},
+    domain::{RunId, message::Priority, session::Session},
     wire::{MessageView, SectionView},
 };
 
@@ -39,7 +39,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Deserialize)]
 struct Query {
-    run_id: String,
+    run_id: RunId,
 }
 
 /// The data of a message's event.
@@ -122,7 +122,7 @@ async fn follow(session: Session, items: EventSender, listener: AsyncFd<RawFdAda
         for message in &now.messages {
             let is_context = message.source == context::SOURCE;
             let item = MessageEvent {
-                run_id: &session.run_id,
+                run_id: session.run_id.as_str(),
                 message,
                 sections: if is_context { context::pushed_sections(message) } else { None },
                 interrupt: message.priority == Priority::Urgent.as_str(),
@@ -175,7 +175,7 @@ fn take_snapshot(app: &App, session: &Session, after: Option<i64>, since: Option
 
 /// Sends the identity if it has changed since `sent`, and a warning if its credential is about to expire. False when the reader
 /// is gone.
-async fn send_identity(run: &str, items: &EventSender, sent: &mut (u64, bool)) -> bool {
+async fn send_identity(run: &RunId, items: &EventSender, sent: &mut (u64, bool)) -> bool {
     let (texts, now) = identity_events(run, *sent);
     for text in texts {
         if !items.send_text(text).await {
@@ -187,18 +187,18 @@ async fn send_identity(run: &str, items: &EventSender, sent: &mut (u64, bool)) -
 }
 
 /// The events for changes of a run's identity since `sent` (version, expiry warning), and the new value of `sent`.
-fn identity_events(run: &str, sent: (u64, bool)) -> (Vec<String>, (u64, bool)) {
+fn identity_events(run: &RunId, sent: (u64, bool)) -> (Vec<String>, (u64, bool)) {
     let Ok(Some(known)) = server_state().map(|state| state.identities.borrow().get(run)) else {
         return (Vec::new(), sent);
     };
     let mut texts = Vec::new();
     if known.version != sent.0 {
-        texts.extend(sse::format_event(None, "identity", &known.identity.payload(run)));
+        texts.extend(sse::format_event(None, "identity", &known.identity.payload(run.as_str())));
     }
     if known.expiring && sent != (known.version, true) {
         let kind = known.identity.credentials.as_ref().map(|one| one.kind.as_str());
         let at = known.identity.credentials.as_ref().and_then(|one| Some(one.expires_at?.to_string()));
-        let item = json!({ "run_id": run, "type": kind, "expires_at": at });
+        let item = json!({ "run_id": run.as_str(), "type": kind, "expires_at": at });
         texts.extend(sse::format_event(None, "credential_expiring", &item));
     }
     (texts, (known.version, known.expiring))

@@ -11,12 +11,13 @@ use crate::{
         error::ApiError,
         state::{self, app_as_run},
     },
+    domain::RunId,
     wire,
 };
 
 #[derive(Debug, Deserialize)]
 struct Body {
-    run_id: String,
+    run_id: RunId,
     events: Value,
 }
 

@@ -59,7 +59,7 @@ pub fn doctor_context<'a>(ctx: &'a Context, app: Option<&'a App>) -> Result<Doct
     Ok(DoctorContext {
         env: &ctx.env,
         root: app.map(|app| app.project.root.as_path()),
-        approval_wait: app.map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait),
+        approval_wait: app.map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.hooks.approval_wait),
         proven_versions: Provider::ALL.iter().filter_map(proven).collect(),
         lanes: lanes.collect(),
     })

@@ -18,7 +18,7 @@ use crate::{
         core::{errors, lookup},
     },
     cli::{context::Context, exit::Exit},
-    domain::{Refusal, text_limits::MAX_BODY_BYTES},
+    domain::{Refusal, RunId, text_limits::MAX_BODY_BYTES},
     os::big_stack,
     wire::GuardResultView,
 };
@@ -47,7 +47,7 @@ pub struct Args {
 /// A call as a document.
 #[derive(Debug, Deserialize)]
 struct Document {
-    run_id: Option<String>,
+    run_id: Option<RunId>,
     tool: String,
     input: Value,
     #[serde(default)]

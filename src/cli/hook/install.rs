@@ -32,7 +32,7 @@ impl Args {
         let (provider, target) = (self.provider, self.target.target(ctx)?);
         // Outside any project the person's settings can be written all the same.
         let app = ctx.app();
-        let approval_wait = app.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait);
+        let approval_wait = app.as_ref().map_or(DEFAULT_APPROVAL_WAIT, |app| app.settings.hooks.approval_wait);
         let dry_run = self.target.dry_run;
         let directory = app.as_ref().map_or(&ctx.env.cwd, |app| &app.project.root);
         if let Some(found) = plugin::enabled(provider, &ctx.env, Some(directory)) {

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::sessions::report::heartbeat::{self, Heartbeat},
     cli::{context::Context, exit::Exit, values},
-    domain::{SessionId, session::Activity},
+    domain::{RunId, SessionId, session::Activity},
 };
 
 /// Record a heartbeat of a session
@@ -27,7 +27,7 @@ pub struct Args {
     context_usage: Option<f64>,
     /// Session run of the heartbeat; another run is refused
     #[arg(long, value_name = "UUID", value_parser = values::run_id)]
-    run_id: Option<String>,
+    run_id: Option<RunId>,
 }
 
 impl Args {

@@ -6,7 +6,7 @@ use crate::{
     actions::sessions::report::upsert::{self, SessionPatch},
     cli::{context::Context, exit::Exit, values},
     domain::{
-        LaneName, Role, SessionId, TaskId,
+        LaneName, Role, RunId, SessionId, TaskId,
         id::Label,
         session::{Activity, SessionStatus},
     },
@@ -73,7 +73,7 @@ pub struct Args {
     started_at: Option<Timestamp>,
     /// Session run, a UUID
     #[arg(long, value_name = "UUID", value_parser = values::run_id)]
-    run_id: Option<String>,
+    run_id: Option<RunId>,
 }
 
 impl Args {

@@ -51,7 +51,7 @@ pub(super) fn apply(ctx: &Context, plan: &Plan) -> Result<Vec<String>> {
                 record.hooks.retain(|known| known.file != step.file);
                 record.hooks.push(HookFile { provider: provider.label().to_owned(), file: step.file.clone() });
                 record.save(project)?;
-                let wait = ctx.app().map_or(install::DEFAULT_APPROVAL_WAIT, |app| app.settings.agents.approval_wait);
+                let wait = ctx.app().map_or(install::DEFAULT_APPROVAL_WAIT, |app| app.settings.hooks.approval_wait);
                 let own = executable::current_executable()?;
                 let change = install::install(*provider, target, &ctx.env, &own, wait, false)?;
                 if let Some(why) = change.not_loadable {

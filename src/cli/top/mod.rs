@@ -1,6 +1,7 @@
 //! `fairway top`: the board, drawn live. The model is that of `status`; the state machine and the frames are pure.
 
 mod action;
+mod background_command;
 mod draw;
 mod editor;
 mod frame;
@@ -12,6 +13,7 @@ mod state;
 #[cfg(test)]
 mod state_tests;
 mod text;
+mod viewer;
 
 use anyhow::Result;
 

@@ -13,10 +13,12 @@ use ratatui_core::{layout::Position, terminal::Terminal};
 
 use super::{
     action::Action,
+    background_command::BackgroundCommand,
     draw::{Look, draw},
     key::KeyDecoder,
     screen::{self, Ansi, Screen},
     state::{Effect, Input, State},
+    viewer::Viewer,
 };
 use crate::{
     actions::{
@@ -35,7 +37,6 @@ use crate::{
     env::Timestamp,
     os::{
         executable,
-        exit_reason::ExitReason,
         file_watch::FileWatch,
         notify::ChangeWaiter,
         piped_child::PipedChild,
@@ -58,28 +59,8 @@ const COMPOSE_SHARE: u32 = 40;
 const MAX_COMPOSE_INTERVAL: Duration = Duration::from_millis(800);
 /// A board that could not be composed is composed again after this time.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
-/// A session's screen is read again at most this often.
-const PEEK_INTERVAL: Duration = Duration::from_millis(300);
 const SIGNALS: [Signal; 6] =
     [Signal::SIGWINCH, Signal::SIGCONT, Signal::SIGTSTP, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT];
-
-/// A command whose output the viewer shows.
-#[derive(Debug)]
-struct Viewer {
-    action: Action,
-    child: Option<PipedChild>,
-    /// The begin of a line that is not whole.
-    rest: Vec<u8>,
-    /// The screen of a session is read again when this file grows.
-    peek: Option<Peek>,
-}
-
-#[derive(Debug)]
-struct Peek {
-    watch: FileWatch,
-    is_changed: bool,
-    read_at: Instant,
-}
 
 /// How the loop ends.
 #[derive(Debug, Clone, Copy)]
@@ -100,7 +81,7 @@ struct Top<'a> {
     terminal: Terminal<Ansi>,
     signals: SignalPipe,
     decoder: KeyDecoder,
-    background: Option<(Action, PipedChild, Vec<u8>, Vec<u8>)>,
+    background: Option<BackgroundCommand>,
     viewer: Option<Viewer>,
     has_changed: bool,
     composed_at: Instant,
@@ -173,8 +154,8 @@ fn show(ctx: &Context, providers: &[&'static str]) -> Result<End> {
     let Top { screen, signals, viewer, .. } = top;
     drop(screen);
     drop(signals);
-    if let Some(child) = viewer.and_then(|viewer| viewer.child) {
-        child.kill();
+    if let Some(viewer) = viewer {
+        viewer.close();
     }
     end
 }
@@ -205,7 +186,10 @@ impl Top<'_> {
             if self.has_changed && self.composed_at.elapsed() >= self.interval {
                 self.compose()?;
             }
-            self.refresh_peek();
+            if let Some(mut viewer) = self.viewer.take() {
+                viewer.refresh(|action| self.spawn(action));
+                self.viewer = Some(viewer);
+            }
         }
     }
 
@@ -231,11 +215,9 @@ impl Top<'_> {
             let changes = if self.has_changed { self.signals.as_fd() } else { self.waiter.as_fd() };
             let mut fds: Vec<BorrowedFd<'_>> = vec![stdin.as_fd(), self.signals.as_fd(), changes];
             fds.extend(self.cache.fds());
-            fds.extend(self.background.iter().flat_map(|(_, child, ..)| child.fds()));
-            fds.extend(self.viewer.iter().filter_map(|viewer| viewer.child.as_ref()).flat_map(PipedChild::fds));
-            let peek = self.viewer.iter().filter_map(|viewer| viewer.peek.as_ref());
-            // While a change waits to be read, further ones do not end the wait.
-            fds.extend(peek.filter(|peek| !peek.is_changed).filter_map(|peek| peek.watch.fd()));
+            fds.extend(self.background.iter().flat_map(BackgroundCommand::fds));
+            fds.extend(self.viewer.iter().flat_map(Viewer::child_fds));
+            fds.extend(self.viewer.iter().filter_map(Viewer::peek_fd));
             readable::wait(&fds, Some(self.limit()))
         };
         let deaths = self.cache.fds().len();
@@ -251,13 +233,11 @@ impl Top<'_> {
             self.cache.note_ended(ended);
             self.has_changed = true;
         }
-        self.look_at_background();
-        self.look_at_viewer();
+        self.read_children();
         if ready.iter().skip(3 + deaths).any(|ready| *ready)
-            && let Some(peek) = self.viewer.as_mut().and_then(|viewer| viewer.peek.as_mut())
+            && let Some(viewer) = &mut self.viewer
         {
-            peek.watch.drain();
-            peek.is_changed = true;
+            viewer.drain_watch();
         }
         if is_ready(0) {
             // As large as the buffer of stdin, which then keeps nothing back that a wait would not see.
@@ -289,11 +269,7 @@ impl Top<'_> {
         if self.decoder.is_waiting() {
             limit = limit.min(SEQUENCE_TIMEOUT);
         }
-        let peek = self.viewer.as_ref().filter(|viewer| viewer.child.is_none()).and_then(|viewer| viewer.peek.as_ref());
-        if let Some(peek) = peek.filter(|peek| peek.is_changed) {
-            limit = limit.min(PEEK_INTERVAL.saturating_sub(peek.read_at.elapsed()));
-        }
-        limit
+        self.viewer.as_ref().and_then(Viewer::time_to_refresh).map_or(limit, |left| left.min(limit))
     }
 
     /// The time until the board changes, or a notification is due, without an event.
@@ -369,8 +345,8 @@ impl Top<'_> {
         let begin = Instant::now();
         self.waiter.drain()?;
         // What changes the board may show on a session's screen.
-        if let Some(peek) = self.viewer.as_mut().and_then(|viewer| viewer.peek.as_mut()) {
-            peek.is_changed = true;
+        if let Some(viewer) = &mut self.viewer {
+            viewer.mark_changed();
         }
         let (cache, providers) = (&mut self.cache, &self.providers);
         let composed = self.project.app().and_then(|app| cache.compose(app, providers));
@@ -483,34 +459,24 @@ impl Top<'_> {
     fn run_in_background(&mut self, action: Action) -> Option<Input> {
         match self.spawn(&action) {
             Ok(child) => {
-                self.background = Some((action, child, Vec::new(), Vec::new()));
+                self.background = Some(BackgroundCommand::new(action, child));
                 None
             }
             Err(error) => Some(Input::Ended { is_ok: false, said: format!("{}: {error}", action.typed()) }),
         }
     }
 
-    fn look_at_background(&mut self) {
-        let Some((action, child, stdout, stderr)) = &mut self.background else { return };
-        let arrived = match child.look() {
-            Ok(arrived) => arrived,
-            Err(error) => {
-                let said = format!("{}: {error}", action.typed());
-                self.background = None;
-                self.state.take(Input::Ended { is_ok: false, said });
-                self.is_drawn = false;
-                return;
-            }
-        };
-        stdout.extend(arrived.stdout);
-        stderr.extend(arrived.stderr);
-        let Some(exit) = arrived.exit else { return };
-        let is_ok = exit == ExitReason::Code(0);
-        let said = what_it_said(if is_ok { stdout } else { stderr });
-        let said = if said.is_empty() { action.typed() } else { said };
-        self.background = None;
-        self.state.take(Input::Ended { is_ok, said });
-        self.is_drawn = false;
+    /// Takes the output of the commands that keys started.
+    fn read_children(&mut self) {
+        let result = self.background.as_mut().and_then(BackgroundCommand::result);
+        if result.is_some() {
+            self.background = None;
+        }
+        let lines = self.viewer.as_mut().map(Viewer::read).unwrap_or_default();
+        for input in result.into_iter().chain(lines) {
+            self.is_drawn = false;
+            self.state.take(input);
+        }
     }
 
     fn watch_transcript(&self, session: &str) -> FileWatch {
@@ -526,10 +492,9 @@ impl Top<'_> {
 
     fn open_viewer(&mut self, action: Action, watch: Option<FileWatch>) -> Option<Input> {
         self.close_viewer();
-        let peek = watch.map(|watch| Peek { watch, is_changed: false, read_at: Instant::now() });
         match self.spawn(&action) {
             Ok(child) => {
-                self.viewer = Some(Viewer { action, child: Some(child), rest: Vec::new(), peek });
+                self.viewer = Some(Viewer::new(action, child, watch));
                 None
             }
             Err(error) => Some(Input::Lines { lines: vec![error.to_string()], whole: true }),
@@ -537,59 +502,8 @@ impl Top<'_> {
     }
 
     fn close_viewer(&mut self) {
-        if let Some(child) = self.viewer.take().and_then(|viewer| viewer.child) {
-            child.kill();
-        }
-    }
-
-    fn look_at_viewer(&mut self) {
-        let Some(viewer) = &mut self.viewer else { return };
-        let Some(child) = &mut viewer.child else { return };
-        let Ok(mut arrived) = child.look() else { return };
-        let exit = arrived.exit;
-        if exit.is_none() && arrived.stdout.is_empty() && arrived.stderr.is_empty() {
-            return;
-        }
-        viewer.rest.append(&mut arrived.stdout);
-        viewer.rest.append(&mut arrived.stderr);
-        if exit.is_some() {
-            viewer.child = None;
-        }
-        let is_peek = viewer.peek.is_some();
-        // A screen is shown when it is whole.
-        if is_peek && exit.is_none() {
-            return;
-        }
-        let end = if exit.is_some() {
-            viewer.rest.len()
-        } else {
-            viewer.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
-        };
-        let whole: Vec<u8> = viewer.rest.drain(..end).collect();
-        let text = String::from_utf8_lossy(&whole).into_owned();
-        let text = if is_peek { text.trim_end() } else { text.as_str() };
-        let lines = text.lines().map(|line| line.replace('\t', "    ")).collect();
-        self.is_drawn = false;
-        self.state.take(Input::Lines { lines, whole: is_peek });
-        if exit.is_some() && !is_peek {
-            self.state.take(Input::ViewEnded);
-        }
-    }
-
-    /// Reads the screen of a session again once it has changed.
-    fn refresh_peek(&mut self) {
-        let Some(viewer) = &self.viewer else { return };
-        let is_due =
-            viewer.peek.as_ref().is_some_and(|peek| peek.is_changed && peek.read_at.elapsed() >= PEEK_INTERVAL);
-        if !is_due || viewer.child.is_some() {
-            return;
-        }
-        let child = self.spawn(&viewer.action).ok();
-        let Some(viewer) = &mut self.viewer else { return };
-        viewer.child = child;
-        viewer.rest.clear();
-        if let Some(peek) = &mut viewer.peek {
-            (peek.is_changed, peek.read_at) = (false, Instant::now());
+        if let Some(viewer) = self.viewer.take() {
+            viewer.close();
         }
     }
 }
@@ -599,11 +513,4 @@ fn sentence(error: &anyhow::Error) -> String {
     let failure = errors::classify(error);
     let hint = failure.hint.map(|hint| format!("   hint: {}", hint.replace('\n', "; "))).unwrap_or_default();
     format!("{}{hint}", failure.message)
-}
-
-/// The lines that a command printed, as one.
-fn what_it_said(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    lines.join("   ")
 }

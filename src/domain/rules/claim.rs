@@ -6,6 +6,7 @@ use crate::{
         claim::Takeover,
         lane::{Lane, LaneStatus},
         rules::globs,
+        string_enum::string_enum,
         task::{NotReadyReason, Task, TaskState},
     },
     env::Timestamp,
@@ -39,15 +40,10 @@ pub struct HeldPaths {
     pub paths: Vec<String>,
 }
 
-/// The policy of `[claims] path_conflicts` for an overlap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PathPolicy {
-    /// The claim is refused.
-    Refuse,
-    /// The claim goes through, with a note.
-    Warn,
-    /// Overlaps are not checked.
-    Off,
+string_enum! {
+    /// The policy of `[claims] path_conflicts` for an overlap: the claim is refused, goes through with a note, or overlaps are not
+    /// checked.
+    PathPolicy { Refuse => "refuse", Warn => "warn", Off => "off" }
 }
 
 /// The facts around a task that its claim depends on.

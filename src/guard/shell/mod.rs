@@ -2,9 +2,12 @@
 //! other shells. What cannot be determined is noted as unresolved.
 
 mod analysis;
+mod ansi_quote;
 pub(super) mod arg;
 mod argument_runners;
 mod ast_walk;
+mod brace_list;
+mod char_reader;
 mod command_table;
 pub(super) mod git;
 mod inline_code;
@@ -17,6 +20,7 @@ mod program_lists;
 mod sed;
 mod text_checks;
 mod variables;
+mod word_builder;
 mod word_parser;
 mod wrappers;
 pub(super) mod writers;

@@ -2,92 +2,13 @@
 
 use super::{
     analysis::{MAX_DEPTH, ShellAnalysis},
+    ansi_quote::parse_ansi_quote,
     arg::{Arg, Expansion},
+    brace_list::brace_words,
+    char_reader::CharReader,
     listing,
+    word_builder::WordBuilder,
 };
-
-/// The most words that one word is followed into.
-const MAX_WORDS: usize = 64;
-
-/// The word that is being put together.
-#[derive(Default)]
-struct WordBuilder {
-    head: String,
-    tail: String,
-    form: Option<Expansion>,
-    /// Every word so far, when that is known. Nothing is kept here before the first expansion.
-    words: Option<Vec<String>>,
-}
-
-impl WordBuilder {
-    fn push(&mut self, character: char) {
-        if self.form.is_none() {
-            return self.head.push(character);
-        }
-        self.tail.push(character);
-        self.words.iter_mut().flatten().for_each(|word| word.push(character));
-    }
-
-    fn push_str(&mut self, text: &str) {
-        text.chars().for_each(|character| self.push(character));
-    }
-
-    fn push_unknown(&mut self, form: Expansion) {
-        self.push_one_of(form, None);
-    }
-
-    /// An expansion that becomes one of these.
-    fn push_one_of(&mut self, form: Expansion, more: Option<&[String]>) {
-        let before = if self.form.is_none() { Some(vec![self.head.clone()]) } else { self.words.take() };
-        self.words = match (before, more) {
-            (Some(before), Some(more)) if before.len() * more.len() <= MAX_WORDS => {
-                Some(before.iter().flat_map(|start| more.iter().map(move |end| format!("{start}{end}"))).collect())
-            }
-            _ => None,
-        };
-        self.form = Some(self.form.map_or(form, |known| known.max(form)));
-        self.tail.clear();
-    }
-
-    /// A pattern of file names: it matches no slash, and neither `.` nor `..` unless a dot stands before it.
-    fn push_pattern(&mut self) {
-        let ends_in_dots = |word: &String| {
-            let last = word.rsplit('/').next().unwrap_or_default();
-            !last.is_empty() && last.chars().all(|character| character == '.')
-        };
-        let is_plain = match (&self.form, &self.words) {
-            (None, _) => !ends_in_dots(&self.head),
-            (Some(_), Some(words)) => !words.iter().any(ends_in_dots),
-            (Some(_), None) => false,
-        };
-        let any = ["*".to_owned()];
-        self.push_one_of(Expansion::Many, is_plain.then_some(&any));
-    }
-
-    /// The value of a variable that the text has set.
-    fn push_value(&mut self, value: &Arg, is_open: bool) {
-        let is_word = |text: &str| !text.is_empty() && !text.contains([' ', '\t', '\n', '*', '?', '[', '~']);
-        match value {
-            Arg::Known(text) if !is_open || is_word(text) => self.push_str(text),
-            Arg::Known(_) => self.push_unknown(Expansion::Any),
-            Arg::Unknown { form, head, words, .. } => {
-                if self.form.is_none() && !is_open {
-                    self.push_one_of(*form.min(&Expansion::One), words.as_deref());
-                    self.head.push_str(head);
-                } else {
-                    self.push_one_of(if is_open { Expansion::Any } else { Expansion::One }, words.as_deref());
-                }
-            }
-        }
-    }
-
-    fn finish(self) -> Arg {
-        match self.form {
-            None => Arg::Known(self.head),
-            Some(form) => Arg::Unknown { head: self.head, tail: self.tail, form, words: self.words.map(Into::into) },
-        }
-    }
-}
 
 /// How a text is quoted.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -100,27 +21,6 @@ enum Quoting {
     Document,
 }
 
-struct Reader<'a> {
-    chars: &'a [char],
-    at: usize,
-}
-
-impl Reader<'_> {
-    fn peek(&self, ahead: usize) -> Option<char> {
-        self.chars.get(self.at + ahead).copied()
-    }
-
-    fn next(&mut self) -> Option<char> {
-        let character = self.peek(0)?;
-        self.at += 1;
-        Some(character)
-    }
-
-    fn text(&self, from: usize, to: usize) -> String {
-        self.chars.get(from..to).unwrap_or_default().iter().collect()
-    }
-}
-
 /// Reads a word as it is written.
 pub(super) fn parse_word(scan: &mut ShellAnalysis, raw: &str) -> Arg {
     let plain = |character: char| {
@@ -131,7 +31,7 @@ pub(super) fn parse_word(scan: &mut ShellAnalysis, raw: &str) -> Arg {
         return Arg::known(raw);
     }
     let chars: Vec<char> = raw.chars().collect();
-    let mut reader = Reader { chars: &chars, at: 0 };
+    let mut reader = CharReader { chars: &chars, at: 0 };
     let mut build = WordBuilder::default();
     if chars.first() == Some(&'~') {
         // A home directory, possibly of another user.
@@ -147,11 +47,11 @@ pub(super) fn parse_word(scan: &mut ShellAnalysis, raw: &str) -> Arg {
 pub(super) fn parse_document(scan: &mut ShellAnalysis, text: &str) -> Arg {
     let chars: Vec<char> = text.chars().collect();
     let mut build = WordBuilder::default();
-    parse_into(scan, &mut Reader { chars: &chars, at: 0 }, &mut build, Quoting::Document);
+    parse_into(scan, &mut CharReader { chars: &chars, at: 0 }, &mut build, Quoting::Document);
     build.finish()
 }
 
-fn parse_into(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut WordBuilder, quoting: Quoting) {
+fn parse_into(scan: &mut ShellAnalysis, reader: &mut CharReader<'_>, build: &mut WordBuilder, quoting: Quoting) {
     while let Some(character) = reader.next() {
         match (quoting, character) {
             (Quoting::Open, '\\') => match reader.next() {
@@ -222,7 +122,7 @@ fn parse_into(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut Wor
 }
 
 /// Parses the part behind a dollar sign.
-fn parse_dollar(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut WordBuilder, quoting: Quoting) {
+fn parse_dollar(scan: &mut ShellAnalysis, reader: &mut CharReader<'_>, build: &mut WordBuilder, quoting: Quoting) {
     let is_open = quoting == Quoting::Open;
     match reader.peek(0) {
         Some('(') if reader.peek(1) == Some('(') && arithmetic_end(reader).is_some() => {
@@ -348,7 +248,7 @@ fn parse_embedded(scan: &mut ShellAnalysis, text: &str) {
 }
 
 /// The substitution that has just begun, behind its parenthesis; answers with its text.
-fn parse_substitution(scan: &mut ShellAnalysis, reader: &mut Reader<'_>) -> String {
+fn parse_substitution(scan: &mut ShellAnalysis, reader: &mut CharReader<'_>) -> String {
     match scan.substitution_end(reader.chars, reader.at) {
         Some(end) => {
             let text = reader.text(reader.at, end);
@@ -364,7 +264,7 @@ fn parse_substitution(scan: &mut ShellAnalysis, reader: &mut Reader<'_>) -> Stri
     }
 }
 
-fn parse_backquotes(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut WordBuilder, quoting: Quoting) {
+fn parse_backquotes(scan: &mut ShellAnalysis, reader: &mut CharReader<'_>, build: &mut WordBuilder, quoting: Quoting) {
     let mut text = String::new();
     loop {
         match reader.next() {
@@ -390,7 +290,7 @@ fn parse_backquotes(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &m
 }
 
 /// Where `((…))` ends, when it is arithmetic: behind the second parenthesis.
-fn arithmetic_end(reader: &Reader<'_>) -> Option<usize> {
+fn arithmetic_end(reader: &CharReader<'_>) -> Option<usize> {
     let mut depth = 0_usize;
     for (place, character) in reader.chars.iter().enumerate().skip(reader.at) {
         match character {
@@ -409,7 +309,7 @@ fn arithmetic_end(reader: &Reader<'_>) -> Option<usize> {
 }
 
 /// Moves behind the brace that closes a parameter.
-fn brace_end(scan: &mut ShellAnalysis, reader: &mut Reader<'_>) {
+fn brace_end(scan: &mut ShellAnalysis, reader: &mut CharReader<'_>) {
     let mut depth = 1_usize;
     while let Some(character) = reader.next() {
         match character {
@@ -448,67 +348,6 @@ fn brace_end(scan: &mut ShellAnalysis, reader: &mut Reader<'_>) {
     scan.note_unresolved("an expansion is not closed");
 }
 
-/// `$'…'`
-fn parse_ansi_quote(scan: &mut ShellAnalysis, reader: &mut Reader<'_>, build: &mut WordBuilder) {
-    reader.at += 1;
-    while let Some(character) = reader.next() {
-        match character {
-            '\'' => return,
-            '\\' => {
-                let Some(escape) = reader.next() else { break };
-                let decoded = match escape {
-                    'n' => Some('\n'),
-                    't' => Some('\t'),
-                    'r' => Some('\r'),
-                    'a' => Some('\u{7}'),
-                    'b' => Some('\u{8}'),
-                    'e' | 'E' => Some('\u{1b}'),
-                    'f' => Some('\u{c}'),
-                    'v' => Some('\u{b}'),
-                    '\\' | '"' | '?' => Some(escape),
-                    // A shell that does not know this form sees the end of the quote here.
-                    '\'' => {
-                        scan.note_unresolved("a quote is nested in a quote");
-                        Some('\'')
-                    }
-                    'x' => parse_escape_number(reader, 16, 2),
-                    'u' => parse_escape_number(reader, 16, 4),
-                    'U' => parse_escape_number(reader, 16, 8),
-                    'c' => reader.next().and_then(|character| char::from_u32(u32::from(character) & 0x1f)),
-                    '0'..='7' => {
-                        reader.at -= 1;
-                        parse_escape_number(reader, 8, 3)
-                    }
-                    other => {
-                        build.push('\\');
-                        Some(other)
-                    }
-                };
-                match decoded {
-                    Some('\0') | None => scan.note_unresolved("a word has an invalid escape"),
-                    Some(character) => build.push(character),
-                }
-            }
-            character => build.push(character),
-        }
-    }
-    scan.note_unresolved("a quote is not closed");
-}
-
-fn parse_escape_number(reader: &mut Reader<'_>, radix: u32, most: usize) -> Option<char> {
-    let mut value = 0_u32;
-    let mut digits = 0;
-    while digits < most {
-        let Some(digit) = reader.peek(0).and_then(|character| character.to_digit(radix)) else { break };
-        value = value.wrapping_mul(radix).wrapping_add(digit);
-        reader.at += 1;
-        digits += 1;
-    }
-    // Bytes above ASCII are parts of characters: what they make together is not worked out.
-    let is_byte = radix == 8 || most == 2;
-    (digits > 0 && !(is_byte && value > 0x7f)).then(|| char::from_u32(value)).flatten()
-}
-
 /// Whether a substitution prints the name of a branch or a commit: one word that is no option.
 fn is_branch(text: &str) -> bool {
     const KNOWN: &[&str] = &[
@@ -536,69 +375,4 @@ impl ShellAnalysis {
         self.analyze_maybe(text);
         self.depth -= 1;
     }
-}
-
-/// The words of a brace list, given what follows its first brace, and how long it is. `None` when it is not plain.
-fn brace_words(rest: &[char]) -> Option<(Vec<String>, usize)> {
-    let is_plain = |character: char| {
-        character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.' | '/' | '+' | '@' | ',')
-    };
-    let mut depth = 1_usize;
-    let mut length = 0;
-    for character in rest {
-        length += 1;
-        match character {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            character if is_plain(*character) => {}
-            _ => return None,
-        }
-        if depth == 0 {
-            let inside: String = rest.get(..length - 1).unwrap_or_default().iter().collect();
-            let mut words = brace_alternatives(&inside, 0)?;
-            // A shell without brace lists sees the text itself.
-            words.push(format!("{{{inside}}}"));
-            return Some((words, length));
-        }
-    }
-    None
-}
-
-fn brace_alternatives(inside: &str, depth: usize) -> Option<Vec<String>> {
-    if depth > 3 {
-        return None;
-    }
-    let mut parts = vec![String::new()];
-    let mut open = 0_usize;
-    for character in inside.chars() {
-        match character {
-            '{' => open += 1,
-            '}' => open = open.checked_sub(1)?,
-            ',' if open == 0 => {
-                parts.push(String::new());
-                continue;
-            }
-            _ => {}
-        }
-        parts.last_mut()?.push(character);
-    }
-    if let [one] = parts.as_slice() {
-        // `1..5`, `a..z`
-        let is_end = |end: &str| {
-            end.len() == 1 && end.starts_with(|c: char| c.is_ascii_alphabetic())
-                || !end.is_empty() && end.chars().all(|character| character.is_ascii_digit())
-        };
-        let is_range = one.split("..").all(is_end);
-        return is_range.then(|| vec!["*".to_owned()]);
-    }
-    let mut words = Vec::new();
-    for part in parts {
-        let Some((before, rest)) = part.split_once('{') else {
-            words.push(part);
-            continue;
-        };
-        let (inner, after) = rest.rsplit_once('}')?;
-        words.extend(brace_alternatives(inner, depth + 1)?.iter().map(|word| format!("{before}{word}{after}")));
-    }
-    (words.len() <= MAX_WORDS && !words.iter().any(|word| word.contains(['{', '}']))).then_some(words)
 }

@@ -1,12 +1,10 @@
 //! `ask`: a question to a person. The answer to this call is a receipt; the person's comes by `inbox`.
 
 use anyhow::Result;
-use rmcp::schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::{
-    arguments, claimed,
-    tool::{Effect, Outcome, Tool, ToolCall},
+    claimed,
+    tool::{Outcome, ToolCall, tool},
 };
 use crate::{
     actions::queue::checkpoint::record::{self, NewCheckpoint},
@@ -17,29 +15,22 @@ use crate::{
 /// The owner of the next step.
 const OWNER: &str = "person";
 
-pub(super) const TOOL: Tool = Tool {
+tool! {
     name: "ask",
     title: "Ask a person",
     description: "Put a question, or a request for approval, to a person. It stands on their board until you record the next note. \
                   Answers at once with a receipt and never waits: go on with other work; the person's answer comes by inbox.",
-    schema: arguments::schema::<Arguments>,
-    effect: Effect::Adds,
-    call,
-};
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
-struct Arguments {
-    /// The question in one line, with the choices and what you would do.
-    question: String,
-    /// Task id; default: your claimed task.
-    task: Option<String>,
+    effect: Adds,
+    arguments: {
+        /// The question in one line, with the choices and what you would do.
+        question: String,
+        /// Task id; default: your claimed task.
+        task: Option<String>,
+    }
 }
 
-fn call(call: &ToolCall<'_>) -> Result<Outcome> {
+fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     call.session(TOOL.name)?;
-    let asked: Arguments = arguments::read(&call.arguments)?;
     let task = claimed::or_only(call.app, asked.task.as_deref(), TOOL.name)?;
     let question = NewCheckpoint {
         state: CheckpointState::AwaitingInput,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     arguments, claimed,
-    tool::{Effect, Outcome, Tool, ToolCall},
+    tool::{Outcome, ToolCall, tool},
 };
 use crate::{
     actions::queue::{
@@ -15,17 +15,6 @@ use crate::{
     },
     domain::{LaneName, Refusal, Role},
     mcp::reply::Reply,
-};
-
-pub(super) const TOOL: Tool = Tool {
-    name: "finish",
-    title: "Finish a task",
-    description: "End your work on a task. done: close it when its gates are met; a refusal lists each unmet gate with the command \
-                  that clears it. submit: hand it in for review, the claim stays. handoff: offer it to a role or lane. release: \
-                  give it back to the queue.",
-    schema: arguments::schema::<Arguments>,
-    effect: Effect::Ends,
-    call,
 };
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
@@ -38,26 +27,31 @@ enum How {
     Release,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
-struct Arguments {
-    /// The way to end it.
-    how: How,
-    /// Task id; default: your claimed task.
-    task: Option<String>,
-    /// done, submit: commit of the finished work; default: that of the worktree.
-    commit: Option<String>,
-    /// handoff: the role to offer it to.
-    to_role: Option<String>,
-    /// handoff: the lane to offer it to.
-    to_lane: Option<String>,
-    /// handoff: the state of the work in one line.
-    summary: Option<String>,
-    /// handoff: details.
-    payload: Option<String>,
-    /// release: why, kept in the history.
-    reason: Option<String>,
+tool! {
+    name: "finish",
+    title: "Finish a task",
+    description: "End your work on a task. done: close it when its gates are met; a refusal lists each unmet gate with the command \
+                  that clears it. submit: hand it in for review, the claim stays. handoff: offer it to a role or lane. release: \
+                  give it back to the queue.",
+    effect: Ends,
+    arguments: {
+        /// The way to end it.
+        how: How,
+        /// Task id; default: your claimed task.
+        task: Option<String>,
+        /// done, submit: commit of the finished work; default: that of the worktree.
+        commit: Option<String>,
+        /// handoff: the role to offer it to.
+        to_role: Option<String>,
+        /// handoff: the lane to offer it to.
+        to_lane: Option<String>,
+        /// handoff: the state of the work in one line.
+        summary: Option<String>,
+        /// handoff: details.
+        payload: Option<String>,
+        /// release: why, kept in the history.
+        reason: Option<String>,
+    }
 }
 
 impl Arguments {
@@ -89,9 +83,8 @@ impl Arguments {
     }
 }
 
-fn call(call: &ToolCall<'_>) -> Result<Outcome> {
+fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     call.session(TOOL.name)?;
-    let asked: Arguments = arguments::read(&call.arguments)?;
     asked.check()?;
     let app = call.app;
     let task = claimed::or_only(app, asked.task.as_deref(), TOOL.name)?;

@@ -3,13 +3,11 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use rmcp::schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    arguments, claimed,
-    tool::{Effect, Outcome, Tool, ToolCall},
+    claimed,
+    tool::{Outcome, ToolCall, tool},
 };
 use crate::{
     actions::{
@@ -35,28 +33,21 @@ const MAX_WAITING: usize = 5;
 /// The longest line that is quoted, in characters.
 const MAX_LINE_CHARS: usize = 200;
 
-pub(super) const TOOL: Tool = Tool {
+tool! {
     name: "next",
     title: "What to do next",
     description: "Tell your claimed task, else the first task that is ready and why others are not. claim=true claims it: yours \
                   again, else that of your lane's dead session, else the next ready one.",
-    schema: arguments::schema::<Arguments>,
-    effect: Effect::Adds,
-    call,
-};
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
-struct Arguments {
-    /// Claim the task.
-    claim: Option<bool>,
-    /// With claim: this task, and no other.
-    task: Option<String>,
+    effect: Adds,
+    arguments: {
+        /// Claim the task.
+        claim: Option<bool>,
+        /// With claim: this task, and no other.
+        task: Option<String>,
+    }
 }
 
-fn call(call: &ToolCall<'_>) -> Result<Outcome> {
-    let asked: Arguments = arguments::read(&call.arguments)?;
+fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     let named = asked.task.as_deref().map(TaskId::parse).transpose()?;
     if asked.claim.unwrap_or(false) {
         call.session(TOOL.name)?;

@@ -3,13 +3,10 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use rmcp::schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::{
-    arguments,
     next::one_line,
-    tool::{Effect, Outcome, Tool, ToolCall},
+    tool::{Outcome, ToolCall, tool},
 };
 use crate::{
     actions::{
@@ -25,27 +22,20 @@ const MAX_SHOWN: usize = 10;
 /// The most files of an overlap in the text.
 const MAX_FILES: usize = 3;
 
-pub(super) const TOOL: Tool = Tool {
+tool! {
     name: "overlap",
     title: "Who touches what I touch",
     description: "Tell which lanes and tasks change the same places as yours, judged by git's own merge with uncommitted work. \
                   Ask before you change much, and before you finish.",
-    schema: arguments::schema::<Arguments>,
     // It keeps what it saw of the worktrees.
-    effect: Effect::Looks,
-    call,
-};
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
-struct Arguments {
-    /// Lane or task; default: your lane, else every lane.
-    name: Option<String>,
+    effect: Looks,
+    arguments: {
+        /// Lane or task; default: your lane, else every lane.
+        name: Option<String>,
+    }
 }
 
-fn call(call: &ToolCall<'_>) -> Result<Outcome> {
-    let asked: Arguments = arguments::read(&call.arguments)?;
+fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     let app = call.app;
     let selection = match &asked.name {
         Some(name) => Selection::read(app, name)?,

@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    arguments,
     next::one_line,
-    tool::{Effect, Outcome, Tool, ToolCall},
+    tool::{Outcome, ToolCall, tool},
 };
 use crate::{
     domain::{
@@ -26,17 +25,6 @@ const MAX_OUTPUT_LINES: usize = 10;
 /// The word that ends a text on stdin, as the guard reads it.
 const STDIN_END: &str = "END_OF_THE_INPUT";
 
-pub(super) const TOOL: Tool = Tool {
-    name: "run",
-    title: "Run commands as jobs",
-    description: "Run a command. Without an action: run it now and answer with its output, at most a minute. spawn: start a \
-                  background job and answer with its run_id. poll: state and new output of a job. log: its output. wait, kill, \
-                  send_keys: as they say. list: the jobs.",
-    schema: arguments::schema::<Arguments>,
-    effect: Effect::Runs,
-    call,
-};
-
 #[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(crate = "rmcp::schemars")]
@@ -50,69 +38,74 @@ enum Action {
     List,
 }
 
-/// The document of `exec call`, without the keys of other sessions.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
-struct Arguments {
-    /// Without one: run the command now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    action: Option<Action>,
-    /// Shell text to run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<String>,
-    /// In place of it: program and arguments, without a shell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    argv: Option<Vec<String>>,
-    /// Directory to run it in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cwd: Option<String>,
-    /// Further variables.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    env: Option<BTreeMap<String, String>>,
-    /// spawn: text on its stdin.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stdin: Option<String>,
-    /// spawn: give it a terminal.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pty: Option<bool>,
-    /// spawn: run it after the jobs of this queue.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    queue: Option<String>,
-    /// Limit of its time, or of the wait.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timeout_secs: Option<f64>,
-    /// spawn: wait so long for its end before answering.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    yield_ms: Option<u64>,
-    /// The job.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    run_id: Option<String>,
-    /// wait: several jobs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    run_ids: Option<Vec<String>>,
-    /// poll, log: output after this number.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    since_seq: Option<u64>,
-    /// poll: wait so long for news.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    wait_ms: Option<u64>,
-    /// log, list: how many.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    limit: Option<u64>,
-    /// kill: name of the signal; default TERM.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    signal: Option<String>,
-    /// `send_keys`: the text to type.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    keys: Option<String>,
-    /// list: only jobs that have not ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unfinished: Option<bool>,
+tool! {
+    name: "run",
+    title: "Run commands as jobs",
+    description: "Run a command. Without an action: run it now and answer with its output, at most a minute. spawn: start a \
+                  background job and answer with its run_id. poll: state and new output of a job. log: its output. wait, kill, \
+                  send_keys: as they say. list: the jobs.",
+    effect: Runs,
+    /// The document of `exec call`, without the keys of other sessions.
+    #[derive(Serialize)]
+    arguments: {
+        /// Without one: run the command now.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        action: Option<Action>,
+        /// Shell text to run.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        command: Option<String>,
+        /// In place of it: program and arguments, without a shell.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        argv: Option<Vec<String>>,
+        /// Directory to run it in.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cwd: Option<String>,
+        /// Further variables.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        env: Option<BTreeMap<String, String>>,
+        /// spawn: text on its stdin.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stdin: Option<String>,
+        /// spawn: give it a terminal.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pty: Option<bool>,
+        /// spawn: run it after the jobs of this queue.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        queue: Option<String>,
+        /// Limit of its time, or of the wait.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        timeout_secs: Option<f64>,
+        /// spawn: wait so long for its end before answering.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        yield_ms: Option<u64>,
+        /// The job.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        run_id: Option<String>,
+        /// wait: several jobs.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        run_ids: Option<Vec<String>>,
+        /// poll, log: output after this number.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        since_seq: Option<u64>,
+        /// poll: wait so long for news.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        wait_ms: Option<u64>,
+        /// log, list: how many.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        limit: Option<u64>,
+        /// kill: name of the signal; default TERM.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        signal: Option<String>,
+        /// `send_keys`: the text to type.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        keys: Option<String>,
+        /// list: only jobs that have not ended.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        unfinished: Option<bool>,
+    }
 }
 
-fn call(call: &ToolCall<'_>) -> Result<Outcome> {
-    let asked: Arguments = arguments::read(&call.arguments)?;
+fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     let document = serde_json::to_string(&asked)?;
     let request = exec_request::parse(&document)?;
     let is_reading = matches!(

@@ -3,14 +3,12 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use rmcp::schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    arguments, claimed,
+    claimed,
     next::{about, one_line},
-    tool::{Effect, Outcome, Tool, ToolCall},
+    tool::{Outcome, ToolCall, tool},
 };
 use crate::{
     actions::queue::{checkpoint, evidence, handoff, review, task::list},
@@ -21,26 +19,19 @@ use crate::{
 /// The most records of a kind in the document.
 const MAX_RECORDS: usize = 20;
 
-pub(super) const TOOL: Tool = Tool {
+tool! {
     name: "task",
     title: "Show a task",
     description: "Show one task: what it asks for, who has claimed it, what it waits for, and its checkpoints, evidence, \
                   handoffs and reviews.",
-    schema: arguments::schema::<Arguments>,
-    effect: Effect::Reads,
-    call,
-};
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
-struct Arguments {
-    /// Task id; default: your claimed task.
-    task: Option<String>,
+    effect: Reads,
+    arguments: {
+        /// Task id; default: your claimed task.
+        task: Option<String>,
+    }
 }
 
-fn call(call: &ToolCall<'_>) -> Result<Outcome> {
-    let asked: Arguments = arguments::read(&call.arguments)?;
+fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     let app = call.app;
     let id = claimed::or_only(app, asked.task.as_deref(), TOOL.name)?;
     let detail = list::show(app, &id)?;

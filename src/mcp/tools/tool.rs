@@ -25,6 +25,35 @@ pub(in crate::mcp) struct Tool {
     pub(in crate::mcp) call: fn(&ToolCall<'_>) -> Result<Outcome>,
 }
 
+/// Declares a tool: `TOOL`, and the struct `Arguments` that the function `call` beside it gets.
+macro_rules! tool {
+    (
+        name: $name:literal,
+        title: $title:literal,
+        description: $description:literal,
+        effect: $effect:ident,
+        $(#[$meta:meta])*
+        arguments: { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }
+    ) => {
+        pub(super) const TOOL: $crate::mcp::tools::Tool = $crate::mcp::tools::Tool {
+            name: $name,
+            title: $title,
+            description: $description,
+            schema: $crate::mcp::tools::arguments::schema::<Arguments>,
+            effect: $crate::mcp::tools::tool::Effect::$effect,
+            call: |asked| call(asked, $crate::mcp::tools::arguments::read(&asked.arguments)?),
+        };
+
+        $(#[$meta])*
+        #[derive(Debug, serde::Deserialize, rmcp::schemars::JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        #[schemars(crate = "rmcp::schemars")]
+        struct Arguments { $($(#[$field_meta])* $field: $type),* }
+    };
+}
+
+pub(super) use tool;
+
 /// The effect of a tool on the world, from which a client's hints are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {

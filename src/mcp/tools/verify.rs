@@ -3,14 +3,12 @@
 use std::{ffi::OsString, fmt::Write as _};
 
 use anyhow::Result;
-use rmcp::schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    arguments, claimed,
+    claimed,
     next::one_line,
-    tool::{Effect, Outcome, Tool, ToolCall},
+    tool::{Outcome, ToolCall, tool},
 };
 use crate::{
     domain::{
@@ -26,37 +24,30 @@ const NO_COMMIT: &str = "no commit recorded: there is none, or the worktree has 
 /// How many of the last lines of the output the text has.
 const MAX_OUTPUT_LINES: usize = 8;
 
-pub(super) const TOOL: Tool = Tool {
+tool! {
     name: "verify",
     title: "Run a check",
     description: "Run a check of your task, or a command, in the worktree of its lane and record the result as evidence. Fairway \
                   itself observes the result. Waits until the program has ended.",
-    schema: arguments::schema::<Arguments>,
-    effect: Effect::Runs,
-    call,
-};
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
-struct Arguments {
-    /// Name of a check of the task.
-    check: Option<String>,
-    /// In place of a check: program and arguments, without a shell.
-    command: Option<Vec<String>>,
-    /// Task id; default: your claimed task.
-    task: Option<String>,
-    /// Kind of evidence; default: test.
-    kind: Option<String>,
-    /// Summary in one line.
-    summary: Option<String>,
-    /// Kill the program after so many seconds; it has then failed.
-    timeout_seconds: Option<u64>,
+    effect: Runs,
+    arguments: {
+        /// Name of a check of the task.
+        check: Option<String>,
+        /// In place of a check: program and arguments, without a shell.
+        command: Option<Vec<String>>,
+        /// Task id; default: your claimed task.
+        task: Option<String>,
+        /// Kind of evidence; default: test.
+        kind: Option<String>,
+        /// Summary in one line.
+        summary: Option<String>,
+        /// Kill the program after so many seconds; it has then failed.
+        timeout_seconds: Option<u64>,
+    }
 }
 
-fn call(call: &ToolCall<'_>) -> Result<Outcome> {
+fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     let session = call.session(TOOL.name)?;
-    let asked: Arguments = arguments::read(&call.arguments)?;
     let task = claimed::or_only(call.app, asked.task.as_deref(), TOOL.name)?;
     let mut args: Vec<OsString> = vec!["evidence".into(), "run".into(), task.as_str().into()];
     let mut option = |name: &str, value: Option<String>| {

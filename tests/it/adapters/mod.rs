@@ -2,7 +2,7 @@
 
 mod caller_contract;
 mod conformance;
-mod screen_and_zellij;
+mod recorded_terminals;
 mod tmux;
 mod tmux_nudge;
 mod tmux_server;

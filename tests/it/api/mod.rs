@@ -8,8 +8,11 @@ mod identity;
 mod kept_details;
 mod limits;
 mod openapi;
-mod page;
+mod page_access;
+mod page_changes;
+mod page_client;
 mod page_in_chromium;
+mod page_stream;
 mod routes;
 
 mod server_lifecycle;

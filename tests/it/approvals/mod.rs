@@ -10,7 +10,7 @@ use std::{
 
 use fairway::{
     actions::{App, boundary::approval},
-    domain::{Actor, SessionId},
+    domain::{Actor, RunId, SessionId},
     env::Env,
 };
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ const CANARY: &str = "sk-canary0123456789abcdef";
 /// The use cases as a hook of the session `s1` calls them.
 fn app(root: PathBuf) -> App {
     let env = Env::from_process();
-    common::app::app(&root, env, Actor { run_id: Some("run-s1".into()), ..common::app::session("s1") })
+    common::app::app(&root, env, Actor { run_id: Some(RunId::parse("run-s1")), ..common::app::session("s1") })
 }
 
 /// The part of a hook: asks, waits so many milliseconds as its part says, and prints what came of it.

@@ -190,7 +190,7 @@ fn config_errors_name_file_and_key() {
     [[review_routes]] ⏎ paths = ["/a"] ⏎ domain = "d"
       [world]/project/.fairway.toml: review_routes[].paths: path '/a' must be relative to the root and stay inside it
     [[review_routes]] ⏎ paths = ["a"]
-      [world]/project/.fairway.toml: review_routes: a route needs a domain
+      [world]/project/.fairway.toml: review_routes: missing field `domain`
     [review_routes] ⏎ paths = ["a"]
       [world]/project/.fairway.toml: review_routes: is a section, not a list of sections; write [[review_routes]]
     x

@@ -2,6 +2,7 @@
 
 use fairway::{
     actions::sessions::report::telemetry::{ToolUse, Turn, Usage, report},
+    domain::RunId,
     env::Timestamp,
 };
 
@@ -37,7 +38,7 @@ fn usage_is_summed_over_turns() {
         };
         let tool = ToolUse { key: None, name: "Bash".into(), success: Some(cost_usd.is_none()), duration_ms: None };
         let turn = Turn { at: Timestamp::from_millis(at), key: None, usage: Some(usage), tools: vec![tool] };
-        report(&app(&world), run, &[turn]).unwrap();
+        report(&app(&world), &RunId::parse(run), &[turn]).unwrap();
     };
     told("run-s1", Some("T-1"), Some("large"), beginning - 9 * day, Some(0.25));
     told("run-s1", Some("T-1"), Some("small"), beginning - day, None);

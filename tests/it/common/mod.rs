@@ -12,6 +12,7 @@ pub mod import_graph;
 pub mod invariants;
 pub mod mock_models;
 pub mod mount;
+pub mod populated_project;
 #[cfg(feature = "postgres")]
 pub mod postgres_server;
 pub mod reexec;

@@ -1,4 +1,4 @@
-//! The guard: what it denies, what it lets pass, and that every fault is a no.
+//! The guard: denied and allowed calls, and that every fault denies.
 
 mod bypass_lists;
 mod check;
@@ -8,18 +8,16 @@ mod fuzz;
 mod push_hook;
 mod rates;
 mod rules;
+pub mod sample_rules;
 mod shell_fuzz;
 mod trust;
 mod write_paths;
 
 use std::fs;
 
-use fairway::{
-    domain::Role,
-    guard::{Action, DefaultAction, Evaluation, PathLocation, Paths, Rule, Rules, ShellInput, ToolCallFacts, evaluate},
-};
 use serde_json::{Value, json};
 
+pub use self::sample_rules::{judged, no_force_push};
 use crate::common::{TestProject, test_project::CommandOutput};
 
 /// The rules of the design.
@@ -45,36 +43,6 @@ outside = "worktree"
 action = "deny"
 reason = "writes stay in this lane's worktree"
 "#;
-
-/// The rule of the design against forced pushes.
-pub fn no_force_push() -> Rules {
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    let rule = Rule {
-        name: "no-force-push".into(),
-        tools: words(&["Bash"]),
-        roles: Vec::new(),
-        command: words(&["git", "push"]),
-        flags: words(&["--force", "-f", "--force-with-lease"]),
-        effect: None,
-        outside: false,
-        paths: Vec::new(),
-        action: Action::Deny,
-        reason: Some("force push is for people".into()),
-    };
-    Rules { default_action: DefaultAction::Allow, roles: Vec::new(), rules: vec![rule] }
-}
-
-/// The judgement of these rules on shell text.
-pub fn judged(rules: &Rules, text: &str) -> Evaluation {
-    let call = ToolCallFacts {
-        names: vec!["Bash".into()],
-        role: Role::parse("backend").unwrap(),
-        shell_inputs: vec![ShellInput::Text(text.to_owned())],
-        paths: Paths::Known(Vec::new()),
-        is_own_verb: false,
-    };
-    evaluate(rules, &call, &|_, _| PathLocation::Inside(String::new()))
-}
 
 /// The cases of a list: one in each line, with signs for what a line cannot hold.
 pub fn cases(list: &str) -> Vec<String> {

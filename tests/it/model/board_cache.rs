@@ -28,7 +28,7 @@ use fairway::{
         },
     },
     domain::{
-        LaneName, SessionId, TaskId,
+        LaneName, RunId, SessionId, TaskId,
         checkpoint::CheckpointState,
         id::Label,
         lane::LaneStatus,
@@ -138,7 +138,8 @@ fn change(app: &App, conn: &Connection, which: usize, number: usize) {
         }
         9 => outbox::withdraw(app, i64::try_from(number).unwrap(), None).map(drop),
         // The second report of a turn is no event.
-        10 => telemetry::report(app, &run_id(), &[turn(app, number % 3, u32::try_from(number).unwrap())]).map(drop),
+        10 => telemetry::report(app, &RunId::from(run_id()), &[turn(app, number % 3, u32::try_from(number).unwrap())])
+            .map(drop),
         11 => {
             let activity = [Activity::RequiresAction, Activity::Busy][number % 2];
             let words = Heartbeat { activity: Some(activity), ..Heartbeat::default() };

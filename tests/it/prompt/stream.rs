@@ -1,6 +1,9 @@
 //! The items of a runtime's stream.
 
-use fairway::{actions::sessions::prompt::stream, domain::message::Channel};
+use fairway::{
+    actions::sessions::prompt::stream,
+    domain::{RunId, message::Channel},
+};
 use serde_json::{Value, json};
 
 use super::{hook, session_of, set_activity, status, take_deliverable};
@@ -17,7 +20,7 @@ fn next(world: &TestProject, after: Option<i64>, connected: bool) -> Vec<i64> {
 }
 
 fn ack(world: &TestProject, ids: &[i64]) -> Value {
-    stream::ack(&hook(world, "s1"), "run-s1", ids).unwrap().document
+    stream::ack(&hook(world, "s1"), &RunId::parse("run-s1"), ids).unwrap().document
 }
 
 fn world() -> TestProject {
@@ -92,8 +95,8 @@ fn foreign_prompt_cannot_be_acknowledged() {
     let world = world();
     fixtures::add_session(&world, "s2", "frontend", None);
     assert_eq!(next(&world, None, true), [3, 1, 2]);
-    let other = stream::ack(&hook(&world, "s2"), "run-s2", &[1, 2, 3]).unwrap().document;
+    let other = stream::ack(&hook(&world, "s2"), &RunId::parse("run-s2"), &[1, 2, 3]).unwrap().document;
     assert_eq!(other, json!({ "acknowledged": [], "unknown": [1, 2, 3] }));
     assert_eq!(status(&world, 1), "offered");
-    assert!(stream::ack(&hook(&world, "s2"), "run-s3", &[1]).is_err());
+    assert!(stream::ack(&hook(&world, "s2"), &RunId::parse("run-s3"), &[1]).is_err());
 }

@@ -7,7 +7,7 @@ use fairway::{
         context::{Mode, Section, SectionKind, push},
         health::{HealthReport, heartbeat, of_run},
     },
-    domain::session::Activity,
+    domain::{RunId, session::Activity},
     env::Timestamp,
 };
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use super::{app, at, code, one, session};
 use crate::common::{TestProject, fixtures};
 
 fn beat(context_usage: Option<f64>) -> HealthReport {
-    HealthReport { run_id: "run-s1".into(), context_usage, ..HealthReport::default() }
+    HealthReport { run_id: RunId::parse("run-s1"), activity: None, waiting_for: None, context_usage, error: None }
 }
 
 /// The system prompts that ask a session to hand over, as far as they are not settled.
@@ -31,7 +31,9 @@ fn health_reports_the_last_heartbeat_and_its_age() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "r", None);
     let begun = world.now().millis();
-    let look = |seconds: i64| of_run(&at(&world, Timestamp::from_millis(begun + seconds * 1_000)), "run-s1").unwrap();
+    let look = |seconds: i64| {
+        of_run(&at(&world, Timestamp::from_millis(begun + seconds * 1_000)), &RunId::parse("run-s1")).unwrap()
+    };
     let first = look(100);
     assert_eq!((first.status, first.uptime_seconds, first.current_state), ("healthy", 100, "unknown"));
     // Half of the thirty minutes after which it would be stale.
@@ -58,7 +60,7 @@ fn health_reports_the_last_heartbeat_and_its_age() {
     let over = look(2_000);
     assert_eq!((over.status, over.error.as_deref()), ("unhealthy", Some("it is failed: it broke")));
     assert_eq!(code(heartbeat(&later, &beat(None))), "session_final");
-    assert_eq!(code(of_run(&later, "run-s2")), "not_found");
+    assert_eq!(code(of_run(&later, &RunId::parse("run-s2"))), "not_found");
 }
 
 #[test]
@@ -125,18 +127,21 @@ fn pushed_context_is_one_system_prompt() {
     let app = app(&world);
     let section = |kind, content: &str| Section { kind, content: content.into() };
     let sections = [section(SectionKind::Work, "do this"), section(SectionKind::Directive, "then that")];
-    push(&app, "run-s1", &sections, Mode::Compact).unwrap();
+    push(&app, &RunId::parse("run-s1"), &sections, Mode::Compact).unwrap();
     let queued = world.json(["outbox"]);
     assert_eq!(queued.as_array().unwrap().len(), 1);
     assert_eq!((&queued[0]["priority"], &queued[0]["source"]), (&json!("system"), &json!("prime")));
     assert_eq!(queued[0]["content"], "## work\ndo this\n\n## directive\nthen that\n");
     assert_eq!(queued[0]["metadata"]["mode"], "compact");
     assert_eq!(queued[0]["metadata"]["types"], json!(["work", "directive"]));
-    assert_eq!(code(push(&app, "run-s1", &[], Mode::Full)), "invalid_value");
-    assert_eq!(code(push(&app, "run-s1", &[section(SectionKind::Mail, " \n")], Mode::Full)), "invalid_value");
+    assert_eq!(code(push(&app, &RunId::parse("run-s1"), &[], Mode::Full)), "invalid_value");
+    assert_eq!(
+        code(push(&app, &RunId::parse("run-s1"), &[section(SectionKind::Mail, " \n")], Mode::Full)),
+        "invalid_value"
+    );
     let long = section(SectionKind::Work, &"x".repeat(300_000));
-    assert_eq!(code(push(&app, "run-s1", &[long], Mode::Full)), "invalid_value");
-    assert_eq!(code(push(&app, "run-s2", &sections, Mode::Full)), "not_found");
+    assert_eq!(code(push(&app, &RunId::parse("run-s1"), &[long], Mode::Full)), "invalid_value");
+    assert_eq!(code(push(&app, &RunId::parse("run-s2"), &sections, Mode::Full)), "not_found");
     world.run(["session", "end", "s1"]).exits(0);
-    assert_eq!(code(push(&app, "run-s1", &sections, Mode::Full)), "session_final");
+    assert_eq!(code(push(&app, &RunId::parse("run-s1"), &sections, Mode::Full)), "session_final");
 }

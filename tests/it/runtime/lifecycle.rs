@@ -7,7 +7,7 @@ use fairway::{
         App,
         boundary::runtime::lifecycle::{LifecycleReport, report},
     },
-    domain::{SessionId, lifecycle::LifecycleEvent},
+    domain::{RunId, SessionId, lifecycle::LifecycleEvent},
     env::Timestamp,
 };
 use proptest::{prelude::*, sample::Index, test_runner::TestRunner};
@@ -20,7 +20,7 @@ const RUN: &str = "00000000-0000-7000-8000-00000000000a";
 
 fn said(event: LifecycleEvent, run_id: &str, at: Option<i64>) -> LifecycleReport {
     let at = at.map(Timestamp::from_millis);
-    LifecycleReport { event, run_id: run_id.into(), session_id: None, at, metadata: Value::Null }
+    LifecycleReport { event, run_id: RunId::parse(run_id), session_id: None, at, metadata: Value::Null }
 }
 
 fn ended(run_id: &str, exit_code: Option<i64>) -> LifecycleReport {
@@ -204,7 +204,7 @@ fn an_unknown_run_is_registered_only_by_a_start_with_a_role() {
     ] {
         assert_eq!(code(report(&app, &start(wrong.clone()))), "invalid_value", "{wrong}");
     }
-    let odd = LifecycleReport { run_id: "my run".into(), ..start(json!({"role": "r"})) };
+    let odd = LifecycleReport { run_id: RunId::parse("my run"), ..start(json!({"role": "r"})) };
     assert_eq!(code(report(&app, &odd)), "invalid_value");
     assert_eq!(one::<i64>(&world, "SELECT count(*) FROM agent_sessions"), 0, "nothing was written");
 
@@ -222,15 +222,15 @@ fn an_unknown_run_is_registered_only_by_a_start_with_a_role() {
     assert_eq!(known["pid"], std::process::id());
     assert_eq!(world.json(["task", "show", "T-1"])["status"], "todo", "a report claims nothing");
     // Told again, in another spelling of the run, it is the same one.
-    let again = tell(&app, &LifecycleReport { run_id: RUN.to_uppercase(), ..told });
+    let again = tell(&app, &LifecycleReport { run_id: RunId::parse(&RUN.to_uppercase()), ..told });
     assert_eq!((&again["created"], &again["applied"]), (&json!(false), &json!(true)));
     assert_eq!(one::<i64>(&world, "SELECT count(*) FROM agent_sessions"), 1);
     // Without an id it gets one.
     let other = "00000000-0000-7000-8000-00000000000b";
-    let answer = tell(&app, &LifecycleReport { run_id: other.into(), ..start(json!({"role": "qa"})) });
+    let answer = tell(&app, &LifecycleReport { run_id: RunId::parse(other), ..start(json!({"role": "qa"})) });
     assert!(answer["session_id"].as_str().unwrap().starts_with("qa-"), "{answer}");
     // Two live sessions are not one conversation.
-    let twin = LifecycleReport { run_id: "00000000-0000-7000-8000-00000000000c".into(), ..start(metadata) };
+    let twin = LifecycleReport { run_id: RunId::parse("00000000-0000-7000-8000-00000000000c"), ..start(metadata) };
     assert_eq!(code(report(&app, &twin)), "session_mismatch");
 }
 

@@ -2,6 +2,7 @@
 
 use fairway::{
     actions::sessions::report::telemetry::{ToolUse, Turn, Usage, report},
+    domain::RunId,
     env::Timestamp,
 };
 
@@ -36,17 +37,17 @@ fn a_report_that_comes_twice_counts_once() {
     fixtures::add_session(&world, "s2", "r", None);
     let app = app(&world);
     let turns = [turn(1, 5, &["Read", "Read", "Bad"]), turn(2, 5, &[]), turn(2, 6, &[])];
-    let first = report(&app, "run-s1", &turns).unwrap().document;
+    let first = report(&app, &RunId::parse("run-s1"), &turns).unwrap().document;
     assert_eq!(first, serde_json::json!({"turns": 3, "turns_known": 0, "tools": 3, "tools_known": 0}));
     for part in [&turns[..], &turns[1..], &turns[..1]] {
-        let again = report(&app, "run-s1", part).unwrap().document;
+        let again = report(&app, &RunId::parse("run-s1"), part).unwrap().document;
         assert_eq!((&again["turns"], &again["tools"]), (&0.into(), &0.into()));
     }
     assert_eq!(counts(&world), (3, 16, 3, 1));
     // The same numbers of another run are other turns.
-    report(&app, "run-s2", &turns).unwrap();
+    report(&app, &RunId::parse("run-s2"), &turns).unwrap();
     assert_eq!(counts(&world), (6, 32, 6, 2));
-    assert_eq!(code(report(&app, "run-s3", &turns)), "not_found");
+    assert_eq!(code(report(&app, &RunId::parse("run-s3"), &turns)), "not_found");
 }
 
 #[test]
@@ -59,12 +60,12 @@ fn turn_with_a_key_counts_once_at_any_time() {
         usage: Some(Usage { input_tokens: 5, output_tokens: output, cost_usd: None, ..Usage::default() }),
         ..turn(at, 0, &[])
     };
-    report(&app, "run-s1", &[keyed(1, 10)]).unwrap();
-    report(&app, "run-s1", &[keyed(9, 10), keyed(10, 4)]).unwrap();
+    report(&app, &RunId::parse("run-s1"), &[keyed(1, 10)]).unwrap();
+    report(&app, &RunId::parse("run-s1"), &[keyed(9, 10), keyed(10, 4)]).unwrap();
     let output = || one::<i64>(&world, "SELECT sum(output_tokens) FROM usage_turns");
     assert_eq!((counts(&world), output()), ((1, 5, 0, 1), 10));
     // Written again with more in it.
-    report(&app, "run-s1", &[keyed(11, 25)]).unwrap();
+    report(&app, &RunId::parse("run-s1"), &[keyed(11, 25)]).unwrap();
     assert_eq!((counts(&world), output()), ((1, 5, 0, 1), 25));
     // Calls have names too, also when two doors tell of them; without a turn they are no event.
     let call = |at: i64, key: &str| Turn {
@@ -72,7 +73,7 @@ fn turn_with_a_key_counts_once_at_any_time() {
         tools: vec![ToolUse { key: Some(key.into()), name: "Bash".into(), success: None, duration_ms: None }],
         ..turn(at, 0, &[])
     };
-    report(&app, "run-s1", &[call(3, "a"), call(3, "b"), call(4, "a")]).unwrap();
+    report(&app, &RunId::parse("run-s1"), &[call(3, "a"), call(3, "b"), call(4, "a")]).unwrap();
     assert_eq!(counts(&world), (1, 5, 2, 1));
 }
 
@@ -82,11 +83,11 @@ fn a_wrong_number_leaves_nothing_of_the_report() {
     fixtures::add_session(&world, "s1", "r", None);
     let app = app(&world);
     let wrong = Turn { usage: Some(Usage { cost_usd: Some(-1.0), ..Usage::default() }), ..turn(2, 1, &[]) };
-    let error = report(&app, "run-s1", &[turn(1, 1, &["Read"]), wrong]).unwrap_err();
+    let error = report(&app, &RunId::parse("run-s1"), &[turn(1, 1, &["Read"]), wrong]).unwrap_err();
     assert_eq!(error.to_string(), "cost_usd of events[1] is -1, which no turn costs");
     assert_eq!(counts(&world), (0, 0, 0, 0));
     let many = vec![turn(1, 1, &[]); 10_001];
-    assert_eq!(code(report(&app, "run-s1", &many)), "invalid_value");
+    assert_eq!(code(report(&app, &RunId::parse("run-s1"), &many)), "invalid_value");
 }
 
 #[test]
@@ -95,10 +96,10 @@ fn a_report_after_the_end_counts_and_revives_nothing() {
     fixtures::add_session(&world, "s1", "r", None);
     let app = app(&world);
     world.run(["session", "upsert", "--id", "s1", "--status", "stale"]).exits(0);
-    report(&app, "run-s1", &[turn(1, 1, &[])]).unwrap();
+    report(&app, &RunId::parse("run-s1"), &[turn(1, 1, &[])]).unwrap();
     assert_eq!(super::session(&world, "s1")["status"], "running", "it is a sign of life");
     world.run(["session", "end", "s1"]).exits(0);
-    report(&app, "run-s1", &[turn(2, 1, &[])]).unwrap();
+    report(&app, &RunId::parse("run-s1"), &[turn(2, 1, &[])]).unwrap();
     assert_eq!(super::session(&world, "s1")["status"], "ended");
     assert_eq!(counts(&world).0, 2);
 }
@@ -121,7 +122,7 @@ fn usage_counts_for_the_task_claimed_then() {
     .enumerate()
     {
         world.run(words.split(' ')).exits(0);
-        report(&app, "run-s1", &[turn(i64::try_from(number).unwrap(), 1, &["Read"])]).unwrap();
+        report(&app, &RunId::parse("run-s1"), &[turn(i64::try_from(number).unwrap(), 1, &["Read"])]).unwrap();
     }
     for table in ["usage_turns", "tool_calls"] {
         let query =

@@ -30,7 +30,7 @@ pub fn answer(app: &App, id: i64, decision: Decision, reason: Option<&str>) -> R
         if inside::place(app) == CallPlace::Inside(Some(asking.clone())) {
             return Err(Refusal::SelfApproval { id, session: asking }.into());
         }
-        inside::refuse_unless_role(app, "approvals answer", &app.settings.approval_roles)?;
+        inside::refuse_unless_role(app, "approvals answer", &app.settings.approvals.roles)?;
     }
     app.mutate(|tx| {
         let approval = find(tx, id)?;

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     actions::App,
-    domain::{Event, EventKind, secrets, session::Session},
+    domain::{Event, EventKind, RunId, secrets, session::Session},
     env::Timestamp,
     store::{
         WriteTx,
@@ -40,11 +40,11 @@ pub fn authorize(app: &App, session: &Session, call: &ToolCall, entry_point: Ent
 
 /// Like [`authorize`], with the session's `run_id`. An unknown id is denied.
 #[must_use]
-pub fn authorize_run(app: &App, run_id: &str, call: &ToolCall, entry_point: EntryPoint) -> GuardDecision {
+pub fn authorize_run(app: &App, run_id: &RunId, call: &ToolCall, entry_point: EntryPoint) -> GuardDecision {
     match with_short_timeout(app, || app.read(|tx| Ok(sessions::by_run_id(tx, run_id)?))) {
         Ok(Some(session)) => authorize(app, &session, call, entry_point),
         Ok(None) => {
-            let id: String = run_id.chars().take(64).collect();
+            let id: String = run_id.as_str().chars().take(64).collect();
             record_or_deny(
                 app,
                 entry_point,
@@ -138,7 +138,7 @@ fn logged_decision(
         at,
         entry_point: entry_point.as_str().to_owned(),
         session_id: session.map(|session| session.id.to_string()),
-        run_id: session.map(|session| session.run_id.clone()),
+        run_id: session.map(|session| session.run_id.to_string()),
         role: session.map(|session| session.role.to_string()),
         tool: call.tool.chars().take(128).collect(),
         input: tool_input::for_log(&call.input, MAX_LOGGED_INPUT_BYTES),

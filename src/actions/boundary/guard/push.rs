@@ -8,7 +8,13 @@ use super::{
     rules::LoadedRules,
     short_timeout::{error_message, with_short_timeout},
 };
-use crate::{actions::App, config::trust::GuardTrust, domain::session::Session, guard::Effect, store::sessions};
+use crate::{
+    actions::App,
+    config::trust::GuardTrust,
+    domain::{RunId, session::Session},
+    guard::Effect,
+    store::sessions,
+};
 
 /// The name of such a push in the log.
 const TOOL: &str = "git push";
@@ -16,7 +22,7 @@ const TOOL: &str = "git push";
 /// Decides on a push that overwrites or deletes these refs of a remote, and records the decision. A push of an unknown session
 /// run is denied, and so is every one while the rules are not trusted.
 #[must_use]
-pub fn authorize_forced_push(app: &App, run_id: &str, remote: &str, refs: &[String]) -> GuardDecision {
+pub fn authorize_forced_push(app: &App, run_id: &RunId, remote: &str, refs: &[String]) -> GuardDecision {
     let session = match with_short_timeout(app, || app.read(|tx| Ok(sessions::by_run_id(tx, run_id)?))) {
         Ok(Some(session)) => session,
         Ok(None) => return GuardDecision::denied("the session run is unknown"),

@@ -63,7 +63,7 @@ fn resolve(app: &App, tx: &ReadTx<'_>, caller: &HookCaller, start: Option<StartK
         Some(None) => return Ok(external.map_or(Resolved::New(true), Resolved::Live)),
         Some(Some(own)) if own.status.is_final() => Some(own),
         Some(Some(own)) if is_callers_session(&own, caller, external.is_some(), start) => {
-            own.check_run_id(app.actor.run_id.as_deref())?;
+            own.check_run_id(app.actor.run_id.as_ref())?;
             return Ok(Resolved::Live(own));
         }
         Some(Some(_)) | None => None,
@@ -152,7 +152,7 @@ fn create(
     let role = app.actor.role.clone().or_else(|| lane.as_ref()?.role.clone());
     let patch = SessionPatch {
         id: app.actor.session.clone().filter(|_| own),
-        role: Some(role.unwrap_or_else(|| app.settings.agents.hook_role.clone())),
+        role: Some(role.unwrap_or_else(|| app.settings.hooks.role.clone())),
         lane: app.actor.lane.clone().filter(|_| own).or_else(|| lane.map(|lane| lane.name)),
         provider: Some(caller.provider.clone()),
         external_session_id: Some(caller.external_session_id.clone()),

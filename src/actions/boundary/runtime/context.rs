@@ -14,7 +14,7 @@ use crate::{
         sessions::prompt::{self, NewPrompt},
     },
     domain::{
-        Refusal,
+        Refusal, RunId,
         id::Label,
         message::{GOES_NOW, Priority},
         session::Session,
@@ -78,7 +78,7 @@ pub fn pushed_sections(message: &MessageView) -> Option<Vec<SectionView>> {
 ///
 /// # Errors
 /// `not_found`, `session_final`, `invalid_value`.
-pub fn push(app: &App, run_id: &str, sections: &[Section], mode: Mode) -> Result<Answer> {
+pub fn push(app: &App, run_id: &RunId, sections: &[Section], mode: Mode) -> Result<Answer> {
     if sections.iter().all(|section| section.content.trim().is_empty()) {
         return Err(Refusal::invalid("sections", "must contain text").into());
     }

@@ -6,7 +6,7 @@ use super::{report_activity, report_context_usage, session_of_run, touch};
 use crate::{
     actions::{Answer, App, core::lookup, sessions::liveness::facts},
     domain::{
-        Refusal,
+        Refusal, RunId,
         rules::health::{self, Health},
         secrets,
         session::{Activity, Session},
@@ -21,10 +21,10 @@ use crate::{
 pub const SOURCE: &str = "heartbeat";
 
 /// A runtime's heartbeat.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct HealthReport {
     /// The `run_id` of the session.
-    pub run_id: String,
+    pub run_id: RunId,
     /// The activity.
     pub activity: Option<Activity>,
     /// The input that it waits for, when it requires action.
@@ -39,7 +39,7 @@ pub struct HealthReport {
 ///
 /// # Errors
 /// `not_found`; store errors.
-pub fn of_run(app: &App, run_id: &str) -> Result<HealthView> {
+pub fn of_run(app: &App, run_id: &RunId) -> Result<HealthView> {
     app.read(|tx| view(app, tx, &session_of_run(tx, run_id)?, app.env.now()))
 }
 
@@ -86,14 +86,14 @@ fn view(app: &App, tx: &ReadTx<'_>, session: &Session, now: Timestamp) -> Result
             session,
             error: reports.error.as_deref(),
             stale_after: facts::stale_after(app, session),
-            context_threshold: app.settings.agents.context_threshold,
+            context_threshold: app.settings.context.pressure,
         },
         now,
     );
     let Health { status, why } = health;
     Ok(HealthView {
         status: status.as_str(),
-        run_id: session.run_id.clone(),
+        run_id: session.run_id.to_string(),
         uptime_seconds: session.ended_at.unwrap_or(now).since(session.started_at).as_secs(),
         current_state: session.activity.as_str(),
         last_activity: session.last_seen().to_string(),

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{normalize_run_id, report_activity};
+use super::report_activity;
 use crate::{
     actions::{
         Answer, App,
@@ -15,7 +15,7 @@ use crate::{
         },
     },
     domain::{
-        LaneName, Refusal, Role, SessionId, TaskId,
+        LaneName, Refusal, Role, RunId, SessionId, TaskId,
         id::Label,
         lifecycle::{LifecycleEvent, event_time},
         secrets,
@@ -37,7 +37,7 @@ pub struct LifecycleReport {
     /// The event.
     pub event: LifecycleEvent,
     /// The `run_id` of the session.
-    pub run_id: String,
+    pub run_id: RunId,
     /// The session id, if the runtime knows it; for a new session, its id.
     pub session_id: Option<SessionId>,
     /// The time; by default now.
@@ -55,15 +55,14 @@ pub struct LifecycleReport {
 /// `session_final` for an event other than `stopped` of an ended session; `invalid_value`.
 pub fn report(app: &App, report: &LifecycleReport) -> Result<Answer> {
     let details = Details::parse(&report.metadata)?;
-    let run_id = normalize_run_id(&report.run_id);
     // Read before the transaction, which must be short.
     let pid = details.patch.pid.and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 0);
     let local = LocalHost::read(pid.and_then(ProcessKey::of));
     app.mutate_unattributed(|tx| {
         let at = event_time(report.at, tx.now());
-        match sessions::by_run_id(tx, &run_id)? {
+        match sessions::by_run_id(tx, &report.run_id)? {
             Some(session) => apply_to_known(app, tx, report, &details, &session, &local, at),
-            None => create_session(app, tx, report, &details, &run_id, &local, at),
+            None => create_session(app, tx, report, &details, &local, at),
         }
     })
 }
@@ -140,22 +139,24 @@ fn create_session(
     tx: &WriteTx<'_>,
     report: &LifecycleReport,
     details: &Details,
-    run_id: &str,
     local: &LocalHost,
     at: Timestamp,
 ) -> Result<Answer> {
     if let Some(other) = report.session_id.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten() {
-        other.check_run_id(Some(run_id))?;
+        other.check_run_id(Some(&report.run_id))?;
     }
     if report.event != LifecycleEvent::Started || details.patch.role.is_none() {
-        return Err(lookup::unknown_run(run_id));
+        return Err(lookup::unknown_run(&report.run_id));
     }
-    if uuid::Uuid::parse_str(run_id).map_or(true, |run| run.is_nil()) {
+    if !report.run_id.is_usable() {
         return Err(Refusal::invalid("run_id", "of a new session must be a UUID").into());
     }
     check_references(tx, &details.patch)?;
-    let patch =
-        SessionPatch { run_id: Some(run_id.to_owned()), started_at: Some(at.min(tx.now())), ..details.patch.clone() };
+    let patch = SessionPatch {
+        run_id: Some(report.run_id.clone()),
+        started_at: Some(at.min(tx.now())),
+        ..details.patch.clone()
+    };
     let session = upsert::new_session(app, tx, &patch, report.session_id.as_ref(), false, local, tx.now())?;
     upsert::insert(tx, &session)?;
     session_reports::set_lifecycle_at(tx, &session.id, at)?;
@@ -170,7 +171,7 @@ fn check_references(tx: &ReadTx<'_>, patch: &SessionPatch) -> Result<()> {
 fn answer(event: LifecycleEvent, session: &Session, applied: bool, created: bool) -> Result<Answer> {
     let view = LifecycleView {
         session_id: session.id.to_string(),
-        run_id: session.run_id.clone(),
+        run_id: session.run_id.to_string(),
         event: event.as_str(),
         applied,
         created,

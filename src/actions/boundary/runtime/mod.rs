@@ -8,7 +8,7 @@ pub mod lifecycle;
 pub use crate::actions::{
     core::{
         keepalive::{touch_and_renew_leases as touch, touch_started},
-        lookup::{normalize_run_id, session_of_run},
+        lookup::session_of_run,
     },
     sessions::report::{activity::report_activity, context_threshold::report_context_usage},
 };

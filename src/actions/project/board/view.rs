@@ -27,7 +27,7 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
         version: VERSION,
         at: facts.now.to_string(),
         seq: facts.seq,
-        project: app.settings.name.clone(),
+        project: app.settings.project.name.clone(),
         needs_you: need::sorted(needs_you),
         counts: counts(facts),
         lanes: lanes::lanes(facts),

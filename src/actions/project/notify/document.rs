@@ -27,7 +27,7 @@ pub(super) fn key(need: &NeedView) -> String {
 /// The document of one item, or the summary of several.
 pub(super) fn of_items(app: &App, needs: &[&NeedView]) -> NotificationView {
     let items: Vec<NeedView> = needs.iter().map(|need| masked(need)).collect();
-    let name = &app.settings.name;
+    let name = &app.settings.project.name;
     let (kind, title, text) = match items.as_slice() {
         [one] => {
             let about = [&one.session_id, &one.task_id, &one.lane].into_iter().find_map(Option::as_ref);
@@ -48,7 +48,7 @@ pub(super) fn of_items(app: &App, needs: &[&NeedView]) -> NotificationView {
 
 /// The document of a test.
 pub(super) fn of_test(app: &App) -> NotificationView {
-    let title = format!("{}: test", app.settings.name);
+    let title = format!("{}: test", app.settings.project.name);
     document(app, "test", title, "a test of fairway notify; nothing needs you".to_owned(), Vec::new())
 }
 
@@ -57,7 +57,7 @@ fn document(app: &App, kind: &'static str, title: String, text: String, items: V
         version: VERSION,
         kind,
         at: app.env.now().to_string(),
-        project: app.settings.name.clone(),
+        project: app.settings.project.name.clone(),
         root: app.project.root.display().to_string(),
         title,
         text,

@@ -92,7 +92,7 @@ fn move_claim(app: &App, tx: &WriteTx<'_>, handoff: &Handoff, task: &Task, role:
     }
     check_lane_capacity(tx, handoff, task, place.task_lane.as_ref())?;
     let actor = Actor { role, ..app.actor.clone() };
-    let claim = task.new_claim(&actor, tx.now(), app.settings.lease);
+    let claim = task.new_claim(&actor, tx.now(), app.settings.claims.lease);
     claim::install(app, tx, task, &claim, &takeover, &place)?;
     Ok(claim)
 }

@@ -61,7 +61,7 @@ pub(super) fn find(app: &App, unit: &Unit, old: &str, new: &str) -> Result<Vec<C
     let git = project_git(app)?;
     let all = app.read(|tx| Ok(lanes::all(tx)?))?;
     let is_other = |lane: &&Lane| {
-        let base = lane.base.as_ref().unwrap_or(&app.settings.base_branch);
+        let base = lane.base.as_ref().unwrap_or(&app.settings.project.base_branch);
         lane.status != LaneStatus::Closed && unit.lane_name() != Some(&lane.name) && *base == unit.base
     };
     let others: Vec<&Lane> = all.iter().filter(is_other).collect();

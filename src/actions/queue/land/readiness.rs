@@ -112,9 +112,9 @@ pub(super) fn refusal(unit: &Unit, reports: Vec<GateReport>) -> anyhow::Error {
 /// The merge gates, and for an open task those of `done`. The gate about the base is left out: the candidate contains the base.
 fn gates_of(app: &App, task: &Task) -> Vec<Gate> {
     let is_done = matches!(task.state, TaskState::Done(_));
-    let done: &[Gate] = if is_done { &[] } else { &app.settings.done_gates };
+    let done: &[Gate] = if is_done { &[] } else { app.settings.done_gates() };
     let mut gates: Vec<Gate> = Vec::new();
-    for gate in app.settings.merge_gates.iter().chain(done) {
+    for gate in app.settings.merge_gates().iter().chain(done) {
         if *gate != Gate::BasedOn && !gates.contains(gate) {
             gates.push(*gate);
         }

@@ -222,7 +222,7 @@ fn find_all(tx: &ReadTx<'_>, ids: &[TaskId]) -> Result<Vec<Task>> {
 }
 
 fn base_of(app: &App, lane: Option<&Lane>) -> String {
-    lane.map_or_else(|| app.settings.base_branch.clone(), |lane| checkout::base(app, lane).to_owned())
+    lane.map_or_else(|| app.settings.project.base_branch.clone(), |lane| checkout::base(app, lane).to_owned())
 }
 
 /// The tip of a lane: its branch's commit, else that of its worktree.

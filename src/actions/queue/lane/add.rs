@@ -59,7 +59,7 @@ pub fn planned(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Lane> {
 /// A new lane with its branch and worktree.
 fn plan_worktree(app: &App, git: &Repository<'_>, name: &LaneName, fields: &LanePatch) -> Result<(Lane, WorktreePlan)> {
     let said = |field: &Option<Option<String>>| field.clone().flatten();
-    let base = said(&fields.base).unwrap_or_else(|| app.settings.base_branch.clone());
+    let base = said(&fields.base).unwrap_or_else(|| app.settings.project.base_branch.clone());
     let branch = said(&fields.branch).unwrap_or_else(|| format!("lane/{name}"));
     let worktree = match said(&fields.worktree) {
         Some(dir) => dir,

@@ -49,7 +49,7 @@ pub fn dir(lane: &Lane) -> Result<PathBuf, Refusal> {
 /// The name of a lane's base.
 #[must_use]
 pub fn base<'a>(app: &'a App, lane: &'a Lane) -> &'a str {
-    lane.base.as_deref().unwrap_or(&app.settings.base_branch)
+    lane.base.as_deref().unwrap_or(&app.settings.project.base_branch)
 }
 
 /// A directory for objects and an index that git needs for a question only.

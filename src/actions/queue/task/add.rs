@@ -49,7 +49,7 @@ pub fn add(app: &App, id: Option<&TaskId>, fields: TaskFields) -> Result<Answer>
 /// # Errors
 /// As the store fails.
 pub fn next_id(app: &App, tx: &ReadTx<'_>) -> Result<TaskId> {
-    let prefix = &app.settings.prefix;
+    let prefix = &app.settings.tasks.prefix;
     let newest = tasks::newest_number(tx, prefix)?.max(removed_tasks::newest_number(tx, prefix)?);
     Ok(TaskId::parse(&format!("{prefix}-{}", newest + 1))?)
 }

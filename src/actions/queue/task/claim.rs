@@ -259,7 +259,7 @@ fn claim_by_id(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, id: &TaskId
 
 /// Renews the lease: `claim ID --epoch N` by the claimant.
 fn renew(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest, task: &Task, claim: &Claim) -> Result<Answer> {
-    let lease = request.lease.or(claim.lease).or(app.settings.lease);
+    let lease = request.lease.or(claim.lease).or(app.settings.claims.lease);
     let (TaskState::InProgress(_), Some(lease)) = (&task.state, lease) else {
         let line = format!("unchanged: {} is yours under epoch {}, without a lease", task.id, claim.epoch);
         return Answer::new(&json!({ "task": lookup::task_view(tx, &task.id)? }), &task.id, line);
@@ -368,7 +368,7 @@ fn left_by_predecessors(tx: &ReadTx<'_>, claimant: &Claimant<'_>) -> Result<Vec<
 /// only named in the refusal.
 fn ready_scopes<'c>(app: &App, claimant: &'c Claimant<'_>) -> Vec<(ReadyScope<'c>, bool)> {
     let scope = claimant.request.lane_scope;
-    let is_own_only = scope == LaneScope::Own || (scope == LaneScope::Configured && app.settings.own_lane_only);
+    let is_own_only = scope == LaneScope::Own || (scope == LaneScope::Configured && app.settings.claims.own_lane_only);
     match &claimant.lane {
         None => vec![(ReadyScope::Everywhere, true)],
         Some(lane) => vec![
@@ -403,7 +403,7 @@ fn decide(app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task, held
         None => 0,
     };
     let waiting = lookup::not_ready_reasons(tx, task)?;
-    let policy = if task.fields.paths.is_empty() { PathPolicy::Off } else { app.settings.path_policy };
+    let policy = if task.fields.paths.is_empty() { PathPolicy::Off } else { app.settings.claims.path_conflicts };
     if policy != PathPolicy::Off && held.get().is_none() {
         let _ = held.set(tasks::held_paths(tx, &app.actor.name)?);
     }
@@ -432,7 +432,7 @@ pub fn blocking_rule(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<R
 
 fn grant(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, task: &Task, granted: &Granted) -> Result<Answer> {
     let actor = Actor { role: claimant.role.clone(), ..app.actor.clone() };
-    let claim = task.new_claim(&actor, tx.now(), claimant.request.lease.or(app.settings.lease));
+    let claim = task.new_claim(&actor, tx.now(), claimant.request.lease.or(app.settings.claims.lease));
     let takeover = &granted.rule.takeover;
     let mut why = String::new();
     if matches!(takeover, Takeover::Continued { .. })

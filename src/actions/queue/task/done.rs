@@ -26,7 +26,7 @@ pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceRe
         reason: None,
         force,
     };
-    let wanted = &app.settings.done_gates;
+    let wanted = app.settings.done_gates();
     let seen = gates::collect_facts(app, id, wanted, commit, None)?;
     let (judged, asks_git) = (RefCell::new(None), Cell::new(false));
     let named = |_: &Task, mut answer: Answer| {

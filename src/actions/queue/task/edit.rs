@@ -82,9 +82,10 @@ fn check_claim_rules(app: &App, tx: &ReadTx<'_>, task: &Task, before: &TaskField
         return Ok(None);
     }
     let held = tasks::held_paths(tx, &claim.claimant)?;
-    let facts = ClaimFacts { lane: None, waiting: &[], held_paths: &held, path_policy: app.settings.path_policy };
+    let facts =
+        ClaimFacts { lane: None, waiting: &[], held_paths: &held, path_policy: app.settings.claims.path_conflicts };
     match rule::path_conflict(task, &[&claim.claimant], &facts) {
-        Some(refusal) if app.settings.path_policy == PathPolicy::Refuse => Err(refusal.into()),
+        Some(refusal) if app.settings.claims.path_conflicts == PathPolicy::Refuse => Err(refusal.into()),
         conflict => Ok(conflict.map(|conflict| format!("warning: {conflict}"))),
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn is_outside_helper(env: &Env) -> bool {
 /// process as an ancestor.
 pub(crate) fn is_inside(env: &Env, session: &Session) -> bool {
     match env.var(vars::FAIRWAY_RUN_ID) {
-        Some(run) => run == session.run_id,
+        Some(run) => run == session.run_id.as_str(),
         None => ProcessKey::from_record(session.pid, session.pid_started, session.boot_id.as_deref())
             .is_some_and(|root| process::is_own_ancestor(&root)),
     }

@@ -151,7 +151,7 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         worktree: Some(path_text("worktree", &worktree)?),
         branch,
         adapter_script: Some(path_text("backend", &located.script)?),
-        ..Session::new(id, app.env.ids.uuid(now).to_string(), role_name, SessionStatus::Starting, now)
+        ..Session::new(id, app.env.ids.uuid(now).into(), role_name, SessionStatus::Starting, now)
     };
     let requested = requested_env(request, &role, &entry)?;
     let requested_id = request.id.clone().filter(|requested| *requested != session.id);
@@ -218,10 +218,10 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         terminal: terminal_size(app, &located),
         transcript: session.transcript.clone(),
         session_id: Some(session.id.to_string()),
-        run_id: Some(session.run_id.clone()),
+        run_id: Some(session.run_id.to_string()),
         ..StartConfig::default()
     };
-    let timeout = app.settings.launch_timeout + additional_timeout(&start);
+    let timeout = app.settings.sessions.launch_timeout + additional_timeout(&start);
     let environment = all.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     Ok(LaunchPlan {
         session,
@@ -269,8 +269,8 @@ fn program_settings(
         Some(own) => own == provider,
         None => request.provider.is_none(),
     };
-    let above = if is_roles { role.program.clone() } else { ProgramSettings::default() };
-    above.with_fallback(entry.program.clone())
+    let above = if is_roles { role.program() } else { ProgramSettings::default() };
+    above.with_fallback(entry.program())
 }
 
 /// The setup script's file, which must exist and be writable by this user only.
@@ -354,7 +354,7 @@ fn backend(
         Some(name) => (name.clone(), BackendSource::Flag),
         None => {
             let configured = role.backend.clone().or_else(|| lane?.backend.clone());
-            (configured.unwrap_or_else(|| app.settings.default_backend.clone()), BackendSource::Project)
+            (configured.unwrap_or_else(|| app.settings.sessions.default_backend.clone()), BackendSource::Project)
         }
     };
     adapters::resolve_backend(&name, source, &app.env, &app.project.root, &app.settings.backends)
@@ -465,7 +465,7 @@ fn session_env(app: &App, session: &Session, requested: BTreeMap<String, String>
         (vars::FAIRWAY_ROOT, Some(root)),
         (vars::FAIRWAY_DB, moved),
         (vars::FAIRWAY_SESSION_ID, Some(session.id.to_string())),
-        (vars::FAIRWAY_RUN_ID, Some(session.run_id.clone())),
+        (vars::FAIRWAY_RUN_ID, Some(session.run_id.to_string())),
         (vars::FAIRWAY_ROLE, Some(session.role.to_string())),
         (vars::FAIRWAY_LANE, session.lane.as_ref().map(ToString::to_string)),
         (vars::FAIRWAY_TASK_ID, session.task.as_ref().map(ToString::to_string)),

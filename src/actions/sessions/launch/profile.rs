@@ -133,7 +133,7 @@ fn is_providers_program(input: &ProfileInput<'_>, chosen: &Program) -> bool {
         Some(argv) => program::name_of(&program::CommandSpec::Argv(argv.clone())),
         None => program::name_of(&program::CommandSpec::Shell(chosen.shell_text.clone())),
     };
-    let configured = input.entry.program.command.as_deref();
+    let configured = input.entry.command.as_deref();
     let is_configured = input.request.command.is_none() && configured == Some(chosen.shell_text.as_str());
     is_configured || name.as_deref() == Some(input.provider.as_str())
 }
@@ -167,7 +167,7 @@ fn hooks(
 ) -> Result<Hooks> {
     let (app, provider, known) = (input.app, input.provider, input.request.hooks);
     let fairway = executable::current_executable().map_err(errors::internal)?;
-    let Some(settings) = known.settings(provider.as_str(), &fairway, app.settings.agents.approval_wait) else {
+    let Some(settings) = known.settings(provider.as_str(), &fairway, app.settings.hooks.approval_wait) else {
         return Ok(Hooks::Off);
     };
     let is_installed = known.are_installed(place(input, environment), &fairway);

@@ -102,7 +102,9 @@ impl BackendProber {
             return self.probe_tmux_pane(app, session);
         };
         // Until the program has started, its script correctly reports that it is not running.
-        if session.status == SessionStatus::Starting && now.since(session.started_at) <= app.settings.launch_timeout {
+        if session.status == SessionStatus::Starting
+            && now.since(session.started_at) <= app.settings.sessions.launch_timeout
+        {
             return BackendObservation::Unknown("its launch may still be in progress".to_owned());
         }
         let Some(key) = endpoint_key(session) else { return facts::unprobed_backend(session) };

@@ -35,7 +35,7 @@ pub fn assess(
         is_local,
         process,
         backend,
-        launch_timeout: app.settings.launch_timeout,
+        launch_timeout: app.settings.sessions.launch_timeout,
         stale_after: stale_after(app, session),
     };
     liveness::assess(&facts, now)
@@ -45,7 +45,7 @@ pub fn assess(
 #[must_use]
 pub fn stale_after(app: &App, session: &Session) -> Option<Duration> {
     let own = session.backend.as_ref().and_then(|name| app.settings.backends.get(name)?.stale_after);
-    match own.unwrap_or(app.settings.stale_after) {
+    match own.unwrap_or(app.settings.sessions.stale_after) {
         StaleAfter::After(limit) => Some(limit),
         StaleAfter::Never => None,
     }

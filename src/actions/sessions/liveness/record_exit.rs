@@ -39,7 +39,9 @@ pub fn record(env: &Env, start: &StartConfig, code: i32) -> Result<()> {
     let once = || -> Result<()> {
         let store = Store::open_for_writing(&path, &state.join("runtime"), None)?;
         store.write(env.now(), id.as_str(), |tx| {
-            let Some(session) = sessions::find(tx, &id)?.filter(|session| session.run_id == run) else { return Ok(()) };
+            let Some(session) = sessions::find(tx, &id)?.filter(|session| session.run_id.as_str() == run) else {
+                return Ok(());
+            };
             let is_stopping = session.activity == Activity::Stopping;
             // The rollback of a failed launch records the reason itself.
             if session.status.is_final() || (is_stopping && session.status == SessionStatus::Starting) {

@@ -15,6 +15,7 @@ use crate::{
         },
     },
     domain::{
+        RunId,
         message::{Channel, Message, MessageStatus, OFFER_TIMEOUT_SECS},
         rules::delivery::{self, MAX_READ},
         session::Session,
@@ -100,7 +101,7 @@ pub fn offer_expires_at(app: &App, session: &Session) -> Result<Option<Timestamp
 ///
 /// # Errors
 /// `not_found` for an unknown run.
-pub fn ack(app: &App, run_id: &str, ids: &[i64]) -> Result<Answer> {
+pub fn ack(app: &App, run_id: &RunId, ids: &[i64]) -> Result<Answer> {
     app.mutate_unattributed(|tx| {
         let session = lookup::session_of_run(tx, run_id)?;
         let (mut acknowledged, mut unknown) = (Vec::new(), Vec::new());

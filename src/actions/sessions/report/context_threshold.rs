@@ -44,7 +44,7 @@ pub fn report_context_usage(app: &App, tx: &WriteTx<'_>, session: &Session, shar
 /// As the store fails.
 pub(in crate::actions) fn check(app: &App, tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
     let known = session_reports::find(tx, &session.id)?.context_full_since;
-    match (share >= app.settings.agents.context_threshold, known) {
+    match (share >= app.settings.context.pressure, known) {
         (true, None) => {
             session_reports::set_context_full_since(tx, &session.id, Some(tx.now()))?;
             // An unread prompt of an earlier crossing is enough.

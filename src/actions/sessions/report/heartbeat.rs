@@ -13,7 +13,7 @@ use crate::{
         sessions::prompt,
     },
     domain::{
-        Refusal, SessionId,
+        Refusal, RunId, SessionId,
         session::{Activity, Session, SessionStatus},
         text_limits,
     },
@@ -32,7 +32,7 @@ pub struct Heartbeat {
     /// How full its context is, 0 to 1.
     pub context_usage: Option<f64>,
     /// The session run that sends it.
-    pub run_id: Option<String>,
+    pub run_id: Option<RunId>,
 }
 
 /// Records a heartbeat: a starting or stale session becomes running, and the leases of its claims are renewed. A heartbeat
@@ -47,7 +47,7 @@ pub fn heartbeat(app: &App, id: &SessionId, beat: &Heartbeat) -> Result<Answer> 
     let own = app.actor.session.as_ref() == Some(id);
     let change = |tx: &WriteTx<'_>| {
         let session = lookup::session(tx, id)?;
-        let run_id = beat.run_id.as_deref().or_else(|| app.actor.run_id.as_deref().filter(|_| own));
+        let run_id = beat.run_id.as_ref().or_else(|| app.actor.run_id.as_ref().filter(|_| own));
         session.check_open()?;
         session.check_run_id(run_id)?;
         let after = apply_heartbeat(&session, beat, tx.now())?;

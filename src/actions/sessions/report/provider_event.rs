@@ -16,7 +16,7 @@ use crate::{
         sessions::{actor, finish, prompt},
     },
     domain::{
-        Actor, Refusal, Role, SessionId,
+        Actor, Refusal, Role, RunId, SessionId,
         checkpoint::CheckpointOrigin,
         evidence::{Evidence, EvidenceResult, PROVIDER_KIND},
         handoff::{Handoff, HandoffStatus},
@@ -145,7 +145,7 @@ fn canonical(reported: &ProviderReport) -> serde_json::Value {
         "activity": patch.activity.map(Activity::as_str),
         "status": patch.status.map(SessionStatus::as_str),
         "started_at": patch.started_at.map(|at| at.to_string()),
-        "run_id": patch.run_id,
+        "run_id": patch.run_id.as_ref().map(RunId::as_str),
         "summary": summary,
         "artifact": artifact,
         "handoff_to": handoff_to.as_ref().map(ToString::to_string),
@@ -190,7 +190,7 @@ fn plan(app: &App, tx: &ReadTx<'_>, reported: &ProviderReport, local: &LocalHost
     let (before, after) = match found {
         Some(session) => {
             if app.actor.session.as_ref() == Some(&session.id) {
-                session.check_run_id(app.actor.run_id.as_deref())?;
+                session.check_run_id(app.actor.run_id.as_ref())?;
             }
             let after = upsert::apply_patch(app, patch, &session, local, now);
             upsert::check_external_id_unused(tx, &after)?;
@@ -246,7 +246,7 @@ fn summary_text(reported: &ProviderReport, effect: &Effect, after: &Session) -> 
 /// A report about another session is a heartbeat of the acting session.
 fn touch_acting_session(app: &App, tx: &WriteTx<'_>, about: &SessionId) -> Result<()> {
     let Some(actor) = app.actor.session.as_ref().filter(|actor| *actor != about) else { return Ok(()) };
-    keepalive::touch(tx, &lookup::session(tx, actor)?, app.actor.run_id.as_deref())?;
+    keepalive::touch(tx, &lookup::session(tx, actor)?, app.actor.run_id.as_ref())?;
     tasks::renew_leases(tx, actor.as_str(), None)?;
     Ok(())
 }

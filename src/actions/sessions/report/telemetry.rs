@@ -9,7 +9,7 @@ use crate::{
         Answer, App,
         core::{keepalive::touch_and_renew_leases, lookup::session_of_run},
     },
-    domain::{Event, EventKind, Refusal, session::Session, usage::MAX_REPORTED_ITEMS},
+    domain::{Event, EventKind, Refusal, RunId, session::Session, usage::MAX_REPORTED_ITEMS},
     os::digest::sha256_hex,
     store::{WriteTx, tasks, tool_calls, usage_turns},
     wire::TelemetryView,
@@ -22,7 +22,7 @@ pub use crate::domain::usage::{ToolUse, Turn, Usage};
 ///
 /// # Errors
 /// `not_found`, `invalid_value` naming the field.
-pub fn report(app: &App, run_id: &str, turns: &[Turn]) -> Result<Answer> {
+pub fn report(app: &App, run_id: &RunId, turns: &[Turn]) -> Result<Answer> {
     if turns.len() > MAX_REPORTED_ITEMS {
         let why = format!("has {} turns; the maximum per report is {MAX_REPORTED_ITEMS}", turns.len());
         return Err(Refusal::invalid("events", why).into());

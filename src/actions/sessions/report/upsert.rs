@@ -16,7 +16,7 @@ use crate::{
     adapters::tmux_panes,
     config::project::normalize,
     domain::{
-        Event, EventKind, LaneName, Refusal, Role, SessionId, TaskId,
+        Event, EventKind, LaneName, Refusal, Role, RunId, SessionId, TaskId,
         event::EventValue,
         id::Label,
         session::{Activity, Session, SessionStatus},
@@ -70,7 +70,7 @@ pub struct SessionPatch {
     /// When it was started.
     pub started_at: Option<Timestamp>,
     /// Its session run.
-    pub run_id: Option<String>,
+    pub run_id: Option<RunId>,
 }
 
 /// Updates the reported fields of the matching session, or registers a new one.
@@ -90,7 +90,7 @@ pub fn upsert(app: &App, patch: &SessionPatch) -> Result<Answer> {
         if let Some(actor) = &app.actor.session
             && !is_own
         {
-            keepalive::touch(tx, &lookup::session(tx, actor)?, app.actor.run_id.as_deref())?;
+            keepalive::touch(tx, &lookup::session(tx, actor)?, app.actor.run_id.as_ref())?;
         }
         if app.actor.session.is_some() {
             tasks::renew_leases(tx, &app.actor.name, None)?;
@@ -232,14 +232,12 @@ pub(in crate::actions) fn new_session(
         Some(id) => id.clone(),
         None => new_id(app, tx, &role, patch.provider.as_ref())?,
     };
-    let own_run = app.actor.run_id.as_deref().filter(|_| is_own && app.actor.session.is_some());
-    let own_run = own_run.map(|run_id| match uuid::Uuid::parse_str(run_id) {
-        Ok(run_id) => Ok(run_id.to_string()),
-        Err(_) => Err(Refusal::invalid("FAIRWAY_RUN_ID", "is not a UUID")),
-    });
-    let run_id = match patch.run_id.clone().map(Ok).or(own_run).transpose()? {
-        Some(run_id) => run_id,
-        None => app.env.ids.uuid(now).to_string(),
+    let own_run = app.actor.run_id.as_ref().filter(|_| is_own && app.actor.session.is_some());
+    let run_id = match (&patch.run_id, own_run) {
+        (Some(run_id), _) => run_id.clone(),
+        (None, Some(run_id)) if run_id.is_usable() => run_id.clone(),
+        (None, Some(_)) => return Err(Refusal::invalid("FAIRWAY_RUN_ID", "is not a UUID").into()),
+        (None, None) => app.env.ids.uuid(now).into(),
     };
     if let Some(other) = sessions::by_run_id(tx, &run_id)? {
         let why = format!("session run {run_id} belongs to session {}", other.id);
@@ -280,8 +278,8 @@ fn update(app: &App, tx: &WriteTx<'_>, patch: &SessionPatch, session: &Session, 
     let id = &session.id;
     session.check_open()?;
     let is_own = app.actor.session.as_ref() == Some(id);
-    let own_run = app.actor.run_id.as_deref().filter(|_| is_own);
-    session.check_run_id(patch.run_id.as_deref().or(own_run))?;
+    let own_run = app.actor.run_id.as_ref().filter(|_| is_own);
+    session.check_run_id(patch.run_id.as_ref().or(own_run))?;
     let mut after = apply_patch(app, patch, session, local, tx.now());
     if let Some(status) = patch.status {
         after = after.with_reported_status(status)?;

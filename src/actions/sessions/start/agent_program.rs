@@ -34,10 +34,8 @@ pub(super) fn provider(
     role: &LaunchSettings,
     lane: &Lane,
 ) -> Result<Option<Label>, Refusal> {
-    let is_decided = request.command.is_some()
-        || role.provider.is_some()
-        || role.program.command.is_some()
-        || lane.provider.is_some();
+    let is_decided =
+        request.command.is_some() || role.provider.is_some() || role.command.is_some() || lane.provider.is_some();
     if request.provider.is_some() || is_decided {
         return Ok(request.provider.clone());
     }
@@ -55,7 +53,7 @@ pub(super) fn provider(
 
 /// Whether the program of a provider is there. Shell text that names none is taken for one that is.
 fn is_installed(app: &App, provider: &str) -> bool {
-    let configured = app.settings.providers.get(provider).and_then(|entry| entry.program.command.as_deref());
+    let configured = app.settings.providers.get(provider).and_then(|entry| entry.command.as_deref());
     match configured.map(leading_word) {
         Some(LeadingWord::Unresolved) => true,
         Some(LeadingWord::Program(name)) => is_in_path(app, &name),

@@ -26,7 +26,7 @@ use super::{
 /// Those of a claim and a launch, before anything is made. After a failed launch the session is `failed`, its claim is
 /// released and a lane that was added is removed; a task that was added stays. `inside_session`.
 pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<String>) -> Result<Answer> {
-    inside::refuse_unless_role(app, "start", &app.settings.may_start)?;
+    inside::refuse_unless_role(app, "start", &app.settings.sessions.may_start)?;
     if let Some(answer) = app.stored_response()?.filter(|answer| !intent::is_unfinished(answer)) {
         return Ok(answer);
     }
@@ -63,7 +63,7 @@ pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<
 /// # Errors
 /// Those of a claim and a launch.
 pub fn dry_run(app: &App, argument: &str, request: &StartRequest) -> Result<StartPlanView> {
-    inside::refuse_unless_role(app, "start", &app.settings.may_start)?;
+    inside::refuse_unless_role(app, "start", &app.settings.sessions.may_start)?;
     let subject = subject::find(app, argument)?;
     let draft = Draft::new(app, &subject, request)?;
     draft.check_claim(app, request)?;

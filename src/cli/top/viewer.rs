@@ -1,0 +1,122 @@
+//! The viewer: a command whose output is shown over the board, or a session's screen, which is read again when it changes.
+
+use std::{
+    io,
+    os::fd::BorrowedFd,
+    time::{Duration, Instant},
+};
+
+use super::{action::Action, state::Input};
+use crate::os::{file_watch::FileWatch, piped_child::PipedChild};
+
+/// A session's screen is read again at most this often.
+const PEEK_INTERVAL: Duration = Duration::from_millis(300);
+
+/// A command whose output is shown.
+#[derive(Debug)]
+pub(super) struct Viewer {
+    action: Action,
+    child: Option<PipedChild>,
+    /// The begin of a line that is not whole.
+    rest: Vec<u8>,
+    /// The screen of a session is read again when this file grows.
+    peek: Option<Peek>,
+}
+
+#[derive(Debug)]
+struct Peek {
+    watch: FileWatch,
+    is_changed: bool,
+    read_at: Instant,
+}
+
+impl Viewer {
+    /// Shows the output of a command that was started; with a watch, the screen of a session.
+    pub(super) fn new(action: Action, child: PipedChild, watch: Option<FileWatch>) -> Self {
+        let peek = watch.map(|watch| Peek { watch, is_changed: false, read_at: Instant::now() });
+        Self { action, child: Some(child), rest: Vec::new(), peek }
+    }
+
+    /// Ends the command.
+    pub(super) fn close(self) {
+        if let Some(child) = self.child {
+            child.kill();
+        }
+    }
+
+    /// The files that are readable when the command has printed or ended.
+    pub(super) fn child_fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.child.iter().flat_map(PipedChild::fds)
+    }
+
+    /// The file that is readable when the session's screen may have changed. While a change waits to be read, there is none.
+    pub(super) fn peek_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.peek.as_ref().filter(|peek| !peek.is_changed)?.watch.fd()
+    }
+
+    /// Takes the news of the watched file.
+    pub(super) fn drain_watch(&mut self) {
+        if let Some(peek) = &mut self.peek {
+            peek.watch.drain();
+            peek.is_changed = true;
+        }
+    }
+
+    /// Notes that the session's screen may have changed.
+    pub(super) fn mark_changed(&mut self) {
+        if let Some(peek) = &mut self.peek {
+            peek.is_changed = true;
+        }
+    }
+
+    /// The time until the session's screen is to be read again; `None` when it has not changed or is being read.
+    pub(super) fn time_to_refresh(&self) -> Option<Duration> {
+        let peek = self.peek.as_ref().filter(|peek| peek.is_changed && self.child.is_none())?;
+        Some(PEEK_INTERVAL.saturating_sub(peek.read_at.elapsed()))
+    }
+
+    /// Reads the screen of a session again once it has changed.
+    pub(super) fn refresh(&mut self, spawn: impl FnOnce(&Action) -> io::Result<PipedChild>) {
+        if !self.time_to_refresh().is_some_and(|left| left.is_zero()) {
+            return;
+        }
+        self.child = spawn(&self.action).ok();
+        self.rest.clear();
+        if let Some(peek) = &mut self.peek {
+            (peek.is_changed, peek.read_at) = (false, Instant::now());
+        }
+    }
+
+    /// The output since the last call, as inputs of the state machine.
+    pub(super) fn read(&mut self) -> Vec<Input> {
+        let Some(Ok(mut arrived)) = self.child.as_mut().map(PipedChild::look) else { return Vec::new() };
+        let has_ended = arrived.exit.is_some();
+        if !has_ended && arrived.stdout.is_empty() && arrived.stderr.is_empty() {
+            return Vec::new();
+        }
+        self.rest.append(&mut arrived.stdout);
+        self.rest.append(&mut arrived.stderr);
+        if has_ended {
+            self.child = None;
+        }
+        let is_peek = self.peek.is_some();
+        // A screen is shown when it is whole.
+        if is_peek && !has_ended {
+            return Vec::new();
+        }
+        let end = if has_ended {
+            self.rest.len()
+        } else {
+            self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
+        };
+        let whole: Vec<u8> = self.rest.drain(..end).collect();
+        let text = String::from_utf8_lossy(&whole).into_owned();
+        let text = if is_peek { text.trim_end() } else { text.as_str() };
+        let lines = text.lines().map(|line| line.replace('\t', "    ")).collect();
+        let mut inputs = vec![Input::Lines { lines, whole: is_peek }];
+        if has_ended && !is_peek {
+            inputs.push(Input::ViewEnded);
+        }
+        inputs
+    }
+}

@@ -1,0 +1,108 @@
+//! Backends whose programs have a recorded terminal of their own, `screen.sh` and `zellij.sh`: one set of tests for both, with
+//! the real multiplexer each.
+
+macro_rules! with_each {
+    ($($test:ident)*) => {
+        mod screen {
+            $(#[test]
+            fn $test() {
+                super::super::with("screen", super::$test);
+            })*
+        }
+        mod zellij {
+            $(#[test]
+            fn $test() {
+                super::super::with("zellij", super::$test);
+            })*
+        }
+    };
+}
+
+mod input;
+mod lifecycle;
+mod screen_view;
+mod server;
+mod socket_paths;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::{
+        fs::{MetadataExt, PermissionsExt},
+        process::CommandExt,
+    },
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use fairway::os::{
+    process::{ProcessKey, ProcessStatus},
+    process_tree,
+};
+use nix::{
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
+use serde_json::{Value, json};
+
+use super::{Caller, eventually, given, holds, naming, tmux::reader};
+use crate::common::{
+    concurrent_start::race,
+    require,
+    test_project::{CommandOutput, FAIRWAY},
+};
+
+fn with(backend: &str, test: impl FnOnce(&Caller)) {
+    if require::program(backend) {
+        test(&Caller::of(backend));
+    }
+}
+
+fn backend(caller: &Caller) -> String {
+    caller.script.file_stem().unwrap().to_string_lossy().into_owned()
+}
+
+fn pid(report: &Value) -> i32 {
+    i32::try_from(report["pid"].as_i64().unwrap()).unwrap()
+}
+
+/// The server of a session: its root's ancestor that runs the multiplexer.
+fn server(caller: &Caller, report: &Value) -> ProcessKey {
+    let mut at = pid(report);
+    loop {
+        at = fairway::os::process::stat(at).unwrap().expect("an ancestor").parent;
+        let name = fs::read_to_string(format!("/proc/{at}/comm")).unwrap();
+        if name.trim() == backend(caller) {
+            return ProcessKey::of(at).unwrap();
+        }
+    }
+}
+
+fn sockets(caller: &Caller) -> Vec<PathBuf> {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            let Ok(data) = fs::symlink_metadata(&path) else { continue };
+            if data.is_dir() {
+                walk(&path, found);
+            } else if !data.is_file() {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&caller.state, &mut found);
+    found
+}
+
+/// Nothing of any session runs or lies about.
+#[track_caller]
+fn nothing_is_left(caller: &Caller) {
+    eventually("nothing runs", || naming(&caller.state).is_empty().then_some(()));
+    // A program that ended by itself is told as gone before its server has put its socket away.
+    eventually("no socket lies about", || sockets(caller).is_empty().then_some(()));
+}
+
+fn called(command: Command, stdin: &[u8]) -> CommandOutput {
+    given(command, stdin).wait_with_output().unwrap().into()
+}
