@@ -68,7 +68,16 @@ fn rules() -> Rules {
     let push = rules.rules[0].clone();
     let bare = Rule { command: Vec::new(), flags: Vec::new(), ..push };
     let outside = Rule { name: "stay-in-lane".into(), outside: true, ..bare.clone() };
-    let effect = Rule { name: "no-rewrite".into(), tools: Vec::new(), effect: Some(Effect::ForcePush), ..bare };
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let (command, flags) = Effect::ForcePush.command();
+    let effect = Rule {
+        name: "no-rewrite".into(),
+        tools: Vec::new(),
+        command: words(command),
+        flags: words(flags),
+        effect: Some(Effect::ForcePush),
+        ..bare
+    };
     rules.rules.extend([outside, effect]);
     rules
 }
