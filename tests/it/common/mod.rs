@@ -13,6 +13,8 @@ pub mod invariants;
 pub mod mock_models;
 pub mod mount;
 #[cfg(feature = "postgres")]
+pub mod postgres_proxy;
+#[cfg(feature = "postgres")]
 pub mod postgres_server;
 pub mod reexec;
 pub mod require;
