@@ -146,7 +146,9 @@ fn store(error: &StoreError) -> Failure {
         StoreError::Denied { .. } => (
             "store_denied",
             External,
-            Some("give the password in PGPASSWORD, or in ~/.pgpass as HOST:PORT:DATABASE:USER:PASSWORD: chmod 600 ~/.pgpass"),
+            Some(
+                "give the password in PGPASSWORD, or in ~/.pgpass as HOST:PORT:DATABASE:USER:PASSWORD: chmod 600 ~/.pgpass",
+            ),
         ),
         StoreError::Tls { .. } => (
             "store_tls",

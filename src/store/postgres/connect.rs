@@ -44,7 +44,8 @@ pub(super) fn connect(address: &StoreAddress) -> Result<Connected, StoreError> {
 /// Opens a connection in place of one that broke: until then also a server that cannot be reached is asked again, because it may
 /// be starting.
 pub(super) fn reconnect(address: &StoreAddress, deadline: Instant) -> Result<Connected, StoreError> {
-    let is_passing = |error: &StoreError| matches!(error, StoreError::ServerBusy { .. } | StoreError::Unreachable { .. });
+    let is_passing =
+        |error: &StoreError| matches!(error, StoreError::ServerBusy { .. } | StoreError::Unreachable { .. });
     retry(deadline, || open(address), is_passing)
 }
 
@@ -80,7 +81,9 @@ fn open(address: &StoreAddress) -> Result<Connected, StoreError> {
 /// The error of a login, with what is known about a password that was not found.
 fn login_error(error: CallError, address: &StoreAddress) -> StoreError {
     match (store_error(error, &address.to_string()), &address.password_note) {
-        (StoreError::Denied { address, why }, Some(note)) => StoreError::Denied { address, why: format!("{why}; {note}") },
+        (StoreError::Denied { address, why }, Some(note)) => {
+            StoreError::Denied { address, why: format!("{why}; {note}") }
+        }
         (error, _) => error,
     }
 }

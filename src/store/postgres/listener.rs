@@ -3,8 +3,7 @@
 
 use std::{
     hash::{BuildHasher, RandomState},
-    io,
-    thread,
+    io, thread,
     time::{Duration, Instant},
 };
 

@@ -31,8 +31,7 @@ pub(super) fn settle(
     let deadline = Instant::now() + 2 * address.patience();
     let unknown = |why: String| StoreError::OutcomeUnknown { address: address.to_string(), why, has_request_id: false };
     loop {
-        let Connected { client, server_run } =
-            reconnect(address, deadline).map_err(|error| unknown(short(&error)))?;
+        let Connected { client, server_run } = reconnect(address, deadline).map_err(|error| unknown(short(&error)))?;
         connection.replace_client(client);
         let asked = ask(write, connection, address, &server_run);
         match asked {

@@ -57,9 +57,8 @@ fn look_up(text: &[u8], wanted: [&str; 4]) -> Option<Vec<u8>> {
             return None;
         }
         let mut fields = fields(line).into_iter();
-        let matches = wanted.iter().all(|wanted| {
-            fields.next().is_some_and(|(text, is_any)| is_any || text == wanted.as_bytes())
-        });
+        let matches =
+            wanted.iter().all(|wanted| fields.next().is_some_and(|(text, is_any)| is_any || text == wanted.as_bytes()));
         matches.then(|| fields.next()).flatten().map(|(password, _)| password)
     })
 }

@@ -105,27 +105,26 @@ impl PostgresClient {
                 let end = drive(driver, notifications, cx);
                 match (work.as_mut().poll(cx), end) {
                     // The answer tells more than the end of the connection that comes with it.
-                    (Poll::Ready(done), end) => Poll::Ready((Some(done), end)),
-                    (Poll::Pending, Some(end)) => Poll::Ready((None, Some(end))),
-                    (Poll::Pending, None) => Poll::Pending,
+                    (Poll::Ready(done), end) => Poll::Ready((Ok(done), end.is_ready())),
+                    (Poll::Pending, Poll::Ready(reason)) => {
+                        Poll::Ready((Err(reason.map_or(CallError::Broken, CallError::Failed)), true))
+                    }
+                    (Poll::Pending, Poll::Pending) => Poll::Pending,
                 }
             });
             timeout(limit, driven).await
         })?;
-        let Ok((done, end)) = ran else {
-            self.is_broken = true;
-            return Err(CallError::Silent(limit));
-        };
-        self.is_broken = end.is_some();
-        match (done, end) {
-            (Some(done), _) => Ok(done),
-            (None, Some(Some(error))) => Err(CallError::Failed(error)),
-            (None, _) => Err(CallError::Broken),
-        }
+        let (done, is_broken) = ran.unwrap_or((Err(CallError::Silent(limit)), true));
+        self.is_broken = is_broken;
+        done
     }
 
     /// Waits for a notification until the limit; returns whether one came. Ends early, as at the limit, when `stop` is over.
-    pub fn wait_notified(&mut self, limit: Duration, stop: &mut (impl Future + Send + Unpin)) -> Result<bool, CallError> {
+    pub fn wait_notified(
+        &mut self,
+        limit: Duration,
+        stop: &mut (impl Future + Send + Unpin),
+    ) -> Result<bool, CallError> {
         let notifications = Arc::clone(&self.notifications);
         self.run(Duration::MAX, async |_| {
             let notified = poll_fn(|cx| {
@@ -161,13 +160,13 @@ fn lock(notifications: &Notifications) -> MutexGuard<'_, VecDeque<String>> {
     notifications.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Moves what can be moved now. `Some` at the end of the connection, with its reason.
-fn drive(driver: &mut Driver, notifications: &Notifications, cx: &mut Context<'_>) -> Option<Option<Error>> {
+/// Moves what can be moved now. Ready at the end of the connection, with its reason.
+fn drive(driver: &mut Driver, notifications: &Notifications, cx: &mut Context<'_>) -> Poll<Option<Error>> {
     loop {
         match driver(cx) {
-            Poll::Pending => return None,
-            Poll::Ready(None) => return Some(None),
-            Poll::Ready(Some(Err(error))) => return Some(Some(error)),
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(None) => return Poll::Ready(None),
+            Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(error)),
             Poll::Ready(Some(Ok(AsyncMessage::Notification(notification)))) => {
                 lock(notifications).push_back(notification.payload().to_owned());
             }
@@ -180,7 +179,9 @@ fn drive(driver: &mut Driver, notifications: &Notifications, cx: &mut Context<'_
 fn ends_connection(error: &Error) -> bool {
     match error.as_db_error() {
         Some(answer) => matches!(answer.parsed_severity(), Some(Severity::Fatal | Severity::Panic)),
-        None => error.is_closed() || std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<io::Error>),
+        None => {
+            error.is_closed() || std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<io::Error>)
+        }
     }
 }
 

@@ -127,7 +127,12 @@ fn start(programs: &Path, dir: &Path, port: u16, runner: u32) {
         options += &format!(" -c ssl=on -c ssl_key_file={0}/server.key -c ssl_cert_file={0}/server.pem", dir.display());
     }
     let log = dir.join("log");
-    run_as_server(programs, dir, "pg_ctl", &["-D", data_text, "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"]);
+    run_as_server(
+        programs,
+        dir,
+        "pg_ctl",
+        &["-D", data_text, "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"],
+    );
     let (user, password) = PASSWORD_USER;
     let server = PostgresServer { dir: dir.to_owned(), port, programs: programs.to_owned() };
     server.query("public", &format!("CREATE ROLE {user} SUPERUSER LOGIN PASSWORD '{password}'"));

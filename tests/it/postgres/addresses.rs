@@ -71,7 +71,9 @@ fn a_server_without_a_free_connection_is_asked_again() {
         (role, command.spawn().unwrap())
     });
     // The server writes down each login that it refuses.
-    wait_for(|| fs::read_to_string(server.file("log")).unwrap().contains(&format!("role \"{}\"", soon.0)).then_some(()));
+    wait_for(|| {
+        fs::read_to_string(server.file("log")).unwrap().contains(&format!("role \"{}\"", soon.0)).then_some(())
+    });
     server.query("public", &format!("ALTER ROLE {} CONNECTION LIMIT 5", soon.0));
     CommandOutput::from(soon.1.wait_with_output().unwrap()).exits(0);
     let refused = CommandOutput::from(never.1.wait_with_output().unwrap()).refuses(8, "store_busy");

@@ -200,9 +200,11 @@ fn a_client_that_stops_inside_a_write_holds_the_others_up_for_seconds() {
     let proxy = FaultProxy::start(server.port(), Fault::Hold(3));
     let address = server.network_address("127.0.0.1", proxy.port(), schema);
     let mut frozen = world.fairway(["task", "add", "frozen", "--json"]);
-    let frozen = frozen.env("FAIRWAY_STORE_URL", address).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let frozen =
+        frozen.env("FAIRWAY_STORE_URL", address).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     proxy.held();
-    let signal = |signal| nix::sys::signal::kill(nix::unistd::Pid::from_raw(frozen.id().cast_signed()), signal).unwrap();
+    let signal =
+        |signal| nix::sys::signal::kill(nix::unistd::Pid::from_raw(frozen.id().cast_signed()), signal).unwrap();
     signal(nix::sys::signal::Signal::SIGSTOP);
     let start = Instant::now();
     // The other one's patience may end just before; its repetition succeeds.
@@ -278,7 +280,8 @@ fn a_storm_of_claims_survives_ended_connections_and_crashes_of_the_server() {
         // Each time when the storm has come further, so that every fault meets claims.
         for goal in [20, 60, 100] {
             super::wait_for(|| (claimed() >= goal).then_some(()));
-            let end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'fairway'";
+            let end =
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'fairway'";
             server.query(schema, end);
         }
         let mut crashes = 0;

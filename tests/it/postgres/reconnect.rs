@@ -83,9 +83,7 @@ fn a_write_whose_commit_had_no_answer_is_asked_about() {
     let count = || server.query(schema, "SELECT count(*) FROM tasks").remove(0).parse::<i64>().unwrap();
     let client_commit = turns_of_an_add(&world, Side::Client) - 1;
     let server_answer = turns_of_an_add(&world, Side::Server) - 1;
-    let address = |proxy: &FaultProxy| {
-        server.network_address("127.0.0.1", proxy.port(), schema) + "&connect_timeout=1"
-    };
+    let address = |proxy: &FaultProxy| server.network_address("127.0.0.1", proxy.port(), schema) + "&connect_timeout=1";
 
     // The server committed, and its answer is lost.
     let before = count();
@@ -130,7 +128,12 @@ fn server_answer_with_request(world: &TestProject) -> usize {
 #[test]
 fn a_crash_of_the_server_is_another_run_of_it() {
     let Some(server) = postgres_server::own() else { return };
-    let run = || server.query("public", "SELECT concat_ws(' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time())");
+    let run = || {
+        server.query(
+            "public",
+            "SELECT concat_ws(' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time())",
+        )
+    };
     let first = run();
     assert_eq!(run(), first);
     // The server recovers from the crash of one of its processes without beginning anew.

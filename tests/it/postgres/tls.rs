@@ -91,7 +91,8 @@ fn a_password_comes_from_the_environment_or_a_file_of_ones_own() {
     assert!(none.error()["hint"].as_str().unwrap().contains("PGPASSWORD"), "{none:?}");
 
     let file = world.dir().join("home/.pgpass");
-    fs::write(&file, format!("# of the team\nlocalhost:*:*:{user}:other\n127.0.0.1:{port}:*:{user}:{password}\n")).unwrap();
+    fs::write(&file, format!("# of the team\nlocalhost:*:*:{user}:other\n127.0.0.1:{port}:*:{user}:{password}\n"))
+        .unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
     let open = no_secret(ask(&world).refuses(7, "store_denied"));
     assert!(open.error()["message"].as_str().unwrap().contains("permissions are 0640, not 0600"), "{open:?}");

@@ -9,9 +9,12 @@ use std::{
 };
 
 use super::wait_for;
-use crate::common::{
-    TestProject,
-    postgres_server::{self, PostgresServer},
+use crate::{
+    api::{Reader, Server, run_of},
+    common::{
+        TestProject,
+        postgres_server::{self, PostgresServer},
+    },
 };
 
 /// The same store in another checkout, with a runtime directory of its own.
@@ -111,6 +114,28 @@ fn an_inbox_on_one_host_wakes_for_a_message_from_another() {
     wait_for(|| (listeners(server, schema, &name) == "1").then_some(()));
     world.run(["message", "send", "come-and-see", "--to-session", "s1"]).exits(0);
     inbox.line("come-and-see");
+}
+
+/// A server of the worker API asks the store from the thread that serves, which drives a runtime of its own.
+#[test]
+fn a_prompt_from_one_host_comes_down_the_stream_of_another() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    let mut other = another_host(&world);
+    other.real_time();
+    world.real_time();
+    world.run(["session", "upsert", "--id", "s1", "--role", "worker", "--status", "running"]).exits(0);
+    let (server, schema) = world.on_server.as_ref().unwrap();
+    other.set("FAIRWAY_STORE_URL", named(server, schema).0);
+    let _serving = Server::start(&other, &[]);
+    let run = run_of(&world, "s1");
+    let mut stream = Reader::of(&other, &format!("/stream?run_id={run}"), None);
+    world.run(["message", "send", "come-and-see", "--to-session", "s1", "--priority", "urgent"]).exits(0);
+    assert_eq!(stream.next().unwrap().data["content"], "come-and-see");
+    // Its connections end, and it goes on.
+    let end = "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE application_name = $1";
+    server.query(schema, &end.replace("$1", &format!("'{}'", named(server, schema).1)));
+    world.run(["message", "send", "once-more", "--to-session", "s1", "--priority", "urgent"]).exits(0);
+    assert_eq!(stream.next().unwrap().data["content"], "once-more");
 }
 
 /// A follower survives the end of its connections, and of its server; what came meanwhile is not missed.
