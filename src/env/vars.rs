@@ -44,6 +44,12 @@ pub const FAIRWAY_DB: &str = "FAIRWAY_DB";
 /// The address of the store on a server.
 #[cfg(feature = "postgres")]
 pub const FAIRWAY_STORE_URL: &str = "FAIRWAY_STORE_URL";
+/// The password for the store's server.
+#[cfg(feature = "postgres")]
+pub const PGPASSWORD: &str = "PGPASSWORD";
+/// The file of passwords of PostgreSQL's own programs; `~/.pgpass` when it is absent.
+#[cfg(feature = "postgres")]
+pub const PGPASSFILE: &str = "PGPASSFILE";
 /// When set to anything, a store may be on a network file system.
 pub const FAIRWAY_NETWORK_STORE: &str = "FAIRWAY_NETWORK_STORE";
 /// The role of the caller; `--as` overrides it.

@@ -2,6 +2,8 @@
 //! byte to all of them. Sockets of dead waiters are removed by the next sender.
 
 use std::{
+    any::Any,
+    ffi::OsString,
     fs::{self, File},
     io,
     os::{
@@ -19,6 +21,8 @@ use super::{files, socket::short_path};
 pub struct ChangeWaiter {
     socket: UnixDatagram,
     path: PathBuf,
+    /// What wakes it besides the processes of this directory, for as long as it waits.
+    source: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl ChangeWaiter {
@@ -31,7 +35,28 @@ impl ChangeWaiter {
         files::private_subdir(dir)?;
         let socket = UnixDatagram::bind(short_path(&File::open(dir)?, name))?;
         let path = dir.join(name);
-        Ok(Self { socket, path })
+        Ok(Self { socket, path, source: None })
+    }
+
+    /// The same waiter, which drops `source` when it is dropped itself.
+    #[must_use]
+    pub fn with_source(self, source: Box<dyn Any + Send + Sync>) -> Self {
+        let mut this = self;
+        this.source = Some(source);
+        this
+    }
+
+    /// Wakes this waiter, from any thread.
+    ///
+    /// # Errors
+    /// When no socket can be opened.
+    pub fn waker(&self) -> io::Result<Waker> {
+        let (Some(dir), Some(name)) = (self.path.parent(), self.path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let socket = UnixDatagram::unbound()?;
+        socket.set_nonblocking(true)?;
+        Ok(Waker { socket, dir: File::open(dir)?, name: name.to_owned() })
     }
 
     /// Removes the socket's file when it is dropped: for a waiter in a thread that ends with the process.
@@ -87,6 +112,21 @@ impl Drop for ChangeWaiter {
     }
 }
 
+/// Wakes one waiter.
+#[derive(Debug)]
+pub struct Waker {
+    socket: UnixDatagram,
+    dir: File,
+    name: OsString,
+}
+
+impl Waker {
+    /// Sends a byte to the waiter. A full socket wakes it anyway, and one that is gone waits no more.
+    pub fn wake(&self) {
+        let _ = self.socket.send_to(&[1], short_path(&self.dir, &self.name));
+    }
+}
+
 /// The file of a waiter's socket. It is removed when this is dropped.
 #[derive(Debug)]
 pub struct WaiterFile(PathBuf);
@@ -136,6 +176,8 @@ mod tests {
         let dir = home.path().join("wake");
         let waiter = ChangeWaiter::bind(&dir, "a").unwrap();
         assert!(!waiter.wait(Some(Duration::from_millis(5))).unwrap());
+        waiter.waker().unwrap().wake();
+        assert!(waiter.wait(Some(Duration::from_secs(5))).unwrap());
 
         drop(UnixDatagram::bind(dir.join("dead")).unwrap());
         notify_all(&dir);

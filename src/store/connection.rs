@@ -14,7 +14,10 @@ use super::{
 };
 #[cfg(feature = "postgres")]
 use crate::env::Clock;
-use crate::{env::Timestamp, os::notify};
+use crate::{
+    env::Timestamp,
+    os::notify::{self, ChangeWaiter},
+};
 
 /// An open store: one connection, used by one thread.
 #[derive(Debug)]
@@ -120,6 +123,19 @@ impl Store {
     #[must_use]
     pub fn wake_dir(&self) -> &Path {
         &self.wake
+    }
+
+    /// Lets a waiter, which is bound in [`Store::wake_dir`], hear of the changes by other hosts too. Look once after this.
+    ///
+    /// # Errors
+    /// As the store's server fails.
+    #[cfg_attr(not(feature = "postgres"), expect(clippy::unnecessary_wraps, reason = "a file has no other hosts"))]
+    pub fn listen(&self, waiter: ChangeWaiter) -> Result<ChangeWaiter, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(_) => Ok(waiter),
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(store) => store.listen(waiter),
+        }
     }
 
     /// Runs `query` on one snapshot.

@@ -77,11 +77,30 @@ pub enum StoreError {
     #[error("the address of the store cannot be used: {why}")]
     Address { why: String },
     /// A server that does not answer.
-    #[error("the store's server cannot be reached: {why}")]
-    Unreachable { why: String },
+    #[error("the store's server {address} cannot be reached: {why}")]
+    Unreachable { address: String, why: String },
+    /// A server that has no connection to give, for too long.
+    #[error("the store's server {address} takes no connection now: {why}")]
+    ServerBusy { address: String, why: String },
+    /// A server that refuses the login.
+    #[error("the store's server {address} refuses the login: {why}")]
+    Denied { address: String, why: String },
+    /// A server whose identity cannot be verified, or that offers no encryption.
+    #[error("no encrypted connection to the store's server {address}: {why}")]
+    Tls { address: String, why: String },
+    /// A server without the database.
+    #[error("the store's server has no such database ({address}): {why}")]
+    NoDatabase { address: String, why: String },
     /// A server that answers, but is not fit for a store.
-    #[error("the store's server cannot be used: {why}")]
-    Server { why: String },
+    #[error("the store's server {address} cannot be used: {why}")]
+    Server { address: String, why: String },
+    /// A connection that broke before a change was committed.
+    #[error("the connection to the store's server {address} broke: {why}; nothing was written")]
+    NotWritten { address: String, why: String },
+    /// A connection that broke while a change was committed, on a server that does not tell what became of it. With whether
+    /// the change has a request id, so that it is done once however often it is sent.
+    #[error("the connection to the store's server {address} broke during a write, which may be done or not: {why}")]
+    OutcomeUnknown { address: String, why: String, has_request_id: bool },
     /// A database without a store.
     #[error("there is no store at {address}")]
     NotThere { address: String },
@@ -94,44 +113,6 @@ pub enum StoreError {
     /// Anything else from PostgreSQL.
     #[error("the store failed: {0}")]
     Postgres(String),
-}
-
-#[cfg(feature = "postgres")]
-impl From<postgres::Error> for StoreError {
-    fn from(error: postgres::Error) -> Self {
-        use postgres::error::SqlState;
-
-        let Some(answer) = error.as_db_error() else {
-            // What the server did not say, the connection failed to bring.
-            let mut why = error.to_string();
-            let mut source = std::error::Error::source(&error);
-            while let Some(at) = source {
-                why = at.to_string();
-                source = at.source();
-            }
-            return Self::Unreachable { why };
-        };
-        let why = answer.message().to_owned();
-        match *answer.code() {
-            SqlState::LOCK_NOT_AVAILABLE
-            | SqlState::QUERY_CANCELED
-            | SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
-            | SqlState::TOO_MANY_CONNECTIONS
-            | SqlState::T_R_DEADLOCK_DETECTED
-            | SqlState::T_R_SERIALIZATION_FAILURE => Self::Busy,
-            SqlState::CANNOT_CONNECT_NOW | SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN => {
-                Self::Unreachable { why }
-            }
-            SqlState::READ_ONLY_SQL_TRANSACTION | SqlState::INSUFFICIENT_PRIVILEGE => Self::ReadOnly { dir: None, why },
-            SqlState::DISK_FULL => Self::Full,
-            // Every transaction begins with the `project` table.
-            SqlState::UNDEFINED_TABLE => Self::NotThere { address: String::new() },
-            SqlState::INVALID_PASSWORD
-            | SqlState::INVALID_AUTHORIZATION_SPECIFICATION
-            | SqlState::INVALID_CATALOG_NAME => Self::Server { why },
-            _ => Self::Postgres(why),
-        }
-    }
 }
 
 impl From<rusqlite::Error> for StoreError {
@@ -189,6 +170,20 @@ impl StoreError {
             }
             _ => Self::Io { what: what.into(), source },
         }
+    }
+
+    /// Whether a later attempt may succeed where this one failed.
+    #[must_use]
+    pub const fn is_passing(&self) -> bool {
+        matches!(
+            self,
+            Self::Busy
+                | Self::Full
+                | Self::ReadOnly { .. }
+                | Self::Unreachable { .. }
+                | Self::ServerBusy { .. }
+                | Self::NotWritten { .. }
+        )
     }
 
     /// This error with the file's name, or the name of its directory, where it has none yet.

@@ -46,6 +46,6 @@ mod write_queue;
 pub use connection::Store;
 pub use error::StoreError;
 #[cfg(feature = "postgres")]
-pub use postgres::StoreAddress;
+pub use postgres::{StoreAddress, TlsMode};
 pub use transaction::{ReadTx, WriteTx};
 pub use write_queue::sibling_path;

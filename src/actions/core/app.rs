@@ -12,7 +12,7 @@ use crate::{
     domain::Actor,
     env::Env,
     os::{files, notify::ChangeWaiter},
-    store::{ReadTx, Store, WriteTx, future_times, tasks},
+    store::{ReadTx, Store, StoreError, WriteTx, future_times, tasks},
 };
 
 /// Everything a use case needs. It opens the store at first use; clones by the `with_…` methods share the open store.
@@ -171,11 +171,12 @@ impl App {
     /// # Errors
     /// As the store fails; when the socket cannot be bound.
     pub fn waiter(&self, noun: &str) -> Result<ChangeWaiter> {
-        let dir = self.store_for_writing()?.wake_dir();
+        let store = self.store_for_writing()?;
+        let dir = store.wake_dir();
         // Another container, or a killed process, may have used the same pid.
         let name = format!("{noun}-{}-{}", std::process::id(), self.env.ids.random_suffix());
         files::private_dir(dir)?;
-        Ok(ChangeWaiter::bind(dir, &name)?)
+        Ok(store.listen(ChangeWaiter::bind(dir, &name)?)?)
     }
 
     /// Runs `change` as one IMMEDIATE transaction and stores its answer under the `--request-id`. An acting session must be
@@ -198,15 +199,16 @@ impl App {
     /// # Errors
     /// As `change` or the store fails; nothing is written then.
     pub fn mutate_unattributed(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
-        self.transaction(|tx| {
-            let Some(key) = &self.idempotency_key else { return change(tx) };
+        let Some(key) = &self.idempotency_key else { return self.transaction(change) };
+        let done = self.transaction(|tx| {
             if let Some(answer) = key.stored_response(tx)? {
                 return Ok(answer);
             }
             let answer = change(tx)?;
             key.store_response(tx, &answer)?;
             Ok(answer)
-        })
+        });
+        done.map_err(with_request_id)
     }
 
     /// Counts leases and heartbeats that a clock which was ahead has written from now. Writes only if there are any.
@@ -229,4 +231,13 @@ impl App {
     pub fn transaction<T>(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
         self.store_for_writing()?.write(self.env.now(), &self.actor.name, change)
     }
+}
+
+/// The error of a change that has a request id.
+fn with_request_id(error: anyhow::Error) -> anyhow::Error {
+    let mut error = error;
+    if let Some(StoreError::OutcomeUnknown { has_request_id, .. }) = error.downcast_mut() {
+        *has_request_id = true;
+    }
+    error
 }

@@ -133,9 +133,34 @@ fn store(error: &StoreError) -> Failure {
         StoreError::Address { .. } => (
             "store_address",
             Usage,
-            Some("write it as in: FAIRWAY_STORE_URL='postgres://USER@/DATABASE?host=/run/postgresql'"),
+            Some("write it as in: FAIRWAY_STORE_URL='postgres://USER@HOST/DATABASE?schema=NAME'"),
         ),
-        StoreError::Unreachable { .. } => ("store_unreachable", Busy, Some("start the server, then try again")),
+        StoreError::Unreachable { .. } => {
+            ("store_unreachable", Busy, Some("check the server and the network, then run the same command again"))
+        }
+        StoreError::ServerBusy { .. } => {
+            ("store_busy", Busy, Some("try again; on the server, max_connections says how many it takes"))
+        }
+        StoreError::NotWritten { .. } => ("store_busy", Busy, Some("run the same command again")),
+        StoreError::OutcomeUnknown { .. } => return outcome_unknown(error),
+        StoreError::Denied { .. } => (
+            "store_denied",
+            External,
+            Some(
+                "give the password in PGPASSWORD, or in ~/.pgpass as HOST:PORT:DATABASE:USER:PASSWORD: chmod 600 ~/.pgpass",
+            ),
+        ),
+        StoreError::Tls { .. } => (
+            "store_tls",
+            External,
+            Some(
+                "name the certificate of the server's authority in the address: sslrootcert=FILE; \
+                 sslmode=require encrypts without knowing the server",
+            ),
+        ),
+        StoreError::NoDatabase { .. } => {
+            ("store_missing", NotFound, Some("create the database, then the store: createdb DATABASE && fairway init"))
+        }
         StoreError::Server { .. } => {
             ("store_server", External, Some("have the server set up for it, or use another one"))
         }
@@ -148,6 +173,18 @@ fn store(error: &StoreError) -> Failure {
     // SQLite may quote arbitrary bytes of a damaged file; the message must stay one line.
     let message = escape_line(&error.to_string());
     Failure { hint: hint.map(str::to_owned), ..plain(code, kind, message) }
+}
+
+/// A write that may be done or not. Only a `--request-id` makes its repetition harmless.
+fn outcome_unknown(error: &StoreError) -> Failure {
+    let has_request_id = matches!(error, StoreError::OutcomeUnknown { has_request_id: true, .. });
+    let hint = if has_request_id {
+        "run the same command again, with the same --request-id: it is done once"
+    } else {
+        "see whether it is done before you repeat it: fairway events --tail 5; with a --request-id a repetition is safe"
+    };
+    let failure = plain("outcome_unknown", FailureKind::Busy, escape_line(&error.to_string()));
+    Failure { hint: Some(hint.into()), retryable: has_request_id, ..failure }
 }
 
 /// A store that this process may not write. A repeat does not help, so it is not retryable.

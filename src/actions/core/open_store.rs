@@ -34,11 +34,12 @@ pub fn for_writing(env: &Env, project: &Project) -> Result<Store, StoreError> {
     Store::open_for_writing(&project.store, &project.runtime_dir(), project.outside_dir().as_deref())
 }
 
-/// The address of the store, if it is on a server.
+/// The address of the store, if it is on a server, with the password that stands beside it.
 ///
 /// # Errors
 /// When it cannot be used.
 #[cfg(feature = "postgres")]
 pub fn address(env: &Env) -> Result<Option<StoreAddress>, StoreError> {
-    env.var(vars::FAIRWAY_STORE_URL).map(StoreAddress::parse).transpose()
+    let address = env.var(vars::FAIRWAY_STORE_URL).map(StoreAddress::parse).transpose()?;
+    Ok(address.map(|address| address.with_password_of(env)))
 }

@@ -1,30 +1,153 @@
 //! Connecting to a server, and what a connection must be fit for.
 
-use postgres::NoTls;
+use std::{
+    hash::{BuildHasher, RandomState},
+    time::{Duration, Instant},
+};
 
-use super::address::StoreAddress;
-use crate::store::{StoreError, sql::PostgresConnection};
+use tokio_postgres::NoTls;
+
+use super::{address::StoreAddress, tls};
+use crate::{
+    os::poll_until::sleep,
+    store::{
+        StoreError,
+        sql::{CallError, PostgresClient, PostgresConnection, store_error},
+    },
+};
 
 /// The oldest server: it has `client_connection_check_interval`.
 const OLDEST_SERVER: (i64, &str) = (140_000, "14");
+// The last ones tell one run of the server from another. The second of them is also new after a crash, from which the server
+// recovers without beginning anew.
 const FACTS: &str = "SELECT current_setting('server_version_num'), current_setting('server_version'), \
-     current_setting('server_encoding'), current_setting('synchronous_commit')";
+     current_setting('server_encoding'), current_setting('synchronous_commit'), \
+     concat_ws(' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time())";
+/// How long a server that takes no connection now is asked again.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The pause between two attempts, in milliseconds, and the spread that keeps processes apart.
+const PAUSE_MILLIS: u64 = 50;
+const SPREAD_MILLIS: u64 = 200;
 
-/// Opens a connection and checks the server.
-pub(super) fn connect(address: &StoreAddress) -> Result<PostgresConnection, StoreError> {
-    let connection = PostgresConnection::new(address.config.connect(NoTls)?);
-    let facts = connection.batch(FACTS)?;
-    let fact = |column| facts.first().and_then(|row| row.get(column)).unwrap_or_default();
+/// A new connection.
+pub(super) struct Connected {
+    pub client: PostgresClient,
+    /// A run of the server: while it is the same, the server has lost nothing.
+    pub server_run: String,
+}
+
+/// Opens a connection. A server that takes none now is asked again for a while.
+pub(super) fn connect(address: &StoreAddress) -> Result<Connected, StoreError> {
+    retry(Instant::now() + PATIENCE, || open(address), |error| matches!(error, StoreError::ServerBusy { .. }))
+}
+
+/// Opens a connection in place of one that broke: until then also a server that cannot be reached is asked again, because it may
+/// be starting.
+pub(super) fn reconnect(address: &StoreAddress, deadline: Instant) -> Result<Connected, StoreError> {
+    let is_passing =
+        |error: &StoreError| matches!(error, StoreError::ServerBusy { .. } | StoreError::Unreachable { .. });
+    retry(deadline, || open(address), is_passing)
+}
+
+/// Pauses between two attempts, each time for another span.
+pub(super) fn pause() {
+    sleep(Duration::from_millis(PAUSE_MILLIS + RandomState::new().hash_one(()) % SPREAD_MILLIS));
+}
+
+fn retry<T>(
+    deadline: Instant,
+    mut attempt: impl FnMut() -> Result<T, StoreError>,
+    is_passing: impl Fn(&StoreError) -> bool,
+) -> Result<T, StoreError> {
+    loop {
+        match attempt() {
+            Err(error) if is_passing(&error) && Instant::now() < deadline => pause(),
+            done => return done,
+        }
+    }
+}
+
+fn open(address: &StoreAddress) -> Result<Connected, StoreError> {
+    let limit = address.patience();
+    let opened = match tls::connector(address)? {
+        None => PostgresClient::connect(&address.config, NoTls, limit),
+        Some(tls) => PostgresClient::connect(&address.config, tls, limit),
+    };
+    let mut client = opened.map_err(|error| login_error(error, address))?;
+    let server_run = check(&mut client, address)?;
+    Ok(Connected { client, server_run })
+}
+
+/// The error of a login, with what is known about a password that was not found.
+fn login_error(error: CallError, address: &StoreAddress) -> StoreError {
+    match (store_error(error, &address.to_string()), &address.password_note) {
+        (StoreError::Denied { address, why }, Some(note)) => {
+            StoreError::Denied { address, why: format!("{why}; {note}") }
+        }
+        (error, _) => error,
+    }
+}
+
+/// Checks that a server is fit for a store; returns its run.
+fn check(client: &mut PostgresClient, address: &StoreAddress) -> Result<String, StoreError> {
+    let limit = address.patience();
+    let shown = address.to_string();
+    let facts = client.call(limit, async |client| client.simple_query(FACTS).await);
+    let facts = facts.map_err(|error| store_error(error, &shown))?;
+    let row = facts.iter().find_map(|message| match message {
+        tokio_postgres::SimpleQueryMessage::Row(row) => Some(row),
+        _ => None,
+    });
+    let fact = |column| row.and_then(|row| row.get(column)).unwrap_or_default();
     if fact(0).parse::<i64>().unwrap_or_default() < OLDEST_SERVER.0 {
-        let why = format!("the server is PostgreSQL {}; {} or newer is needed", fact(1), OLDEST_SERVER.1);
-        return Err(StoreError::Server { why });
+        let why = format!("it is PostgreSQL {}; {} or newer is needed", fact(1), OLDEST_SERVER.1);
+        return Err(StoreError::Server { address: shown, why });
     }
     if fact(2) != "UTF8" {
-        return Err(StoreError::Server { why: format!("the database's encoding is {}, not UTF8", fact(2)) });
+        let why = format!("the database's encoding is {}, not UTF8", fact(2));
+        return Err(StoreError::Server { address: shown, why });
     }
     // A commit that was acknowledged is kept. A stronger setting of the server stays.
     if fact(3) == "off" {
-        connection.batch("SET synchronous_commit = on")?;
+        let set = client.call(limit, async |client| client.simple_query("SET synchronous_commit = on").await);
+        set.map_err(|error| store_error(error, &shown))?;
     }
-    Ok(connection)
+    Ok(fact(4).to_owned())
+}
+
+/// A connection for statements.
+pub(super) fn statements(address: &StoreAddress) -> Result<PostgresConnection, StoreError> {
+    Ok(PostgresConnection::new(connect(address)?.client, address.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_takes_no_connection_now_is_asked_again_until_the_deadline() {
+        let busy = || StoreError::ServerBusy { address: String::new(), why: String::new() };
+        let is_passing = |error: &StoreError| matches!(error, StoreError::ServerBusy { .. });
+        let mut asked = 0;
+        let answer = retry(
+            Instant::now() + Duration::from_secs(60),
+            || {
+                asked += 1;
+                if asked < 3 { Err(busy()) } else { Ok(asked) }
+            },
+            is_passing,
+        );
+        assert_eq!(answer.unwrap(), 3);
+        assert!(retry(Instant::now(), || Err::<(), _>(busy()), is_passing).is_err());
+        let mut asked = 0;
+        let refused = retry(
+            Instant::now() + Duration::from_secs(60),
+            || {
+                asked += 1;
+                Err::<(), _>(StoreError::Full)
+            },
+            is_passing,
+        );
+        assert!(refused.is_err() && asked == 1);
+    }
 }

@@ -3,8 +3,13 @@
 
 mod address;
 mod connect;
+mod listener;
+mod outcome;
+mod password;
 mod postgres_store;
 mod schema;
+mod tls;
 
-pub use address::StoreAddress;
+pub use address::{StoreAddress, TlsMode};
+pub(super) use listener::Listener;
 pub(super) use postgres_store::PostgresStore;

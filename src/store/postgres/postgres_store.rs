@@ -1,10 +1,21 @@
 //! Transactions on a server.
 
-use std::time::Duration;
+use std::{
+    cell::{Cell, RefCell},
+    time::{Duration, Instant},
+};
 
-use super::{StoreAddress, connect, schema};
+use tokio_postgres::SimpleQueryRow;
+
+use super::{
+    Listener, StoreAddress,
+    connect::{self, Connected},
+    outcome::{self, SentWrite},
+    schema,
+};
 use crate::{
     env::{Clock, Timestamp},
+    os::notify::ChangeWaiter,
     store::{ReadTx, StoreError, WriteTx, schema::STATE, sql::PostgresConnection},
 };
 
@@ -16,7 +27,11 @@ const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
 const VERSION: &str = "SELECT schema_version FROM project";
 // A time in the list of the locking statement would be that before the wait, so it is a statement of its own.
 const LOCK: &str = "SELECT schema_version FROM project FOR UPDATE";
-const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_current_xact_id()";
+/// How long a write waits for others; each connection sets it as `lock_timeout`.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a server is asked again after a connection to it broke.
+const RECONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// An open store on a server.
 #[derive(Debug)]
@@ -24,6 +39,10 @@ pub(in crate::store) struct PostgresStore {
     connection: PostgresConnection,
     address: StoreAddress,
     clock: Clock,
+    /// The run of the server that the connection is to.
+    server_run: RefCell<String>,
+    /// How long to wait for other processes, when it is not the usual time.
+    lock_timeout: Cell<Option<Duration>>,
 }
 
 impl PostgresStore {
@@ -32,8 +51,14 @@ impl PostgresStore {
     /// # Errors
     /// When the server cannot be reached or used.
     pub fn open(address: &StoreAddress, clock: Clock) -> Result<Self, StoreError> {
-        let connection = connect::connect(address)?;
-        Ok(Self { connection, address: address.clone(), clock })
+        let Connected { client, server_run } = connect::connect(address)?;
+        Ok(Self {
+            connection: PostgresConnection::new(client, address.to_string()),
+            address: address.clone(),
+            clock,
+            server_run: RefCell::new(server_run),
+            lock_timeout: Cell::new(None),
+        })
     }
 
     /// Creates the store of a project, or brings it up to date.
@@ -41,15 +66,16 @@ impl PostgresStore {
     /// # Errors
     /// When the server cannot be reached or used, or the schema not be made.
     pub fn migrate(address: &StoreAddress) -> Result<(), StoreError> {
-        schema::migrate(&connect::connect(address)?, address)
+        schema::migrate(&connect::statements(address)?, address)
     }
 
-    /// Runs `query` on one snapshot.
+    /// Runs `query` on one snapshot. It is not run again when the connection breaks in it: it may have shown what it read.
     pub fn read<T, E: From<StoreError>>(&self, query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>) -> Result<T, E> {
-        let (open, version) = self.begin(&format!("{BEGIN_READ}; {}; {VERSION}", self.search_path()))?;
-        self.check_version(version)?;
+        let (open, rows) = self.begin(&format!("{BEGIN_READ}; {}; {VERSION}", self.search_path()))?;
+        self.check_version(number(rows.first(), 0))?;
         let found = query(&ReadTx::from_connection(&self.connection))?;
-        open.end("COMMIT")?;
+        // Nothing was written, and everything was read.
+        let _ = open.end("COMMIT");
         Ok(found)
     }
 
@@ -60,14 +86,15 @@ impl PostgresStore {
     ) -> Result<Option<T>, E> {
         const WRITABLE: &str =
             "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean";
-        let rows = self.connection.batch(WRITABLE)?;
+        let rows = self.with_reconnect(|| self.connection.batch_within(self.address.patience(), WRITABLE))?;
         if rows.first().and_then(|row| row.get(0)) != Some("f") {
             return Err(StoreError::ReadOnly { dir: None, why: "the server allows only reading".into() }.into());
         }
         self.read(query).map(Some)
     }
 
-    /// Runs `change` as one transaction and commits it if `change` returns `Ok`.
+    /// Runs `change` as one transaction and commits it if `change` returns `Ok`. When the connection breaks during the commit,
+    /// the server is asked what became of it.
     pub fn write<T, E: From<StoreError>>(
         &self,
         now: Timestamp,
@@ -75,25 +102,47 @@ impl PostgresStore {
         change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let begin = format!("{BEGIN_WRITE}; {}; {LOCK}; SELECT begin_write(); {CLOCK}", self.search_path());
-        let (open, version) = self.begin(&begin)?;
-        self.check_version(version)?;
+        let (open, rows) = self.begin(&begin)?;
+        self.check_version(number(rows.first(), 0))?;
         let now = match self.clock {
             Clock::Fixed(_) => now,
-            Clock::System => Timestamp::from_millis(open.last),
+            Clock::System => Timestamp::from_millis(number(rows.last(), 0)),
         };
-        let done = change(&WriteTx::new(&self.connection, now, actor))?;
-        open.end("SELECT end_write(); COMMIT")?;
+        let transaction = rows.last().and_then(|row| row.get(1)).unwrap_or_default();
+        let writing = WriteTx::new(&self.connection, now, actor);
+        let done = change(&writing)?;
+        let event = Some(writing.into_progress().event).filter(|event| *event > 0);
+        if let Err(error) = open.end("SELECT end_write(); COMMIT") {
+            if !self.connection.is_broken() {
+                return Err(error.into());
+            }
+            let server_run = self.server_run.borrow().clone();
+            let sent =
+                SentWrite { transaction, server_run: &server_run, event: event.map(|event| (event, now.millis())) };
+            let settled = outcome::settle(&sent, &self.connection, &self.address, &error)?;
+            self.server_run.replace(settled);
+            self.set_up()?;
+        }
         Ok(done)
+    }
+
+    /// Lets a waiter hear of the changes that other hosts make.
+    ///
+    /// # Errors
+    /// As the server fails.
+    pub fn listen(&self, waiter: ChangeWaiter) -> Result<ChangeWaiter, StoreError> {
+        Listener::attach(&self.address, waiter)
     }
 
     /// Sets how long later calls wait for other processes; `None` restores the default.
     pub fn set_lock_timeout(&self, timeout: Option<Duration>) -> Result<(), StoreError> {
+        self.lock_timeout.set(timeout);
         // Zero would mean: without end.
         let set = timeout.map_or_else(
             || "RESET lock_timeout".into(),
             |timeout| format!("SET lock_timeout = {}", timeout.as_millis().max(1)),
         );
-        self.connection.batch(&set).map(drop)
+        self.with_reconnect(|| self.connection.batch_within(self.address.patience(), &set)).map(drop)
     }
 
     /// The address, without a password.
@@ -105,16 +154,36 @@ impl PostgresStore {
         format!("SET LOCAL search_path TO \"{}\"", self.address.schema)
     }
 
-    /// Begins a transaction; returns the version of the schema too, the first answer.
-    fn begin(&self, statements: &str) -> Result<(OpenTransaction<'_>, i64), StoreError> {
-        let mut open = OpenTransaction { connection: &self.connection, last: 0, is_open: true };
-        let rows = self.connection.batch(statements).map_err(|error| match error {
-            StoreError::NotThere { .. } => StoreError::NotThere { address: self.address.to_string() },
-            other => other,
-        })?;
-        let number = |row: Option<&postgres::SimpleQueryRow>| row.and_then(|row| row.get(0)?.parse().ok()).unwrap_or(0);
-        open.last = number(rows.last());
-        Ok((open, number(rows.first())))
+    /// Begins a transaction; returns what its statements answered too. A connection that broke since the last one is replaced.
+    fn begin(&self, statements: &str) -> Result<(OpenTransaction<'_>, Vec<SimpleQueryRow>), StoreError> {
+        let limit = self.lock_timeout.get().unwrap_or(LOCK_TIMEOUT) + self.address.patience();
+        let open = OpenTransaction { connection: &self.connection, limit, is_open: true };
+        let rows = self.with_reconnect(|| self.connection.batch_within(limit, statements))?;
+        Ok((open, rows))
+    }
+
+    /// Runs statements that may be sent twice, once more when the connection turns out to be broken.
+    fn with_reconnect<T>(&self, send: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let start = Instant::now();
+        match send() {
+            // A server that was silent for long is not asked for as long again.
+            Err(_) if self.connection.is_broken() && start.elapsed() < self.address.patience() => {
+                let Connected { client, server_run } =
+                    connect::reconnect(&self.address, Instant::now() + RECONNECT_LIMIT)?;
+                self.connection.replace_client(client);
+                self.server_run.replace(server_run);
+                self.set_up()?;
+                send()
+            }
+            done => done,
+        }
+    }
+
+    /// Sets on a new connection what was set on the one before.
+    fn set_up(&self) -> Result<(), StoreError> {
+        let Some(timeout) = self.lock_timeout.get() else { return Ok(()) };
+        let set = format!("SET lock_timeout = {}", timeout.as_millis().max(1));
+        self.connection.batch_within(self.address.patience(), &set).map(drop)
     }
 
     fn check_version(&self, found: i64) -> Result<(), StoreError> {
@@ -127,17 +196,22 @@ impl PostgresStore {
     }
 }
 
+/// A number of a row; zero where there is none.
+fn number(row: Option<&SimpleQueryRow>, column: usize) -> i64 {
+    row.and_then(|row| row.get(column)?.parse().ok()).unwrap_or(0)
+}
+
 /// A transaction that rolls back when it is dropped before its end.
 struct OpenTransaction<'a> {
     connection: &'a PostgresConnection,
-    /// The last answer to its beginning.
-    last: i64,
+    /// How long its end may take.
+    limit: Duration,
     is_open: bool,
 }
 
 impl OpenTransaction<'_> {
     fn end(mut self, statements: &str) -> Result<(), StoreError> {
-        self.connection.batch(statements)?;
+        self.connection.batch_within(self.limit, statements)?;
         self.is_open = false;
         Ok(())
     }
@@ -145,9 +219,9 @@ impl OpenTransaction<'_> {
 
 impl Drop for OpenTransaction<'_> {
     fn drop(&mut self) {
-        if self.is_open {
-            // A server that does not answer rolls back itself when the connection ends.
-            let _ = self.connection.batch("ROLLBACK");
+        // A server that cannot be asked rolls back itself.
+        if self.is_open && !self.connection.is_broken() {
+            let _ = self.connection.batch_within(self.limit, "ROLLBACK");
         }
     }
 }

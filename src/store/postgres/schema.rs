@@ -23,7 +23,7 @@ fn run(connection: &PostgresConnection, schema: &str) -> Result<(), StoreError> 
     let migrations =
         MIGRATIONS.iter().map(|(name, text)| Migration::unapplied(name, text)).collect::<Result<Vec<_>, _>>()?;
     let runner = Runner::new(&migrations).set_grouped(true);
-    connection.with_client(|client| runner.run(client))?;
+    connection.migrate(&runner)?;
     let set_version = format!("UPDATE project SET schema_version = {0} WHERE schema_version < {0}", STATE.newest);
     connection.batch(&set_version)?;
     Ok(())

@@ -4,6 +4,10 @@
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "postgres")]
+mod postgres_client;
+#[cfg(feature = "postgres")]
+mod postgres_error;
+#[cfg(feature = "postgres")]
 mod postgres_value;
 mod row;
 mod sqlite;
@@ -13,6 +17,10 @@ mod value;
 
 #[cfg(feature = "postgres")]
 pub(super) use postgres::PostgresConnection;
+#[cfg(feature = "postgres")]
+pub(super) use postgres_client::{CallError, PostgresClient};
+#[cfg(feature = "postgres")]
+pub(super) use postgres_error::{reason, store_error};
 pub(super) use row::Row;
 pub(super) use statement::Statement;
 pub(super) use value::ToValue;

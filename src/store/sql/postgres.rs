@@ -4,12 +4,15 @@
 use std::{
     borrow::Cow,
     cell::{Cell, RefCell},
-    fmt,
+    time::Duration,
 };
 
-use postgres::{Client, Row as ServerRow, SimpleQueryMessage, SimpleQueryRow};
+use refinery::Runner;
+use tokio_postgres::{Client, Error, Row as ServerRow, SimpleQueryMessage, SimpleQueryRow};
 
 use super::{
+    postgres_client::PostgresClient,
+    postgres_error::store_error,
     postgres_value::{bind, typed},
     row::Row,
     value::ToValue,
@@ -19,28 +22,48 @@ use crate::store::StoreError;
 /// The rows that a cursor fetches at once.
 const FETCH: usize = 64;
 const INDEX_HINT: &str = " INDEXED BY ";
+/// How long a statement may take: the server ends it before, unless it is out of reach.
+const STATEMENT_LIMIT: Duration = Duration::from_secs(35);
+/// How long all migrations may take together.
+const MIGRATION_LIMIT: Duration = Duration::from_secs(600);
 
 /// A connection to a server. Each statement borrows the client for itself, so that a statement may run between two rows of
 /// another.
+#[derive(Debug)]
 pub(in crate::store) struct PostgresConnection {
-    client: RefCell<Client>,
+    client: RefCell<PostgresClient>,
+    /// The address in errors, without a password.
+    address: String,
     cursors: Cell<u64>,
 }
 
-impl fmt::Debug for PostgresConnection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresConnection").finish_non_exhaustive()
-    }
-}
-
 impl PostgresConnection {
-    pub(in crate::store) fn new(client: Client) -> Self {
-        Self { client: RefCell::new(client), cursors: Cell::new(0) }
+    pub(in crate::store) fn new(client: PostgresClient, address: String) -> Self {
+        Self { client: RefCell::new(client), address, cursors: Cell::new(0) }
+    }
+
+    /// Goes on with another client, after this one's connection broke.
+    pub(in crate::store) fn replace_client(&self, client: PostgresClient) {
+        *self.client.borrow_mut() = client;
+    }
+
+    /// Whether the connection is of no more use.
+    pub(in crate::store) fn is_broken(&self) -> bool {
+        self.client.borrow().is_broken()
     }
 
     /// Runs statements without parameters, in one exchange; returns the rows of all.
     pub(in crate::store) fn batch(&self, statements: &str) -> Result<Vec<SimpleQueryRow>, StoreError> {
-        let messages = self.client.borrow_mut().simple_query(statements)?;
+        self.batch_within(STATEMENT_LIMIT, statements)
+    }
+
+    /// As [`PostgresConnection::batch`], with a limit of its own.
+    pub(in crate::store) fn batch_within(
+        &self,
+        limit: Duration,
+        statements: &str,
+    ) -> Result<Vec<SimpleQueryRow>, StoreError> {
+        let messages = self.call(limit, async |client| client.simple_query(statements).await)?;
         let row = |message| match message {
             SimpleQueryMessage::Row(row) => Some(row),
             _ => None,
@@ -48,20 +71,32 @@ impl PostgresConnection {
         Ok(messages.into_iter().filter_map(row).collect())
     }
 
-    /// Runs `work` with the client, for what needs it itself.
-    pub(in crate::store) fn with_client<T>(&self, work: impl FnOnce(&mut Client) -> T) -> T {
-        work(&mut self.client.borrow_mut())
+    /// Runs the migrations that are missing.
+    pub(in crate::store) fn migrate(&self, runner: &Runner) -> Result<(), StoreError> {
+        let ran = self.client.borrow_mut().run(MIGRATION_LIMIT, async |client| runner.run_async(client).await);
+        ran.map_err(|error| store_error(error, &self.address))??;
+        Ok(())
+    }
+
+    fn call<T: Send>(
+        &self,
+        limit: Duration,
+        work: impl AsyncFnOnce(&mut Client) -> Result<T, Error> + Send,
+    ) -> Result<T, StoreError> {
+        self.client.borrow_mut().call(limit, work).map_err(|error| store_error(error, &self.address))
     }
 
     pub(super) fn execute(&self, sql: &str, values: &[&dyn ToValue]) -> Result<usize, StoreError> {
         let bound = bind(values);
-        let changed = self.client.borrow_mut().execute_typed(&without_index_hints(sql), &typed(&bound))?;
+        let (sql, values) = (without_index_hints(sql), typed(&bound));
+        let changed = self.call(STATEMENT_LIMIT, async |client| client.execute_typed(&sql, &values).await)?;
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }
 
     fn query(&self, sql: &str, values: &[&dyn ToValue]) -> Result<Vec<ServerRow>, StoreError> {
         let bound = bind(values);
-        Ok(self.client.borrow_mut().query_typed(&without_index_hints(sql), &typed(&bound))?)
+        let (sql, values) = (without_index_hints(sql), typed(&bound));
+        self.call(STATEMENT_LIMIT, async |client| client.query_typed(&sql, &values).await)
     }
 
     pub(super) fn rows<T>(

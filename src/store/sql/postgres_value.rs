@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use bytes::BytesMut;
-use postgres::{
+use tokio_postgres::{
     Row as ServerRow,
     types::{FromSql, IsNull, ToSql, Type, to_sql_checked},
 };

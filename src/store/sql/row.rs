@@ -15,7 +15,7 @@ pub enum Row<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
     /// Of a server.
     #[cfg(feature = "postgres")]
-    Postgres(&'a postgres::Row),
+    Postgres(&'a tokio_postgres::Row),
 }
 
 impl Row<'_> {
@@ -44,7 +44,7 @@ impl Row<'_> {
         match self {
             Self::Sqlite(row) => row.as_ref().column_name(column).ok(),
             #[cfg(feature = "postgres")]
-            Self::Postgres(row) => row.columns().get(column).map(postgres::Column::name),
+            Self::Postgres(row) => row.columns().get(column).map(tokio_postgres::Column::name),
         }
     }
 }

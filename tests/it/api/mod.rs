@@ -53,7 +53,7 @@ fn world() -> TestProject {
     world
 }
 
-fn run_of(world: &TestProject, session: &str) -> String {
+pub(crate) fn run_of(world: &TestProject, session: &str) -> String {
     world.json(["session", "show", session])["run_id"].as_str().unwrap().to_owned()
 }
 
@@ -66,7 +66,7 @@ fn configure(world: &TestProject, text: &str) {
 }
 
 /// A server, which ends with this value.
-struct Server {
+pub(crate) struct Server {
     child: Child,
     out: BufReader<ChildStdout>,
     /// The line that it printed when it listened.
@@ -74,7 +74,7 @@ struct Server {
 }
 
 impl Server {
-    fn start(world: &TestProject, args: &[&str]) -> Self {
+    pub(crate) fn start(world: &TestProject, args: &[&str]) -> Self {
         let mut command = world.fairway([&["serve", "--json"], args].concat());
         Self::of(&mut command)
     }
@@ -172,19 +172,19 @@ fn local(port: u16) -> TcpStream {
 }
 
 /// A reader of server-sent events.
-struct Reader {
+pub(crate) struct Reader {
     lines: BufReader<UnixStream>,
 }
 
 #[derive(Debug, PartialEq)]
-struct Item {
+pub(crate) struct Item {
     id: Option<i64>,
     event: String,
-    data: Value,
+    pub(crate) data: Value,
 }
 
 impl Reader {
-    fn of(world: &TestProject, route: &str, last: Option<i64>) -> Self {
+    pub(crate) fn of(world: &TestProject, route: &str, last: Option<i64>) -> Self {
         let mut stream = socket(world);
         let last = last.map(|id| format!("last-event-id: {id}\r\n")).unwrap_or_default();
         stream.write_all(format!("GET {route} HTTP/1.1\r\nhost: x\r\n{last}\r\n").as_bytes()).unwrap();
@@ -197,7 +197,7 @@ impl Reader {
     }
 
     /// The next item; `None` when the stream has ended.
-    fn next(&mut self) -> Option<Item> {
+    pub(crate) fn next(&mut self) -> Option<Item> {
         let (mut id, mut event, mut data) = (None, String::new(), Value::Null);
         loop {
             let mut line = String::new();

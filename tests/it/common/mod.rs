@@ -14,6 +14,8 @@ pub mod mock_models;
 pub mod mount;
 pub mod populated_project;
 #[cfg(feature = "postgres")]
+pub mod postgres_proxy;
+#[cfg(feature = "postgres")]
 pub mod postgres_server;
 pub mod reexec;
 pub mod require;

@@ -1,9 +1,14 @@
-//! A PostgreSQL server for the tests: Debian's package, on a Unix socket in a directory of its own, as an unprivileged user. All
-//! tests of a run share it; it ends when the process that runs the tests has ended.
+//! A PostgreSQL server for the tests: Debian's package, in a directory of its own, as an unprivileged user, on a Unix socket and a
+//! port of this machine. All tests of a run share one; it ends when the process that runs the tests has ended. A test that stops
+//! its server has one of its own.
 
 use std::{
     fs,
-    os::unix::{fs::chown, process::parent_id},
+    net::TcpListener,
+    os::unix::{
+        fs::{PermissionsExt, chown},
+        process::parent_id,
+    },
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -19,15 +24,23 @@ const USER: &str = "fairway";
 const UNPRIVILEGED: (u32, u32) = (65_534, 65_534);
 /// A server that loses everything when the machine stops: the tests that need more set it.
 const SETTINGS: &str =
-    "-c listen_addresses= -c fsync=off -c full_page_writes=off -c max_connections=200 -c timezone=UTC";
+    "-c listen_addresses=127.0.0.1 -c fsync=off -c full_page_writes=off -c max_connections=200 -c timezone=UTC";
+/// A user of the database who needs a password over the network, and the password.
+pub const PASSWORD_USER: (&str, &str) = ("ann", "s3cret-of-ann");
+/// Who may come in how.
+const ACCESS: &str = "local all all trust\nhost all ann 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
+/// The name in the server's certificate.
+const CERTIFICATE_NAME: &str = "localhost";
 
 /// The running server.
 #[derive(Debug, Clone)]
 pub struct PostgresServer {
     dir: PathBuf,
+    port: u16,
+    programs: PathBuf,
 }
 
-/// The server of this run; `None` where PostgreSQL is not installed.
+/// The server of this run, with a certificate; `None` where PostgreSQL is not installed.
 #[track_caller]
 pub fn shared() -> Option<PostgresServer> {
     let programs = programs()?;
@@ -36,11 +49,50 @@ pub fn shared() -> Option<PostgresServer> {
     fs::create_dir_all(&dir).unwrap();
     let lock = fs::File::create(dir.join("lock")).unwrap();
     lock.lock().unwrap();
-    if !dir.join("started").exists() {
-        start(&programs, &dir, runner);
-        fs::write(dir.join("started"), "").unwrap();
+    let started = dir.join("started");
+    if !started.exists() {
+        let port = free_port();
+        make_certificate(&dir);
+        start(&programs, &dir, port, runner);
+        fs::write(&started, port.to_string()).unwrap();
     }
-    Some(PostgresServer { dir })
+    let port = fs::read_to_string(started).unwrap().parse().unwrap();
+    Some(PostgresServer { dir, port, programs })
+}
+
+/// A server of this test alone, without a certificate; `None` where PostgreSQL is not installed.
+#[track_caller]
+pub fn own() -> Option<PostgresServer> {
+    let programs = programs()?;
+    let dir = scratch::root().join(format!("fairway-postgres-own-{}", std::process::id()));
+    fs::create_dir_all(&dir).unwrap();
+    let port = free_port();
+    start(&programs, &dir, port, std::process::id());
+    Some(PostgresServer { dir, port, programs })
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Makes an authority, and a certificate of it for [`CERTIFICATE_NAME`]; and another authority.
+fn make_certificate(dir: &Path) {
+    let openssl = |args: &[&str]| {
+        let output = Command::new("openssl").args(args).current_dir(dir).stdin(Stdio::null()).output();
+        let output = output.expect("openssl is installed");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+    for name in ["authority", "other"] {
+        let (key_file, file, subject) = (format!("{name}.key"), format!("{name}.pem"), format!("/CN={name}"));
+        let own = ["req", "-x509", "-days", "30", "-keyout", &key_file, "-out", &file, "-subj", &subject];
+        openssl(&[&own[..], &key[..]].concat());
+    }
+    fs::write(dir.join("names"), format!("subjectAltName=DNS:{CERTIFICATE_NAME}\n")).unwrap();
+    let request = ["req", "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=server"];
+    openssl(&[&request[..], &key[..]].concat());
+    let sign = ["x509", "-req", "-in", "server.csr", "-CA", "authority.pem", "-CAkey", "authority.key"];
+    openssl(&[&sign[..], &["-CAcreateserial", "-out", "server.pem", "-days", "30", "-extfile", "names"]].concat());
 }
 
 /// The directory of the server's programs, which Debian does not put into `PATH`.
@@ -55,32 +107,35 @@ fn programs() -> Option<PathBuf> {
     newest
 }
 
-fn start(programs: &Path, dir: &Path, runner: u32) {
+fn start(programs: &Path, dir: &Path, port: u16, runner: u32) {
     let data = dir.join("data");
     let is_root = nix::unistd::Uid::effective().is_root();
     if is_root {
         chown(dir, Some(UNPRIVILEGED.0), Some(UNPRIVILEGED.1)).unwrap();
     }
-    let run = |program: &str, args: &[&str]| {
-        let path = programs.join(program);
-        let mut command = if is_root {
-            let mut command = Command::new("setpriv");
-            command.arg(format!("--reuid={}", UNPRIVILEGED.0)).arg(format!("--regid={}", UNPRIVILEGED.1));
-            command.arg("--clear-groups").arg(path);
-            command
-        } else {
-            Command::new(path)
-        };
-        let log = fs::File::create(dir.join(format!("{program}.log"))).unwrap();
-        command.args(args).current_dir(dir).env_clear().env("LC_ALL", "C.UTF-8").env("PATH", "/usr/bin:/bin");
-        let done = command.stdout(log.try_clone().unwrap()).stderr(log).stdin(Stdio::null()).status().unwrap();
-        let log = fs::read_to_string(dir.join(format!("{program}.log"))).unwrap();
-        assert!(done.success(), "{program}: {log}");
-    };
     let data_text = data.to_str().unwrap();
-    run("initdb", &["-D", data_text, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]);
-    let options = format!("{SETTINGS} -k {}", dir.display());
-    run("pg_ctl", &["-D", data_text, "-w", "-l", dir.join("log").to_str().unwrap(), "-o", &options, "start"]);
+    let initdb = ["-D", data_text, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+    run_as_server(programs, dir, "initdb", &initdb);
+    fs::write(data.join("pg_hba.conf"), ACCESS).unwrap();
+    let mut options = format!("{SETTINGS} -c port={port} -k {}", dir.display());
+    if dir.join("server.key").exists() {
+        let key = dir.join("server.key");
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        if is_root {
+            chown(&key, Some(UNPRIVILEGED.0), Some(UNPRIVILEGED.1)).unwrap();
+        }
+        options += &format!(" -c ssl=on -c ssl_key_file={0}/server.key -c ssl_cert_file={0}/server.pem", dir.display());
+    }
+    let log = dir.join("log");
+    run_as_server(
+        programs,
+        dir,
+        "pg_ctl",
+        &["-D", data_text, "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"],
+    );
+    let (user, password) = PASSWORD_USER;
+    let server = PostgresServer { dir: dir.to_owned(), port, programs: programs.to_owned() };
+    server.query("public", &format!("CREATE ROLE {user} SUPERUSER LOGIN PASSWORD '{password}'"));
     // The watcher is no child of a test: tests end before the run does.
     let script = "while kill -0 \"$0\" 2>/dev/null; do sleep 1; done; kill -QUIT \"$(head -n 1 \"$1/data/postmaster.pid\")\"; \
                   sleep 1; rm -rf \"$1\"";
@@ -90,11 +145,51 @@ fn start(programs: &Path, dir: &Path, runner: u32) {
     assert!(watcher.status().unwrap().success());
 }
 
+/// Runs one of the server's programs as its user.
+fn run_as_server(programs: &Path, dir: &Path, program: &str, args: &[&str]) {
+    let path = programs.join(program);
+    let mut command = if nix::unistd::Uid::effective().is_root() {
+        let mut command = Command::new("setpriv");
+        command.arg(format!("--reuid={}", UNPRIVILEGED.0)).arg(format!("--regid={}", UNPRIVILEGED.1));
+        command.arg("--clear-groups").arg(path);
+        command
+    } else {
+        Command::new(path)
+    };
+    let log = fs::File::create(dir.join(format!("{program}.log"))).unwrap();
+    command.args(args).current_dir(dir).env_clear().env("LC_ALL", "C.UTF-8").env("PATH", "/usr/bin:/bin");
+    let done = command.stdout(log.try_clone().unwrap()).stderr(log).stdin(Stdio::null()).status().unwrap();
+    let log = fs::read_to_string(dir.join(format!("{program}.log"))).unwrap();
+    assert!(done.success(), "{program}: {log}");
+}
+
 impl PostgresServer {
-    /// The address of a schema.
+    /// The address of a schema, on the Unix socket.
     pub fn address(&self, schema: &str) -> String {
         let host: String = form_urlencoded::byte_serialize(self.dir.to_str().unwrap().as_bytes()).collect();
-        format!("postgres://{USER}@/postgres?host={host}&schema={schema}")
+        format!("postgres://{USER}@/postgres?host={host}&port={}&schema={schema}", self.port)
+    }
+
+    /// The address of a schema at a host and a port of the network, which may be those of a proxy.
+    pub fn network_address(&self, host: &str, port: u16, schema: &str) -> String {
+        format!("postgres://{USER}@{host}:{port}/postgres?schema={schema}")
+    }
+
+    /// The port on this machine.
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// A file beside the server's data: `authority.pem`, `other.pem`.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    /// Kills the server and starts it again: what was not on its disk is lost.
+    pub fn crash_and_restart(&self) {
+        let (data, log) = (self.dir.join("data"), self.dir.join("log"));
+        let args = ["-D", data.to_str().unwrap(), "-w", "-m", "immediate", "-l", log.to_str().unwrap(), "restart"];
+        run_as_server(&self.programs, &self.dir, "pg_ctl", &args);
     }
 
     /// Begins a call of psql, for statements on its stdin or as arguments.
@@ -103,6 +198,7 @@ impl PostgresServer {
         command
             .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", USER, "-d", "postgres", "-h"])
             .arg(&self.dir)
+            .args(["-p", &self.port.to_string()])
             .env("PGOPTIONS", format!("-c search_path={schema}"))
             .stdin(Stdio::null());
         command

@@ -119,17 +119,30 @@ impl TestProject {
         Some(world)
     }
 
+    /// A world whose store is on this server.
     #[cfg(feature = "postgres")]
-    fn move_to_server(mut self) -> Option<Self> {
+    #[track_caller]
+    pub fn on_server_of_its_own(server: &PostgresServer) -> Self {
+        let world = Self::uninitialized().move_to(server.clone());
+        world.run(["init", "--quiet"]).exits(0);
+        world
+    }
+
+    #[cfg(feature = "postgres")]
+    fn move_to_server(self) -> Option<Self> {
+        postgres_server::shared().map(|server| self.move_to(server))
+    }
+
+    #[cfg(feature = "postgres")]
+    fn move_to(mut self, server: PostgresServer) -> Self {
         static WORLDS: AtomicI64 = AtomicI64::new(0);
-        let server = postgres_server::shared()?;
         // A process id comes again; the name of the directory too, when only its capitals differ.
         let name = self.dir.path().file_name().unwrap().to_string_lossy().to_lowercase();
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         let schema = format!("{name}_{}_{}", std::process::id(), WORLDS.fetch_add(1, Relaxed));
         self.set("FAIRWAY_STORE_URL", server.address(&schema));
         self.on_server = Some((server, schema));
-        Some(self)
+        self
     }
 
     /// A world with an initialised project.

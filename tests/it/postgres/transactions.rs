@@ -6,13 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fairway::{env::Timestamp, os::poll_until};
+use fairway::env::Timestamp;
 use serde_json::Value;
 
+use super::wait_for;
 use crate::common::{TestProject, postgres_server::PostgresServer};
 
 /// A session of psql that has locked the project; with its process in the server.
-fn hold_lock(server: &PostgresServer, schema: &str) -> (Child, String) {
+pub(super) fn hold_lock(server: &PostgresServer, schema: &str) -> (Child, String) {
     let mut holder = server.psql(schema).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let lock = b"BEGIN; SELECT 1 FROM project FOR UPDATE;\n";
     holder.stdin.as_mut().unwrap().write_all(lock).unwrap();
@@ -26,10 +27,6 @@ fn hold_lock(server: &PostgresServer, schema: &str) -> (Child, String) {
 fn wait_until_it_blocks(server: &PostgresServer, schema: &str, process: &str) {
     let blocked = format!("SELECT pid FROM pg_stat_activity WHERE {process} = ANY (pg_blocking_pids(pid))");
     wait_for(|| server.query(schema, &blocked).pop());
-}
-
-fn wait_for<T>(look: impl FnMut() -> Option<T>) -> T {
-    poll_until::poll_until(Duration::from_secs(30), Duration::from_millis(10), look).expect("nothing came")
 }
 
 /// Every event, in order.

@@ -72,8 +72,5 @@ pub fn record(env: &Env, start: &StartConfig, code: i32) -> Result<()> {
 }
 
 fn is_transient(error: &anyhow::Error) -> bool {
-    matches!(
-        error.downcast_ref::<StoreError>(),
-        Some(StoreError::Busy | StoreError::Full | StoreError::ReadOnly { .. })
-    )
+    error.downcast_ref::<StoreError>().is_some_and(StoreError::is_passing)
 }

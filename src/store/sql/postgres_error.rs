@@ -1,0 +1,93 @@
+//! Errors of PostgreSQL, of its client and of the network between them, in the store's words.
+
+use std::{error::Error as StdError, io};
+
+use tokio_postgres::{
+    Error,
+    error::{DbError, SqlState},
+};
+
+use super::postgres_client::CallError;
+use crate::store::StoreError;
+
+/// The kinds of errors that the client tells only by their text.
+const TLS: &str = "error performing TLS handshake";
+const CONFIG: &str = "invalid configuration";
+const AUTHENTICATION: &str = "authentication error";
+
+impl From<Error> for StoreError {
+    /// An error of reading a row.
+    fn from(error: Error) -> Self {
+        Self::Postgres(reason(&error))
+    }
+}
+
+/// The error of a call. `address` is the server's, without a password.
+pub(in crate::store) fn store_error(error: CallError, address: &str) -> StoreError {
+    let address = address.to_owned();
+    match error {
+        CallError::Failed(error) => match error.as_db_error() {
+            Some(answer) => of_answer(answer, address),
+            None => of_client(&error, address),
+        },
+        CallError::Silent(limit) => {
+            StoreError::Unreachable { address, why: format!("no answer within {} s", limit.as_secs()) }
+        }
+        CallError::Broken => StoreError::Unreachable { address, why: "the connection broke".into() },
+        CallError::System(source) => StoreError::io("the client of the store's server", source),
+    }
+}
+
+fn of_answer(answer: &DbError, address: String) -> StoreError {
+    let why = answer.message().to_owned();
+    match *answer.code() {
+        SqlState::LOCK_NOT_AVAILABLE
+        | SqlState::QUERY_CANCELED
+        | SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
+        | SqlState::T_R_DEADLOCK_DETECTED
+        | SqlState::T_R_SERIALIZATION_FAILURE => StoreError::Busy,
+        SqlState::TOO_MANY_CONNECTIONS | SqlState::CANNOT_CONNECT_NOW => StoreError::ServerBusy { address, why },
+        SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN | SqlState::IDLE_SESSION_TIMEOUT => {
+            StoreError::Unreachable { address, why }
+        }
+        SqlState::READ_ONLY_SQL_TRANSACTION | SqlState::INSUFFICIENT_PRIVILEGE => {
+            StoreError::ReadOnly { dir: None, why }
+        }
+        SqlState::DISK_FULL => StoreError::Full,
+        // Every transaction begins with the `project` table.
+        SqlState::UNDEFINED_TABLE => StoreError::NotThere { address },
+        SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
+            StoreError::Denied { address, why }
+        }
+        SqlState::INVALID_CATALOG_NAME => StoreError::NoDatabase { address, why },
+        SqlState::PROTOCOL_VIOLATION => {
+            let why = format!("{why}; a connection pooler must be left out");
+            StoreError::Server { address, why }
+        }
+        _ => StoreError::Postgres(why),
+    }
+}
+
+/// What the server did not say, the client or the network has to tell.
+fn of_client(error: &Error, address: String) -> StoreError {
+    let why = reason(error);
+    match error.to_string().as_str() {
+        TLS => StoreError::Tls { address, why },
+        CONFIG | AUTHENTICATION => StoreError::Denied { address, why },
+        _ if is_io(error) || error.is_closed() => StoreError::Unreachable { address, why },
+        _ => StoreError::Postgres(why),
+    }
+}
+
+fn is_io(error: &Error) -> bool {
+    error.source().is_some_and(<dyn StdError>::is::<io::Error>)
+}
+
+/// The innermost reason of an error. Its other texts may quote an address with a password.
+pub(in crate::store) fn reason(error: &(dyn StdError + 'static)) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}

@@ -1,0 +1,311 @@
+//! Faults between a client and its server: at each one the client answers, what was acknowledged is there once, and a repetition
+//! with the same request id settles the rest.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    fs,
+    process::Stdio,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use fairway::{
+    actions::{
+        IdempotencyKey,
+        core::errors,
+        queue::task::claim::{self, ClaimRequest},
+    },
+    config::Project,
+    env::Env,
+};
+
+use crate::common::{
+    TestProject, app,
+    postgres_proxy::{Fault, FaultProxy, Side},
+    postgres_server,
+    reexec::{StartBarrier, errors, part, part_dir, reexec, wait_at_start_line},
+    test_project::CommandOutput,
+};
+
+/// The longest answer to a cut: a lock that the broken connection still holds, and the questions about a commit.
+const ANSWER_LIMIT: Duration = Duration::from_secs(15);
+/// The runs that go on at once.
+const AT_ONCE: usize = 4;
+
+/// A verb of the fault table, with the kind of event that says that it was done.
+struct Verb {
+    args: &'static [&'static str],
+    event: &'static str,
+}
+
+const VERBS: &[Verb] = &[
+    Verb { args: &["claim"], event: "task.claimed" },
+    Verb { args: &["handoff", "create", "--to", "qa", "--summary", "please look"], event: "handoff.created" },
+    Verb { args: &["done"], event: "task.done" },
+];
+
+/// One run of a verb through a proxy.
+fn run(world: &TestProject, verb: &Verb, task: &str, proxy: Option<&FaultProxy>) -> CommandOutput {
+    let (server, schema) = world.on_server.as_ref().unwrap();
+    let port = proxy.map_or(server.port(), FaultProxy::port);
+    let address = server.network_address("127.0.0.1", port, schema) + "&connect_timeout=2";
+    let request = format!("{task}-{}", verb.event);
+    let mut command = world.fairway(verb.args);
+    command.args([task, "--request-id", &request, "--json"]).env("FAIRWAY_STORE_URL", address);
+    command.output().unwrap().into()
+}
+
+/// How often a verb was done for a task.
+fn times_done(world: &TestProject, verb: &Verb) -> BTreeMap<String, i64> {
+    let (server, schema) = world.on_server.as_ref().unwrap();
+    let query = format!("SELECT task_id, count(*) FROM events WHERE kind = '{}' GROUP BY 1", verb.event);
+    let lines = server.query(schema, &query);
+    let pair = |line: String| {
+        let (task, count) = line.split_once('|').unwrap();
+        (task.to_owned(), count.parse().unwrap())
+    };
+    lines.into_iter().map(pair).collect()
+}
+
+/// Cuts the connection at every turn of a verb.
+fn cut_everywhere(world: &TestProject, verb: &Verb, next_task: &AtomicUsize) -> Vec<String> {
+    let task = || format!("T-{}", next_task.fetch_add(1, SeqCst) + 1);
+    let (server, _) = world.on_server.as_ref().unwrap();
+    let proxy = FaultProxy::start(server.port(), Fault::None);
+    run(world, verb, &task(), Some(&proxy)).exits(0);
+    let cuts: Vec<_> = [Side::Client, Side::Server]
+        .into_iter()
+        .flat_map(|side| (0..proxy.turns(side)).map(move |turn| Fault::Cut(side, turn)))
+        .collect();
+    let runs = Mutex::new(cuts.into_iter().map(|cut| (cut, task())).collect::<Vec<_>>());
+    let answers = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let Some((cut, task)) = runs.lock().unwrap().pop() else { return };
+                    let proxy = FaultProxy::start(server.port(), cut);
+                    let start = Instant::now();
+                    let answer = run(world, verb, &task, Some(&proxy));
+                    assert!(start.elapsed() < ANSWER_LIMIT, "{cut:?}: {:?}", start.elapsed());
+                    answers.lock().unwrap().push((cut, task, answer));
+                }
+            });
+        }
+    });
+    let answers = answers.into_inner().unwrap();
+    let done = times_done(world, verb);
+    let mut kinds = Vec::new();
+    for (cut, task, answer) in &answers {
+        let times = done.get(task).copied().unwrap_or_default();
+        let kind = match answer.code {
+            Some(0) => "done".to_owned(),
+            _ => answer.error()["code"].as_str().unwrap().to_owned(),
+        };
+        match kind.as_str() {
+            "done" => assert_eq!(times, 1, "{cut:?} of {task} was acknowledged and is lost"),
+            "store_unreachable" | "store_busy" => assert_eq!(times, 0, "{cut:?} of {task}: {answer:?}"),
+            _ => panic!("{cut:?} of {task}: {answer:?}"),
+        }
+        kinds.push(kind);
+        // What was not done is done by the repetition, and what was done is not done again.
+        run(world, verb, task, None).exits(0);
+    }
+    let done = times_done(world, verb);
+    assert!(answers.iter().all(|(_, task, _)| done[task] == 1), "{done:?}");
+    kinds
+}
+
+#[test]
+fn a_cut_at_every_message_loses_and_doubles_nothing() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    let mut config = fs::read_to_string(world.root().join(".fairway.toml")).unwrap();
+    config += "\n[gates.done]\nrequire = []\n";
+    fs::write(world.root().join(".fairway.toml"), config).unwrap();
+    let mut tasks = String::new();
+    for number in 1..=150 {
+        writeln!(tasks, "{{\"id\":\"T-{number}\",\"title\":\"task {number}\"}}").unwrap();
+    }
+    world.run_with_stdin(["task", "import", "-"], tasks.as_bytes()).exits(0);
+    let claimed = AtomicUsize::new(0);
+    for (index, verb) in VERBS.iter().enumerate() {
+        let next = AtomicUsize::new(0);
+        let next = if index == 0 { &claimed } else { &next };
+        let kinds = cut_everywhere(&world, verb, next);
+        let count = |kind: &str| kinds.iter().filter(|found| *found == kind).count();
+        println!("{}: {} cuts, {} done", verb.event, kinds.len(), count("done"));
+        // A commit whose answer was cut is told as done, one that was cut itself as not written.
+        assert!(count("done") >= 3 && count("store_busy") >= 1 && count("store_unreachable") >= 1, "{kinds:?}");
+        if index == 0 {
+            // The other verbs need claimed tasks; they may have more messages.
+            for number in claimed.load(SeqCst)..120 {
+                run(&world, verb, &format!("T-{}", number + 1), None).exits(0);
+            }
+        }
+    }
+}
+
+/// A network that passes nothing on and says nothing: each step has a limit.
+#[test]
+fn a_silent_network_is_told_within_seconds() {
+    let add = |world: &TestProject, proxy: &FaultProxy| -> CommandOutput {
+        let (server, schema) = world.on_server.as_ref().unwrap();
+        let address = server.network_address("127.0.0.1", proxy.port(), schema) + "&connect_timeout=1";
+        let mut command = world.fairway(["task", "add", "a task", "--json"]);
+        command.env("FAIRWAY_STORE_URL", address).output().unwrap().into()
+    };
+    let Some(world) = TestProject::on_postgres() else { return };
+    let server = &world.on_server.as_ref().unwrap().0;
+    let proxy = FaultProxy::start(server.port(), Fault::None);
+    add(&world, &proxy).exits(0);
+    let [client, answers] = [Side::Client, Side::Server].map(|side| proxy.turns(side) - 1);
+    thread::scope(|scope| {
+        // The login, the beginning of the write, and its commit: on the way there, and on the way back.
+        for (fault, codes) in [
+            (Fault::Silence(Side::Server, 0), &["store_unreachable"][..]),
+            (Fault::Silence(Side::Client, 2), &["store_unreachable"]),
+            (Fault::Silence(Side::Client, client), &["store_busy", "outcome_unknown"]),
+            (Fault::Silence(Side::Server, answers), &[]),
+        ] {
+            let add = &add;
+            scope.spawn(move || {
+                // Each in a store of its own: the lock of one would hold up the others.
+                let world = TestProject::on_postgres().unwrap();
+                let proxy = FaultProxy::start(server.port(), fault);
+                let start = Instant::now();
+                let answer = add(&world, &proxy);
+                assert!(start.elapsed() < ANSWER_LIMIT, "{fault:?}: {:?}", start.elapsed());
+                if codes.is_empty() {
+                    answer.exits(0);
+                } else {
+                    let code = answer.exits(8).error()["code"].as_str().unwrap().to_owned();
+                    assert!(codes.contains(&&*code), "{fault:?}: {code}");
+                }
+            });
+        }
+    });
+}
+
+/// A client that stands still inside a write is put out by the server.
+#[test]
+fn a_client_that_stops_inside_a_write_holds_the_others_up_for_seconds() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    let (server, schema) = world.on_server.as_ref().unwrap();
+    // Behind the login, the check of the server and the beginning of the write.
+    let proxy = FaultProxy::start(server.port(), Fault::Hold(3));
+    let address = server.network_address("127.0.0.1", proxy.port(), schema);
+    let mut frozen = world.fairway(["task", "add", "frozen", "--json"]);
+    let frozen =
+        frozen.env("FAIRWAY_STORE_URL", address).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    proxy.held();
+    let signal =
+        |signal| nix::sys::signal::kill(nix::unistd::Pid::from_raw(frozen.id().cast_signed()), signal).unwrap();
+    signal(nix::sys::signal::Signal::SIGSTOP);
+    let start = Instant::now();
+    // The other one's patience may end just before; its repetition succeeds.
+    while world.run(["task", "add", "another"]).code != Some(0) {
+        assert!(start.elapsed() < Duration::from_secs(6), "{:?}", start.elapsed());
+    }
+    assert!(start.elapsed() < Duration::from_secs(6), "{:?}", start.elapsed());
+    signal(nix::sys::signal::Signal::SIGCONT);
+    proxy.let_go();
+    let answer = CommandOutput::from(frozen.wait_with_output().unwrap()).exits(8);
+    let code = answer.error()["code"].as_str().unwrap().to_owned();
+    assert!(["store_busy", "store_unreachable"].contains(&&*code), "{answer:?}");
+    assert_eq!(server.query(schema, "SELECT title FROM tasks"), ["another"]);
+}
+
+const WORKERS: usize = 6;
+const TASKS: usize = 240;
+
+/// A worker of the storm: it repeats each claim under one request id until it has an answer.
+fn work(number: &str) {
+    let env = Env::from_process();
+    let root = Project::discover(&env, None).unwrap().root;
+    let actor = app::person(&format!("worker-{number}"));
+    let app = app::app(&root, env, actor.clone());
+    wait_at_start_line();
+    let (mut journal, mut failures) = (String::new(), String::new());
+    'next: for claim in 0.. {
+        let key = IdempotencyKey { id: format!("{number}-{claim}"), fingerprint: "claim".into() };
+        let app = app.with_actor(actor.clone(), Some(key));
+        let start = Instant::now();
+        loop {
+            assert!(start.elapsed() < Duration::from_secs(60), "{failures}");
+            match claim::claim(&app, &ClaimRequest::default(), &[]) {
+                Ok(answer) => {
+                    writeln!(journal, "{}", answer.ids[0]).unwrap();
+                    continue 'next;
+                }
+                Err(error) => match errors::classify(&error).code {
+                    "nothing_ready" => break 'next,
+                    code @ ("store_unreachable" | "store_busy" | "outcome_unknown") => {
+                        writeln!(failures, "{code}").unwrap();
+                    }
+                    code => panic!("{code}: {error:#}"),
+                },
+            }
+        }
+    }
+    fs::write(part_dir().join(format!("journal-{number}")), journal).unwrap();
+    fs::write(part_dir().join(format!("failures-{number}")), failures).unwrap();
+}
+
+/// Connections are ended and the server crashes while many claim: whoever got a task has it, and no task has two.
+#[test]
+fn a_storm_of_claims_survives_ended_connections_and_crashes_of_the_server() {
+    const NAME: &str = "postgres::faults::a_storm_of_claims_survives_ended_connections_and_crashes_of_the_server";
+    if let Some(number) = part() {
+        return work(&number);
+    }
+    let Some(server) = postgres_server::own() else { return };
+    let world = TestProject::on_server_of_its_own(&server);
+    world.real_time();
+    let (server, schema) = world.on_server.as_ref().unwrap();
+    let mut tasks = String::new();
+    for number in 1..=TASKS {
+        writeln!(tasks, "{{\"id\":\"T-{number}\",\"title\":\"task {number}\"}}").unwrap();
+    }
+    world.run_with_stdin(["task", "import", "-"], tasks.as_bytes()).exits(0);
+    let place = world.dir().join("storm");
+    let barrier = StartBarrier::spawn(&place, WORKERS, |number| reexec(&world, NAME, &number.to_string(), &place));
+    let (ended, crashes) = thread::scope(|scope| {
+        let storm = scope.spawn(|| barrier.release().0);
+        let claimed = || server.query(schema, "SELECT count(*) FROM claims")[0].parse::<usize>().unwrap();
+        // Each time when the storm has come further, so that every fault meets claims.
+        for goal in [20, 60, 100] {
+            super::wait_for(|| (claimed() >= goal).then_some(()));
+            let end =
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'fairway'";
+            server.query(schema, end);
+        }
+        let mut crashes = 0;
+        for goal in [140, 180] {
+            super::wait_for(|| (claimed() >= goal).then_some(()));
+            server.crash_and_restart();
+            crashes += 1;
+        }
+        (storm.join().unwrap(), crashes)
+    });
+    assert_eq!(crashes, 2);
+    assert!(ended.iter().all(std::process::ExitStatus::success), "{}", errors(&place));
+    let (mut acknowledged, mut failures) = (BTreeMap::new(), 0);
+    for number in 0..WORKERS {
+        for task in fs::read_to_string(place.join(format!("journal-{number}"))).unwrap().lines() {
+            let before = acknowledged.insert(task.to_owned(), format!("worker-{number}"));
+            assert_eq!(before, None, "{task} was given out twice");
+        }
+        failures += fs::read_to_string(place.join(format!("failures-{number}"))).unwrap().lines().count();
+    }
+    let claims = server.query(schema, "SELECT task_id, claimant FROM claims");
+    let stored: BTreeMap<_, _> =
+        claims.iter().map(|line| line.split_once('|').unwrap()).map(|(task, who)| (task.into(), who.into())).collect();
+    assert_eq!(claims.len(), TASKS, "a task has two claims");
+    assert_eq!(acknowledged, stored);
+    println!("{TASKS} claims, {failures} answers that were failures");
+}
