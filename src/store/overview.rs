@@ -1,4 +1,4 @@
-//! What an overview of the whole project reads: narrow rows, found through partial indexes, without texts that it does not
+//! The rows of an overview of the whole project: narrow, found through partial indexes, without texts that it does not
 //! show.
 
 use super::{

@@ -59,7 +59,7 @@ impl JobDir {
         Self { path: runs.join(id.to_string()), opened: None }
     }
 
-    /// The same directory, kept open: its files are found also after it was moved. Unchanged when it cannot be opened.
+    /// This directory, kept open: its files are found also after it was moved. Unchanged when it cannot be opened.
     #[must_use]
     pub fn kept_open(self) -> Self {
         match OpenedDir::open(&self.path) {

@@ -22,7 +22,7 @@ pub fn parse_inputs(value: &Value) -> Result<Vec<TerminalInput>, Refusal> {
     }
 }
 
-/// The same list back as JSON.
+/// The list as JSON.
 #[must_use]
 pub fn to_json(inputs: &[TerminalInput]) -> Value {
     let one = |input: &TerminalInput| match input {

@@ -99,7 +99,7 @@ fn every_action_answers_with_its_document() {
     assert_eq!(done(json!({ "action": "kill", "run_id": id(&long) }))["status"], "canceled");
 }
 
-/// The same request has one effect, and the same answer.
+/// A repeated request has one effect and one answer.
 #[test]
 fn a_call_is_repeated_without_harm() {
     let world = TestProject::new();
