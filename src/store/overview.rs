@@ -261,7 +261,7 @@ mod tests {
 
     /// An overview of many tasks, sessions and jobs costs as much as it shows.
     #[test]
-    fn an_overview_reads_through_indexes() {
+    fn overview_reads_through_indexes() {
         let conn = open::in_memory().unwrap();
         for (query, index) in [
             (HELD, "tasks_held"),

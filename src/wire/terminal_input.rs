@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_read_strictly_and_written_back() {
+    fn list_is_read_strictly_and_written_back() {
         let list = json!([
             {"text": "Enter"}, {"key": "Enter"}, {"paste": "a\nb"}, {"hex": "00ff"}, {"size": {"rows": 24, "cols": 80}},
             {"eof": true},

@@ -37,7 +37,7 @@ fn lines(said: &str) -> BTreeSet<&str> {
 }
 
 #[test]
-fn a_session_from_start_to_stop() {
+fn session_is_started_queried_and_stopped() {
     let caller = Caller::of("tmux");
     let name = "city/agent; touch x #(touch y) ..;";
     assert_eq!(caller.said(&["is-running", name]), "false\n");
@@ -132,7 +132,7 @@ fn missing_sessions_and_unknown_operations_are_reported() {
 }
 
 #[test]
-fn a_name_is_never_taken_for_another_that_begins_like_it() {
+fn name_is_never_taken_for_another_that_begins_like_it() {
     let caller = Caller::of("tmux");
     for name in ["ab", "a-1", "a-10"] {
         caller.start(name, &format!("echo this is {name}; exec cat"), json!({}));
@@ -173,7 +173,7 @@ pub(super) fn reader(out: &Path) -> String {
 }
 
 #[test]
-fn an_interrupt_reaches_the_program_and_not_what_looks_after_it() {
+fn interrupt_reaches_the_program_and_not_what_looks_after_it() {
     let caller = Caller::of("tmux");
     caller.start("x", "trap 'echo got it' INT; while :; do sleep 1; done", json!({}));
     tmux(&caller, &["copy-mode", "-t", "=s-x:"]);

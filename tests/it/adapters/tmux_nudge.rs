@@ -62,7 +62,7 @@ fn forty_kilobytes_arrive_exactly_in_the_right_one_of_four() {
 }
 
 #[test]
-fn a_paste_cannot_be_broken_out_of() {
+fn paste_end_in_a_text_is_typed_as_text() {
     let caller = Caller::of("tmux");
     let out = caller.folder("out").join("x");
     let brackets = format!("printf '\\033[?2004h'; {}", reader(&out));
@@ -73,7 +73,7 @@ fn a_paste_cannot_be_broken_out_of() {
 }
 
 #[test]
-fn two_texts_at_once_do_not_mix() {
+fn texts_sent_at_once_do_not_mix() {
     let caller = Caller::of("tmux");
     let outs = readers(&caller, &["x"]);
     let texts: Vec<Vec<u8>> = [b'a', b'b', b'c'].map(|letter| vec![letter; 30_000]).to_vec();
@@ -140,7 +140,7 @@ fn swallowed_enter_is_repeated_only_where_output_is_shown() {
 }
 
 #[test]
-fn the_first_nudge_goes_with_the_start_and_only_once() {
+fn first_nudge_is_sent_once_with_the_start() {
     let caller = Caller::of("tmux");
     let out = caller.folder("out").join("x");
     let start = json!({"ready_prompt_prefix": "ready", "nudge": "first\nof all;"});

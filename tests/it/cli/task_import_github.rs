@@ -211,7 +211,7 @@ fn hostile_texts_are_data() {
 }
 
 #[test]
-fn what_is_no_issue_imports_nothing_and_is_named() {
+fn json_that_is_not_an_issue_imports_nothing_and_is_named() {
     let world = TestProject::new();
     let good = issue(1, "t", "");
     let without = |keys: &[&str]| {
