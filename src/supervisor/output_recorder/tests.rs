@@ -65,7 +65,7 @@ impl Sink for Rows {
             let (seq, value) = match item {
                 NewItem::Output { seq, stream, segment, start, length, origin } => {
                     let (start, length) = (u64::try_from(*start).unwrap(), usize::try_from(*length).unwrap());
-                    let bytes = segments::read(&dir, *stream, *segment, start, length).unwrap().unwrap();
+                    let bytes = output_files::read(&dir, *stream, *segment, start, length).unwrap().unwrap();
                     assert_eq!(bytes.len(), length);
                     (*seq, Ok((*stream, bytes, *segment * 1_000_000_000 + *origin)))
                 }

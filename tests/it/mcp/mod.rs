@@ -1,9 +1,9 @@
 //! `fairway mcp` from outside: a client on two pipes.
 
-mod eras;
 mod guard;
 mod lifetime;
 mod locked_store;
+mod protocol_versions;
 mod same_store;
 mod session;
 mod text;

@@ -5,7 +5,7 @@ use std::{rc::Rc, thread, time::Duration};
 use anyhow::{Context as _, Result};
 
 use super::{
-    follow::follow_with,
+    waiting_sender::follow_with,
     send::{Outlets, SendReport},
 };
 use crate::{

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, inside, trust},
+        core::{errors, inside_session, trust},
         queue::lane::{checkout, remove_landed::remove_landed},
     },
     domain::{
@@ -63,7 +63,7 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str)) -> Result<(Ans
     if request.dry_run {
         return plan(app, request, &git);
     }
-    inside::refuse_unless_role(app, "fairway land", &app.settings.land.roles)?;
+    inside_session::refuse_unless_role(app, "fairway land", &app.settings.land.roles)?;
     if app.settings.land.names_programs() {
         trust::require(app)?;
     }
