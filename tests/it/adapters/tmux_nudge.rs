@@ -1,36 +1,14 @@
 //! Text that `tmux.sh` types arrives byte by byte, in the right session, once, and is submitted.
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
 use serde_json::json;
 
 use super::{
     Caller, eventually, holds,
-    tmux::{reader, tmux},
+    shared_checks::{payload, reader, readers, with_enter},
+    tmux::tmux,
 };
-
-/// Every byte that may be typed, shell's and tmux's own signs among them, to a length, with `;` at its end.
-fn payload(length: usize) -> Vec<u8> {
-    let signs = b"\"$HOME\" `touch canary` 'x' #(touch canary) %1 \\;\n;\n $(touch canary)";
-    let unit: Vec<u8> = (1..=255).chain(signs.iter().copied()).collect();
-    let mut text: Vec<u8> = unit.into_iter().cycle().take(length - 1).collect();
-    text.push(b';');
-    text
-}
-
-fn with_enter(text: &[u8]) -> Vec<u8> {
-    [text, b"\r"].concat()
-}
-
-fn readers(caller: &Caller, names: &[&str]) -> Vec<PathBuf> {
-    let folder = caller.folder("out");
-    let one = |name: &&str| {
-        let out = folder.join(name);
-        caller.start(name, &reader(&out), json!({"ready_prompt_prefix": "ready"}));
-        out
-    };
-    names.iter().map(one).collect()
-}
 
 #[test]
 fn forty_kilobytes_arrive_exactly_in_the_right_one_of_four() {

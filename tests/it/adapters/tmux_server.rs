@@ -13,7 +13,8 @@ use serde_json::json;
 
 use super::{
     Caller, eventually, given, holds,
-    tmux::{reader, server, tmux},
+    shared_checks::reader,
+    tmux::{server, tmux},
 };
 
 /// Calls the script, demands a failure within the limit, and that nothing was answered.

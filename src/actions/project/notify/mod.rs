@@ -5,15 +5,15 @@
 //! leaves a claim with a lease: after it the item is sent again, so that it may come twice but is not lost.
 
 mod background;
-mod waiting_sender;
 mod document;
 mod send;
 mod sinks;
 mod state;
 mod test;
+mod waiting_sender;
 
 pub use background::send_in_background;
-pub use waiting_sender::follow;
 pub use send::{Outlets, SendReport, require_sinks, send_due, send_due_of};
 pub use state::{given_up, state};
 pub use test::test;
+pub use waiting_sender::follow;
