@@ -83,7 +83,7 @@ pub fn took(command: &mut Command) -> Duration {
 /// Valgrind's own word for no file beside its log.
 pub const DISCARD: &str = "--cachegrind-out-file=/dev/null";
 
-/// The same command below another program, which these words start. Without words, the same command.
+/// This command below another program, which these words start. Without words, this command.
 pub fn below(words: &[&str], command: &Command) -> Command {
     let all: Vec<&OsStr> =
         words.iter().map(OsStr::new).chain([command.get_program()]).chain(command.get_args()).collect();

@@ -55,7 +55,7 @@ impl Adapter {
         Ok(Self { script: script.into(), state_dir: state.into(), env: around, cwd: cwd.into() })
     }
 
-    /// The same script, told where its multiplexer listens; `None` leaves it to its private one.
+    /// This script, told where its multiplexer listens; `None` leaves it to its private one.
     #[must_use]
     pub fn with_socket(mut self, socket: Option<&str>) -> Self {
         match socket {
@@ -65,7 +65,7 @@ impl Adapter {
         self
     }
 
-    /// The same script among more variables, as another caller's surroundings may hold them.
+    /// This script with more variables, as another caller's environment may have them.
     #[must_use]
     pub fn with_env<'a>(mut self, vars: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         self.env.extend(vars.into_iter().map(|(name, value)| (name.into(), value.into())));

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_object_is_a_handshake() {
+    fn handshake_other_than_an_object_is_refused() {
         let read = Capabilities::read(br#"{"version":0,"capabilities":["ready","new-one"],"x":1}"#).unwrap();
         assert!(read.waits_until_ready() && read.has("new-one") && !read.types_first_nudge());
         assert_eq!(Capabilities::read(br#"{"version":0}"#).unwrap(), Capabilities::default());

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_comes_is_late_and_says_what() {
+    fn missing_readiness_is_late_and_names_what_is_missing() {
         struct Never;
         impl ReadinessProbe for Never {
             fn has_program(&mut self, _: &[String]) -> Option<bool> {

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_wants_token_and_host_and_no_browser() {
+    fn port_requires_token_and_host_and_refuses_browsers() {
         let port = Transport::Port { port: 7, token: "abc".into() };
         let ask = |headers: &[(&str, &str)]| {
             let request =

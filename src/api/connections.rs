@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_never_asked_goes_first_and_who_is_served_stays() {
+    fn idle_connection_is_evicted_first_and_a_served_one_stays() {
         let connections = Connections::new();
         let asked = connections.accept().unwrap();
         drop(connections.start_request(&asked));

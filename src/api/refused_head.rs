@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_refusal_without_a_body_of_its_own_is_replaced() {
+    fn refusal_is_replaced_only_without_a_body_of_its_own() {
         let refused = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
         let text = String::from_utf8(replacement(refused).unwrap()).unwrap();
         assert!(text.starts_with("HTTP/1.1 431 Request Header Fields Too Large\r\n"), "{text}");

@@ -29,7 +29,7 @@ use crate::{
     actions::{
         App,
         boundary::runtime::session_of_run,
-        core::{inside, store_safety},
+        core::{inside_session, store_safety},
         project::notify,
     },
     domain::{Actor, RunId, SessionId},
@@ -95,7 +95,7 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
     core_dumps::disable().context("cannot disable core dumps")?;
     if options.page.open.is_some() {
         // The page acts as the person who starts the server.
-        inside::refuse(app, "serve --open")?;
+        inside_session::refuse(app, "serve --open")?;
     }
     let person = AppFactory::for_page(app);
     let mut files = RuntimeFiles::acquire(app)?;
@@ -104,7 +104,7 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
     let app = &app.with_actor(Actor { name, session: None, run_id: None, role: None, lane: None, epoch: None }, None);
     // Created now: a read would otherwise be answered from an empty store.
     app.store_for_writing()?;
-    let is_inside = inside::is_inside(app);
+    let is_inside = inside_session::is_inside(app);
     let waiter = app.waiter("serve")?;
     let factory = AppFactory::new(app);
     let (change, changes) = watch::channel(0_u64);

@@ -52,7 +52,7 @@ fn several_requests_go_over_one_connection_and_both_kinds_of_body_are_read() {
 }
 
 #[test]
-fn a_cut_answer_and_one_that_is_none_are_errors() {
+fn cut_answer_and_one_that_is_none_are_errors() {
     for answer in [&b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{}"[..], b"", b"hello\r\n\r\n"] {
         let answers: &'static [&'static [u8]] = Box::leak(Box::new([answer]));
         let (home, server) = serve_responses(answers);
@@ -63,7 +63,7 @@ fn a_cut_answer_and_one_that_is_none_are_errors() {
 }
 
 #[test]
-fn a_server_that_says_nothing_is_late() {
+fn server_that_says_nothing_is_late() {
     let home = tempfile::tempdir().unwrap();
     let _listener = UnixListener::bind(home.path().join(socket_path::SOCKET_FILE)).unwrap();
     let mut client = ApiClient::connect(home.path(), Duration::from_millis(30)).unwrap();

@@ -174,7 +174,7 @@ impl Context {
     /// The whole text of a file, or of stdin when it is called `-`.
     ///
     /// # Errors
-    /// What cannot be read, is no UTF-8 or is larger than [`INPUT_MAX`].
+    /// When it cannot be read, is not UTF-8 or is larger than [`INPUT_MAX`].
     pub fn input(&self, what: &'static str, path: &Path) -> Result<String> {
         self.input_of(what, path, INPUT_MAX)
     }
@@ -182,7 +182,7 @@ impl Context {
     /// The text of a file or of stdin, of at most `most` bytes.
     ///
     /// # Errors
-    /// What cannot be read, is no UTF-8 or is larger.
+    /// When it cannot be read, is not UTF-8 or is larger.
     pub fn input_of(&self, what: &'static str, path: &Path, most: usize) -> Result<String> {
         let text = if path.as_os_str() == "-" {
             self.read(what, io::stdin().lock(), most)?

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     exit::Exit,
-    habits,
+    familiar_names,
     help::page,
     parser::command,
     print_error::{print_error, shortened},
@@ -134,12 +134,12 @@ fn unknown_command(error: &clap::Error, path: &str, line: &str, command: &clap::
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
         return format!("list the commands: {line} --help");
     };
-    if let Some(hint) = habits::hint(path, typed) {
+    if let Some(hint) = familiar_names::hint(path, typed) {
         return hint;
     }
     let visible = command.get_subcommands().filter(|one| !one.is_hide_set());
     let names = visible.flat_map(|one| std::iter::once(one.get_name()).chain(one.get_visible_aliases()));
-    match habits::near(typed, names) {
+    match familiar_names::near(typed, names) {
         Some(near) => format!("did you mean {near}: {line} {near} --help"),
         None => format!("list the commands: {line} --help"),
     }
@@ -152,7 +152,7 @@ fn unknown_argument(error: &clap::Error, line: &str, command: &clap::Command) ->
     };
     let typed = typed.split('=').next().unwrap_or_default();
     let names = command.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(clap::Arg::get_long);
-    match habits::near(typed, names) {
+    match familiar_names::near(typed, names) {
         Some(near) => format!("did you mean --{near}: {line} --help"),
         None => format!("read the help: {line} --help"),
     }

@@ -11,7 +11,7 @@ use super::{age::age, context::Context, exit::Exit, values};
 use crate::{
     actions::{
         App,
-        core::inside,
+        core::inside_session,
         project::notify::{self, Outlets, SendReport},
     },
     domain::{Refusal, notification::NotifySink},
@@ -56,7 +56,7 @@ impl Args {
             );
         }
         // A sender inside a session would use up a person's notifications.
-        inside::refuse(&app, "notify")?;
+        inside_session::refuse(&app, "notify")?;
         let mut stdout = io::stdout();
         let terminal = (ctx.env.terminal.stdout && !ctx.out.json).then_some(&mut stdout as &mut dyn Write);
         if let Some(sinks) = self.test {

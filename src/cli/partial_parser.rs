@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_for_the_whole_tree() {
+    fn other_words_are_parsed_by_the_whole_tree() {
         for words in
             [&[][..], &["--root", ".", "ready"], &["readu"], &["task"], &["task", "lst"], &["help"], &["--", "ready"]]
         {

@@ -8,7 +8,7 @@ use super::{age, confirm, context::Context, exit::Exit};
 use crate::{
     actions::{
         App,
-        core::inside,
+        core::inside_session,
         project::{backup, snapshots},
     },
     domain::Refusal,
@@ -47,7 +47,7 @@ impl Args {
             return list(ctx, &app);
         }
         // A damaged store cannot be read; its place is not kept open.
-        inside::refuse(&app.with_fresh_store(), "restore")?;
+        inside_session::refuse(&app.with_fresh_store(), "restore")?;
         let from = match &self.file {
             Some(file) => file.display().to_string(),
             None if self.latest => "the newest snapshot".to_owned(),

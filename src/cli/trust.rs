@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{confirm, context::Context, exit::Exit};
 use crate::{
-    actions::core::{inside, trust},
+    actions::core::{inside_session, trust},
     render::escape_controls,
 };
 
@@ -31,7 +31,7 @@ impl Args {
             let root = app.project.root.display().to_string();
             return ctx.show(&shown.document, || vec![root], || escape_controls(&shown.text));
         }
-        inside::refuse(&app, "trust")?;
+        inside_session::refuse(&app, "trust")?;
         if confirm::can_ask(ctx, self.yes) {
             let shown = trust::show(&app)?;
             if !shown.is_known {

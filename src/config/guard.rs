@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_design_shows_is_read() {
+    fn section_of_the_guide_is_read() {
         let rules = read(
             "default = \"allow\"\n[roles.witness]\nallow = [\"Read\", \"Grep\"]\n[[rules]]\nname = \"no-force-push\"\n\
              tools = [\"Bash\"]\ncommand = [\"git\", \"push\"]\nflags = [\"--force\", \"-f\"]\naction = \"deny\"\n\
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_could_never_match_or_means_nothing_is_an_error() {
+    fn rule_that_could_never_match_is_an_error() {
         for (text, key) in [
             ("default = \"maybe\"", "guard.default"),
             ("[roles.a]", "guard.roles.a"),

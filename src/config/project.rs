@@ -201,7 +201,7 @@ pub fn is_lost_worktree(top: &Path) -> bool {
     link_target(top).is_some_and(|target| !target.exists())
 }
 
-/// The same directory in the main worktree, when `dir` lies in a linked one.
+/// The counterpart of `dir` in the main worktree, when `dir` lies in a linked one.
 fn main_counterpart(dir: &Path) -> Option<PathBuf> {
     let top = dir.ancestors().find(|ancestor| is_worktree_top(ancestor))?;
     let inside = dir.strip_prefix(top).ok()?;

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_words_are_left() {
+    fn stripping_leaves_the_words_alone() {
         for (output, plain) in [
             ("plain\n text\n", "plain\n text\n"),
             ("\u{1b}[1;31mred\u{1b}[0m\u{1b}(B\r\nnext\r\n", "red\nnext\n"),

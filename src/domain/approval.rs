@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_answered_once_and_not_by_the_one_who_asks() {
+    fn approval_is_answered_once_and_not_by_its_own_session() {
         use ApprovalStatus::{Allowed, Denied, Lapsed, Pending};
         let (own, other) = (SessionId::parse("s1").unwrap(), SessionId::parse("s2").unwrap());
         for (status, answerable, by, decision, expected) in [

@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_routing_key_takes_colons_and_slashes_and_names_a_session_only_without_them() {
+    fn routing_key_takes_colons_and_slashes_and_names_a_session_only_without_them() {
         for good in ["s1", "agent:main:main", "ci/build/7", &"a".repeat(128)] {
             assert_eq!(RoutingKey::parse(good).unwrap().as_str(), good);
         }
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_is_named_by_the_account_and_never_with_a_host() {
+    fn person_is_named_by_the_account_and_never_with_a_host() {
         assert_eq!(PersonName::of_actor("ann.lee@host").unwrap().as_str(), "ann.lee");
         for session in ["s1", "ann", "@host", "a b@host", "a@b@host"] {
             assert_eq!(PersonName::of_actor(session), None, "{session}");
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_shows_no_control_characters_and_no_megabyte() {
+    fn invalid_id_is_shown_short_and_without_control_characters() {
         let error = TaskId::parse(&"\u{1b}".repeat(1 << 20)).unwrap_err().to_string();
         assert!(!error.contains('\u{1b}') && error.len() < 1_000, "{error}");
     }

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_address_of_the_numbered_issue_is_one() {
+    fn issue_address_of_another_issue_is_refused() {
         for good in ["https://github.com/ann/shop/issues/12", "http://git.example.org:8080/a/b.c/issues/12"] {
             assert_eq!(IssueUrl::parse(good, 12).unwrap().as_str(), good);
         }

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_read_in_any_case_and_shown_in_one() {
+    fn id_is_read_in_any_case_and_shown_in_one() {
         let id = JobId::parse("0193B0C0-7E6A-7A5B-8C3D-AABBCCDDEEFF").unwrap();
         assert_eq!(id.to_string(), "0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff");
         assert_eq!(id.short(), "ccddeeff");

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_far_ahead_is_not_believed() {
+    fn report_time_far_ahead_is_not_believed() {
         let now = Timestamp::from_millis(1_000_000);
         assert_eq!(event_time(None, now), now);
         for (told, meant) in [(0, 0), (1_300_000, 1_300_000), (1_300_001, 1_000_000)] {

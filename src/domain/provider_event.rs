@@ -152,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_state_is_none() {
+    fn unknown_provider_state_is_none() {
         for word in ["", "_", "idle", "done", "approved", "waiting", "merge_ready", &"_".repeat(65), "rünning"] {
             assert_eq!(ProviderState::from_provider(word), None, "{word}");
         }
     }
 
     #[test]
-    fn only_an_end_is_final_and_only_running_says_nothing() {
+    fn provider_state_is_final_only_at_an_end() {
         for state in ProviderState::ALL {
             let effect = state.effect();
             let is_over = matches!(effect.session, SessionEffect::Finished(status) if status.is_final());

@@ -280,7 +280,7 @@ pub(in crate::domain) mod tests {
     }
 
     #[test]
-    fn what_is_not_final_may_become_anything_but_starting() {
+    fn open_session_may_become_anything_but_starting() {
         use SessionStatus::{Ended, Failed, Running, Stale, Starting};
         let now = Timestamp::from_millis(9);
         for from in [Starting, Running, Stale] {
@@ -299,7 +299,7 @@ pub(in crate::domain) mod tests {
     }
 
     #[test]
-    fn final_is_final() {
+    fn final_session_cannot_change() {
         let now = Timestamp::from_millis(9);
         for from in [SessionStatus::Ended, SessionStatus::Failed] {
             let session = session(from);
@@ -317,14 +317,14 @@ pub(in crate::domain) mod tests {
     }
 
     #[test]
-    fn a_suspicion_keeps_its_first_reason_and_loses_it_with_the_next_sign() {
+    fn stale_session_keeps_its_first_reason_until_the_next_heartbeat() {
         let stale = session(SessionStatus::Running).to_stale(Some("first")).unwrap();
         assert_eq!(stale.to_stale(Some("second")).unwrap().reason.as_deref(), Some("first"));
         assert_eq!(stale.with_heartbeat(Timestamp::from_millis(9)).unwrap().reason, None);
     }
 
     #[test]
-    fn another_run_does_not_speak_for_it() {
+    fn report_of_another_session_run_is_refused() {
         let session = session(SessionStatus::Stale);
         assert_eq!(session.check_run_id(None), Ok(()));
         assert_eq!(session.check_run_id(Some(&RunId::parse("run-1"))), Ok(()));
@@ -332,7 +332,7 @@ pub(in crate::domain) mod tests {
     }
 
     #[test]
-    fn a_question_is_over_with_the_next_activity() {
+    fn question_is_over_with_the_next_activity() {
         let now = Timestamp::from_millis(9);
         let asks = session(SessionStatus::Running).with_activity(Activity::RequiresAction, Some("which?"), "test", now);
         assert_eq!(asks.waiting_for.as_deref(), Some("which?"));

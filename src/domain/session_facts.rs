@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_report_says_when_a_session_was_seen() {
+    fn newest_report_says_when_a_session_was_seen() {
         let at = Timestamp::from_millis;
         let mut one = session(SessionStatus::Running);
         one.started_at = at(10);

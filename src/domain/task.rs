@@ -302,7 +302,7 @@ mod tests {
 
     /// The whole table of `model.md`: which verb leads from which state to which.
     #[test]
-    fn every_verb_from_every_state() {
+    fn task_transitions_follow_the_table() {
         type Verb = fn(&Task) -> Result<TaskState, Refusal>;
         let verbs: [(&str, Verb, [Option<TaskStatus>; 6]); 8] = {
             use TaskStatus::{Blocked, Cancelled, Done, InProgress, Review, Todo};

@@ -158,14 +158,14 @@ mod tests {
     }
 
     #[test]
-    fn a_paste_is_bracketed_where_the_program_asks_and_cannot_end_itself() {
+    fn paste_is_bracketed_where_the_program_asks_and_cannot_end_itself() {
         let paste = TerminalInput::Paste("a\x1b[20\x1b[201~1~\u{9b}201~rm\r".into());
         assert_eq!(paste.bytes(true, false), b"\x1b[200~a[20[201~1~201~rm\r\x1b[201~");
         assert_eq!(TerminalInput::Paste("a\x1b[201~\r".into()).bytes(false, false), b"a\x1b[201~\r");
     }
 
     #[test]
-    fn nothing_too_much_and_what_follows_the_end_are_refused() {
+    fn input_that_is_too_long_or_follows_the_end_is_refused() {
         assert!(check(&[]).is_err());
         assert!(check(&[TerminalInput::Eof]).is_ok());
         assert!(check(&[TerminalInput::Eof, TerminalInput::Text("x".into())]).is_err());

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_turn_can_have_is_refused_by_name_and_place() {
+    fn impossible_usage_is_refused_by_name_and_place() {
         type Spoil = fn(&mut Turn);
         let spoils: [(&str, Spoil); 10] = [
             ("timestamp", |turn| turn.at = Timestamp::from_millis(-1)),

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_step_backwards_is_no_time_at_all() {
+    fn clock_step_backwards_counts_as_no_time() {
         let (early, late) = (Timestamp::from_millis(10), Timestamp::from_millis(30));
         assert_eq!(late.since(early), Duration::from_millis(20));
         assert_eq!(early.since(late), Duration::ZERO);

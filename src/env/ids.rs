@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_counts_and_no_seed_does_not_repeat() {
+    fn seed_counts_and_no_seed_does_not_repeat() {
         let seeded = || IdSource::from_setting(Some(&OsString::from("7")));
         let now = Timestamp::from_millis(1_000);
         assert_eq!(seeded().uuid(now), seeded().uuid(now));

@@ -394,7 +394,7 @@ mod tests {
     ];
 
     #[test]
-    fn an_agents_own_verbs_are_known() {
+    fn agents_own_verbs_are_known() {
         for text in OWN {
             let programs = own_verb_programs(text);
             let is_program = |word: &String| word == "fairway" || word == "/usr/bin/fairway";

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_written_outside() {
+    fn write_never_lands_outside_the_directory() {
         let home = tempfile::tempdir().unwrap();
         let (root, outside) = (home.path().join("root"), home.path().join("outside"));
         fs::create_dir_all(root.join("real")).unwrap();

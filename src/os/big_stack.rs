@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_and_a_long_wait_are_no_answer() {
+    fn panic_or_long_wait_gives_no_answer() {
         let second = Duration::from_secs(5);
         assert_eq!(run(1 << 20, second, || 7), Some(7));
         assert_eq!(run(1 << 20, second, || -> u8 { std::panic::resume_unwind(Box::new("no")) }), None);

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_cut_and_a_large_input_does_not_lock_up() {
+    fn capture_cuts_a_flood_and_a_large_input_does_not_deadlock() {
         let input = vec![b'x'; 3 * CAPTURE_LIMIT];
         let seen = sh("cat; printf end >&2", &input, LONG);
         assert_eq!((seen.exit, seen.stdout.len(), &seen.stderr[..]), (ExitReason::Code(0), CAPTURE_LIMIT, &b"end"[..]));
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_background_child_that_keeps_the_pipes_is_not_waited_for() {
+    fn background_child_that_keeps_the_pipes_is_not_waited_for() {
         let start = Instant::now();
         let seen = sh("sleep 30 & echo $!", b"", LONG);
         assert!(start.elapsed() < Duration::from_secs(10));
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_failing_command_left_in_its_group_is_ended() {
+    fn leftover_processes_of_a_failed_command_are_ended() {
         let seen = sh("sleep 60 & echo $!; exit 1", b"", LONG);
         let pid: i32 = String::from_utf8(seen.stdout).unwrap().trim().parse().unwrap();
         assert_eq!((seen.exit, process::ProcessKey::of(pid)), (ExitReason::Code(1), None));

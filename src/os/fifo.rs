@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_written_whole_or_not_at_all() {
+    fn text_is_written_whole_or_not_at_all() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("fifo");
         let mut reader = create(&path).unwrap();

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_refused_and_keeps_its_mode() {
+    fn path_that_is_not_a_file_is_refused_and_keeps_its_mode() {
         let home = tempfile::tempdir().unwrap();
         let fifo = home.path().join("fifo");
         nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::from_bits_truncate(0o644)).unwrap();
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_planted_link_is_not_followed() {
+    fn planted_link_is_not_followed() {
         let home = tempfile::tempdir().unwrap();
         let target = home.path().join("target");
         fs::write(&target, "mine").unwrap();

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_beginning_and_the_end_stay_however_it_is_split() {
+    fn head_and_tail_stay_however_the_text_is_split() {
         let all: Vec<u8> = (0..100).map(|number| b'a' + number % 26).collect();
         for size in [1, 3, 7, 50, 100] {
             let mut kept = HeadTailBuffer::new(20);

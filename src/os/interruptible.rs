@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_that_blocks_for_ever_ends_at_the_limit_and_a_quick_one_at_once() {
+    fn call_that_blocks_for_ever_ends_at_the_limit_and_a_quick_one_at_once() {
         let (mut reader, _writer) = io::pipe().unwrap();
         let mut read = || reader.read(&mut [0; 1]).map_err(|error| Errno::from_raw(error.raw_os_error().unwrap()));
         let start = Instant::now();

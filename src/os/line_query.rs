@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_heard_until_it_has_said_it() {
+    fn line_query_reads_until_the_answer_is_complete() {
         let long = Duration::from_secs(20);
         let start = Instant::now();
         assert_eq!(sh("read a; read b; echo x; echo wanted $a $b; sleep 60", long).as_deref(), Some("one two"));

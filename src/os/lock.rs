@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_held_lock_is_waited_for_only_so_long_and_is_free_again_after() {
+    fn held_lock_is_waited_for_only_so_long_and_is_free_again_after() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("lock");
         let held = FileLock::try_acquire(&path).unwrap().unwrap();

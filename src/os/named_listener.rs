@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newcomer_takes_the_place_and_the_one_before_learns_of_it() {
+    fn new_listener_takes_the_name_and_the_former_is_told() {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("x".repeat(200));
         assert!(!is_listening(&dir, "a"));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_died_is_not_there_and_leaves_nothing() {
+    fn dead_listener_is_absent_and_leaves_no_file() {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path();
         for _ in 0..2 {

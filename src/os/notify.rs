@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dir_with_a_long_path_will_do() {
+    fn dir_with_a_long_path_will_do() {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("x".repeat(200));
         let waiter = ChangeWaiter::bind(&dir, "a").unwrap();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiter_wakes_and_a_dead_one_is_swept() {
+    fn waiter_wakes_and_a_dead_one_is_swept() {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("wake");
         let waiter = ChangeWaiter::bind(&dir, "a").unwrap();

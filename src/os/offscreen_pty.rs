@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_shows_is_kept_and_it_does_not_stay() {
+    fn hidden_terminal_keeps_the_output_and_ends() {
         let long = Duration::from_secs(30);
         assert_eq!(sh("stty size; exit 3", long), Output { code: Some(3), screen: b"7 9\r\n".to_vec() });
         let begun = Instant::now();

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tree_that_ignores_term_and_changes_its_session_is_ended() {
+    fn tree_that_ignores_term_and_changes_its_session_is_ended() {
         let script = "trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 60 & wait' & sleep 60 & wait";
         let mut child = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
         let root = i32::try_from(child.id()).unwrap();

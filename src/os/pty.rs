@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_has_a_controlling_terminal_of_the_size_and_sees_it_change() {
+    fn program_has_a_controlling_terminal_of_the_size_and_sees_it_change() {
         let script = "stty size; trap 'stty size; exit 7' WINCH; ps -o tty= -p $$ >&2; : < /dev/tty && echo own; while :; do sleep 0.01; done";
         let argv = ["/bin/sh", "-c", script].map(OsString::from);
         let env = BTreeMap::from([(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))]);

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_are_never_the_same() {
+    fn two_random_values_differ() {
         let (one, two) = (hex().unwrap(), hex().unwrap());
         assert_eq!((one.len(), two.len()), (64, 64));
         assert_ne!(one, two);

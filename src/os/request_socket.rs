@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn each_says_one_thing_and_is_told_one() {
+    fn request_socket_exchanges_one_request_and_one_reply() {
         let (home, mut callers) = callers(Framing::Line);
         let one = call(&home, b"a\n");
         let two = call(&home, b"b");
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_side_is_the_end_of_what_is_said() {
+    fn closed_side_ends_the_message() {
         let (home, mut callers) = callers(Framing::Eof);
         let mut one = call(&home, b"a\nb");
         assert_eq!(poll_all(&mut callers), []);

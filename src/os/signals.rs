@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_caught_signal_is_read_and_ends_nothing() {
+    fn caught_signal_is_read_and_ends_nothing() {
         let caught = SignalPipe::install(&[Signal::SIGUSR1]).unwrap();
         assert_eq!(caught.next().unwrap(), None);
         raise(Signal::SIGUSR1).unwrap();
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_held_back_signal_is_not_held_back_in_a_program() {
+    fn blocked_signal_is_not_blocked_in_a_program() {
         let held: SigSet = [Signal::SIGUSR2].into_iter().collect();
         let before = held.thread_swap_mask(SigmaskHow::SIG_BLOCK).unwrap();
         let mut command = Command::new("/bin/cat");

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_connected_to_without_waiting_and_the_other_end_is_known() {
+    fn path_is_connected_to_without_waiting_and_the_other_end_is_known() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("s");
         assert!(fits_address(&path) && !fits_address(&path.join("x".repeat(200))));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dir_with_a_long_path_will_do() {
+    fn dir_with_a_long_path_will_do() {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("x".repeat(200));
         fs::create_dir(&dir).unwrap();

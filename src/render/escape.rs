@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_obeys_is_shown_instead() {
+    fn control_characters_are_shown_escaped() {
         assert_eq!(
             escape_controls("a\u{1b}[31mb\r\u{202e}c\u{9b}\u{200b}"),
             "a\\u{1b}[31mb\\u{d}\\u{202e}c\\u{9b}\\u{200b}"

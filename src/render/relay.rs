@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_terminal_gets_whole_letters_and_nothing_that_it_obeys() {
+    fn relay_sends_whole_characters_and_no_control_characters() {
         let text = "a\u{1b}[31mé👋\n".as_bytes();
         for at in 0..=text.len() {
             let mut lane = StreamFilter { is_terminal: true, incomplete: Vec::new() };

@@ -38,7 +38,7 @@ impl Table {
         Self { cells, whole: vec![0], optional: Vec::new(), expendable: Vec::new() }
     }
 
-    /// The same table in which these columns are never cut: ids, which a person copies into the next command.
+    /// Never cuts these columns: ids, which a person copies into the next command.
     #[must_use]
     pub fn with_whole(mut self, headings: &[&str]) -> Self {
         let found = headings.iter().filter_map(|heading| self.position(&heading.to_uppercase()));
@@ -47,14 +47,14 @@ impl Table {
         self
     }
 
-    /// The same table that leaves these columns out, one after the other, when the last column gets too narrow.
+    /// Leaves these columns out, one after the other, when the last column gets too narrow.
     #[must_use]
     pub fn with_optional(mut self, headings: &[&str]) -> Self {
         self.optional = headings.iter().map(|heading| heading.to_uppercase()).collect();
         self
     }
 
-    /// The same table that leaves these columns out, one after the other, when whole columns would not fit otherwise.
+    /// Leaves these columns out, one after the other, when whole columns would not fit otherwise.
     #[must_use]
     pub fn with_expendable(mut self, headings: &[&str]) -> Self {
         self.expendable = headings.iter().map(|heading| heading.to_uppercase()).collect();

@@ -59,7 +59,7 @@ pub struct LoggedDecision {
     pub rule: Option<String>,
     /// The reason of the decision.
     pub reason: String,
-    /// What the caller said about the call: a JSON object.
+    /// The caller's own facts about the call: a JSON object.
     pub context: Option<String>,
 }
 

@@ -71,8 +71,6 @@ const INSERT: &str = "INSERT INTO exec_runs (id, session_id, queue, status, comm
 const MARK_STARTING: &str = "UPDATE exec_runs SET status = 'starting', host = $2, host_id = $7, boot_id = $3, supervisor_pid = $4, \
      supervisor_started = $5, pid = NULL, pid_started = NULL, started_at = NULL, updated_at = $6 \
      WHERE id = $1 AND status = 'queued'";
-const SET_SUPERVISOR: &str = "UPDATE exec_runs SET supervisor_pid = $2, supervisor_started = $3, updated_at = $4 \
-     WHERE id = $1 AND status IN ('starting', 'running')";
 const MARK_RUNNING: &str = "UPDATE exec_runs SET status = 'running', pid = $2, pid_started = $3, supervisor_pid = $4, \
      supervisor_started = $5, started_at = $6, updated_at = $6 WHERE id = $1 AND status = 'starting'";
 const REQUEUE: &str = "UPDATE exec_runs SET status = 'queued', attempt = $2, supervisor_pid = NULL, supervisor_started = NULL, \
@@ -296,15 +294,6 @@ pub fn mark_starting(
     let values: &[&dyn sql::ToValue] =
         &[&id.to_string(), &host.name, &boot, &supervisor.0, &supervisor.1, &tx.now().millis(), &host.id];
     Ok(sql::execute(tx.conn(), MARK_STARTING, values)? == 1)
-}
-
-/// Sets the supervisor of an active job. `false` if it is not active.
-///
-/// # Errors
-/// As the store fails.
-pub fn set_supervisor(tx: &WriteTx<'_>, id: &JobId, supervisor: PidAndStart) -> Result<bool, StoreError> {
-    Ok(sql::execute(tx.conn(), SET_SUPERVISOR, &[&id.to_string(), &supervisor.0, &supervisor.1, &tx.now().millis()])?
-        == 1)
 }
 
 /// Marks a starting job as running with its root process, before that process executes the command. `false` if the job is

@@ -127,7 +127,7 @@ pub fn newest_of(tx: &ReadTx<'_>, commit: &str, base: &str, style: LandStyle) ->
     sql::first(tx.conn(), NEWEST_OF, &[&commit, &base, &style.as_str()], read)
 }
 
-/// What landed in a base, newest first, at most so many.
+/// The landings in a base, newest first, at most `limit`.
 ///
 /// # Errors
 /// As the store fails.

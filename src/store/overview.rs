@@ -1,4 +1,4 @@
-//! What an overview of the whole project reads: narrow rows, found through partial indexes, without texts that it does not
+//! The rows of an overview of the whole project: narrow, found through partial indexes, without texts that it does not
 //! show.
 
 use super::{
@@ -261,7 +261,7 @@ mod tests {
 
     /// An overview of many tasks, sessions and jobs costs as much as it shows.
     #[test]
-    fn an_overview_reads_through_indexes() {
+    fn overview_reads_through_indexes() {
         let conn = open::in_memory().unwrap();
         for (query, index) in [
             (HELD, "tasks_held"),

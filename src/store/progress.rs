@@ -281,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_complete_file_is_read_as_it_was_written_and_a_cut_one_counts_as_none() {
+    fn complete_file_is_read_as_it_was_written_and_a_cut_one_counts_as_none() {
         let mut progress = Progress { event: 298, ..Progress::default() };
         for id in ["T-9", "T-150", "WEB-3", "T-12", "no-number-x"] {
             progress.add_task(&TaskId::parse(id).unwrap());

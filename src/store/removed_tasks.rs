@@ -27,7 +27,7 @@ const RECORDS: [(&str, &str); 8] = [
     ("tool call", "SELECT count(*) FROM tool_calls WHERE task_id = $1"),
 ];
 
-/// What refers to a task.
+/// The records that refer to a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskUses {
     /// The tasks that depend on it, by id.
@@ -38,7 +38,7 @@ pub struct TaskUses {
     pub records: Vec<(&'static str, i64)>,
 }
 
-/// What refers to a task.
+/// The records that refer to a task.
 ///
 /// # Errors
 /// As the store fails.

@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the schema alone is looked at, without a store around it")]
-    fn the_migrations_lead_to_the_version_that_this_binary_knows() {
+    fn migrations_lead_to_the_version_that_this_binary_knows() {
         for schema in [STATE, OUTPUT] {
             let mut conn = Connection::open_in_memory().unwrap();
             migrate(&mut conn, &schema).unwrap();

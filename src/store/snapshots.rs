@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_snapshots_stay() {
+    fn old_snapshots_are_removed() {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join(DIR);
         fs::create_dir(&dir).unwrap();

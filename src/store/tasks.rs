@@ -582,9 +582,9 @@ mod tests {
         sql::rows(&conn, &explain, &[], |row| row.get::<String>(3)).unwrap().join("\n")
     }
 
-    /// What is asked all day is one range of a partial index, in its order: nothing is sorted, nothing is passed over.
+    /// Each frequent query is one range of a partial index, in its order: nothing is sorted, nothing is passed over.
     #[test]
-    fn the_daily_questions_are_answered_from_their_indexes() {
+    fn frequent_queries_read_through_their_indexes() {
         for (query, index) in
             [(READY, "tasks_ready"), (READY_IN_LANE, "tasks_ready"), (OPEN, "tasks_open"), (HELD, "tasks_held")]
         {

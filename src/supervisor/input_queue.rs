@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_as_long_as_what_stands_between_two_ends() {
+    fn line_is_as_long_as_what_stands_between_two_ends() {
         let inputs = [
             TerminalInput::Text("x".repeat(4_000)),
             TerminalInput::Key("Enter".into()),

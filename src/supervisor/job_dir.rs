@@ -59,7 +59,7 @@ impl JobDir {
         Self { path: runs.join(id.to_string()), opened: None }
     }
 
-    /// The same directory, kept open: its files are found also after it was moved. Unchanged when it cannot be opened.
+    /// This directory, kept open: its files are found also after it was moved. Unchanged when it cannot be opened.
     #[must_use]
     pub fn kept_open(self) -> Self {
         match OpenedDir::open(&self.path) {
@@ -293,7 +293,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_run_is_started_with_is_read_back_whole_or_not_at_all() {
+    fn start_file_is_read_back_whole_or_not_at_all() {
         let home = tempfile::tempdir().unwrap();
         let id = JobId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
         let dir = JobDir::of(&home.path().join("runs"), &id);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn one_looks_after_a_run_and_asking_takes_nothing() {
+    fn job_dir_is_locked_by_one_supervisor_and_a_query_takes_no_lock() {
         let home = tempfile::tempdir().unwrap();
         let id = JobId::parse("0193b0c0-7e6a-7a5b-8c3d-aabbccddeeff").unwrap();
         let dir = JobDir::of(home.path(), &id);

@@ -9,7 +9,7 @@ use std::{collections::VecDeque, io, time::Duration};
 
 use nix::errno::Errno;
 
-use super::{JobDir, Sink, segments, segments::OpenSegment};
+use super::{JobDir, Sink, output_files, output_files::OpenSegment};
 use crate::{
     domain::{
         job::ItemType,
@@ -108,7 +108,7 @@ impl OutputRecorder {
     /// Keeps at most `max_output_bytes` in a run's directory, after what an earlier beginning of the run has left there.
     #[must_use]
     pub fn new(dir: JobDir, max_output_bytes: u64, resume: Totals) -> Self {
-        let found = segments::list(&dir).unwrap_or_default();
+        let found = output_files::list(&dir).unwrap_or_default();
         let head = max_output_bytes.div_ceil(2);
         let in_head: u64 = found.iter().filter(|(number, _)| *number == 0).map(|(_, bytes)| bytes).sum();
         let older: Vec<_> = found.iter().filter(|(number, _)| *number > 0).collect();
@@ -378,7 +378,7 @@ impl OutputRecorder {
             return false;
         }
         for (first, last) in going {
-            (first..=last).for_each(|segment| segments::remove(&self.job_dir, segment));
+            (first..=last).for_each(|segment| output_files::remove(&self.job_dir, segment));
         }
         true
     }

@@ -311,7 +311,7 @@ mod tests {
     use Effect::{Finish, ReportLeftovers, ReportSurvivors, ScanTree, Signal as Send, WriteResult};
 
     #[test]
-    fn an_exit_is_noted_at_once_and_written_once_nothing_is_said_and_nothing_left() {
+    fn exit_is_recorded_at_once_and_written_after_output_and_processes_end() {
         let done = ending(JobStatus::Succeeded, Some(0), None, None);
         let exit = Event::Exited(Exit::Code(0));
         let (machine, seen) = play(None, &[(5, exit.clone()), (9, Event::OutputClosed), (9, GONE)]);
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_stays_open_is_waited_for_only_so_long() {
+    fn stream_that_stays_open_is_waited_for_only_so_long() {
         let exit = Event::Exited(Exit::Code(3));
         let (machine, seen) = play(None, &[(0, exit.clone()), (299, Event::Tick)]);
         assert_eq!((machine.due(), &*seen[1]), (Some(DRAIN_TIME), &[][..]));
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kill_ends_the_tree_and_an_exit_with_0_does_not_make_it_a_success() {
+    fn kill_ends_the_tree_and_an_exit_with_0_does_not_make_it_a_success() {
         let (_, seen) = play(None, &[(0, kill(500)), (0, LEFT), (3, Event::Exited(Exit::Code(0))), (3, GONE)]);
         let canceled = ending(JobStatus::Canceled, Some(0), None, Some("it was killed on request, by SIGTERM"));
         assert_eq!(
@@ -357,13 +357,13 @@ mod tests {
     }
 
     #[test]
-    fn the_run_is_not_over_while_its_program_is_not_buried() {
+    fn job_is_not_over_before_its_program_is_reaped() {
         let (_, seen) = play(None, &[(0, kill(500)), (0, GONE), (1, Event::Tick), (1, GONE)]);
         assert_eq!(seen[1..], [vec![], vec![ScanTree], vec![]]);
     }
 
     #[test]
-    fn a_tree_that_ignores_the_first_signal_is_killed_after_the_grace() {
+    fn tree_that_ignores_the_first_signal_is_killed_after_the_grace() {
         let (machine, seen) = play(None, &[(0, kill(500)), (0, LEFT), (499, Event::Tick), (499, LEFT)]);
         assert_eq!((machine.due(), &*seen[3]), (Some(at(500)), &[][..]));
         let (_, effects) = machine.step(LEFT, at(500));
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_kill_can_only_hasten_it() {
+    fn second_kill_can_only_hasten_it() {
         let (machine, _) = play(None, &[(0, kill(5_000)), (100, kill(60_000))]);
         assert_eq!(machine.due(), Some(at(5_000)));
         let (machine, _) = machine.step(kill(200), at(100));
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kill_after_the_exit_hastens_the_end_and_does_not_change_it() {
+    fn kill_after_the_exit_hastens_the_end_and_does_not_change_it() {
         let (machine, seen) = play(None, &[(0, Event::Exited(Exit::Code(0))), (10, kill(0)), (10, LEFT), (20, GONE)]);
         assert_eq!(seen[1], [ReportLeftovers, Send(Signal::SIGKILL), ScanTree]);
         assert_eq!(seen[3], [Finish(ending(JobStatus::Succeeded, Some(0), None, None))]);
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_signal_and_a_program_that_never_began_have_failed() {
+    fn foreign_signal_and_a_program_that_never_began_have_failed() {
         let (_, seen) = play(None, &[(0, Event::Exited(Exit::Signal(9)))]);
         assert_eq!(seen[0], [WriteResult(ending(JobStatus::Failed, None, Some(9), Some("it was ended by SIGKILL")))]);
         let (_, seen) =
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_killed_is_named_and_left() {
+    fn process_that_cannot_be_killed_is_named_and_left() {
         let (machine, seen) =
             play(None, &[(0, Event::Exited(Exit::Code(0))), (0, Event::OutputClosed), (0, LEFT), (300, LEFT)]);
         assert_eq!(seen[2..], [vec![], vec![ReportLeftovers, Send(Signal::SIGTERM)]]);
@@ -449,7 +449,7 @@ mod tests {
         /// that, and as it was noted; and once nothing more happens but time, every run whose program has ended comes to
         /// its end, without anything being done twice in one moment for ever.
         #[test]
-        fn every_run_ends_once(timeout in proptest::option::of(0_u64..5_000), happenings in proptest::collection::vec(happening(), 0..40)) {
+        fn every_job_ends_once(timeout in proptest::option::of(0_u64..5_000), happenings in proptest::collection::vec(happening(), 0..40)) {
             let mut machine = StateMachine::new(timeout.map(at));
             let (mut now, mut noted, mut finished, mut has_exited) = (0, Vec::new(), Vec::new(), false);
             let exit = [(0, Event::Exited(Exit::Code(1)))];

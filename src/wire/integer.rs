@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_whole_number_may_be_written_with_a_point_and_a_fraction_is_none() {
+    fn whole_number_may_be_written_with_a_point_and_a_fraction_is_none() {
         for (value, number) in [
             (json!(7), Some(7)),
             (json!(-0.0), Some(0)),

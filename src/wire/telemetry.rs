@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_whole_report_and_the_least_one() {
+    fn full_and_minimal_reports_are_read() {
         let read = parse_turns(&json!([
             {"type": "turn_complete", "timestamp": "1970-01-01T00:00:01Z", "key": "m1", "odd": [],
              "usage": {"input_tokens": 1, "output_tokens": 2.0, "cache_read_tokens": 3, "cache_creation_tokens": 4,
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_named() {
+    fn invalid_report_names_its_field() {
         let with = |part: Value| {
             let mut event = json!({"type": "turn_complete", "timestamp": 1});
             for (name, value) in part.as_object().unwrap() {

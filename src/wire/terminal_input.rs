@@ -22,7 +22,7 @@ pub fn parse_inputs(value: &Value) -> Result<Vec<TerminalInput>, Refusal> {
     }
 }
 
-/// The same list back as JSON.
+/// The list as JSON.
 #[must_use]
 pub fn to_json(inputs: &[TerminalInput]) -> Value {
     let one = |input: &TerminalInput| match input {
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_read_strictly_and_written_back() {
+    fn list_is_read_strictly_and_written_back() {
         let list = json!([
             {"text": "Enter"}, {"key": "Enter"}, {"paste": "a\nb"}, {"hex": "00ff"}, {"size": {"rows": 24, "cols": 80}},
             {"eof": true},

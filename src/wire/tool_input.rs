@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_json_and_not_longer_than_asked() {
+    fn logged_input_is_json_of_limited_length() {
         for input in [
             json!("x".repeat(100_000)),
             json!({"a": vec!["\u{1}".repeat(3000); 200]}),
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_tells_what_the_call_is_about() {
+    fn line_tells_what_the_call_is_about() {
         assert_eq!(summary(&json!({"description": "x", "command": "cargo\n\ttest \u{1b}[31m"})), "cargo test [31m");
         assert_eq!(summary(&json!({"command": ["git", "push"]})), "[\"git\",\"push\"]");
         assert_eq!(summary(&json!({"file_path": "/a"})), "/a");

@@ -3,7 +3,7 @@
 use crate::common::{TestProject, command_table::parsed_commands};
 
 #[test]
-fn the_help_of_every_verb() {
+fn help_of_every_verb_is_as_recorded() {
     let world = TestProject::uninitialized();
     let mut verbs = parsed_commands();
     // And the nouns, which list their verbs.

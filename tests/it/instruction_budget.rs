@@ -1,7 +1,7 @@
 //! The commands that people and agents call all day may not become slower unseen: the instructions of each, counted by valgrind
 //! on the binary that the tests build, stay within 3 % of the budget in `tests/instruction_budgets.toml`.
 //!
-//! The same binary on the same store executes the same instructions in every run. Another compiler or another C library gives
+//! A binary executes the same instructions on the same store in every run. Another compiler or another C library gives
 //! other counts: there the budgets of the newest entry hold within 15 %. `UPDATE_BUDGETS=1` writes the entry of this machine.
 
 use std::{

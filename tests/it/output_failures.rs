@@ -24,7 +24,7 @@ fn full() -> Stdio {
 
 /// A reader that closed the pipe has seen enough: no failure, no word.
 #[test]
-fn every_verb_into_a_closed_pipe() {
+fn every_verb_survives_a_closed_pipe() {
     let furnished = TestProject::populated();
     for verb in COMMANDS {
         for more in verb.variants() {
@@ -40,7 +40,7 @@ fn every_verb_into_a_closed_pipe() {
 
 /// A result that could not be written is a failure, in one sentence.
 #[test]
-fn every_verb_onto_a_full_disk() {
+fn every_verb_reports_a_full_disk() {
     let furnished = TestProject::populated();
     for verb in COMMANDS {
         for more in verb.variants() {

@@ -64,7 +64,7 @@ fn nearest_configuration_above_is_the_project() {
 }
 
 #[test]
-fn a_flag_goes_before_a_variable_and_that_before_the_walk() {
+fn flag_goes_before_a_variable_and_that_before_the_walk() {
     let mut world = TestProject::uninitialized();
     let (root, one, two) = (world.root(), world.dir().join("one"), world.dir().join("two"));
     for folder in [&root, &one, &two] {
@@ -83,7 +83,7 @@ fn a_flag_goes_before_a_variable_and_that_before_the_walk() {
 }
 
 #[test]
-fn the_store_may_lie_elsewhere() {
+fn store_may_lie_elsewhere() {
     let mut world = TestProject::new();
     let elsewhere = world.dir().join("elsewhere/my.db");
     world.set("FAIRWAY_DB", &elsewhere);
@@ -99,7 +99,7 @@ fn the_store_may_lie_elsewhere() {
 }
 
 #[test]
-fn a_linked_worktree_is_the_main_ones() {
+fn linked_worktree_is_the_main_ones() {
     let world = TestProject::with_git();
     let root = world.root();
     let tree = world.dir().join("tree");
@@ -165,7 +165,7 @@ fn init_creates_the_project_that_commands_find() {
 }
 
 #[test]
-fn a_project_below_the_top_has_its_counterpart_below_the_top() {
+fn project_below_the_top_has_its_counterpart_below_the_top() {
     let world = TestProject::uninitialized();
     let top = world.root();
     world.git(&top, &["init", "--quiet", "--initial-branch=main"]);
@@ -235,7 +235,7 @@ fn link_to_a_project_is_the_project_and_a_broken_git_file_is_no_link() {
 
 /// Reads make nothing; writes make the store where only the configuration is.
 #[test]
-fn a_configuration_alone_is_a_project() {
+fn configuration_alone_is_a_project() {
     let world = TestProject::uninitialized();
     config(&world.root());
     assert_eq!(world.json(["task", "list"]), serde_json::json!([]));

@@ -18,7 +18,7 @@ fn text(path: &str) -> String {
 
 /// Every test file below `tests/it` is named by the module above it.
 #[test]
-fn no_test_file_is_forgotten() {
+fn every_test_file_is_a_module() {
     fn walk(folder: &Path, forgotten: &mut Vec<PathBuf>) {
         let parent = ["main.rs", "mod.rs"].iter().find_map(|name| fs::read_to_string(folder.join(name)).ok());
         let parent = parent.unwrap_or_else(|| panic!("{} has no mod.rs", folder.display()));
@@ -152,7 +152,7 @@ fn migrations_have_no_gaps_and_are_all_listed() {
 }
 
 #[test]
-fn the_example_configuration_is_made_from_the_keys() {
+fn example_configuration_is_made_from_the_keys() {
     let path = root().join(".fairway.example.toml");
     let made = fairway::config::example();
     if std::env::var_os("UPDATE_EXAMPLE").is_some() {
@@ -162,7 +162,7 @@ fn the_example_configuration_is_made_from_the_keys() {
 }
 
 #[test]
-fn the_version_stands_in_the_changelog() {
+fn version_stands_in_the_changelog() {
     let heading = format!("\n## [{}]", env!("CARGO_PKG_VERSION"));
     assert!(text("CHANGELOG.md").contains(&heading), "CHANGELOG.md has no '{heading}'");
 }
@@ -198,7 +198,7 @@ fn provider_names_appear_only_in_hooks_and_examples() {
 
 /// A guarantee in the documentation names a test that is there.
 #[test]
-fn the_guarantees_name_tests_that_exist() {
+fn guarantees_name_tests_that_exist() {
     let guarantees = text("docs/guarantees.md");
     let named: Vec<&str> = guarantees.split('`').filter(|word| word.contains("::")).collect();
     assert!(named.len() >= 50, "only {named:?}");
@@ -215,7 +215,7 @@ fn the_guarantees_name_tests_that_exist() {
 
 /// The example says the defaults.
 #[test]
-fn the_example_configuration_says_the_defaults() {
+fn example_configuration_says_the_defaults() {
     use fairway::config::{Layers, Project, Settings};
     let env = fairway::env::Env::from_process();
     let settings = |configuration: &str| {

@@ -71,7 +71,7 @@ impl App {
         Ok(Self::new(env, project, layers, settings, actor, request))
     }
 
-    /// The same context with another actor, for callers that act for several. Shares the open store.
+    /// This context with another actor, for callers that act for several. Shares the open store.
     #[must_use]
     pub fn with_actor(&self, actor: Actor, request: Option<IdempotencyKey>) -> Self {
         Self {
@@ -86,20 +86,20 @@ impl App {
         }
     }
 
-    /// The same context with newly read settings. Shares the open store.
+    /// This context with newly read settings. Shares the open store.
     #[must_use]
     pub fn with_settings(&self, layers: Layers, settings: Settings) -> Self {
         let (layers, settings) = (Rc::new(layers), Rc::new(settings));
         Self { layers, settings, ..self.with_actor(self.actor.clone(), self.idempotency_key.clone()) }
     }
 
-    /// The same context for the project at another path, with nothing open yet.
+    /// This context for the project at another path, with nothing open yet.
     #[must_use]
     pub fn with_project(&self, project: Project) -> Self {
         Self { project: Rc::new(project), ..self.with_fresh_store() }
     }
 
-    /// The same context with nothing open yet, for use after the store file was replaced.
+    /// This context with nothing open yet, for use after the store file was replaced.
     #[must_use]
     pub fn with_fresh_store(&self) -> Self {
         let (writer, reader) = (Rc::default(), Rc::default());

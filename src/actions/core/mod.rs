@@ -13,7 +13,7 @@ pub(crate) mod finish_session;
 pub(crate) mod force_reason;
 pub mod git_shield;
 pub(crate) mod idempotency;
-pub(crate) mod inside;
+pub(crate) mod inside_session;
 pub mod keepalive;
 pub mod lookup;
 pub(crate) mod message_state;

@@ -13,7 +13,7 @@ use crate::{
     },
     env::Timestamp,
     store::job_output::OutputStore,
-    supervisor::{JobDir, segments},
+    supervisor::{JobDir, output_files},
     wire::JobItemView,
 };
 
@@ -137,7 +137,7 @@ impl<'a> Decoder<'a> {
 
     fn bytes(&self, span: &ByteRange, start: i64, length: i64) -> Result<Option<Vec<u8>>> {
         let (start, length) = (u64::try_from(start).unwrap_or(0), usize::try_from(length).unwrap_or(0));
-        segments::read(&self.dir, span.stream, span.segment, start, length)
+        output_files::read(&self.dir, span.stream, span.segment, start, length)
             .with_context(|| format!("cannot read the output of {}", self.job))
     }
 

@@ -8,7 +8,7 @@ use crate::{
     actions::{
         Answer, App,
         core::{
-            errors, inside, lookup,
+            errors, inside_session, lookup,
             message_state::{event, expire},
         },
         mail::format::format_messages,
@@ -109,7 +109,7 @@ pub fn reader_for(
 /// As the store fails.
 pub fn acting_person(app: &App) -> Result<Option<PersonName>> {
     match (&app.actor.session, PersonName::of_actor(&app.actor.name)) {
-        (None, Some(person)) if !inside::is_inside(app) => Ok(Some(person)),
+        (None, Some(person)) if !inside_session::is_inside(app) => Ok(Some(person)),
         _ => Ok(None),
     }
 }

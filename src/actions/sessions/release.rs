@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::liveness::dead;
 use crate::{
-    actions::{Answer, App, core::inside, queue::task::release},
+    actions::{Answer, App, core::inside_session, queue::task::release},
     domain::{LaneName, session::SessionStatus},
 };
 
@@ -14,7 +14,7 @@ use crate::{
 /// # Errors
 /// `inside_session`, `not_confirmed`; `not_found` for an unknown lane.
 pub fn release_dead(app: &App, lane: Option<&LaneName>, reason: Option<&str>) -> Result<Answer> {
-    inside::refuse(app, "release --dead")?;
+    inside_session::refuse(app, "release --dead")?;
     let (mut dead, mut notes) = (Vec::new(), Vec::new());
     for (session, judged) in dead::judge_claimants(app, None, None)? {
         match judged {

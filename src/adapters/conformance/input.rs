@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_brackets_of_a_paste_are_not_its_text() {
+    fn paste_brackets_are_not_part_of_the_text() {
         assert_eq!(normalized(b"\x1b[200~a\rb\x1b[201~\r"), b"a\nb\n");
         assert_eq!(normalized(b"\x1b[20x\x1b"), b"\x1b[20x\x1b");
         assert!(long_text().len() > LONG_TEXT_BYTES && long_text().ends_with(';'));

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_lands_outside() {
+    fn copy_never_lands_outside_its_directory() {
         let home = tempfile::tempdir().unwrap();
         let (base, to) = (home.path(), home.path().join("work"));
         fs::create_dir(&to).unwrap();

@@ -153,7 +153,7 @@ mod tests {
     use crate::adapters::plumbing::transcript::Transcript;
 
     #[test]
-    fn nothing_is_missed_when_a_transcript_starts_anew() {
+    fn follower_misses_no_byte_when_a_transcript_starts_anew() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("t");
         let (mut watch, mut reading, mut seen) = (FileWatch::new(), TranscriptCursor::default(), Vec::new());

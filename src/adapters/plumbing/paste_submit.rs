@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_enter_that_was_swallowed_is_pressed_again_and_no_more_than_twice() {
+    fn swallowed_enter_is_pressed_again_at_most_twice() {
         let mut keyboard = begun("hi");
         keyboard.note_output(at(0));
         assert_eq!(keyboard.next_action(at(20), TerminalModes::default(), true), None);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_shows_nothing_gets_one_enter() {
+    fn program_that_shows_nothing_gets_one_enter() {
         let mut keyboard = begun("hi");
         assert_eq!(keyboard.next_action(at(0), TerminalModes::default(), true), None);
         assert_eq!(keyboard.next_action(at(299), TerminalModes::default(), true), None);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_never_stops_printing_is_not_waited_for() {
+    fn program_that_never_stops_printing_is_not_waited_for() {
         let mut keyboard = begun("hi");
         for time in 0..40 {
             keyboard.note_output(at(time * 50));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_accepts_nothing_is_given_up() {
+    fn program_that_accepts_no_text_is_given_up() {
         let mut keyboard = begun("hi");
         keyboard.add(2, KeyboardInput::Keys(vec!["y".into(), "Enter".into()]));
         keyboard.add(3, KeyboardInput::Text("gone".into()));
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paste_is_marked_for_those_who_asked() {
+    fn paste_is_bracketed_for_a_program_that_asked() {
         let mut modes = TerminalModes::default();
         modes.update(b"\x1b[?2004h\x1b[?1h");
         assert_eq!(encode(KeyboardInput::Text("a\nb".into()), modes), b"\x1b[200~a\nb\x1b[201~");

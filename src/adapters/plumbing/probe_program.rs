@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_mask_says_who_is_deaf() {
+    fn ignored_signal_is_read_from_the_kernels_mask() {
         assert!(ignores_sigint("Name:\tx\nSigIgn:\t0000000000000002\n"));
         assert!(ignores_sigint("SigBlk:\t0000000000000002\nSigIgn:\t0000000000001000\n"));
         assert!(!ignores_sigint("SigBlk:\t0000000000000001\nSigIgn:\t0000000000001000\nSigCgt:\t0000000000000002\n"));

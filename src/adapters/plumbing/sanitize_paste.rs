@@ -20,7 +20,7 @@ pub fn sanitize_paste(text: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn no_bracket_is_left_and_nothing_else_is_lost() {
+    fn sanitizing_removes_every_bracket_and_nothing_else() {
         for (text, clean) in [
             (&b"a\x1b[201~b\x1b[200~c"[..], &b"abc"[..]),
             (b"\x1b[20\x1b[201~1~; rm", b"; rm"),

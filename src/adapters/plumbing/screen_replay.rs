@@ -108,7 +108,7 @@ mod tests {
     const SMALL: Size = Size { rows: 4, cols: 10 };
 
     #[test]
-    fn a_screen_with_what_scrolled_off_it() {
+    fn replay_has_the_screen_and_its_scrollback() {
         let printed: String = (1..=100).map(|number| format!("{number}\r\n")).collect();
         let all: String = (1..=100).map(|number| format!("{number}\n")).collect();
         assert_eq!(render(printed.as_bytes(), None, SMALL, 0), all);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_is_shown_as_it_is_drawn() {
+    fn replay_shows_drawn_cells_as_drawn() {
         let drawn = "old\x1b[2J\x1b[2;3H\x1b[1m\u{276f} go\x1b[0m\r\n\x1b]0;title\x07äöü 字🦀   \x1b[A";
         assert_eq!(render(drawn.as_bytes(), None, SMALL, 0), "\n  \u{276f} go\näöü 字🦀\n");
         assert_eq!(render(b"0123456789abcdefghijKL\r\nx", None, SMALL, 0), "0123456789abcdefghijKL\nx\n");

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_has_its_own_and_all_fit() {
+    fn every_name_has_an_address_of_its_own_that_fits() {
         let state = Path::new("/s/state");
         let long = "x".repeat(5_000);
         let names = ["a", "ab", "a-1", "a-10", "a.1", "a/1", "a_1", "-a", "é", "", " ", "$x", "^x", &long, &long[1..]];
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dir_that_is_too_long_or_odd_lies_elsewhere() {
+    fn dir_that_is_too_long_or_odd_lies_elsewhere() {
         for state in ["/s/a b", "/s/$x", &format!("/{}", "x".repeat(60))] {
             for neighbours in [SocketDir::Shared, SocketDir::Private] {
                 let of = |state: &str| ServerAddress::of(Path::new(state), "zellij", "a", neighbours);

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_state_dir_of_any_length_has_one_place_of_its_own() {
+    fn state_dir_of_any_length_has_one_place_of_its_own() {
         let home = tempfile::tempdir().unwrap();
         let near = home.path().join("state");
         assert_eq!(prepare_path(&near, "tmux").unwrap(), near.join("tmux.sock"));

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_just_started_anew_is_continued_by_the_one_before() {
+    fn tail_goes_on_into_the_rotated_transcript() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("t");
         let mut transcript = Transcript::open(&path, 8).unwrap();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_planted_link_is_refused_and_the_tail_is_the_tail() {
+    fn planted_link_is_refused_and_the_tail_is_read() {
         let home = tempfile::tempdir().unwrap();
         let (target, link) = (home.path().join("target"), home.path().join("link"));
         fs::write(&target, "a\nb\nc  \n\n").unwrap();

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_disk_that_stands_still_costs_text_and_no_time() {
+    fn hanging_disk_costs_text_and_no_time() {
         let (go, wait) = mpsc::channel::<()>();
         let (sender, written) = mpsc::channel();
         let recorder = TranscriptWriter::with_writer(move |bytes| {

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_told_to_the_runtime_and_shown_nowhere() {
+    fn secret_is_sent_to_the_runtime_and_shown_nowhere() {
         let text =
             r#"{"role":"r","credentials":{"type":"token","value":"canary","expires_at":1000},"env":{"K":"canary"}}"#;
         let identity: Identity = serde_json::from_str(text).unwrap();

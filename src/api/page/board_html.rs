@@ -7,7 +7,7 @@ use super::{
     access::Access,
     act::PageCommand,
     html::Html,
-    words::{claim_doing, class_of, doing, is_cut},
+    labels::{claim_doing, class_of, doing, is_cut},
 };
 use crate::{
     domain::age::rough,

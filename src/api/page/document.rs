@@ -1,6 +1,6 @@
 //! The page's documents: the board, and short ones for results and refusals.
 
-use super::{access::Access, board_html::with_ages, feed::Feed, frame::Frame, html::Html};
+use super::{access::Access, board_html::with_ages, frame::Frame, html::Html, shared_board::Feed};
 use crate::{actions::Answer, env::Timestamp, wire::Failure};
 
 /// The page with the whole board.

@@ -18,7 +18,7 @@ use super::{
     act::PageCommand,
     composer::ComposedBoard,
     document, headers,
-    site::{PageAddress, Site},
+    origin::{PageAddress, Site},
 };
 use crate::{
     actions::Answer,

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::{
-        core::{inside, trust},
+        core::{inside_session, trust},
         project::config_edit::ConfigDraft,
     },
     cli::{confirm, context::Context, exit::Exit},
@@ -31,8 +31,8 @@ impl Args {
         let project = Project::discover(&ctx.env, ctx.globals.root.as_deref())?;
         // A configuration that is wrong is what this is for.
         match ctx.app_without_note(ctx.actor()?) {
-            Ok(app) => inside::refuse(&app, "config edit")?,
-            Err(_) => inside::refuse_without_project(&ctx.env, "config edit")?,
+            Ok(app) => inside_session::refuse(&app, "config edit")?,
+            Err(_) => inside_session::refuse_without_project(&ctx.env, "config edit")?,
         }
         let terminal = ctx.env.terminal;
         if !(terminal.stdin && terminal.stdout && terminal.stderr) {

@@ -1,7 +1,7 @@
 //! `fairway demo`
 
-mod scene;
-mod story;
+mod demo_dir;
+mod demo_steps;
 
 use std::path::PathBuf;
 
@@ -9,8 +9,8 @@ use anyhow::Result;
 use serde_json::json;
 
 use self::{
-    scene::Scene,
-    story::{STORY, Step},
+    demo_dir::Scene,
+    demo_steps::{STORY, Step},
 };
 use super::{context::Context, exit::Exit};
 use crate::{actions::core::errors, render::Meaning};

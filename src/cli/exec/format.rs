@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_a_line_that_no_terminal_obeys() {
+    fn job_is_listed_in_one_line_without_control_characters() {
         let now = Timestamp::parse("2026-01-01T02:03:04.000Z").unwrap();
         assert_eq!(line(&run(), now, plain()), "8c1e03d4 running since 2h 3m: echo \\u{1b}[2J");
         let left = JobView { supervised: false, attempt: 2, ..run() };

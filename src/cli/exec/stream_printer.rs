@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_goes_on_where_it_was_shown() {
+    fn line_goes_on_where_it_was_shown() {
         let mut tail = StreamPrinter::default();
         let shown = [tail.take("na"), tail.pause(), tail.take("me? "), tail.pause(), tail.take("Ann\n")];
         assert_eq!(shown, ["", "na", "", "me? ", "Ann\n"]);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::{
-    actions::{Answer, core::inside},
+    actions::{Answer, core::inside_session},
     cli::{context::Context, exit::Exit},
     config::Project,
     hooks::{
@@ -71,8 +71,8 @@ pub(super) fn refuse_inside(ctx: &Context, dry_run: bool, command: &'static str)
     }
     // A person's settings can be changed outside of any project.
     match ctx.app_without_note(ctx.actor()?) {
-        Ok(app) => inside::refuse(&app, command),
-        Err(_) => inside::refuse_without_project(&ctx.env, command),
+        Ok(app) => inside_session::refuse(&app, command),
+        Err(_) => inside_session::refuse_without_project(&ctx.env, command),
     }
 }
 

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_persons_changes_and_words_are_found() {
+    fn changes_of_a_person_are_found() {
         assert!(BLOCK.starts_with(BEGIN) && BLOCK.trim_end().ends_with(END) && BLOCK.lines().count() <= 60);
         assert_eq!(find_block("# ours\n"), Found::Nothing);
         assert_eq!(find_block(&format!("# ours\n\n{BLOCK}more\n")), Found::Complete);

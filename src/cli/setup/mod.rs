@@ -1,6 +1,6 @@
 //! `fairway setup`
 
-mod addition;
+mod added_lines;
 mod agents_block;
 mod apply;
 mod completion;
@@ -19,7 +19,7 @@ use self::{
 };
 use super::{confirm, context::Context, doctor::hooks::doctor_context, exit::Exit, values};
 use crate::{
-    actions::core::{inside, trust},
+    actions::core::{inside_session, trust},
     config::Project,
     domain::{
         Refusal,
@@ -126,8 +126,8 @@ impl Args {
 fn refuse_inside(ctx: &Context) -> Result<()> {
     match Project::discover(&ctx.env, ctx.globals.root.as_deref()) {
         // A broken configuration is no way round it.
-        Ok(_) => inside::refuse(&ctx.app()?, COMMAND),
-        Err(_) => inside::refuse_without_project(&ctx.env, COMMAND),
+        Ok(_) => inside_session::refuse(&ctx.app()?, COMMAND),
+        Err(_) => inside_session::refuse_without_project(&ctx.env, COMMAND),
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    addition::addition,
+    added_lines::addition,
     agents_block::{self, AGENTS_FILE, BLOCK, Found, IMPORT},
     completion,
     record::Record,

@@ -5,7 +5,7 @@ use std::{fs, io, path::Path};
 use anyhow::{Context as _, Result};
 
 use super::{
-    addition::without,
+    added_lines::without,
     apply::target_of,
     record::{Added, OwnFile, Record},
 };

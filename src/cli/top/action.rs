@@ -8,7 +8,7 @@ use crate::wire::BoardView;
 pub(super) struct Action {
     /// The arguments, without the program's name.
     pub argv: Vec<String>,
-    /// What it reads.
+    /// The text on its stdin.
     pub stdin: Option<String>,
 }
 
@@ -28,7 +28,7 @@ impl Action {
     }
 }
 
-/// What a key asks for.
+/// The request of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wish {
     /// Attach the terminal to a session.
@@ -84,7 +84,7 @@ pub(super) const ROW_KEYS: &[(char, &str)] = &[
     ('r', "release the claim"),
 ];
 
-/// What a key asks for on a row. The error says why there is nothing.
+/// The request of a key on a row. The error says why there is none.
 pub(super) fn wish(key: char, subject: &Subject<'_>, board: &BoardView, person: &str) -> Result<Wish, &'static str> {
     let session = subject.session.filter(|_| subject.job.is_none());
     match key {

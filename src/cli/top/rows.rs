@@ -54,7 +54,7 @@ enum Place {
 /// A row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Row {
-    /// The same as long as its object is on the board.
+    /// Constant while its object is on the board.
     pub id: String,
     pub part: Part,
     place: Place,
@@ -69,7 +69,7 @@ pub(super) struct RowText {
     pub cells: Vec<String>,
 }
 
-/// What a row is about.
+/// The subject of a row.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Subject<'a> {
     pub need: Option<&'a NeedView>,
@@ -175,7 +175,7 @@ impl Row {
         .unwrap_or(RowText { shape: ' ', meaning: Meaning::Faint, cells: Vec::new() })
     }
 
-    /// What the row is about.
+    /// The subject of this row.
     pub(super) fn subject<'a>(&self, board: &'a BoardView) -> Subject<'a> {
         let of_session = |one: &'a SessionOverviewView| Subject {
             session: Some(&one.session.id),

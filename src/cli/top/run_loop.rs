@@ -23,7 +23,7 @@ use super::{
 use crate::{
     actions::{
         boundary::approval,
-        core::{attendance, errors, inside},
+        core::{attendance, errors, inside_session},
         project::{
             board::BoardCache,
             notify::{self, Outlets},
@@ -115,7 +115,7 @@ fn show(ctx: &Context, providers: &[&'static str]) -> Result<End> {
     // A person watches: permission requests wait longer. Without it they are shown all the same.
     let _presence = attendance::watch_approvals(&app).ok();
     // A session's `top` would use up a person's notifications.
-    let notifies = !inside::is_inside(&app);
+    let notifies = !inside_session::is_inside(&app);
     // A sink that fails is a finding of `doctor`; the screen is the board's.
     let _notifications =
         if notifies { Some(notify::send_in_background(&app, providers.to_vec(), |_| ())?) } else { None };

@@ -26,7 +26,7 @@ pub(super) struct State {
     pub cursor: usize,
     pub filter: String,
     pub mode: Mode,
-    /// What became of the last command, in the status line.
+    /// The outcome of the last command, in the status line.
     pub message: Option<(Meaning, String)>,
     /// The command that runs.
     pub running: Option<String>,
@@ -35,7 +35,7 @@ pub(super) struct State {
     pub person: String,
 }
 
-/// What the keys go to.
+/// The part of the screen that gets the keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mode {
     Board,
@@ -159,7 +159,7 @@ impl State {
         self.rows.get(self.cursor)
     }
 
-    /// What the selected row is about.
+    /// The subject of the selected row.
     pub(super) fn subject(&self) -> Subject<'_> {
         self.row().map(|row| row.subject(&self.board)).unwrap_or_default()
     }

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_recorded_end_or_a_gone_local_process_is_dead() {
+    fn session_is_dead_only_with_a_recorded_end_or_a_gone_local_process() {
         use ProcessObservation::{Alive, NotRecorded, Unknown};
         use SessionStatus::{Ended, Failed, Running, Stale, Starting};
         let unknown = || Unknown("no /proc".into());
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ways_on_continue_a_claim_only_when_nothing_is_left_of_its_claimant() {
+    fn next_commands_continue_a_claim_only_without_remaining_processes() {
         let task = TaskId::parse("T-1").unwrap();
         let lane = LaneName::parse("api").unwrap();
         let mut one = session(SessionStatus::Running);

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plain_word_is_a_program_and_nothing_else_is() {
+    fn leading_word_is_a_program_only_when_it_is_plain() {
         for (text, program) in [("sleep 60", "sleep"), (" ./run.sh -x", "./run.sh"), ("g++\tx", "g++")] {
             assert_eq!(leading_word(text), LeadingWord::Program(program.into()));
         }

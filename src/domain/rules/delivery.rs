@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_interrupt_most_comes_first() {
+    fn message_of_higher_priority_comes_first() {
         let all = vec![
             message(1, Priority::Normal, None),
             message(2, Priority::Urgent, None),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offer_in_force_is_read_by_its_reader_and_kept_from_others() {
+    fn offer_in_force_is_read_by_its_reader_and_kept_from_others() {
         let all = || vec![message(1, Priority::Normal, Some(("a", 160)))];
         assert_eq!(plan_read(all(), "a", NOW, NOW).acknowledged, [1]);
         let other = plan_read(all(), "b", NOW, NOW);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_waits_does_not_vouch_for_what_another_command_was_offered_meanwhile() {
+    fn offer_to_another_command_is_not_acknowledged_by_an_earlier_read() {
         let until = NOW.plus(Duration::from_secs(OFFER_TIMEOUT_SECS)).millis();
         let offered_now = || vec![message(1, Priority::Normal, Some(("a", until)))];
         let asked_before = Timestamp::from_millis(NOW.millis() - 1);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_late_is_not_offered_and_a_pile_is_taken_in_parts() {
+    fn expired_message_is_not_offered_and_many_are_offered_in_parts() {
         let late = Message { expires_at: Some(NOW), ..message(1, Priority::System, None) };
         assert_eq!(plan_read(vec![late], "a", NOW, NOW), ReadPlan::default());
         let pile = (0..i64::try_from(MAX_READ).unwrap() + 3).map(|id| message(id, Priority::Normal, None)).collect();
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_brought_to_a_reader_is_not_read_by_coming_to_the_inbox() {
+    fn pushed_message_is_not_acknowledged_by_an_inbox_read() {
         for way in Channel::ALL {
             let brought = Message { channel: Some(*way), ..message(1, Priority::Normal, Some(("a", 160))) };
             let reading = plan_read(vec![brought], "a", NOW, NOW);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_typed_over_a_question_and_only_an_urgent_one_interrupts() {
+    fn prompt_is_not_typed_over_a_question_and_only_an_urgent_one_interrupts() {
         use Activity::{Busy, Idle, RequiresAction, Stopping, Unknown};
         let typing_policy =
             |priority, activity, hooked| typing_policy(Urgency { priority, now: false }, activity, hooked);
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_in_the_queue_counts_what_is_read_before() {
+    fn queue_place_counts_the_messages_read_before() {
         let queue = [
             message(1, Priority::Normal, None),
             message(2, Priority::Urgent, None),

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_holder_writes_and_the_superseded_does_not() {
+    fn claimant_writes_and_a_superseded_one_does_not() {
         let task = held_by("b", 2);
         for intent in [TaskWrite::Transition, TaskWrite::AddRecord] {
             assert_eq!(check(&task, &actor("b", None), Some(2), intent), Ok(()));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_named_epoch_stops_anybody() {
+    fn write_is_stopped_only_by_a_named_epoch() {
         let task = held_by("b", 2);
         for (name, latest) in [("a", Some(1)), ("b", Some(2)), ("c", None)] {
             assert_eq!(check(&task, &actor(name, None), latest, TaskWrite::Override), Ok(()));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_who_once_held_it_may_still_add_records() {
+    fn former_claimant_may_still_add_records() {
         let task = held_by("b", 2);
         let person = actor("ann@host", None);
         assert_eq!(person.session, None);

@@ -359,13 +359,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_stands_in_the_way_of_what_is_ready() {
+    fn ready_work_has_no_blocker() {
         assert_eq!(codes(&given(), Gate::ALL), [""; 0]);
     }
 
     /// Every gate, closed in every way, by that one thing alone; and open when it is not asked for.
     #[test]
-    fn each_thing_that_is_taken_away_closes_its_gate_and_no_other() {
+    fn missing_fact_closes_its_gate_and_no_other() {
         use EvidenceResult::{Fail, Partial, Pass, Skipped};
         type Change = fn(&mut Given);
         let changes: &[(&str, Gate, &str, Change)] = &[
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_good_opens_its_gate_again() {
+    fn repaired_fact_opens_its_gate_again() {
         use EvidenceResult::{Fail, Pass};
         let mut failed_in_another_kind = given();
         failed_in_another_kind.evidence.push(record(3, "lint", Fail));
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn the_report_names_every_blocker_in_the_order_of_the_gates() {
+    fn report_names_every_blocker_in_the_order_of_the_gates() {
         let mut given = given();
         given.evidence.clear();
         given.open_handoffs = vec![4, 7];

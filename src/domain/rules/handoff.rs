@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_for_the_role_and_lane_it_names() {
+    fn handoff_is_for_the_role_and_lane_that_it_names() {
         let (frontend, backend) = (Role::parse("frontend").unwrap(), Role::parse("backend").unwrap());
         let given = handoff("a", 2);
         assert_eq!(check_answerable(&given, Some(&frontend), None), Ok(()));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_claim_moves_under_the_epoch_it_was_offered_under_and_not_into_the_offerers_own_hands() {
+    fn handoff_moves_the_claim_under_its_epoch_and_not_to_the_offerer() {
         let task = held_by("a");
         let from_a = Takeover::HandedOver { from: Some("a".into()) };
         assert_eq!(claim_takeover(&handoff("a", 2), &task, 2, &actor("b"), None), Ok(from_a.clone()));

@@ -79,7 +79,7 @@ mod tests {
     use crate::domain::session::tests::session;
 
     #[test]
-    fn the_table() {
+    fn health_follows_the_table_of_reports() {
         use HealthStatus::{Degraded, Healthy, Unhealthy};
         use SessionStatus::{Ended, Failed, Running, Stale, Starting};
         let now = |seconds: i64| Timestamp::from_millis(seconds * 1_000);

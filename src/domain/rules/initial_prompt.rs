@@ -136,7 +136,7 @@ mod tests {
     const HOSTILE: &str = "say \"hi\"; $(touch x) `id` 'q'\n--flag $1";
 
     #[test]
-    fn an_argument_is_one_word_and_never_in_the_text() {
+    fn prompt_by_argument_is_one_word_and_not_in_the_shell_text() {
         let words = Program { shell_text: "a 'b c'".into(), argv: Some(vec!["a".into(), "b c".into()]) };
         for program in [words, text("a 'b c'")] {
             let with = pass_as_argument(&program, HOSTILE).unwrap();
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_carries_it_without_the_text_holding_it() {
+    fn prompt_by_pipe_is_not_in_the_shell_text() {
         let piped = pass_on_stdin(&text("a; b # note"), HOSTILE).unwrap();
         assert_eq!(
             piped.shell_text,
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_would_not_take_is_refused() {
+    fn prompt_longer_than_an_argument_is_refused() {
         for way in [pass_as_argument, pass_on_stdin] {
             assert!(way(&text("a"), &"x".repeat(MAX_PROMPT_BYTES)).is_ok());
             assert_eq!(way(&text("a"), &"x".repeat(MAX_PROMPT_BYTES + 1)).unwrap_err().code(), "invalid_value");

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_row_by_row() {
+    fn liveness_follows_the_table_row_by_row() {
         use SessionStatus::{Running, Starting};
         let stale = |ground| move |verdict: &Liveness| matches!(verdict, Liveness::Stale(found, _) if *found == ground);
         let seen = stale(StaleCause::Exited);
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_brake_takes_hold_above_two_and_above_half() {
+    fn mass_stale_brake_holds_above_two_and_above_half() {
         let held = |silent: usize, live: usize, stale: usize| {
             let mut judged: Vec<(Session, Liveness)> = (0..live)
                 .map(|number| {

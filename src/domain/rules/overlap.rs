@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn only_pairs_that_a_merge_could_break_are_judged() {
+    fn pair_is_judged_only_when_a_merge_could_break() {
         let one = |name| vec![path(name, 'M', &[])];
         for (ours, theirs, expected) in [
             (one("a"), one("a"), true),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_known_by_name_is_close_to_any_change_of_it() {
+    fn file_that_is_known_by_name_is_close_to_any_change_of_it() {
         let named = SnapshotPath { path: "big".into(), letter: 'N', lines: None };
         let found = adjacent_files(std::slice::from_ref(&named), &[path("big", 'M', &[(1, 2, "a")])]);
         assert_eq!(found, [OverlapFile { path: "big".into(), level: OverlapLevel::Adjacent, lines: Vec::new() }]);

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn each_case_of_the_table() {
+    fn recovery_follows_the_table() {
         let usual = RecoveryFacts {
             has_result: false,
             was_started: true,
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_may_have_run_runs_again_unless_that_was_asked_for() {
+    fn job_that_may_have_run_runs_again_only_on_request() {
         for facts in all() {
             let verdict = decide(&facts);
             let never_ran = !facts.was_started && (facts.same_boot || facts.is_starting);

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_limit_takes_the_first_and_the_strictest_counts() {
+    fn retention_removes_the_oldest_by_the_strictest_limit() {
         let run = |second: i64, bytes| Finished { at: Timestamp::from_millis(second * 1_000), bytes };
         let found = [run(1, 10), run(2, 20), run(3, 0), run(9, 30)];
         let (now, none) = (Timestamp::from_millis(10_000), Limits { age: None, count: 100, bytes: None });

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_screen_is_asked_only_about_a_turn_without_running_calls() {
+    fn screen_is_asked_only_about_a_turn_without_running_calls() {
         let at = Timestamp::from_millis;
         let busy = session(SessionStatus::Running).with_activity(Activity::Busy, None, "hook", at(1_000));
         let facts =

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn other_screens_and_text_far_above_are_no_question() {
+    fn screen_without_a_question_at_its_end_is_none() {
         assert_eq!(find("", &signs()), None);
         assert_eq!(find("❯ \n  ? for shortcuts", &signs()), None);
         let answered = format!("Do you trust the files in this directory?\n{}❯ ", "a line\n".repeat(MAX_LINES - 1));

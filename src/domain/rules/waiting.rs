@@ -89,14 +89,14 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_to_a_busy_session_names_how_long_and_what_types_it() {
+    fn prompt_to_a_busy_session_names_how_long_and_what_types_it() {
         let now = Timestamp::from_millis(100_000);
         let wait = of_message(&message("go on"), &doing(Activity::Busy), now).unwrap();
         assert_eq!(wait.sentence(), "s-1 has been busy for 1m 20s; type it now: fairway session nudge s-1 --queued");
     }
 
     #[test]
-    fn nothing_is_typed_into_a_question() {
+    fn prompt_is_not_typed_into_a_question() {
         let now = Timestamp::from_millis(100_000);
         let wait = of_message(&message("go on"), &doing(Activity::RequiresAction), now).unwrap();
         assert_eq!(wait.text, "s-1 has been waiting for a person for 1m 20s (Bash: rm x)");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_undelivered_prompt_to_a_live_session_waits() {
+    fn prompt_waits_only_undelivered_and_to_a_live_session() {
         let now = Timestamp::from_millis(100_000);
         let of = |message: Message, session: Session| of_message(&message, &session, now).map(|wait| wait.reason);
         assert_eq!(of(message("x"), doing(Activity::Idle)), None);

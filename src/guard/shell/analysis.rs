@@ -6,9 +6,9 @@ use brush_parser::{Parser, ParserOptions, ast};
 
 use super::{
     arg::Arg,
-    place::Place,
     text_checks::{trusts_git, trusts_home, unsupported_chars, unsupported_shape},
     variables::{self, Variables},
+    working_dir::Place,
 };
 use crate::guard::text_size::{case_depth, count_delimiters, count_unclosed_parentheses, parenthesis_depth};
 

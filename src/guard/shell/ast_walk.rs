@@ -11,9 +11,8 @@ use brush_parser::ast::{
 use super::{
     ShellAnalysis, Stdin, Write,
     arg::{Arg, Expansion},
-    listing,
-    place::Place,
-    word_parser,
+    listing, word_parser,
+    working_dir::Place,
 };
 
 impl ShellAnalysis {

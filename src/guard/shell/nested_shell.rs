@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::{
     ShellAnalysis, Stdin, Write,
     arg::{Arg, Expansion, base_name},
-    place::Place,
+    working_dir::Place,
 };
 
 /// Programs that read shell text.

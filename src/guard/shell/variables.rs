@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variable_that_is_set_twice_is_not_set_once() {
+    fn variable_with_two_assignments_is_not_set_once() {
         for text in ["A=1; B=$A", "for A in x y; do echo \"${A%.c}\" -A; done", "export A=1; echo $A $AB A_ xA"] {
             assert!(is_set_once(text, "A"), "{text}");
         }

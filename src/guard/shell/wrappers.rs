@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{ShellAnalysis, Stdin, arg::Arg, place::Place};
+use super::{ShellAnalysis, Stdin, arg::Arg, working_dir::Place};
 
 /// How a wrapper is called.
 pub(super) struct Wrapper {

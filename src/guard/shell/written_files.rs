@@ -5,8 +5,8 @@ use std::rc::Rc;
 use super::{
     ShellAnalysis,
     arg::{Arg, Expansion, base_name},
-    place::Place,
     program_lists::CONTENT_WRITERS,
+    working_dir::Place,
     written_words::written_words,
 };
 

@@ -175,7 +175,7 @@ mod tests {
 
     /// All measured results: which providers block, and which run the tool.
     #[test]
-    fn what_blocks_is_what_was_measured() {
+    fn blocking_outcomes_are_those_that_were_measured() {
         let with = |field: &str| CANONICAL.replacen('{', &format!("{{{field},"), 1);
         let inside = |field: &str| CANONICAL.replace("\"PreToolUse\",", &format!("\"PreToolUse\",{field},"));
         let without_reason = CANONICAL.replace(",\"permissionDecisionReason\":\"no\"", "");
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_fails_closed_makes_failures_a_no_and_answers_stay() {
+    fn fail_closed_entry_turns_failures_into_denials_and_keeps_answers() {
         for (outcome, blocked) in [
             (did(7, "", ""), true),
             (did(127, "", "not found"), true),

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_near_is_shown_without_its_secrets() {
+    fn diff_context_masks_secrets() {
         let before = "{\n  \"API_KEY\": \"hunter2\",\n  \"model\": \"x\"\n}\n";
         let after = before.replace("\"x\"", "\"y\"");
         let diff = unified(Path::new("/s.json"), Some(before), Some(&after));

@@ -144,7 +144,7 @@ fn what_is_no_settings_is_left_alone() {
 }
 
 #[test]
-fn a_program_of_any_name_is_one_word_of_a_shell() {
+fn program_of_any_name_is_one_word_of_a_shell() {
     for name in ["/a/fairway", "/a b/fairway", "/a'b/fairway", "/$HOME/`x`/\"/fairway", "/ä;&|/fairway", "/fw-2"] {
         for provider in Provider::ALL {
             for entry in entries(*provider, Path::new(name), Duration::ZERO) {

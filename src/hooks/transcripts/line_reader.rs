@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_lines_are_told_and_the_rest_the_next_time() {
+    fn line_reader_returns_whole_lines_and_keeps_the_rest() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("record");
         fs::write(&path, "one\ntwo\nthr").unwrap();
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_not_waited_for() {
+    fn transcript_that_is_not_a_file_is_not_waited_for() {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRUSR).unwrap();

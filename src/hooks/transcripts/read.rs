@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_real_records_are_read() {
+    fn recorded_transcripts_are_read() {
         let claude = read("claude", &sample("claude-code-2.1.329-record.jsonl"));
         let expected = usage("claude-opus-5-5", 100, 0, 0, 20);
         assert_eq!(used(&claude), [("msg_1", &expected), ("msg_2", &expected)]);
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kinds_of_tokens_do_not_overlap() {
+    fn kinds_of_tokens_do_not_overlap() {
         let claude = br#"{"type":"assistant","timestamp":"2026-01-01T00:00:00Z","message":{"id":"a","model":"m","usage":{"input_tokens":1,"cache_read_input_tokens":20,"cache_creation_input_tokens":300,"output_tokens":4000}}}
 "#;
         assert_eq!(used(&read("claude", claude)), [("a", &usage("m", 1, 20, 300, 4000))]);
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_was_named_before_the_part_is_found() {
+    fn model_that_was_named_before_the_part_is_found() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("record");
         let text = sample("codex-0.169.0-record.jsonl");
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_passed_over() {
+    fn unreadable_transcript_line_is_skipped() {
         for provider in PROVIDERS {
             let garbage = b"\n{\n\xff\xfe \"usage\" \"tokens\"\n[]\nnull\n{\"usage\":1}\n\
                 {\"type\":\"assistant\",\"timestamp\":\"x\",\"message\":{\"usage\":[]}}\n\

@@ -103,7 +103,7 @@ impl<'a> Git<'a> {
         self.vars
     }
 
-    /// The same git with more variables, which may select another index or other objects.
+    /// This git with more variables, which may select another index or other objects.
     #[must_use]
     pub(super) const fn with_vars(self, more_vars: &'a [(OsString, OsString)]) -> Self {
         Self { more_vars, ..self }

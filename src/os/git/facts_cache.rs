@@ -35,7 +35,7 @@ const IRRELEVANT: [&str; 9] = [
 ];
 
 impl RepositoryFacts {
-    /// The same as [`Self::read`], without a git while nothing has changed that the facts in the file `cache` come from.
+    /// Like [`Self::read`], without calling git while nothing has changed that the facts in the file `cache` come from.
     ///
     /// # Errors
     /// When git fails or is too old.

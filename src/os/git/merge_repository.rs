@@ -93,7 +93,7 @@ impl MergeRepository {
         self
     }
 
-    /// The same, whose merges follow the `.gitattributes` files of this commit's tree, as far as git does it without a
+    /// The repository, whose merges follow the `.gitattributes` files of this commit's tree, as far as git does it without a
     /// program: `binary` and `merge=union`. Git before 2.41 leaves them out.
     #[must_use]
     pub fn with_attributes_of(mut self, commit: &str) -> Self {

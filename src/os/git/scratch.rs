@@ -54,7 +54,7 @@ impl Scratch {
 }
 
 impl<'a> Git<'a> {
-    /// The same git, which writes its index and its objects into `scratch`.
+    /// This git, which writes its index and its objects into `scratch`.
     #[must_use]
     pub fn with_scratch(self, scratch: &'a Scratch) -> Self {
         self.with_vars(&scratch.vars)

@@ -44,7 +44,7 @@ fn seqs(store: &OutputStore, run: &JobId) -> Vec<(i64, ItemType)> {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_not_made_by_reading() {
+fn file_that_is_not_there_is_not_made_by_reading() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("runs.db");
     assert!(OutputStore::open_for_reading(&path).unwrap().is_none());
@@ -61,7 +61,7 @@ fn a_file_that_is_not_there_is_not_made_by_reading() {
 }
 
 #[test]
-fn a_batch_that_comes_again_is_written_once() {
+fn batch_that_comes_again_is_written_once() {
     let (_home, store) = store();
     let batch = batch(vec![printed(1, 0), noticed(2, Some("k"))], 3);
     store.apply(&run(1), &batch, NOW).unwrap();
@@ -96,7 +96,7 @@ fn items_are_filtered_before_they_are_limited_and_since_is_exclusive() {
 }
 
 #[test]
-fn a_gap_grows_in_one_place_and_spares_head_and_events() {
+fn gap_grows_in_one_place_and_spares_head_and_events() {
     let (_home, store) = store();
     let items = vec![printed(1, 0), printed(2, 1), noticed(3, None), printed(4, 1), printed(5, 2), printed(6, 3)];
     store.apply(&run(1), &batch(items, 7), NOW).unwrap();

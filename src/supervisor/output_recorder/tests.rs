@@ -65,7 +65,7 @@ impl Sink for Rows {
             let (seq, value) = match item {
                 NewItem::Output { seq, stream, segment, start, length, origin } => {
                     let (start, length) = (u64::try_from(*start).unwrap(), usize::try_from(*length).unwrap());
-                    let bytes = segments::read(&dir, *stream, *segment, start, length).unwrap().unwrap();
+                    let bytes = output_files::read(&dir, *stream, *segment, start, length).unwrap().unwrap();
                     assert_eq!(bytes.len(), length);
                     (*seq, Ok((*stream, bytes, *segment * 1_000_000_000 + *origin)))
                 }
@@ -195,7 +195,7 @@ fn what_the_store_refuses_waits_and_comes_once() {
 }
 
 #[test]
-fn a_store_that_refuses_for_long_costs_no_memory_and_the_loss_is_said() {
+fn store_that_refuses_for_long_costs_no_memory_and_the_loss_is_said() {
     let (_home, _dir, mut recorder, mut rows) = setting(64 << 20);
     recorder.push(ItemType::Stdout, b"first", at(0));
     rows.refuses = true;
@@ -218,7 +218,7 @@ fn a_store_that_refuses_for_long_costs_no_memory_and_the_loss_is_said() {
 }
 
 #[test]
-fn the_first_is_written_at_once_and_what_follows_a_little_later() {
+fn first_is_written_at_once_and_what_follows_a_little_later() {
     let (_home, _dir, mut recorder, mut rows) = setting(1 << 20);
     assert_eq!(recorder.due(), None);
     recorder.push(ItemType::Stdout, b"a", at(1_000));

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_end_is_seen_in_parts_of_whole_characters() {
+    fn line_without_an_end_is_seen_in_parts_of_whole_characters() {
         let long = format!("x{}", "é".repeat(MAX_LINE_BYTES));
         let parts = lines(&[long.as_bytes()]);
         assert_eq!(parts.len(), 3);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_is_looked_at_once_for_each_silence_and_without_half_a_character() {
+    fn held_line_is_matched_once_per_silence_in_whole_characters() {
         let mut lines = LineSplitter::default();
         lines.push("pass: é".as_bytes().split_last().unwrap().1, NOW, |_, _| panic!());
         assert_eq!(lines.due(), Some(IDLE_DELAY));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_read_without_what_moves_and_colours() {
+    fn line_is_read_without_what_moves_and_colours() {
         assert_eq!(visible_line(b"\x1b[1;31merror\x1b[0m: \tx "), "error: \tx ");
         assert_eq!(visible_line(b"\x1b]0;title\x07er\x08ror"), "eror");
         assert_eq!(visible_line(b"\xc2\x9b31mred \xff"), "red \u{fffd}");

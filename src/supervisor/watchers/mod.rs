@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_split_at_every_offset_is_found_once() {
+    fn pattern_split_at_every_offset_is_found_once() {
         let all = "before\r\nthe Grüße 👋 FAILED here\nafter\n".as_bytes();
         for first in 0..=all.len() {
             for second in first..=all.len() {
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn each_looks_within_its_scope_and_streams_do_not_mix() {
+    fn watcher_sees_its_scope_only_and_streams_do_not_mix() {
         let mut watching = watching(&[
             watcher("bad", "out", false, WatchScope::Stdout),
             watcher("bad", "err", false, WatchScope::Stderr),
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_is_noticed_after_a_silence_and_not_a_second_time_when_its_line_goes_on() {
+    fn prompt_is_noticed_after_a_silence_and_not_a_second_time_when_its_line_goes_on() {
         let mut watching = watching(&[plain("word: ?$"), plain("secret")]);
         assert_eq!(watching.feed(OUT, b"Pass", NOW), []);
         assert_eq!(watching.feed(OUT, b"word: ", ms(100)), []);
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_storm_has_twenty_items_one_for_the_rest_and_two_messages_at_once() {
+    fn storm_has_twenty_items_one_for_the_rest_and_two_messages_at_once() {
         let mut watching = watching(&[plain("x")]);
         let mut noticed = Vec::new();
         for number in 0..100 {
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_matches_at_once_have_an_item_each_and_a_word_on_those_without_a_message() {
+    fn few_matches_at_once_have_an_item_each_and_a_word_on_those_without_a_message() {
         let mut watching = watching(&[plain("x")]);
         assert_eq!(watching.feed(OUT, b"x\nx\nx\n", NOW).len(), 3);
         // Also when the tick came late.
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_kept_masked_and_short() {
+    fn line_is_kept_masked_and_short() {
         let mut watching = watching(&[plain("token")]);
         let line = format!("\x1b[31mtoken sk-abcdefghijklmnop {}\n", "é".repeat(2_000));
         let noticed = watching.feed(OUT, line.as_bytes(), NOW);

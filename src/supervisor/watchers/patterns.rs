@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_watcher_and_the_reason() {
+    fn refusal_names_the_watcher_and_the_reason() {
         for (regex, says) in [
             ("(", "watcher 2, '(': unclosed group"),
             ("", "must not be empty"),

@@ -206,7 +206,7 @@ mod tests {
     use crate::domain::watcher::WatchScope;
 
     #[test]
-    fn every_field_arrives() {
+    fn request_with_every_field_is_read() {
         let text = r#"{"action":"spawn","command":"make","background":false,"pty":true,"size":{"rows":50,"cols":200},
             "timeout_secs":1.5,"max_output_bytes":4096,"watch":[{"regex":"err","event":"error","once":true,"scope":"stderr"},
             {"regex":"x"}],"session_id":"s1","queue":"","cwd":"sub","env":{"A":"b","C":null},"stdin":"in",
@@ -246,7 +246,7 @@ mod tests {
 
     /// One tool call with every field of every action: what the action does not use may be null or anything of its type.
     #[test]
-    fn the_fields_of_other_actions_are_ignored_and_null_is_absent() {
+    fn fields_of_other_actions_are_ignored_and_null_is_absent() {
         let all: serde_json::Map<String, Value> = serde_json::from_str(
             r#"{"action":null,"command":null,"argv":null,"background":null,"pty":null,"size":null,"timeout_secs":null,
             "max_output_bytes":null,"watch":null,"session_id":null,"queue":null,"cwd":null,"env":null,"stdin":null,
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_no_names_the_place() {
+    fn parse_error_contains_the_field_path() {
         for (text, why) in [
             ("", "the document is not valid JSON: EOF while parsing a value at line 1 column 0"),
             ("[]", "the document must be an object, not a list"),

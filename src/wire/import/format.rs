@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_is_named_by_its_line() {
+    fn broken_record_is_named_by_its_line() {
         let line = |text: &str| parse(text, None).unwrap_err();
         assert_eq!(line("{\"id\":\"a\"}\n{\"id\":1}\n").line, 2);
         assert_eq!(line("{\"id\":\"a\"}\n{\"id\":\"b\"}\n{\"id\":").line, 3);

@@ -252,7 +252,7 @@ fn silent_third_party_script_works_as_backend() {
 }
 
 #[test]
-fn an_interrupted_check_leaves_nothing() {
+fn interrupted_check_leaves_nothing() {
     let bench = Bench::new();
     let script = file("examples/session-adapters/minimal.sh");
     let mut command = bench.fairway(["adapter", "check", "--json", &script.display().to_string()]);
@@ -267,7 +267,7 @@ fn an_interrupted_check_leaves_nothing() {
 }
 
 #[test]
-fn a_scripts_name_is_a_path_a_backend_or_a_program() {
+fn scripts_name_is_a_path_a_backend_or_a_program() {
     let world = Bench(TestProject::new());
     world.real_time();
     let script = world.dir().join("mine.sh");

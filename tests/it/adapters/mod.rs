@@ -3,6 +3,7 @@
 mod caller_contract;
 mod conformance;
 mod recorded_terminals;
+mod shared_checks;
 mod tmux;
 mod tmux_nudge;
 mod tmux_server;

@@ -11,7 +11,10 @@ use std::{
 use fairway::os::process::ProcessKey;
 use serde_json::{Value, json};
 
-use super::{Caller, eventually, holds};
+use super::{
+    Caller, eventually, holds,
+    shared_checks::{assert_missing_sessions_are_reported, reader},
+};
 use crate::common::concurrent_start::race;
 
 /// tmux itself on a caller's private server.
@@ -37,7 +40,7 @@ fn lines(said: &str) -> BTreeSet<&str> {
 }
 
 #[test]
-fn a_session_from_start_to_stop() {
+fn session_is_started_queried_and_stopped() {
     let caller = Caller::of("tmux");
     let name = "city/agent; touch x #(touch y) ..;";
     assert_eq!(caller.said(&["is-running", name]), "false\n");
@@ -86,53 +89,11 @@ fn a_session_from_start_to_stop() {
 #[test]
 fn missing_sessions_and_unknown_operations_are_reported() {
     let caller = Caller::of("tmux");
-    for (args, answer) in [
-        (&["is-running", "x"][..], "false\n"),
-        (&["process-alive", "x"], "false\n"),
-        (&["is-attached", "x"], "false\n"),
-        (&["stop", "x"], ""),
-        (&["interrupt", "x"], ""),
-        (&["nudge", "x"], ""),
-        (&["send-keys", "x", "Enter"], ""),
-        (&["set-meta", "x", "k"], ""),
-        (&["get-meta", "x", "k"], ""),
-        (&["remove-meta", "x", "k"], ""),
-        (&["peek", "x", "0"], ""),
-        (&["list-running", ""], ""),
-        (&["list-running"], ""),
-        (&["get-last-activity", "x"], ""),
-        (&["clear-scrollback", "x"], ""),
-        (&["check-image", "x"], ""),
-    ] {
-        assert_eq!(caller.said(args), answer, "{args:?}");
-    }
-    caller.call(&["attach", "x"], "").exits(1);
-    let protocol: Value = serde_json::from_str(&caller.said(&["protocol"])).unwrap();
-    assert_eq!(protocol["capabilities"], json!(["start-nudge", "ready", "report-attachment", "report-activity"]));
-    for operation in ["provision", "exec", "stream", "watch-startup", "made-up", "-h"] {
-        assert_eq!(caller.call(&[operation, "x"], "").exits(2).stdout, "");
-    }
-    for (args, stdin) in [
-        (&[][..], ""),
-        (&["start"], "{}"),
-        (&["stop", ""], ""),
-        (&["peek", "x", "many"], ""),
-        (&["start", "x"], "no json"),
-        (&["start", "x"], r#"{"work_dir":"/no/such/folder"}"#),
-        (&["start", "x"], r#"{"argv":["no-such-program"]}"#),
-        (&["start", "x"], r#"{"command":"echo so sorry; exit 3"}"#),
-    ] {
-        let run = caller.call(args, stdin).exits(1);
-        assert!(!run.stderr.is_empty() && run.stdout.is_empty(), "{args:?}: {run:?}");
-        assert_eq!(caller.said(&["is-running", "x"]), "false\n");
-        assert_eq!(caller.said(&["list-running", ""]), "");
-    }
-    let run = caller.call(&["start", "x"], r#"{"command":"echo so sorry; exit 3"}"#);
-    assert!(run.stderr.contains("exit code 3") && run.stderr.contains("so sorry"), "{run:?}");
+    assert_missing_sessions_are_reported(&caller);
 }
 
 #[test]
-fn a_name_is_never_taken_for_another_that_begins_like_it() {
+fn name_is_never_taken_for_another_that_begins_like_it() {
     let caller = Caller::of("tmux");
     for name in ["ab", "a-1", "a-10"] {
         caller.start(name, &format!("echo this is {name}; exec cat"), json!({}));
@@ -167,13 +128,8 @@ fn keys_are_keys_by_their_names_and_everything_else_is_text() {
     caller.said(&["stop", "x"]);
 }
 
-/// A program that takes every byte as it comes and shows nothing.
-pub(super) fn reader(out: &Path) -> String {
-    format!("stty raw -echo; printf 'ready\\r\\n'; exec cat >>'{}'", out.display())
-}
-
 #[test]
-fn an_interrupt_reaches_the_program_and_not_what_looks_after_it() {
+fn interrupt_reaches_the_program_and_not_what_looks_after_it() {
     let caller = Caller::of("tmux");
     caller.start("x", "trap 'echo got it' INT; while :; do sleep 1; done", json!({}));
     tmux(&caller, &["copy-mode", "-t", "=s-x:"]);

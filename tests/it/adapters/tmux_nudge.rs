@@ -1,36 +1,14 @@
 //! Text that `tmux.sh` types arrives byte by byte, in the right session, once, and is submitted.
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
 use serde_json::json;
 
 use super::{
     Caller, eventually, holds,
-    tmux::{reader, tmux},
+    shared_checks::{payload, reader, readers, with_enter},
+    tmux::tmux,
 };
-
-/// Every byte that may be typed, shell's and tmux's own signs among them, to a length, with `;` at its end.
-fn payload(length: usize) -> Vec<u8> {
-    let signs = b"\"$HOME\" `touch canary` 'x' #(touch canary) %1 \\;\n;\n $(touch canary)";
-    let unit: Vec<u8> = (1..=255).chain(signs.iter().copied()).collect();
-    let mut text: Vec<u8> = unit.into_iter().cycle().take(length - 1).collect();
-    text.push(b';');
-    text
-}
-
-fn with_enter(text: &[u8]) -> Vec<u8> {
-    [text, b"\r"].concat()
-}
-
-fn readers(caller: &Caller, names: &[&str]) -> Vec<PathBuf> {
-    let folder = caller.folder("out");
-    let one = |name: &&str| {
-        let out = folder.join(name);
-        caller.start(name, &reader(&out), json!({"ready_prompt_prefix": "ready"}));
-        out
-    };
-    names.iter().map(one).collect()
-}
 
 #[test]
 fn forty_kilobytes_arrive_exactly_in_the_right_one_of_four() {
@@ -62,7 +40,7 @@ fn forty_kilobytes_arrive_exactly_in_the_right_one_of_four() {
 }
 
 #[test]
-fn a_paste_cannot_be_broken_out_of() {
+fn paste_end_in_a_text_is_typed_as_text() {
     let caller = Caller::of("tmux");
     let out = caller.folder("out").join("x");
     let brackets = format!("printf '\\033[?2004h'; {}", reader(&out));
@@ -73,7 +51,7 @@ fn a_paste_cannot_be_broken_out_of() {
 }
 
 #[test]
-fn two_texts_at_once_do_not_mix() {
+fn texts_sent_at_once_do_not_mix() {
     let caller = Caller::of("tmux");
     let outs = readers(&caller, &["x"]);
     let texts: Vec<Vec<u8>> = [b'a', b'b', b'c'].map(|letter| vec![letter; 30_000]).to_vec();
@@ -140,7 +118,7 @@ fn swallowed_enter_is_repeated_only_where_output_is_shown() {
 }
 
 #[test]
-fn the_first_nudge_goes_with_the_start_and_only_once() {
+fn first_nudge_is_sent_once_with_the_start() {
     let caller = Caller::of("tmux");
     let out = caller.folder("out").join("x");
     let start = json!({"ready_prompt_prefix": "ready", "nudge": "first\nof all;"});

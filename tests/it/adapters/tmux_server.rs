@@ -13,7 +13,8 @@ use serde_json::json;
 
 use super::{
     Caller, eventually, given, holds,
-    tmux::{reader, server, tmux},
+    shared_checks::reader,
+    tmux::{server, tmux},
 };
 
 /// Calls the script, demands a failure within the limit, and that nothing was answered.
@@ -62,7 +63,7 @@ fn frozen_server_fails_calls_without_an_answer() {
 }
 
 #[test]
-fn a_pane_number_that_came_again_is_not_taken_for_the_old_pane() {
+fn pane_number_that_came_again_is_not_taken_for_the_old_pane() {
     let caller = Caller::of("tmux");
     // It does not end with its terminal.
     let old = caller.start("old", "trap '' HUP; while :; do sleep 1; done", json!({}));
@@ -87,7 +88,7 @@ fn a_pane_number_that_came_again_is_not_taken_for_the_old_pane() {
 }
 
 #[test]
-fn a_dead_pane_is_no_session_and_its_name_is_free() {
+fn dead_pane_is_no_session_and_its_name_is_free() {
     let caller = Caller::of("tmux");
     caller.start("x", "exec cat", json!({}));
     tmux(&caller, &["set-option", "-w", "-t", "=s-x:", "remain-on-exit", "on"]);
@@ -141,7 +142,7 @@ fn missing_or_silent_tmux_gives_no_answer() {
 }
 
 #[test]
-fn the_callers_locks_do_not_stay_in_the_server() {
+fn server_keeps_no_lock_of_its_caller() {
     let caller = Caller::of("tmux");
     let lock = caller.world.dir().join("lock");
     let start = caller.folder("configs").join("x");
@@ -260,7 +261,7 @@ fn on_the_persons_own_server_only_its_own_sessions_are_touched() {
 }
 
 #[test]
-fn a_server_that_a_session_started_outlives_it() {
+fn server_outlives_the_session_that_started_it() {
     let caller = Caller::of("tmux");
     let inner = format!(
         r#"printf '%s' '{{"command":"sleep 300"}}' | FAIRWAY_BIN='{}' FAIRWAY_ADAPTER_STATE='{}' '{}' start inner; exec sleep 300"#,
@@ -348,7 +349,7 @@ fn state_without_a_setting_lies_in_the_home() {
 }
 
 #[test]
-fn a_pane_that_is_closed_takes_its_program_along() {
+fn pane_that_is_closed_takes_its_program_along() {
     let caller = Caller::of("tmux");
     let report = caller.start("x", "sleep 300; sleep 300", json!({}));
     let root = ProcessKey::of(i32::try_from(report["pid"].as_i64().unwrap()).unwrap()).unwrap();

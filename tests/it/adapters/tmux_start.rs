@@ -64,7 +64,7 @@ fn paths_names_and_titles_are_never_expanded() {
 }
 
 #[test]
-fn a_start_that_is_cut_off_leaves_nothing() {
+fn start_that_is_cut_off_leaves_nothing() {
     let caller = Caller::of("tmux");
     for start in [
         json!({"command": "sleep 300", "pre_start": ["sleep 20"]}),
@@ -130,7 +130,7 @@ fn final_output_of_a_program_is_in_its_transcript() {
 }
 
 #[test]
-fn a_state_folder_too_deep_for_a_socket_has_one_elsewhere() {
+fn state_directory_too_deep_for_a_socket_has_one_elsewhere() {
     let mut caller = Caller::of("tmux");
     caller.state = caller.world.dir().join("deep".repeat(30)).join("state");
     let report = caller.start("x", "exec cat", json!({}));

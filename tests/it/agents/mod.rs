@@ -5,7 +5,7 @@ mod headless;
 mod idle_in_terminal;
 mod interrupt;
 mod interrupted;
-mod launched;
+mod launched_agents;
 mod mcp;
 mod plugins;
 mod setup;

@@ -41,7 +41,7 @@ fn denied(answer: &(u16, Value), status: u16) {
 }
 
 #[test]
-fn a_call_is_decided_by_the_rules_and_recorded() {
+fn call_is_decided_by_the_rules_and_recorded() {
     let world = world();
     configure(&world, RULES);
     let _server = Server::start(&world, &[]);
@@ -61,7 +61,7 @@ fn a_call_is_decided_by_the_rules_and_recorded() {
 }
 
 #[test]
-fn a_changed_rule_is_in_force_only_when_it_is_trusted() {
+fn changed_rule_is_in_force_only_when_it_is_trusted() {
     let world = world();
     configure(&world, RULES);
     let _server = Server::start(&world, &[]);

@@ -63,7 +63,7 @@ fn invalid_requests_get_the_error_document() {
 }
 
 #[test]
-fn a_runtime_reports_its_life_and_its_health() {
+fn runtime_reports_its_life_and_its_health() {
     let world = world();
     let _server = Server::start(&world, &[]);
     let run = "01890000-0000-7000-8000-000000000001";
@@ -172,7 +172,7 @@ fn repeated_key_is_one_request() {
 }
 
 #[test]
-fn a_prompt_to_a_run_that_has_ended_is_not_accepted() {
+fn prompt_to_a_run_that_has_ended_is_not_accepted() {
     let world = world();
     let _server = Server::start(&world, &[]);
     let run = run_of(&world, "s1");

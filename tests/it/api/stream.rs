@@ -18,7 +18,7 @@ fn status(world: &TestProject, id: i64) -> String {
 }
 
 #[test]
-fn a_prompt_comes_down_the_stream_and_is_acknowledged() {
+fn prompt_comes_down_the_stream_and_is_acknowledged() {
     let world = world();
     let _server = Server::start(&world, &[]);
     let run = run_of(&world, "s1");

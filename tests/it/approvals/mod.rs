@@ -78,7 +78,7 @@ fn world() -> TestProject {
 }
 
 #[test]
-fn an_answer_wakes_the_hook_that_waits_for_it() {
+fn answer_wakes_the_hook_that_waits_for_it() {
     if let Some(part) = part() {
         return run_part(&part);
     }
@@ -87,7 +87,7 @@ fn an_answer_wakes_the_hook_that_waits_for_it() {
         ("allow", "Some(ApprovalDecision { allow: true, reason: Some(\"go on\") })"),
         ("deny", "Some(ApprovalDecision { allow: false, reason: Some(\"go on\") })"),
     ] {
-        let hook = hook(&world, "approvals::an_answer_wakes_the_hook_that_waits_for_it", 60_000);
+        let hook = hook(&world, "approvals::answer_wakes_the_hook_that_waits_for_it", 60_000);
         let approval = wait_for_approval(&world);
         assert_eq!(approval["input"]["command"], "deploy --token •••", "secrets are masked: {approval}");
         assert_eq!((&approval["tool"], &approval["provider"]), (&json!("Bash"), &json!("acme")));
@@ -106,14 +106,14 @@ fn an_answer_wakes_the_hook_that_waits_for_it() {
 }
 
 #[test]
-fn an_approval_needs_a_person_until_it_is_answered() {
+fn approval_needs_a_person_until_it_is_answered() {
     if let Some(part) = part() {
         return run_part(&part);
     }
     let world = world();
     let needs = || world.json(["status"])["needs_you"].clone();
     assert_eq!(needs(), json!([]));
-    let hook = hook(&world, "approvals::an_approval_needs_a_person_until_it_is_answered", 60_000);
+    let hook = hook(&world, "approvals::approval_needs_a_person_until_it_is_answered", 60_000);
     let id = wait_for_approval(&world)["id"].to_string();
     let shown = needs();
     assert_eq!(shown.as_array().unwrap().len(), 1, "the approval alone, and no question besides: {shown}");
@@ -190,7 +190,7 @@ fn concurrent_answers_count_once() {
 
 /// The invariant would tell.
 #[test]
-fn an_approval_that_was_answered_in_silence_is_found() {
+fn approval_that_was_answered_in_silence_is_found() {
     let world = world();
     common::fixtures::add_approval(&world, "s1", "Bash", true);
     let conn = rusqlite::Connection::open(world.store()).unwrap();

@@ -83,7 +83,7 @@ fn check_reports_broken_operations() {
 }
 
 #[test]
-fn an_unknown_backend_is_answered_with_those_that_exist() {
+fn unknown_backend_is_answered_with_those_that_exist() {
     let world = TestProject::new();
     let launch = |backend: &str| {
         let run = world.run(["session", "launch", "--role", "r", "--backend", backend, "--json", "--", "true"]);

@@ -83,7 +83,7 @@ fn approvals_are_listed_and_answered() {
 }
 
 #[test]
-fn a_session_answers_only_in_a_trusted_role_and_never_itself() {
+fn session_answers_only_in_a_trusted_role_and_never_itself() {
     let world = TestProject::new();
     for session in ["s1", "s2", "s3"] {
         world.add_session(session);

@@ -5,7 +5,7 @@ use std::fs;
 use crate::common::{TestProject, tree_snapshot};
 
 #[test]
-fn a_store_is_backed_up_and_restored() {
+fn store_is_backed_up_and_restored() {
     let world = TestProject::new();
     let transcript = world.transcript(&[
         "fairway task add 'before the backup'",
@@ -68,7 +68,7 @@ fn a_store_is_backed_up_and_restored() {
 }
 
 #[test]
-fn the_documents_of_backup_and_restore() {
+fn backup_and_restore_documents_are_as_recorded() {
     let world = TestProject::new();
     world.run(["task", "add", "first"]).exits(0);
     let copy = world.dir().join("copy.db");
@@ -82,7 +82,7 @@ fn the_documents_of_backup_and_restore() {
 }
 
 #[test]
-fn a_backup_is_private_leaves_no_draft_and_touches_nothing() {
+fn backup_is_private_leaves_no_draft_and_touches_nothing() {
     use std::os::unix::fs::MetadataExt;
     let world = TestProject::new();
     world.run(["task", "add", "first"]).exits(0);

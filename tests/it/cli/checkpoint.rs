@@ -3,7 +3,7 @@
 use crate::common::{TestProject, fixtures};
 
 #[test]
-fn the_newest_is_the_tasks_present_and_moves_nothing() {
+fn newest_checkpoint_is_shown_and_changes_no_status() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "backend", None);
     insta::assert_snapshot!(world.transcript(&[

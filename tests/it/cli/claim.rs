@@ -3,7 +3,7 @@
 use crate::common::{TestProject, concurrent_start::race, fixtures};
 
 #[test]
-fn a_task_is_claimed_once_and_released() {
+fn task_is_claimed_once_and_released() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add 'first task' --priority 1",
@@ -72,7 +72,7 @@ fn sixteen_racing_claims_succeed_once() {
 }
 
 #[test]
-fn an_epoch_renews_guards_and_takes_over() {
+fn epoch_renews_guards_and_takes_over() {
     let world = TestProject::new();
     world.run(["task", "add", "T-1", "one"]).exits(0);
     // Nobody has held it: epoch 0, and a claim that insists on that.

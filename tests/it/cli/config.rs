@@ -219,7 +219,7 @@ fn empty_sections_are_harmless() {
 }
 
 #[test]
-fn the_example_is_a_configuration_that_can_be_used() {
+fn example_configuration_is_valid() {
     let world = TestProject::uninitialized();
     let example = world.run(["config", "example"]).exits(0).stdout;
     assert_eq!(example, fairway::config::example());
@@ -275,7 +275,7 @@ fn completions_and_manual_pages_know_every_verb() {
 }
 
 #[test]
-fn a_configuration_without_an_end_is_refused() {
+fn configuration_without_an_end_is_refused() {
     let world = TestProject::new();
     let local = world.root().join(".fairway/local.toml");
     // As a cloned repository may bring them.

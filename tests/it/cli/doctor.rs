@@ -39,7 +39,7 @@ fn stocked() -> TestProject {
 }
 
 #[test]
-fn a_healthy_project_is_told_so_and_nothing_is_touched() {
+fn healthy_project_is_told_so_and_nothing_is_touched() {
     let world = stocked();
     let before = tree_snapshot::capture(world.dir());
     insta::assert_snapshot!(redacted(&world.transcript(&["fairway doctor", "fairway doctor --quiet"])), @"
@@ -117,7 +117,7 @@ fn derivable_damage_is_found_and_repaired() {
 }
 
 #[test]
-fn a_lower_epoch_than_the_history_knows_is_lifted() {
+fn lower_epoch_than_the_history_knows_is_lifted() {
     let world = stocked();
     world.run(["release", "T-1"]).exits(0);
     Connection::open(world.store()).unwrap().execute_batch("UPDATE tasks SET epoch = 0 WHERE id = 'T-1'").unwrap();
@@ -178,7 +178,7 @@ fn modes_drafts_and_tracked_files_are_checked() {
 }
 
 #[test]
-fn a_store_that_cannot_be_opened_is_a_finding() {
+fn store_that_cannot_be_opened_is_a_finding() {
     let world = stocked();
     let good = fs::read(world.store()).unwrap();
     fs::write(world.store(), &good[..5000]).unwrap();

@@ -4,7 +4,7 @@ use crate::common::TestProject;
 
 /// A claim names a file: the record says which bytes it meant.
 #[test]
-fn an_artifact_is_recorded_with_its_digest() {
+fn artifact_is_recorded_with_its_digest() {
     let world = TestProject::new();
     world.run(["task", "add", "T-1", "t"]).exits(0);
     std::fs::write(world.root().join("report.txt"), "abc").unwrap();

@@ -10,7 +10,7 @@ fn call(world: &TestProject, document: &Value) -> CommandOutput {
 }
 
 #[test]
-fn a_call_without_an_action_runs_at_once() {
+fn call_without_an_action_runs_at_once() {
     let world = TestProject::new();
     let ran = |document: Value| call(&world, &document).exits(0).json();
     assert_eq!(
@@ -99,9 +99,9 @@ fn every_action_answers_with_its_document() {
     assert_eq!(done(json!({ "action": "kill", "run_id": id(&long) }))["status"], "canceled");
 }
 
-/// The same request has one effect, and the same answer.
+/// A repeated request has one effect and one answer.
 #[test]
-fn a_call_is_repeated_without_harm() {
+fn repeated_exec_call_has_one_effect() {
     let world = TestProject::new();
     world.real_time();
     let document = json!({ "action": "spawn", "command": "echo once >>ran", "yield_ms": 30_000 }).to_string();
@@ -351,7 +351,7 @@ fn invalid_spawn_starts_nothing() {
 }
 
 #[test]
-fn a_job_is_found_by_the_beginning_or_the_end_of_its_id() {
+fn job_is_found_by_the_beginning_or_the_end_of_its_id() {
     let world = TestProject::new();
     let spawn = || {
         let run = world.run(["exec", "spawn", "--json", "--", "echo", "hi"]).exits(0).json();

@@ -95,7 +95,7 @@ fn facts_come_with_their_source_and_age() {
 }
 
 #[test]
-fn an_id_alone_names_a_task_or_a_session() {
+fn id_alone_names_a_task_or_a_session() {
     let world = TestProject::new();
     world.run(["task", "add", "T-1", "one"]).exits(0);
     world.add_session("s1");

@@ -46,7 +46,7 @@ fn calls_are_decided_explained_and_looked_up() {
 }
 
 #[test]
-fn a_tested_command_is_shown_with_its_quotes() {
+fn tested_command_is_shown_with_its_quotes() {
     let world: TestProject = world_with(GUARD);
     let input = "sh -c 'git push -fu origin main'";
     let shown = world.run(["guard", "test", "--role", "backend", "--input", input]).exits(0).stdout;

@@ -3,7 +3,7 @@
 use crate::common::{TestProject, concurrent_start::race, fixtures};
 
 #[test]
-fn a_handoff_is_declined_with_a_reason() {
+fn handoff_is_declined_with_a_reason() {
     let world = TestProject::new();
     for (session, role) in [("s1", "backend"), ("s2", "frontend"), ("s3", "docs")] {
         fixtures::add_session(&world, session, role, None);
@@ -48,7 +48,7 @@ fn a_handoff_is_declined_with_a_reason() {
 }
 
 #[test]
-fn a_handoff_moves_the_claim_when_it_is_accepted_with_it() {
+fn handoff_moves_the_claim_when_it_is_accepted_with_it() {
     let world = TestProject::new();
     for (session, role) in [("s1", "backend"), ("s2", "frontend"), ("s3", "docs")] {
         fixtures::add_session(&world, session, role, None);
@@ -199,7 +199,7 @@ fn handoff_of_a_foreign_task_is_refused() {
 
 /// Handed over and back again: the fence around one's former claim does not keep one from accepting.
 #[test]
-fn a_task_can_be_handed_back() {
+fn task_can_be_handed_back() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "backend", None);
     fixtures::add_session(&world, "s2", "frontend", None);

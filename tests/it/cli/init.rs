@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt};
 use crate::common::TestProject;
 
 #[test]
-fn a_project_is_made_once() {
+fn project_is_made_once() {
     let world = TestProject::uninitialized();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task list",

@@ -125,7 +125,7 @@ fn lane_is_added_edited_and_removed() {
 }
 
 #[test]
-fn a_lane_shows_its_whole_present() {
+fn lane_shows_its_whole_present() {
     let world = TestProject::new();
     world.run(["lane", "add", "ui"]).exits(0);
     world.run(["task", "add", "T-1", "one", "--lane", "ui"]).exits(0);
@@ -265,7 +265,7 @@ fn unsaved_work_keeps_a_lane() {
 
 /// Whatever fails on the way, there is neither branch nor worktree nor lane after it.
 #[test]
-fn a_failure_leaves_nothing_behind() {
+fn failed_lane_add_leaves_no_worktree_and_no_row() {
     let mut world = TestProject::with_git();
     let root = world.root();
     let before = (world.branches_and_worktrees(), world.json(["lane", "list"]));
@@ -320,7 +320,7 @@ fn interrupted_add_is_completed_by_the_next() {
 }
 
 #[test]
-fn a_repeated_request_makes_one_worktree() {
+fn repeated_request_makes_one_worktree() {
     let world = TestProject::with_git();
     let words = ["lane", "add", "ui", "--create-worktree", "--request-id", "r1"];
     let first = world.json(words);

@@ -20,7 +20,7 @@ mod handoff;
 mod hook;
 mod init;
 mod land;
-mod land_odd;
+mod land_edge_cases;
 mod lane;
 mod lane_prune;
 mod lane_work;

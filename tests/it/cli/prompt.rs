@@ -3,7 +3,7 @@
 use crate::common::{TestProject, fixtures};
 
 #[test]
-fn a_prompt_has_a_receipt() {
+fn prompt_has_a_receipt() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "backend", None);
     fixtures::add_session(&world, "s2", "frontend", None);

@@ -3,7 +3,7 @@
 use crate::common::{TestProject, fixtures, test_project::CommandOutput};
 
 #[test]
-fn a_review_is_asked_for_and_given_in_a_domain() {
+fn review_is_asked_for_and_given_in_a_domain() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "backend", None);
     fixtures::add_session(&world, "s2", "security", None);

@@ -43,7 +43,7 @@ fn text_reaches_a_session_a_lane_a_role_or_all() {
 }
 
 #[test]
-fn a_recipient_that_is_not_one_session_is_refused_with_what_it_may_be() {
+fn recipient_that_is_not_one_session_is_refused_with_what_it_may_be() {
     let world = crew();
     fixtures::add_session(&world, "qa", "tester", None);
     insta::assert_snapshot!(world.transcript(&[
@@ -133,7 +133,7 @@ fn text_for_one_recipient_fails_without_the_others() {
 }
 
 #[test]
-fn a_repeat_of_a_request_sends_nothing_twice() {
+fn repeat_of_a_request_sends_nothing_twice() {
     let world = crew();
     let send = ["send", "lane:api", "main is frozen", "--json", "--request-id", "R-1"];
     let first = world.run(send).exits(0).stdout;

@@ -185,7 +185,7 @@ fn reconcile_reports_its_changes() {
 }
 
 #[test]
-fn a_session_is_one_document_wherever_it_appears() {
+fn session_is_one_document_wherever_it_appears() {
     let world = TestProject::new();
     let made = world.json([
         "session",
@@ -239,7 +239,7 @@ fn a_session_is_one_document_wherever_it_appears() {
 }
 
 #[test]
-fn the_report_is_the_documented_document() {
+fn report_is_the_documented_document() {
     let world = TestProject::new();
     assert_eq!(
         world.run(["session", "reconcile", "--json"]).exits(0).stdout,

@@ -3,7 +3,7 @@
 use crate::common::TestProject;
 
 #[test]
-fn a_session_from_launch_to_its_end() {
+fn session_launch_is_as_recorded_to_its_end() {
     let world = TestProject::new();
     world.real_time();
     insta::assert_snapshot!(world.transcript(&[

@@ -3,7 +3,7 @@
 use crate::common::TestProject;
 
 #[test]
-fn a_sidecar_ends_with_its_session() {
+fn sidecar_ends_with_its_session() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway session upsert --id s1 --role worker --provider acme --status stale",

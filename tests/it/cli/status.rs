@@ -18,7 +18,7 @@ fn ids(needs: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn an_empty_project_needs_nobody() {
+fn empty_project_has_no_item_for_a_person() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&["fairway status", "fairway", "fairway status --quiet"]), @"
     $ fairway status
@@ -155,7 +155,7 @@ fn each_question_of_a_coordinator_is_answered_by_one_command() {
 }
 
 #[test]
-fn an_item_disappears_when_it_is_settled_and_the_others_stay_in_place() {
+fn item_disappears_when_it_is_settled_and_the_others_stay_in_place() {
     let world = busy();
     let all = needs(&world);
     let mut left: Vec<String> = ids(&all).into_iter().map(str::to_owned).collect();
@@ -176,7 +176,7 @@ fn an_item_disappears_when_it_is_settled_and_the_others_stay_in_place() {
 }
 
 #[test]
-fn a_submitted_task_waits_for_its_gates_and_then_for_its_end() {
+fn submitted_task_waits_for_its_gates_and_then_for_its_end() {
     let world = TestProject::new();
     world.run(["task", "add", "T-1", "Refunds"]).exits(0);
     world.run(["claim", "T-1"]).exits(0);
@@ -191,7 +191,7 @@ fn a_submitted_task_waits_for_its_gates_and_then_for_its_end() {
 }
 
 #[test]
-fn a_submitted_task_outlives_its_session() {
+fn submitted_task_outlives_its_session() {
     let world = TestProject::new();
     world.run(["task", "add", "T-1", "Refunds"]).exits(0);
     world.run(["task", "add", "T-2", "Not submitted"]).exits(0);
@@ -212,7 +212,7 @@ fn a_submitted_task_outlives_its_session() {
 }
 
 #[test]
-fn a_message_that_was_not_delivered_needs_its_sender() {
+fn message_that_was_not_delivered_needs_its_sender() {
     let world = TestProject::new();
     world.run(["session", "upsert", "--id", "s1", "--role", "dev"]).exits(0);
     world.run(["message", "send", "please hurry", "--to-session", "s1", "--ttl", "10s"]).exits(0);

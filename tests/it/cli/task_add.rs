@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::common::TestProject;
 
 #[test]
-fn an_unquoted_title_is_refused_with_its_quoted_form() {
+fn unquoted_title_is_refused_with_its_quoted_form() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add fix cart",
@@ -49,7 +49,7 @@ fn an_unquoted_title_is_refused_with_its_quoted_form() {
 }
 
 #[test]
-fn an_id_is_given_by_flag_or_by_a_form_that_no_word_has() {
+fn id_is_given_by_flag_or_by_a_form_that_no_word_has() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add 'fix cart'",
@@ -84,7 +84,7 @@ fn an_id_is_given_by_flag_or_by_a_form_that_no_word_has() {
 }
 
 #[test]
-fn a_generated_id_is_the_next_after_every_used_one() {
+fn generated_id_is_the_next_after_every_used_one() {
     let world = TestProject::new();
     for id in ["T-7", "T-8", "T-30"] {
         world.run(["task", "add", id, "title"]).exits(0);

@@ -190,14 +190,14 @@ fn task_with_an_absent_blocker_can_be_edited() {
 }
 
 #[test]
-fn a_file_called_dash_is_stdin() {
+fn file_called_dash_is_stdin() {
     let world = TestProject::new();
     world.run_with_stdin(["task", "add", "T-1", "t", "--body-file", "-"], b"at length").exits(0);
     assert_eq!(world.json(["task", "show", "T-1"])["body"], "at length");
 }
 
 #[test]
-fn an_id_in_another_case_or_without_its_hyphen_is_suggested() {
+fn id_in_another_case_or_without_its_hyphen_is_suggested() {
     let world = TestProject::new();
     for id in ["T-1", "T-10", "T-2", "SHOP-a"] {
         world.run(["task", "add", "--id", id, "t"]).exits(0);

@@ -219,7 +219,7 @@ fn dry_run_reports_and_writes_nothing() {
 
 /// A Markdown heading is a comment in YAML: such a file is read without an error, and has no task.
 #[test]
-fn a_file_without_tasks_is_refused() {
+fn file_without_tasks_is_refused() {
     let world = TestProject::new();
     for text in ["", "# Shop\n", "# Shop\n# A shop\n\n---\n", "[]", "{\"tasks\":[]}", "tasks: []\n"] {
         let run = world.run_with_stdin(["task", "import", "-", "--json"], text.as_bytes());
@@ -299,7 +299,7 @@ fn exported_tasks_are_the_same_after_an_import() {
 }
 
 #[test]
-fn an_import_never_claims() {
+fn import_never_claims() {
     let (from, to) = (TestProject::new(), TestProject::new());
     for id in ["T-1", "T-2", "T-3"] {
         from.run(["task", "add", id, "t"]).exits(0);
@@ -354,7 +354,7 @@ fn imported_beads_issue_keeps_its_text() {
 
 /// One wrong line, and nothing comes in; the sentence names the line.
 #[test]
-fn a_broken_line_imports_nothing() {
+fn broken_line_imports_nothing() {
     let world = TestProject::new();
     world.run(["task", "add", "--id", "old", "here before"]).exits(0);
     let before = world.run(["events", "--json"]).stdout;

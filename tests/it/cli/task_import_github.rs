@@ -111,7 +111,7 @@ fn issues_become_tasks_with_a_backlink_and_only_once() {
     ");
 }
 
-/// What was changed here stays, and what was changed in the issue comes; of a field that was changed in both, the task's stays.
+/// A change made here stays, and a change of the issue comes; of a field that was changed in both, the task's value stays.
 #[test]
 fn repeated_import_follows_the_issue_and_keeps_what_was_changed_here() {
     let world = TestProject::new();
@@ -211,7 +211,7 @@ fn hostile_texts_are_data() {
 }
 
 #[test]
-fn what_is_no_issue_imports_nothing_and_is_named() {
+fn json_that_is_not_an_issue_imports_nothing_and_is_named() {
     let world = TestProject::new();
     let good = issue(1, "t", "");
     let without = |keys: &[&str]| {

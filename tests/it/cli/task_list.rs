@@ -34,7 +34,7 @@ fn grep_finds_literal_text_in_id_title_body_and_labels() {
 }
 
 #[test]
-fn all_lists_closed_tasks_too() {
+fn task_list_all_lists_closed_tasks_too() {
     let world = shop();
     assert_eq!(ids(&world, &[]), ["T-1", "T-2", "T-4"]);
     for all in [&["--all"][..], &["--status", "all"], &["--status", "all", "--status", "todo"]] {

@@ -13,7 +13,7 @@ fn events_of(world: &TestProject, task: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_unused_task_is_removed_and_its_history_stays() {
+fn unused_task_is_removed_and_its_history_stays() {
     let world = TestProject::new();
     let lists = ["--label", "a", "--path", "src/**", "--check", "t=true", "--review-domain", "data"];
     world.run([&["task", "add", "T-1", "typo"], &lists[..]].concat()).exits(0);
@@ -56,7 +56,7 @@ fn an_unused_task_is_removed_and_its_history_stays() {
 }
 
 #[test]
-fn a_task_that_others_need_is_not_removed() {
+fn task_that_others_need_is_not_removed() {
     let world = TestProject::new();
     world.add_session("s1");
     for id in ["T-1", "T-2", "T-3", "T-4", "T-5", "T-6"] {
@@ -113,7 +113,7 @@ fn a_task_that_others_need_is_not_removed() {
 }
 
 #[test]
-fn a_repeat_by_request_id_gets_the_first_answer() {
+fn repeat_by_request_id_gets_the_first_answer() {
     let world = TestProject::new();
     world.run(["task", "add", "T-1", "title"]).exits(0);
     let remove = ["task", "rm", "T-1", "--json", "--request-id", "R-1"];
@@ -124,7 +124,7 @@ fn a_repeat_by_request_id_gets_the_first_answer() {
 }
 
 #[test]
-fn an_import_does_not_bring_a_removed_task_back() {
+fn import_does_not_bring_a_removed_task_back() {
     let world = TestProject::new();
     fs::write(world.root().join("tasks.yaml"), "- {id: A-1, title: one}\n- {id: A-2, title: two}\n").unwrap();
     world.run(["task", "import", "tasks.yaml"]).exits(0);

@@ -45,7 +45,7 @@ fn force_does_not_stand_in_for_the_epoch() {
 }
 
 #[test]
-fn a_task_is_blocked_submitted_cancelled_and_taken_up_again() {
+fn task_is_blocked_submitted_cancelled_and_taken_up_again() {
     let world = TestProject::new();
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 one",
@@ -125,7 +125,7 @@ fn a_task_is_blocked_submitted_cancelled_and_taken_up_again() {
 
 /// Every verb from every state that it does not lead from names the command that leads on.
 #[test]
-fn a_wrong_state_names_the_next_command() {
+fn wrong_state_names_the_next_command() {
     let world = TestProject::new();
     world.add_session("s1");
     let hint = |words: &str| -> String {
@@ -166,7 +166,7 @@ fn a_wrong_state_names_the_next_command() {
 
 /// A claim from before a restore is stale although no other claimant came: the message does not speak of one.
 #[test]
-fn a_stale_claim_on_a_free_task_says_that_it_has_no_claimant() {
+fn stale_claim_on_a_free_task_says_that_it_has_no_claimant() {
     let world = TestProject::new();
     world.add_session("s1");
     world.run(["task", "add", "T-1", "one"]).exits(0);

@@ -14,7 +14,7 @@ fn trust_events(world: &TestProject) -> Vec<Value> {
 }
 
 #[test]
-fn a_person_at_a_terminal_is_asked() {
+fn person_at_a_terminal_is_asked() {
     let world = TestProject::new();
     fs::write(world.root().join(".fairway.toml"), NAMES_A_PROGRAM).unwrap();
     for answer in ["n\n", "\n", "maybe\n", "\u{4}"] {

@@ -60,7 +60,7 @@ impl StoreWatch {
 }
 
 #[test]
-fn a_store_watch_notices_a_commit_and_another_file_and_nothing_else() {
+fn store_watch_notices_a_commit_and_another_file_and_nothing_else() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("store.db");
     let other = Connection::open(&path).unwrap();

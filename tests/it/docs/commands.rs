@@ -407,7 +407,7 @@ fn every_page_with_commands_is_run() {
 
 /// The comparison can see a difference, and `…` covers no more than it should.
 #[test]
-fn a_wrong_output_is_seen() {
+fn wrong_output_of_a_documented_command_fails_the_test() {
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     assert!(matches(&lines("a  b\n…\nd"), "a b\nx\ny\nd\n"));
     assert!(matches(&lines("a …\nd"), "a whatever\nd\n"));

@@ -57,7 +57,7 @@ fn every_link_leads_to_a_file_and_a_heading() {
 
 /// The index reaches every page below `docs/`.
 #[test]
-fn the_index_names_every_page() {
+fn index_names_every_page() {
     let index = text("docs/index.md");
     let missing: Vec<String> = pages()
         .into_iter()

@@ -127,7 +127,7 @@ fn kill_ends_job_without_supervisor() {
 }
 
 #[test]
-fn a_repeat_gets_the_first_answer_and_nonsense_is_refused() {
+fn repeat_gets_the_first_answer_and_nonsense_is_refused() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = place.spawn(["--", "sleep", "600"]);

@@ -156,7 +156,7 @@ fn supervisor_death_wakes_a_poll_without_recovery() {
 }
 
 #[test]
-fn a_log_is_filtered_before_it_is_cut_and_read_to_its_end() {
+fn log_is_filtered_before_it_is_cut_and_read_to_its_end() {
     let world = TestProject::new();
     let steps = Steps::of(&world, &[], "for i in 1 2 3 4 5; do step; echo o$i; step; echo e$i >&2; done");
     for seq in 0..10 {

@@ -40,7 +40,7 @@ fn row(place: &JobProject<'_>, run: &str) -> Row {
 }
 
 #[test]
-fn a_run_whose_folder_is_deleted_is_still_its_supervisors() {
+fn run_whose_folder_is_deleted_is_still_its_supervisors() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = begun(&place, &["--recovery", "lost"]);
@@ -84,7 +84,7 @@ fn eight_reconciles_at_once_recover_a_run_once() {
 }
 
 #[test]
-fn the_third_attempt_is_the_last() {
+fn third_attempt_is_the_last() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = left(&place, &[]);

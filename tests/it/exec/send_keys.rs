@@ -18,7 +18,7 @@ fn shows(place: &JobProject<'_>, run: &str, text: &str) -> Value {
 }
 
 #[test]
-fn a_terminal_has_a_size_and_ctrl_c_is_ctrl_c() {
+fn terminal_has_a_size_and_ctrl_c_is_ctrl_c() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let script = "trap 'echo caught; exit 5' INT; trap 'stty size' WINCH; stty size; : </dev/tty && echo own; \
@@ -52,7 +52,7 @@ fn text_keys_bytes_and_the_end_of_input_arrive_in_order() {
 }
 
 #[test]
-fn a_terminal_stays_until_the_program_has_ended() {
+fn terminal_stays_until_the_program_has_ended() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     // A program that closes its streams, as many do at their end, is not hung up on; and may open its terminal again.
@@ -64,7 +64,7 @@ fn a_terminal_stays_until_the_program_has_ended() {
 }
 
 #[test]
-fn a_paste_is_marked_for_a_program_that_asked_for_it() {
+fn paste_is_marked_for_a_program_that_asked_for_it() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run =
@@ -134,7 +134,7 @@ fn send_keys_to_an_unsuitable_job_names_the_reason() {
 }
 
 #[test]
-fn a_repeat_of_a_request_types_once() {
+fn repeat_of_a_request_types_once() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = place.spawn(["--pty", "--shell", "stty -echo; echo up; cat >got"]);

@@ -49,7 +49,7 @@ fn invalid_spawn_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn a_repeat_of_a_request_starts_nothing_twice() {
+fn repeat_of_a_request_starts_nothing_twice() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let words = ["exec", "spawn", "--request-id", "r-1", "--json", "--shell", "echo ran >>ran"];
@@ -111,7 +111,7 @@ fn environment_file_is_private_and_removed_after_use() {
 }
 
 #[test]
-fn the_foreground_waits_for_the_end_and_yield_only_for_a_while() {
+fn foreground_waits_for_the_end_and_yield_only_for_a_while() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let ended = place.run(["exec", "spawn", "--foreground", "--json", "--shell", "echo out; exit 3"]).exits(7).json();

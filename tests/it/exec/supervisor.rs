@@ -110,7 +110,7 @@ fn job_timeout_kills_the_process_tree() {
 }
 
 #[test]
-fn a_supervisor_that_is_told_to_end_takes_its_run_along() {
+fn supervisor_that_is_told_to_end_takes_its_run_along() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     for signal in [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGINT] {
@@ -168,7 +168,7 @@ fn program_reads_its_stdin_and_then_end_of_file() {
 }
 
 #[test]
-fn a_program_inherits_no_descriptor_and_ignores_no_signal() {
+fn program_inherits_no_descriptor_and_ignores_no_signal() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let text = "ls -l /proc/self/fd >fds; grep -E 'Sig(Ign|Blk)' /proc/self/status >signals";
@@ -295,7 +295,7 @@ fn end_is_recorded_in_a_store_restored_meanwhile() {
 }
 
 #[test]
-fn only_the_named_supervisor_takes_a_job() {
+fn job_is_taken_by_its_named_supervisor_only() {
     let world = TestProject::new();
     let place = JobProject::of_world(&world);
     let run = place.spawn(["--shell", "echo up; sleep 600"]);

@@ -91,7 +91,7 @@ fn named<'a>(events: &'a [Event], name: &str) -> Vec<&'a Event> {
 }
 
 #[test]
-fn a_match_is_an_event_after_its_output_and_one_message() {
+fn match_is_an_event_after_its_output_and_one_message() {
     let world = world();
     let run = spawn(&world, "s-1", &["--watch", "FAIL(ED)?=error"], "echo fine; echo 'FAIL one' >&2; exit 3");
     over(&world, &run);
@@ -116,7 +116,7 @@ fn a_match_is_an_event_after_its_output_and_one_message() {
 }
 
 #[test]
-fn a_pattern_that_comes_in_single_bytes_is_found_in_its_scope() {
+fn pattern_that_comes_in_single_bytes_is_found_in_its_scope() {
     let world = world();
     let letters = "for part in B 'A' '\\303' '\\244' D; do printf \"$part\"; printf \"$part\" >&2; sleep 0.03; done; echo; echo >&2";
     let run = spawn(&world, "s-1", &["--watch", "^BAäD$=bad"], letters);
@@ -170,7 +170,7 @@ fn match_storm_is_summarized_and_counted() {
 }
 
 #[test]
-fn a_bad_expression_is_refused_by_name_and_nothing_is_begun() {
+fn bad_expression_is_refused_by_name_and_nothing_is_begun() {
     let world = world();
     let refused = |watch: &str| {
         let run = world.run(["--json", "exec", "spawn", "--watch", "fine", "--watch", watch, "--", "true"]);

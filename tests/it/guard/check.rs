@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{GUARD, check, check_text, world_with};
 
 #[test]
-fn a_call_is_decided_and_recorded_with_its_rule() {
+fn call_is_decided_and_recorded_with_its_rule() {
     let world = world_with(GUARD);
     let denied = check_text(&world, "API_TOKEN=abc123secret git push -f").refuses(5, "guard_denied");
     assert_eq!(denied.json()["allowed"], false);
@@ -28,7 +28,7 @@ fn a_call_is_decided_and_recorded_with_its_rule() {
 }
 
 #[test]
-fn a_whole_call_is_read_from_stdin_by_its_run() {
+fn whole_call_is_read_from_stdin_by_its_run() {
     let world = world_with(GUARD);
     let ask = |document: &str| world.run_with_stdin(["guard", "check", "--json"], document.as_bytes());
     let call = json!({"run_id": "run-s1", "tool": "Bash", "input": {"command": "ls"}});
@@ -47,7 +47,7 @@ fn a_whole_call_is_read_from_stdin_by_its_run() {
 }
 
 #[test]
-fn a_test_explains_and_records_nothing() {
+fn test_explains_and_records_nothing() {
     let world = world_with(GUARD);
     let before = world.all_rows();
     let explained = world.json(["guard", "test", "--role", "backend", "--input", "ls && sudo git push -fu origin"]);

@@ -3,10 +3,10 @@
 mod bypass_lists;
 mod check;
 mod differential;
+mod error_rates;
 mod faults;
 mod fuzz;
 mod push_hook;
-mod rates;
 mod rules;
 pub mod sample_rules;
 mod shell_fuzz;

@@ -103,7 +103,7 @@ fn removed_files_and_unreadable_records_deny() {
 
 /// A record of an earlier version has digests and no texts.
 #[test]
-fn a_record_without_texts_trusts_only_the_same_text() {
+fn record_without_texts_trusts_only_the_same_text() {
     let world = world_with(GUARD);
     let record = record(&world);
     let mut document: serde_json::Value = serde_json::from_slice(&fs::read(&record).unwrap()).unwrap();

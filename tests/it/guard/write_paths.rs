@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{GUARD, check, world_with};
 
 #[test]
-fn a_path_is_judged_by_where_it_leads() {
+fn path_is_judged_by_where_it_leads() {
     let world = world_with(GUARD);
     let root = world.root();
     fs::create_dir_all(root.join("src")).unwrap();
@@ -79,7 +79,7 @@ fn path_rules_use_the_worktree_of_session_or_lane() {
 }
 
 #[test]
-fn a_shell_command_is_judged_by_what_it_writes() {
+fn shell_command_is_judged_by_what_it_writes() {
     let rule = "[[guard.rules]]\nname = \"stay\"\ntools = [\"Bash\"]\noutside = \"worktree\"\naction = \"deny\"\n";
     let world = world_with(rule);
     for text in [

@@ -90,7 +90,7 @@ fn real_denial_is_distinguished_from_a_lookalike() {
 }
 
 #[test]
-fn the_hook_gets_what_its_vendor_would_give_it() {
+fn hook_gets_what_its_vendor_would_give_it() {
     let mut world = TestProject::new();
     world.set("SHELL", "/bin/sh").set("FAIRWAY_SESSION_ID", "s1");
     let seen = world.dir().join("seen");
@@ -179,7 +179,7 @@ fn hooks_that_the_vendor_skips_in_silence_are_found() {
 
 /// Our own hooks hold, whatever the project's rules say, and the canary leaves nothing behind.
 #[test]
-fn the_hooks_that_are_installed_deny_what_must_be_denied() {
+fn hooks_that_are_installed_deny_what_must_be_denied() {
     let mut world = TestProject::new();
     world.set("PATH", "/usr/bin:/bin");
     let before = world.all_rows();

@@ -86,7 +86,7 @@ fn created_settings_file_is_removed_on_uninstall() {
 }
 
 #[test]
-fn a_link_stays_a_link_and_its_file_is_written() {
+fn link_stays_a_link_and_its_file_is_written() {
     let world = TestProject::new();
     let (real, link) = (world.dir().join("dotfiles.json"), world.root().join(".gemini/settings.json"));
     fs::write(&real, "{}").unwrap();
@@ -100,7 +100,7 @@ fn a_link_stays_a_link_and_its_file_is_written() {
 }
 
 #[test]
-fn a_dry_run_shows_the_lines_and_writes_nothing() {
+fn dry_run_shows_the_lines_and_writes_nothing() {
     let world = TestProject::new();
     fs::create_dir(world.root().join(".codex")).unwrap();
     let path = world.root().join(".codex/hooks.json");
@@ -119,7 +119,7 @@ fn a_dry_run_shows_the_lines_and_writes_nothing() {
 }
 
 #[test]
-fn the_persons_settings_lie_where_the_vendor_looks() {
+fn persons_settings_lie_where_the_vendor_looks() {
     let mut world = TestProject::uninitialized();
     for (provider, variable, moved, usual) in [
         ("claude", "CLAUDE_CONFIG_DIR", "settings.json", ".claude/settings.json"),

@@ -102,7 +102,7 @@ fn oversized_payload_is_denied() {
 }
 
 #[test]
-fn a_broken_configuration_denies() {
+fn broken_configuration_denies() {
     let world = TestProject::new();
     let path = world.root().join(".fairway.toml");
     let good = fs::read(&path).unwrap();
@@ -114,7 +114,7 @@ fn a_broken_configuration_denies() {
 }
 
 #[test]
-fn a_damaged_newer_or_foreign_store_denies() {
+fn damaged_newer_or_foreign_store_denies() {
     let world = TestProject::new();
     bulk_tasks::insert_ready_tasks(&world.store(), 50);
     let good = fs::read(world.store()).unwrap();
@@ -133,7 +133,7 @@ fn a_damaged_newer_or_foreign_store_denies() {
 
 /// A store that is locked longer than a decision may take makes it a no, in time.
 #[test]
-fn a_locked_store_denies_in_time() {
+fn locked_store_denies_in_time() {
     let world = TestProject::new();
     let holder = Connection::open(world.store()).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -153,7 +153,7 @@ fn a_locked_store_denies_in_time() {
 }
 
 #[test]
-fn a_full_disk_denies() {
+fn full_disk_denies() {
     let world = TestProject::uninitialized();
     let Some(_mount) = Mount::tmpfs(&world.root(), 2_048) else { return };
     world.run(["init", "--quiet"]).exits(0);
@@ -217,7 +217,7 @@ fn hanging_or_signalled_hook_denies() {
 }
 
 #[test]
-fn a_project_whose_configuration_was_taken_away_denies() {
+fn project_whose_configuration_was_taken_away_denies() {
     let world = TestProject::new();
     world.run(["session", "upsert", "--id", "s-1", "--role", "backend"]).exits(0);
     let path = world.root().join(".fairway.toml");

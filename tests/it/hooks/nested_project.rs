@@ -29,7 +29,7 @@ fn in_dir(world: &TestProject, dir: &Path, args: &[&str]) -> CommandOutput {
 }
 
 #[test]
-fn a_project_without_rules_has_those_around_it() {
+fn project_without_rules_has_those_around_it() {
     let world = guarded();
     let inner = world.root().join("vendor/inner");
     fs::create_dir_all(&inner).unwrap();
@@ -65,7 +65,7 @@ fn rules_around_a_project_that_cannot_be_read_deny() {
 }
 
 #[test]
-fn a_link_to_a_project_is_the_project() {
+fn link_to_a_project_is_the_project() {
     let world = guarded();
     let link = world.dir().join("link");
     symlink(world.root(), &link).unwrap();

@@ -71,7 +71,7 @@ fn own_verbs_are_allowed_in_each_providers_form_and_nothing_else_is() {
 }
 
 #[test]
-fn a_program_of_the_same_name_is_not_allowed() {
+fn program_of_the_same_name_is_not_allowed() {
     let mut world = installed();
     allowed(&ask(&world, "fairway prime"));
     let shims = world.root().join("shims");
@@ -96,7 +96,7 @@ fn a_program_of_the_same_name_is_not_allowed() {
 }
 
 #[test]
-fn only_a_shell_tool_with_nothing_but_a_command_is_allowed() {
+fn own_verb_is_allowed_only_to_a_shell_tool_with_a_command_alone() {
     let world = installed();
     let tool = |name: &str, input: serde_json::Value| {
         world.hook("claude", &event("PreToolUse", "a", json!({ "tool_name": name, "tool_input": input })))
@@ -133,7 +133,7 @@ fn deny_rules_allow_lists_and_unknown_rules_win() {
 }
 
 #[test]
-fn a_server_allows_own_verbs_of_the_hooks_program() {
+fn server_allows_own_verbs_of_the_hooks_program() {
     let world = installed();
     world.real_time();
     configure(&world, "[guard]\ndefault = \"deny\"\n");

@@ -84,7 +84,7 @@ fn asks(vendor: &str, text: &str) -> Value {
 }
 
 #[test]
-fn a_permission_request_is_answered_by_the_rules_first() {
+fn permission_request_is_answered_by_the_rules_first() {
     let world = guarded();
     for vendor in ["claude", "codex"] {
         let run = world.hook(vendor, &asks(vendor, "git push -f")).exits(0);
@@ -123,7 +123,7 @@ fn guard_log_has_one_row_for_a_call_and_its_permission_request() {
 }
 
 #[test]
-fn a_person_answers_a_permission_request_from_here() {
+fn person_answers_a_permission_request_from_here() {
     let world = TestProject::new();
     world.real_time();
     for (vendor, word) in [("claude", "allow"), ("codex", "deny")] {

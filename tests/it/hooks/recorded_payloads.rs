@@ -184,7 +184,7 @@ fn hook_outside_a_project_abstains() {
 
 /// An agent that has left its project's folder has not left the project.
 #[test]
-fn the_folder_of_the_vendor_leads_to_the_project() {
+fn folder_of_the_vendor_leads_to_the_project() {
     let world = TestProject::new();
     let elsewhere = world.dir().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
@@ -208,7 +208,7 @@ fn the_folder_of_the_vendor_leads_to_the_project() {
 }
 
 #[test]
-fn the_canary_is_always_denied_and_leaves_nothing() {
+fn canary_is_always_denied_and_leaves_nothing() {
     let world = TestProject::uninitialized();
     for (vendor, moment) in VENDORS {
         let mut call = command(vendor, "fairway-canary", "true");

@@ -46,7 +46,7 @@ fn unknown_session_is_registered() {
 }
 
 #[test]
-fn a_launched_session_learns_its_conversation_and_follows_it() {
+fn launched_session_learns_its_conversation_and_follows_it() {
     let world = TestProject::new();
     world.run(["session", "upsert", "--id", "s-1", "--role", "backend"]).exits(0);
     world.hook_inside("s-1", "claude", &start("startup", "a")).exits(0);
@@ -68,7 +68,7 @@ fn a_launched_session_learns_its_conversation_and_follows_it() {
 
 /// An agent that an agent starts has inherited its surroundings, and is not it.
 #[test]
-fn an_agent_inside_a_session_is_a_session_of_its_own() {
+fn agent_inside_a_session_is_a_session_of_its_own() {
     let world = TestProject::new();
     world.run(["session", "upsert", "--id", "s-1", "--role", "backend", "--provider", "claude"]).exits(0);
     world.hook_inside("s-1", "claude", &start("startup", "outer")).exits(0);

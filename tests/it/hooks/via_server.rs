@@ -58,7 +58,7 @@ impl Drop for Server {
 }
 
 #[test]
-fn a_server_decides_and_the_store_is_not_opened() {
+fn server_decides_and_the_store_is_not_opened() {
     let world = guarded();
     world.real_time();
     for (vendor, _) in VENDORS {
@@ -170,7 +170,7 @@ while True:
 "#;
 
 #[test]
-fn a_yes_of_another_program_is_not_believed() {
+fn allow_answer_of_another_program_is_not_believed() {
     if !crate::common::require::program("python3") {
         return;
     }
@@ -211,7 +211,7 @@ fn is_decided_by_a_server(world: &TestProject) -> bool {
 }
 
 #[test]
-fn a_server_of_an_agent_is_not_believed() {
+fn server_started_by_an_agent_is_not_believed() {
     let world = guarded();
     world.real_time();
     world.hook("claude", &event("SessionStart", "a", serde_json::json!({ "source": "startup" }))).exits(0);

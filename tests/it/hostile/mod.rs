@@ -207,7 +207,7 @@ fn plumbing_with_names_of_every_kind() {
 
 /// The control: with a shell between us and the text the canaries come, so their absence says something.
 #[test]
-fn a_shell_would_run_the_corpus() {
+fn shell_would_run_the_corpus() {
     let world = TestProject::uninitialized();
     let mut ran = 0;
     for text in corpus().iter().filter(|text| text.contains("touch") && !text.contains('\0')) {

@@ -10,7 +10,7 @@ use super::{Answered, Client, at_work};
 const CALLS: u64 = 1_000;
 
 #[test]
-fn a_thousand_calls_against_a_locked_store_are_all_answered() {
+fn thousand_calls_against_a_locked_store_are_all_answered() {
     let world = at_work();
     // The lock is waited for as always, but not for long.
     let impatient = |mut command: Command| {

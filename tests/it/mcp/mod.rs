@@ -1,9 +1,9 @@
 //! `fairway mcp` from outside: a client on two pipes.
 
-mod eras;
 mod guard;
 mod lifetime;
 mod locked_store;
+mod protocol_versions;
 mod same_store;
 mod session;
 mod text;
@@ -25,7 +25,7 @@ pub struct Client {
     next: u64,
 }
 
-/// What a tool answered.
+/// The answer of a tool.
 #[derive(Debug)]
 pub struct Answered {
     pub is_error: bool,
@@ -66,7 +66,7 @@ impl Client {
         Self::of(world.fairway(["mcp"]))
     }
 
-    /// The same for a session of the world.
+    /// Starts the server for a session of the world.
     pub fn of_session(world: &TestProject, session: &str) -> Self {
         let mut command = world.fairway(["mcp"]);
         command.env("FAIRWAY_SESSION_ID", session);

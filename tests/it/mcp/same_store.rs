@@ -1,4 +1,4 @@
-//! The same work by tools and by commands leaves the same store.
+//! Work by tools leaves the same store as the same work by commands.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the model reads: short, and with marks before the words of others.
+//! The text that a model reads: short, and with marks before the words of others.
 
 use serde_json::json;
 

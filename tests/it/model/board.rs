@@ -58,7 +58,7 @@ fn marks(frame: &[String]) -> (Vec<char>, Vec<String>) {
     (shapes.collect(), numbers.split(" · ").map(str::to_owned).collect())
 }
 
-/// What a browser shows of a page's parts.
+/// The parts of a page, as a browser shows them.
 struct Page {
     parts: BTreeMap<String, (usize, Vec<Vec<String>>)>,
     shapes: Vec<char>,

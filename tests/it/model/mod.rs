@@ -138,7 +138,7 @@ fn run<D: Driver>(driver: &mut D, cases: usize, seed: u64) -> (usize, BTreeMap<S
 
 /// `FAIRWAY_MODEL_SEQUENCES` makes it longer.
 #[test]
-fn every_sequence_is_as_the_model_expects() {
+fn random_operations_match_the_reference_model() {
     const THREADS: usize = 2;
     let cases = number("FAIRWAY_MODEL_SEQUENCES").map_or(QUICK, |cases| usize::try_from(cases).unwrap());
     let seed = seed();
@@ -166,7 +166,7 @@ fn every_sequence_is_as_the_model_expects() {
 }
 
 #[test]
-fn the_command_line_does_the_same() {
+fn command_line_matches_the_reference_model() {
     let (ran, outcomes) = run(&mut Binary::new(), BINARY, seed());
     println!("{ran} sequences, {outcomes:?}");
     assert_eq!(ran, BINARY);

@@ -93,7 +93,7 @@ fn look_after_a_tool_asks_git_few_times() {
 }
 
 #[test]
-fn nothing_is_looked_at_when_it_is_switched_off_or_nothing_could_be_written() {
+fn overlap_is_not_computed_when_off_or_unwritable() {
     let world = with_sessions();
     write(&world, "api", "f", &lines(&[(5, "api")]));
     let looked = || world.root().join(".fairway/overlap").exists();

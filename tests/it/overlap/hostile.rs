@@ -15,7 +15,7 @@ fn canary(world: &TestProject) -> (String, std::path::PathBuf) {
 }
 
 #[test]
-fn no_program_runs_that_a_lane_or_the_project_names() {
+fn programs_named_by_a_lane_or_the_project_do_not_run() {
     let world = with_lanes(&["f", "g", "lfs.bin"], &["api", "web"]);
     let (script, sign) = canary(&world);
     let root = world.root();

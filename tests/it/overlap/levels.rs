@@ -156,7 +156,7 @@ fn claims_avoid_what_other_lanes_have_changed() {
 }
 
 #[test]
-fn every_lane_in_a_transcript() {
+fn overlap_of_every_lane_is_as_recorded() {
     let world = with_lanes(&["f"], &["api", "web"]);
     write(&world, "api", "f", &lines(&[(5, "api")]));
     write(&world, "web", "f", &lines(&[(5, "web")]));

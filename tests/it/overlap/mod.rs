@@ -1,6 +1,6 @@
 //! Overlap between lanes: what is said, what is told, and that nothing of a lane runs or changes.
 
-mod cooper;
+mod cooper_bench;
 mod hook;
 mod hostile;
 mod levels;

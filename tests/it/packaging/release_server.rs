@@ -17,7 +17,7 @@ use fairway::os::digest::sha256_hex;
 pub const TARGET: &str =
     if cfg!(target_arch = "aarch64") { "aarch64-unknown-linux-musl" } else { "x86_64-unknown-linux-musl" };
 
-/// What the server does with a request for a file.
+/// The reaction of the server to a request for a file.
 #[derive(Debug, Clone)]
 pub enum Response {
     /// The whole file.

@@ -1,4 +1,4 @@
-//! The same commands on both engines give the same answers, in words, in JSON and as exit codes.
+//! Commands give the same answers on both engines, in words, in JSON and as exit codes.
 
 use crate::common::{TestProject, test_project::CommandOutput};
 
@@ -120,7 +120,7 @@ const STORY: &[&str] = &[
     "status --json",
 ];
 
-/// What differs on purpose: where the store is, and how it is looked after.
+/// The output without what differs on purpose: where the store is, and how it is looked after.
 fn comparable(world: &TestProject, output: &CommandOutput) -> String {
     let text = world.redacted(&format!("{:?}\n{}\n{}", output.code, output.stdout, output.stderr));
     let host = |line: &str| !line.contains("same_user");

@@ -149,7 +149,7 @@ fn sender_is_named_and_cannot_be_forged() {
 }
 
 #[test]
-fn the_answer_tells_the_place_in_the_queue() {
+fn answer_tells_the_place_in_the_queue() {
     let world = world();
     let place = |priority: &str| world.json(["prompt", "s1", "x", "--priority", priority])["position"].clone();
     assert_eq!(

@@ -26,8 +26,8 @@ fn listen() {
 }
 
 #[test]
-fn one_listener_at_a_time() {
-    const NAME: &str = "prompt::listener::one_listener_at_a_time";
+fn second_listener_of_a_name_is_refused() {
+    const NAME: &str = "prompt::listener::second_listener_of_a_name_is_refused";
     if part().is_some() {
         return listen();
     }

@@ -82,7 +82,7 @@ fn late_receipt_names_the_delivery_state() {
 }
 
 #[test]
-fn a_key_counts_what_was_acknowledged_and_nothing_else() {
+fn dedup_key_counts_acknowledged_and_offered_messages_only() {
     let world = world();
     let send = || world.json(["prompt", "s1", "once", "--dedup", "k"]);
     let first = send();

@@ -44,7 +44,7 @@ fn recorded_result_matches_the_run() {
 }
 
 #[test]
-fn the_program_holds_no_signal_back() {
+fn program_holds_no_signal_back() {
     let world = held();
     let run = world.run(["evidence", "run", "T-1", "--", "grep", "SigBlk", "/proc/self/status"]).exits(0);
     assert!(run.stdout.starts_with("SigBlk:\t0000000000000000\n"), "{run:#?}");
@@ -63,7 +63,7 @@ fn arguments_are_not_shell_text() {
 }
 
 #[test]
-fn a_program_that_is_not_there_leaves_nothing() {
+fn program_that_is_not_there_leaves_nothing() {
     let world = held();
     let args = ["evidence", "run", "T-1", "--json", "--request-id", "r1", "--", "no-such-program"];
     world.run(args).refuses(7, "program_not_found");
@@ -99,7 +99,7 @@ fn evidence_runs_in_the_worktree_of_the_lane() {
 }
 
 #[test]
-fn a_claim_lost_meanwhile_leaves_no_record() {
+fn claim_lost_meanwhile_leaves_no_record() {
     let world = held();
     world.run(["claim", "T-1"]).exits(0);
     let script = "touch begun; until test -e go; do sleep 0.01; done";
@@ -119,7 +119,7 @@ fn a_claim_lost_meanwhile_leaves_no_record() {
 }
 
 #[test]
-fn a_repeated_request_runs_once_and_answers_the_same() {
+fn repeated_request_runs_once_and_answers_the_same() {
     let world = held();
     let args = ["evidence", "run", "T-1", "--request-id", "r1", "--", "sh", "-c", "echo ran >> runs; exit 3"];
     let first = world.run(args).exits(7);
@@ -162,7 +162,7 @@ fn orphans_are_reaped_while_the_program_runs() {
 }
 
 #[test]
-fn a_reader_that_goes_away_changes_neither_record_nor_exit() {
+fn reader_that_goes_away_changes_neither_record_nor_exit() {
     let world = held();
     let mut command = world.fairway(["evidence", "run", "T-1", "--", "sh", "-c", "yes | head -c 300000; exit 3"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -174,7 +174,7 @@ fn a_reader_that_goes_away_changes_neither_record_nor_exit() {
 }
 
 #[test]
-fn a_request_whose_run_was_killed_is_never_started_again() {
+fn request_whose_run_was_killed_is_never_started_again() {
     let world = held();
     let script = "echo ran >> runs; touch begun; until test -e go; do sleep 0.01; done";
     let args = ["evidence", "run", "T-1", "--json", "--request-id", "r1", "--", "sh", "-c", script];
@@ -226,7 +226,7 @@ fn signals_and_timeouts_end_the_whole_program() {
 }
 
 #[test]
-fn a_timeout_is_a_failure_on_record_and_ends_the_whole_tree() {
+fn timeout_is_a_failure_on_record_and_ends_the_whole_tree() {
     let world = held();
     let run =
         world.run(["evidence", "run", "T-1", "--json", "--timeout", "400ms", "--", "sh", "-c", STUBBORN]).exits(7);
@@ -252,7 +252,7 @@ fn leftovers_are_killed_and_large_output_is_truncated() {
 
 /// A signal that is kept back while a program runs is kept back from Fairway alone: a program that is told to end must hear it.
 #[test]
-fn the_program_has_no_signal_blocked() {
+fn program_has_no_signal_blocked() {
     let world = TestProject::new();
     world.run(["task", "add", "T-1", "x"]).exits(0);
     let run = world.run(["evidence", "run", "T-1", "--", "cat", "/proc/self/status"]).exits(0);

@@ -29,7 +29,7 @@ fn status(world: &TestProject, id: i64) -> String {
 }
 
 #[test]
-fn the_next_reading_acknowledges_what_the_last_one_printed() {
+fn next_reading_acknowledges_what_the_last_one_printed() {
     let world = world();
     world.run(["message", "send", "--to-session", "s1", "hello"]).exits(0);
     let first = inbox(&world, "s1");
@@ -53,7 +53,7 @@ fn unacknowledged_offer_returns_to_one_reader() {
 }
 
 #[test]
-fn a_checkpoint_is_a_turn_that_reads_too_and_so_does_ack() {
+fn checkpoint_and_ack_acknowledge_like_an_inbox_read() {
     let world = world();
     world.run(["task", "add", "T-1", "t"]).exits(0);
     world.run(["message", "send", "--to-role", "frontend", "--priority", "urgent", "stop that"]).exits(0);

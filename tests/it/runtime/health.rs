@@ -79,7 +79,7 @@ fn heartbeat_with_an_invalid_field_is_refused() {
 }
 
 #[test]
-fn a_full_context_is_told_once_until_it_was_emptier() {
+fn full_context_is_told_once_until_it_was_emptier() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "r", None);
     world.run(["task", "add", "T-1", "title"]).exits(0);

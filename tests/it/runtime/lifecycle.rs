@@ -39,7 +39,7 @@ fn stands(answer: &Value) -> (String, String, bool) {
 }
 
 #[test]
-fn every_event_from_every_status() {
+fn lifecycle_events_follow_the_table_from_every_status() {
     let world = TestProject::new();
     let app = app(&world);
     for from in ["starting", "running", "stale"] {
@@ -146,7 +146,7 @@ fn shuffled_reports_lead_to_the_same_state() {
 }
 
 #[test]
-fn the_end_says_how_and_is_final() {
+fn stopped_report_records_how_and_is_final() {
     let world = TestProject::new();
     let app = app(&world);
     for (exit_code, status) in [(None, "ended"), (Some(0), "ended"), (Some(3), "failed"), (Some(-9), "failed")] {
@@ -178,7 +178,7 @@ fn the_end_says_how_and_is_final() {
 }
 
 #[test]
-fn an_unknown_run_is_registered_only_by_a_start_with_a_role() {
+fn unknown_run_is_registered_only_by_a_start_with_a_role() {
     let world = TestProject::new();
     let app = app(&world);
     world.run(["task", "add", "T-1", "title"]).exits(0);

@@ -31,7 +31,7 @@ fn counts(world: &TestProject) -> (i64, i64, i64, i64) {
 }
 
 #[test]
-fn a_report_that_comes_twice_counts_once() {
+fn report_that_comes_twice_counts_once() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "r", None);
     fixtures::add_session(&world, "s2", "r", None);
@@ -78,7 +78,7 @@ fn turn_with_a_key_counts_once_at_any_time() {
 }
 
 #[test]
-fn a_wrong_number_leaves_nothing_of_the_report() {
+fn wrong_number_leaves_nothing_of_the_report() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "r", None);
     let app = app(&world);
@@ -91,7 +91,7 @@ fn a_wrong_number_leaves_nothing_of_the_report() {
 }
 
 #[test]
-fn a_report_after_the_end_counts_and_revives_nothing() {
+fn report_after_the_end_counts_and_revives_nothing() {
     let world = TestProject::new();
     fixtures::add_session(&world, "s1", "r", None);
     let app = app(&world);

@@ -98,7 +98,7 @@ fn settle(world: &Sessions) -> Value {
 }
 
 #[test]
-fn a_pane_lives_until_it_is_dead_or_gone() {
+fn pane_lives_until_it_is_dead_or_gone() {
     let world = Sessions::new();
     let server = Server::start(&world);
     let panes: Vec<String> = (0..3).map(|_| server.pane("sleep 600")).collect();
@@ -162,7 +162,7 @@ fn frozen_server_marks_no_session_stale() {
 }
 
 #[test]
-fn a_server_that_cannot_be_asked_is_not_a_dead_one() {
+fn server_that_cannot_be_asked_is_not_a_dead_one() {
     let mut world = Sessions::new();
     let server = Server::start(&world);
     let pane = server.pane("sleep 600");

@@ -199,7 +199,7 @@ fn claim_of_a_session_that_cannot_be_judged_stays() {
 }
 
 #[test]
-fn only_a_session_of_the_lane_continues() {
+fn claim_is_continued_only_by_a_session_of_its_lane() {
     let world = world();
     world.run(["lane", "add", "b", "--create-worktree"]).exits(0);
     dead_holder(&world, "s1", "a");

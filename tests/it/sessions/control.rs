@@ -46,7 +46,7 @@ fn nudge_reaches_only_its_session() {
 }
 
 #[test]
-fn an_interrupt_is_not_an_end() {
+fn interrupt_does_not_end_the_session() {
     let world = Sessions::new();
     reader(&world, "s1");
     eventually("it interrupts", || {
@@ -123,7 +123,7 @@ fn attach_without_a_terminal_follows_or_names_the_transcript() {
 
 /// With a terminal: its keys reach the script, its exit code is ours, and what the terminal interrupts is the script alone.
 #[test]
-fn a_terminal_is_handed_over() {
+fn attach_hands_the_terminal_over() {
     let world = Sessions::new();
     let script = world.script(
         "seat",
@@ -220,7 +220,7 @@ fn attach_to_tmux_and_detach() {
 }
 
 #[test]
-fn a_session_is_stopped_from_inside() {
+fn session_is_stopped_from_inside() {
     let world = Sessions::new();
     // With its marks, and without any: then its process tells.
     let unmarked = "env -u FAIRWAY_RUN_ID -u FAIRWAY_SESSION_ID ";
@@ -279,7 +279,7 @@ fn every_call_gets_the_recorded_socket() {
 
 /// A script that would not be launched is not called either.
 #[test]
-fn a_script_is_called_as_long_as_it_would_be_launched() {
+fn script_is_called_as_long_as_it_would_be_launched() {
     let world = Sessions::new();
     let yes = "#!/bin/sh\n: >>\"${0%/*}/called\"\ncase $1 in is-running) echo true ;; esac\n";
     let script = world.script("yes", yes);

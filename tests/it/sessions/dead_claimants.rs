@@ -52,7 +52,7 @@ fn need(world: &TestProject, id: &str) -> Option<Value> {
 }
 
 #[test]
-fn a_killed_session_is_dead_everywhere_at_once_and_the_cure_is_named() {
+fn killed_session_is_dead_everywhere_at_once_and_the_cure_is_named() {
     let (world, session) = working();
     let listed = world.json(["session", "list"]);
     assert_eq!((&listed[0]["alive"], &listed[0]["alive_source"]), (&json!(true), &json!("process")));
@@ -103,7 +103,7 @@ fn a_killed_session_is_dead_everywhere_at_once_and_the_cure_is_named() {
 }
 
 #[test]
-fn what_is_left_of_a_dead_session_is_to_be_ended_before_its_claim_goes_on() {
+fn remaining_processes_of_a_dead_session_end_before_its_claim_continues() {
     let (world, session) = working();
     let root = i32::try_from(session["pid"].as_i64().unwrap()).unwrap();
     kill(ProcessKey::of(root));
@@ -118,7 +118,7 @@ fn what_is_left_of_a_dead_session_is_to_be_ended_before_its_claim_goes_on() {
 }
 
 #[test]
-fn an_ended_session_is_listed_while_it_has_a_claim() {
+fn ended_session_is_listed_while_it_has_a_claim() {
     let (world, session) = working();
     // The program alone: its supervisor records the end.
     let root = i64::from(i32::try_from(session["pid"].as_i64().unwrap()).unwrap());
@@ -138,7 +138,7 @@ fn an_ended_session_is_listed_while_it_has_a_claim() {
 }
 
 #[test]
-fn a_session_that_cannot_be_looked_at_is_not_called_dead() {
+fn session_that_cannot_be_looked_at_is_not_called_dead() {
     let world = TestProject::new();
     for task in ["T-1", "T-2", "T-3"] {
         world.run(["task", "add", task, "some work"]).exits(0);

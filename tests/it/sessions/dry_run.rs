@@ -3,7 +3,7 @@
 use super::Sessions;
 
 #[test]
-fn a_dry_run_leaves_every_byte_as_it_was() {
+fn dry_run_leaves_every_byte_as_it_was() {
     let world = Sessions::new();
     world.run(["task", "add", "T-1", "one"]).exits(0);
     let before = world.everything();
@@ -19,7 +19,7 @@ fn a_dry_run_leaves_every_byte_as_it_was() {
 }
 
 #[test]
-fn a_dry_run_works_right_after_init_and_masks_secrets() {
+fn dry_run_works_right_after_init_and_masks_secrets() {
     let world = Sessions::new();
     let run = world.run([
         "session",
@@ -53,7 +53,7 @@ fn a_dry_run_works_right_after_init_and_masks_secrets() {
 }
 
 #[test]
-fn a_dry_run_finds_what_is_missing() {
+fn dry_run_finds_what_is_missing() {
     let world = Sessions::new();
     let dry = |args: &[&str]| world.run(["session", "launch", "--json", "--role", "r", "--dry-run"].iter().chain(args));
     let before = world.everything();

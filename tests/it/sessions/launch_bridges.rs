@@ -66,7 +66,7 @@ fn bridge_passes_launch_arguments_exactly() {
 }
 
 #[test]
-fn a_bridge_launches_and_a_refusal_is_its_exit_code() {
+fn bridge_launches_and_a_refusal_is_its_exit_code() {
     let world = Sessions::new();
     world.run(["task", "add", "PF-001", "t"]).exits(0);
     // Whatever a name's script is, the bridge goes by the name.
@@ -258,7 +258,7 @@ fn existing_tmux_pane_is_adopted() {
 
 /// With the real backends.
 #[test]
-fn a_bridge_launches_in_its_own_multiplexer() {
+fn bridge_launches_in_its_own_multiplexer() {
     let world = Sessions::new();
     let known = world.run(["adapter", "list", "--quiet"]).exits(0).stdout;
     for (name, backend) in LAUNCHERS {

@@ -107,7 +107,7 @@ fn other_scripts_get_the_prompt_in_a_variable() {
 
 /// Typed by the script that can, by the caller otherwise, and never by both.
 #[test]
-fn a_nudge_is_typed_once() {
+fn nudge_is_typed_once() {
     let world = Sessions::new();
     let script = world.script("keeping", KEEPING);
     let backend = format!("exec:{}", script.display());
@@ -180,7 +180,7 @@ fn invalid_prompt_is_refused_and_none_is_stored() {
 
 /// The repeat of a launch that was cut off while it typed says that it does not know.
 #[test]
-fn a_launch_that_is_cut_off_at_its_prompt_does_not_claim_it() {
+fn launch_that_is_cut_off_at_its_prompt_does_not_claim_it() {
     let world = Sessions::new();
     let script = world.script(
         "stuck",
@@ -214,7 +214,7 @@ fn a_launch_that_is_cut_off_at_its_prompt_does_not_claim_it() {
 
 /// The caller waits where the script does not: for a process, a prompt, or a moment.
 #[test]
-fn a_script_that_does_not_wait_is_waited_for() {
+fn script_that_does_not_wait_is_waited_for() {
     let world =
         configured("[providers.p]\ncommand = \"cat\"\nprocess_names = [\"claude\"]\nready_prompt_prefix = \"> \"\n");
     let script = world.script("keeping", KEEPING);

@@ -38,7 +38,7 @@ fn activity_of_the_same_run_revives_a_stale_session() {
 }
 
 #[test]
-fn a_heartbeat_that_changes_nothing_is_no_event() {
+fn heartbeat_that_changes_nothing_is_no_event() {
     let world = TestProject::new();
     world.run(["session", "upsert", "--id", "s", "--role", "r"]).exits(0);
     world.run(["session", "heartbeat", "s", "--activity", "busy"]).exits(0);
@@ -59,7 +59,7 @@ fn minus(world: &TestProject, count: i64) -> fairway::env::Timestamp {
 }
 
 #[test]
-fn a_heartbeat_renews_the_leases_of_its_session_alone() {
+fn heartbeat_renews_the_leases_of_its_session_alone() {
     let world = TestProject::new();
     for task in ["T-1", "T-2"] {
         world.run(["task", "add", task, "one"]).exits(0);
@@ -95,7 +95,7 @@ fn waiting_text_is_kept_only_while_waiting() {
 }
 
 #[test]
-fn the_end_keeps_the_tasks_and_comes_once() {
+fn session_end_keeps_its_claims_and_is_recorded_once() {
     let world = TestProject::new();
     world.run(["task", "add", "T-1", "one"]).exits(0);
     world.run(["session", "upsert", "--id", "s", "--role", "r", "--task-id", "T-1"]).exits(0);

@@ -136,7 +136,7 @@ fn hanging_script_is_asked_once() {
 }
 
 #[test]
-fn a_list_is_asked_for_once_and_absence_from_it_is_confirmed() {
+fn list_is_asked_for_once_and_absence_from_it_is_confirmed() {
     let fleet = Fleet::new();
     let calls = fleet.world.dir().join("calls");
     fleet.says(&format!(

@@ -55,7 +55,7 @@ fn namespace() -> Option<Command> {
 }
 
 #[test]
-fn a_reused_pid_is_another_process() {
+fn reused_pid_is_another_process() {
     let world = TestProject::new();
     let namespace = namespace();
     require::met(namespace.is_some(), "no pid namespace can be made: it needs root, or unprivileged user namespaces");

@@ -49,7 +49,7 @@ fn another_caller_without_a_project_is_served() {
 }
 
 #[test]
-fn the_script_keeps_to_the_exit_codes_of_the_protocol() {
+fn script_keeps_to_the_exit_codes_of_the_protocol() {
     let caller = Caller::new();
     for operation in ["exec", "provision", "watch-startup", "stream", "made-up"] {
         let run = caller.call(&[operation, "x"], "").exits(2);
@@ -105,7 +105,7 @@ fn the_script_keeps_to_the_exit_codes_of_the_protocol() {
 }
 
 #[test]
-fn a_session_inside_a_session_does_not_end_the_outer_one() {
+fn session_inside_a_session_does_not_end_the_outer_one() {
     let caller = Caller::new();
     let world = &caller.world;
     world.run(["init"]).exits(0);
@@ -128,7 +128,7 @@ fn a_session_inside_a_session_does_not_end_the_outer_one() {
 }
 
 #[test]
-fn a_session_that_was_started_inside_another_outlives_it() {
+fn session_that_was_started_inside_another_outlives_it() {
     let world = super::Sessions::new();
     let inner = r#""$FAIRWAY_BIN" session launch --role r --name inner -- sleep 300
         env -i setsid -f sleep 299; sleep 298 & wait"#;
@@ -281,7 +281,7 @@ fn live_sessions_are_listed_by_their_real_names() {
 }
 
 #[test]
-fn the_last_activity_is_the_last_output() {
+fn last_activity_is_the_last_output() {
     let caller = Caller::new();
     caller.start("x", &json!({"command": "echo one; cat"}));
     let last = || Timestamp::parse(&caller.ask(&["get-last-activity", "x"])).expect("a moment");
@@ -335,7 +335,7 @@ fn tee_survives_a_full_disk_and_refuses_non_files() {
 }
 
 #[test]
-fn a_transcript_starts_anew_while_its_session_prints() {
+fn transcript_starts_anew_while_its_session_prints() {
     let caller = Caller::new();
     // Just above the size at which it starts anew.
     let command = "head -c 67108000 /dev/zero | tr '\\0' x; echo; seq 1 500; sleep 300";

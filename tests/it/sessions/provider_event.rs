@@ -81,7 +81,7 @@ fn every_state_has_its_documented_effect() {
 }
 
 #[test]
-fn a_start_says_which_conversation_and_where_it_is_written() {
+fn start_says_which_conversation_and_where_it_is_written() {
     let (world, id) = claimed();
     done(&world, "started", &["--transcript", "logs/x1.log"]);
     let path = format!("{}/logs/x1.log", world.root().display());
@@ -106,7 +106,7 @@ fn provider_event_passes_no_gate() {
 }
 
 #[test]
-fn a_handoff_stands_in_for_evidence_and_moves_nothing() {
+fn handoff_stands_in_for_evidence_and_moves_nothing() {
     let (world, id) = claimed();
     let queue = world.queue();
     let answer = done(&world, "completed", &["--summary", "please look", "--handoff-to", "qa"]);
@@ -248,7 +248,7 @@ fn dry_run_answers_the_same_and_writes_nothing() {
 }
 
 #[test]
-fn a_session_without_a_task_is_all_that_is_written() {
+fn session_without_a_task_is_all_that_is_written() {
     let world = Sessions::new();
     let run = world.run(["session", "event", "--state", "completed", "--role", "r"].iter().chain(&X)).exits(0);
     assert!(run.stdout.contains("new session") && run.stdout.contains("ended"), "{}", run.stdout);
@@ -258,7 +258,7 @@ fn a_session_without_a_task_is_all_that_is_written() {
 
 /// A watcher in somebody's session must not end the one who watches.
 #[test]
-fn an_event_about_another_leaves_the_acting_session_alone() {
+fn event_about_another_leaves_the_acting_session_alone() {
     let (world, worker) = claimed();
     let lead = ["--id", "lead", "--role", "lead", "--provider", "acme"];
     world.run(["session", "upsert"].iter().chain(&lead)).exits(0);
@@ -275,7 +275,7 @@ fn an_event_about_another_leaves_the_acting_session_alone() {
 
 /// A hook inside a launched session speaks for that session, before the provider's id is known.
 #[test]
-fn an_unknown_conversation_is_the_acting_sessions_when_all_fits() {
+fn unknown_conversation_is_the_acting_sessions_when_all_fits() {
     let world = Sessions::new();
     world.run(["task", "add", "T-1", "t"]).exits(0);
     let be = ["--id", "be-1", "--role", "backend", "--provider", "acme", "--task-id", "T-1"];
@@ -299,7 +299,7 @@ fn an_unknown_conversation_is_the_acting_sessions_when_all_fits() {
 }
 
 #[test]
-fn a_program_that_was_launched_tells_of_itself() {
+fn program_that_was_launched_tells_of_itself() {
     let world = Sessions::new();
     world.run(["task", "add", "T-1", "t"]).exits(0);
     let tell = "\"$FAIRWAY_BIN\" session event --provider acme --external-session-id x1 --state";

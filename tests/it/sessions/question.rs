@@ -47,7 +47,7 @@ fn end(world: &Sessions) {
 }
 
 #[test]
-fn nothing_is_typed_into_a_question_on_the_screen() {
+fn prompt_is_not_typed_into_a_question_on_the_screen() {
     for backend in ["tmux", "screen"] {
         let world = asked(backend);
         shows(&world, "1. Yes");

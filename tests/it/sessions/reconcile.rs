@@ -155,7 +155,7 @@ fn live_zombie_and_reused_pids_are_distinguished() {
 }
 
 #[test]
-fn only_a_backend_answer_of_false_marks_stale() {
+fn session_is_marked_stale_only_by_a_backend_answer_of_false() {
     let world = Sessions::new();
     let script = world.script(
         "asked",
@@ -209,7 +209,7 @@ fn only_a_backend_answer_of_false_marks_stale() {
 }
 
 #[test]
-fn a_launch_that_was_killed_is_found_again_by_its_backend() {
+fn launch_that_was_killed_is_found_again_by_its_backend() {
     let world = Sessions::new();
     world.launch(&["--role", "r", "--name", "a", "--", "sleep", "300"]);
     // As it would stand if the launch had been killed before it recorded what came back.
@@ -225,7 +225,7 @@ fn a_launch_that_was_killed_is_found_again_by_its_backend() {
 }
 
 #[test]
-fn a_pane_does_not_outlive_the_boot() {
+fn pane_does_not_outlive_the_boot() {
     let world = TestProject::new();
     for id in ["before", "since"] {
         upsert(&world, &["--id", id, "--backend", "tmux", "--pane", "%1", "--external-session-id", id]);
@@ -236,7 +236,7 @@ fn a_pane_does_not_outlive_the_boot() {
 }
 
 #[test]
-fn a_pid_without_its_start_is_unknown_while_it_is_there() {
+fn pid_without_its_start_is_unknown_while_it_is_there() {
     let world = TestProject::new();
     let mut sleeper = Sleeper::new();
     upsert(&world, &["--id", "s", "--pid", &sleeper.pid(), "--status", "starting"]);
@@ -311,7 +311,7 @@ fn silence_counts_only_without_local_facts() {
 }
 
 #[test]
-fn the_brake_holds_when_all_are_silent_at_once() {
+fn mass_stale_brake_holds_when_all_are_silent_at_once() {
     let world = TestProject::new();
     let mut sleeper = Sleeper::new();
     for number in 0..5 {
@@ -420,7 +420,7 @@ fn files(folder: &Path) -> Vec<(PathBuf, u32, Vec<u8>)> {
 }
 
 #[test]
-fn a_dry_run_gives_the_same_verdicts_and_writes_nothing() {
+fn dry_run_gives_the_same_verdicts_and_writes_nothing() {
     let world = TestProject::new();
     let (alive, mut dead) = (Sleeper::new(), Sleeper::new());
     world.run(["task", "add", "T-1", "one"]).exits(0);
@@ -530,7 +530,7 @@ fn overtaken(world: &TestProject, meanwhile: &str) -> Value {
 }
 
 #[test]
-fn a_heartbeat_that_arrives_meanwhile_wins() {
+fn heartbeat_during_reconcile_wins() {
     let world = TestProject::new();
     world.run(["task", "add", "T-1", "one"]).exits(0);
     upsert(&world, &["--id", "s", "--task-id", "T-1"]);
@@ -560,7 +560,7 @@ fn reconciling_session_is_alive() {
 }
 
 #[test]
-fn a_repeated_request_gets_the_first_report() {
+fn repeated_request_gets_the_first_report() {
     let world = TestProject::new();
     upsert(&world, &["--id", "s"]);
     world.advance_clock(86_400);

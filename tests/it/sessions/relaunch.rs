@@ -141,7 +141,7 @@ fn provider_without_resume_args_begins_a_new_conversation_and_says_so() {
 }
 
 #[test]
-fn what_a_launch_had_of_its_own_is_given_again() {
+fn relaunch_repeats_the_flags_of_the_launch() {
     let world = working();
     start(&world, "Another one", &["--env", "TOKEN=x", "--", "sleep", "600"]);
     kill(&world, "T-2-shell");

@@ -103,7 +103,7 @@ fn program_that_fails_before_it_reads_its_prompt_fails_the_launch() {
 }
 
 #[test]
-fn nothing_is_waited_for_of_a_program_that_reports_nothing() {
+fn launch_does_not_wait_for_a_program_that_reports_nothing() {
     let world = Sessions::new();
     let begun = std::time::Instant::now();
     let words = ["--role", "dev", "--id", "s", "--prompt", "begin", "--", "cat"];

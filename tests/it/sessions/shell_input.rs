@@ -20,7 +20,7 @@ fn hostile(from: char) -> Vec<u8> {
 }
 
 #[test]
-fn a_long_text_arrives_exactly_and_only_where_it_was_sent() {
+fn long_text_arrives_exactly_and_only_in_its_session() {
     let caller = Caller::new();
     let names = ["a", "ab", "a-1", "a-10"];
     for name in names {

@@ -181,7 +181,7 @@ fn failed_launch_keeps_a_lane_with_work_and_one_that_was_there() {
 }
 
 #[test]
-fn what_a_claim_refuses_is_refused_before_anything_is_made() {
+fn start_is_refused_before_any_effect_when_the_claim_would_be() {
     let mut world = world();
     world.run(["task", "add", "T-1", "one", "--role", "backend"]).exits(0);
     world.run(["task", "add", "T-2", "two", "--depends-on", "T-1"]).exits(0);

@@ -28,7 +28,7 @@ use super::{
 };
 
 #[test]
-fn the_environment_and_the_directory_are_exact() {
+fn environment_and_the_directory_are_exact() {
     let caller = Caller::new();
     let directory = caller.work().join("a $(touch x) #{y}; ü");
     fs::create_dir(&directory).unwrap();
@@ -128,7 +128,7 @@ fn early_exit_fails_the_start_with_its_last_screen() {
 }
 
 #[test]
-fn a_start_returns_when_the_program_is_ready() {
+fn start_returns_when_the_program_is_ready() {
     let caller = Caller::new();
     // Its own copy: a name that nothing else has.
     fs::copy("/bin/sleep", caller.work().join("late-agent")).unwrap();
@@ -226,7 +226,7 @@ fn begun(caller: &Caller, name: &str, run: &str, config: &Value) -> Child {
 }
 
 #[test]
-fn a_start_that_is_cut_off_leaves_nothing() {
+fn start_that_is_cut_off_leaves_nothing() {
     let caller = Caller::new();
     let stuck = "trap '' TERM; setsid sh -c 'trap \"\" TERM; touch up; sleep 300' & sleep 300 & wait; wait";
     let cases = [

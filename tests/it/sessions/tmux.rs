@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use super::{Sessions, eventually, text};
 
 #[test]
-fn a_launch_in_tmux_from_its_first_byte_to_its_end() {
+fn launch_in_tmux_keeps_output_from_first_byte_to_end() {
     let world = Sessions::new();
     let launch = |name: &str, command: &str| {
         world.launch(&["--role", "r", "--backend", "tmux", "--name", name, "--", "sh", "-c", command])
@@ -31,7 +31,7 @@ fn a_launch_in_tmux_from_its_first_byte_to_its_end() {
 }
 
 #[test]
-fn a_programs_own_end_in_tmux_is_recorded_with_its_exit_code() {
+fn programs_own_end_in_tmux_is_recorded_with_its_exit_code() {
     let world = Sessions::new();
     for (name, code, status) in [("fine", 0, "ended"), ("broken", 7, "failed")] {
         let command = format!("read line; exit {code}");

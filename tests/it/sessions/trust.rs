@@ -107,7 +107,7 @@ fn trust_covers_path_and_content_and_a_change_asks_again() {
 }
 
 #[test]
-fn a_clone_elsewhere_is_not_trusted() {
+fn clone_elsewhere_is_not_trusted() {
     let world = Sessions::new();
     world.configure("[providers.p]\ncommand = \"touch ../canary\"\n");
     world.run(["trust"]).exits(0);
@@ -127,7 +127,7 @@ fn a_clone_elsewhere_is_not_trusted() {
 }
 
 #[test]
-fn a_store_or_local_file_that_git_tracks_is_refused() {
+fn store_or_local_file_that_git_tracks_is_refused() {
     let world = Sessions::new();
     let git = |args: &[&str]| {
         assert!(world.command("git").args(args).output().unwrap().status.success(), "{args:?}");
@@ -150,7 +150,7 @@ fn a_store_or_local_file_that_git_tracks_is_refused() {
 }
 
 #[test]
-fn a_script_that_a_tracked_store_names_is_not_run() {
+fn script_that_a_tracked_store_names_is_not_run() {
     let world = Sessions::new();
     let canary = world.dir().join("canary");
     let script = world.script("planted", "#!/bin/sh\n: >\"${0%/*}/canary\"\necho false\n");
@@ -171,7 +171,7 @@ fn a_script_that_a_tracked_store_names_is_not_run() {
 }
 
 #[test]
-fn a_script_that_a_restored_store_names_needs_trust() {
+fn script_that_a_restored_store_names_needs_trust() {
     let world = Sessions::new();
     let canary = world.dir().join("canary");
     let script = world.script("planted", "#!/bin/sh\n: >\"${0%/*}/canary\"\necho false\n");
@@ -196,7 +196,7 @@ fn a_script_that_a_restored_store_names_needs_trust() {
 
 /// Running sessions go on while the configuration is edited.
 #[test]
-fn a_script_that_was_launched_is_called_while_the_configuration_is_not_trusted() {
+fn script_that_was_launched_is_called_while_the_configuration_is_not_trusted() {
     let world = Sessions::new();
     let log = world.dir().join("log");
     let text = "#!/bin/sh\necho \"$1\" >>\"${0%/*}/log\"\ncase $1 in is-running) echo true;; esac\n";
@@ -226,7 +226,7 @@ fn a_script_that_was_launched_is_called_while_the_configuration_is_not_trusted()
 }
 
 #[test]
-fn a_script_that_others_can_write_is_refused() {
+fn script_that_others_can_write_is_refused() {
     let world = Sessions::new();
     let script = world.script("mine.sh", "#!/bin/sh\ntouch \"${0%/*}/canary\"\n");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o777)).unwrap();

@@ -15,7 +15,7 @@ fn id(session: &Value) -> String {
 }
 
 #[test]
-fn an_id_goes_before_everything() {
+fn explicit_id_takes_precedence_over_the_acting_session() {
     let mut world = TestProject::new();
     upsert(&world, &["--id", "a", "--role", "r"]);
     upsert(&world, &["--id", "b", "--role", "r", "--provider", "acme", "--external-session-id", "x1"]);
@@ -99,7 +99,7 @@ fn another_conversation_in_the_same_pane_is_another_session() {
 }
 
 #[test]
-fn only_what_is_given_changes() {
+fn upsert_changes_the_given_fields_only() {
     let world = TestProject::new();
     world.run(["task", "add", "T-1", "one"]).exits(0);
     let pid = process::id().to_string();
@@ -191,7 +191,7 @@ fn eight_at_once_make_one_session() {
 }
 
 #[test]
-fn a_repeated_request_makes_one_session() {
+fn repeated_request_makes_one_session() {
     let world = TestProject::new();
     let args = ["--role", "r", "--request-id", "once"];
     let first = upsert(&world, &args);

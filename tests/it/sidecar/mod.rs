@@ -163,12 +163,12 @@ fn what_an_idle_agent_gets(backend: &str) {
 }
 
 #[test]
-fn an_idle_agent_gets_each_prompt_once() {
+fn idle_agent_gets_each_prompt_once() {
     what_an_idle_agent_gets("shell");
 }
 
 #[test]
-fn an_idle_agent_in_tmux_gets_each_prompt_once() {
+fn idle_agent_in_tmux_gets_each_prompt_once() {
     what_an_idle_agent_gets("tmux");
 }
 
@@ -190,7 +190,7 @@ fn unknown_is_not_idle() {
 }
 
 #[test]
-fn the_death_of_the_agent_is_seen_at_once() {
+fn death_of_the_agent_is_seen_at_once() {
     let world = Sessions::new();
     let mut agent = Command::new("sleep").arg("1000").spawn().unwrap();
     let pid = agent.id().to_string();

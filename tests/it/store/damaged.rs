@@ -53,7 +53,7 @@ fn assert_refused(world: &TestProject, bad: &[u8], code: &str, about: &str) {
 }
 
 #[test]
-fn a_truncated_store_is_refused_at_every_length() {
+fn truncated_store_is_refused_at_every_length() {
     let world = stocked();
     let good = fs::read(world.store()).unwrap();
     let page = 4096;
@@ -64,7 +64,7 @@ fn a_truncated_store_is_refused_at_every_length() {
 }
 
 #[test]
-fn a_store_with_turned_bits_is_told_or_works_but_never_panics() {
+fn store_with_turned_bits_is_told_or_works_but_never_panics() {
     let world = stocked();
     let good = fs::read(world.store()).unwrap();
     let pages = good.len() / 4096;
@@ -92,7 +92,7 @@ fn a_store_with_turned_bits_is_told_or_works_but_never_panics() {
 }
 
 #[test]
-fn a_store_of_a_newer_fairway_is_refused() {
+fn store_of_a_newer_fairway_is_refused() {
     let world = stocked();
     let newer = world.dir().join("newer.db");
     fs::copy(world.store(), &newer).unwrap();
@@ -101,7 +101,7 @@ fn a_store_of_a_newer_fairway_is_refused() {
 }
 
 #[test]
-fn a_file_of_another_program_is_refused() {
+fn file_of_another_program_is_refused() {
     let world = stocked();
     for (about, setup) in [
         ("another program's", "CREATE TABLE t (x); PRAGMA application_id = 7; PRAGMA user_version = 1;"),
@@ -119,7 +119,7 @@ fn a_file_of_another_program_is_refused() {
 }
 
 #[test]
-fn a_folder_in_the_place_of_the_store_is_refused() {
+fn folder_in_the_place_of_the_store_is_refused() {
     let world = TestProject::new();
     fs::remove_file(world.store()).unwrap();
     fs::create_dir(world.store()).unwrap();

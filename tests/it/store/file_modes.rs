@@ -36,7 +36,7 @@ fn folders_are_0700_and_files_0600_under_umask_000() {
 }
 
 #[test]
-fn a_folder_that_fairway_db_names_keeps_its_mode() {
+fn folder_that_fairway_db_names_keeps_its_mode() {
     let mut world = TestProject::new();
     let shared = world.dir().join("shared");
     fs::create_dir(&shared).unwrap();
@@ -71,7 +71,7 @@ fn links_in_the_place_of_store_or_folder_are_refused() {
 }
 
 #[test]
-fn a_store_or_folder_of_another_user_is_refused() {
+fn store_or_folder_of_another_user_is_refused() {
     if !require::root() {
         return;
     }

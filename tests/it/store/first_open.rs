@@ -51,8 +51,8 @@ fn open_naively() {
 }
 
 #[test]
-fn the_control_that_opens_naively_fails_in_the_same_race() {
-    const NAME: &str = "store::first_open::the_control_that_opens_naively_fails_in_the_same_race";
+fn control_with_naive_open_fails_in_the_same_race() {
+    const NAME: &str = "store::first_open::control_with_naive_open_fails_in_the_same_race";
     if part().is_some() {
         return open_naively();
     }

@@ -55,7 +55,7 @@ fn restored_rows_keep_their_references() {
 }
 
 #[test]
-fn no_epoch_that_was_given_out_before_is_valid_after() {
+fn epoch_of_before_a_restore_is_invalid_after_it() {
     let (world, _) = backed_up();
     // After the backup the world goes on: T-1 and T-2 change hands, T-3 comes.
     world.run(["release", "T-1"]).exits(0);
@@ -104,7 +104,7 @@ fn numbers_of_events_are_never_used_again() {
 }
 
 #[test]
-fn a_bad_backup_is_refused_and_nothing_is_touched() {
+fn bad_backup_is_refused_and_nothing_is_touched() {
     let (world, copy) = backed_up();
     bulk_tasks::insert_ready_tasks(&copy, 300);
     let good = fs::read(&copy).unwrap();
@@ -145,7 +145,7 @@ fn a_bad_backup_is_refused_and_nothing_is_touched() {
 }
 
 #[test]
-fn a_damaged_store_is_replaced_and_kept_as_it_is() {
+fn damaged_store_is_replaced_and_kept_as_it_is() {
     let (world, _) = backed_up();
     bulk_tasks::insert_ready_tasks(&world.store(), 300);
     let good = fs::read(world.store()).unwrap();
@@ -163,7 +163,7 @@ fn a_damaged_store_is_replaced_and_kept_as_it_is() {
 }
 
 #[test]
-fn a_lost_store_comes_back_and_a_log_without_it_is_kept_apart() {
+fn lost_store_comes_back_and_a_log_without_it_is_kept_apart() {
     let (world, _) = backed_up();
     let log = world.root().join(".fairway/fairway.db-wal");
     world.run(["task", "add", "in the log"]).exits(0);

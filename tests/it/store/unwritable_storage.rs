@@ -73,7 +73,7 @@ fn full_disk_is_reported_and_recoverable() {
 }
 
 #[test]
-fn a_first_open_on_a_full_disk_leaves_nothing_and_works_later() {
+fn first_open_on_a_full_disk_leaves_nothing_and_works_later() {
     let world = TestProject::uninitialized();
     let state = world.root().join(".fairway");
     fs::create_dir(&state).unwrap();

@@ -23,7 +23,7 @@ fn world_of(version: u32) -> TestProject {
 }
 
 #[test]
-fn a_store_of_the_first_schema_opens_whole() {
+fn store_of_the_first_schema_opens_whole() {
     let world = world_of(1);
     let tasks = world.json(["task", "list", "--status", "done", "--status", "in_progress"]);
     let tasks = tasks.as_array().unwrap();
@@ -37,7 +37,7 @@ fn a_store_of_the_first_schema_opens_whole() {
 }
 
 #[test]
-fn a_store_of_the_second_schema_keeps_the_server_of_a_pane() {
+fn store_of_the_second_schema_keeps_the_server_of_a_pane() {
     let world = world_of(2);
     world.run(["session", "heartbeat", "s1"]).exits(0);
     let conn = Connection::open(world.store()).unwrap();
@@ -51,7 +51,7 @@ fn a_store_of_the_second_schema_keeps_the_server_of_a_pane() {
 }
 
 #[test]
-fn a_store_of_the_third_schema_keeps_its_messages_and_runs() {
+fn store_of_the_third_schema_keeps_its_messages_and_runs() {
     let world = world_of(3);
     let waiting = world.json(["inbox", "--session", "s1"]);
     assert_eq!((waiting[0]["content"].as_str(), waiting[0]["way"].as_str()), (Some("hello"), Some("inbox")));
@@ -62,7 +62,7 @@ fn a_store_of_the_third_schema_keeps_its_messages_and_runs() {
 }
 
 #[test]
-fn a_store_of_the_fourth_schema_keeps_what_its_renamed_columns_hold() {
+fn store_of_the_fourth_schema_keeps_what_its_renamed_columns_hold() {
     let world = world_of(4);
     assert_eq!(world.json(["guard", "log"])[0]["door"], "hook");
     assert_eq!(world.json(["outbox", "list"])[0]["way"], "inbox");

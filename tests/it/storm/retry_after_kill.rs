@@ -31,7 +31,7 @@ fn repeated_request_has_one_effect_and_the_first_answer() {
 }
 
 #[test]
-fn the_control_without_a_request_id_has_two_effects() {
+fn control_without_a_request_id_has_two_effects() {
     if !strace::is_possible() {
         return;
     }

@@ -8,7 +8,7 @@ use crate::{
         Answer, App,
         core::{
             approval_state::event,
-            inside::{self, CallPlace},
+            inside_session::{self, CallPlace},
         },
     },
     domain::{EventKind, Refusal, approval::Decision, text_limits},
@@ -27,10 +27,10 @@ pub fn answer(app: &App, id: i64, decision: Decision, reason: Option<&str>) -> R
     let asking = app.read(|tx| Ok(find(tx, id)?.session))?;
     let is_own = app.actor.session.as_ref() == Some(&asking);
     if !is_own {
-        if inside::place(app) == CallPlace::Inside(Some(asking.clone())) {
+        if inside_session::place(app) == CallPlace::Inside(Some(asking.clone())) {
             return Err(Refusal::SelfApproval { id, session: asking }.into());
         }
-        inside::refuse_unless_role(app, "approvals answer", &app.settings.approvals.roles)?;
+        inside_session::refuse_unless_role(app, "approvals answer", &app.settings.approvals.roles)?;
     }
     app.mutate(|tx| {
         let approval = find(tx, id)?;

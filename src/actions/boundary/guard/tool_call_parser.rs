@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_tells_its_files_or_is_odd() {
+    fn patch_tells_its_files_or_is_odd() {
         let patch = "*** Begin Patch\n*** Update File: a.rs\n*** Move to: ../b.rs\n@@\n-x\n+y\n*** Add File: /c\n+z\n*** End Patch\n";
         assert_eq!(
             patch_paths(&json!({"input": patch})),

@@ -7,7 +7,7 @@ use super::{
     permission, provider_notification,
     reply::{HookOutcome, Reply},
     resolve_session, session_start, tool,
-    transcript::TranscriptReader,
+    transcript_usage::TranscriptReader,
     turn,
 };
 use crate::actions::{App, boundary::approval::ApprovalWait, sessions::prompt::confirm_delivered};

@@ -9,7 +9,7 @@ mod reply;
 mod resolve_session;
 mod session_start;
 mod tool;
-mod transcript;
+mod transcript_usage;
 mod turn;
 mod wake;
 
@@ -18,7 +18,7 @@ pub use self::{
     event::{HookCaller, HookEvent, StartKind},
     reply::{HookOutcome, Reply},
     tool::{denial_message, reply_without_rules},
-    transcript::{TranscriptReader, TranscriptUsage},
+    transcript_usage::{TranscriptReader, TranscriptUsage},
     wake::wait_for_prompts,
 };
 pub use crate::actions::sessions::prompt::confirm_delivered;

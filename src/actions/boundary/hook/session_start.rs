@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_context_ends_with_a_whole_line_and_says_so() {
+    fn long_context_ends_with_a_whole_line_and_says_so() {
         assert_eq!(truncate_to_lines("short\n", 100), "short\n");
         let long = "a line of words\n".repeat(20);
         let short = truncate_to_lines(&long, 120);

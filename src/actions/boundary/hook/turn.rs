@@ -8,7 +8,7 @@ use super::{
     event::{HookCaller, SOURCE},
     reply::{HookOutcome, Reply},
     resolve_session,
-    transcript::{TranscriptReader, TranscriptUsage},
+    transcript_usage::{TranscriptReader, TranscriptUsage},
 };
 use crate::{
     actions::{

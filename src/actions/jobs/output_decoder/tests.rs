@@ -79,7 +79,7 @@ impl FakeJob {
 }
 
 #[test]
-fn a_character_is_whole_wherever_it_was_split() {
+fn character_is_whole_wherever_it_was_split() {
     let bytes = SAMPLE_TEXT.as_bytes();
     for first in 0..=bytes.len() {
         for second in first..=bytes.len() {
@@ -135,7 +135,7 @@ fn what_was_cut_by_a_gap_is_replaced_and_nothing_is_joined_over_it() {
 }
 
 #[test]
-fn a_stream_of_which_nothing_was_left_out_is_whole_on_both_sides_of_a_gap() {
+fn stream_of_which_nothing_was_left_out_is_whole_on_both_sides_of_a_gap() {
     let mut job = FakeJob::new(100);
     job.print(ItemType::Stderr, &[b'x'; 47]);
     job.print(ItemType::Stdout, &"😀".as_bytes()[..3]);
@@ -147,7 +147,7 @@ fn a_stream_of_which_nothing_was_left_out_is_whole_on_both_sides_of_a_gap() {
 }
 
 #[test]
-fn an_unfinished_character_waits_until_nothing_can_follow() {
+fn unfinished_character_waits_until_nothing_can_follow() {
     let mut job = FakeJob::new(1_000);
     job.print(ItemType::Stdout, b"a\xe2\x82");
     assert_eq!(job.text(ItemType::Stdout, false), "a");

@@ -5,8 +5,8 @@ use std::{os::fd::BorrowedFd, rc::Rc};
 use anyhow::Result;
 
 use super::{
+    changed_subjects::News,
     facts::Facts,
-    news::News,
     view,
     watches::{WatchedProcess, Watches},
 };

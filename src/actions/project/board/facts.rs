@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::{day_costs::DayCosts, news::News, sessions, task_counts::KeptCounts, watches::Watches};
+use super::{changed_subjects::News, day_costs::DayCosts, sessions, task_counts::KeptCounts, watches::Watches};
 use crate::{
     actions::{App, core::session_process::RunProcesses, queue::gates},
     domain::{

@@ -4,6 +4,7 @@
 mod approval;
 mod blocked;
 mod cache;
+mod changed_subjects;
 mod claimant;
 mod day_costs;
 mod facts;
@@ -12,7 +13,6 @@ mod handoff;
 mod jobs;
 mod lanes;
 mod need;
-mod news;
 mod overlap;
 mod prompt;
 mod question;

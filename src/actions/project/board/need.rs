@@ -35,19 +35,19 @@ impl Need {
         Self { kind, since, view }
     }
 
-    /// The same about a session and its lane.
+    /// This need, about a session and its lane.
     pub(super) fn session(mut self, one: &SessionOverview) -> Self {
         self.view.session_id = Some(one.session.id.to_string());
         self.lane(one.session.lane.as_ref())
     }
 
-    /// The same about a task.
+    /// This need, about a task.
     pub(super) fn task(mut self, task: &TaskId) -> Self {
         self.view.task_id = Some(task.to_string());
         self
     }
 
-    /// The same about a lane, if there is one.
+    /// This need, about a lane, if there is one.
     pub(super) fn lane(mut self, lane: Option<&LaneName>) -> Self {
         if let Some(lane) = lane {
             self.view.lane = Some(lane.to_string());
@@ -55,7 +55,7 @@ impl Need {
         self
     }
 
-    /// The same with another command; a repeated one is left out.
+    /// This need with another command; a repeated one is left out.
     pub(super) fn command(mut self, next: &NextCommand) -> Self {
         let next = CommandView::from(next);
         if !self.view.commands.contains(&next) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
-use super::{news::News, watches::Watches};
+use super::{changed_subjects::News, watches::Watches};
 use crate::{
     actions::core::session_overview::{self, SessionScope},
     domain::{

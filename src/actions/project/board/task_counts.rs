@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 
 use anyhow::Result;
 
-use super::news::News;
+use super::changed_subjects::News;
 use crate::{
     domain::TaskId,
     store::{

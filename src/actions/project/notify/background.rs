@@ -5,8 +5,8 @@ use std::{rc::Rc, thread, time::Duration};
 use anyhow::{Context as _, Result};
 
 use super::{
-    follow::follow_with,
     send::{Outlets, SendReport},
+    waiting_sender::follow_with,
 };
 use crate::{
     actions::App,

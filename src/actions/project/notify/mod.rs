@@ -6,14 +6,14 @@
 
 mod background;
 mod document;
-mod follow;
 mod send;
 mod sinks;
 mod state;
 mod test;
+mod waiting_sender;
 
 pub use background::send_in_background;
-pub use follow::follow;
 pub use send::{Outlets, SendReport, require_sinks, send_due, send_due_of};
 pub use state::{given_up, state};
 pub use test::test;
+pub use waiting_sender::follow;

@@ -7,7 +7,7 @@ use super::{
     transcripts,
 };
 use crate::{
-    actions::{App, core::inside},
+    actions::{App, core::inside_session},
     domain::{
         Refusal,
         message::Recipient,
@@ -55,7 +55,7 @@ pub fn search(app: &App, query: &SearchQuery) -> Result<SearchResult> {
         return Err(Refusal::invalid("limit", format!("must be 1 to {MAX_LIMIT}, not {}", query.limit)).into());
     }
     let wants = |kind: SearchKind| query.kinds.is_empty() || query.kinds.contains(&kind);
-    let hides_people = wants(SearchKind::Message) && (app.actor.session.is_some() || inside::is_inside(app));
+    let hides_people = wants(SearchKind::Message) && (app.actor.session.is_some() || inside_session::is_inside(app));
     let mut hits = app.read(|tx| {
         let mut hits = Vec::new();
         for kind in SearchKind::ALL.iter().copied().filter(|kind| wants(*kind)) {

@@ -46,7 +46,7 @@ pub(super) struct Collision {
     is_snapshot: bool,
 }
 
-/// What of a lane is judged.
+/// The work of a lane that is judged.
 struct Work {
     lane: LaneName,
     commit: String,

@@ -1,4 +1,4 @@
-//! What follows when work has landed or was sent back: the tasks, the messages and the end of the landing.
+//! The steps after work has landed or was sent back: the tasks, the messages and the end of the landing.
 
 use anyhow::Result;
 
@@ -24,7 +24,7 @@ use crate::{
 /// A landing that was interrupted and is over now.
 #[derive(Debug)]
 pub(super) struct Completed {
-    /// What landed.
+    /// The work that landed.
     pub(super) unit: Unit,
     /// The landing.
     pub(super) landing: Landing,

@@ -76,7 +76,7 @@ fn name(lane: Option<&str>, tasks: &[String]) -> String {
     }
 }
 
-/// What became of a unit, in lines.
+/// The outcome of a unit, in lines.
 pub(super) fn lines(view: &LandingView) -> String {
     let what = name(view.lane.as_deref(), &view.tasks);
     let short =

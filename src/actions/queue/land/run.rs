@@ -11,7 +11,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, inside, trust},
+        core::{errors, inside_session, trust},
         queue::lane::{checkout, remove_landed::remove_landed},
     },
     domain::{
@@ -38,7 +38,7 @@ const MAX_ATTEMPTS: usize = 5;
 /// The answer of `--all` without any work.
 const NOTHING: &str = "nothing to land: no task is in review, and no finished work is ahead of its base";
 
-/// What to land.
+/// A request to land work.
 #[derive(Debug, Clone, Default)]
 pub struct LandRequest {
     /// Ids of tasks and names of lanes.
@@ -63,7 +63,7 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str)) -> Result<(Ans
     if request.dry_run {
         return plan(app, request, &git);
     }
-    inside::refuse_unless_role(app, "fairway land", &app.settings.land.roles)?;
+    inside_session::refuse_unless_role(app, "fairway land", &app.settings.land.roles)?;
     if app.settings.land.names_programs() {
         trust::require(app)?;
     }
@@ -413,7 +413,7 @@ fn is_base_moved(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref::<Refusal>(), Some(Refusal::BaseMoved { .. }))
 }
 
-/// What would land, in its order, worked out among objects that are thrown away.
+/// The units that would land, in their order, worked out among objects that are thrown away.
 fn plan(app: &App, request: &LandRequest, git: &Git<'_>) -> Result<(Answer, u8)> {
     let merges =
         MergeRepository::open(git, &checkout::temp_dir(app).join(format!("fairway-land-{}", std::process::id())))?;

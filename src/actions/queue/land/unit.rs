@@ -1,4 +1,4 @@
-//! What lands together: a commit of a lane, with the tasks whose work it contains.
+//! The unit of a landing: a commit of a lane, with the tasks whose work it contains.
 
 use std::path::PathBuf;
 

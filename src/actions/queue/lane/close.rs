@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{
     checkout::{self, Presence},
-    patch, removal, saved, status, worktree,
+    patch, removal, status, unsaved_work, worktree,
 };
 use crate::{
     actions::{Answer, App, core::lookup},
@@ -73,7 +73,7 @@ pub(super) fn check_removable(app: &App, lane: &Lane) -> Result<Option<removal::
     if let Some(hold) = removal::hold_in_git(app, lane)? {
         return Ok(Some(hold));
     }
-    saved::check(app, lane, VERB)?;
+    unsaved_work::check(app, lane, VERB)?;
     Ok(None)
 }
 

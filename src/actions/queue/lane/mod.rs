@@ -13,10 +13,10 @@ mod removal;
 pub(in crate::actions::queue) mod remove_landed;
 pub mod repair;
 pub mod rm;
-mod saved;
 pub mod status;
 pub mod sync;
 pub(crate) mod sync_intent;
+mod unsaved_work;
 pub(crate) mod worktree;
 
 pub use patch::LanePatch;

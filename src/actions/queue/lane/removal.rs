@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use anyhow::Result;
 
-use super::{saved, worktree};
+use super::{unsaved_work, worktree};
 use crate::{
     actions::App,
     domain::{Refusal, lane::Lane},
@@ -132,7 +132,7 @@ pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Remov
     let removed = Removed { worktree: had_worktree, ..branch_to_delete(app, lane)? };
     if let Some((branch, tip)) = &removed.branch {
         // Checked again: a commit may have been added since. The deletion itself requires this tip.
-        saved::check(app, lane, verb)?;
+        unsaved_work::check(app, lane, verb)?;
         git.delete_branch(branch, tip)?;
     }
     Ok(removed)

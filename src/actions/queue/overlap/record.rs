@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use anyhow::Result;
 use serde_json::json;
 
-use super::judge::Verdict;
+use super::merge_pairs::Verdict;
 use crate::{
     actions::{App, mail::send},
     config::OverlapAction,
@@ -70,7 +70,7 @@ pub(super) fn record(app: &App, tx: &WriteTx<'_>, found: &Found, before: &[LaneS
         overlaps::put_snapshot(tx, one)?;
     }
     if found.removes_others {
-        let local = super::look::local_host();
+        let local = super::worktree_snapshots::local_host();
         for old in before.iter().filter(|old| old.host == local && !found.live.contains(&old.lane)) {
             overlaps::forget_lane(tx, &old.lane)?;
         }

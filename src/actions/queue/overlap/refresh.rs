@@ -9,9 +9,9 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    judge::Bench,
-    look::{Looker, local_host},
+    merge_pairs::Bench,
     record::{self, Found},
+    worktree_snapshots::{Looker, local_host},
 };
 use crate::{
     actions::{

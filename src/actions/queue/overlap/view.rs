@@ -88,7 +88,7 @@ fn lane_view(snapshot: &LaneSnapshot) -> OverlapLaneView {
     OverlapLaneView {
         lane: snapshot.lane.to_string(),
         taken_at: snapshot.taken_at.to_string(),
-        is_local: snapshot.host == super::look::local_host(),
+        is_local: snapshot.host == super::worktree_snapshots::local_host(),
         commit: snapshot.tip.clone(),
         files: snapshot.paths.len(),
         added: snapshot.added,

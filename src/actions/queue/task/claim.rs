@@ -12,7 +12,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{dead_session::DeadSession, inside, lookup},
+        core::{dead_session::DeadSession, inside_session, lookup},
     },
     domain::{
         Actor, Event, EventKind, LaneName, Refusal, Role, TaskId,
@@ -169,7 +169,7 @@ fn names_task_as_person(app: &App, request: &ClaimRequest) -> Result<bool> {
         return Ok(false);
     };
     let needs_role = app.read(|tx| Ok(tasks::find(tx, id)?.is_some_and(|task| task.fields.role.is_some())))?;
-    Ok(needs_role && !inside::is_inside(app))
+    Ok(needs_role && !inside_session::is_inside(app))
 }
 
 impl<'a> Claimant<'a> {

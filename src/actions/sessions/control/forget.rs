@@ -7,7 +7,7 @@ use super::stop::claimed_tasks;
 use crate::{
     actions::{
         Answer, App,
-        core::{inside, lookup, session_process},
+        core::{inside_session, lookup, session_process},
         sessions::finish::{finish, status_verb},
     },
     domain::{Refusal, SessionId, session::SessionStatus},
@@ -19,7 +19,7 @@ use crate::{
 /// # Errors
 /// `not_found`; `session_alive` for a session of this host, which can be stopped; `inside_session`, `not_confirmed`.
 pub fn forget(app: &App, id: &SessionId) -> Result<Answer> {
-    inside::refuse(app, "session forget")?;
+    inside_session::refuse(app, "session forget")?;
     app.mutate(|tx| {
         let session = lookup::session(tx, id)?;
         if session.status.is_final() {

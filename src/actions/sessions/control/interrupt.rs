@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_names_of_keys_interrupt() {
+    fn interrupt_keys_other_than_key_names_are_refused() {
         assert_eq!(check_keys(&["Escape", "Escape", "C-c"]), Ok(()));
         for bad in ["Enter", "y", "yes", "", "\n", "git push"] {
             assert_eq!(check_keys(&["Escape", bad]).unwrap_err().code(), "invalid_value", "{bad:?}");

@@ -21,7 +21,7 @@ use crate::{
 
 use super::{
     StartRequest, agent_program, first_prompt,
-    subject::Subject,
+    requested_task::Subject,
     task_lane::{self, TaskLane},
 };
 

@@ -7,8 +7,8 @@ mod draft;
 mod first_prompt;
 pub mod relaunch;
 mod request;
+mod requested_task;
 mod steps;
-mod subject;
 mod task_lane;
 
 pub use request::StartRequest;

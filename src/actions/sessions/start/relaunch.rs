@@ -11,7 +11,7 @@ use crate::{
         Answer, App,
         core::{
             dead_session::DeadSession,
-            inside, lookup,
+            inside_session, lookup,
             session_process::{self, RunProcesses},
         },
         sessions::{
@@ -64,7 +64,7 @@ pub struct RelaunchRequest {
 /// `session_alive` while the session, or its relaunch, may be alive; `not_found` and `lane_closed` for its lane; `usage` when
 /// what its launch had of its own is not given again; as a launch; `inside_session`.
 pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<Answer> {
-    inside::refuse_unless_role(app, "session relaunch", &app.settings.sessions.may_start)?;
+    inside_session::refuse_unless_role(app, "session relaunch", &app.settings.sessions.may_start)?;
     if let Some(answer) = app.stored_response()?.filter(|answer| !intent::is_unfinished(answer)) {
         return Ok(answer);
     }

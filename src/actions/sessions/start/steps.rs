@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::{
         Answer, App,
-        core::{inside, lookup},
+        core::{inside_session, lookup},
         queue::task::add,
         sessions::launch::{self, intent},
     },
@@ -16,7 +16,7 @@ use crate::{
 use super::{
     StartRequest, commands,
     draft::{self, Draft},
-    subject::{self, Subject},
+    requested_task::{self, Subject},
     task_lane,
 };
 
@@ -26,11 +26,11 @@ use super::{
 /// Those of a claim and a launch, before anything is made. After a failed launch the session is `failed`, its claim is
 /// released and a lane that was added is removed; a task that was added stays. `inside_session`.
 pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<String>) -> Result<Answer> {
-    inside::refuse_unless_role(app, "start", &app.settings.sessions.may_start)?;
+    inside_session::refuse_unless_role(app, "start", &app.settings.sessions.may_start)?;
     if let Some(answer) = app.stored_response()?.filter(|answer| !intent::is_unfinished(answer)) {
         return Ok(answer);
     }
-    let subject = subject::find(app, argument)?;
+    let subject = requested_task::find(app, argument)?;
     let draft = Draft::new(app, &subject, request)?;
     draft.check_claim(app, request)?;
     // The request id belongs to the launch; these steps find what an interrupted one has made.
@@ -63,8 +63,8 @@ pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<
 /// # Errors
 /// Those of a claim and a launch.
 pub fn dry_run(app: &App, argument: &str, request: &StartRequest) -> Result<StartPlanView> {
-    inside::refuse_unless_role(app, "start", &app.settings.sessions.may_start)?;
-    let subject = subject::find(app, argument)?;
+    inside_session::refuse_unless_role(app, "start", &app.settings.sessions.may_start)?;
+    let subject = requested_task::find(app, argument)?;
     let draft = Draft::new(app, &subject, request)?;
     draft.check_claim(app, request)?;
     Ok(commands::view(&draft, request))

@@ -13,10 +13,10 @@ pub mod script_terminal;
 mod session_dir;
 pub mod start;
 mod stdin;
-mod typing;
+mod typed_text;
 
 pub use redacted::redacted;
 pub(crate) use session_dir::session_dir;
 pub use session_dir::state_dir;
 pub(crate) use stdin::read_limited;
-use typing::{input_turn, questions};
+use typed_text::{input_turn, questions};

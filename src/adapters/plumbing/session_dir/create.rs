@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_live_session_is_not_recycled_and_a_dead_one_is() {
+    fn live_session_is_not_recycled_and_a_dead_one_is() {
         let home = tempfile::tempdir().unwrap();
         let dir = SessionDir::of(&home.path().join("state"), "x");
         let own = ProcessKey::of(i32::try_from(std::process::id()).unwrap()).unwrap();

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_never_leaves_its_dir() {
+    fn session_name_never_leaves_its_directory() {
         let state = Path::new("/s");
         for name in ["..", ".", "", "a/b", "/etc", "a\nb", ".lock", &"x".repeat(5_000), "é"] {
             let dir = SessionDir::of(state, name);

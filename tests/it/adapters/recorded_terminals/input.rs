@@ -11,29 +11,6 @@ with_each! {
     named_keys_arrive_as_their_sequences
 }
 
-/// Every byte that may be typed, shell's and multiplexers' own signs among them, to a length, with `;` at its end.
-fn payload(length: usize) -> Vec<u8> {
-    let signs = b"\"$HOME\" `touch canary` 'x' ^M ^@ #(touch canary) %1 \\;\n;\n $(touch canary) \\012\\";
-    let unit: Vec<u8> = (1..=255).chain(signs.iter().copied()).collect();
-    let mut text: Vec<u8> = unit.into_iter().cycle().take(length - 1).collect();
-    text.push(b';');
-    text
-}
-
-fn with_enter(text: &[u8]) -> Vec<u8> {
-    [text, b"\r"].concat()
-}
-
-fn readers(caller: &Caller, names: &[&str]) -> Vec<PathBuf> {
-    let folder = caller.folder("out");
-    let one = |name: &&str| {
-        let out = folder.join(name);
-        caller.start(name, &reader(&out), json!({"ready_prompt_prefix": "ready"}));
-        out
-    };
-    names.iter().map(one).collect()
-}
-
 fn texts_arrive_exactly_in_the_right_one_of_four(caller: &Caller) {
     let names = ["ab", "a-1", "a-10", "a"];
     let outs = readers(caller, &names[..3]);

@@ -73,49 +73,7 @@ fn session_is_started_queried_and_stopped(caller: &Caller) {
 }
 
 fn missing_sessions_and_unknown_operations_are_reported(caller: &Caller) {
-    for (args, answer) in [
-        (&["is-running", "x"][..], "false\n"),
-        (&["process-alive", "x"], "false\n"),
-        (&["is-attached", "x"], "false\n"),
-        (&["stop", "x"], ""),
-        (&["interrupt", "x"], ""),
-        (&["nudge", "x"], ""),
-        (&["send-keys", "x", "Enter"], ""),
-        (&["set-meta", "x", "k"], ""),
-        (&["get-meta", "x", "k"], ""),
-        (&["remove-meta", "x", "k"], ""),
-        (&["peek", "x", "0"], ""),
-        (&["list-running", ""], ""),
-        (&["list-running"], ""),
-        (&["get-last-activity", "x"], ""),
-        (&["clear-scrollback", "x"], ""),
-        (&["check-image", "x"], ""),
-    ] {
-        assert_eq!(caller.said(args), answer, "{args:?}");
-    }
-    caller.call(&["attach", "x"], "").exits(1);
-    let protocol: Value = serde_json::from_str(&caller.said(&["protocol"])).unwrap();
-    assert_eq!(protocol["capabilities"], json!(["start-nudge", "ready", "report-attachment", "report-activity"]));
-    for operation in ["provision", "exec", "stream", "watch-startup", "made-up", "-h"] {
-        assert_eq!(caller.call(&[operation, "x"], "").exits(2).stdout, "");
-    }
-    for (args, stdin) in [
-        (&[][..], ""),
-        (&["start"], "{}"),
-        (&["stop", ""], ""),
-        (&["peek", "x", "many"], ""),
-        (&["start", "x"], "no json"),
-        (&["start", "x"], r#"{"work_dir":"/no/such/folder"}"#),
-        (&["start", "x"], r#"{"argv":["no-such-program"]}"#),
-        (&["start", "x"], r#"{"command":"echo so sorry; exit 3"}"#),
-    ] {
-        let run = caller.call(args, stdin).exits(1);
-        assert!(!run.stderr.is_empty() && run.stdout.is_empty(), "{args:?}: {run:?}");
-        assert_eq!(caller.said(&["is-running", "x"]), "false\n");
-        assert_eq!(caller.said(&["list-running", ""]), "");
-    }
-    let run = caller.call(&["start", "x"], r#"{"command":"echo so sorry; exit 3"}"#).exits(1);
-    assert!(run.stderr.contains("exit code 3") && run.stderr.contains("so sorry"), "{run:?}");
+    assert_missing_sessions_are_reported(caller);
     // Without the multiplexer nothing is told, and nothing taken for gone.
     let mut command = caller.command(&["start", "x"]);
     command.env("PATH", caller.folder("empty"));

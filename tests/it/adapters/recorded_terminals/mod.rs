@@ -46,7 +46,10 @@ use nix::{
 };
 use serde_json::{Value, json};
 
-use super::{Caller, eventually, given, holds, naming, tmux::reader};
+use super::{
+    Caller, eventually, given, holds, naming,
+    shared_checks::{assert_missing_sessions_are_reported, payload, reader, readers, with_enter},
+};
 use crate::common::{
     concurrent_start::race,
     require,

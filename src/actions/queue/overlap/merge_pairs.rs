@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::look::snapshot_paths;
+use super::worktree_snapshots::snapshot_paths;
 use crate::{
     actions::App,
     domain::{

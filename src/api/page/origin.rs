@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, header};
 
 use super::{
     access::{Access, Secrets},
-    feed::Feed,
+    shared_board::Feed,
 };
 use crate::{
     actions::sessions::launch::provider_hooks::ProviderHooks,

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_added_is_taken_out_byte_for_byte() {
+    fn added_text_is_removed_byte_for_byte() {
         for before in ["", "a", "a\n", "a\n\n", "a\r\nb\r\n", "a\r\n\r\n", "\n"] {
             let added = addition(before, "x\ny\n");
             let after = format!("{before}{added}");

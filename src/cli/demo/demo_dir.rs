@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use super::story;
+use super::demo_steps;
 use crate::{
     actions::core::errors,
     config::project::normalize,
@@ -80,10 +80,10 @@ impl Scene {
         }
         symlink(&self.program, self.dir.join("bin/fairway"))?;
         for (name, text) in [
-            ("bin/agent", story::AGENT),
-            ("bin/agent-that-dies", story::DYING_AGENT),
-            ("shop/cart.awk", story::CART),
-            ("shop/check.sh", story::CHECK),
+            ("bin/agent", demo_steps::AGENT),
+            ("bin/agent-that-dies", demo_steps::DYING_AGENT),
+            ("shop/cart.awk", demo_steps::CART),
+            ("shop/check.sh", demo_steps::CHECK),
         ] {
             let mode = if name.starts_with("bin/") { 0o755 } else { 0o644 };
             files::write_atomic_nosync(&self.dir.join(name), text.as_bytes(), mode)?;

@@ -21,7 +21,7 @@ use crate::{
     sessions::{Sessions, eventually},
 };
 
-/// What a command may take on a busy machine. One that waits for a terminal would take for ever.
+/// The time limit of a command on a busy machine. One that waits for a terminal would never end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A program at a terminal that is read when the test says so.

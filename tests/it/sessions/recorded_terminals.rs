@@ -50,7 +50,7 @@ fn from_launch_to_end(backend: &str) {
     });
 }
 
-fn a_program_that_ends_at_once_is_a_failed_launch(backend: &str) {
+fn program_that_ends_at_once_is_a_failed_launch(backend: &str) {
     with(backend, |world| {
         let words = ["--role", "r", "--name", "bad", "--backend", backend, "--", "sh", "-c", "echo no; exit 9"];
         let error =
@@ -68,8 +68,8 @@ mod screen {
     }
 
     #[test]
-    fn a_program_that_ends_at_once_is_a_failed_launch() {
-        super::a_program_that_ends_at_once_is_a_failed_launch("screen");
+    fn program_that_ends_at_once_is_a_failed_launch() {
+        super::program_that_ends_at_once_is_a_failed_launch("screen");
     }
 
     /// screen drops the upper rows of a window for a smaller terminal, and the program prints nothing again.
@@ -108,7 +108,7 @@ mod zellij {
     }
 
     #[test]
-    fn a_program_that_ends_at_once_is_a_failed_launch() {
-        super::a_program_that_ends_at_once_is_a_failed_launch("zellij");
+    fn program_that_ends_at_once_is_a_failed_launch() {
+        super::program_that_ends_at_once_is_a_failed_launch("zellij");
     }
 }
