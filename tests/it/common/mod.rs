@@ -10,10 +10,12 @@ pub mod fixtures;
 mod git;
 pub mod import_graph;
 pub mod invariants;
+pub mod json_schema;
 pub mod mock_models;
 pub mod mount;
 #[cfg(feature = "postgres")]
 pub mod postgres_server;
+pub mod published_schemas;
 pub mod reexec;
 pub mod require;
 pub mod scratch;
