@@ -43,8 +43,8 @@ mod sidecar;
 mod snapshot;
 mod task;
 pub mod telemetry;
-mod text;
 pub mod terminal_input;
+mod text;
 pub mod timestamp;
 pub mod tool_input;
 mod usage;
@@ -84,9 +84,7 @@ pub use message::MessageView;
 pub use notify::{NotificationView, NotifyStateView, ReceiptView, SentView};
 pub use outbox::OutboxView;
 pub use overlap::{OverlapFileView, OverlapLaneView, OverlapPairView, OverlapView};
-pub use project::{
-    BackupView, InitView, MissingEventsView, RestoreView, TrustView, TrustedSettingView,
-};
+pub use project::{BackupView, InitView, MissingEventsView, RestoreView, TrustView, TrustedSettingView};
 pub use prompt::PromptView;
 pub use provider_event::ProviderEventView;
 pub use reconcile::{ReconcileEntryView, ReconcileView, RecoveredJobView};

@@ -97,8 +97,7 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool) -> Result<Answer> {
         format!("initialised {}: {}", root.display(), names.join(", "))
     };
     let enclosing = project.enclosing().filter(|_| created.contains(&config));
-    let document =
-        InitView { root: root.clone(), store: project.store.clone(), created: names, paste: PASTE_TEXT };
+    let document = InitView { root: root.clone(), store: project.store.clone(), created: names, paste: PASTE_TEXT };
     let answer = Answer::new(&document, root.display(), line)?;
     let answer = match trust_result {
         Ok(()) => answer,

@@ -141,6 +141,31 @@ event_data! {
         holder: Option<String>,
     }
 
+    /// The claim of a task was released.
+    TaskReleased {
+        /// The status before.
+        from: TaskStatus,
+        /// The status afterwards.
+        to: TaskStatus,
+        /// The newest epoch of the task.
+        epoch: i64,
+        /// The given reason.
+        reason: Option<String>,
+        => optional
+        /// The lane that the claim gave to the task and that it lost.
+        unassigned_lane: Option<String>,
+        /// Whether the claimant was overridden.
+        forced: bool,
+        /// The reason for that.
+        force_reason: String,
+        /// The claimant that was overridden, or whose session was dead.
+        holder: Option<String>,
+        /// Whether the claimant's session was proven to be dead.
+        dead: bool,
+        /// The proof of that.
+        proof: String,
+    }
+
     /// The work of a task came into its base.
     TaskLanded {
         /// The number of the landing.
@@ -740,8 +765,8 @@ fn data_of(kind: EventKind, generator: &mut SchemaGenerator) -> Schema {
         Kind::TaskEdited => generator.subschema_for::<TaskEdited>(),
         Kind::TaskClaimed => generator.subschema_for::<TaskClaimed>(),
         Kind::TaskRenewed => generator.subschema_for::<TaskRenewed>(),
-        Kind::TaskReleased
-        | Kind::TaskBlocked
+        Kind::TaskReleased => generator.subschema_for::<TaskReleased>(),
+        Kind::TaskBlocked
         | Kind::TaskUnblocked
         | Kind::TaskSubmitted
         | Kind::TaskResumed

@@ -8,7 +8,7 @@ use super::{
     documents::{DOCUMENTS, Document},
     event_data, generate,
 };
-use crate::domain::EventKind;
+use crate::{domain::EventKind, env::Env};
 
 const PAGE: &str = "docs/reference/json.md";
 const DIRECTORY: &str = "docs/reference/schemas";
@@ -20,7 +20,7 @@ fn root() -> PathBuf {
 }
 
 fn is_update() -> bool {
-    std::env::var_os("UPDATE_DOCS").is_some()
+    Env::from_process().var_os("UPDATE_DOCS").is_some()
 }
 
 /// The schema of a document as its file has it.
@@ -55,7 +55,8 @@ fn tables() -> String {
         let data = schema.pointer(reference.trim_start_matches('#')).unwrap();
         let is_required = |name: &str| data["required"].as_array().is_some_and(|names| names.contains(&name.into()));
         let name = |name: &String| if is_required(name) { format!("`{name}`") } else { format!("[`{name}`]") };
-        let names: Vec<String> = data["properties"].as_object().into_iter().flat_map(|all| all.keys()).map(name).collect();
+        let names: Vec<String> =
+            data["properties"].as_object().into_iter().flat_map(|all| all.keys()).map(name).collect();
         let names = if names.is_empty() { "–".to_owned() } else { names.join(", ") };
         writeln!(text, "| `{kind}` | {} | {names} |", data["description"].as_str().unwrap()).unwrap();
     }

@@ -55,10 +55,15 @@ fn polish(schema: &mut Value) {
                     .collect();
             }
             if let Some(Value::Object(properties)) = fields.get_mut("properties") {
-                properties.iter_mut().filter(|(name, _)| is_time(name)).for_each(|(_, property)| add_time_format(property));
+                properties
+                    .iter_mut()
+                    .filter(|(name, _)| is_time(name))
+                    .for_each(|(_, property)| add_time_format(property));
             }
             // Members of documents are named as the keywords of schemas are.
-            for (key, below) in fields.iter_mut().filter(|(key, _)| !matches!(key.as_str(), "enum" | "const" | "required")) {
+            for (key, below) in
+                fields.iter_mut().filter(|(key, _)| !matches!(key.as_str(), "enum" | "const" | "required"))
+            {
                 match below {
                     Value::Object(named) if matches!(key.as_str(), "properties" | "$defs") => {
                         named.values_mut().for_each(polish);

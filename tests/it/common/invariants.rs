@@ -203,10 +203,12 @@ const MAX_EVENTS: i64 = 200;
 fn unpublished_event(conn: &Connection) -> Option<String> {
     let mut statement =
         conn.prepare("SELECT kind, data FROM events WHERE data <> '{}' ORDER BY seq DESC LIMIT ?1").unwrap();
-    let events = statement.query_map([MAX_EVENTS], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))).unwrap();
+    let events =
+        statement.query_map([MAX_EVENTS], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))).unwrap();
     events.map(Result::unwrap).find_map(|(kind, data)| {
         let data = serde_json::from_str(&data).unwrap();
-        published_schemas::event_violation(&kind, &data).map(|why| format!("an event that has no schema: {why}: {data}"))
+        published_schemas::event_violation(&kind, &data)
+            .map(|why| format!("an event that has no schema: {why}: {data}"))
     })
 }
 

@@ -11,7 +11,7 @@ pub fn violation(schema: &Value, value: &Value) -> Option<String> {
 }
 
 fn find(root: &Value, schema: &Value, value: &Value, place: &str) -> Option<String> {
-    let Some(schema_fields) = schema.as_object() else { return None };
+    let schema_fields = schema.as_object()?;
     let inside = |below: &Value, value: &Value, place: &str| find(root, below, value, place);
     for (keyword, rule) in schema_fields {
         let rules = || rule.as_array().into_iter().flatten();
@@ -22,7 +22,8 @@ fn find(root: &Value, schema: &Value, value: &Value, place: &str) -> Option<Stri
                 inside(target.unwrap_or_else(|| panic!("{rule} leads nowhere")), value, place)
             }
             "type" => {
-                let is_one = rule.as_str().into_iter().chain(rules().filter_map(Value::as_str)).any(|name| is(name, value));
+                let is_one =
+                    rule.as_str().into_iter().chain(rules().filter_map(Value::as_str)).any(|name| is(name, value));
                 (!is_one).then(|| format!("{place}: no {rule}: {value}"))
             }
             "enum" => (!rules().any(|word| word == value)).then(|| format!("{place}: none of {rule}: {value}")),
@@ -32,19 +33,25 @@ fn find(root: &Value, schema: &Value, value: &Value, place: &str) -> Option<Stri
                 let is_time = value.as_str().is_none_or(|text| Timestamp::parse(text).is_some());
                 (!is_time).then(|| format!("{place}: no time: {value}"))
             }
-            "minimum" => (value.as_f64() < rule.as_f64()).then(|| format!("{place}: below {rule}: {value}")),
-            "maximum" => (value.as_f64() > rule.as_f64()).then(|| format!("{place}: above {rule}: {value}")),
+            "minimum" | "maximum" => value.as_f64().zip(rule.as_f64()).and_then(|(number, limit)| {
+                let is_wrong = if keyword == "minimum" { number < limit } else { number > limit };
+                is_wrong.then(|| format!("{place}: {keyword} is {rule}: {value}"))
+            }),
             "minItems" | "maxItems" => {
                 let count = value.as_array().map_or(0, Vec::len) as u64;
                 let limit = rule.as_u64().unwrap();
                 let is_wrong = if keyword == "minItems" { count < limit } else { count > limit };
                 is_wrong.then(|| format!("{place}: {keyword} is {limit}: {value}"))
             }
-            "items" => value.as_array().into_iter().flatten().enumerate().find_map(|(number, item)| {
-                inside(rule, item, &format!("{place}[{number}]"))
-            }),
+            "items" => value
+                .as_array()
+                .into_iter()
+                .flatten()
+                .enumerate()
+                .find_map(|(number, item)| inside(rule, item, &format!("{place}[{number}]"))),
             "required" => {
-                let missing = rules().find(|name| value.as_object().is_some_and(|fields| !fields.contains_key(name.as_str().unwrap())));
+                let missing = rules()
+                    .find(|name| value.as_object().is_some_and(|fields| !fields.contains_key(name.as_str().unwrap())));
                 missing.map(|name| format!("{place}: {name} is missing"))
             }
             "additionalProperties" => None,

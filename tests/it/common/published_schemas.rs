@@ -35,7 +35,9 @@ pub static PRINTED: LazyLock<Vec<PrintedDocument>> = LazyLock::new(|| {
     for row in table.lines().filter(|line| line.starts_with("| `")) {
         let mut cells = row.split('|').map(|cell| cell.trim().trim_matches('`'));
         let call = cells.nth(1).unwrap();
-        let is_word = |word: &&str| word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-') && !word.starts_with('-');
+        let is_word = |word: &&str| {
+            word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-') && !word.starts_with('-')
+        };
         for link in cells.next().unwrap().split(" or ") {
             printed.push(PrintedDocument {
                 command: call.split(' ').take_while(is_word).collect(),

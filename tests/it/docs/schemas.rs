@@ -27,7 +27,7 @@ fn every_verb_prints_a_document_as_its_schema_says() {
     let furnished = TestProject::populated();
     for verb in COMMANDS.iter().filter(|verb| verb.variants().contains(&["--json"].as_slice())) {
         let words: Vec<&str> = verb.good.split(' ').collect();
-        let run = furnished.ready_for(verb).run(words.iter().copied().chain(["--json"])).exits(0);
+        let run = furnished.ready_for(verb).run(["--json"].iter().chain(&words)).exits(0);
         check_output(&words, &run.stdout);
     }
 }
@@ -35,7 +35,8 @@ fn every_verb_prints_a_document_as_its_schema_says() {
 /// The documents that depend on an option or on the number of ids.
 #[test]
 fn other_forms_of_a_verb_print_documents_too() {
-    let issue = r#"[{"number":1,"title":"t","body":"","labels":[],"url":"https://github.com/o/r/issues/1","state":"OPEN"}]"#;
+    let issue =
+        r#"[{"number":1,"title":"t","body":"","labels":[],"url":"https://github.com/o/r/issues/1","state":"OPEN"}]"#;
     let furnished = TestProject::populated();
     furnished.run(["trust"]).exits(0);
     for (call, code, name) in [
@@ -66,7 +67,7 @@ fn other_forms_of_a_verb_print_documents_too() {
         let world = furnished.copy();
         fs::write(world.root().join("issues.json"), issue).unwrap();
         let words: Vec<&str> = call.split(' ').collect();
-        let run = world.run(words.iter().copied().chain(["--json"])).exits(code);
+        let run = world.run(["--json"].iter().chain(&words)).exits(code);
         let document = documents_of(&words).into_iter().find(|document| document.name == name);
         let document = document.unwrap_or_else(|| panic!("{call} has no document {name}"));
         let texts: Vec<&str> = if document.is_line { run.stdout.lines().collect() } else { vec![&run.stdout] };
@@ -87,7 +88,7 @@ fn lines_of_events_exports_and_failures_are_documents() {
     for task in tasks.lines() {
         assert_eq!(violation(schema("task"), &serde_json::from_str(task).unwrap()), None, "{task}");
     }
-    for (call, code) in [("task show T-99", 3), ("claim T-2", 4), ("done T-2 --commit x", 5), ("task lst", 2)] {
+    for (call, code) in [("task show T-99", 3), ("claim T-2", 4), ("handoff accept 1 --as dev", 5), ("task lst", 2)] {
         let run = world.run(call.split(' ').chain(["--json"]));
         let document: Value = serde_json::from_str(run.stderr.lines().last().unwrap()).unwrap();
         check_error(&document);
@@ -111,7 +112,7 @@ fn mistakes_in_a_document_are_found() {
         (&|task| task["labels"] = Value::Null, ".labels: no \"array\""),
         (&|task| task["status"] = json!("open"), ".status: none of"),
         (&|task| task["created_at"] = json!("yesterday"), ".created_at: no time"),
-        (&|task| task["priority"] = json!(5), ".priority: above 4"),
+        (&|task| task["priority"] = json!(5), ".priority: maximum is 4"),
         (&|task| task["checks"] = json!([{ "name": "a" }]), ".checks[0]: \"command\" is missing"),
         (&|task| task["branch"] = json!("2026-01-01T00:00:00Z"), ".branch: 2026-01-01T00:00:00Z is a time"),
         (&|task| task["claim"] = json!({}), ".claim"),
