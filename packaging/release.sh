@@ -55,7 +55,7 @@ archive() {
   local dir=${files}/${name}
   mkdir -p "${dir}"
   cp "${built}/${target}/${profile}/fairway" LICENSE README.md "${dir}/"
-  cp -R "${pages}/completions" "${pages}/man" "${dir}/"
+  cp -R "${pages}/completions" "${pages}/man" docs/reference/schemas "${dir}/"
   chmod -R u=rwX,go=rX "${dir}"
   tar --sort=name --mtime="@${SOURCE_DATE_EPOCH}" --owner=0 --group=0 --numeric-owner -C "${files}" -cf - "${name}" |
     gzip -9n >"${files}/${name}.tar.gz"

@@ -69,6 +69,7 @@ pub struct PageOptions {
 
 /// Where the server listens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ListenAddress {
     /// The Unix socket.
     pub socket: PathBuf,

@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use clap_complete::Shell;
-use serde_json::json;
 
 use super::{context::Context, exit::Exit};
+use crate::wire::CompletionsView;
 
 /// Asks for values first; where there are none, the script of flags and commands goes on.
 const BASH: &str = r#"
@@ -59,7 +59,8 @@ pub struct Args {
 impl Args {
     pub(super) fn run(self, ctx: &Context, command: clap::Command) -> Result<Exit> {
         let script = script(self.shell, command);
-        ctx.show(&json!({ "shell": self.shell.to_string(), "script": script }), Vec::new, || script.clone())
+        let document = CompletionsView { shell: self.shell.to_string(), script: script.clone() };
+        ctx.show(&document, Vec::new, || script.clone())
     }
 }
 

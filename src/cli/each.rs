@@ -3,13 +3,14 @@
 use std::fmt::Display;
 
 use anyhow::Result;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{context::Context, exit::Exit, print_error::print_error, sandbox};
 use crate::{
     actions::{Answer, App, IdempotencyKey, core::errors},
     domain::text_limits::MAX_REQUEST_ID_BYTES,
     os::digest,
+    wire::FailedIdView,
 };
 
 /// Acts on each id. One id is answered with its own document, as if the command took no other; several with an array, in which
@@ -54,7 +55,8 @@ pub fn array<T: Display>(
                 let failure = sandbox::with_sandbox(errors::classify(&failure), &ctx.env);
                 let code = failure.kind.exit_code();
                 if ctx.out.json {
-                    documents.push(json!({ "id": id.to_string(), "error": failure }));
+                    let failed = FailedIdView { id: id.to_string(), error: failure };
+                    documents.push(serde_json::to_value(failed).map_err(errors::internal)?);
                 } else {
                     print_error(&failure, &ctx.out);
                 }

@@ -1,10 +1,9 @@
 //! `fairway guide`
 
 use anyhow::Result;
-use serde_json::json;
 
 use super::{context::Context, exit::Exit};
-use crate::{actions::project::guide, render::escape_controls};
+use crate::{actions::project::guide, render::escape_controls, wire::GuideView};
 
 /// Print how an agent works in a project
 ///
@@ -17,7 +16,7 @@ impl Args {
     #[expect(clippy::unused_self, reason = "every command is called alike")]
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let guide = guide::guide(&ctx.env, ctx.globals.root.as_deref());
-        let document = json!({ "text": guide.text, "file": guide.file });
+        let document = GuideView { text: guide.text.clone(), file: guide.file };
         ctx.show(&document, Vec::new, || escape_controls(&guide.text))
     }
 }

@@ -7,10 +7,13 @@ use std::{
 
 use anyhow::Result;
 use clap::Command;
-use serde_json::json;
 
 use super::{context::Context, exit::Exit, help::page};
-use crate::{actions::core::errors, domain::Refusal};
+use crate::{
+    actions::core::errors,
+    domain::Refusal,
+    wire::{ManPageView, ManPagesView},
+};
 
 /// Print a manual page
 ///
@@ -40,7 +43,7 @@ impl Args {
         let about = about.ok_or_else(|| Refusal::not_found("command", self.words.join(" ")))?;
         let name = page_name(&words);
         let page = render(about, &name)?;
-        ctx.show(&json!({ "name": name, "page": page }), Vec::new, || page.clone())
+        ctx.show(&ManPageView { name, page: page.clone() }, Vec::new, || page.clone())
     }
 }
 
@@ -68,7 +71,8 @@ fn write_all(ctx: &Context, command: &Command, dir: &Path) -> Result<Exit> {
         files.push(file);
     }
     let line = format!("wrote {} pages to {}\n", files.len(), crate::render::escape_line(&dir.to_string_lossy()));
-    ctx.show(&json!({ "dir": dir, "files": files }), || files.clone(), || line.clone())
+    let document = ManPagesView { dir: dir.to_owned(), files: files.clone() };
+    ctx.show(&document, || files.clone(), || line.clone())
 }
 
 /// The words of every command that is not hidden, the program's own empty ones first.

@@ -52,6 +52,8 @@ mod restore;
 mod review;
 mod run;
 mod sandbox;
+#[cfg(test)]
+mod schemas;
 mod search;
 mod send;
 mod serve;

@@ -1,10 +1,9 @@
 //! `fairway skill`
 
 use anyhow::Result;
-use serde_json::json;
 
 use super::{context::Context, exit::Exit};
-use crate::actions::project::skill::SKILL;
+use crate::{actions::project::skill::SKILL, wire::SkillView};
 
 /// Print the skill of this version for agents
 ///
@@ -15,6 +14,6 @@ pub struct Args {}
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        ctx.show(&json!({ "name": "fairway", "text": SKILL }), Vec::new, || SKILL.to_owned())
+        ctx.show(&SkillView { name: "fairway", text: SKILL }, Vec::new, || SKILL.to_owned())
     }
 }

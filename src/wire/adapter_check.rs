@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// A script and how it keeps to the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AdapterCheckView {
     /// The script's file.
     pub script: String,
@@ -15,6 +16,7 @@ pub struct AdapterCheckView {
 
 /// An operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OperationCheckView {
     /// Its name; `unknown` stands for every name that is none.
     pub operation: &'static str,
@@ -26,6 +28,7 @@ pub struct OperationCheckView {
 
 /// Something that was tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProbeView {
     /// The rule that should hold.
     pub what: &'static str,
@@ -41,6 +44,7 @@ pub struct ProbeView {
 
 /// The result of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeOutcome {
     /// As it should be.

@@ -8,19 +8,32 @@ use crate::domain::approval::Approval;
 
 /// An approval. Its input is the tool's, masked and shortened; one that was very long is a cut text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "documented at `domain::approval::Approval`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ApprovalView {
+    /// Its number.
     pub id: i64,
+    /// The session that asks.
     pub session_id: String,
+    /// The run of that session.
     pub run_id: String,
+    /// The provider that asks.
     pub provider: String,
+    /// The tool that it would use.
     pub tool: String,
+    /// The tool's input, masked and shortened; a cut text if it was very long.
     pub input: Value,
+    /// Whether an answer from here reaches the provider.
     pub answerable: bool,
+    /// Whether it was answered, and how.
+    #[cfg_attr(test, schemars(with = "crate::domain::approval::ApprovalStatus"))]
     pub status: &'static str,
+    /// Why it was answered so, or why it lapsed.
     pub reason: Option<String>,
+    /// Since when it is asked.
     pub asked_at: String,
+    /// When it was answered or lapsed.
     pub answered_at: Option<String>,
+    /// The actor that answered it.
     pub answered_by: Option<String>,
 }
 

@@ -7,6 +7,7 @@ use super::{CommandView, HeldTaskView, SessionOverviewView};
 
 /// The board at one instant.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BoardView {
     /// The version of this form.
     pub version: u32,
@@ -36,11 +37,13 @@ pub struct BoardView {
 
 /// One thing that needs a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NeedView {
     /// Its id: the same while it lasts.
     pub id: String,
     /// `approval`, `question`, `guard`, `dead`, `stale`, `lease`, `gate`, `review`, `blocked`, `overlap`, `handoff` or
     /// `prompt`.
+    #[cfg_attr(test, schemars(with = "crate::domain::need::NeedKind"))]
     pub kind: &'static str,
     /// The session that it is about.
     pub session_id: Option<String>,
@@ -49,6 +52,7 @@ pub struct NeedView {
     /// The lane that it is about.
     pub lane: Option<String>,
     /// Since when; `null` when that is unknown.
+    #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub since: Option<String>,
     /// It in one line.
     pub line: String,
@@ -72,17 +76,21 @@ impl NeedView {
 
 /// Numbers of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "each is the number of tasks of that status, or of sessions")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BoardCountsView {
     /// Claimable now.
     pub ready: i64,
     /// Claimed.
     pub held: i64,
+    /// In progress.
     pub in_progress: i64,
+    /// Blocked.
     pub blocked: i64,
+    /// Submitted.
     pub review: i64,
     /// Neither done nor cancelled.
     pub open: i64,
+    /// Done.
     pub done: i64,
     /// Sessions that are not final and not proven dead.
     pub sessions: i64,
@@ -92,10 +100,12 @@ pub struct BoardCountsView {
 
 /// A lane with what goes on in it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BoardLaneView {
     /// Its name.
     pub name: String,
     /// `open`, `paused` or `closed`.
+    #[cfg_attr(test, schemars(with = "crate::domain::lane::LaneStatus"))]
     pub status: &'static str,
     /// The role that works in it.
     pub role: Option<String>,
@@ -123,6 +133,7 @@ pub struct BoardLaneView {
 
 /// The size of a lane's change, uncommitted work included.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BoardDiffstatView {
     /// The number of changed paths.
     pub files: u64,
@@ -148,10 +159,12 @@ impl BoardDiffstatView {
 
 /// A lane's overlap with another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BoardOverlapView {
     /// The other lane; `null` for the base.
     pub lane: Option<String>,
     /// `conflict`, `rebase`, `adjacent` or `unknown`.
+    #[cfg_attr(test, schemars(with = "crate::domain::overlap::OverlapLevel"))]
     pub level: &'static str,
     /// The paths of the files.
     pub files: Vec<String>,
@@ -172,6 +185,7 @@ impl BoardOverlapView {
 
 /// Background jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BoardJobsView {
     /// Starting and running ones, in the order of their start; the newest when there are many.
     pub active: Vec<BoardJobView>,
@@ -183,6 +197,7 @@ pub struct BoardJobsView {
 
 /// A job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BoardJobView {
     /// Its id, as every other document names it.
     pub run_id: String,
@@ -191,8 +206,10 @@ pub struct BoardJobView {
     /// The command, with secrets masked.
     pub command: String,
     /// Its status.
+    #[cfg_attr(test, schemars(with = "crate::domain::job::JobStatus"))]
     pub status: &'static str,
     /// The time of its start, or of its end.
+    #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub since: String,
     /// Its exit code.
     pub exit_code: Option<i64>,

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 /// A setting in force.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SettingView {
     /// The key's full path.
     pub key: String,
@@ -19,6 +20,7 @@ pub struct SettingView {
 
 /// A configuration that can be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConfigCheckView {
     /// Always true: a wrong one is an error.
     pub valid: bool,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// The dependencies below a task, flat, in the order of a walk: a node's children follow it one level deeper.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DepTreeView {
     /// The task at the top.
     pub task_id: String,
@@ -13,12 +14,14 @@ pub struct DepTreeView {
 
 /// One place in the tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DepNodeView {
     /// The task here.
     pub task_id: String,
     /// How deep: 0 is the task at the top.
     pub depth: usize,
     /// The status; null when the task is not in the store.
+    #[cfg_attr(test, schemars(with = "Option<crate::domain::task::TaskStatus>"))]
     pub status: Option<&'static str>,
     /// The title; null when the task is not in the store.
     pub title: Option<String>,

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 /// The kind of a failure; its number is the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum FailureKind {
@@ -38,6 +39,7 @@ impl FailureKind {
 
 /// A classified failure: what happened, whose turn it is, and what to type next.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Failure {
     /// The stable code.
     pub code: &'static str,
@@ -53,8 +55,19 @@ pub struct Failure {
     pub details: Value,
 }
 
+/// The failure of one of several ids, in the array of the answers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FailedIdView {
+    /// The id.
+    pub id: String,
+    /// The failure.
+    pub error: Failure,
+}
+
 /// The document on stderr with `--json`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ErrorDocument<'a> {
     /// The failure.
     pub error: &'a Failure,

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 /// One line of the event stream.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EventView {
     /// Its number.
     pub seq: i64,

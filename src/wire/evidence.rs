@@ -6,21 +6,36 @@ use crate::domain::evidence::Evidence;
 
 /// A record of evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "documented at `domain::evidence::Evidence`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EvidenceView {
+    /// Its number.
     pub id: i64,
+    /// The task.
     pub task_id: String,
+    /// The session that recorded it; null for a person.
     pub session_id: Option<String>,
+    /// The kind; records of one kind supersede one another.
     pub kind: String,
+    /// The result that it shows.
+    #[cfg_attr(test, schemars(with = "crate::domain::evidence::EvidenceResult"))]
     pub result: &'static str,
+    /// The command, as a person would type it.
     pub command: Option<String>,
+    /// The command's exit code.
     pub exit_code: Option<i64>,
+    /// How long the command ran, in milliseconds.
     pub duration_ms: Option<i64>,
+    /// A file that belongs to it.
     pub artifact: Option<String>,
+    /// The digest of the kept output or of the artifact, in hex.
     pub sha256: Option<String>,
+    /// The commit that it speaks of; null when the tree was dirty.
     pub commit: Option<String>,
+    /// A sentence.
     pub summary: Option<String>,
+    /// Whether Fairway ran the command itself.
     pub observed: bool,
+    /// When it was recorded.
     pub created_at: String,
 }
 
@@ -47,6 +62,7 @@ impl From<&Evidence> for EvidenceView {
 
 /// A record of evidence with its stored output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EvidenceDetailView {
     /// The record.
     #[serde(flatten)]
@@ -61,6 +77,7 @@ pub struct EvidenceDetailView {
 
 /// The end of a stored output, without control sequences, with secrets masked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EvidenceOutputView {
     /// The lines.
     pub text: String,

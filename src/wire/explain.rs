@@ -6,6 +6,7 @@ use crate::env::Timestamp;
 
 /// One fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FactView {
     /// The subject.
     pub code: String,
@@ -21,6 +22,7 @@ pub struct FactView {
 
 /// The facts about a task or session, the most telling first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ExplainView {
     /// task or session.
     pub noun: &'static str,

@@ -6,6 +6,7 @@ use crate::domain::finding::{self, Finding};
 
 /// The document of `doctor`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DoctorView {
     /// Whether nothing is wrong.
     pub ok: bool,
@@ -15,10 +16,12 @@ pub struct DoctorView {
 
 /// One thing to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FindingView {
     /// Its code.
     pub code: &'static str,
     /// `error`, `warning` or `note`.
+    #[cfg_attr(test, schemars(with = "crate::domain::finding::Severity"))]
     pub severity: &'static str,
     /// A sentence.
     pub message: String,

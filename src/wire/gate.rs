@@ -6,6 +6,7 @@ use crate::domain::rules::gate::{GateReport, JudgedWork};
 
 /// The document of `merge-ready` and of a refused `done`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GateReportView {
     /// The task.
     pub task_id: String,
@@ -19,6 +20,7 @@ pub struct GateReportView {
 
 /// The work that was judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct JudgedWorkView {
     /// The worktree's directory.
     pub worktree: String,
@@ -54,6 +56,7 @@ impl JudgedWorkView {
 
 /// An unmet gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BlockerView {
     /// Its code.
     pub code: String,

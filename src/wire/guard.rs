@@ -9,29 +9,44 @@ use crate::guard::Evaluation;
 
 /// The decision on a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "documented at `actions::guard::Verdict`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GuardResultView {
+    /// Whether the call may be made.
     pub allowed: bool,
+    /// Why.
     pub reason: String,
+    /// The rule that decided; null when none did.
     pub rule: Option<String>,
 }
 
 /// A decision from the log.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "documented at `store::guard_decisions::Decision`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LoggedDecisionView {
+    /// Its number.
     pub id: i64,
+    /// When it was made.
     pub at: Option<String>,
+    /// Where the call came from, such as `hook` or `api`.
     #[serde(rename = "door")]
     pub entry_point: String,
+    /// The session that made the call.
     pub session_id: Option<String>,
+    /// The run of that session.
     pub run_id: Option<String>,
+    /// The role by which the call was judged.
     pub role: Option<String>,
+    /// The tool.
     pub tool: String,
+    /// The tool's input, masked and shortened.
     pub input: Value,
+    /// Whether the call was allowed.
     pub allowed: bool,
+    /// The rule that decided; null when none did.
     pub rule: Option<String>,
+    /// Why.
     pub reason: String,
+    /// Particulars that the caller gave.
     pub context: Value,
 }
 
@@ -45,22 +60,31 @@ impl LoggedDecisionView {
 
 /// A rule that looked at a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "documented at `domain::rules::guard::Look`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RuleTraceView {
+    /// The rule's name.
     pub rule: String,
+    /// Whether it means the call.
     pub matched: bool,
+    /// Why, or why not.
     pub why: String,
 }
 
 /// How a decision came about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "documented at `domain::rules::guard::Judgement`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EvaluationView {
+    /// Whether the call may be made.
     pub allowed: bool,
+    /// Why.
     pub reason: String,
+    /// The rule that decided; null when none did.
     pub rule: Option<String>,
+    /// Each simple command that was found.
     pub commands: Vec<String>,
+    /// The parts of the text that cannot be determined.
     pub doubts: Vec<String>,
+    /// Each rule that looked at the call.
     pub rules: Vec<RuleTraceView>,
 }
 

@@ -7,23 +7,36 @@ use crate::domain::handoff::Handoff;
 
 /// A handoff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "documented at `domain::handoff::Handoff`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HandoffView {
+    /// Its number.
     pub id: i64,
+    /// The task.
     pub task_id: String,
+    /// The role that offers it.
     pub from_role: Option<String>,
+    /// The role that it is for.
     pub to_role: Option<String>,
+    /// The lane that it is for.
     pub to_lane: Option<String>,
+    /// Whether it was answered, and how.
+    #[cfg_attr(test, schemars(with = "crate::domain::handoff::HandoffStatus"))]
     pub status: &'static str,
+    /// The state of the work, in words.
     pub summary: String,
+    /// Particulars, as the creator wrote them.
     pub payload: Option<String>,
+    /// When it was made.
     pub created_at: String,
+    /// When it was answered.
     pub answered_at: Option<String>,
+    /// The actor that answered it.
     pub answered_by: Option<String>,
 }
 
 /// `handoff accept`: the handoff, and who has its task now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AcceptedHandoffView {
     /// The handoff.
     #[serde(flatten)]

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// The change of `hook install` and `hook uninstall` to a provider's settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HookChangeView {
     /// The provider.
     pub provider: &'static str,

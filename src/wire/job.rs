@@ -14,31 +14,53 @@ pub fn short_job_id(run_id: &str) -> &str {
 
 /// A run, in lists.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a field of the document")]
-#[expect(missing_docs, reason = "documented at `domain::run::ExecRun`")]
 pub struct JobView {
+    /// Its id.
     pub run_id: String,
+    /// The session that its messages go to.
     pub session_id: Option<String>,
+    /// Its queue; null for a job that starts at once.
     pub queue: Option<String>,
+    /// How far it came.
+    #[cfg_attr(test, schemars(with = "crate::domain::job::JobStatus"))]
     pub status: &'static str,
     /// `false`: it is active without a supervisor. Otherwise the field is omitted.
     #[serde(skip_serializing_if = "is_true")]
     pub supervised: bool,
+    /// The command, with secrets masked.
     pub command: String,
+    /// The directory in which it runs.
     pub cwd: String,
+    /// Whether the caller went on without waiting.
     pub background: bool,
+    /// Whether it has a terminal.
     pub pty: bool,
+    /// Its fate when its supervisor dies.
+    #[cfg_attr(test, schemars(with = "crate::domain::job::RecoveryPolicy"))]
     pub recovery: &'static str,
+    /// Which start this is, from 1.
     pub attempt: i64,
+    /// Its root process, while it runs.
     pub pid: Option<i64>,
+    /// Its exit code.
     pub exit_code: Option<i64>,
+    /// The signal that ended it.
     pub signal: Option<i64>,
+    /// The size of its output.
     pub output_bytes: i64,
+    /// Whether a part of its output was left out.
     pub truncated: bool,
+    /// Why it failed, was canceled or lost.
     pub error_message: Option<String>,
+    /// When it was asked for.
     pub queued_at: String,
+    /// When it started.
     pub started_at: Option<String>,
+    /// When it ended.
     pub finished_at: Option<String>,
+    /// When its record last changed.
     pub updated_at: String,
 }
 
@@ -80,11 +102,13 @@ const fn is_true(supervised: &bool) -> bool {
 
 /// An item of a run's output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct JobItemView {
     /// Its place, from 1.
     pub seq: i64,
     /// `stdout`, `stderr` or `event`.
     #[serde(rename = "type")]
+    #[cfg_attr(test, schemars(with = "crate::domain::job::ItemType"))]
     pub kind: &'static str,
     /// The text, decoded and masked.
     pub payload: String,
@@ -96,18 +120,26 @@ pub struct JobItemView {
 
 /// The answer to `spawn`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "documented at `domain::run::ExecRun`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct JobSpawnView {
+    /// Its id.
     pub run_id: String,
+    /// The session that its messages go to.
     pub session_id: Option<String>,
+    /// How far it came.
+    #[cfg_attr(test, schemars(with = "crate::domain::job::JobStatus"))]
     pub status: &'static str,
+    /// When it was asked for.
     pub queued_at: String,
+    /// Whether the caller goes on without waiting.
     pub background: bool,
+    /// Whether it has a terminal.
     pub pty: bool,
 }
 
 /// The answer to `poll`: the run, and what came after `since_seq`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct JobPollView {
     /// The run.
     #[serde(flatten)]
@@ -124,6 +156,7 @@ pub struct JobPollView {
 
 /// The answer to `log`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct JobLogView {
     /// The run.
     pub run_id: String,
@@ -137,15 +170,20 @@ pub struct JobLogView {
 
 /// The answer to `kill`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "documented at `domain::run::ExecRun`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct JobKillView {
+    /// Its id.
     pub run_id: String,
+    /// Its status now.
+    #[cfg_attr(test, schemars(with = "crate::domain::job::JobStatus"))]
     pub status: &'static str,
+    /// When it ended.
     pub finished_at: Option<String>,
 }
 
 /// The answer to `send_keys`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SendKeysView {
     /// The run.
     pub run_id: String,
@@ -159,6 +197,7 @@ pub struct SendKeysView {
 
 /// The answer to a call without an action.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ForegroundView {
     /// Whether it exited with 0 in time.
     pub success: bool,

@@ -6,6 +6,7 @@ use super::Failure;
 
 /// The answer of `fairway land`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LandView {
     /// Whether nothing was changed.
     pub dry_run: bool,
@@ -17,6 +18,7 @@ pub struct LandView {
 
 /// A commit that is to land.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LandOrderView {
     /// The lane; null for a task without one.
     pub lane: Option<String>,
@@ -30,6 +32,7 @@ pub struct LandOrderView {
 
 /// The result of a landing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LandingView {
     /// The number of the landing; null when none was begun.
     pub id: Option<i64>,
@@ -48,6 +51,7 @@ pub struct LandingView {
     /// The commit that the base got or would get; null when none was made.
     pub candidate: Option<String>,
     /// merge, squash or rebase.
+    #[cfg_attr(test, schemars(with = "crate::domain::landing::LandStyle"))]
     pub style: &'static str,
     /// The checks that ran on the candidate.
     pub checks: Vec<LandCheckView>,
@@ -63,6 +67,7 @@ pub struct LandingView {
 
 /// A check on the tree of a candidate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LandCheckView {
     /// The task whose check it is; null for one of the configuration.
     pub task_id: Option<String>,
@@ -78,6 +83,7 @@ pub struct LandCheckView {
 
 /// A lane that conflicts with the base since a landing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LandToldView {
     /// The lane.
     pub lane: String,

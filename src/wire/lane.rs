@@ -7,6 +7,7 @@ use crate::domain::lane::Lane;
 
 /// A lane.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LaneView {
     /// Its name.
     pub name: String,
@@ -15,6 +16,7 @@ pub struct LaneView {
     /// The role that works in it.
     pub role: Option<String>,
     /// open, paused, closed.
+    #[cfg_attr(test, schemars(with = "crate::domain::lane::LaneStatus"))]
     pub status: &'static str,
     /// Its branch.
     pub branch: Option<String>,
@@ -39,6 +41,7 @@ pub struct LaneView {
 
 /// The state of a lane's worktree, as git sees it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LaneGitView {
     /// The directory.
     pub worktree: String,
@@ -84,6 +87,7 @@ impl LaneView {
 
 /// A lane's whole present.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LaneDetailView {
     /// The lane.
     pub lane: LaneView,
@@ -101,6 +105,7 @@ pub struct LaneDetailView {
 
 /// The difference between a lane's worktree and a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LaneDiffView {
     /// The lane.
     pub lane: String,
@@ -124,6 +129,7 @@ pub struct LaneDiffView {
 
 /// A file that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FileDiffView {
     /// Its path.
     pub path: String,
@@ -139,6 +145,7 @@ pub struct FileDiffView {
 
 /// The result of `lane sync`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LaneSyncView {
     /// The lane.
     pub lane: String,
@@ -164,6 +171,7 @@ pub struct LaneSyncView {
 
 /// The result of `lane prune`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LanePruneView {
     /// Whether nothing was removed because of `--dry-run`.
     pub dry_run: bool,
@@ -175,6 +183,7 @@ pub struct LanePruneView {
 
 /// A lane whose worktree was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PrunedLaneView {
     /// The lane.
     pub lane: String,
@@ -188,6 +197,7 @@ pub struct PrunedLaneView {
 
 /// A lane whose worktree stays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct KeptLaneView {
     /// The lane.
     pub lane: String,

@@ -9,6 +9,7 @@ use super::SessionView;
 
 /// `session launch`: the session, and what there is to say about the launch.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LaunchedView {
     /// The session.
     #[serde(flatten)]
@@ -23,6 +24,7 @@ pub struct LaunchedView {
 
 /// The delivery of a launch's first prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FirstPromptView {
     /// `arrived`, `waiting_for_person`, `not_seen`, or `unconfirmed` of a program that reports nothing.
     pub state: String,
@@ -34,6 +36,7 @@ pub struct FirstPromptView {
 
 /// `start`: the launch, and what it added.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StartedView {
     /// The launch.
     #[serde(flatten)]
@@ -50,6 +53,7 @@ pub struct StartedView {
 
 /// `start --dry-run`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StartPlanView {
     /// Always true: nothing was done.
     pub dry_run: bool,
@@ -67,6 +71,7 @@ pub struct StartPlanView {
 
 /// `session relaunch`: the launch, and what is resumed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RelaunchedView {
     /// The launch.
     #[serde(flatten)]
@@ -77,6 +82,7 @@ pub struct RelaunchedView {
 
 /// `session launch --dry-run`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LaunchView {
     /// Always true: nothing was done.
     pub dry_run: bool,
@@ -98,6 +104,7 @@ pub struct LaunchView {
 
 /// A backend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BackendView {
     /// Its name.
     pub name: String,

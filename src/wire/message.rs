@@ -7,20 +7,36 @@ use crate::domain::message::{Channel, Message, Recipient};
 
 /// A message.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "documented at `domain::message::Message`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MessageView {
+    /// Its number.
     pub id: i64,
+    /// The session that it is for.
     pub to_session: Option<String>,
+    /// The lane that it is for.
     pub to_lane: Option<String>,
+    /// The role that it is for.
     pub to_role: Option<String>,
+    /// The person that it is for.
     pub to_person: Option<String>,
+    /// How much it may interrupt.
+    #[cfg_attr(test, schemars(with = "crate::domain::message::Priority"))]
     pub priority: &'static str,
+    /// Where it came from, such as `mail`, a watcher or Fairway itself.
     pub source: String,
+    /// The text.
     pub content: String,
+    /// Particulars of the sender; null without any.
     pub metadata: Value,
+    /// How far it came.
+    #[cfg_attr(test, schemars(with = "crate::domain::message::MessageStatus"))]
     pub status: &'static str,
+    /// How often it was sent under its dedup key.
     pub count: i64,
+    /// The channel by which it was offered last.
+    #[cfg_attr(test, schemars(with = "Option<crate::domain::message::Channel>"))]
     pub way: Option<&'static str>,
+    /// When it was sent.
     pub created_at: String,
 }
 

@@ -5,6 +5,7 @@ mod adapter_check;
 mod approval;
 mod board;
 mod checkpoint;
+mod claim;
 mod config;
 mod dependency_tree;
 mod error;
@@ -20,6 +21,7 @@ mod hook;
 pub mod import;
 pub mod integer;
 mod job;
+mod job_upkeep;
 mod landing;
 mod lane;
 mod launch;
@@ -27,6 +29,7 @@ mod message;
 mod notify;
 mod outbox;
 mod overlap;
+mod project;
 mod prompt;
 mod provider_event;
 mod reconcile;
@@ -42,6 +45,7 @@ mod snapshot;
 mod task;
 pub mod telemetry;
 pub mod terminal_input;
+mod text;
 pub mod timestamp;
 pub mod tool_input;
 mod usage;
@@ -54,9 +58,10 @@ pub use board::{
     NeedView,
 };
 pub use checkpoint::{CheckpointResultView, CheckpointView};
+pub use claim::{ClaimedView, ReleasedView, RemovedTasksView};
 pub use config::{ConfigCheckView, SettingView};
 pub use dependency_tree::{DepNodeView, DepTreeView};
-pub use error::{ErrorDocument, Failure, FailureKind};
+pub use error::{ErrorDocument, FailedIdView, Failure, FailureKind};
 pub use event::EventView;
 pub use evidence::{EvidenceDetailView, EvidenceOutputView, EvidenceView};
 pub use explain::{ExplainView, FactView};
@@ -69,6 +74,7 @@ pub use job::{
     ForegroundView, JobItemView, JobKillView, JobLogView, JobPollView, JobSpawnView, JobView, SendKeysView,
     short_job_id,
 };
+pub use job_upkeep::{JobGcView, JobWorkerView, RemovedJobsView, SettledJobView};
 pub use landing::{LandCheckView, LandOrderView, LandToldView, LandView, LandingView};
 pub use lane::{
     FileDiffView, KeptLaneView, LaneDetailView, LaneDiffView, LaneGitView, LanePruneView, LaneSyncView, LaneView,
@@ -79,6 +85,7 @@ pub use message::MessageView;
 pub use notify::{NotificationView, NotifyStateView, ReceiptView, SentView};
 pub use outbox::OutboxView;
 pub use overlap::{OverlapFileView, OverlapLaneView, OverlapPairView, OverlapView};
+pub use project::{BackupView, InitView, MissingEventsView, RestoreView, TrustView, TrustedSettingView};
 pub use prompt::PromptView;
 pub use provider_event::ProviderEventView;
 pub use reconcile::{ReconcileEntryView, ReconcileView, RecoveredJobView};
@@ -93,4 +100,8 @@ pub use setup::{SetupStepView, SetupView};
 pub use sidecar::SidecarView;
 pub use snapshot::SnapshotView;
 pub use task::{CheckView, ClaimView, DependentView, TaskDetailView, TaskView, TimelineEntryView, WaitingView};
+pub use text::{
+    CompletionsView, ConfigExampleView, DemoView, GuideView, HelpView, InstalledScriptsView, ManPageView, ManPagesView,
+    SessionMetaView, SkillView,
+};
 pub use usage::{TaskMediansView, TaskNumbersView, UsageRowView, UsageView};

@@ -6,6 +6,7 @@ use super::NeedView;
 
 /// A notification as the sink `command` gets it on stdin. Its form is versioned; keys are only added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NotificationView {
     /// The version of this form.
     pub version: u32,
@@ -28,8 +29,10 @@ pub struct NotificationView {
 
 /// The outcome of one attempt at a sink.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SentView {
     /// The sink.
+    #[cfg_attr(test, schemars(with = "crate::domain::notification::NotifySink"))]
     pub sink: &'static str,
     /// `sent`, `retry` or `failed`.
     pub state: &'static str,
@@ -47,10 +50,13 @@ pub struct SentView {
 
 /// The settings of notifications, and what became of the items that need a person now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NotifyStateView {
     /// The sinks of the configuration.
+    #[cfg_attr(test, schemars(with = "Vec<crate::domain::notification::NotifySink>"))]
     pub sinks: Vec<&'static str>,
     /// The kinds of items that are sent; `null` for every kind.
+    #[cfg_attr(test, schemars(with = "Option<Vec<crate::domain::need::NeedKind>>"))]
     pub kinds: Option<Vec<&'static str>>,
     /// The quiet window in local time.
     pub quiet: Option<String>,
@@ -64,10 +70,12 @@ pub struct NotifyStateView {
 
 /// The state of an item at a sink.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReceiptView {
     /// The item's id.
     pub item: String,
     /// The sink.
+    #[cfg_attr(test, schemars(with = "crate::domain::notification::NotifySink"))]
     pub sink: &'static str,
     /// `due`, `held`, `claimed`, `retry`, `sent` or `failed`.
     pub state: &'static str,

@@ -7,6 +7,7 @@ use crate::domain::{message::Message, prompt_wait::PromptWait, secrets};
 
 /// A message and its current reader. Secrets in its text are masked because the sender is not the recipient.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OutboxView {
     /// The message.
     #[serde(flatten)]
@@ -20,6 +21,7 @@ pub struct OutboxView {
     /// When it is too late to read it.
     pub expires_at: Option<String>,
     /// The code of why it waits, as `state_unknown`.
+    #[cfg_attr(test, schemars(with = "Option<crate::domain::prompt_wait::WaitReason>"))]
     pub reason: Option<&'static str>,
     /// The command that delivers it now, with its purpose.
     pub hint: Option<String>,

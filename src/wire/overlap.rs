@@ -6,6 +6,7 @@ use super::CommandView;
 
 /// The overlaps of the project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OverlapView {
     /// The time.
     pub at: String,
@@ -19,8 +20,10 @@ pub struct OverlapView {
 
 /// Two lanes or tasks that overlap, or a lane that conflicts with its base.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OverlapPairView {
     /// `conflict`, `rebase`, `adjacent`, `planned` or `unknown`.
+    #[cfg_attr(test, schemars(with = "crate::domain::overlap::OverlapLevel"))]
     pub level: &'static str,
     /// The lane; null for a task without one.
     pub lane: Option<String>,
@@ -35,6 +38,7 @@ pub struct OverlapPairView {
     /// Why it cannot be judged; only of the level `unknown`.
     pub why: Option<String>,
     /// Since when; null where that is not recorded.
+    #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub since: Option<String>,
     /// The commands that settle it, best first.
     pub commands: Vec<CommandView>,
@@ -42,10 +46,12 @@ pub struct OverlapPairView {
 
 /// A file of an overlap.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OverlapFileView {
     /// The path, from the top of the worktree.
     pub path: String,
     /// The level in this file.
+    #[cfg_attr(test, schemars(with = "crate::domain::overlap::OverlapLevel"))]
     pub level: &'static str,
     /// First and last line of each place, as in the commit where the work left its base; empty where they are not known.
     pub lines: Vec<[u64; 2]>,
@@ -53,6 +59,7 @@ pub struct OverlapFileView {
 
 /// A lane as it was last looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OverlapLaneView {
     /// The lane.
     pub lane: String,

@@ -10,6 +10,7 @@ use crate::domain::{
 
 /// A prompt that was sent, or was not accepted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PromptView {
     /// Whether it was taken at all: not for a session that has ended.
     pub accepted: bool,

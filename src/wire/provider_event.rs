@@ -6,8 +6,10 @@ use super::{CheckpointView, EvidenceView, HandoffView, SessionView};
 
 /// The answer to `session event`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProviderEventView {
     /// The state that was reported, in our spelling.
+    #[cfg_attr(test, schemars(with = "crate::domain::provider_event::ProviderState"))]
     pub state: &'static str,
     /// Whether nothing was written.
     pub dry_run: bool,

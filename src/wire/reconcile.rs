@@ -9,6 +9,7 @@ use crate::domain::{
 
 /// One thing that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReconcileEntryView {
     /// The session; `None` when a person holds the task.
     pub session_id: Option<String>,
@@ -32,6 +33,7 @@ impl ReconcileEntryView {
 
 /// A background run that was settled: an entry like the others, and which run it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecoveredJobView {
     /// The session that its messages go to.
     pub session_id: Option<String>,
@@ -42,6 +44,7 @@ pub struct RecoveredJobView {
     /// The run.
     pub run_id: String,
     /// Its status now.
+    #[cfg_attr(test, schemars(with = "crate::domain::job::JobStatus"))]
     pub status: &'static str,
 }
 
@@ -61,6 +64,7 @@ impl RecoveredJobView {
 
 /// The report of `session reconcile`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReconcileView {
     /// Whether nothing was written.
     pub dry_run: bool,

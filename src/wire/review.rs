@@ -6,16 +6,26 @@ use crate::domain::review::{Review, Verdict};
 
 /// A review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "documented at `domain::review::Review`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReviewView {
+    /// Its number.
     pub id: i64,
+    /// The task.
     pub task_id: String,
+    /// The domain that it speaks for.
     pub domain: String,
+    /// `requested`, `recorded` or `withdrawn`.
     pub status: &'static str,
+    /// The verdict; null while the review is only requested.
+    #[cfg_attr(test, schemars(with = "Option<crate::domain::review::Verdict>"))]
     pub verdict: Option<&'static str>,
+    /// The commit that it speaks of.
     pub commit: Option<String>,
+    /// The reviewer, wanted or real.
     pub reviewer: Option<String>,
+    /// The words.
     pub notes: Option<String>,
+    /// When it was requested or recorded.
     pub created_at: String,
 }
 

@@ -4,20 +4,24 @@ use serde::Serialize;
 
 /// The effect of a lifecycle report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LifecycleView {
     /// The session.
     pub session_id: String,
     /// Its run.
     pub run_id: String,
     /// The reported event.
+    #[cfg_attr(test, schemars(with = "crate::domain::lifecycle::LifecycleEvent"))]
     pub event: &'static str,
     /// Whether it changed how the session stands, or confirmed it; not so when it was older than what is known.
     pub applied: bool,
     /// Whether the session was made known by it.
     pub created: bool,
     /// Whether the session lives, now.
+    #[cfg_attr(test, schemars(with = "crate::domain::session::SessionStatus"))]
     pub status: &'static str,
     /// The activity now.
+    #[cfg_attr(test, schemars(with = "crate::domain::session::Activity"))]
     pub activity: &'static str,
     /// When it became final.
     pub ended_at: Option<String>,
@@ -27,14 +31,17 @@ pub struct LifecycleView {
 
 /// How a session's runtime fares.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HealthView {
     /// healthy, degraded or unhealthy.
+    #[cfg_attr(test, schemars(with = "crate::domain::rules::health::HealthStatus"))]
     pub status: &'static str,
     /// Its run.
     pub run_id: String,
     /// How long it has run, or did until it ended.
     pub uptime_seconds: u64,
     /// The activity.
+    #[cfg_attr(test, schemars(with = "crate::domain::session::Activity"))]
     pub current_state: &'static str,
     /// Its last heartbeat.
     pub last_activity: String,
@@ -46,6 +53,7 @@ pub struct HealthView {
 
 /// The effect of a heartbeat.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HeartbeatView {
     /// How the runtime fares, now.
     #[serde(flatten)]
@@ -56,6 +64,7 @@ pub struct HeartbeatView {
 
 /// The effect of a report of turns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TelemetryView {
     /// Turns that are new.
     pub turns: usize,
@@ -69,6 +78,7 @@ pub struct TelemetryView {
 
 /// A part of what an agent needs to know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SectionView {
     /// role, work, mail, checkpoint or directive.
     pub r#type: &'static str,
@@ -78,6 +88,7 @@ pub struct SectionView {
 
 /// The context of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ContextView {
     /// full, compact or resume.
     pub mode: &'static str,

@@ -4,8 +4,10 @@ use serde::Serialize;
 
 /// A hit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SearchHitView {
     /// `task`, `checkpoint`, `evidence`, `handoff`, `review`, `message` or `transcript`.
+    #[cfg_attr(test, schemars(with = "crate::domain::search::SearchKind"))]
     pub kind: &'static str,
     /// The id of the task or the number of the record; of a transcript the session's id.
     pub id: String,

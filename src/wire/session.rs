@@ -7,34 +7,63 @@ use crate::domain::session::Session;
 
 /// A session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[expect(missing_docs, reason = "the fields are those of `domain::session::Session`, documented there")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SessionView {
+    /// Its id, and its name in the backend.
     pub id: String,
+    /// A UUID, the same from launch to exit.
     pub run_id: String,
+    /// The role in which it works.
     pub role: String,
+    /// The lane in which it works.
     pub lane: Option<String>,
+    /// The task for which it was started.
     pub task_id: Option<String>,
+    /// The provider.
     pub provider: Option<String>,
+    /// The backend.
     pub backend: Option<String>,
+    /// Its name in the backend, when that is not its id.
     pub session_name: Option<String>,
+    /// The provider's own id for it.
     pub external_session_id: Option<String>,
+    /// Whether it lives.
+    #[cfg_attr(test, schemars(with = "crate::domain::session::SessionStatus"))]
     pub status: &'static str,
+    /// The activity, as reported.
+    #[cfg_attr(test, schemars(with = "crate::domain::session::Activity"))]
     pub activity: &'static str,
+    /// The input that it waits for.
     pub waiting_for: Option<String>,
+    /// The host, and the container, in which it runs.
     pub host: String,
+    /// Its root process.
     pub pid: Option<i64>,
+    /// The multiplexer's socket.
     pub socket: Option<String>,
+    /// The multiplexer's pane.
     pub pane: Option<String>,
+    /// The transcript's file.
     pub transcript: Option<String>,
+    /// The worktree's directory.
     pub worktree: Option<String>,
+    /// The branch.
     pub branch: Option<String>,
+    /// When it was started.
     pub started_at: String,
+    /// The time of the last heartbeat.
     pub last_heartbeat_at: Option<String>,
+    /// When its backend last saw output of it.
     pub last_output_at: Option<String>,
+    /// When it became final.
     pub ended_at: Option<String>,
+    /// Its program's exit code.
     pub exit_code: Option<i64>,
+    /// Why it is stale, failed or ended.
     pub reason: Option<String>,
+    /// How full its context is, 0 to 1.
     pub context_usage: Option<f64>,
+    /// The session whose work this one continues.
     pub relaunch_of: Option<String>,
 }
 

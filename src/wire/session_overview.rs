@@ -10,6 +10,7 @@ use crate::domain::{
 
 /// A session in a list: its members, and what is known besides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SessionOverviewView {
     /// The session.
     #[serde(flatten)]
@@ -24,6 +25,7 @@ pub struct SessionOverviewView {
     /// When it was last seen.
     pub seen_at: String,
     /// By what: `heartbeat`, `output` or `start`.
+    #[cfg_attr(test, schemars(with = "crate::domain::session_facts::SeenBy"))]
     pub seen_by: &'static str,
     /// Where its activity was reported from.
     pub activity_source: Option<String>,
@@ -77,6 +79,7 @@ impl SessionOverviewView {
 
 /// `session show`: a session in a list, and the way to its terminal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SessionDetailView {
     /// The session as in a list.
     #[serde(flatten)]
@@ -87,10 +90,12 @@ pub struct SessionDetailView {
 
 /// Whether a session is alive, with the source of the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AliveView {
     /// `null` when this host cannot tell.
     pub alive: Option<bool>,
     /// `process`, `end` or `none`.
+    #[cfg_attr(test, schemars(with = "crate::domain::session_facts::AliveSource"))]
     pub alive_source: &'static str,
     /// The observation.
     pub alive_reason: String,
@@ -98,35 +103,51 @@ pub struct AliveView {
 
 /// A claimed task of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "documented at `domain::session_facts::HeldTask`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HeldTaskView {
+    /// Its id.
     pub task_id: String,
+    /// Its title.
     pub title: String,
+    /// Its status.
+    #[cfg_attr(test, schemars(with = "crate::domain::task::TaskStatus"))]
     pub status: &'static str,
+    /// Its lane.
     pub lane: Option<String>,
+    /// The claimant.
     pub claimant: String,
+    /// The claimant's session; null for a person.
     pub session_id: Option<String>,
+    /// The claim's epoch.
     pub epoch: i64,
+    /// The start of the claim.
     pub claimed_at: String,
+    /// The end of the lease; null without a lease.
     pub lease_until: Option<String>,
+    /// The reason, of a blocked task.
     pub blocked_reason: Option<String>,
 }
 
 /// The activity of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "documented at `domain::session_facts::Doing`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DoingView {
+    /// The summary of its newest written checkpoint, or what it waits for.
     pub text: String,
+    /// `checkpoint` and its number, or `activity`.
     pub source: String,
+    /// The time of the report.
     pub at: Option<String>,
 }
 
 /// The session of a task's claimant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClaimantView {
     /// Its id.
     pub session_id: String,
     /// Its status.
+    #[cfg_attr(test, schemars(with = "crate::domain::session::SessionStatus"))]
     pub status: &'static str,
     /// Whether it is alive.
     #[serde(flatten)]
@@ -134,6 +155,7 @@ pub struct ClaimantView {
     /// When it was last seen.
     pub seen_at: String,
     /// By what: `heartbeat`, `output` or `start`.
+    #[cfg_attr(test, schemars(with = "crate::domain::session_facts::SeenBy"))]
     pub seen_by: &'static str,
     /// The ways on, when it is dead or stale.
     pub commands: Vec<CommandView>,
@@ -141,6 +163,7 @@ pub struct ClaimantView {
 
 /// A command and what it is for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CommandView {
     /// The purpose: `release it`.
     pub purpose: String,

@@ -6,6 +6,7 @@ use super::DoctorView;
 
 /// The steps that `setup` did, or would do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SetupView {
     /// The project's root.
     pub root: String,
@@ -23,6 +24,7 @@ pub struct SetupView {
 
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SetupStepView {
     /// Its subject.
     pub kind: &'static str,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// The end of a sidecar.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SidecarView {
     /// The session whose companion it was.
     pub session_id: String,

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 /// A snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SnapshotView {
     /// Its file, which `fairway restore FILE` takes too.
     pub file: PathBuf,

@@ -13,61 +13,97 @@ use crate::domain::{
 
 /// A task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the fields are those of `domain::task`, documented there")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TaskView {
+    /// Its id.
     pub id: String,
+    /// The work in a line.
     pub title: String,
+    /// The description; may be empty.
     pub body: String,
+    /// Its status.
+    #[cfg_attr(test, schemars(with = "crate::domain::task::TaskStatus"))]
     pub status: &'static str,
+    /// The role that it needs.
     pub role: Option<String>,
+    /// The lane in which it is to be done.
     pub lane: Option<String>,
+    /// The task that it is a part of.
     pub parent: Option<String>,
+    /// 0 is first, 4 last.
+    #[cfg_attr(test, schemars(range(max = 4)))]
     pub priority: u8,
+    /// Its labels, sorted.
     pub labels: Vec<String>,
+    /// Globs of the files that it expects to touch.
     pub paths: Vec<String>,
+    /// The tasks that must be done before it.
     pub depends_on: Vec<String>,
+    /// The commands that show that it is done.
     pub checks: Vec<CheckView>,
+    /// The domains that must approve it.
     pub review_domains: Vec<String>,
+    /// The claim; null without one.
     pub claim: Option<ClaimView>,
     /// The claimant's session, in the commands that look at it; otherwise the field is omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "ClaimantView"))]
     pub claimant: Option<ClaimantView>,
+    /// The branch of the work.
     pub branch: Option<String>,
+    /// The commit of the work.
     pub commit: Option<String>,
+    /// Why it is blocked.
     pub blocked_reason: Option<String>,
+    /// Whether it can be claimed now.
     pub ready: bool,
+    /// The dependencies that are not done.
     pub waiting_on: Vec<WaitingView>,
+    /// When it was added.
     pub created_at: String,
+    /// When it last changed.
     pub updated_at: String,
+    /// When it was done or cancelled.
     pub closed_at: Option<String>,
 }
 
 /// A named command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "documented at `domain::task::Check`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CheckView {
+    /// Its name, unique in the task.
     pub name: String,
+    /// The command, as shell text.
     pub command: String,
 }
 
 /// The claim of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "documented at `domain::claim::Claim`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClaimView {
+    /// The session's id, else `user@host`.
     pub claimant: String,
+    /// The session; null for a person.
     pub session_id: Option<String>,
+    /// The role in which it was claimed.
     pub role: Option<String>,
+    /// The number of the claim, which grows with every change of hands.
     pub epoch: i64,
+    /// Since when.
     pub claimed_at: String,
+    /// When the lease ends without a heartbeat; null without a lease.
     pub lease_until: Option<String>,
 }
 
 /// One thing that a task waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "documented at `domain::task::Waiting`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WaitingView {
+    /// `dep_open`, `dep_cancelled` or `dep_absent`.
     pub code: &'static str,
+    /// The dependency.
     pub id: String,
+    /// A sentence.
     pub message: String,
 }
 
@@ -132,15 +168,18 @@ impl TaskView {
 
 /// A task that depends on another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DependentView {
     /// Its id.
     pub id: String,
     /// Its status.
+    #[cfg_attr(test, schemars(with = "crate::domain::task::TaskStatus"))]
     pub status: &'static str,
 }
 
 /// An entry of a task's history: an event in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TimelineEntryView {
     /// The number of the event.
     pub seq: i64,
@@ -158,6 +197,7 @@ pub struct TimelineEntryView {
 
 /// A task with its surroundings and its history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TaskDetailView {
     /// The task.
     #[serde(flatten)]

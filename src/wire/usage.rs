@@ -6,10 +6,13 @@ use crate::domain::rules::task_times::TaskNumbers;
 
 /// The sums.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UsageView {
     /// By what they are added up.
+    #[cfg_attr(test, schemars(with = "crate::domain::usage::UsageBy"))]
     pub by: &'static str,
     /// Since when.
+    #[cfg_attr(test, schemars(extend("format" = "date-time")))]
     pub since: Option<String>,
     /// A row for each; days in their order, everything else by what it used.
     pub rows: Vec<UsageRowView>,
@@ -19,6 +22,7 @@ pub struct UsageView {
 
 /// A row.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UsageRowView {
     /// The common key of its turns; null for those without one, and in the total.
     pub key: Option<String>,
@@ -42,11 +46,13 @@ pub struct UsageRowView {
     pub tool_failures: i64,
     /// The tasks of the day; only by day.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "TaskNumbersView"))]
     pub tasks: Option<TaskNumbersView>,
 }
 
 /// Tasks that were claimed and done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TaskNumbersView {
     /// How many tasks were claimed; several claims of one task on a day count once.
     pub claimed: usize,
@@ -58,6 +64,7 @@ pub struct TaskNumbersView {
 
 /// Medians of times, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TaskMediansView {
     /// From the first claim until it was done.
     pub claim_to_done: i64,

@@ -7,7 +7,6 @@ use std::{
 };
 
 use anyhow::Result;
-use serde_json::json;
 
 use crate::{
     actions::{Answer, App},
@@ -25,6 +24,7 @@ use crate::{
         git::{Git, GitError},
     },
     store::sessions,
+    wire::{TrustView, TrustedSettingView},
 };
 
 /// Trusts the project's current configuration.
@@ -160,7 +160,7 @@ pub fn kept_text_note(app: &App, kept: &KeptText) -> String {
 #[derive(Debug, Clone)]
 pub struct TrustReport {
     /// The document.
-    pub document: serde_json::Value,
+    pub document: TrustView,
     /// The report as text.
     pub text: String,
     /// Whether there is nothing left to trust.
@@ -193,15 +193,17 @@ fn document(
     state: &Trust,
     content: &TrustContent,
     session_scripts: &[PathBuf],
-) -> serde_json::Value {
-    let named: Vec<_> = program_settings(&present.settings)
-        .into_iter()
-        .map(|(key, value)| json!({ "key": key, "value": value }))
-        .collect();
-    json!({
-        "root": app.project.root, "trust": state.as_str(), "why": state.why(), "files": content.files,
-        "scripts": content.scripts, "names": named, "session_scripts": session_scripts,
-    })
+) -> TrustView {
+    let names = program_settings(&present.settings);
+    TrustView {
+        root: app.project.root.clone(),
+        trust: state.as_str(),
+        why: state.why().map(str::to_owned),
+        files: content.files.clone(),
+        scripts: content.scripts.clone(),
+        names: names.into_iter().map(|(key, value)| TrustedSettingView { key, value }).collect(),
+        session_scripts: session_scripts.to_vec(),
+    }
 }
 
 /// Every setting that names a program or an environment variable, with secrets masked.

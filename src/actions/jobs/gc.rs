@@ -1,7 +1,6 @@
 //! Deletes finished jobs beyond the configured age, number or size.
 
 use anyhow::Result;
-use serde_json::json;
 
 use super::{cleanup, rm};
 use crate::{
@@ -11,6 +10,7 @@ use crate::{
         rules::retention::{self, Finished, Limits},
     },
     store::jobs,
+    wire::JobGcView,
 };
 
 /// Jobs deleted in one transaction.
@@ -34,7 +34,7 @@ pub struct GcReport {
 pub fn gc(app: &App, dry_run: bool) -> Result<Answer> {
     let collected = if dry_run { plan(app)? } else { collect(app)? };
     let ids: Vec<String> = collected.jobs.iter().map(ToString::to_string).collect();
-    let document = json!({ "dry_run": dry_run, "removed": ids, "bytes": collected.bytes });
+    let document = JobGcView { dry_run, removed: ids.clone(), bytes: collected.bytes };
     let line = match (dry_run, ids.len()) {
         (_, 0) => "unchanged: no job exceeds the limits".to_owned(),
         (true, count) => format!("would remove {count} job(s), at most {} bytes", collected.bytes),

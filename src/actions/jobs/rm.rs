@@ -3,7 +3,6 @@
 use std::fs;
 
 use anyhow::{Context as _, Result};
-use serde_json::json;
 
 use super::{event, find, recover, scheduler};
 use crate::{
@@ -14,6 +13,7 @@ use crate::{
     },
     store::{WriteTx, job_output::OutputStore, jobs},
     supervisor::JobDir,
+    wire::RemovedJobsView,
 };
 
 /// Deletes jobs with their output, all or none. With `force`, jobs of another host or container that have no supervisor are
@@ -48,7 +48,8 @@ pub fn rm(app: &App, targets: &[String], force: bool) -> Result<Answer> {
         }
         let ids: Vec<String> = removed.iter().map(ToString::to_string).collect();
         let line = format!("removed {} job(s)", ids.len());
-        Ok(Answer { ids: ids.clone(), ..Answer::new(&json!({ "removed": ids }), "", line)? })
+        let document = RemovedJobsView { removed: ids.clone() };
+        Ok(Answer { ids, ..Answer::new(&document, "", line)? })
     })?;
     delete_files(app, &removed)?;
     if force {

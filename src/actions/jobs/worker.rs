@@ -4,7 +4,6 @@ use std::{collections::BTreeMap, fmt::Write as _, os::fd::AsFd, time::Duration};
 
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
-use serde_json::json;
 
 use super::{finish, gc, moved_project::KeptRoot, notify, queue_waiter, recover, scheduler};
 use crate::{
@@ -12,6 +11,7 @@ use crate::{
     domain::job::{Job, JobId, JobResult, JobStatus},
     os::{file_watch, host, notify::ChangeWaiter, process, reap, signals::SignalPipe},
     store::{StoreError, jobs},
+    wire::{JobWorkerView, SettledJobView},
 };
 
 /// Poll interval while a job is handed from one process to another.
@@ -167,9 +167,13 @@ impl WorkerState {
         let recovered: Vec<_> = self
             .recovered
             .iter()
-            .map(|job| json!({ "run_id": job.job.to_string(), "status": job.status.as_str(), "reason": job.reason }))
+            .map(|job| SettledJobView {
+                run_id: job.job.to_string(),
+                status: job.status.as_str(),
+                reason: job.reason.clone(),
+            })
             .collect();
-        let document = json!({ "busy": busy, "begun": self.started, "runs_recovered": recovered });
+        let document = JobWorkerView { busy, begun: self.started, runs_recovered: recovered };
         if busy {
             return Answer::new(&document, "", "unchanged: another worker is running");
         }

@@ -3,12 +3,12 @@
 use std::{fs, path::Path};
 
 use anyhow::Result;
-use serde_json::json;
 
 use crate::{
     actions::{Answer, App, core::path_limits, jobs::recover},
     domain::Refusal,
     store::{backup, sessions, sibling_path},
+    wire::{BackupView, RestoreView},
 };
 
 /// Writes a checked backup of the store to a file. `force` replaces an existing file.
@@ -38,7 +38,7 @@ pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
         return Err(Refusal::InUse { noun: "file", id: target.display().to_string(), by }.into());
     }
     let done = backup::back_up(store, &target, force)?;
-    let document = json!({ "file": target, "bytes": done.bytes, "tasks": done.tasks });
+    let document = BackupView { file: target.clone(), bytes: done.bytes, tasks: done.tasks };
     let line = format!("backed up {} task(s) to {} ({} bytes)", done.tasks, file.display(), done.bytes);
     Answer::new(&document, target.display(), line)
 }
@@ -58,9 +58,13 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
     let (project, now) = (&app.project, app.env.now());
     let (runtime, outside) = (project.runtime_dir(), project.outside_dir());
     let done = backup::restore(&project.store, &runtime, outside.as_deref(), &source, now, &app.actor.name)?;
-    let document = json!({
-        "file": source, "store": project.store, "kept": done.kept, "tasks": done.tasks, "epoch": done.epoch,
-    });
+    let document = RestoreView {
+        file: source.clone(),
+        store: project.store.clone(),
+        kept: done.kept.clone(),
+        tasks: done.tasks,
+        epoch: done.epoch,
+    };
     let kept = match &done.kept {
         Some(kept) => format!("; the previous store is kept as {}", kept.display()),
         None => String::new(),

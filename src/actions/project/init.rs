@@ -6,7 +6,6 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-use serde_json::json;
 
 use super::guide::{CONTRACT, CONTRACT_FILE, is_earlier};
 use crate::{
@@ -19,6 +18,7 @@ use crate::{
     env::Env,
     os::files,
     store::{backup, progress},
+    wire::InitView,
 };
 
 /// The actor of a new store's first transaction.
@@ -97,7 +97,7 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool) -> Result<Answer> {
         format!("initialised {}: {}", root.display(), names.join(", "))
     };
     let enclosing = project.enclosing().filter(|_| created.contains(&config));
-    let document = json!({ "root": root, "store": project.store, "created": names, "paste": PASTE_TEXT });
+    let document = InitView { root: root.clone(), store: project.store.clone(), created: names, paste: PASTE_TEXT };
     let answer = Answer::new(&document, root.display(), line)?;
     let answer = match trust_result {
         Ok(()) => answer,

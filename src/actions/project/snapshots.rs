@@ -11,7 +11,7 @@ use crate::{
         events, progress,
         snapshots::{self, Snapshot},
     },
-    wire::SnapshotView,
+    wire::{MissingEventsView, SnapshotView},
 };
 
 /// The number of lost events that are named.
@@ -66,9 +66,9 @@ pub fn restore_latest(app: &App) -> Result<Answer> {
     if let Some(document) = answer.document.as_object_mut() {
         document.insert("snapshot".into(), json!(view(&newest)));
         let (from, to) = (newest.event + 1, last);
-        let range =
-            json!({ "events": missing, "from": (missing > 0).then_some(from), "to": (missing > 0).then_some(to) });
-        document.insert("missing".into(), range);
+        let is_any = missing > 0;
+        let range = MissingEventsView { events: missing, from: is_any.then_some(from), to: is_any.then_some(to) };
+        document.insert("missing".into(), json!(range));
     }
     Ok(answer)
 }

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use serde_json::json;
 
 use crate::{
     actions::Answer,
     adapters::list::{self, InstalledScripts},
     cli::{context::Context, exit::Exit},
+    wire::InstalledScriptsView,
 };
 
 /// Write the built-in backend scripts to a directory
@@ -27,6 +27,7 @@ impl Args {
         } else {
             format!("wrote {}", names.join(", "))
         };
-        ctx.answer(&Answer::new(&json!({ "folder": dir, "written": names }), dir.display(), line)?)
+        let document = InstalledScriptsView { dir: dir.clone(), written: names };
+        ctx.answer(&Answer::new(&document, dir.display(), line)?)
     }
 }

@@ -1,11 +1,11 @@
 //! `fairway config example`
 
 use anyhow::Result;
-use serde_json::json;
 
 use crate::{
     cli::{context::Context, exit::Exit},
     config,
+    wire::ConfigExampleView,
 };
 
 /// Print an example with every key and its default
@@ -16,7 +16,7 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let text = config::example();
         ctx.show(
-            &json!({ "example": text }),
+            &ConfigExampleView { example: text.clone() },
             || config::KEYS.iter().map(|key| key.path.to_owned()).collect(),
             || text.clone(),
         )

@@ -6,14 +6,13 @@ mod demo_steps;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use serde_json::json;
 
 use self::{
     demo_dir::Scene,
     demo_steps::{STORY, Step},
 };
 use super::{context::Context, exit::Exit};
-use crate::{actions::core::errors, render::Meaning};
+use crate::{actions::core::errors, render::Meaning, wire::DemoView};
 
 /// Show a day of Fairway in a scratch repository, in seconds
 ///
@@ -49,7 +48,7 @@ impl Args {
         } else {
             "\nnext, in your own repository: fairway setup\n".to_owned()
         };
-        let document = json!({ "dir": dir, "kept": self.keep, "commands": commands });
+        let document = DemoView { dir, kept: self.keep, commands };
         ctx.show(&document, Vec::new, || end)
     }
 }

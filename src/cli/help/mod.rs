@@ -6,10 +6,9 @@ pub(super) mod page;
 mod topics;
 
 use anyhow::Result;
-use serde_json::json;
 
 use super::{context::Context, exit::Exit};
-use crate::domain::Refusal;
+use crate::{domain::Refusal, wire::HelpView};
 
 /// Print the help of a command or topic
 ///
@@ -33,6 +32,6 @@ impl Args {
                 if ctx.out.style.is_on() { page.ansi().to_string() } else { page.to_string() }
             }
         };
-        ctx.show(&json!({ "topic": name, "text": text }), Vec::new, || text.clone())
+        ctx.show(&HelpView { topic: name, text: text.clone() }, Vec::new, || text.clone())
     }
 }

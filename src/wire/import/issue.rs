@@ -151,6 +151,7 @@ fn read(line: usize, mut object: Map<String, Value>) -> Result<IssueRecord, Issu
 
 /// The result of an import of issues.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct IssueImportReport {
     /// How many tasks came in.
     pub imported: usize,
@@ -174,6 +175,7 @@ pub struct IssueImportReport {
 
 /// The result for one issue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct IssueResultView {
     /// Its number in its repository.
     pub number: u64,
@@ -195,6 +197,7 @@ pub struct IssueResultView {
 
 /// A key that was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct IgnoredKeyView {
     /// Its name.
     pub key: String,

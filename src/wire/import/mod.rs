@@ -14,6 +14,7 @@ pub use record::{CheckRecord, LinkRecord, Record};
 
 /// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ImportReport {
     /// How many tasks came in.
     pub imported: usize,
@@ -35,16 +36,20 @@ pub struct ImportReport {
 
 /// A link to a task that is not here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "documented at `ImportReport`")]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MissingDependencyView {
+    /// The task with the link.
     pub task_id: String,
+    /// The task that is not here.
     pub depends_on: String,
+    /// The type of the link.
     #[serde(rename = "type")]
     pub kind: &'static str,
 }
 
 /// A particular that was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct IgnoredFieldView {
     /// Whose.
     pub task_id: String,

@@ -110,8 +110,9 @@ fn derivable_damage_is_found_and_repaired() {
     assert_eq!(claims, [("T-1".into(), 1, released()), ("T-1".into(), 9, released()), ("T-2".into(), 3, released())]);
     // What was written past Fairway has no events: the invariants of the suite do not hold here.
     conn.execute_batch(
-        "INSERT INTO events (at, kind, task_id, actor, data) VALUES (1, 'task.claimed', 'T-2', 'test', '{\"epoch\":3}'), \
-         (1, 'task.claimed', 'T-1', 'test', '{\"epoch\":9}')",
+        "INSERT INTO events (at, kind, task_id, actor, data) SELECT 1, 'task.claimed', task_id, 'test', \
+         json_object('epoch', epoch, 'claimant', 'x', 'role', null, 'takeover', 'fresh') \
+         FROM (SELECT 'T-2' AS task_id, 3 AS epoch UNION ALL SELECT 'T-1', 9)",
     )
     .unwrap();
 }

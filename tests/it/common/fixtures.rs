@@ -38,8 +38,8 @@ pub fn add_approval(world: &TestProject, session: &str, tool: &str, answerable: 
     conn.execute(insert, params![session, tool, answerable, world.now().millis()]).unwrap();
     let id = conn.last_insert_rowid();
     let insert = "INSERT INTO events (at, kind, session_id, run_id, actor, data) \
-         VALUES (?1, 'approval.asked', ?2, 'run-' || ?2, 'test', json_object('id', ?3))";
-    conn.execute(insert, params![world.now().millis(), session, id]).unwrap();
+         VALUES (?1, 'approval.asked', ?2, 'run-' || ?2, 'test', json_object('id', ?3, 'provider', 'acme', 'tool', ?4))";
+    conn.execute(insert, params![world.now().millis(), session, id, tool]).unwrap();
     id
 }
 

@@ -7,6 +7,8 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::published_schemas;
+
 /// Queries that must find nothing, each with what it would mean.
 const NEVER: &[(&str, &str)] = &[
     ("a table's integrity", "SELECT * FROM pragma_integrity_check WHERE integrity_check <> 'ok'"),
@@ -188,9 +190,25 @@ pub fn violations(conn: &Connection) -> Option<String> {
             .collect();
         (!found.is_empty()).then(|| format!("{what}: {found:?}"))
     });
-    rows.or_else(|| {
+    rows.or_else(|| unpublished_event(conn)).or_else(|| {
         let circle = in_cycles(conn);
         (!circle.is_empty()).then(|| format!("a circle of dependencies: {circle:?}"))
+    })
+}
+
+/// How many of the newest events are compared with their schemas.
+const MAX_EVENTS: i64 = 200;
+
+/// An event whose data are not as `docs/reference/schemas` says. Tests plant events with empty data.
+fn unpublished_event(conn: &Connection) -> Option<String> {
+    let mut statement =
+        conn.prepare("SELECT kind, data FROM events WHERE data <> '{}' ORDER BY seq DESC LIMIT ?1").unwrap();
+    let events =
+        statement.query_map([MAX_EVENTS], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))).unwrap();
+    events.map(Result::unwrap).find_map(|(kind, data)| {
+        let data = serde_json::from_str(&data).unwrap();
+        published_schemas::event_violation(&kind, &data)
+            .map(|why| format!("an event that has no schema: {why}: {data}"))
     })
 }
 

@@ -10,6 +10,7 @@ pub mod fixtures;
 mod git;
 pub mod import_graph;
 pub mod invariants;
+pub mod json_schema;
 pub mod mock_models;
 pub mod mount;
 pub mod populated_project;
@@ -17,6 +18,7 @@ pub mod populated_project;
 pub mod postgres_proxy;
 #[cfg(feature = "postgres")]
 pub mod postgres_server;
+pub mod published_schemas;
 pub mod reexec;
 pub mod require;
 pub mod scratch;

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 #[cfg(feature = "postgres")]
 use super::postgres_server::{self, PostgresServer};
-use super::{error_codes, invariants, scratch};
+use super::{error_codes, invariants, published_schemas, scratch};
 
 /// The real binary.
 pub const FAIRWAY: &str = env!("CARGO_BIN_EXE_fairway");
@@ -58,6 +58,7 @@ impl CommandOutput {
     pub fn error(&self) -> Value {
         let last = self.stderr.lines().last().unwrap_or_default();
         let document: Value = serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {self:#?}"));
+        published_schemas::check_error(&document);
         document["error"].clone()
     }
 
@@ -224,11 +225,14 @@ impl TestProject {
         self.fairway(args).output().unwrap().into()
     }
 
-    /// Runs the binary with `--json` and demands success.
+    /// Runs the binary with `--json` and demands success, with a document as its schema says.
     #[track_caller]
     pub fn json<T: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = T>) -> Value {
         let mut command = self.fairway(args);
-        CommandOutput::from(command.arg("--json").output().unwrap()).exits(0).json()
+        let run = CommandOutput::from(command.arg("--json").output().unwrap()).exits(0);
+        let words: Vec<String> = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+        published_schemas::check_output(&words, &run.stdout);
+        run.json()
     }
 
     /// Runs the binary with text on its stdin.

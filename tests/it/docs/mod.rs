@@ -6,6 +6,7 @@ mod commands;
 mod links;
 mod markdown;
 mod reference;
+mod schemas;
 mod style;
 
 use std::{

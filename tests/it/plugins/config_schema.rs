@@ -2,40 +2,9 @@
 
 use std::{fs, path::Path};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::common::TestProject;
-
-/// Why a value is not as the schema says; the part of JSON Schema that is used here.
-fn violation(schema: &Value, value: &Value, place: &str) -> Option<String> {
-    let is_type = |name: &str| match name {
-        "object" => value.is_object(),
-        "array" => value.is_array(),
-        "string" => value.is_string(),
-        "boolean" => value.is_boolean(),
-        "integer" => value.is_i64() || value.is_u64(),
-        "number" => value.is_number(),
-        other => panic!("unknown type {other}"),
-    };
-    if let Some(name) = schema["type"].as_str().filter(|name| !is_type(name)) {
-        return Some(format!("{place} is no {name}: {value}"));
-    }
-    if let Some(fields) = value.as_object() {
-        for (name, below) in fields {
-            let inside = format!("{place}.{name}");
-            let found = match (&schema["properties"][name], &schema["additionalProperties"]) {
-                (Value::Object(known), _) => violation(&json!(known), below, &inside),
-                (_, Value::Bool(false)) => Some(format!("{inside} is unknown")),
-                (_, others) => violation(others, below, &inside),
-            };
-            if found.is_some() {
-                return found;
-            }
-        }
-    }
-    let mut items = value.as_array().into_iter().flatten();
-    items.find_map(|item| violation(&schema["items"], item, place))
-}
+use crate::common::{TestProject, json_schema::violation};
 
 fn json_of(text: &str) -> Value {
     serde_json::to_value(toml::from_str::<toml::Table>(text).unwrap()).unwrap()
@@ -47,14 +16,14 @@ fn example_and_documents_are_valid_and_mistakes_are_not() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let example = fs::read_to_string(root.join(".fairway.example.toml")).unwrap();
     assert!(example.starts_with("#:schema .fairway/config.schema.json\n"));
-    assert_eq!(violation(&schema, &json_of(&example), ""), None);
+    assert_eq!(violation(&schema, &json_of(&example)), None);
     // The samples too: every key is taken as it is shown.
     let samples: Vec<&str> = example.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)).collect();
     let is_toml =
         |line: &&&str| line.starts_with('[') || line.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
     let samples: Vec<&str> = samples.iter().filter(is_toml).copied().collect();
     let samples = json_of(&samples.join("\n"));
-    assert_eq!(violation(&schema, &samples, ""), None);
+    assert_eq!(violation(&schema, &samples), None);
     assert!(samples["guard"]["rules"].is_array() && samples["roles"]["NAME"].is_object(), "{samples}");
     let mut blocks = 0;
     let mut pages = vec![root.join("README.md")];
@@ -72,7 +41,7 @@ fn example_and_documents_are_valid_and_mistakes_are_not() {
             if table.keys().any(|key| schema["properties"][key].is_null()) {
                 continue;
             }
-            let found = violation(&schema, &serde_json::to_value(table).unwrap(), "");
+            let found = violation(&schema, &serde_json::to_value(table).unwrap());
             assert_eq!(found, None, "{}: {}", page.display(), block.0);
             blocks += 1;
         }
@@ -87,7 +56,7 @@ fn example_and_documents_are_valid_and_mistakes_are_not() {
         "[roles.backend]\nprovder = \"x\"",
         "[exec]\nparallel = \"many\"",
     ] {
-        assert!(violation(&schema, &json_of(wrong), "").is_some(), "{wrong}");
+        assert!(violation(&schema, &json_of(wrong)).is_some(), "{wrong}");
         let world = TestProject::new();
         fs::write(world.root().join(".fairway.toml"), wrong).unwrap();
         world.run(["config", "check"]).exits(2);

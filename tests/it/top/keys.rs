@@ -19,7 +19,7 @@ fn ask(world: &Sessions, command: &str) -> i64 {
     let id = conn.last_insert_rowid();
     conn.execute(
         "INSERT INTO events (at, kind, session_id, run_id, actor, data) SELECT ?2, 'approval.asked', id, run_id, id, \
-         json_object('id', ?1) FROM agent_sessions WHERE id = 'ada'",
+         json_object('id', ?1, 'provider', 'acme', 'tool', 'Bash') FROM agent_sessions WHERE id = 'ada'",
         (id, now),
     )
     .unwrap();

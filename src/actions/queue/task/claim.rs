@@ -3,7 +3,6 @@
 use std::{cell::OnceCell, time::Duration};
 
 use anyhow::Result;
-use serde_json::json;
 
 use super::{
     claim_order::{ChangedElsewhere, MAX_ORDERED},
@@ -31,6 +30,7 @@ use crate::{
         ReadTx, WriteTx, claims, events, lanes,
         tasks::{self, ReadyScope},
     },
+    wire::ClaimedView,
 };
 
 /// The lanes whose tasks a claim without an id may claim.
@@ -262,7 +262,7 @@ fn renew(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest, task: &Task, claim
     let lease = request.lease.or(claim.lease).or(app.settings.claims.lease);
     let (TaskState::InProgress(_), Some(lease)) = (&task.state, lease) else {
         let line = format!("unchanged: {} is yours under epoch {}, without a lease", task.id, claim.epoch);
-        return Answer::new(&json!({ "task": lookup::task_view(tx, &task.id)? }), &task.id, line);
+        return Answer::new(&ClaimedView::renewed(lookup::task_view(tx, &task.id)?), &task.id, line);
     };
     let until = tx.now().plus(lease);
     let renewed = Claim { lease: Some(lease), lease_until: Some(until), ..claim.clone() };
@@ -275,7 +275,7 @@ fn renew(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest, task: &Task, claim
             .with("lease_until", until.to_string()),
     )?;
     let line = format!("renewed {} until {until}", task.id);
-    Answer::new(&json!({ "task": lookup::task_view(tx, &task.id)? }), &task.id, line)
+    Answer::new(&ClaimedView::renewed(lookup::task_view(tx, &task.id)?), &task.id, line)
 }
 
 /// Continues what a dead session of the own lane holds, else claims the first ready task that passes every rule, else the
@@ -451,7 +451,11 @@ fn grant(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, task: &Task, gran
     };
     let line = format!("claimed {}{how}: {}", task.id, task.fields.title);
     let (word, from, _) = describe(takeover);
-    let document = json!({ "task": lookup::task_view(tx, &task.id)?, "takeover": word, "from": from });
+    let document = ClaimedView {
+        task: lookup::task_view(tx, &task.id)?,
+        takeover: Some(word),
+        from: Some(from.map(str::to_owned)),
+    };
     let mut answer = Answer::new(&document, &task.id, line)?;
     if let Some(note) = assignment_note(task, granted) {
         answer = answer.note(note);

@@ -1,7 +1,6 @@
 //! Release claims: one, several, all of one's own, or those of dead sessions.
 
 use anyhow::Result;
-use serde_json::{Value, json};
 
 use super::{
     claim::StartClaim,
@@ -21,6 +20,7 @@ use crate::{
         ReadTx, StoreError, WriteTx, claims,
         tasks::{self, ListScope},
     },
+    wire::{ReleasedView, TaskView},
 };
 
 fn verb<'a>(reason: Option<&'a str>, force: Option<&'a ForceReason>) -> Transition<'a> {
@@ -156,7 +156,7 @@ fn release_each(app: &App, tx: &WriteTx<'_>, ids: &[TaskId], verb: &Transition<'
 /// The released tasks, each with its line.
 #[derive(Default)]
 struct Released {
-    tasks: Vec<Value>,
+    tasks: Vec<TaskView>,
     ids: Vec<String>,
     lines: Vec<String>,
     notes: Vec<String>,
@@ -164,7 +164,7 @@ struct Released {
 
 impl Released {
     fn add(&mut self, tx: &ReadTx<'_>, id: &TaskId, line: String) -> Result<()> {
-        self.tasks.push(json!(lookup::task_view(tx, id)?));
+        self.tasks.push(lookup::task_view(tx, id)?);
         self.ids.push(id.to_string());
         self.lines.push(line);
         Ok(())
@@ -172,7 +172,7 @@ impl Released {
 
     fn answer(self, none: &str) -> Result<Answer> {
         let line = if self.lines.is_empty() { format!("unchanged: {none}") } else { self.lines.join("\n") };
-        let answer = Answer::new(&json!({ "tasks": self.tasks }), "", line)?;
+        let answer = Answer::new(&ReleasedView { tasks: self.tasks }, "", line)?;
         Ok(Answer { ids: self.ids, notes: self.notes, ..answer })
     }
 }

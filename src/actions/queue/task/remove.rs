@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use serde::Serialize;
 
 use crate::{
     actions::{Answer, App, core::lookup},
@@ -12,14 +11,8 @@ use crate::{
         WriteTx,
         removed_tasks::{self, TaskUses},
     },
-    wire::TaskView,
+    wire::RemovedTasksView,
 };
-
-/// The tasks that were removed, as they were.
-#[derive(Debug, Serialize)]
-struct RemovedTasks {
-    removed: Vec<TaskView>,
-}
 
 /// Removes tasks, all or none. A task that was ever claimed, or to which a record or another task refers, stays; tasks that
 /// are removed together may refer to each other.
@@ -46,7 +39,7 @@ pub fn remove(app: &App, ids: &[TaskId]) -> Result<Answer> {
             )?;
         }
         let names: Vec<String> = ids.iter().map(ToString::to_string).collect();
-        let document = RemovedTasks { removed: removed.into_iter().map(|(view, _)| view).collect() };
+        let document = RemovedTasksView { removed: removed.into_iter().map(|(view, _)| view).collect() };
         let mut answer = Answer::new(&document, "", format!("removed {}", names.join(", ")))?;
         answer.ids = names;
         Ok(answer)

@@ -20,6 +20,7 @@ use crate::{
 
 /// The last lines of a session, with what looks like a secret masked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Peek {
     /// The session.
     pub session_id: String,

@@ -1,13 +1,13 @@
 //! `fairway session meta get`
 
 use anyhow::Result;
-use serde_json::json;
 
 use crate::{
     actions::sessions::control::meta,
     cli::{context::Context, exit::Exit, values},
     domain::SessionId,
     render::escape_controls,
+    wire::SessionMetaView,
 };
 
 /// Print a stored value; nothing if it is unset
@@ -30,7 +30,8 @@ impl Args {
         }
         let text = String::from_utf8_lossy(&value);
         if ctx.out.json {
-            ctx.out.document(&json!({ "session_id": self.id.as_str(), "key": self.key, "value": text }))?;
+            let session_id = self.id.to_string();
+            ctx.out.document(&SessionMetaView { session_id, key: self.key, value: text.into_owned() })?;
         } else if ctx.env.terminal.stdout {
             ctx.out.line(&escape_controls(&text))?;
         } else {

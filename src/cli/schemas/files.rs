@@ -1,0 +1,176 @@
+//! The published files: one for each document, and the tables of the page that names them.
+
+use std::{collections::BTreeMap, fmt::Write as _, fs, path::PathBuf};
+
+use serde_json::Value;
+
+use super::{
+    documents::{DOCUMENTS, Document},
+    event_data, generate,
+};
+use crate::{domain::EventKind, env::Env};
+
+const PAGE: &str = "docs/reference/json.md";
+const DIRECTORY: &str = "docs/reference/schemas";
+const BEGIN: &str = "<!-- generated: UPDATE_DOCS=1 writes it anew -->\n";
+const END: &str = "<!-- end of the generated part -->\n";
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn is_update() -> bool {
+    Env::from_process().var_os("UPDATE_DOCS").is_some()
+}
+
+/// The schema of a document as its file has it.
+fn published(document: &Document) -> Value {
+    generate::with_name(&(document.schema)(), document.name, document.about)
+}
+
+fn tables() -> String {
+    let mut calls: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let link = |name: &str| format!("[{name}](schemas/{name}.json)");
+    for document in DOCUMENTS {
+        for call in document.printed_by {
+            calls.entry(call).or_default().push(link(document.name));
+        }
+        for call in document.printed_in_lines_by {
+            calls.entry(call).or_default().push(format!("{}, one a line", link(document.name)));
+        }
+    }
+    let mut text = "\n## Commands\n\n| command | document |\n|---|---|\n".to_owned();
+    for (call, documents) in calls {
+        writeln!(text, "| `{call}` | {} |", documents.join(" or ")).unwrap();
+    }
+    text.push_str("\n## Documents\n\n| document | contents |\n|---|---|\n");
+    for document in DOCUMENTS {
+        writeln!(text, "| {} | {} |", link(document.name), document.about).unwrap();
+    }
+    text.push_str("\n## Events\n\nThe members of `data`. Those in brackets are not in every event of the kind.\n");
+    text.push_str("\n| kind | meaning | `data` |\n|---|---|---|\n");
+    let schema = event_data::event_schema();
+    for (kind, condition) in EventKind::ALL.iter().zip(schema["allOf"].as_array().unwrap()) {
+        let reference = condition["then"]["properties"]["data"]["$ref"].as_str().unwrap();
+        let data = schema.pointer(reference.trim_start_matches('#')).unwrap();
+        let is_required = |name: &str| data["required"].as_array().is_some_and(|names| names.contains(&name.into()));
+        let name = |name: &String| if is_required(name) { format!("`{name}`") } else { format!("[`{name}`]") };
+        let names: Vec<String> =
+            data["properties"].as_object().into_iter().flat_map(|all| all.keys()).map(name).collect();
+        let names = if names.is_empty() { "–".to_owned() } else { names.join(", ") };
+        writeln!(text, "| `{kind}` | {} | {names} |", data["description"].as_str().unwrap()).unwrap();
+    }
+    text.push('\n');
+    text
+}
+
+#[test]
+fn published_schemas_are_those_of_the_types() {
+    let directory = root().join(DIRECTORY);
+    let mut stale = Vec::new();
+    for document in DOCUMENTS {
+        let path = directory.join(format!("{}.json", document.name));
+        let text = format!("{}\n", serde_json::to_string_pretty(&published(document)).unwrap());
+        if fs::read_to_string(&path).ok().as_deref() == Some(&text) {
+            continue;
+        }
+        if is_update() {
+            fs::create_dir_all(&directory).unwrap();
+            fs::write(&path, text).unwrap();
+        } else {
+            stale.push(document.name.to_owned());
+        }
+    }
+    for entry in fs::read_dir(&directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        if DOCUMENTS.iter().any(|document| document.name == name) {
+            continue;
+        }
+        if is_update() {
+            fs::remove_file(path).unwrap();
+        } else {
+            stale.push(name);
+        }
+    }
+    assert!(stale.is_empty(), "{DIRECTORY} is not as the types are: UPDATE_DOCS=1 writes it anew: {stale:?}");
+}
+
+#[test]
+fn page_of_documents_names_each_of_them() {
+    let path = root().join(PAGE);
+    let page = fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(BEGIN).unwrap();
+    let (current, after) = rest.split_once(END).unwrap();
+    let wanted = tables();
+    if is_update() {
+        fs::write(&path, format!("{before}{BEGIN}{wanted}{END}{after}")).unwrap();
+    } else {
+        assert!(current == wanted, "{PAGE} is not as the types are: UPDATE_DOCS=1 writes it anew");
+    }
+}
+
+#[test]
+fn documents_have_different_names_in_order() {
+    let names: Vec<&str> = DOCUMENTS.iter().map(|document| document.name).collect();
+    assert!(names.is_sorted_by(|one, next| one < next), "{names:?}");
+}
+
+/// A description of every member, as a reader of a schema needs it.
+#[test]
+fn every_member_of_a_document_has_a_description() {
+    fn walk(schema: &Value, place: &str, found: &mut Vec<String>) {
+        for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+            if member["description"].as_str().is_none() {
+                found.push(format!("{place}.{name}"));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for document in DOCUMENTS {
+        let schema = published(document);
+        walk(&schema, document.name, &mut found);
+        for (name, definition) in schema["$defs"].as_object().into_iter().flatten() {
+            walk(definition, name, &mut found);
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+/// The worker API answers with the same documents. Its description is written by hand.
+#[test]
+fn description_of_the_worker_api_has_the_same_members() {
+    use crate::wire::{
+        ApprovalView, ContextView, ErrorDocument, HealthView, LifecycleView, PromptView, SectionView, TelemetryView,
+    };
+    let text = fs::read_to_string(root().join("src/api/openapi.json")).unwrap();
+    let description: Value = serde_json::from_str(&text).unwrap();
+    let members = |schema: &Value| -> Vec<String> {
+        let mut names: Vec<String> = schema["properties"].as_object().unwrap().keys().cloned().collect();
+        names.sort();
+        names
+    };
+    for (name, schema) in [
+        ("approval", generate::schema_of::<ApprovalView>()),
+        ("context", generate::schema_of::<ContextView>()),
+        ("counts", generate::schema_of::<TelemetryView>()),
+        ("error", generate::schema_of::<ErrorDocument<'static>>()),
+        ("error/properties/error", generate::schema_of::<crate::wire::Failure>()),
+        ("health", generate::schema_of::<HealthView>()),
+        ("lifecycle", generate::schema_of::<LifecycleView>()),
+        ("prompt", generate::schema_of::<PromptView>()),
+        ("section", generate::schema_of::<SectionView>()),
+    ] {
+        let described = description.pointer(&format!("/components/schemas/{name}")).unwrap();
+        let mut described_members = members(described);
+        // A heartbeat's answer has one member more.
+        described_members.retain(|member| name != "health" || member != "pressed");
+        assert_eq!(described_members, members(&schema), "{name}");
+        for (member, property) in described["properties"].as_object().unwrap() {
+            let own = &schema["properties"][member];
+            if property["enum"].is_array() && own["enum"].is_array() {
+                assert_eq!(property["enum"], own["enum"], "{name}.{member}");
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! From a type to its schema, in the form that is published.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+/// A generator of schemas for documents that are written.
+pub(super) fn generator() -> SchemaGenerator {
+    SchemaSettings::draft2020_12().for_serialize().into_generator()
+}
+
+/// The schema of a type.
+pub(super) fn schema_of<T: JsonSchema>() -> Value {
+    to_published(generator().into_root_schema_for::<T>())
+}
+
+/// The schema in the published form: without Rust's formats of numbers and names of types, with the format of times.
+pub(super) fn to_published(schema: Schema) -> Value {
+    let mut schema = schema.to_value();
+    polish(&mut schema);
+    schema
+}
+
+/// A schema with its name and title at the top.
+pub(super) fn with_name(schema: &Value, name: &str, title: &str) -> Value {
+    let mut named = Map::new();
+    named.insert("$schema".into(), json!("https://json-schema.org/draft/2020-12/schema"));
+    named.insert("$id".into(), json!(format!("urn:fairway:json:{name}")));
+    named.insert("title".into(), json!(title));
+    if let Some(description) = schema.get("description") {
+        named.insert("description".into(), description.clone());
+    }
+    for (key, value) in schema.as_object().into_iter().flatten() {
+        if !matches!(key.as_str(), "$schema" | "title" | "description") {
+            named.insert(key.clone(), value.clone());
+        }
+    }
+    Value::Object(named)
+}
+
+fn polish(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(polish),
+        Value::Object(fields) => {
+            // `int64` and its like are no formats of JSON Schema; strict validators refuse them.
+            if fields.get("format").is_some_and(|format| format.is_string() && format != "date-time") {
+                fields.shift_remove("format");
+            }
+            if let Some(Value::String(reference)) = fields.get_mut("$ref") {
+                *reference = public_name(reference).to_owned();
+            }
+            if let Some(Value::Object(definitions)) = fields.get_mut("$defs") {
+                *definitions = std::mem::take(definitions)
+                    .into_iter()
+                    .map(|(name, definition)| (public_name(&name).to_owned(), definition))
+                    .collect();
+            }
+            if let Some(Value::Object(properties)) = fields.get_mut("properties") {
+                properties
+                    .iter_mut()
+                    .filter(|(name, _)| is_time(name))
+                    .for_each(|(_, property)| add_time_format(property));
+            }
+            // Members of documents are named as the keywords of schemas are.
+            for (key, below) in
+                fields.iter_mut().filter(|(key, _)| !matches!(key.as_str(), "enum" | "const" | "required"))
+            {
+                match below {
+                    Value::Object(named) if matches!(key.as_str(), "properties" | "$defs") => {
+                        named.values_mut().for_each(polish);
+                    }
+                    below => polish(below),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// `#/$defs/TaskView` is published as `#/$defs/Task`.
+fn public_name(name: &str) -> &str {
+    name.strip_suffix("View").unwrap_or(name)
+}
+
+fn is_time(name: &str) -> bool {
+    name == "at" || name.ends_with("_at") || name.ends_with("_until")
+}
+
+fn add_time_format(property: &mut Value) {
+    let Some(fields) = property.as_object_mut() else { return };
+    let is_text = match fields.get("type") {
+        Some(Value::Array(types)) => types.contains(&json!("string")),
+        Some(name) => name == "string",
+        None => false,
+    };
+    if is_text {
+        fields.insert("format".into(), json!("date-time"));
+    }
+}

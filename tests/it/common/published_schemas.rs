@@ -1,0 +1,116 @@
+//! The schemas of `docs/reference/schemas` against what the program prints and records.
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::Path,
+    sync::{LazyLock, Mutex},
+};
+
+use serde_json::Value;
+
+use super::json_schema;
+
+fn text(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// What a call prints, as the page says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PrintedDocument {
+    /// The words of the command, without what makes the difference between its documents.
+    pub command: Vec<&'static str>,
+    /// The document's name.
+    pub name: &'static str,
+    /// Whether each line is one.
+    pub is_line: bool,
+}
+
+/// The table of calls and documents.
+pub static PRINTED: LazyLock<Vec<PrintedDocument>> = LazyLock::new(|| {
+    static PAGE: LazyLock<String> = LazyLock::new(|| text("docs/reference/json.md"));
+    let table = PAGE.split_once("\n## Commands\n").unwrap().1.split_once("\n## ").unwrap().0;
+    let mut printed = Vec::new();
+    for row in table.lines().filter(|line| line.starts_with("| `")) {
+        let mut cells = row.split('|').map(|cell| cell.trim().trim_matches('`'));
+        let call = cells.nth(1).unwrap();
+        let is_word = |word: &&str| {
+            word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-') && !word.starts_with('-')
+        };
+        for link in cells.next().unwrap().split(" or ") {
+            printed.push(PrintedDocument {
+                command: call.split(' ').take_while(is_word).collect(),
+                name: link[1..].split(']').next().unwrap(),
+                is_line: link.ends_with("one a line"),
+            });
+        }
+    }
+    printed
+});
+
+/// The schema of a document. It is read once in a process.
+pub fn schema(name: &str) -> &'static Value {
+    static READ: Mutex<Option<HashMap<String, &'static Value>>> = Mutex::new(None);
+    let mut read = READ.lock().unwrap();
+    read.get_or_insert_default().entry(name.to_owned()).or_insert_with(|| {
+        let text = text(&format!("docs/reference/schemas/{name}.json"));
+        Box::leak(Box::new(serde_json::from_str(&text).unwrap()))
+    })
+}
+
+/// The documents of the command that a call's arguments name; none for one without documents.
+pub fn documents_of(args: &[impl AsRef<str>]) -> Vec<&'static PrintedDocument> {
+    let words: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
+    // Options of every command may stand before its words.
+    let begins = |from: usize| {
+        let fits = |printed: &&PrintedDocument| words[from..].starts_with(&printed.command);
+        let longest = PRINTED.iter().filter(fits).map(|printed| printed.command.len()).max()?;
+        Some(PRINTED.iter().filter(fits).filter(|printed| printed.command.len() == longest).collect())
+    };
+    (0..words.len()).find_map(begins).unwrap_or_default()
+}
+
+/// Fails unless the output of a call with `--json` is one of the command's documents. A command without documents passes.
+#[track_caller]
+pub fn check_output(args: &[impl AsRef<str>], stdout: &str) {
+    let documents = documents_of(args);
+    let mut wrong = Vec::new();
+    for document in &documents {
+        let schema = schema(document.name);
+        let texts: Vec<&str> = if document.is_line { stdout.lines().collect() } else { vec![stdout] };
+        let found = texts.into_iter().find_map(|text| match serde_json::from_str(text) {
+            Ok(value) => json_schema::violation(schema, &value),
+            Err(error) => Some(format!("no JSON: {error}")),
+        });
+        match found {
+            Some(found) => wrong.push(format!("{}: {found}", document.name)),
+            None => return,
+        }
+    }
+    let call: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
+    assert!(documents.is_empty(), "{call:?} prints what docs/reference/schemas does not have: {wrong:#?}\n{stdout}");
+}
+
+/// Fails unless a failure is the document of errors.
+#[track_caller]
+pub fn check_error(document: &Value) {
+    let found = json_schema::violation(schema("error"), document);
+    assert_eq!(found, None, "{document}");
+}
+
+/// The part of the schema of events about the data of a kind, as text: to read the whole one takes longer than many a test.
+fn schema_of_data(kind: &str) -> Option<&'static str> {
+    static EVENT: LazyLock<String> = LazyLock::new(|| text("docs/reference/schemas/event.json"));
+    let condition = EVENT.split_once(&format!("\"const\": \"{kind}\""))?.1;
+    let name = condition.split_once("\"$ref\": \"#/$defs/")?.1.split('"').next()?;
+    let part = EVENT.split_once(&format!("\n    \"{name}\": "))?.1;
+    part.get(..part.find("\n    }")? + "\n    }".len())
+}
+
+/// What is wrong with the data of an event of this kind.
+pub fn event_violation(kind: &str, data: &Value) -> Option<String> {
+    let Some(part) = schema_of_data(kind) else { return Some(format!("the kind {kind} is not known")) };
+    let schema = serde_json::from_str(part).unwrap_or_else(|error| panic!("{error}: {part}"));
+    json_schema::violation(&schema, data).map(|found| format!("{kind}{found}"))
+}
