@@ -6,7 +6,8 @@ use serde::Deserialize;
 
 use super::{
     AgentSettings, Backend, ConfigError, JobSettings, LandSettings, LaunchSettings, Layers, NotifySettings,
-    OverlapSettings, Project, agents, backend, duration, guard, jobs, landing, launch, notify, overlap,
+    OverlapSettings, Project, StoreSettings, agents, backend, duration, guard, jobs, landing, launch, notify, overlap,
+    store,
     values::{StaleAfter, unknown_value},
 };
 use crate::{
@@ -34,6 +35,8 @@ pub struct Settings {
     pub name: String,
     /// The branch from which lanes start.
     pub base_branch: String,
+    /// Where the store is.
+    pub store: StoreSettings,
     /// The prefix of generated ids.
     pub prefix: String,
     /// The lease of claims; `None` for claims without a lease.
@@ -83,6 +86,7 @@ pub struct Settings {
 #[serde(default)]
 struct Raw {
     project: RawProject,
+    store: store::Raw,
     tasks: RawTasks,
     claims: RawClaims,
     overlap: overlap::Raw,
@@ -207,6 +211,7 @@ impl Settings {
         Ok(Self {
             name: raw.project.name.unwrap_or(dir),
             base_branch: raw.project.base_branch.unwrap_or_else(|| "main".into()),
+            store: raw.store.into_settings().map_err(|(key, why)| value(key, why))?,
             prefix,
             lease,
             path_policy,

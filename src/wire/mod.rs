@@ -38,6 +38,7 @@ mod session_overview;
 mod setup;
 mod sidecar;
 mod snapshot;
+mod store;
 mod task;
 pub mod telemetry;
 pub mod terminal_input;
@@ -91,5 +92,6 @@ pub use session_overview::{
 pub use setup::{SetupStepView, SetupView};
 pub use sidecar::SidecarView;
 pub use snapshot::SnapshotView;
+pub use store::StoreView;
 pub use task::{CheckView, ClaimView, DependentView, TaskDetailView, TaskView, TimelineEntryView, WaitingView};
 pub use usage::{TaskMediansView, TaskNumbersView, UsageRowView, UsageView};

@@ -29,7 +29,7 @@ const SETTINGS: &str = "-c lock_timeout=5s -c idle_in_transaction_session_timeou
 #[derive(Clone)]
 pub struct StoreAddress {
     pub(super) config: Config,
-    pub(super) schema: String,
+    pub(in crate::store) schema: String,
 }
 
 impl StoreAddress {

@@ -5,6 +5,7 @@ mod address;
 mod connect;
 mod postgres_store;
 mod schema;
+mod server_facts;
 
 pub use address::StoreAddress;
 pub(super) use postgres_store::PostgresStore;

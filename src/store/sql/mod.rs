@@ -16,6 +16,8 @@ pub(super) use postgres::PostgresConnection;
 pub(super) use row::Row;
 pub(super) use statement::Statement;
 pub(super) use value::ToValue;
+#[cfg(feature = "postgres")]
+pub(super) use value::Value;
 
 use super::StoreError;
 

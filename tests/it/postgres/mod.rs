@@ -2,6 +2,7 @@
 //! once.
 
 mod addresses;
+mod moves;
 mod same_answers;
 mod schema;
 mod storm;
