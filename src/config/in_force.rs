@@ -38,7 +38,7 @@ pub fn load_in_force(project: &Project, env: &Env) -> Result<(Layers, Settings),
                 let is_on_server = [engine, settings.store.engine].contains(&StoreEngine::Postgres);
                 let engine = if is_on_server { StoreEngine::Postgres } else { StoreEngine::Sqlite };
                 let store = StoreSettings { engine, ..settings.store.clone() };
-                return Ok((layers.with_text_trust(kept), Settings { guard, store, ..settings }));
+                return Ok((layers.with_text_trust(kept), Settings { store, guard, ..settings }));
             }
             None => TextTrust::Changed(path, record),
         },

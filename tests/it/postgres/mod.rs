@@ -2,6 +2,7 @@
 //! once.
 
 mod addresses;
+mod example;
 mod moves;
 mod same_answers;
 mod schema;

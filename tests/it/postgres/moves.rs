@@ -191,6 +191,14 @@ fn store_on_a_server_is_shown_without_its_password() {
 }
 
 #[test]
+fn doctor_names_the_server_and_what_copies_it() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    let found = world.run(["doctor"]).exits(0).stdout;
+    assert!(found.contains("PostgreSQL 1") && found.contains("pg_dump copies it"), "{found}");
+    assert!(!found.contains("SQLite"), "{found}");
+}
+
+#[test]
 fn older_schema_is_shown_and_brought_up_to_date_by_migrate() {
     let Some(world) = TestProject::on_postgres() else { return };
     let (server, schema) = world.on_server.as_ref().unwrap();
