@@ -15,11 +15,17 @@ pub struct Args {
     /// Ids of tasks go on where the other store's ended.
     #[arg(long)]
     new: bool,
+    /// Keep the store on this server, for several machines
+    ///
+    /// The address of a PostgreSQL database. The project's schema is created there, or brought up to date. .fairway.toml gets the engine, and .fairway/local.toml,
+    /// which is not committed, the address. A password comes from PGPASSFILE, FAIRWAY_STORE_URL or .fairway/local.toml.
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
 }
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        let answer = project::init::init(&ctx.env, ctx.globals.root.as_deref(), self.new)?;
+        let answer = project::init::init(&ctx.env, ctx.globals.root.as_deref(), self.new, self.store.as_deref())?;
         ctx.answer(&answer)
     }
 }

@@ -63,6 +63,7 @@ mod sidecar;
 mod skill;
 mod start;
 mod status;
+mod store;
 mod task;
 mod top;
 mod trust;

@@ -7,7 +7,7 @@ use super::{
     adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo, doctor,
     events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, inbox, init,
     land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, prime, prompt, ready, release, restore,
-    review, search, send, serve, session, setup, sidecar, skill, start, status, task, top, trust, usage,
+    review, search, send, serve, session, setup, sidecar, skill, start, status, store, task, top, trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -87,6 +87,8 @@ pub(super) enum Verb {
     Backup(backup::Args),
     Restore(restore::Args),
     #[command(subcommand)]
+    Store(store::Verb),
+    #[command(subcommand)]
     Config(config::Verb),
     Completions(completions::Args),
     Man(man::Args),
@@ -144,6 +146,7 @@ impl Verb {
             Self::Doctor(args) => args.run(ctx),
             Self::Backup(args) => args.run(ctx),
             Self::Restore(args) => args.run(ctx),
+            Self::Store(verb) => verb.run(ctx),
             Self::Config(verb) => verb.run(ctx),
             Self::Completions(args) => args.run(ctx, command()),
             Self::Man(args) => args.run(ctx, command()),

@@ -56,7 +56,7 @@ fn pressure<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error>
 #[serde(default)]
 pub struct IdentitySettings {
     /// Shell text that prints a fresh identity, before the old one's credential expires.
-    #[serde(deserialize_with = "values::command")]
+    #[serde(deserialize_with = "values::non_blank")]
     pub refresh: Option<String>,
     /// How long before that moment.
     #[serde(deserialize_with = "values::span")]

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use super::{
-    ConfigError, Layers, Project, Settings,
+    ConfigError, Layers, Project, Settings, StoreEngine,
     layers::{local_file, read_text, read_texts},
     project::CONFIG_FILE,
     trust::is_needed,
@@ -26,12 +26,19 @@ pub fn load_in_force(project: &Project, env: &Env) -> Result<(Layers, Settings),
         TextTrust::Changed(path, record) => match kept_layers(project, env, &record) {
             Some((layers, mut settings)) => {
                 let present = texts.and_then(|files| Settings::from_layers(&Layers::from_texts(files, env)?, project));
-                let (error, guard) = match present {
-                    Ok(present) => (None, add_denials(settings.guard.as_ref(), present.guard.as_deref())),
-                    Err(error) => (Some(error.to_string()), settings.guard.clone()),
+                let (error, guard, engine) = match present {
+                    Ok(present) => {
+                        let guard = add_denials(settings.guard.as_ref(), present.guard.as_deref());
+                        (None, guard, present.store.engine)
+                    }
+                    Err(error) => (Some(error.to_string()), settings.guard.clone(), settings.store.engine),
                 };
                 let kept = TextTrust::Kept(KeptText { path, error, record });
                 settings.guard = guard;
+                // A store that moved to a server must not go on in a file. Its address counts when it is trusted.
+                if engine == StoreEngine::Postgres {
+                    settings.store.engine = engine;
+                }
                 return Ok((layers.with_text_trust(kept), settings));
             }
             None => TextTrust::Changed(path, record),

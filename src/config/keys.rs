@@ -31,6 +31,19 @@ const fn key_without_default(path: &'static str, sample: &'static str, why: &'st
 pub const KEYS: &[Key] = &[
     key_without_default("project.name", "\"demo\"", "shown in headings; by default the root directory's name"),
     key("project.base_branch", "\"main\"", None, "the branch that lanes start from and merge gates compare with"),
+    key(
+        "store.engine",
+        "\"sqlite\"",
+        None,
+        "where the store is: sqlite (a file beside the code) or postgres (a server, whose address is not written here)",
+    ),
+    Key {
+        path: "store.url",
+        default: None,
+        env: Some(vars::FAIRWAY_STORE_URL),
+        sample: "\"postgres://fairway@db.example/team\"",
+        why: "the server's address; only in .fairway/local.toml, which is not committed",
+    },
     key("tasks.prefix", "\"T\"", Some(vars::FAIRWAY_TASKS_PREFIX), "prefix of generated task ids: T-1, T-2, …"),
     key(
         "claims.lease",

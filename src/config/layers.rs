@@ -12,6 +12,7 @@ use super::{
     ConfigError, KEYS, Project, keys,
     project::CONFIG_FILE,
     provider_profile,
+    store::{self, URL_KEY},
     trust_record::{KeptText, TextTrust},
 };
 use crate::env::Env;
@@ -80,6 +81,11 @@ impl Layers {
             let place = path.display().to_string();
             for (key, value) in leaves(&table) {
                 check_known(&place, &key, value)?;
+                if key == URL_KEY && path.file_name().is_some_and(|name| name == CONFIG_FILE) {
+                    let why = "an address may hold a password, and this file is committed; write it into \
+                               .fairway/local.toml";
+                    return Err(ConfigError::Value { place, key, why: why.into() });
+                }
                 check_type(&place, &key, value)?;
             }
             layers.push((Source::File(path.clone()), table));
@@ -135,6 +141,13 @@ impl Layers {
         self.file_tables().any(|table| sections.iter().any(|section| table.contains_key(*section)))
     }
 
+    /// The text that a file sets for a key of a section; the highest file's.
+    #[must_use]
+    pub fn text_in_files(&self, section: &str, key: &str) -> Option<String> {
+        let text = |table: &Table| table.get(section)?.get(key)?.as_str().map(str::to_owned);
+        self.file_tables().filter_map(text).last()
+    }
+
     /// The tables of the files, the lowest first.
     pub(super) fn file_tables(&self) -> impl Iterator<Item = &Table> {
         self.sources.iter().filter(|(source, _)| matches!(source, Source::File(_))).map(|(_, table)| table)
@@ -146,7 +159,7 @@ impl Layers {
         let merged = self.merged();
         let mut shown: Vec<SourcedValue> = leaves(&merged)
             .into_iter()
-            .map(|(key, value)| SourcedValue { source: self.source_of(&key), value: value.to_string(), key })
+            .map(|(key, value)| SourcedValue { source: self.source_of(&key), value: shown_value(&key, value), key })
             .collect();
         for key in KEYS {
             if let Some(default) = key.default
@@ -188,6 +201,14 @@ impl Layers {
     fn source_of(&self, path: &str) -> Source {
         let set = |table: &Table| leaves(table).iter().any(|(key, _)| key == path);
         self.sources.iter().rev().find(|(_, table)| set(table)).map_or(Source::Default, |(source, _)| source.clone())
+    }
+}
+
+/// A value as it is shown: an address without its password.
+fn shown_value(key: &str, value: &Value) -> String {
+    match value {
+        Value::String(url) if key == URL_KEY => Value::String(store::masked_url(url)).to_string(),
+        value => value.to_string(),
     }
 }
 

@@ -16,7 +16,9 @@ mod overlap;
 pub mod project;
 mod provider_profile;
 mod schema;
+mod set_key;
 mod settings;
+mod store;
 pub mod trust;
 mod trust_record;
 mod values;
@@ -36,7 +38,9 @@ pub use overlap::{ClaimOrder, OverlapAction, OverlapSettings};
 pub use project::{CONFIG_FILE, Project};
 pub use provider_profile::{ProviderProfile, built_in as built_in_profiles, session_variables};
 pub use schema::schema;
+pub use set_key::set_key;
 pub use settings::{
     ApprovalSettings, ClaimSettings, ProjectSettings, ReviewRoute, SessionSettings, Settings, TaskSettings,
 };
+pub use store::{StoreEngine, StoreSettings, has_password, masked_url, without_password};
 pub use values::StaleAfter;

@@ -18,7 +18,7 @@ pub struct NotifySettings {
     #[serde(deserialize_with = "sinks")]
     pub sinks: Vec<NotifySink>,
     /// The shell command of the sink `command`.
-    #[serde(deserialize_with = "values::command")]
+    #[serde(deserialize_with = "values::non_blank")]
     pub command: Option<String>,
     /// The time limit of that command.
     #[serde(deserialize_with = "command_timeout")]

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::{
     Backend, ConfigError, ContextSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, LaunchSettings,
-    Layers, NotifySettings, OverlapSettings, Project, guard,
+    Layers, NotifySettings, OverlapSettings, Project, StoreSettings, guard,
     values::{self, StaleAfter},
 };
 use crate::{
@@ -26,6 +26,8 @@ use crate::{
 pub struct Settings {
     /// The project.
     pub project: ProjectSettings,
+    /// Where the store is.
+    pub store: StoreSettings,
     /// Tasks.
     pub tasks: TaskSettings,
     /// Claims.

@@ -114,8 +114,8 @@ pub(super) fn roles<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Ro
     parsed_list(deserializer, Role::parse)
 }
 
-/// A shell command; `None` for a blank text.
-pub(super) fn command<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+/// A text; `None` for a blank one.
+pub(super) fn non_blank<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let text = String::deserialize(deserializer)?;
     Ok(Some(text).filter(|text| !text.trim().is_empty()))
 }

@@ -42,7 +42,6 @@ pub const FAIRWAY_ROOT: &str = "FAIRWAY_ROOT";
 /// The store's file, when it shall not be `.fairway/fairway.db` under the root.
 pub const FAIRWAY_DB: &str = "FAIRWAY_DB";
 /// The address of the store on a server.
-#[cfg(feature = "postgres")]
 pub const FAIRWAY_STORE_URL: &str = "FAIRWAY_STORE_URL";
 /// The password for the store's server.
 #[cfg(feature = "postgres")]

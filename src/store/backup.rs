@@ -12,6 +12,7 @@ use rusqlite::{
 
 use super::{
     ReadTx, Store, StoreError, WriteTx,
+    epochs::{EPOCH_JUMP, highest_epoch, renew_claims},
     error::Loss,
     integrity, open,
     progress::{self, Progress},
@@ -19,10 +20,7 @@ use super::{
     sibling_path, sql, write_queue,
 };
 use crate::{
-    domain::{
-        Event, EventKind, TaskId,
-        claim::{Claim, ClaimEnd},
-    },
+    domain::{Event, EventKind},
     env::Timestamp,
     os::{files, notify},
 };
@@ -47,36 +45,23 @@ pub struct RestoreReport {
     pub epoch: i64,
 }
 
-/// The increase of all epochs if the replaced store is unreadable, so that its epochs are unknown.
-const EPOCH_JUMP: i64 = 1_000_000;
-
 /// The largest epoch of a backup.
 const MAX_EPOCH: i64 = i64::MAX / 2;
 
-const HIGHEST_EPOCH: &str = "SELECT max((SELECT coalesce(max(epoch), 0) FROM tasks), \
-     (SELECT coalesce(max(epoch), 0) FROM claims), (SELECT coalesce(max(epoch), 0) FROM restores))";
 const TABLES: &str = "SELECT name FROM restored.sqlite_schema WHERE type = 'table' \
      AND name NOT LIKE 'sqlite@_%' ESCAPE '@' AND name <> 'refinery_schema_history' ORDER BY name";
 const USED_IDS: &str = "SELECT id, removed_at FROM removed_tasks";
 const KEEP_USED_ID: &str = "INSERT OR IGNORE INTO removed_tasks (id, removed_at) SELECT $1, $2 \
      WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE id = $1)";
-const INSERT_RESTORE: &str = "INSERT INTO restores (epoch, at) VALUES ($1, $2)";
-// Handoffs that were valid at the time of the backup stay valid.
-const RAISE_HANDOFF_EPOCHS: &str = "UPDATE handoffs SET epoch = $1 WHERE status = 'open' \
-     AND epoch = (SELECT epoch FROM tasks WHERE id = handoffs.task_id)";
-const RAISE_EPOCHS: &str = "UPDATE tasks SET epoch = $1";
-const END_ALL_CLAIMS: &str = "UPDATE claims SET ended_at = $1, ended_as = $2 WHERE ended_at IS NULL";
-const CLAIMED_TASKS: &str = "SELECT t.id, t.claimant, t.claim_role, t.claimed_at, s.id FROM tasks t \
-     LEFT JOIN agent_sessions s ON s.id = t.claim_session WHERE t.claimant IS NOT NULL ORDER BY t.id";
 
 /// A private draft file. Dropping it removes the file and SQLite's files beside it, unless it was renamed.
-struct DraftFile {
-    path: PathBuf,
+pub(super) struct DraftFile {
+    pub path: PathBuf,
 }
 
 impl DraftFile {
     /// An empty draft in the directory of its target.
-    fn create_for(target: &Path) -> Result<Self, StoreError> {
+    pub fn create_for(target: &Path) -> Result<Self, StoreError> {
         // Only a part of the target's name: the whole name must not exceed the file system's limit.
         let name: String =
             target.file_name().map(|name| name.to_string_lossy().chars().take(40).collect()).unwrap_or_default();
@@ -374,42 +359,4 @@ impl Restore<'_> {
         tx.record(&event)?;
         integrity::count_tasks(tx)
     }
-}
-
-/// Raises every epoch to this one and renews the claims under it.
-fn renew_claims(tx: &WriteTx<'_>, epoch: i64) -> Result<(), StoreError> {
-    let conn = tx.conn();
-    let now = tx.now().millis();
-    sql::execute(conn, INSERT_RESTORE, &[&epoch, &now])?;
-    sql::execute(conn, RAISE_HANDOFF_EPOCHS, &[&epoch])?;
-    sql::execute(conn, RAISE_EPOCHS, &[&epoch])?;
-    sql::execute(conn, END_ALL_CLAIMS, &[&now, &ClaimEnd::Restored.as_str()])?;
-    let held = sql::rows(conn, CLAIMED_TASKS, &[], |row| {
-        let claim = Claim {
-            claimant: row.get(1)?,
-            role: sql::parse_optional_id("a role", row.get(2)?, crate::domain::Role::parse)?,
-            epoch,
-            claimed_at: Timestamp::from_millis(row.get(3)?),
-            session: sql::parse_optional_id("a session id", row.get(4)?, crate::domain::SessionId::parse)?,
-            lease_until: None,
-            lease: None,
-        };
-        Ok((sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?, claim))
-    })?;
-    for (task, claim) in &held {
-        let place = super::claims::newest(tx, task)?.map(|newest| newest.place).unwrap_or_default();
-        super::claims::insert(tx, task, claim, &place)?;
-        let event = Event::new(EventKind::TaskClaimed)
-            .task(task)
-            .with("epoch", epoch)
-            .with("claimant", claim.claimant.as_str())
-            .with("role", claim.role.as_ref().map(ToString::to_string))
-            .with("takeover", "restored");
-        tx.record(&event)?;
-    }
-    Ok(())
-}
-
-fn highest_epoch<'c>(conn: impl Into<sql::Connection<'c>>) -> Result<i64, StoreError> {
-    Ok(sql::first(conn, HIGHEST_EPOCH, &[], |row| row.get(0))?.unwrap_or_default())
 }

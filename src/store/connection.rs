@@ -94,6 +94,15 @@ impl Store {
         }
     }
 
+    /// The store on a server; `None` for one in a file.
+    #[cfg(feature = "postgres")]
+    pub(super) const fn server(&self) -> Option<&PostgresStore> {
+        match &self.engine {
+            Engine::Sqlite(_) => None,
+            Engine::Postgres(store) => Some(store),
+        }
+    }
+
     /// Sets how long later calls wait for other processes, approximately; `None` restores the default. For callers that
     /// have other work and retry.
     ///

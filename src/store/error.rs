@@ -76,6 +76,15 @@ pub enum StoreError {
     /// An address of a store that cannot be used. Without the address: it may hold a password.
     #[error("the address of the store cannot be used: {why}")]
     Address { why: String },
+    /// The configuration demands a server, and nothing says where it is.
+    #[error("the store of this project is on a PostgreSQL server, and its address is not known here")]
+    NoAddress,
+    /// A store on a server, in a build without that engine.
+    #[error("the store of this project is on a PostgreSQL server, and this fairway is built without PostgreSQL")]
+    NoPostgres,
+    /// A password where every process of the machine can read it.
+    #[error("the address has a password, which every user of this machine could read on a command line")]
+    PasswordOnCommandLine,
     /// A server that does not answer.
     #[error("the store's server {address} cannot be reached: {why}")]
     Unreachable { address: String, why: String },
@@ -110,6 +119,12 @@ pub enum StoreError {
     /// Something that only a store in a file can do.
     #[error("the store {address} is on a server, not in a file")]
     NoFile { address: String },
+    /// A target of a copy that has records already.
+    #[error("there is a store at {target} already")]
+    NotEmpty { target: String },
+    /// A copy that lacks rows.
+    #[error("the copy of the table {table} has {copied} row(s), not {found}; nothing was changed")]
+    Incomplete { table: String, found: i64, copied: i64 },
     /// Anything else from PostgreSQL.
     #[error("the store failed: {0}")]
     Postgres(String),

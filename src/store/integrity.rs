@@ -1,7 +1,7 @@
 //! Integrity of the store: SQLite's own checks, derived columns, and their repair.
 
 use super::{
-    ReadTx, StoreError, WriteTx, schema,
+    ReadTx, StoreError, WriteTx,
     sql::{self, Connection, Row, Statement},
 };
 
@@ -216,10 +216,4 @@ pub fn parents(tx: &ReadTx<'_>) -> Result<Vec<(String, String)>, StoreError> {
 /// As the store fails.
 pub fn count_tasks(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
     Ok(sql::first(tx.conn(), TASKS, &[], |row| row.get(0))?.unwrap_or_default())
-}
-
-/// The newest known schema version and the linked SQLite version.
-#[must_use]
-pub fn versions() -> (i64, &'static str) {
-    (schema::STATE.newest, rusqlite::version())
 }

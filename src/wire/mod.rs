@@ -42,6 +42,7 @@ mod session_overview;
 mod setup;
 mod sidecar;
 mod snapshot;
+mod store;
 mod task;
 pub mod telemetry;
 pub mod terminal_input;
@@ -99,6 +100,9 @@ pub use session_overview::{
 pub use setup::{SetupStepView, SetupView};
 pub use sidecar::SidecarView;
 pub use snapshot::SnapshotView;
+#[cfg(any(feature = "postgres", test))]
+pub use store::StoreCopyView;
+pub use store::{StoreMigrationView, StoreRestoredView, StoreView};
 pub use task::{CheckView, ClaimView, DependentView, TaskDetailView, TaskView, TimelineEntryView, WaitingView};
 pub use text::{
     CompletionsView, ConfigExampleView, DemoView, GuideView, HelpView, InstalledScriptsView, ManPageView, ManPagesView,

@@ -10,8 +10,8 @@ use serde::Serialize;
 pub struct InitView {
     /// The project's root.
     pub root: PathBuf,
-    /// The store's file.
-    pub store: PathBuf,
+    /// The store's file, or its address on a server without the password.
+    pub store: String,
     /// The files that were made, from the root.
     pub created: Vec<String>,
     /// The line for AGENTS.md or CLAUDE.md.

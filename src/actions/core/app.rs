@@ -146,7 +146,7 @@ impl App {
             return Ok(store);
         }
         if self.reader.get().is_none() {
-            let _ = self.reader.set(open_store::for_reading(&self.env, &self.project)?);
+            let _ = self.reader.set(open_store::for_reading(&self.env, &self.project, &self.settings.store)?);
         }
         self.reader.get().ok_or_else(|| errors::internal("the store was not kept"))
     }
@@ -160,7 +160,7 @@ impl App {
             return Ok(store);
         }
         if self.writer.get().is_none() {
-            let _ = self.writer.set(open_store::for_writing(&self.env, &self.project)?);
+            let _ = self.writer.set(open_store::for_writing(&self.env, &self.project, &self.settings.store)?);
         }
         self.writer.get().ok_or_else(|| errors::internal("the store was not kept"))
     }

@@ -84,7 +84,7 @@ fn is_output_file(path: &Path) -> bool {
 }
 
 fn store(error: &StoreError) -> Failure {
-    use FailureKind::{Busy, External, Failure as Fault, NotFound, Refused, Usage};
+    use FailureKind::{Busy, Conflict, External, Failure as Fault, NotFound, Refused, Usage};
     let (code, kind, hint) = match error {
         StoreError::Newer { .. } => ("store_newer", Fault, Some("use the newer fairway that made it")),
         StoreError::Foreign { path, .. } if is_output_file(path) => ("store_foreign", Fault, Some(OUTPUT_FILE_HINT)),
@@ -129,11 +129,29 @@ fn store(error: &StoreError) -> Failure {
         | StoreError::Migration(_)
         | StoreError::Io { .. }
         | StoreError::Sqlite(_)
+        | StoreError::Incomplete { .. }
         | StoreError::Postgres(_) => ("store_failed", Fault, Some("check the store: fairway doctor")),
         StoreError::Address { .. } => (
             "store_address",
             Usage,
             Some("write it as in: FAIRWAY_STORE_URL='postgres://USER@HOST/DATABASE?schema=NAME'"),
+        ),
+        StoreError::NoAddress => (
+            "no_store_address",
+            NotFound,
+            Some("name the server: fairway init --store postgres://USER@HOST/DATABASE; or set FAIRWAY_STORE_URL"),
+        ),
+        StoreError::NoPostgres => (
+            "no_postgres",
+            Fault,
+            Some("use a released fairway, or build one with it: cargo install --locked --path . --features postgres"),
+        ),
+        StoreError::PasswordOnCommandLine => (
+            "password_in_arguments",
+            Usage,
+            Some(
+                "leave it out, and give it by PGPASSFILE (~/.pgpass), FAIRWAY_STORE_URL or [store] url in .fairway/local.toml",
+            ),
         ),
         StoreError::Unreachable { .. } => {
             ("store_unreachable", Busy, Some("check the server and the network, then run the same command again"))
@@ -165,7 +183,12 @@ fn store(error: &StoreError) -> Failure {
             ("store_server", External, Some("have the server set up for it, or use another one"))
         }
         StoreError::NotThere { .. } => ("store_missing", NotFound, Some("create it: fairway init")),
-        StoreError::Older { .. } => ("store_older", Fault, Some("bring it up to date: fairway init")),
+        StoreError::Older { .. } => ("store_older", Fault, Some("bring it up to date: fairway store migrate")),
+        StoreError::NotEmpty { .. } => (
+            "store_not_empty",
+            Conflict,
+            Some("name another schema, as in: fairway store copy --to 'postgres://USER@HOST/DATABASE?schema=NAME'"),
+        ),
         StoreError::NoFile { .. } => {
             ("store_on_server", Refused, Some("use the server's own tools: pg_dump --schema=SCHEMA DATABASE"))
         }

@@ -1,45 +1,71 @@
-//! Opening the project's store: its file, or the schema on a server that `FAIRWAY_STORE_URL` names.
+//! Opening the project's store: its file, or the schema on a server that the configuration names.
 
+#[cfg(feature = "postgres")]
+use crate::{config::StoreEngine, store::StoreAddress};
 use crate::{
-    config::project::Project,
-    env::Env,
+    config::{Layers, Project, StoreSettings, without_password},
+    env::{Env, vars},
     store::{Store, StoreError},
 };
-#[cfg(feature = "postgres")]
-use crate::{env::vars, store::StoreAddress};
 
 /// The store for reading; an empty one in memory where there is no file yet.
 ///
 /// # Errors
 /// As the store fails.
-pub fn for_reading(env: &Env, project: &Project) -> Result<Store, StoreError> {
-    #[cfg(feature = "postgres")]
-    if let Some(address) = address(env)? {
-        return Store::connect(&address, &project.runtime_dir(), env.clock);
+pub fn for_reading(env: &Env, project: &Project, settings: &StoreSettings) -> Result<Store, StoreError> {
+    match on_server(env, project, settings)? {
+        Some(store) => Ok(store),
+        None => Store::open_for_reading(&project.store, &project.runtime_dir(), project.outside_dir().as_deref()),
     }
-    let _ = env;
-    Store::open_for_reading(&project.store, &project.runtime_dir(), project.outside_dir().as_deref())
 }
 
 /// The store for writing. A file is created if it is missing; a schema is not.
 ///
 /// # Errors
 /// As the store fails.
-pub fn for_writing(env: &Env, project: &Project) -> Result<Store, StoreError> {
-    #[cfg(feature = "postgres")]
-    if let Some(address) = address(env)? {
-        return Store::connect(&address, &project.runtime_dir(), env.clock);
+pub fn for_writing(env: &Env, project: &Project, settings: &StoreSettings) -> Result<Store, StoreError> {
+    match on_server(env, project, settings)? {
+        Some(store) => Ok(store),
+        None => Store::open_for_writing(&project.store, &project.runtime_dir(), project.outside_dir().as_deref()),
     }
-    let _ = env;
-    Store::open_for_writing(&project.store, &project.runtime_dir(), project.outside_dir().as_deref())
 }
 
-/// The address of the store, if it is on a server, with the password that stands beside it.
+/// The store on a server; `None` when it is in a file.
 ///
 /// # Errors
-/// When it cannot be used.
+/// When the server cannot be used, its address is missing, or this build has no such engine.
 #[cfg(feature = "postgres")]
-pub fn address(env: &Env) -> Result<Option<StoreAddress>, StoreError> {
-    let address = env.var(vars::FAIRWAY_STORE_URL).map(StoreAddress::parse).transpose()?;
-    Ok(address.map(|address| address.with_password_of(env)))
+fn on_server(env: &Env, project: &Project, settings: &StoreSettings) -> Result<Option<Store>, StoreError> {
+    match address(env, settings)? {
+        Some(address) => Store::connect(&address, &project.runtime_dir(), env.clock).map(Some),
+        None => Ok(None),
+    }
+}
+
+#[cfg(not(feature = "postgres"))]
+fn on_server(_: &Env, _: &Project, settings: &StoreSettings) -> Result<Option<Store>, StoreError> {
+    if settings.is_on_server() { Err(StoreError::NoPostgres) } else { Ok(None) }
+}
+
+/// The address of the store, with the password that stands beside it; `None` when it is in a file. Never a file where a server is demanded: a scrubbed environment would go
+/// on in another store.
+///
+/// # Errors
+/// When it is missing or cannot be used.
+#[cfg(feature = "postgres")]
+pub fn address(env: &Env, settings: &StoreSettings) -> Result<Option<StoreAddress>, StoreError> {
+    match (&settings.url, settings.engine) {
+        (Some(url), _) => StoreAddress::parse(url).map(|address| Some(address.with_password_of(env))),
+        (None, StoreEngine::Postgres) => Err(StoreError::NoAddress),
+        (None, StoreEngine::Sqlite) => Ok(None),
+    }
+}
+
+/// The value of `FAIRWAY_STORE_URL` for a session: never a password. Empty, so that it is unset, where the local file names the same
+/// store: sessions read it there.
+#[must_use]
+pub fn url_to_pass_on(env: &Env, layers: &Layers) -> String {
+    let given = env.var(vars::FAIRWAY_STORE_URL).map(without_password);
+    let local = layers.text_in_files("store", "url").map(|url| without_password(&url));
+    given.filter(|given| local.as_ref() != Some(given)).unwrap_or_default()
 }

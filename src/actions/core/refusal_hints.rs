@@ -67,6 +67,9 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         }
         Refusal::Ambiguous { .. } => (NotFound, None),
         Refusal::InUse { noun: "lane", id, .. } => (Conflict, Some(format!("to end it: fairway lane close {id}"))),
+        Refusal::InUse { noun: "store", .. } => {
+            (Conflict, Some("take its tasks along: fairway store copy --to URL".into()))
+        }
         Refusal::InUse { noun: "run", id, .. } => (Conflict, Some(format!("to end it: fairway exec kill {id}"))),
         Refusal::AlreadyExists { noun: "file", .. } => (Conflict, Some("--force replaces it".into())),
         Refusal::AlreadyExists { .. } | Refusal::InUse { .. } => (Conflict, None),

@@ -14,7 +14,7 @@ use super::{event, find, launch_supervisor, notify, own_process, poll, queue_wai
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, keepalive, lookup, path_limits},
+        core::{errors, keepalive, lookup, open_store, path_limits},
     },
     domain::{
         EventKind, Refusal, RoutingKey,
@@ -302,6 +302,13 @@ fn environment(
     id: &JobId,
 ) -> Result<Vec<(OsString, OsString)>, Refusal> {
     let mut env: BTreeMap<OsString, OsString> = app.env.vars().clone();
+    // The start file is on the disk: it gets no password.
+    if env.remove(OsStr::new(vars::FAIRWAY_STORE_URL)).is_some() {
+        let passed = open_store::url_to_pass_on(&app.env, &app.layers);
+        if !passed.is_empty() {
+            env.insert(vars::FAIRWAY_STORE_URL.into(), passed.into());
+        }
+    }
     for (name, value) in changes {
         let shown = || escape_controls(&name.to_string_lossy());
         if name.is_empty() || has_nul(name) || name.as_bytes().contains(&b'=') {

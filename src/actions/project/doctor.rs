@@ -23,7 +23,11 @@ use crate::{
         rules::cycle,
     },
     os::{disk, git::Git, lock::FileLock, process},
-    store::{ReadTx, integrity, sibling_path, tasks},
+    store::{
+        ReadTx, integrity, sibling_path,
+        store_facts::{self, StorePlace},
+        tasks,
+    },
 };
 
 /// Free space below this gets a finding, in bytes. The write-ahead log and its shared memory need some of it.
@@ -98,10 +102,18 @@ fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Resul
         // Reported above.
         Err(_) => {}
     }
-    let (schema, sqlite) = integrity::versions();
+    let facts = store_facts::facts(app.store_for_reading()?)?;
+    let (engine, copies) = match &facts.place {
+        StorePlace::File { .. } => {
+            ("SQLite".to_owned(), "only fairway backup copies it: a copy of the file lacks its log")
+        }
+        StorePlace::Server { address, .. } => (format!("{address}, PostgreSQL"), "pg_dump copies it"),
+    };
     let message = format!(
-        "{} task(s), schema {schema}, SQLite {sqlite}; only fairway backup copies it: a copy of the file lacks its log",
-        integrity::count_tasks(tx)?
+        "{} task(s), schema {}, {engine} {}; {copies}",
+        integrity::count_tasks(tx)?,
+        facts.needed_schema,
+        facts.engine_version
     );
     findings.push(Finding::new("store", Severity::Note, message));
     Ok(())

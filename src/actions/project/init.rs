@@ -7,17 +7,20 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use super::guide::{CONTRACT, CONTRACT_FILE, is_earlier};
+use super::{
+    guide::{CONTRACT, CONTRACT_FILE, is_earlier},
+    store::config as store_config,
+};
 use crate::{
     actions::{
         Answer,
         core::{git_shield, open_store},
     },
-    config::{Project, project::CONFIG_FILE},
+    config::{Project, StoreSettings, has_password, load_in_force, masked_url, project::CONFIG_FILE},
     domain::Refusal,
     env::Env,
     os::files,
-    store::{backup, progress},
+    store::{StoreError, backup, integrity, progress},
     wire::InitView,
 };
 
@@ -28,29 +31,94 @@ const CREATOR: &str = "init";
 const PASTE_TEXT: &str =
     "This project uses Fairway. Run `fairway guide` before you start; claim work with `fairway claim`.";
 
-/// Checks an existing store. On a server it is created, or brought up to date.
-fn usable_store(env: &Env, project: &Project) -> Result<()> {
-    #[cfg(feature = "postgres")]
-    if let Some(address) = open_store::address(env)? {
-        return Ok(crate::store::Store::migrate(&address)?);
+/// Where the store is to be.
+enum Place {
+    /// In the project's file.
+    File,
+    /// On a server; with its address where a person gave it for this project.
+    Server { url: String, is_new: bool },
+}
+
+/// Where the store of a project is to be: as the command says, else as the configuration does.
+fn place(env: &Env, project: &Project, asked: Option<&str>) -> Result<Place> {
+    if let Some(url) = asked {
+        if cfg!(not(feature = "postgres")) {
+            return Err(StoreError::NoPostgres.into());
+        }
+        if has_password(url) {
+            return Err(StoreError::PasswordOnCommandLine.into());
+        }
+        refuse_tasks_left_behind(project)?;
+        return Ok(Place::Server { url: url.to_owned(), is_new: true });
     }
-    open_store::for_reading(env, project)?;
-    Ok(())
+    let settings = match load_in_force(project, env) {
+        Ok((_, settings)) => settings.store,
+        // A configuration that is wrong is what `config check` tells; a store in a file is found without it.
+        Err(_) if project.store.exists() => StoreSettings::default(),
+        Err(error) => return Err(error.into()),
+    };
+    match settings.url {
+        Some(_) if cfg!(not(feature = "postgres")) => Err(StoreError::NoPostgres.into()),
+        Some(url) => Ok(Place::Server { url, is_new: !project.root.join(CONFIG_FILE).exists() }),
+        None if settings.is_on_server() => Err(no_address()),
+        None => Ok(Place::File),
+    }
+}
+
+/// Why an engine without an address cannot be used.
+fn no_address() -> anyhow::Error {
+    if cfg!(feature = "postgres") { StoreError::NoAddress.into() } else { StoreError::NoPostgres.into() }
+}
+
+/// Refuses to leave the tasks of the project's file behind: `store copy` takes them along.
+fn refuse_tasks_left_behind(project: &Project) -> Result<()> {
+    if !project.store.exists() {
+        return Ok(());
+    }
+    let store = crate::store::Store::open_for_reading(&project.store, &project.runtime_dir(), None)?;
+    let tasks = store.read(integrity::count_tasks)?;
+    if tasks == 0 {
+        return Ok(());
+    }
+    let by = format!("it has {tasks} task(s)");
+    Err(Refusal::InUse { noun: "store", id: project.store.display().to_string(), by }.into())
+}
+
+/// Creates the store on a server, or brings it up to date.
+#[cfg(feature = "postgres")]
+fn migrate(env: &Env, url: &str) -> Result<()> {
+    Ok(crate::store::Store::migrate(&crate::store::StoreAddress::parse(url)?.with_password_of(env))?)
+}
+
+#[cfg(not(feature = "postgres"))]
+fn migrate(_: &Env, _: &str) -> Result<()> {
+    Err(StoreError::NoPostgres.into())
 }
 
 /// Creates configuration, store, ignore file and agent contract where they are missing. A contract of an earlier version that
-/// no person has changed is replaced. `new` begins a new store where one that was here before is gone.
+/// no person has changed is replaced. `new` begins a new store where one that was here before is gone. `store` is the address of
+/// a server where the store is to be from now on.
 ///
 /// # Errors
-/// `store_gone` without `new`; when a file cannot be written, or an existing store cannot be used.
-pub fn init(env: &Env, root: Option<&Path>, new: bool) -> Result<Answer> {
+/// `store_gone` without `new`; when a file cannot be written, or an existing store cannot be used. For a server: `no_postgres`,
+/// `password_in_arguments`; `in_use` while the project's file has tasks.
+pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> Result<Answer> {
     let root = Project::init_root(env, root)?;
     if !root.is_dir() {
         return Err(Refusal::invalid("root", format!("{} is not a directory", root.display())).into());
     }
     let project = Project::at(root.clone(), env);
     let (runtime, outside) = (project.runtime_dir(), project.outside_dir());
-    let usable = if new { Ok(()) } else { usable_store(env, &project) };
+    let place = place(env, &project, store)?;
+    let usable = match &place {
+        // Nothing is written for a server that cannot be used.
+        Place::Server { url, .. } => {
+            migrate(env, url)?;
+            Ok(())
+        }
+        Place::File if new => Ok(()),
+        Place::File => open_store::for_reading(env, &project, &StoreSettings::default()).map(drop),
+    };
     let mut created = Vec::new();
     let config = root.join(CONFIG_FILE);
     if !config.exists() {
@@ -72,23 +140,37 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool) -> Result<Answer> {
     // After the configuration, without which nothing can be restored here; before it is trusted, because the one that was
     // here may have had guard rules.
     usable?;
+    let mut changed = Vec::new();
+    if let Place::Server { url, is_new: true } = &place {
+        changed = store_config::point_to_server(env, &project, url)?;
+        changed.retain(|path| !created.contains(path));
+    }
     // A configuration that this command wrote is trusted. Without a home directory, trust is required later.
     let trust_result =
         if created.contains(&config) { crate::actions::core::trust::remember_own(env, &project) } else { Ok(()) };
-    let is_new = !project.store.exists();
+    let is_new = matches!(place, Place::File) && !project.store.exists();
     let begins_anew = is_new && outside.as_deref().is_some_and(progress::is_known);
     match &outside {
         Some(outside) if begins_anew => {
             backup::create_new(&project.store, &runtime, outside, env.now(), CREATOR)?;
         }
-        _ => drop(open_store::for_writing(env, &project)?),
+        _ if matches!(place, Place::Server { .. }) => {}
+        _ => drop(open_store::for_writing(env, &project, &StoreSettings::default())?),
     }
     git_shield::install(&project);
     if is_new && project.store.exists() {
         created.push(project.store.clone());
     }
     let shown = |path: &Path| path.strip_prefix(&root).unwrap_or(path).display().to_string();
-    let names: Vec<String> = created.iter().map(|path| shown(path)).collect();
+    let mut names: Vec<String> = created.iter().map(|path| shown(path)).collect();
+    updated.extend(changed);
+    let store_shown = match &place {
+        Place::File => project.store.display().to_string(),
+        Place::Server { url, .. } => masked_url(url),
+    };
+    if let Place::Server { is_new: true, .. } = &place {
+        names.push(store_shown.clone());
+    }
     let line = if let ([], [updated]) = (names.as_slice(), updated.as_slice()) {
         format!("updated {}: {}", root.display(), shown(updated))
     } else if names.is_empty() {
@@ -97,7 +179,7 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool) -> Result<Answer> {
         format!("initialised {}: {}", root.display(), names.join(", "))
     };
     let enclosing = project.enclosing().filter(|_| created.contains(&config));
-    let document = InitView { root: root.clone(), store: project.store.clone(), created: names, paste: PASTE_TEXT };
+    let document = InitView { root: root.clone(), store: store_shown, created: names, paste: PASTE_TEXT };
     let answer = Answer::new(&document, root.display(), line)?;
     let answer = match trust_result {
         Ok(()) => answer,

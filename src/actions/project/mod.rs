@@ -23,3 +23,4 @@ pub mod reconcile;
 pub mod search;
 pub mod skill;
 pub mod snapshots;
+pub mod store;

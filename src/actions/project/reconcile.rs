@@ -48,7 +48,8 @@ type Assessment = (Session, Liveness);
 /// As the store fails.
 pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     // A dry run takes no lock, and a missing store is not created for one.
-    let lock = if dry_run || !app.project.store.exists() { ReconcileLock::NotNeeded } else { acquire_lock(app)? };
+    let lock =
+        if dry_run || app.store_for_reading()?.is_missing() { ReconcileLock::NotNeeded } else { acquire_lock(app)? };
     if matches!(lock, ReconcileLock::Busy) {
         return answer(&ReconcileView { busy: true, ..ReconcileView::default() }, &[], false);
     }

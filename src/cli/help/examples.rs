@@ -16,7 +16,7 @@ pub fn of(path: &str) -> Vec<String> {
 }
 
 const EXAMPLES: &[Examples] = &[
-    ("init", &["fairway init"]),
+    ("init", &["fairway init", "fairway init --store postgres://fairway@db.example/team"]),
     ("demo", &["fairway demo", "fairway demo --keep --dir ./demo"]),
     ("setup", &["fairway setup --dry-run", "fairway setup --undo"]),
     ("task", &["fairway task add 'Fix the total' --role backend", "fairway task list"]),
@@ -195,6 +195,11 @@ const EXAMPLES: &[Examples] = &[
     ("doctor hooks", &["fairway doctor hooks {provider}"]),
     ("backup", &["fairway backup store.db"]),
     ("restore", &["fairway restore store.db", "fairway restore --latest"]),
+    ("store", &["fairway store show", "fairway store copy --to postgres://fairway@db.example/team"]),
+    ("store show", &["fairway store show", "fairway store show --json"]),
+    ("store migrate", &["fairway store migrate"]),
+    ("store copy", &["fairway store copy --to postgres://fairway@db.example/team", "fairway store copy --to sqlite"]),
+    ("store restored", &["fairway store restored"]),
     ("config", &["fairway config show", "fairway config check"]),
     ("config show", &["fairway config show"]),
     ("config check", &["fairway config check"]),

@@ -13,7 +13,20 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Project", &["config", "guard", "doctor", "backup", "restore"]),
     (
         PLUMBING,
-        &["adapter", "completions", "hook", "man", "mcp", "notify", "outbox", "prime", "serve", "sidecar", "skill"],
+        &[
+            "adapter",
+            "completions",
+            "hook",
+            "man",
+            "mcp",
+            "notify",
+            "outbox",
+            "prime",
+            "serve",
+            "sidecar",
+            "skill",
+            "store",
+        ],
     ),
 ];
 

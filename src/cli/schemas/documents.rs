@@ -18,8 +18,8 @@ use crate::{
         MissingEventsView, NotificationView, NotifyStateView, OutboxView, OverlapView, PromptView, ProviderEventView,
         ReconcileView, RelaunchedView, ReleasedView, RemovedJobsView, RemovedTasksView, RestoreView, ReviewView,
         SearchHitView, SendKeysView, SentView, SessionDetailView, SessionMetaView, SessionOverviewView, SessionView,
-        SettingView, SetupView, SidecarView, SkillView, SnapshotView, StartPlanView, StartedView, TaskDetailView,
-        TaskView, TrustView, UsageView,
+        SettingView, SetupView, SidecarView, SkillView, SnapshotView, StartPlanView, StartedView, StoreCopyView,
+        StoreMigrationView, StoreRestoredView, StoreView, TaskDetailView, TaskView, TrustView, UsageView,
         import::{ImportReport, IssueImportReport},
     },
 };
@@ -236,6 +236,14 @@ pub(super) const DOCUMENTS: &[Document] = &[
     document::<Vec<StartPlanView>>("start-plan-list", "Starts that were not done", &["start --dry-run TASK TASK"]),
     document::<StartedView>("started", "A session that was started for a task", &["start"]),
     document::<Vec<Each<StartedView>>>("started-each", "Started sessions or failures", &["start TASK TASK"]),
+    document::<StoreView>("store", "The store: its place, engine, versions and size", &["store show"]),
+    document::<StoreCopyView>("store-copy", "A store that was moved", &["store copy"]),
+    document::<StoreMigrationView>("store-migration", "The version of the store's schema", &["store migrate"]),
+    document::<StoreRestoredView>(
+        "store-restored",
+        "A store after an older state of it was put back",
+        &["store restored"],
+    ),
     document::<TaskView>(
         "task",
         "A task",

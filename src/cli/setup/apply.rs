@@ -30,7 +30,7 @@ pub(super) fn apply(ctx: &Context, plan: &Plan) -> Result<Vec<String>> {
             Work::Unchanged | Work::Left(_) => {}
             Work::Init => {
                 remember_trust(ctx, plan, &mut record)?;
-                let answer = init::init(&ctx.env, ctx.globals.root.as_deref(), false)?;
+                let answer = init::init(&ctx.env, ctx.globals.root.as_deref(), false, None)?;
                 notes.extend(answer.notes.into_iter().filter(|note| note.starts_with("this project is inside")));
                 for file in [project.root.join(CONFIG_FILE), project.state.join(guide::CONTRACT_FILE)] {
                     let text = SettingsFile::read(&file)?.text.unwrap_or_default();

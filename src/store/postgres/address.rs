@@ -46,7 +46,7 @@ pub enum TlsMode {
 #[derive(Clone)]
 pub struct StoreAddress {
     pub(super) config: Config,
-    pub(super) schema: String,
+    pub(in crate::store) schema: String,
     /// The file of the certificates that are trusted instead of the system's.
     pub(super) root_certificates: Option<PathBuf>,
     tls: TlsMode,

@@ -150,6 +150,11 @@ impl PostgresStore {
         &self.address
     }
 
+    /// The connection.
+    pub const fn connection(&self) -> &PostgresConnection {
+        &self.connection
+    }
+
     fn search_path(&self) -> String {
         format!("SET LOCAL search_path TO \"{}\"", self.address.schema)
     }

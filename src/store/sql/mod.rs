@@ -24,6 +24,8 @@ pub(super) use postgres_error::{reason, store_error};
 pub(super) use row::Row;
 pub(super) use statement::Statement;
 pub(super) use value::ToValue;
+#[cfg(feature = "postgres")]
+pub(super) use value::Value;
 
 use super::StoreError;
 

@@ -31,7 +31,8 @@ impl Row<'_> {
         })
     }
 
-    fn value(&self, column: usize) -> Result<Value<'_>, StoreError> {
+    /// The value of a column, of whatever type it is.
+    pub fn value(&self, column: usize) -> Result<Value<'_>, StoreError> {
         match self {
             Self::Sqlite(row) => sqlite_value::value(row, column),
             #[cfg(feature = "postgres")]

@@ -22,6 +22,7 @@ fn every_value_names_its_source() {
     KEY                                   VALUE                                                                                                      SOURCE
     project.name                          "demo"                                                                                                     [world]/project/.fairway.toml
     project.base_branch                   "main"                                                                                                     default
+    store.engine                          "sqlite"                                                                                                   default
     tasks.prefix                          "PF"                                                                                                       FAIRWAY_TASKS_PREFIX
     claims.lease                          "10m"                                                                                                      [world]/project/.fairway/local.toml
     claims.path_conflicts                 "refuse"                                                                                                   default

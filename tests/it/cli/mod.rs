@@ -48,6 +48,7 @@ mod sidecar;
 mod spellings;
 mod start;
 mod status;
+mod store;
 mod task_add;
 mod task_edit;
 mod task_history;

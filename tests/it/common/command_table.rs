@@ -587,6 +587,11 @@ pub const COMMANDS: &[CommandRow] = &[
     row("doctor", "doctor", &[]),
     row("backup", "backup copy.db", &["backup ./x{}", "backup --force ./x{}"]),
     row("restore", "restore kept.db", &["restore {}"]),
+    row("store show", "store show", &[]),
+    row("store migrate", "store migrate", &[]),
+    row("store restored", "store restored --yes", &[]),
+    // Both need a server.
+    row("store copy", "store copy --help", &["store copy --to {}"]),
     row(
         "events",
         "events",

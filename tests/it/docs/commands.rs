@@ -60,6 +60,12 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/guides/board-in-the-browser.md", "fairway serve --open --listen 192.168.1.20:7431 --unencrypted"),
     ("docs/guides/notifications.md", "cp examples/notify/fairway-notify.service ~/.config/systemd/user/"),
     ("docs/guides/notifications.md", "install -m 755 examples/notify/ntfy.sh ~/.local/bin/fairway-ntfy"),
+    ("docs/guides/several-machines.md", "fairway store copy --to postgres://fairway@db.example/team"),
+    ("docs/guides/several-machines.md", "git pull"),
+    (
+        "docs/guides/several-machines.md",
+        "pg_dump --schema=fairway --file=team.sql 'host=db.example user=fairway dbname=team'",
+    ),
     ("docs/guides/sidecar.md", "fairway sidecar --session cart-1"),
     ("docs/guides/terminal-backends.md", "tmux -S ~/.local/state/fairway/adapters/tmux.sock attach -t PANE"),
     ("docs/guides/terminal-backends.md", "SCREENDIR=~/.local/state/fairway/adapters/screen screen -x PANE"),
@@ -120,6 +126,7 @@ run_pages! {
     usage_and_health: "docs/guides/usage-and-health.md",
     worker_api: "docs/guides/worker-api.md",
     cron: "docs/guides/cron.md",
+    several_machines: "docs/guides/several-machines.md",
     backend_scripts: "docs/guides/backend-scripts.md",
     troubleshooting: "docs/troubleshooting.md",
 }

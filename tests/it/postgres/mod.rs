@@ -2,7 +2,9 @@
 //! once.
 
 mod addresses;
+mod example;
 mod faults;
+mod moves;
 mod reconnect;
 mod same_answers;
 mod schema;

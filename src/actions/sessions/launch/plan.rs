@@ -24,7 +24,7 @@ use super::{
 use crate::{
     actions::{
         App,
-        core::{errors, lookup, trust},
+        core::{errors, lookup, open_store, trust},
         queue::lane::checkout::{self, Presence},
     },
     adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, is_session_var},
@@ -479,5 +479,8 @@ fn session_env(app: &App, session: &Session, requested: BTreeMap<String, String>
         (vars::FAIRWAY_TOKEN_FILE, in_runtime(socket_path::TOKEN_FILE)),
     ];
     all.extend(ours.into_iter().map(|(name, value)| (name.to_owned(), value.unwrap_or_default())));
+    if app.settings.store.is_on_server() {
+        all.insert(vars::FAIRWAY_STORE_URL.to_owned(), open_store::url_to_pass_on(&app.env, &app.layers));
+    }
     Ok(all)
 }

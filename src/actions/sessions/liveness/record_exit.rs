@@ -6,8 +6,12 @@ use anyhow::Result;
 
 use crate::actions::sessions::finish;
 use crate::{
+    actions::core::open_store,
     adapters::StartConfig,
-    config::project::{STATE_DIR, STORE_FILE},
+    config::{
+        Project, load_in_force,
+        project::{STATE_DIR, STORE_FILE},
+    },
     domain::{
         SessionId,
         session::{Activity, SessionStatus},
@@ -31,13 +35,21 @@ pub fn record(env: &Env, start: &StartConfig, code: i32) -> Result<()> {
     else {
         return Ok(());
     };
-    let (id, state) = (SessionId::parse(id)?, PathBuf::from(root).join(STATE_DIR));
+    let (id, root) = (SessionId::parse(id)?, PathBuf::from(root));
+    let state = root.join(STATE_DIR);
     let path = start.var(vars::FAIRWAY_DB).map_or_else(|| state.join(STORE_FILE), PathBuf::from);
-    if !path.is_file() {
+    let project = Project::at(root, env);
+    // A broken configuration does not lose the end of a session whose store is a file.
+    let settings = load_in_force(&project, env).map(|(_, settings)| settings.store).unwrap_or_default();
+    if !settings.is_on_server() && !path.is_file() {
         return Ok(());
     }
     let once = || -> Result<()> {
-        let store = Store::open_for_writing(&path, &state.join("runtime"), None)?;
+        let store = if settings.is_on_server() {
+            open_store::for_writing(env, &project, &settings)?
+        } else {
+            Store::open_for_writing(&path, &state.join("runtime"), None)?
+        };
         store.write(env.now(), id.as_str(), |tx| {
             let Some(session) = sessions::find(tx, &id)?.filter(|session| session.run_id.as_str() == run) else {
                 return Ok(());

@@ -1,0 +1,85 @@
+//! The lines of the configuration that say where the store is.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::{
+    actions::core::trust,
+    config::{
+        CONFIG_FILE, Project, load_in_force, local_file, set_key,
+        trust::{Trust, check},
+        without_password,
+    },
+    env::Env,
+    os::files,
+};
+
+/// The section of the lines.
+const SECTION: &str = "store";
+
+/// Writes that the store is on this server: the engine into the committed file, the address without its password into the
+/// local one. Texts that were trusted are trusted with this change. Returns the changed files.
+///
+/// # Errors
+/// When a file cannot be read or written, or is written in a form that only a person can change.
+pub fn point_to_server(env: &Env, project: &Project, url: &str) -> Result<Vec<PathBuf>> {
+    let url = without_password(url);
+    change(
+        env,
+        project,
+        &[(local_file(project), "url", Some(&url)), (config_file(project), "engine", Some("postgres"))],
+    )
+}
+
+/// Writes that the store is in a file. Texts that were trusted are trusted with this change. Returns the changed files.
+///
+/// # Errors
+/// As [`point_to_server`].
+pub fn point_to_file(env: &Env, project: &Project) -> Result<Vec<PathBuf>> {
+    change(env, project, &[(config_file(project), "engine", Some("sqlite")), (local_file(project), "url", None)])
+}
+
+fn config_file(project: &Project) -> PathBuf {
+    project.root.join(CONFIG_FILE)
+}
+
+/// A file, a key of its section `store`, and the key's value.
+type Change<'a> = (PathBuf, &'static str, Option<&'a str>);
+
+fn change(env: &Env, project: &Project, changes: &[Change<'_>]) -> Result<Vec<PathBuf>> {
+    let was_trusted = load_in_force(project, env).is_ok_and(|(layers, settings)| {
+        layers.kept_text().is_none() && matches!(check(env, project, &layers, &settings), Trust::Trusted)
+    });
+    let mut texts = Vec::new();
+    for (path, key, value) in changes {
+        let old = read(path)?;
+        let text = old.as_deref().unwrap_or_default();
+        let Some(new) = set_key(text, SECTION, key, *value) else {
+            let wanted = value.map_or_else(|| format!("no {key}"), |value| format!("{key} = \"{value}\""));
+            bail!("{} cannot be changed by a program; write below [{SECTION}]: {wanted}", path.display());
+        };
+        if new != text {
+            texts.push((path.clone(), new));
+        }
+    }
+    for (path, text) in &texts {
+        let mode = if *path == local_file(project) { 0o600 } else { 0o644 };
+        files::write_atomic(path, text.as_bytes(), mode).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if was_trusted && !texts.is_empty() {
+        trust::remember_own(env, project)?;
+    }
+    Ok(texts.into_iter().map(|(path, _)| path).collect())
+}
+
+fn read(path: &Path) -> Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
