@@ -25,12 +25,13 @@ fn every_verb_prints_a_document_as_its_schema_says() {
         assert_eq!(has_none, WITHOUT_DOCUMENT.contains(&verb.path), "{}: {documents:?}", verb.path);
     }
     let furnished = TestProject::populated();
-    for verb in COMMANDS.iter().filter(|verb| verb.variants().contains(&["--json"].as_slice())) {
-        let words: Vec<&str> = verb.good.split(' ').collect();
-        if words.contains(&"--help") {
+    for verb in COMMANDS {
+        let (words, world) = (verb.good.split(' ').collect::<Vec<_>>(), furnished.ready_for(verb));
+        if words.contains(&"--help") || !verb.variants().contains(&["--json"].as_slice()) {
+            world.run(&words).exits(0);
             continue;
         }
-        let run = furnished.ready_for(verb).run(["--json"].iter().chain(&words)).exits(0);
+        let run = world.run(["--json"].iter().chain(&words)).exits(0);
         check_output(&words, &run.stdout);
     }
 }
