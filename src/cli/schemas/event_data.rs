@@ -621,7 +621,8 @@ event_data! {
         /// The number of the decision.
         id: i64,
         /// Where the call came from.
-        door: String,
+        #[serde(rename = "door")]
+        entry_point: String,
         /// The tool.
         tool: String,
         /// The rule that decided.

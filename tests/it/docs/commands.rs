@@ -71,6 +71,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/guides/terminal-backends.md", "SCREENDIR=~/.local/state/fairway/adapters/screen screen -x PANE"),
     ("docs/guides/worker-api.md", "fairway serve          # on .fairway/runtime/worker.sock"),
     ("docs/reference/backend-plumbing.md", "trap roll_back TERM"),
+    ("docs/reference/json.md", "fairway task show T-1 --json > task.json"),
+    ("docs/reference/json.md", "npm install ajv-cli ajv-formats"),
     ("examples/exec/README.md", "examples/exec/dev-server.sh                            # with fairway in PATH"),
     (
         "examples/session-adapters/README.md",

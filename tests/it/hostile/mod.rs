@@ -89,10 +89,7 @@ fn every_verb_has_its_row() {
         assert!(rows.contains(&verb.as_str()), "'{verb}' has no row in tests/it/common/command_table.rs");
     }
     assert_eq!(rows.len(), parsed_commands().len(), "a row without its verb");
-    let furnished = TestProject::populated();
-    for verb in COMMANDS {
-        furnished.ready_for(verb).run(verb.good.split(' ')).exits(0);
-    }
+    // That its call succeeds shows `docs::schemas::every_verb_prints_a_document_as_its_schema_says`.
 }
 
 /// Into how many tests the calls are dealt, so that they run beside one another and none is slow.
