@@ -138,7 +138,6 @@ impl Store {
     ///
     /// # Errors
     /// As the store's server fails.
-    #[cfg_attr(not(feature = "postgres"), expect(clippy::unnecessary_wraps, reason = "a file has no other hosts"))]
     pub fn listen(&self, waiter: ChangeWaiter) -> Result<ChangeWaiter, StoreError> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(waiter),

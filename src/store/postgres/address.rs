@@ -159,7 +159,7 @@ impl StoreAddress {
     }
 
     /// How long connecting may take, and how long an answer that takes the server no time.
-    pub(super) fn patience(&self) -> Duration {
+    pub(super) fn answer_limit(&self) -> Duration {
         self.config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT)
     }
 }
@@ -203,9 +203,9 @@ fn tls_mode(config: &Config, mode: Option<&str>, has_root_certificates: bool) ->
         None => Ok(TlsMode::Off),
         Some("disable") if is_local => Ok(TlsMode::Off),
         Some("disable") => Err(refuse("sslmode=disable would send everything unencrypted over the network")),
-        Some(mode @ ("allow" | "prefer")) => {
-            Err(refuse(format!("sslmode={mode} lets whoever is between choose an unencrypted connection")))
-        }
+        Some(mode @ ("allow" | "prefer")) => Err(refuse(format!(
+            "sslmode={mode} lets anything between here and the server choose an unencrypted connection"
+        ))),
         Some("verify-ca") => {
             Err(refuse("sslmode=verify-ca accepts the certificate of another server; use sslmode=verify-full"))
         }

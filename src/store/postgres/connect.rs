@@ -24,7 +24,7 @@ const FACTS: &str = "SELECT current_setting('server_version_num'), current_setti
      current_setting('server_encoding'), current_setting('synchronous_commit'), \
      concat_ws(' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time())";
 /// How long a server that takes no connection now is asked again.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BUSY_LIMIT: Duration = Duration::from_secs(5);
 /// The pause between two attempts, in milliseconds, and the spread that keeps processes apart.
 const PAUSE_MILLIS: u64 = 50;
 const SPREAD_MILLIS: u64 = 200;
@@ -38,7 +38,7 @@ pub(super) struct Connected {
 
 /// Opens a connection. A server that takes none now is asked again for a while.
 pub(super) fn connect(address: &StoreAddress) -> Result<Connected, StoreError> {
-    retry(Instant::now() + PATIENCE, || open(address), |error| matches!(error, StoreError::ServerBusy { .. }))
+    retry(Instant::now() + BUSY_LIMIT, || open(address), |error| matches!(error, StoreError::ServerBusy { .. }))
 }
 
 /// Opens a connection in place of one that broke: until then also a server that cannot be reached is asked again, because it may
@@ -68,7 +68,7 @@ fn retry<T>(
 }
 
 fn open(address: &StoreAddress) -> Result<Connected, StoreError> {
-    let limit = address.patience();
+    let limit = address.answer_limit();
     let opened = match tls::connector(address)? {
         None => PostgresClient::connect(&address.config, NoTls, limit),
         Some(tls) => PostgresClient::connect(&address.config, tls, limit),
@@ -90,7 +90,7 @@ fn login_error(error: CallError, address: &StoreAddress) -> StoreError {
 
 /// Checks that a server is fit for a store; returns its run.
 fn check(client: &mut PostgresClient, address: &StoreAddress) -> Result<String, StoreError> {
-    let limit = address.patience();
+    let limit = address.answer_limit();
     let shown = address.to_string();
     let facts = client.call(limit, async |client| client.simple_query(FACTS).await);
     let facts = facts.map_err(|error| store_error(error, &shown))?;

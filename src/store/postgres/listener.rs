@@ -58,7 +58,7 @@ fn listen(mut client: PostgresClient, address: &StoreAddress) -> Result<Postgres
     let shown = address.to_string();
     let subscribe = format!("LISTEN \"{channel}\"");
     let say = format!("SELECT pg_notify('{channel}', '{echo}')");
-    let limit = address.patience();
+    let limit = address.answer_limit();
     for statement in [&subscribe, &say] {
         let done = client.call(limit, async |client| client.simple_query(statement).await);
         done.map_err(|error| store_error(error, &shown))?;

@@ -28,7 +28,7 @@ pub(super) fn settle(
     why: &StoreError,
 ) -> Result<String, StoreError> {
     // By default long enough for the server to end a transaction that was left open.
-    let deadline = Instant::now() + 2 * address.patience();
+    let deadline = Instant::now() + 2 * address.answer_limit();
     let unknown = |why: String| StoreError::OutcomeUnknown { address: address.to_string(), why, has_request_id: false };
     loop {
         let Connected { client, server_run } = reconnect(address, deadline).map_err(|error| unknown(short(&error)))?;

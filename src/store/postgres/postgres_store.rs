@@ -86,7 +86,7 @@ impl PostgresStore {
     ) -> Result<Option<T>, E> {
         const WRITABLE: &str =
             "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean";
-        let rows = self.with_reconnect(|| self.connection.batch_within(self.address.patience(), WRITABLE))?;
+        let rows = self.with_reconnect(|| self.connection.batch_within(self.address.answer_limit(), WRITABLE))?;
         if rows.first().and_then(|row| row.get(0)) != Some("f") {
             return Err(StoreError::ReadOnly { dir: None, why: "the server allows only reading".into() }.into());
         }
@@ -142,7 +142,7 @@ impl PostgresStore {
             || "RESET lock_timeout".into(),
             |timeout| format!("SET lock_timeout = {}", timeout.as_millis().max(1)),
         );
-        self.with_reconnect(|| self.connection.batch_within(self.address.patience(), &set)).map(drop)
+        self.with_reconnect(|| self.connection.batch_within(self.address.answer_limit(), &set)).map(drop)
     }
 
     /// The address, without a password.
@@ -161,7 +161,7 @@ impl PostgresStore {
 
     /// Begins a transaction; returns what its statements answered too. A connection that broke since the last one is replaced.
     fn begin(&self, statements: &str) -> Result<(OpenTransaction<'_>, Vec<SimpleQueryRow>), StoreError> {
-        let limit = self.lock_timeout.get().unwrap_or(LOCK_TIMEOUT) + self.address.patience();
+        let limit = self.lock_timeout.get().unwrap_or(LOCK_TIMEOUT) + self.address.answer_limit();
         let open = OpenTransaction { connection: &self.connection, limit, is_open: true };
         let rows = self.with_reconnect(|| self.connection.batch_within(limit, statements))?;
         Ok((open, rows))
@@ -172,7 +172,7 @@ impl PostgresStore {
         let start = Instant::now();
         match send() {
             // A server that was silent for long is not asked for as long again.
-            Err(_) if self.connection.is_broken() && start.elapsed() < self.address.patience() => {
+            Err(_) if self.connection.is_broken() && start.elapsed() < self.address.answer_limit() => {
                 let Connected { client, server_run } =
                     connect::reconnect(&self.address, Instant::now() + RECONNECT_LIMIT)?;
                 self.connection.replace_client(client);
@@ -188,7 +188,7 @@ impl PostgresStore {
     fn set_up(&self) -> Result<(), StoreError> {
         let Some(timeout) = self.lock_timeout.get() else { return Ok(()) };
         let set = format!("SET lock_timeout = {}", timeout.as_millis().max(1));
-        self.connection.batch_within(self.address.patience(), &set).map(drop)
+        self.connection.batch_within(self.address.answer_limit(), &set).map(drop)
     }
 
     fn check_version(&self, found: i64) -> Result<(), StoreError> {

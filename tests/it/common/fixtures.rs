@@ -6,28 +6,39 @@ use rusqlite::{Connection, params};
 
 use super::TestProject;
 
-fn event(conn: &Connection, world: &TestProject, kind: &str, session: Option<&str>, lane: Option<&str>) {
-    let insert = "INSERT INTO events (at, kind, session_id, run_id, lane, actor, data) \
-         VALUES (?1, ?2, ?3, 'run-' || ?3, ?4, 'test', '{}')";
-    conn.execute(insert, params![world.now().millis(), kind, session, lane]).unwrap();
+/// A value in a statement.
+fn quoted(text: Option<&str>) -> String {
+    text.map_or_else(|| "NULL".into(), |text| format!("'{}'", text.replace('\'', "''")))
+}
+
+fn event(world: &TestProject, kind: &str, session: Option<&str>, lane: Option<&str>) -> String {
+    let (now, session, lane) = (world.now().millis(), quoted(session), quoted(lane));
+    format!(
+        "INSERT INTO events (at, kind, session_id, run_id, lane, actor, data) \
+         VALUES ({now}, '{kind}', {session}, 'run-' || {session}, {lane}, 'test', '{{}}')"
+    )
 }
 
 /// A running session.
 pub fn add_session(world: &TestProject, id: &str, role: &str, lane: Option<&str>) {
-    let conn = Connection::open(world.store()).unwrap();
-    let insert = "INSERT INTO agent_sessions (id, run_id, role, lane, status, host, started_at) \
-         VALUES (?1, 'run-' || ?1, ?2, ?3, 'running', 'elsewhere', ?4)";
-    conn.execute(insert, params![id, role, lane, world.now().millis()]).unwrap();
-    event(&conn, world, "session.upserted", Some(id), None);
+    let (now, event) = (world.now().millis(), event(world, "session.upserted", Some(id), None));
+    let (id, role, lane) = (quoted(Some(id)), quoted(Some(role)), quoted(lane));
+    world.write_rows(&format!(
+        "INSERT INTO agent_sessions (id, run_id, role, lane, status, host, started_at) \
+         VALUES ({id}, 'run-' || {id}, {role}, {lane}, 'running', 'elsewhere', {now}); {event}"
+    ));
 }
 
 /// An open lane, with a worktree where one is given.
 pub fn add_lane(world: &TestProject, name: &str, wip_limit: Option<i64>, worktree: Option<&Path>) {
-    let conn = Connection::open(world.store()).unwrap();
-    let insert = "INSERT INTO lanes (name, status, worktree, wip_limit, created_at) VALUES (?1, 'open', ?2, ?3, ?4)";
+    let (now, event) = (world.now().millis(), event(world, "lane.added", None, Some(name)));
     let worktree = worktree.map(|path| path.to_string_lossy().into_owned());
-    conn.execute(insert, params![name, worktree, wip_limit, world.now().millis()]).unwrap();
-    event(&conn, world, "lane.added", None, Some(name));
+    let (name, worktree) = (quoted(Some(name)), quoted(worktree.as_deref()));
+    let wip_limit = wip_limit.map_or_else(|| "NULL".into(), |limit| limit.to_string());
+    world.write_rows(&format!(
+        "INSERT INTO lanes (name, status, worktree, wip_limit, created_at) \
+         VALUES ({name}, 'open', {worktree}, {wip_limit}, {now}); {event}"
+    ));
 }
 
 /// A permission request of a running session; answers with its number.

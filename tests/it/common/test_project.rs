@@ -247,20 +247,19 @@ impl TestProject {
 
     /// Makes a running session known, as a launch would: its row and its event.
     pub fn add_session(&self, session: &str) {
-        let conn = rusqlite::Connection::open(self.store()).unwrap();
-        let now = self.now().millis();
-        conn.execute(
-            "INSERT INTO agent_sessions (id, run_id, role, status, host, started_at) \
-             VALUES (?1, 'run-' || ?1, 'worker', 'running', 'elsewhere', ?2)",
-            (session, now),
-        )
-        .unwrap();
-        conn.execute(
-            "INSERT INTO events (at, kind, session_id, run_id, actor, data) \
-             VALUES (?2, 'session.upserted', ?1, 'run-' || ?1, 'test', '{}')",
-            (session, now),
-        )
-        .unwrap();
+        super::fixtures::add_session(self, session, "worker", None);
+    }
+
+    /// Runs statements that write rows into the store, as one change.
+    #[track_caller]
+    pub fn write_rows(&self, statements: &str) {
+        #[cfg(feature = "postgres")]
+        if let Some((server, schema)) = &self.on_server {
+            let change = format!("BEGIN; SELECT begin_write(); {statements}; SELECT end_write(); COMMIT");
+            server.query(schema, &change);
+            return;
+        }
+        rusqlite::Connection::open(self.store()).unwrap().execute_batch(statements).unwrap();
     }
 
     /// Runs a whole session: lines of shell words that begin with `$`, each followed by what was printed.
