@@ -6,5 +6,6 @@ mod example;
 mod moves;
 mod same_answers;
 mod schema;
+mod sessions;
 mod storm;
 mod transactions;
