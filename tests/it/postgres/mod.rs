@@ -8,6 +8,7 @@ mod moves;
 mod reconnect;
 mod same_answers;
 mod schema;
+mod sessions;
 mod storm;
 mod tls;
 mod transactions;
