@@ -3,6 +3,7 @@
 //! its server has one of its own.
 
 use std::{
+    collections::BTreeMap,
     fs,
     net::TcpListener,
     os::unix::{
@@ -216,37 +217,46 @@ impl PostgresServer {
     #[track_caller]
     pub fn check_invariants(&self, schema: &str) {
         let conn = Connection::open_in_memory().unwrap();
-        let tables =
-            format!("SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}' ORDER BY 1");
-        for table in self.query(schema, &tables) {
-            self.copy_table(&conn, schema, &table);
+        let columns = format!(
+            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = '{schema}' \
+             ORDER BY table_name, ordinal_position"
+        );
+        let mut tables: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for line in self.query(schema, &columns) {
+            let (table, column) = line.split_once('|').unwrap();
+            tables.entry(table.into()).or_default().push(column.into());
+        }
+        // All rows at once: each call of psql is a process here and one in the server.
+        let rows: Vec<_> =
+            tables.keys().map(|table| format!("SELECT '{table}|' || to_json(t)::text FROM \"{table}\" t")).collect();
+        let rows = self.query(schema, &rows.join(" UNION ALL "));
+        let mut rows_of: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for line in &rows {
+            let (table, row) = line.split_once('|').unwrap();
+            rows_of.entry(table).or_default().push(row);
+        }
+        for (table, columns) in &tables {
+            copy_table(&conn, table, columns, rows_of.get(table.as_str()).map_or(&[], Vec::as_slice));
         }
         if let Some(why) = invariants::violations(&conn) {
             panic!("{why} in the schema {schema}");
         }
     }
+}
 
-    fn copy_table(&self, conn: &Connection, schema: &str, table: &str) {
-        let columns = self.query(
-            schema,
-            &format!(
-                "SELECT column_name FROM information_schema.columns WHERE table_schema = '{schema}' \
-                 AND table_name = '{table}' ORDER BY ordinal_position"
-            ),
-        );
-        conn.execute_batch(&format!("CREATE TABLE \"{table}\" (\"{}\")", columns.join("\", \""))).unwrap();
-        let places = vec!["?"; columns.len()].join(", ");
-        let mut insert = conn.prepare(&format!("INSERT INTO \"{table}\" VALUES ({places})")).unwrap();
-        for line in self.query(schema, &format!("SELECT to_json(t) FROM \"{table}\" t")) {
-            let row: Value = serde_json::from_str(&line).unwrap();
-            let value = |column: &String| match &row[column] {
-                Value::Null => rusqlite::types::Value::Null,
-                Value::Number(number) if number.is_i64() => number.as_i64().unwrap().into(),
-                Value::Number(number) => number.as_f64().unwrap().into(),
-                Value::String(text) => text.clone().into(),
-                other => other.to_string().into(),
-            };
-            insert.execute(rusqlite::params_from_iter(columns.iter().map(value))).unwrap();
-        }
+fn copy_table(conn: &Connection, table: &str, columns: &[String], rows: &[&str]) {
+    conn.execute_batch(&format!("CREATE TABLE \"{table}\" (\"{}\")", columns.join("\", \""))).unwrap();
+    let places = vec!["?"; columns.len()].join(", ");
+    let mut insert = conn.prepare(&format!("INSERT INTO \"{table}\" VALUES ({places})")).unwrap();
+    for line in rows {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let value = |column: &String| match &row[column] {
+            Value::Null => rusqlite::types::Value::Null,
+            Value::Number(number) if number.is_i64() => number.as_i64().unwrap().into(),
+            Value::Number(number) => number.as_f64().unwrap().into(),
+            Value::String(text) => text.clone().into(),
+            other => other.to_string().into(),
+        };
+        insert.execute(rusqlite::params_from_iter(columns.iter().map(value))).unwrap();
     }
 }
