@@ -34,6 +34,7 @@ need fish fish
 need setpriv util-linux
 need setsid util-linux
 need psql postgresql-client
+need openssl openssl
 need ps procps
 need systemd-analyze systemd
 need npm npm

@@ -320,7 +320,11 @@ fn shell_words(line: &str) -> Vec<String> {
 impl TestProject {
     /// Ends the background runs that have not ended.
     pub fn kill_jobs(&self) {
-        if !self.root().join(".fairway/runs").is_dir() || !self.store().is_file() {
+        #[cfg(feature = "postgres")]
+        let has_store = self.on_server.is_some() || self.store().is_file();
+        #[cfg(not(feature = "postgres"))]
+        let has_store = self.store().is_file();
+        if !self.root().join(".fairway/runs").is_dir() || !has_store {
             return;
         }
         let unfinished: CommandOutput =
