@@ -45,7 +45,10 @@ pub fn leap(store: &Store, now: Timestamp, actor: &str) -> Result<Leap, StoreErr
         sql::execute(tx.conn(), KEEP_EVENT_COUNTER, &[])?;
         sql::execute(tx.conn(), RAISE_EVENT_NUMBER, &[&EVENT_JUMP])?;
         renew_claims(tx, epoch)?;
-        let event = Event::new(EventKind::StoreRestored).with("from", "a dump or a replica").with("epoch", epoch);
+        let event = Event::new(EventKind::StoreRestored)
+            .with("from", "a dump or a replica")
+            .with("kept", None::<String>)
+            .with("epoch", epoch);
         Ok(Leap { epoch, event: tx.record(&event)? })
     })
 }

@@ -31,6 +31,8 @@ pub enum StorePlace {
         address: String,
         /// The protocol that encrypts the connection; `None` when it is not encrypted.
         encryption: Option<String>,
+        /// Whether the server's certificate is verified.
+        is_verified: bool,
         /// The number of the server's open connections, this one included.
         connections: i64,
         /// The number of connections that the server allows.

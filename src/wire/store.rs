@@ -26,6 +26,8 @@ pub struct StoreView {
     pub needed_schema: i64,
     /// The protocol that encrypts the connection; null for a file and for a connection that is not encrypted.
     pub encryption: Option<String>,
+    /// Whether the server's certificate is verified; null for a file and for a connection that is not encrypted.
+    pub certificate_verified: Option<bool>,
     /// The number of the server's open connections; null for a file.
     pub connections: Option<i64>,
     /// The number of connections that the server allows; null for a file.

@@ -733,11 +733,11 @@ event_data! {
         digest: String,
     }
 
-    /// The store was replaced by a backup.
+    /// The store was replaced by a backup, moved to another engine, or put back by the server's own tools.
     StoreRestored {
-        /// The backup's file.
+        /// The backup's file, the store that was left, or `a dump or a replica`.
         from: String,
-        /// The file in which the previous store is kept.
+        /// The file or schema in which the previous store is kept; null when there is none.
         kept: Option<String>,
         /// The epoch of every task from then on.
         epoch: i64,

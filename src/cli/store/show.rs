@@ -21,6 +21,14 @@ impl Args {
     }
 }
 
+fn encryption(view: &StoreView) -> String {
+    match (&view.encryption, view.certificate_verified) {
+        (Some(protocol), Some(true)) => format!("{protocol}, certificate verified"),
+        (Some(protocol), _) => format!("{protocol}, certificate not verified"),
+        (None, _) => "none".to_owned(),
+    }
+}
+
 fn text(view: &StoreView, place: &str) -> String {
     let schema = match view.schema_version {
         Some(version) if version == view.needed_schema => version.to_string(),
@@ -36,7 +44,7 @@ fn text(view: &StoreView, place: &str) -> String {
         lines.push(("size", format!("{bytes} bytes, log {wal_bytes} bytes")));
     }
     if let (Some(open), Some(allowed)) = (view.connections, view.max_connections) {
-        lines.push(("encryption", view.encryption.clone().unwrap_or_else(|| "none".to_owned())));
+        lines.push(("encryption", encryption(view)));
         lines.push(("connections", format!("{open} of {allowed}")));
     }
     lines.push(("latency", format!("{:.2} ms", view.latency_ms)));

@@ -1,6 +1,6 @@
 //! Facts about a server and the store on it.
 
-use super::PostgresStore;
+use super::{PostgresStore, TlsMode};
 use crate::store::{
     StoreError,
     schema::STATE,
@@ -34,6 +34,7 @@ impl PostgresStore {
             place: StorePlace::Server {
                 address: self.address().to_string(),
                 encryption: sql::first(connection, ENCRYPTION, &[], |row| row.get(0))?,
+                is_verified: self.address().tls_mode() == TlsMode::Verified,
                 connections,
                 max_connections,
             },

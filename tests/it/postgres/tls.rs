@@ -2,17 +2,24 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
+use serde_json::{Value, json};
+
 use crate::common::{
     TestProject,
     postgres_server::{self, PASSWORD_USER, PostgresServer},
     test_project::CommandOutput,
 };
 
-/// What `ready` says at an address of the world's schema on the network.
+/// The output of `ready` at an address of the world's schema on the network.
 fn ready_at(world: &TestProject, user: &str, host: &str, parameters: &str) -> CommandOutput {
+    run_at(world, &["ready", "--json"], user, host, parameters)
+}
+
+/// The output of a command at an address of the world's schema on the network.
+fn run_at(world: &TestProject, words: &[&str], user: &str, host: &str, parameters: &str) -> CommandOutput {
     let (server, schema) = world.on_server.as_ref().unwrap();
     let address = server.network_address(host, server.port(), schema).replace("fairway@", user) + parameters;
-    world.fairway(["ready", "--json"]).env("FAIRWAY_STORE_URL", address).output().unwrap().into()
+    world.fairway(words).env("FAIRWAY_STORE_URL", address).output().unwrap().into()
 }
 
 /// `1` on an encrypted connection, as the server sees its own.
@@ -40,6 +47,23 @@ fn a_server_is_verified_by_its_authority_and_its_name() {
     assert!(missing.error()["message"].as_str().unwrap().contains("missing.pem"), "{missing:?}");
     let no_certificate = ready_at(&world, "fairway@", "localhost", &root("names")).refuses(7, "store_tls");
     assert!(no_certificate.error()["message"].as_str().unwrap().contains("no certificate"), "{no_certificate:?}");
+}
+
+#[test]
+fn store_show_says_whether_the_certificate_is_verified() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    let (server, _) = world.on_server.as_ref().unwrap();
+    let root = format!("&sslrootcert={}", server.file("authority.pem").display());
+    for (host, parameters, is_verified, text) in [
+        ("localhost", root.as_str(), json!(true), "encryption  TLSv1.3, certificate verified\n"),
+        ("127.0.0.1", "&sslmode=require", json!(false), "encryption  TLSv1.3, certificate not verified\n"),
+        ("127.0.0.1", "", Value::Null, "encryption  none\n"),
+    ] {
+        let shown = run_at(&world, &["store", "show", "--json"], "fairway@", host, parameters).exits(0).json();
+        assert_eq!(shown["certificate_verified"], is_verified, "{shown}");
+        let shown = run_at(&world, &["store", "show"], "fairway@", host, parameters).exits(0).stdout;
+        assert!(shown.contains(text), "{shown}");
+    }
 }
 
 #[test]

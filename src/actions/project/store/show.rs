@@ -24,6 +24,7 @@ pub fn show(app: &App) -> Result<StoreView> {
         schema_version: facts.schema_version,
         needed_schema: facts.needed_schema,
         encryption: None,
+        certificate_verified: None,
         connections: None,
         max_connections: None,
         latency_ms: (facts.latency.as_secs_f64() * 1e6).round() / 1e3,
@@ -33,9 +34,10 @@ pub fn show(app: &App) -> Result<StoreView> {
             StoreView { path: Some(path), bytes: Some(bytes), wal_bytes: Some(wal_bytes), ..view }
         }
         StorePlace::File { path: None, .. } => StoreView { path: Some(app.project.store.clone()), ..view },
-        StorePlace::Server { address, encryption, connections, max_connections } => StoreView {
+        StorePlace::Server { address, encryption, is_verified, connections, max_connections } => StoreView {
             engine: "postgres",
             address: Some(address),
+            certificate_verified: encryption.as_ref().map(|_| is_verified),
             encryption,
             connections: Some(connections),
             max_connections: Some(max_connections),
