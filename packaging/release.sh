@@ -46,7 +46,7 @@ build() {
   zig=$(packaging/zig.sh)
   # At a fixed address the program starts without writing its own pointers first: see build.rs.
   PATH="${zig}:${PATH}" CARGO_ZIGBUILD_ZIG_PATH="${zig}/python-zig" RUSTFLAGS="${RUSTFLAGS:-} -C relocation-model=static" \
-    cargo zigbuild --locked --profile "${profile}" --target "${target}" --target-dir "${built}" --bin fairway
+    cargo zigbuild --locked --features postgres --profile "${profile}" --target "${target}" --target-dir "${built}" --bin fairway
 }
 
 archive() {

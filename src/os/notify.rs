@@ -21,7 +21,7 @@ use super::{files, socket::short_path};
 pub struct ChangeWaiter {
     socket: UnixDatagram,
     path: PathBuf,
-    /// What wakes it besides the processes of this directory, for as long as it waits.
+    /// Another source of wake-ups, dropped with the waiter.
     source: Option<Box<dyn Any + Send + Sync>>,
 }
 
@@ -38,7 +38,7 @@ impl ChangeWaiter {
         Ok(Self { socket, path, source: None })
     }
 
-    /// The same waiter, which drops `source` when it is dropped itself.
+    /// A waiter that keeps `source` until it is dropped itself.
     #[must_use]
     pub fn with_source(self, source: Box<dyn Any + Send + Sync>) -> Self {
         let mut this = self;

@@ -75,7 +75,7 @@ impl Table {
     }
 }
 
-/// Who copies, and when.
+/// A copy to make: from where to where, by whom and when.
 #[derive(Debug, Clone, Copy)]
 pub struct CopyRequest<'a> {
     /// The store's file.

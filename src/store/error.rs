@@ -80,7 +80,7 @@ pub enum StoreError {
     #[error("the store of this project is on a PostgreSQL server, and its address is not known here")]
     NoAddress,
     /// A store on a server, in a build without that engine.
-    #[error("the store of this project is on a PostgreSQL server, and this fairway is built without PostgreSQL")]
+    #[error("a store on a PostgreSQL server needs a fairway that is built with PostgreSQL, and this one is not")]
     NoPostgres,
     /// A password where every process of the machine can read it.
     #[error("the address has a password, which every user of this machine could read on a command line")]

@@ -35,6 +35,7 @@ pub mod restored;
 pub mod reviews;
 mod schema;
 pub mod search;
+pub mod server_scheme;
 pub mod session_reports;
 pub mod sessions;
 pub mod snapshots;

@@ -16,7 +16,7 @@ use crate::{
         Answer,
         core::{git_shield, open_store},
     },
-    config::{Project, StoreSettings, has_password, load_in_force, masked_url, project::CONFIG_FILE},
+    config::{Project, StoreSettings, load_in_force, masked_url, project::CONFIG_FILE},
     domain::Refusal,
     env::Env,
     os::files,
@@ -42,12 +42,7 @@ enum Place {
 /// Where the store of a project is to be: as the command says, else as the configuration does.
 fn place(env: &Env, project: &Project, asked: Option<&str>) -> Result<Place> {
     if let Some(url) = asked {
-        if cfg!(not(feature = "postgres")) {
-            return Err(StoreError::NoPostgres.into());
-        }
-        if has_password(url) {
-            return Err(StoreError::PasswordOnCommandLine.into());
-        }
+        store_config::check_argument(url)?;
         refuse_tasks_left_behind(project)?;
         return Ok(Place::Server { url: url.to_owned(), is_new: true });
     }

@@ -10,14 +10,13 @@ use tokio_postgres::{
 use super::password;
 use crate::{
     env::Env,
-    store::{StoreError, sql::reason},
+    store::{StoreError, server_scheme, sql::reason},
 };
 
 /// The schema of a project whose address names none.
 const DEFAULT_SCHEMA: &str = "fairway";
 /// The longest name of a schema: the name of its notification channel has a prefix, and at most 63 bytes.
 const MAX_SCHEMA: usize = 50;
-const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 const DEFAULT_PORT: u16 = 5432;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long sent data may stay unacknowledged before the connection counts as broken.
@@ -25,7 +24,7 @@ const TCP_USER_TIMEOUT: Duration = Duration::from_secs(20);
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(3);
 const KEEPALIVE_RETRIES: u32 = 3;
-/// What each connection sets: a connection holds the others up no longer than that. The server looks too whether the network is
+/// The settings of each connection: a connection holds the others up no longer than that. The server looks too whether the network is
 /// still there, or a connection that was cut amid a message would keep its lock for hours.
 const SETTINGS: &str = "-c lock_timeout=5s -c idle_in_transaction_session_timeout=5s -c statement_timeout=30s \
      -c client_connection_check_interval=2s -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=3 \
@@ -58,20 +57,12 @@ pub struct StoreAddress {
 }
 
 impl StoreAddress {
-    /// Whether a text is the address of a server, not a file's path.
-    #[must_use]
-    pub fn is_address(text: &str) -> bool {
-        SCHEMES.iter().any(|scheme| text.starts_with(scheme))
-    }
-
     /// Reads an address.
     ///
     /// # Errors
     /// [`StoreError::Address`] when it is none, or cannot be used.
     pub fn parse(text: &str) -> Result<Self, StoreError> {
-        if !Self::is_address(text) {
-            return Err(refuse("it does not begin with postgres://"));
-        }
+        server_scheme::check(text)?;
         let (base, query) = text.split_once('?').unwrap_or((text, ""));
         let mut schema = DEFAULT_SCHEMA.to_owned();
         let (mut mode, mut root_certificates) = (None, None);
@@ -131,7 +122,7 @@ impl StoreAddress {
         })
     }
 
-    /// The same address with the password of `PGPASSWORD` or of the password file, unless it has one of its own.
+    /// This address with the password of `PGPASSWORD` or of the password file, unless it has one of its own.
     #[must_use]
     pub fn with_password_of(mut self, env: &Env) -> Self {
         if !self.has_password {

@@ -68,7 +68,7 @@ fn of_answer(answer: &DbError, address: String) -> StoreError {
     }
 }
 
-/// What the server did not say, the client or the network has to tell.
+/// The failure of the client or the network, where the server said nothing.
 fn of_client(error: &Error, address: String) -> StoreError {
     let why = reason(error);
     match error.to_string().as_str() {

@@ -18,13 +18,13 @@ pub enum Side {
     Server,
 }
 
-/// What the proxy does to its first connection; the later ones pass.
+/// The fault of the proxy's first connection; the later ones pass.
 #[derive(Debug, Clone, Copy)]
 pub enum Fault {
     None,
     /// Closes both ends in place of this turn of that side.
     Cut(Side, usize),
-    /// The same, and no connection passes any more.
+    /// Cuts so, and passes no connection any more.
     CutForGood(Side, usize),
     /// Passes nothing on any more behind this many turns of that side, and keeps both ends open.
     Silence(Side, usize),

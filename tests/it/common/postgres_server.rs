@@ -28,7 +28,7 @@ const SETTINGS: &str =
     "-c listen_addresses=127.0.0.1 -c fsync=off -c full_page_writes=off -c max_connections=200 -c timezone=UTC";
 /// A user of the database who needs a password over the network, and the password.
 pub const PASSWORD_USER: (&str, &str) = ("ann", "s3cret-of-ann");
-/// Who may come in how.
+/// The server's access rules, by user and address.
 const ACCESS: &str = "local all all trust\nhost all ann 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
 /// The name in the server's certificate.
 const CERTIFICATE_NAME: &str = "localhost";

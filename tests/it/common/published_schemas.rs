@@ -16,7 +16,7 @@ fn text(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What a call prints, as the page says.
+/// The documents that a call prints, as the page says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrintedDocument {
     /// The words of the command, without what makes the difference between its documents.
@@ -108,7 +108,7 @@ fn schema_of_data(kind: &str) -> Option<&'static str> {
     part.get(..part.find("\n    }")? + "\n    }".len())
 }
 
-/// What is wrong with the data of an event of this kind.
+/// The violation in the data of an event of this kind.
 pub fn event_violation(kind: &str, data: &Value) -> Option<String> {
     let Some(part) = schema_of_data(kind) else { return Some(format!("the kind {kind} is not known")) };
     let schema = serde_json::from_str(part).unwrap_or_else(|error| panic!("{error}: {part}"));

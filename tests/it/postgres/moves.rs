@@ -228,7 +228,7 @@ fn dump_that_was_loaded_gives_out_neither_epochs_nor_events_again() {
     assert_eq!(next, lifted["event"].as_i64().unwrap() + 1);
 }
 
-/// What a job or a session runs reads the address where every command does: a password is not passed on by a variable.
+/// A program in a job or session reads the address where every command does: no variable passes a password on.
 #[test]
 fn job_gets_the_address_without_a_password() {
     let Some(mut world) = TestProject::on_postgres() else { return };

@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// The same store in another checkout, with a runtime directory of its own.
+/// Another checkout with this store, and with a runtime directory of its own.
 fn another_host(world: &TestProject) -> TestProject {
     let (server, schema) = world.on_server.as_ref().unwrap();
     let mut other = TestProject::uninitialized();

@@ -10,16 +10,29 @@ use anyhow::{Context as _, Result, bail};
 use crate::{
     actions::core::trust,
     config::{
-        CONFIG_FILE, Project, load_in_force, local_file, set_key,
+        CONFIG_FILE, Project, has_password, load_in_force, local_file, set_key,
         trust::{Trust, check},
         without_password,
     },
     env::Env,
     os::files,
+    store::{StoreError, server_scheme},
 };
 
 /// The section of the lines.
 const SECTION: &str = "store";
+
+/// Refuses an address on a command line that holds a password or is none; in a build without PostgreSQL every other one too.
+///
+/// # Errors
+/// `password_in_arguments`, `store_address`, `no_postgres`.
+pub fn check_argument(url: &str) -> Result<(), StoreError> {
+    if has_password(url) {
+        return Err(StoreError::PasswordOnCommandLine);
+    }
+    server_scheme::check(url)?;
+    if cfg!(feature = "postgres") { Ok(()) } else { Err(StoreError::NoPostgres) }
+}
 
 /// Writes that the store is on this server: the engine into the committed file, the address without its password into the
 /// local one. Texts that were trusted are trusted with this change. Returns the changed files.

@@ -4,10 +4,8 @@ use anyhow::Result;
 
 #[cfg(feature = "postgres")]
 use {
-    super::config,
     crate::{
         actions::core::open_store,
-        domain::Refusal,
         store::StoreAddress,
         store::copy::{CopyReport, CopyRequest},
         wire::StoreCopyView,
@@ -15,10 +13,12 @@ use {
     std::path::PathBuf,
 };
 
+use super::config;
+#[cfg(not(feature = "postgres"))]
+use crate::store::StoreError;
 use crate::{
     actions::{Answer, App},
-    config::has_password,
-    store::StoreError,
+    domain::Refusal,
 };
 
 /// The target of a copy to the project's file.
@@ -27,17 +27,21 @@ pub const FILE_TARGET: &str = "sqlite";
 /// Moves the store to a server, or with [`FILE_TARGET`] from the server to the project's file.
 ///
 /// # Errors
-/// `no_postgres`, `password_in_arguments`, `store_not_empty`; as the stores fail.
+/// `no_postgres`, `password_in_arguments`, `store_address`, `store_not_empty`; as the stores fail.
 pub fn copy(app: &App, target: &str) -> Result<Answer> {
-    if has_password(target) {
-        return Err(StoreError::PasswordOnCommandLine.into());
+    if target != FILE_TARGET {
+        config::check_argument(target)?;
     }
     run(app, target)
 }
 
 #[cfg(not(feature = "postgres"))]
-fn run(_: &App, _: &str) -> Result<Answer> {
-    Err(StoreError::NoPostgres.into())
+fn run(app: &App, _: &str) -> Result<Answer> {
+    if app.settings.store.is_on_server() { Err(StoreError::NoPostgres.into()) } else { Err(is_in_file()) }
+}
+
+fn is_in_file() -> anyhow::Error {
+    Refusal::Usage { why: "the store is in the project's file already".into() }.into()
 }
 
 #[cfg(feature = "postgres")]
@@ -46,7 +50,7 @@ fn run(app: &App, target: &str) -> Result<Answer> {
     let source = open_store::address(&app.env, &app.settings.store)?;
     let address = match (&source, target) {
         (Some(address), FILE_TARGET) => address.clone(),
-        (None, FILE_TARGET) => return Err(usage("the store is in the project's file already".into())),
+        (None, FILE_TARGET) => return Err(is_in_file()),
         (Some(address), _) => return Err(usage(format!("the store is on a server already, at {address}"))),
         (None, url) => StoreAddress::parse(url)?.with_password_of(&app.env),
     };
