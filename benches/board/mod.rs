@@ -17,6 +17,7 @@ use fairway::os::{
     pty::{self, Pty},
     terminal::Size,
 };
+use nix::{time::clock_getcpuclockid, unistd::Pid};
 use rusqlite::Connection;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -252,11 +253,10 @@ fn keys(name: &str, build: &Build) {
     row(&format!("key to frame in `top`, 95 of 100, {name}"), &format!("{:.2} ms", ms(p95)), "≤ 16 ms");
 }
 
-/// The time that a process has used of a processor, in ticks of ten milliseconds.
-fn ticks(pid: u32) -> u64 {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
-    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+/// The time that a process has used of a processor, that of its ended threads included.
+fn processor_time(pid: u32) -> Duration {
+    let pid = Pid::from_raw(i32::try_from(pid).unwrap());
+    clock_getcpuclockid(pid).unwrap().now().unwrap().into()
 }
 
 fn idle(name: &str, build: &Build) {
@@ -269,13 +269,13 @@ fn idle(name: &str, build: &Build) {
     // The begin of a watch is a change that both show.
     thread::sleep(Duration::from_secs(3));
     let pids = [top.child.id(), page.child.id()];
-    let before = pids.map(ticks);
+    let before = pids.map(processor_time);
     thread::sleep(Duration::from_secs(60));
     for ((what, pid), before) in ["`top`", "`serve` with an open page"].iter().zip(pids).zip(before) {
         row(
             &format!("{what}, a minute in which nothing happens, {name}"),
-            &format!("{} ticks", ticks(pid) - before),
-            "0",
+            &format!("{:.1} ms", ms(processor_time(pid) - before)),
+            "< 10 ms, a tick",
         );
     }
 }
@@ -324,7 +324,7 @@ fn events(name: &str, build: &Build) {
     let mut items = BTreeMap::new();
     take(&mut items, &changes.recv_timeout(PATIENCE).unwrap());
     let pids = [top.child.id(), page.child.id()];
-    let (before, since) = (pids.map(ticks), Instant::now());
+    let (before, since) = (pids.map(processor_time), Instant::now());
     ask(&project, || {
         top.read();
         for change in changes.try_iter() {
@@ -332,7 +332,7 @@ fn events(name: &str, build: &Build) {
         }
     });
     let last = Instant::now();
-    let used = pids.map(ticks);
+    let used = pids.map(processor_time);
     let seconds = since.elapsed().as_secs_f64();
     // Every session's last question, and nothing else, is on the page; top begins with the oldest of them.
     let expected = |number: usize| format!("question {number}<");
@@ -354,8 +354,7 @@ fn events(name: &str, build: &Build) {
     top.shows("q quit");
     top.shows(&format!("question {}", EVENTS - SESSIONS + 1));
     for ((what, used), before) in ["`top`", "`serve` with an open page"].iter().zip(used).zip(before) {
-        #[expect(clippy::cast_precision_loss, reason = "a few ticks")]
-        let share = (used - before) as f64 / seconds;
+        let share = (used - before).as_secs_f64() / seconds * 100.0;
         row(&format!("{what}, following 100 events a second, of a core, {name}"), &format!("{share:.1} %"), "≤ 5 %");
     }
     row(&format!("the last of them on the page, {name}"), &format!("{:.0} ms", ms(late)), "≤ 1000 ms");

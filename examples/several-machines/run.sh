@@ -36,7 +36,7 @@ on() {
   printf '%s$ fairway %s\n' "${machine}" "$*" >&2
   (cd "${demo}/${machine}/shop" && HOME="${demo}/${machine}" "${FAIRWAY}" "$@")
 }
-# The same for a command that must be refused with this exit code.
+# Runs a command that must be refused with this exit code.
 refused() {
   local want=$1 machine=$2 got=0
   shift 2
