@@ -17,13 +17,15 @@ use std::{
     fs::{self, File},
     path::PathBuf,
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 
+use fairway::os::poll_until::poll_until;
 use serde_json::Value;
 
 use crate::{
     common::{agent_programs::Agent, mock_models::MockModels},
-    sessions::{Sessions, eventually},
+    sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually},
 };
 
 /// A project in which an agent works, with hooks and rules.
@@ -100,7 +102,11 @@ impl Scene {
 
     /// Waits until a prompt has arrived, and demands that the model was told it once.
     fn arrives(&self, message: &Value, text: &str) {
-        eventually("it is acknowledged", || (self.column("status", message) == "acknowledged").then_some(()));
+        let acknowledged = || (self.column("status", message) == "acknowledged").then_some(());
+        if poll_until(EVENTUALLY_TIMEOUT, Duration::from_millis(20), acknowledged).is_none() {
+            let screen = self.world.run(["session", "peek", &self.column("to_session", message)]);
+            panic!("'{text}' is {}; the terminal: {screen:?}", self.column("status", message));
+        }
         eventually("the model is told it", || {
             self.models.requests().last().filter(|last| last.count(text) > 0).cloned()
         });

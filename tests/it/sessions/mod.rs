@@ -198,7 +198,7 @@ pub fn marked(run: &str) -> std::io::Result<Vec<ProcessKey>> {
 }
 
 /// Bounds a hang and nothing else: on a busy machine an agent's command line takes half a minute to start.
-const EVENTUALLY_TIMEOUT: Duration = Duration::from_secs(60);
+pub const EVENTUALLY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Waits for a fact.
 #[track_caller]
