@@ -274,7 +274,7 @@ fn idle(name: &str, build: &Build) {
     for ((what, pid), before) in ["`top`", "`serve` with an open page"].iter().zip(pids).zip(before) {
         row(
             &format!("{what}, a minute in which nothing happens, {name}"),
-            &format!("{:.1} ms", ms(processor_time(pid) - before)),
+            &format!("{:.1} ms", ms(processor_time(pid).saturating_sub(before))),
             "< 10 ms, a tick",
         );
     }
@@ -354,7 +354,7 @@ fn events(name: &str, build: &Build) {
     top.shows("q quit");
     top.shows(&format!("question {}", EVENTS - SESSIONS + 1));
     for ((what, used), before) in ["`top`", "`serve` with an open page"].iter().zip(used).zip(before) {
-        let share = (used - before).as_secs_f64() / seconds * 100.0;
+        let share = used.saturating_sub(before).as_secs_f64() / seconds * 100.0;
         row(&format!("{what}, following 100 events a second, of a core, {name}"), &format!("{share:.1} %"), "≤ 5 %");
     }
     row(&format!("the last of them on the page, {name}"), &format!("{:.0} ms", ms(late)), "≤ 1000 ms");
