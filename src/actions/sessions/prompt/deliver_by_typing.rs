@@ -268,8 +268,13 @@ impl TypedBatch {
     /// Records the typed batch: messages that were not withdrawn meanwhile stay offered until the session's next event.
     fn record_typed(&self, tx: &WriteTx<'_>, live: &RunningSession, until: Timestamp) -> Result<()> {
         // A fast program may have called its hook before the backend call returned.
+        let is_hooked = session_reports::find(tx, &live.session.id)?.last_hook_at.is_some();
         let now = sessions::find(tx, &live.session.id)?;
-        let newer = now.filter(|now| self.version.is_some_and(|before| before != now.version));
+        let newer = match self.version {
+            Some(before) => now.filter(|now| before != now.version),
+            // It had no hook before, as Codex has none until its first prompt.
+            None => now.filter(|_| is_hooked),
+        };
         for message in &self.messages {
             messages::extend_offer(tx, message.id, until, NEVER_EXPIRES)?;
             if let Some(session) = &newer
