@@ -272,7 +272,7 @@ impl TypedBatch {
         let now = sessions::find(tx, &live.session.id)?;
         let newer = match self.version {
             Some(before) => now.filter(|now| before != now.version),
-            // It had no hook before, as Codex has none until its first prompt.
+            // It had no hook before: some agents call none until their first prompt.
             None => now.filter(|_| is_hooked),
         };
         for message in &self.messages {
