@@ -148,7 +148,7 @@ fn copy_to_a_server_names_the_missing_engine_and_leaves_the_file() {
     assert!(!fs::read_to_string(world.root().join(".fairway.toml")).unwrap().contains("postgres"));
 }
 
-/// What was given out after a dump must not count once the dump is back.
+/// Numbers that were given out after a dump must not count once the dump is back.
 #[test]
 fn restored_store_gives_out_neither_epochs_nor_events_again() {
     let world = TestProject::new();

@@ -113,7 +113,7 @@ fn cut_everywhere(world: &TestProject, verb: &Verb, next_task: &AtomicUsize) -> 
             _ => panic!("{cut:?} of {task}: {answer:?}"),
         }
         kinds.push(kind);
-        // What was not done is done by the repetition, and what was done is not done again.
+        // The repetition does the call that was not done, and repeats none.
         run(world, verb, task, None).exits(0);
     }
     let done = times_done(world, verb);

@@ -128,7 +128,7 @@ fn a_password_comes_from_the_environment_or_a_file_of_ones_own() {
     no_secret(ask(&world).refuses(7, "store_denied"));
     world.set("PGPASSFILE", &stated);
     ask(&world).exits(0);
-    // What the environment says goes before the file.
+    // The environment goes before the file.
     world.set("PGPASSWORD", "another-s3cret");
     let wrong = no_secret(ask(&world).refuses(7, "store_denied"));
     assert!(wrong.error()["message"].as_str().unwrap().contains("password authentication failed"), "{wrong:?}");

@@ -105,7 +105,7 @@ fn program_that_ends_at_once_is_reported_by_the_launch() {
             world.run(["session", "launch", "--json"].iter().chain(&words)).refuses(7, "program_failed").error();
         let message = format!("{name} was started, but its program ended with exit code 9; it last showed: no");
         assert_eq!((&error["message"], &error["details"]["screen"]), (&message.into(), &"no".into()));
-        // What it showed stays out of the store.
+        // The shown text stays out of the store.
         assert_eq!(world.session(&name)["reason"], "its program ended with exit code 9");
     }
     assert_eq!(world.session("bad-shell")["status"], "failed");

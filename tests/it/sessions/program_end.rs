@@ -115,7 +115,7 @@ fn session_name_of_another_project_is_not_touched_by_stop() {
     there(&["init"]);
     let session = world.launch(&["--role", "r", "--name", "s1", "--", "sleep", "300"]);
     let pid = i32::try_from(session["pid"].as_i64().unwrap()).unwrap();
-    // Nobody is left to record the end.
+    // No process is left to record the end.
     for key in process_tree::subtree(pid, None).unwrap() {
         key.signal(nix::sys::signal::Signal::SIGKILL).unwrap();
     }
