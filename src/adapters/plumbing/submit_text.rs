@@ -43,10 +43,13 @@ pub struct Timeouts {
     pub poll_interval: Duration,
 }
 
-impl Default for Timeouts {
-    fn default() -> Self {
+impl Timeouts {
+    /// The timeouts for a program with these questions. One that has any is an agent's command line: it shows what is typed, late
+    /// on a busy machine, and reads an Enter that arrives together with the text as a line break.
+    #[must_use]
+    pub const fn for_questions(questions: &[String]) -> Self {
         Self {
-            echo: Duration::from_millis(600),
+            echo: if questions.is_empty() { Duration::from_millis(600) } else { Duration::from_secs(5) },
             redraw: Duration::from_secs(2),
             effect: Duration::from_secs(1),
             poll_interval: Duration::from_millis(60),

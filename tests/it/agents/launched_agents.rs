@@ -5,15 +5,17 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
 
-use fairway::{config, domain::rules::screen_question};
+use fairway::{config, domain::rules::screen_question, os::poll_until::poll_until};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::RULES;
 use crate::{
     common::{agent_programs::Agent, mock_models::MockModels},
-    sessions::{Sessions, eventually, text},
+    sessions::{EVENTUALLY_TIMEOUT, Sessions, eventually, marked, text},
 };
 
 /// A repository with a lane, in which an agent is launched.
@@ -70,7 +72,7 @@ impl Lane {
             let pane = text(&session["pane"]);
             let done = Command::new("tmux").args(["-S", &socket, "send-keys", "-t", &pane, key]).status().unwrap();
             assert!(done.success());
-            std::thread::sleep(std::time::Duration::from_millis(400));
+            std::thread::sleep(Duration::from_millis(400));
         }
     }
 
@@ -78,8 +80,16 @@ impl Lane {
         self.world.run(["session", "peek", "s", "--lines", "0"]).exits(0).stdout
     }
 
+    /// Waits for a screen; one that never comes shows the last.
+    #[track_caller]
+    fn screen_is(&self, what: &str, is_so: impl Fn(&str) -> bool) {
+        poll_until(EVENTUALLY_TIMEOUT, Duration::from_millis(20), || is_so(&self.screen()).then_some(()))
+            .unwrap_or_else(|| panic!("never: {what}\n{}", self.screen()));
+    }
+
+    #[track_caller]
     fn shows(&self, what: &str) {
-        eventually(what, || self.screen().contains(what).then_some(()));
+        self.screen_is(what, |screen| screen.contains(what));
     }
 
     /// The row of the session's first prompt.
@@ -179,13 +189,13 @@ fn prompt_survives_the_trust_question(agent: Agent, question: &str, keys: &[&[&s
     lane.shows(question);
     // Nothing types meanwhile.
     lane.world.run(["session", "reconcile"]).exits(0);
-    std::thread::sleep(std::time::Duration::from_secs(2));
+    std::thread::sleep(Duration::from_secs(2));
     lane.shows(question);
     assert_eq!(lane.first_prompt()["status"], "queued");
     assert!(lane.models.requests().is_empty());
     for part in keys {
         lane.press(&session, part);
-        std::thread::sleep(std::time::Duration::from_secs(2));
+        std::thread::sleep(Duration::from_secs(2));
     }
     lane.first_prompt_arrives();
     let heard = eventually("the model is told", || lane.models.requests().pop());
@@ -309,11 +319,21 @@ fn permission_question_is_known(agent: Agent, ready: &str, args: &[&str]) {
     let args: Vec<String> = args.iter().map(|word| (*word).to_owned()).collect();
     let session = lane.launch(&["--lane", "l"], &args);
     lane.shows(ready);
-    lane.world.run(["session", "nudge", "s", "RUN[[touch asked]]"]).exits(0);
+    // On a busy machine a program reads nothing for a while. An Enter that it reads together with the text is a line break.
+    let run = text(&session["run_id"]);
+    let signal = |signal| marked(&run).unwrap().iter().for_each(|key| drop(key.signal(signal)));
+    signal(Signal::SIGSTOP);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_secs(2));
+            signal(Signal::SIGCONT);
+        });
+        lane.world.run(["session", "nudge", "s", "RUN[[touch asked]]"]).exits(0);
+    });
     let signs = config::built_in_profiles()[agent.name()].permission_question.clone().unwrap();
-    eventually("it asks", || screen_question::find(&lane.screen(), &signs).map(|_| ()));
+    lane.screen_is("it asks", |screen| screen_question::find(screen, &signs).is_some());
     lane.world.run(["session", "nudge", "s", "yes", "--json"]).refuses(4, "session_asks");
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    std::thread::sleep(Duration::from_secs(1));
     assert!(screen_question::find(&lane.screen(), &signs).is_some() && !lane.has("asked"), "{}", lane.screen());
     lane.stop(&session);
 }

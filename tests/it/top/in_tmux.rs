@@ -117,6 +117,7 @@ fn terminal_is_sane_after_suspend_signals_and_a_panic() {
         window.is_sane();
     }
     window.types("clear; FAIRWAY_TEST_FAULT=panic fairway top");
+    window.shows("as asked");
     window.is_sane();
     // A killed program can put nothing right; the next one can be used all the same.
     window.types("clear; fairway top");

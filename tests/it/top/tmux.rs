@@ -76,10 +76,18 @@ impl<'a> Window<'a> {
         self.tmux(&["resize-window", "-x", &cols.to_string(), "-y", &rows.to_string()]);
     }
 
+    /// Waits until the shell has the terminal: a key that is pressed sooner goes to the program that is ending.
+    #[track_caller]
+    pub fn is_in_shell(&self) {
+        eventually("the shell has the terminal", || {
+            (self.value("#{pane_current_command} #{alternate_on} #{cursor_flag}") == "sh 0 1").then_some(())
+        });
+    }
+
     /// Whether the terminal is one for a shell again: the usual screen, echo and whole lines.
     #[track_caller]
     pub fn is_sane(&self) {
-        eventually("the usual screen", || (self.value("#{alternate_on} #{cursor_flag}") == "0 1").then_some(()));
+        self.is_in_shell();
         self.types("stty -a | tr ';' '\\n' | grep -c -- '-icanon\\|-echo \\|-isig'; echo done$((1+1))");
         let screen = self.shows("done2");
         // A line that was typed before the shell was back stands above its prompt.

@@ -47,7 +47,12 @@ pub fn submit_text(env: &Env, name: &str, from: impl Read) -> Result<Option<Stri
         return Ok(plumbing::have_typed(&dir, &KeyboardInput::Text(text)).map(|()| None)?);
     }
     let _turn = input_turn(&dir)?;
-    match submit_text::submit_text(&mut RecordedTerminal { dir: &dir }, &text, &questions, &Timeouts::default()) {
+    match submit_text::submit_text(
+        &mut RecordedTerminal { dir: &dir },
+        &text,
+        &questions,
+        &Timeouts::for_questions(&questions),
+    ) {
         Ok(Submission::Question(sign)) => Ok(Some(sign)),
         Ok(Submission::Submitted(_)) => Ok(None),
         // It has ended meanwhile.

@@ -86,7 +86,7 @@ pub fn submit(env: &Env, name: &str, script: &Path, from: impl Read) -> Result<O
     let questions = questions(env);
     let _turn = input_turn(&dir)?;
     let mut terminal = ScriptTerminal { script: env.cwd.join(script), name, env: env.vars(), cwd: &env.cwd };
-    match submit_text::submit_text(&mut terminal, &text, &questions, &Timeouts::default()) {
+    match submit_text::submit_text(&mut terminal, &text, &questions, &Timeouts::for_questions(&questions)) {
         Ok(Submission::Question(sign)) => Ok(Some(sign)),
         Ok(Submission::Submitted(_)) => Ok(None),
         // It has ended meanwhile.
