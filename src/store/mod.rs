@@ -15,6 +15,7 @@ pub mod evidence;
 pub mod future_times;
 pub mod guard_decisions;
 pub mod handoffs;
+pub mod hosts;
 pub mod integrity;
 pub mod issue_links;
 pub mod job_output;

@@ -6,7 +6,10 @@ use super::StoreAddress;
 use crate::store::{StoreError, schema::STATE, sql::PostgresConnection};
 
 /// Each leads to the schema of the SQLite migration of the same number.
-const MIGRATIONS: &[(&str, &str)] = &[("V10__project", include_str!("../../../migrations/postgres/V10__project.sql"))];
+const MIGRATIONS: &[(&str, &str)] = &[
+    ("V10__project", include_str!("../../../migrations/postgres/V10__project.sql")),
+    ("V11__hosts", include_str!("../../../migrations/postgres/V11__hosts.sql")),
+];
 
 /// Creates a project's schema, or brings it up to date. Any number of processes may do so at once.
 pub(super) fn migrate(connection: &PostgresConnection, address: &StoreAddress) -> Result<(), StoreError> {
