@@ -44,7 +44,7 @@ fn row(places: &Places, what: &str, mut once: impl FnMut(Peer) -> Option<Duratio
             {
                 spans.push(span);
             }
-            // What this call has set going is not to be paid for by the next one.
+            // The next call must not pay for the processes that this one started.
             thread::sleep(Duration::from_millis(15));
         }
     }

@@ -3,7 +3,7 @@
 use super::{id::Label, string_enum::string_enum};
 
 string_enum! {
-    /// Whose lines are looked at.
+    /// The stream that is watched.
     WatchScope { Stdout => "stdout", Stderr => "stderr", Both => "both" }
 }
 
@@ -21,6 +21,6 @@ pub struct Watcher {
     pub event: Label,
     /// Whether the first match is the last one that counts.
     pub once: bool,
-    /// Whose lines.
+    /// The stream that is watched.
     pub scope: WatchScope,
 }

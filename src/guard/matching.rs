@@ -221,7 +221,7 @@ fn match_flags(rule: &Rule, args: &[Arg], honours_dashes: bool) -> MatchResult {
             }
         }
         if text == "--" && honours_dashes {
-            // What stands behind an option may be its value, and the options go on.
+            // A word behind an option may be its value, and the options go on.
             is_over |=
                 place == 0 || args.get(place - 1).and_then(Arg::text).is_some_and(|before| !before.starts_with('-'));
         }

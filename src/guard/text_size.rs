@@ -37,7 +37,7 @@ pub(super) fn parenthesis_depth(text: &str) -> usize {
             }
             (b')', Some(_)) => all = all.saturating_sub(1),
             (b'\'' | b'"', None) => quote = Some((byte, unquoted)),
-            // What is opened in quotes is no deeper behind them.
+            // A bracket that is opened in quotes adds no depth behind them.
             (byte, Some((open, before))) if byte == open => {
                 unquoted = before;
                 quote = None;

@@ -159,7 +159,7 @@ impl OutputRecorder {
         let (head, rest) = bytes.split_at(room);
         self.head_room -= room as u64;
         self.push_chunks(stream, head, &mut origin, true);
-        // What the tail cannot hold is not even copied.
+        // Bytes that the tail cannot hold are not copied at all.
         let surplus = rest.len().saturating_sub(usize::try_from(self.tail_limit).unwrap_or(usize::MAX));
         let (skipped, rest) = rest.split_at(surplus);
         if !skipped.is_empty() {
@@ -334,7 +334,7 @@ impl OutputRecorder {
         let trouble =
             self.write_failure.get_or_insert_with(|| WriteFailure { why: "it came too fast".into(), lost: 0 });
         trouble.lost += bytes;
-        // What follows does not continue the files as they are.
+        // The next bytes do not continue the files as they are.
         self.is_open = false;
         self.head_room = 0;
         for piece in &mut self.chunks {
@@ -396,7 +396,7 @@ impl OutputRecorder {
         let mut kept: u64 = self.segments.iter().map(|segment| segment.bytes).sum();
         let (mut first_seq, mut through_seq) = (i64::MAX, 0);
         let mut going = Vec::new();
-        // What was skipped lies behind all of them: they cannot stay.
+        // The skipped bytes lie behind all of the segments, so that none of them can stay.
         while (kept + self.pending_tail_bytes > self.tail_limit || self.skipped.is_some())
             && let Some(oldest) = self.segments.pop_front()
         {

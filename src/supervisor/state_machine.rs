@@ -174,7 +174,7 @@ impl StateMachine {
         match self.phase {
             Phase::Running | Phase::Finished => Vec::new(),
             _ if !is_left => self.finish(),
-            // What is about to end by itself is no leftover.
+            // A process that is about to end by itself is no leftover.
             Phase::Draining { until } if now < until => Vec::new(),
             Phase::Draining { .. } => {
                 self.phase = Phase::Terminating { until: now + GRACE };
@@ -206,7 +206,7 @@ impl StateMachine {
     }
 
     fn kill(&mut self, cause: Cause, signal: Signal, grace: Duration, now: Duration) -> Vec<Effect> {
-        // What has ended has ended as it did.
+        // A job that has ended keeps its cause.
         if self.exit.is_none() {
             self.cause.get_or_insert(cause);
         }

@@ -49,7 +49,7 @@ impl From<&Message> for MessageView {
             Recipient::Role(role) => (None, None, Some(role.to_string()), None),
             Recipient::Person(person) => (None, None, None, Some(person.to_string())),
         };
-        // What is no JSON was not written by us; it is still shown, as text.
+        // Metadata that is no JSON was not written by Fairway; it is shown as text.
         let metadata = message
             .metadata
             .as_deref()

@@ -75,7 +75,7 @@ fn flag_goes_before_a_variable_and_that_before_the_walk() {
     world.set("FAIRWAY_ROOT", &one);
     assert_eq!(root_from(&world, &root, &[]), Ok(one.clone()));
     assert_eq!(root_from(&world, &root, &["--root", two.to_str().unwrap()]), Ok(two));
-    // What is named is meant: nobody looks further up from there.
+    // `--root` is taken as it is: Fairway looks no further up from there.
     fs::create_dir(one.join("inner")).unwrap();
     assert_eq!(root_from(&world, &root, &["--root", one.join("inner").to_str().unwrap()]), Err("no_project".into()));
     world.set("FAIRWAY_ROOT", "");

@@ -122,7 +122,7 @@ fn every_code_is_documented() {
         ("src/hooks/doctor/check.rs", &["Finding::new("]),
         ("src/store/integrity.rs", &["look("]),
     ]);
-    // What doctor finds may also be an error's.
+    // A finding of doctor may share its code with an error.
     let inside: BTreeSet<String> = inside.into_iter().collect();
     let of_errors = error_codes::documented().0;
     let only_inside: BTreeSet<String> = in_documents.into_iter().filter(|code| !of_errors.contains_key(code)).collect();

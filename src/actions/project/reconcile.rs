@@ -129,7 +129,7 @@ fn look_at_screens(app: &App, sessions: &[Session]) -> Result<Vec<ReconcileEntry
     let mut idle = Vec::new();
     for session in sessions {
         if idle_screen::look(app, &session.id)? == ScreenVerdict::Idle {
-            // What cannot be delivered stays queued.
+            // A prompt that cannot be delivered stays queued.
             let _ = prompt::deliver(app, &session.id);
             let why = "its screen shows no work and stands still";
             idle.push(ReconcileEntryView::new(Some(&session.id), session.task.as_ref(), why));

@@ -36,7 +36,7 @@ pub fn restore_latest(app: &App) -> Result<Answer> {
     };
     let mut named = Vec::new();
     let mut readable = 0;
-    // What the present store still has of them. A damaged one may have none.
+    // The events that the present store still has. A damaged store may have none.
     let _ = app.with_fresh_store().read(|tx| {
         events::for_each_since(tx, newest.event, |event| {
             readable = readable.max(event.seq);

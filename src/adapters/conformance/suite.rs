@@ -76,7 +76,7 @@ fn operation_view(bench: &Harness, operation: &'static str) -> OperationCheckVie
 fn resolve_script(env: &Env, root: Option<&Path>, word: &str) -> Result<std::path::PathBuf> {
     let (backends, project) = configured_backends(env, root, word)?;
     let word = if word.contains('/') && !word.starts_with("exec:") { format!("exec:{word}") } else { word.to_owned() };
-    // What only the configuration names is looked up from the root, what was typed from here.
+    // A name from the configuration is looked up from the root, a typed one from the current directory.
     let base = project.unwrap_or_else(|| env.cwd.clone());
     let found = resolve_backend(&word, BackendSource::Flag, env, &base, &backends).map_err(|refusal| match refusal {
         Refusal::NotFound { id, .. } | Refusal::UnknownBackend { name: id, .. } if env.cwd.join(&id).is_file() => {

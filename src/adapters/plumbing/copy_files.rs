@@ -36,7 +36,7 @@ pub fn copy_files(directory: &Path, base: &Path, start: &StartConfig, warn: &mut
         let name = if is_into { source.file_name() } else { path.file_name() };
         let dir = if is_into { path } else { path.parent().unwrap_or(path) };
         let Some(name) = name else { return Err(escapes_root(path)) };
-        // Who names a link means what it leads to; inside a tree it stays a link.
+        // A link that is named stands for its target; inside a tree it stays a link.
         let real = fs::canonicalize(&source).unwrap_or_else(|_| source.clone());
         copy_entry(&to, &real, dir, name, warn)?;
     }

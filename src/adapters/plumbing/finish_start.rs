@@ -114,7 +114,7 @@ fn start_report(
         StartState::Exited(code) if code == 0 || is_one_shot(&start) => Ok(report("ended")),
         StartState::Exited(code) => {
             let mut why = format!("its program ended with exit code {code}");
-            // What a pane printed last is still on its way into the file.
+            // A pane's last output may still be on its way into the file.
             let last = poll_until::poll_until(LAST_OUTPUT_TIMEOUT, Duration::from_millis(20), || {
                 let last =
                     transcript::tail_from(&transcript, MAX_ERROR_LINES, dir.transcript_offset()).unwrap_or_default();

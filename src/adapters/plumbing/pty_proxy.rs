@@ -113,7 +113,7 @@ impl PtyProxy {
         loop {
             if let Some(code) = self.running.reap()? {
                 self.pump_output();
-                // What was typed may have been what ended it; to one that has ended there is nothing to be typed.
+                // The typed text may have ended the program; nothing can be typed to a program that has ended.
                 self.control.reply_done_to_all();
                 self.transcript.flush(GRACE);
                 return Ok(code);
@@ -145,7 +145,7 @@ impl PtyProxy {
         let mut watched = self.pane.poll_fds(self.takes_input());
         let panes = watched.len();
         watched.push(PollFd::new(self.signals.as_fd(), PollFlags::POLLIN));
-        // What nothing is wanted of still tells its end, again and again.
+        // `poll` reports the end of a descriptor even when no event is asked for, again and again.
         if let Some(wanted) = Some(self.pty_events()).filter(|wanted| !wanted.is_empty()) {
             watched.push(PollFd::new(self.pty.as_fd(), wanted));
         }

@@ -19,7 +19,7 @@ const MAX_PLAIN_NAME_BYTES: usize = 32;
 /// How much of a digest tells two names apart.
 const DIGEST_CHARS: usize = 16;
 
-/// Whose sockets lie in a directory.
+/// The servers whose sockets lie in a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SocketDir {
     /// The sockets of the other servers of this state directory and program, too.

@@ -49,7 +49,7 @@ impl SetupCommands<'_> {
     fn run_one(&self, what: &str, text: &str, program: &Path, args: &[OsString], warn: &mut dyn FnMut(&str)) {
         let call =
             Call { program, args, env: self.env, cwd: self.cwd, stdin: b"", limit: COMMAND_TIMEOUT, ends_group: true };
-        // What one leaves running would else hold the caller's locks.
+        // A process that a command leaves running would else hold the caller's locks.
         let why = match exec::close_on_exec().and_then(|()| capture::capture(&call)) {
             Ok(done) => {
                 let said = String::from_utf8_lossy(&done.stderr).trim().to_owned();

@@ -47,7 +47,7 @@ pub(super) fn line(run: &JobView, now: Timestamp, style: Style) -> String {
         (Some(started), None) => Some(format!(" since {}", rough(now.since(started)))),
         (None, _) => None,
     };
-    // What there is to say about a signal of ours stands in the message.
+    // The message already names a signal that Fairway sent.
     let how = match (run.exit_code, run.signal) {
         (Some(code), _) if code != 0 => format!(" with exit code {code}"),
         (_, Some(signal)) if run.error_message.is_none() => format!(" by signal {signal}"),

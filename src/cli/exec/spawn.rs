@@ -152,7 +152,7 @@ fn watched(ctx: &Context, app: &App, order: &SpawnRequest) -> Result<Exit> {
     }
     let run = started.ids.first().cloned().unwrap_or_default();
     let mut reader = Reader::new(ctx);
-    // Who does not read any more has seen enough; the exit code stands.
+    // A reader that closed the pipe has seen enough; the exit code stays.
     let enough = |shown: Result<_>| match shown {
         Err(error) if !matches!(error.downcast_ref(), Some(OutError::Closed)) => Err(error),
         _ => Ok(()),

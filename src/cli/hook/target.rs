@@ -1,4 +1,4 @@
-//! Whose settings are meant, and what is said about them.
+//! The settings that a verb is about, and the lines about them.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::{
     wire::HookChangeView,
 };
 
-/// Whose settings.
+/// The owner of the settings.
 #[derive(Debug, clap::Args)]
 #[group(multiple = false, id = "whose")]
 struct Whose {
@@ -34,7 +34,7 @@ struct Whose {
     file: Option<PathBuf>,
 }
 
-/// Whose settings, and whether to change them.
+/// The owner of the settings, and whether to change them.
 #[derive(Debug, clap::Args)]
 pub(super) struct TargetArgs {
     #[command(flatten)]

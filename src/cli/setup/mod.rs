@@ -177,7 +177,7 @@ fn plan_text(ctx: &Context, plan: &Plan) -> Result<String> {
             }
         }
         if step.work == Work::Trust && !plan.is_new {
-            // What the files name already would be trusted with the rest.
+            // Programs that the files name already would be trusted with the rest.
             for line in trust::show(&ctx.app()?)?.text.lines() {
                 let _ = writeln!(text, "                 {line}");
             }

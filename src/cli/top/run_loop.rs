@@ -344,7 +344,7 @@ impl Top<'_> {
         self.has_changed = false;
         let begin = Instant::now();
         self.waiter.drain()?;
-        // What changes the board may show on a session's screen.
+        // A change of the board may show on a session's screen.
         if let Some(viewer) = &mut self.viewer {
             viewer.mark_changed();
         }

@@ -12,7 +12,7 @@ pub(super) fn width(text: &str) -> usize {
 
 /// Text of people and programs on one line, without anything that a terminal would obey, of at most `room` columns.
 pub(super) fn fit(text: &str, room: usize) -> String {
-    // What cannot be shown anyway is not escaped either: a task's text may be long.
+    // Text beyond the room is not escaped: a task's text may be long.
     let near = text.char_indices().nth(room.saturating_mul(4)).map_or(text, |(end, _)| text.get(..end).unwrap_or(text));
     cut(&escape_line(near), room, near.len() < text.len())
 }

@@ -32,13 +32,13 @@ pub const MAX_READ: usize = 50;
 #[must_use]
 pub fn plan_read(unsettled: Vec<Message>, reader: &str, asked: Timestamp, now: Timestamp) -> ReadPlan {
     let mut reading = ReadPlan::default();
-    // What another command of the same reader was offered later, this one cannot vouch for.
+    // This command cannot vouch for a message that another command of the same reader was offered later.
     let before = asked.plus(Duration::from_secs(OFFER_TIMEOUT_SECS));
     for message in unsettled {
         if message.is_expired(now) {
             continue;
         }
-        // What is brought to this reader by another way is not read by coming here.
+        // A message that is brought to this reader by another channel is not read by coming here.
         let is_own = message.offered_to.as_deref() == Some(reader) && message.channel.is_none_or(Channel::is_pull);
         match message.offered_until.filter(|_| message.is_offered(now)) {
             Some(until) if is_own => {
@@ -101,7 +101,7 @@ pub const fn channel_allows(urgency: Urgency, channel: Channel, activity: Activi
             Activity::Unknown => urgency.goes_into_unknown(),
             _ => urgency.is_urgent(),
         },
-        // Who is woken in the middle of a turn may not hear it.
+        // A session that is woken in the middle of a turn may not notice it.
         Channel::Wake => match activity {
             Activity::Idle => true,
             Activity::Unknown => urgency.goes_into_unknown(),

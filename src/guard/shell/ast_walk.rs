@@ -232,7 +232,7 @@ impl ShellAnalysis {
         if command.word_or_name.is_some()
             && let Some(variables) = variables
         {
-            // What stands before a command is set for the command only.
+            // An assignment before a command holds for the command only.
             self.variables = variables;
         }
         if let Some(word) = &command.word_or_name {
@@ -243,7 +243,7 @@ impl ShellAnalysis {
         }
         self.last_words.clone_from(&argv);
         if assigned && !argv.is_empty() {
-            // What it sets changes what the command does: no rule allows that by name.
+            // An assignment changes the command's effect: no rule allows that by name.
             self.wrapper_depth += 1;
             self.analyze_command(argv, &stdin);
             self.wrapper_depth -= 1;

@@ -22,7 +22,7 @@ impl ShellAnalysis {
                     self.note_written_file(word);
                 }
                 self.note_renamed_programs(&known);
-                // What is written below a link that leads elsewhere is not written here.
+                // A file below a link that leads elsewhere is not written here.
                 let leads = |word: &Arg| word.head().starts_with(['/', '~']) || word.head().starts_with("..");
                 if name == "ln" && known.iter().rev().skip(1).any(leads) {
                     self.place = Rc::new(Place::lost());

@@ -95,7 +95,7 @@ mod tests {
         let vars: BTreeMap<OsString, OsString> = [
             (OsString::from("PATH"), std::env::var_os("PATH").unwrap_or_default()),
             ("HOME".into(), home.path().into()),
-            // What a hook would have set; it must not lead us elsewhere.
+            // As a hook would set it; it must not lead Fairway elsewhere.
             ("GIT_DIR".into(), "/nowhere".into()),
         ]
         .into();

@@ -21,7 +21,7 @@ pub struct CheckRecord {
 /// A link between two beads issues.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct LinkRecord {
-    /// Whose link it is; the record's own when absent.
+    /// The task that has the link; the record's own when absent.
     pub issue_id: Option<String>,
     /// Where it leads.
     #[serde(alias = "id")]

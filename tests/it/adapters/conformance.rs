@@ -278,7 +278,7 @@ fn scripts_name_is_a_path_a_backend_or_a_program() {
     }
     by("mine").refuses(3, "not_found");
     by("../no-such.sh").refuses(3, "not_found");
-    // What only the project's file names is run when it is trusted, not before.
+    // A script that only the project's file names is run when the file is trusted, not before.
     let canary = world.dir().join("canary");
     fs::write(&script, format!("#!/bin/sh\ntouch '{}'\nexit 2\n", canary.display())).unwrap();
     fs::write(world.root().join(".fairway.toml"), "[backends.mine]\nscript = \"../mine.sh\"\n").unwrap();

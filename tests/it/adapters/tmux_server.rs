@@ -47,7 +47,7 @@ fn frozen_server_fails_calls_without_an_answer() {
     ] {
         fails(&caller, args, "tmux did not answer");
     }
-    // What needs no server is answered: what runs, and that the name is taken.
+    // Operations without the server are answered: whether the program runs, and that the name is taken.
     assert_eq!(caller.call(&["process-alive", "x"], "cat").exits(0).stdout, "true\n");
     let again = caller.call(&["start", "x"], "{}").exits(1);
     assert!(again.stderr.contains("already exists"), "{again:?}");

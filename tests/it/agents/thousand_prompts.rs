@@ -62,7 +62,7 @@ fn claude_code_gets_a_thousand_prompts_once_each() {
     let done =
         poll_until::poll_until(Duration::from_secs(60), Duration::from_millis(100), || (open() == 0).then_some(()));
     assert!(done.is_some(), "{} of them are open", open());
-    // What woke it is told with its next request.
+    // The prompt that woke it is told with its next request.
     let odd = || {
         let heard = scene.models.requests().pop();
         let times = |number| heard.as_ref().map_or(0, |last| last.count(&words(number)));

@@ -69,7 +69,7 @@ fn changed_rule_is_in_force_only_when_it_is_trusted() {
     let path = world.root().join(".fairway.toml");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("WebFetch", "Read")).unwrap();
-    // What it denies counts at once, what it no longer denies does not.
+    // A new denial counts at once, a removed one does not.
     assert_eq!(ask(&world, "Edit").1["allowed"], true);
     assert_eq!(ask(&world, "Read").1["rule"], "no-fetch");
     assert_eq!(ask(&world, "WebFetch").1["rule"], "no-fetch");
@@ -112,7 +112,7 @@ fn unresolvable_calls_are_denied() {
     }
     denied(&post(&world, "/authorize", &json!({ "run_id": run, "tool": "Read", "input": "x".repeat(2 << 20) })), 413);
     denied(&get(&world, "/authorize"), 405);
-    // Who has ended may do nothing more.
+    // A session that has ended may do nothing more.
     world.run(["session", "end", "w1"]).exits(0);
     let ended = json!({ "run_id": run_of(&world, "w1"), "tool": "Read", "input": {} });
     denied(&post(&world, "/authorize", &ended), 200);
@@ -148,7 +148,7 @@ fn locked_store_is_denied_until_it_is_free() {
     denied(&answer, 503);
     conn.execute_batch("ROLLBACK").unwrap();
     eventually("it is a yes again", || (ask_of(&world, &run).1["allowed"] == true).then_some(()));
-    // What was denied in the end is not recorded as allowed.
+    // A call that was denied in the end is not recorded as allowed.
     let allowed = || recorded(&world, "Read").0;
     eventually("both are recorded", || (allowed() >= 2).then_some(()));
     assert!(allowed() <= 3, "{}", allowed());
@@ -173,7 +173,7 @@ fn full_or_unwritable_disk_is_denied() {
     let mut file = fs::File::create(&filler).unwrap();
     while file.write(&[0; 4_096]).is_ok() {}
     let mut last = (0, Value::Null);
-    // What is left in a file's last block may still take a few.
+    // The rest of a file's last block may still take a few.
     for _ in 0..200 {
         last = ask_of(&world, &run);
         if last.1["allowed"] == false {

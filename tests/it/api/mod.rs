@@ -158,7 +158,7 @@ fn socket(world: &TestProject) -> UnixStream {
 
 /// Says something, and hears everything until the other end hangs up.
 fn said(mut stream: impl Read + Write, text: &[u8]) -> String {
-    // Who refuses early may hang up before everything was said.
+    // A server that refuses early may close before the whole request was sent.
     let _ = stream.write_all(text);
     let mut heard = Vec::new();
     let _ = stream.read_to_end(&mut heard);

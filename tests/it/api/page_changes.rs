@@ -145,7 +145,7 @@ fn hostile_text_of_every_field_is_shown_as_text() {
     let done = client
         .act(&[("item", &format!("approval:{id}")), ("command", &format!("fairway approvals answer {id} allow"))]);
     assert_eq!(done.status, 200, "{}", done.body);
-    // What a person has not seen whole is not allowed from the page.
+    // A command that the page does not show whole is not allowed from the page.
     let long = add_approval(&world, "s3", "Bash", true);
     let conn = rusqlite::Connection::open(world.store()).unwrap();
     let cut = json!({ "command": format!("{}…", "x".repeat(2_000)) }).to_string();

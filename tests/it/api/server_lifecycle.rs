@@ -125,7 +125,7 @@ fn idle_server_uses_no_cpu() {
         };
         tasks.filter_map(|task| one(task.unwrap().path())).sum::<u64>()
     };
-    // What was asked is still being put away.
+    // The requests are still being recorded.
     let mut before = (stat(), sleeps());
     eventually("it is quiet", || {
         poll_until::poll_until(Duration::from_millis(500), Duration::from_millis(500), || None::<()>);

@@ -123,7 +123,7 @@ fn session_claim_puts_a_task_into_its_lane_and_release_takes_it_out() {
     world.run(["claim", "T-3", "--session", "s1"]).exits(0);
     world.run(["release", "T-3", "--session", "s1"]).exits(0);
     assert_eq!(world.json(["task", "show", "T-3"])["lane"], "a");
-    // What is done stays where it was done; a person's claim sets no lane.
+    // A task's work stays in its lane; a person's claim sets no lane.
     world.run(["claim", "T-1", "--session", "s1"]).exits(0);
     world.run(["evidence", "add", "T-1", "--result", "pass", "--session", "s1"]).exits(0);
     world.run(["done", "T-1", "--session", "s1"]).exits(0);

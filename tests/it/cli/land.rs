@@ -408,7 +408,7 @@ fn landing_runs_no_program_that_lanes_or_the_repository_name() {
     ] {
         fs::copy(&script, hooks.join(hook)).unwrap();
     }
-    // What only the lane's own configuration and files name.
+    // A filter that only the lane's own configuration and files name.
     fs::write(root.join(".git/info/attributes"), "ui-only.txt filter=evil\n").unwrap();
     world.run(["land", &task]).exits(0);
     assert!(!canary.exists(), "{}", fs::read_to_string(&canary).unwrap());
@@ -457,7 +457,7 @@ fn interrupted_checkout_is_completed_by_the_next_landing_and_a_changed_one_is_re
             assert_eq!(status(&world, &task), "done", "{about}");
             assert_eq!(world.git(&root, &["status", "--porcelain"]), "", "{about}");
             assert_eq!(fs::read_to_string(root.join("new.txt")).unwrap(), "new\n", "{about}");
-            // What had begun was completed, and not begun anew.
+            // The attempt that had begun was completed, and not begun anew.
             assert_eq!(main_commit(&world) == new, !files.is_empty(), "{about}");
             assert!(!refs(&world).contains("refs/fairway"), "{about}");
         } else {

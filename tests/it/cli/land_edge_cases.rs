@@ -89,7 +89,7 @@ fn odd_content_lands_as_it_is_and_leaves_the_checkout_clean() {
             "submodule",
             Box::new(|dir| {
                 world.git(dir, &["submodule", "--quiet", "add", &module.display().to_string(), "sub"]);
-                // What the lane's own repositories name does not run.
+                // A program that the lane's own repositories name does not run.
                 for key in ["core.fsmonitor", "diff.external", "filter.evil.clean"] {
                     world.git(&dir.join("sub"), &["config", key, &script]);
                 }
@@ -102,7 +102,7 @@ fn odd_content_lands_as_it_is_and_leaves_the_checkout_clean() {
         // Git must look into a file of another time to know that it is unchanged.
         let near = fs::File::options().append(true).open(lane_dir(&world, name).join("near/y")).unwrap();
         near.set_modified(std::time::UNIX_EPOCH).unwrap();
-        // What the test's own commit has run does not count.
+        // A program that the test's own commit has run does not count.
         let _ = fs::remove_file(&sign);
         if ["submodule", "filter"].contains(&name) {
             assert_eq!(state(&world.json(["land", name, "--dry-run"])), "would_land", "{name}");

@@ -311,7 +311,7 @@ fn interrupted_add_is_completed_by_the_next() {
     world.run(["lane", "add", "ui", "--create-worktree", "--json"]).refuses(7, "git_failed");
     assert!(tree.join("new.txt").exists());
     fs::remove_file(tree.join("new.txt")).unwrap();
-    // What lacks only files of its own commit was cut off while it was filled: nobody's work.
+    // A worktree that lacks only files of its own commit was cut off while it was filled: it holds no work.
     fs::remove_file(tree.join("code.txt")).unwrap();
     world.run(["lane", "add", "ui", "--create-worktree"]).exits(0);
     assert!(tree.join("code.txt").exists());

@@ -232,7 +232,7 @@ fn rebase_keeps_commits_as_git_does() {
     world.git(&tree, &["commit", "--quiet", "--allow-empty", "--message=empty on purpose"]);
     world.git(&root, &["cherry-pick", "lane/ui~2"]);
     commit(&world, &root, "base.txt", "b\n");
-    // What git itself makes of it.
+    // The merge that git itself makes.
     world.git(&tree, &["branch", "expected"]);
     let other = world.dir().join("other");
     world.git(&root, &["worktree", "add", "--quiet", other.to_str().unwrap(), "expected"]);

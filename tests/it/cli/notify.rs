@@ -162,7 +162,7 @@ fn failures_are_retried_with_growing_delays_and_end_in_doctor() {
         "{report}"
     );
     assert!(report.contains("fairway notify --test command"), "{report}");
-    // What the program printed may be a secret: only a person who tests it sees it.
+    // The program's output may hold a secret: only a person who tests it sees it.
     assert!(!fs::read(world.store()).unwrap().windows(14).any(|part| part == b"secret-address"));
     let test = world.run(["notify", "--test", "command"]).exits(7);
     assert!(test.stderr.contains("secret-address"), "{test:?}");

@@ -204,7 +204,7 @@ fn session_is_one_document_wherever_it_appears() {
          pid socket pane transcript worktree branch started_at last_heartbeat_at last_output_at ended_at exit_code reason context_usage \
          relaunch_of"
     );
-    // What is looked at has the same members, and then what was seen.
+    // A session that is looked at has the same members, and then its screen.
     let listed = world.json(["session", "list"])[0].clone();
     assert_eq!(world.json(["session", "status", "s"]), listed);
     let show = || {

@@ -35,7 +35,7 @@ fn tree(world: &TestProject) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
             let below = path.strip_prefix(root).unwrap().to_path_buf();
             let exclude = Path::new("project/.git/info/exclude");
             let is_git = below.starts_with("project/.git") && below != exclude;
-            // What is remembered of a store, and what keeps git's cleaners from it, stays with the store.
+            // The record of a store, and the mark that keeps git's cleaners from it, stay with the store.
             let of_store = ["project/.fairway", "project/.git/fairway", "home/.local/state/fairway/stores"];
             let above_memory = Path::new("home/.local/state/fairway").starts_with(&below);
             if of_store.iter().any(|own| below.starts_with(own)) || is_git && !path.is_dir() {

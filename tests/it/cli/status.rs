@@ -89,7 +89,7 @@ fn busy() -> TestProject {
 fn each_question_of_a_coordinator_is_answered_by_one_command() {
     let world = busy();
     let board = world.json(["status"]);
-    // Who waits for me, what came back, what is stuck: first what an agent waits for.
+    // An agent's question comes first, then returned work, then stuck work.
     let needs: Vec<(&str, &str)> = board["needs_you"]
         .as_array()
         .unwrap()
@@ -115,7 +115,7 @@ fn each_question_of_a_coordinator_is_answered_by_one_command() {
         assert!(!commands.is_empty(), "{need}");
         assert!(commands.iter().all(|next| next["command"].as_str().unwrap().starts_with("fairway ")), "{need}");
     }
-    // Who works on what.
+    // The sessions and their tasks.
     let works: Vec<(&str, &str)> = board["lanes"][0]["sessions"]
         .as_array()
         .unwrap()

@@ -262,7 +262,7 @@ fn json_that_is_not_an_issue_imports_nothing_and_is_named() {
     ");
     world.run_with_stdin(["task", "import", "--github", "-", "--json"], b"").refuses(2, "invalid_line");
     assert_eq!(world.json(["task", "list", "--all"]), json!([]));
-    // What gh writes for a repository without open issues.
+    // The output of gh for a repository without open issues.
     assert_eq!(counts(&import(&world, &json!([]), &[]).exits(0).json()), [0, 0, 0, 0, 0]);
 }
 

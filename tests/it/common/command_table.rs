@@ -540,7 +540,7 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
     CommandRow {
         path: "exec send-keys",
-        // What it is sent ends it in no way, and what is written about it is written when the call is made.
+        // The keys do not end it, and the record of them is written when the call is made.
         before: &[
             "exec spawn --pty --timeout 5m --shell stty\traw;echo;cat",
             "exec poll 0007a509 --wait 30s --until output",

@@ -52,7 +52,7 @@ fn documented_calls_answer_as_shown() {
         same_form(&shown, &got, asked["action"].as_str().unwrap_or("no action"));
         if asked["action"] == "spawn" {
             run = got["run_id"].as_str().unwrap().to_owned();
-            // What is typed is an answer to the question.
+            // The typed text is an answer to the question.
             world.json(["exec", "poll", &run, "--until", "output", "--wait", "10s"]);
         }
         calls += 1;

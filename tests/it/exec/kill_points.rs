@@ -86,7 +86,7 @@ fn spawning(place: &JobProject<'_>, policy: &str) -> Command {
 
 /// After whatever was killed: lets reconcile and time do theirs, and looks whether all is well.
 fn settled(place: &JobProject<'_>, about: &str) {
-    // What the killed one has started may still be taking the run over.
+    // A process that the killed one started may still be taking the run over.
     let rows =
         fairway::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(100), || {
             place.run(["session", "reconcile"]).exits(0);

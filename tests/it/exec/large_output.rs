@@ -40,7 +40,7 @@ fn output_above_the_limit_keeps_head_and_tail() {
     // Head and tail are each without a hole: one place where the next number is not the one after.
     let whole: Vec<i64> = text.lines().filter(|line| line.len() == 9).map(|line| line.parse().unwrap()).collect();
     let holes = whole.windows(2).filter(|pair| pair[1] != pair[0] + 1).count();
-    // What is left of a line before the gap and of one after it may look like a number.
+    // The rest of a line before the gap and of one after it may look like a number.
     assert!((1..=2).contains(&holes), "{holes} holes in what was kept");
     let events = place.json(["exec", "log", &run, "--stream", "event"]);
     let gaps: Vec<i64> = events["items"]

@@ -132,7 +132,7 @@ fn idle_processes_use_no_cpu() {
     assert!(all.is_some(), "{:?}", place.processes());
     let there = place.processes();
     let all = || there.iter().map(ticks).collect::<Vec<_>>();
-    // What is begun with is not idleness: it is over once a second passes without a tick.
+    // The work at the start is no idleness: it is over once a second passes without a tick.
     let mut last = Vec::new();
     let is_calm = || {
         std::thread::sleep(Duration::from_secs(1));

@@ -183,7 +183,7 @@ fn queued_job_without_its_start_file_is_lost() {
     let hold = place.spawn(["--for", "a", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
     let [next, other] = [(); 2].map(|()| place.spawn(["--for", "a", "--", "true"]));
     seen(&place, || (statuses(&place)[0] == "running").then_some(()));
-    // What it is started with is gone: it may have run, or never will.
+    // The file that it starts with is gone: it may have run, or never will.
     let start = |run: &str| place.dir.join(".fairway/runs").join(run).join("start");
     fs::remove_file(start(&next)).unwrap();
     fs::remove_file(start(&other)).unwrap();
@@ -204,7 +204,7 @@ fn job_whose_supervisors_die_is_not_retried_forever() {
     place.spawn(["--for", "a", "--shell", "while [ ! -e go ]; do sleep 0.02; done"]);
     let next = place.spawn(["--for", "a", "--shell", "echo ran >>ran"]);
     seen(&place, || (statuses(&place)[0] == "running").then_some(()));
-    // Who can be woken has read the settings; no new process can.
+    // A process that can be woken has read the settings; a new one cannot.
     seen(&place, || {
         let own = format!("{}-", queue_waiter(&place)?.pid);
         let waiting = fs::read_dir(place.dir.join(".fairway/runtime/wake-exec")).ok()?;

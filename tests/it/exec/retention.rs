@@ -87,7 +87,7 @@ fn undeletable_directory_does_not_stop_gc() {
     let runs = [(); 3].map(|()| place.spawn(["--", "true"]));
     place.wait_all_final("three");
     place.wait_no_processes("three");
-    // What killed supervisors have left; that of the second is no file, and is not removed.
+    // The files that killed supervisors left; the second one's is no file, and is not removed.
     let start = |run: &str| place.dir.join(".fairway/runs").join(run).join("start");
     fs::write(start(&runs[0]), "").unwrap();
     fs::create_dir(start(&runs[1])).unwrap();

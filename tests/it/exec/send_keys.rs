@@ -81,7 +81,7 @@ fn full_input_of_a_silent_program_never_hangs() {
     let place = JobProject::of_world(&world);
     let run = place.spawn(["--pty", "--shell", "stty raw -echo; echo up; sleep 600"]);
     shows(&place, &run, "up");
-    // What fits without anybody reading is taken.
+    // Input that fits into the buffer is taken before any program reads.
     assert_eq!(place.json(["exec", "send-keys", &run, "-l", &"k".repeat(1_000)])["bytes"], 1_000);
     let refused =
         place.run(["exec", "send-keys", &run, "--json", "-l", &"k".repeat(100_000)]).refuses(4, "input_full").error();

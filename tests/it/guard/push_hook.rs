@@ -96,7 +96,7 @@ fn forced_push_is_denied_however_it_is_spelled() {
     pushing
         .sh(&root, "git push --quiet origin main:side main:other && git tag v1 && git push --quiet origin v1")
         .exits(0);
-    // What git itself would take without force stays allowed, with a plus too.
+    // A push that git would take without force stays allowed, with a plus too.
     pushing.sh(&root, "git commit --quiet --allow-empty -m two && git push --quiet origin +main").exits(0);
     pushing.sh(&root, "git commit --quiet --amend --allow-empty -m three").exits(0);
     for text in [

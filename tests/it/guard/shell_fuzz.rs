@@ -166,7 +166,7 @@ fn mutated_lines_that_real_shells_run_as_forced_pushes_were_denied() {
                         let other = &others[numbers.below(others.len())];
                         let line = cage.moved(&numbers.mutated(line, other));
                         all += 1;
-                        // What is denied needs no shell, but for the count now and then.
+                        // A denied line needs no shell, but for the count now and then.
                         let allowed = judged(rules, &line).allowed;
                         if !may_run(&line) || !allowed && numbers.below(10) > 0 {
                             continue;

@@ -73,7 +73,7 @@ fn deny_rules_of_an_untrusted_text_count_besides() {
     assert_eq!(denied.json()["rule"], "no-rm");
     check(&world, "WebFetch", &json!({})).refuses(5, "guard_denied");
     check_text(&world, "git push -f").refuses(5, "guard_denied");
-    // What the new text allows does not.
+    // A rule that the new text allows does not.
     let allowed = check_text(&world, "git status").exits(0);
     assert_eq!(allowed.json()["rule"], json!(null));
 }
@@ -141,7 +141,7 @@ fn commands_run_by_the_last_trusted_text_and_say_so() {
     let said = CommandOutput::from(inside.env("FAIRWAY_SESSION_ID", "s1").output().unwrap()).stderr;
     assert!(said.contains("in force") && !said.contains("fairway trust"), "{said}");
     assert_eq!(world.run(["ready", "--quiet"]).exits(0).stderr, "");
-    // What runs programs is refused, as ever.
+    // A command that runs programs is refused, as before.
     world.run(["session", "launch", "--json", "--role", "r", "--", "true"]).refuses(9, "untrusted");
     let checked = world.json(["config", "check"]);
     assert_eq!((&checked["valid"], &checked["trust"]), (&json!(true), &json!("untrusted")));

@@ -85,7 +85,7 @@ fn link_to_a_project_is_the_project() {
         assert_eq!(tested["allowed"], true, "{tested}");
         assert!(run(&["trust"]).exits(0).stdout.contains("trusted already"));
     }
-    // What was trusted over the link is trusted.
+    // Files that were trusted over the link are trusted.
     fs::write(world.root().join(".fairway.toml"), format!("{RULES}# more\n")).unwrap();
     world.run(["--root", linked, "trust"]).exits(0);
     assert!(world.run(["trust"]).exits(0).stdout.contains("trusted already"));

@@ -239,7 +239,7 @@ fn usage_is_read_from_the_transcript_once() {
         });
         sum.unwrap()
     };
-    // What an earlier session used of the same conversation is not this one's.
+    // The usage of an earlier session in the same conversation is not this one's.
     std::fs::write(&record, format!("{}\n", answer("before", 1000))).unwrap();
     with("SessionStart", json!({ "source": "resume" }));
     with("Stop", json!({}));

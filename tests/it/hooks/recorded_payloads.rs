@@ -27,7 +27,7 @@ fn run_transcript(world: &TestProject, vendor: &str, name: &str) -> String {
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{line}: {run:#?}");
         assert!(run.stdout.is_empty() || run.stdout.ends_with("}\n"), "{run:#?}");
         assert!(run.stdout.lines().count() < 2, "one object and nothing else: {run:#?}");
-        // What a session is told at its start is another test's.
+        // The text that a session gets at its start is another test's.
         let answer = match event {
             "SessionStart" => {
                 let text = run.json()["hookSpecificOutput"]["additionalContext"].take();

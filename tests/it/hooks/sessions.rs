@@ -59,7 +59,7 @@ fn launched_session_learns_its_conversation_and_follows_it() {
     world.hook_inside("s-1", "claude", &start("clear", "b")).exits(0);
     silent(&world.hook_inside("s-1", "claude", &event("UserPromptSubmit", "b", json!({ "prompt": "x" }))));
     assert_eq!(stand(&world), ["b running busy"]);
-    // What still comes of the old one is its own.
+    // An event that still comes from the old conversation belongs to it.
     silent(&world.hook_inside("s-1", "claude", &event("Stop", "a", json!({}))));
     assert_eq!(stand(&world), ["b running idle"]);
     silent(&world.hook_inside("s-1", "claude", &event("SessionEnd", "b", json!({ "reason": "prompt_input_exit" }))));
@@ -90,7 +90,7 @@ fn ended_session_is_denied_until_it_restarts() {
     world.hook("claude", &start("startup", "a")).exits(0);
     silent(&world.hook("claude", &event("SessionEnd", "a", json!({ "reason": "other" }))));
     assert!(denied("claude", &world.hook("claude", &command("claude", "a", "true"))).contains("has ended"));
-    // What comes late is no new beginning.
+    // A late event is no new beginning.
     silent(&world.hook("claude", &event("Stop", "a", json!({}))));
     silent(&world.hook("claude", &event("SessionEnd", "a", json!({ "reason": "other" }))));
     assert_eq!(stand(&world), ["a ended unknown"]);

@@ -159,7 +159,7 @@ fn every_text_of(world: &TestProject, call: &str, corpus: &[String]) {
             {
                 assert!(is_tame(&run.stdout), "{what}: {run:?}");
             }
-            // What is no store is refused as everywhere.
+            // A file that is no store is refused as everywhere.
             (Some("restore"), Some(1)) => check_words(&run, &what),
             _ => check_run(&run, &what),
         }

@@ -236,7 +236,7 @@ pub fn sequence() -> impl Strategy<Value = Vec<Op>> {
             .prop_map(move |(who, other, task, offer, reply)| {
                 vec![says(who, task, offer), Op::Answer { who: other, back: 0, reply }]
             }),
-        // What is older than the claim.
+        // An operation that is older than the claim.
         1 => (who(), who(), task(), any::<bool>()).prop_map(move |(who, other, task, offers)| {
             if offers {
                 let take = Op::Answer { who, back: 0, reply: Reply::Take };

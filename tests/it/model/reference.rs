@@ -33,7 +33,7 @@ pub(super) struct Task {
     pub(super) latest: BTreeMap<Who, i64>,
     /// The last command on it, and its actor.
     pub(super) last: Option<(&'static str, Who)>,
-    /// Whose word reconcile left last.
+    /// The claimant whose word reconcile left last.
     pub(super) word: Option<usize>,
     pub(super) words: i64,
     pub(super) commit: bool,
@@ -356,7 +356,7 @@ impl Model {
         }
         let intent = match verb {
             Verb::Cancel | Verb::Reopen => Intent::Close,
-            // Who asked for changes may too; see below.
+            // The reviewer who asked for changes may, too; see below.
             Verb::Resume => Intent::Record,
             _ => Intent::Move,
         };
@@ -492,7 +492,7 @@ impl Model {
             return Err("wrong_state");
         }
         if let Some(holder) = task.holder {
-            // Who claimed without a role, or in another, may hand over to themselves.
+            // A claimant without a role, or in another one, may hand over to itself.
             if holder == who && task.role == role {
                 return Err("already_yours");
             }

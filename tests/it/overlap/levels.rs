@@ -27,7 +27,7 @@ fn pairs_are_judged_by_merge_and_by_lines_with_uncommitted_work() {
     assert_eq!(found["overlaps"][1]["files"], json!([{ "path": "g", "level": "adjacent", "lines": [[7, 9]] }]));
     assert_eq!(said(&world, &["doc"]), ["adjacent doc:web g"]);
     world.run(["overlap", "nobody", "--json"]).refuses(3, "not_found");
-    // What is taken back is over; a new file on both sides is not.
+    // A change that is taken back is over; a new file on both sides is not.
     write(&world, "web", "f", &lines(&[]));
     write(&world, "doc", "g", &lines(&[]));
     write(&world, "doc", "new", "doc\n");
@@ -126,7 +126,7 @@ fn look_changes_nothing_of_a_lane_and_waits_for_what_is_new() {
     let count = events();
     said(&world, &[]);
     assert_eq!(events(), count);
-    // What is known is not waited for.
+    // `--wait` does not wait for a known overlap.
     world.run(["overlap", "--wait", "100ms", "--json"]).refuses(6, "nothing_arrived");
     let lane = world.json(["status"])["lanes"][0].clone();
     assert_eq!((&lane["diffstat"]["added"], &lane["diffstat"]["files"]), (&json!(2), &json!(2)));

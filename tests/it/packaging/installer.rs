@@ -137,7 +137,7 @@ fn verified_release_is_installed_replaced_and_removed() {
         machine.install(&server, &["--version", "1.3.0", "--sha256", &sha256_hex(&newer)]).exits(0);
         assert!(machine.installed()["bin/fairway"].contains("1.3.0"));
 
-        // What is not of the installer stays.
+        // A file that is not of the installer stays.
         fs::write(machine.prefix().join("bin/other"), "mine").unwrap();
         machine.install(&server, &["--uninstall"]).exits(0);
         assert_eq!(machine.installed().into_keys().collect::<Vec<_>>(), ["bin/other"]);

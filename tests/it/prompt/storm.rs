@@ -207,7 +207,7 @@ fn control_that_marks_after_showing_repeats_prompts() {
     let place = world.dir().join("storm");
     StartBarrier::spawn(&place, HOOKS, |number| reexec(&world, NAME, &format!("control {number}"), &place)).release();
     let twice = shown(&place).values().filter(|times| **times > 1).count();
-    // What it did to the store is no state of ours.
+    // The control's store is not checked further.
     fs::remove_file(world.store()).unwrap();
     assert!(twice > 0, "the control is as good as what it is a control of");
 }

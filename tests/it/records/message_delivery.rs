@@ -80,7 +80,7 @@ fn repeats_are_counted_while_they_wait_and_never_swallowed() {
     assert_eq!(send("second")["count"], 2);
     let read = inbox(&world, "s1");
     assert_eq!((contents(&read), read[0]["count"].as_i64()), (vec!["first"], Some(2)));
-    // What is being read cannot take one more with it.
+    // A message that is being read cannot take another one with it.
     assert_eq!(send("third")["id"], 2);
     assert_eq!(contents(&inbox(&world, "s1")), ["third"]);
 }

@@ -50,7 +50,7 @@ fn health_reports_the_last_heartbeat_and_its_age() {
     let fine = HealthReport { activity: Some(Activity::Idle), ..beat(None) };
     let heard = heartbeat(&later, &fine).unwrap().document;
     assert_eq!((&heard["status"], &heard["context_usage"]), (&json!("healthy"), &json!(0.5)));
-    // What it says is wrong stands until it says nothing; no secret of it does.
+    // A reported error stays until a report has none; its secrets do not.
     let wrong = HealthReport { error: Some("no disk, token=abcdefghijklmnop".into()), ..beat(None) };
     let heard = heartbeat(&later, &wrong).unwrap().document;
     assert_eq!(heard["status"], "degraded");

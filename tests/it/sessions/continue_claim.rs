@@ -245,7 +245,7 @@ fn continued_task_keeps_its_state_and_the_rules_of_its_lane() {
     world.run(["session", "upsert", "--id", "s2", "--role", "r", "--lane", "a"]).exits(0);
     world.run(["lane", "pause", "a"]).exits(0);
     claim(&world, "s2", &["T-1"]).refuses(5, "lane_paused");
-    // What was refused changed nothing.
+    // The refused call changed nothing.
     assert_eq!(ended_as(&world), [""]);
     world.run(["lane", "open", "a"]).exits(0);
     world.run(["task", "edit", "T-1", "--role", "lead"]).exits(0);

@@ -89,7 +89,7 @@ fn prompt_and_environment_of_a_start_are_nowhere_once_the_program_runs() {
     world.launch(&flags);
     let state = world.dir().join("home/.local/state");
     assert_eq!(leaks(&state), Vec::<String>::new());
-    // What the session is known by stays.
+    // The session's identity stays.
     let run = world.session("s1")["run_id"].clone();
     assert!(!marked(&run).unwrap().is_empty());
     world.run(["session", "stop", "s1"]).exits(0);

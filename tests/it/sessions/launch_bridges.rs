@@ -123,7 +123,7 @@ fn bridge_inherits_no_paths_of_the_outer_session() {
     let row = newest();
     assert_eq!([&row["lane"], &row["branch"], &row["provider"]], ["", "", "acme"]);
     assert_eq!(row["transcript"], format!("{root}/.fairway/transcripts/{}.log", row["id"]));
-    // What somebody says is said.
+    // A value that the caller set is kept.
     let said = [&around[..], &[("FAIRWAY_LANE", "api"), ("FAIRWAY_TRANSCRIPT", "mine.log")]].concat();
     bridge(&world, "shell.sh", &["backend"], &said).exits(0);
     assert_eq!([&newest()["lane"], &newest()["transcript"]], ["api", &*format!("{root}/mine.log")]);

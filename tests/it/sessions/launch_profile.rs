@@ -174,7 +174,7 @@ fn first_prompt_is_the_first_message_and_nothing_types_it_before_the_first_turn(
     assert_eq!((row()["content"].as_str(), row()["to_session"].as_str()), (long.as_str(), "s"));
     let settings = text(&planned(&world, &["--", "claude"])["environment"]["FAIRWAY_LAUNCH_HOOKS"]);
     assert_eq!(fs::metadata(&settings).unwrap().permissions().mode() & 0o777, 0o600);
-    // What looks after sessions types nothing into one whose first turn has not begun.
+    // `session reconcile` types nothing into a session whose first turn has not begun.
     world.run(["session", "reconcile"]).exits(0);
     world.hook_inside("s", "claude", &hooks::event("SessionStart", "c", json!({ "source": "startup" }))).exits(0);
     world.run(["session", "reconcile"]).exits(0);

@@ -242,7 +242,7 @@ fn values_are_kept_byte_by_byte() {
         let seen = caller.command(&["get-meta", "x", key]).output().unwrap();
         assert_eq!((seen.status.code(), &seen.stdout[..]), (Some(0), &value[..]), "{key}");
     }
-    // What may be secret does not outlive the start.
+    // A text that may be secret does not outlive the start.
     assert_eq!(caller.ask(&["get-meta", "x", "START"]), "");
     assert_eq!(caller.ask(&["get-meta", "x", "GC_START"]), "env");
     caller.call(&["set-meta", "x", "GC_START"], "other").exits(0);
@@ -252,7 +252,7 @@ fn values_are_kept_byte_by_byte() {
         assert_eq!(caller.ask(&["get-meta", "x", key]), "", "{key}");
     }
     assert_ne!(caller.ask(&["get-meta", "x", "A"]), "");
-    // What is not there keeps nothing.
+    // A session that is not there keeps nothing.
     caller.call(&["set-meta", "nobody", "key"], "v").exits(0);
     assert_eq!(caller.ask(&["get-meta", "nobody", "key"]), "");
     caller.ask(&["stop", "x"]);
@@ -267,7 +267,7 @@ fn live_sessions_are_listed_by_their_real_names() {
     for name in names {
         caller.start(name, &json!({"command": "sleep 300"}));
     }
-    // What somebody else put there is nobody's session.
+    // A directory of another program is no session.
     fs::create_dir(caller.state().join("s-junk")).unwrap();
     fs::write(caller.state().join("file"), "").unwrap();
     let listed = |prefix: &str| caller.ask(&["list-running", prefix]);

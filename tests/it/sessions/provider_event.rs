@@ -313,7 +313,7 @@ fn program_that_was_launched_tells_of_itself() {
     eventually("its last word", || (world.session(&id)["status"] == "ended").then_some(()));
     assert_eq!(world.rows("SELECT id FROM agent_sessions").len(), 1);
     assert_eq!(column(&world, "SELECT session_id AS it FROM evidence"), std::slice::from_ref(&id));
-    // What it said does not stop it; `session stop` does.
+    // Its report does not stop it; `session stop` does.
     let run = world.session(&id)["run_id"].clone();
     assert!(!super::marked(&run).unwrap().is_empty());
     world.run(["session", "stop", &id]).exits(0);

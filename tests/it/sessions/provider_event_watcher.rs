@@ -129,7 +129,7 @@ fn recorded_stream_becomes_events_once() {
     }
     assert_eq!(world.rows("SELECT * FROM events"), events);
 
-    // Whose only turn it is says so; then a replay opens nothing either.
+    // A caller whose only turn it is says so; then a replay opens nothing either.
     ran(&mut watcher(&world, &["--complete", "--handoff-to", "qa", &recorded])).exits(0);
     ran(&mut watcher(&world, &["--complete", "--handoff-to", "qa", &recorded])).exits(0);
     assert_eq!(story(&world)[2..], ["done: all done"]);

@@ -199,7 +199,7 @@ fn session_is_marked_stale_only_by_a_backend_answer_of_false() {
         let _ = look("revived");
         assert_eq!(status(&world, "a"), "running");
     }
-    // What may not be run is not asked, and neither is what is gone.
+    // A script that may not be run is not called, and neither is one that is gone.
     fs::set_permissions(&script, fs::Permissions::from_mode(0o777)).unwrap();
     say("runs", "false\n");
     assert!(look("unknown").contains("can be written by others"));
@@ -390,7 +390,7 @@ fn unattended_tasks_are_reported_and_kept() {
         list.iter().map(|finding| (text(finding, "session_id"), text(finding, "task_id"))).collect()
     };
     let pair = |session: &str, task: &str| (session.to_owned(), task.to_owned());
-    // What a person works on without a session is attended.
+    // A task that a person works on without a session is attended.
     let expected = [pair("c", "ended"), pair("late", "closed")];
     assert_eq!(unattended(&settle(&world)), expected);
     world.advance_clock(86_400);

@@ -84,7 +84,7 @@ fn crontab_command_works_in_a_bare_environment() {
     let bare =
         ran(&mut as_cron(&world, |command| format!("{} --dry-run", command.replace("--quiet", "--json")))).exits(0);
     assert_eq!(bare.json(), full);
-    // What is settled is named, and no mail comes when nothing is.
+    // A settled session is named, and no mail comes when none is.
     let run = ran(&mut as_cron(&world, |command| command)).exits(0);
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("gone\n", ""));
     let run = ran(&mut as_cron(&world, |command| command)).exits(0);

@@ -99,7 +99,7 @@ fn start_of_a_title_adds_task_and_lane_and_claims_for_the_session() {
     world
         .run(["checkpoint", "record", "T-1", "--state", "active", "--summary", "s", "--session", "T-1-shell"])
         .exits(0);
-    // What a person reads is short and says what comes next.
+    // The text for a person is short and names the next step.
     world.run(["session", "stop", "T-1-shell"]).exits(0);
     let shown = world.run(["start", "Another one", "--", "sleep", "600"]).exits(0);
     let expected = format!(
@@ -231,7 +231,7 @@ fn session_may_start_sessions_only_in_a_named_role() {
         let run = world.session(session)["run_id"].clone();
         let mut command = world.fairway(["start", "Fix the tax", "--json", "--", "sleep", "600"]);
         command.env("FAIRWAY_SESSION_ID", session).env("FAIRWAY_RUN_ID", run);
-        // What the environment says about a role is no proof.
+        // A role in the environment is no proof.
         CommandOutput::from(command.env("FAIRWAY_ROLE", "lead").output().unwrap())
     };
     inside("worker").refuses(5, "inside_session");

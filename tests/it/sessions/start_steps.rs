@@ -119,7 +119,7 @@ fn early_exit_fails_the_start_with_its_last_screen() {
     assert!(run.stderr.contains("exit code 4") && run.stderr.contains("late"), "{run:?}");
     crate::common::soak::took(start.elapsed(), ..Duration::from_secs(15), "the failure");
     caller.is_empty();
-    // What is expected to end, and what ends well, is no failure.
+    // A program that is expected to end, or ends well, has not failed.
     for config in [json!({"command": "exit 3", "lifecycle": "one_shot"}), json!({"command": "echo done"})] {
         assert_eq!(caller.start("x", &config)["status"], "ended");
         eventually("its name is free", || (caller.ask(&["is-running", "x"]) == "false\n").then_some(()));

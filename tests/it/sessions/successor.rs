@@ -48,7 +48,7 @@ fn successor_is_told_the_last_written_checkpoint_and_the_takeover() {
     assert_eq!(world.json(["checkpoint", "latest", "T-4"])["origin"], "launch");
     assert_eq!(world.json(["checkpoint", "latest", "T-4", "--written"])["summary"], KNOWN);
     assert_eq!(world.json(["checkpoint", "list", "T-4", "--written"]).as_array().unwrap().len(), 1);
-    // What the text says works.
+    // The command that the text names works.
     world.run(["claim", "T-4", "--steal", "--reason", "m1 has ended", "--session", "m2", "--as", "dev"]).exits(0);
     let told = world.run(["prime", "--session", "m2"]).exits(0).stdout;
     assert!(told.contains("claimed by you") && told.contains("T-4: active by m1, "), "{told}");

@@ -144,7 +144,7 @@ fn store_or_local_file_that_git_tracks_is_refused() {
         git(&["rm", "-q", "--cached", file]);
         launch().exits(0);
     }
-    // What cannot be told is a no.
+    // A path that cannot be judged is not trusted.
     fs::write(world.root().join(".git/HEAD"), "garbage").unwrap();
     launch().refuses(9, "untrusted");
 }

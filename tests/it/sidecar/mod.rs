@@ -131,7 +131,7 @@ fn what_an_idle_agent_gets(backend: &str) {
     does(&world, "idle");
     eventually("it is typed", || got(&world).contains("one").then_some(()));
     typed(&world, &first);
-    // What is typed counts as read only when the session goes on.
+    // A typed prompt counts as read only when the session goes on.
     does(&world, "busy");
     assert_eq!(status(&world, &first), "acknowledged");
     does(&world, "idle");

@@ -223,7 +223,7 @@ fn writers_continue_during_a_restore() {
         acknowledged.extend(journal.lines().map(str::to_owned));
     }
     assert_eq!(acknowledged.len(), 60);
-    // What was acknowledged is in the store, or in one that was kept when a backup took its place.
+    // Each acknowledged write is in the store, or in one that was kept when a backup took its place.
     let mut found = BTreeSet::new();
     let stores = kept(&world);
     assert_eq!(stores.len(), 3);

@@ -246,7 +246,7 @@ fn settle(world: &TestProject, place: &Path, about: &str) {
             assert!(known, "{about}: {process:?} is on no record: {recorded:?}");
         }
         let runs = |run: &str| !process_tree::with_env_entry(&format!("FAIRWAY_RUN_ID={run}")).unwrap().is_empty();
-        // What the killed launch had set going may still be on its way.
+        // Processes of the killed launch may still be at work.
         let so = recorded.iter().all(|(run, status)| match status.as_str() {
             "running" => runs(run),
             "stale" | "ended" | "failed" => !runs(run),

@@ -59,7 +59,7 @@ fn killed_start_is_continued_by_the_next() {
         let first = strace::killed_at(&world, &place, Reach::Process, &in_place(&world, &place, START), point);
         killed += i32::from(first.code.is_none());
         invariants::check(&place.join(".fairway/fairway.db"));
-        // What the killed one had set going may still be on its way.
+        // Processes of the killed start may still be at work.
         let settled = poll_until::poll_until(Duration::from_secs(60), Duration::from_millis(100), || {
             let next = run(&world, &place, &START);
             let runs = claiming_run(&place)

@@ -175,7 +175,7 @@ impl LockedLand<'_> {
     /// Lands one unit, with what became of it. `is_again`: this call has tried it before.
     fn land(&self, unit: &Unit, is_again: bool) -> (LandingView, Option<anyhow::Error>) {
         let mut view = report::begin(self.app, unit);
-        // What landed before may have brought this along, or changed its tasks.
+        // A unit that landed before this one may have brought it along, or changed its tasks.
         let error = match self.try_land(unit, is_again, &mut view) {
             Ok(()) => return (view, None),
             Err(error) => error,

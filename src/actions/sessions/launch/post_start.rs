@@ -68,7 +68,7 @@ impl<'a> PostStart<'a> {
         let directory = self.work_dir(app);
         let mut env = clean_env(&app.env);
         config.apply_env(&mut env);
-        // What makes the directory runs in the project's root.
+        // The commands that make the directory run in the project's root.
         let cwd = if directory.is_dir() { directory } else { app.project.root.as_path() };
         let mut warn = |text: &str| notes.push(config.redacted(text));
         SetupCommands { env: &env, cwd }.run_all("pre_start", config.pre_start.as_deref(), &mut warn);

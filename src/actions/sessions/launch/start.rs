@@ -129,7 +129,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
         PromptWatch::Briefly => first_prompt::watch(app, &plan, first_prompt::DEFAULT_WAIT, false)?,
         PromptWatch::For(limit) => first_prompt::watch(app, &plan, limit, true)?,
     };
-    // What hooks have reported meanwhile.
+    // Hooks may have reported meanwhile.
     let session = if first_prompt.is_some() { app.read(|tx| lookup::session(tx, id))? } else { session };
     if session.status == SessionStatus::Failed && first_prompt.as_ref().is_some_and(FirstPrompt::is_unread) {
         return Err(roll_back(app, &plan, &adapter, ended_error(&plan, &adapter, &session)));

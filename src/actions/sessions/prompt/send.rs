@@ -183,7 +183,7 @@ fn metadata_with_sender(app: &App, given: Option<&Value>) -> Result<String> {
         Some(Value::Object(given)) => given.clone(),
         Some(_) => return Err(Refusal::invalid("metadata", "must be a JSON object").into()),
     };
-    // What a caller says about the sender is a claim: it is kept apart and is never the actor.
+    // A caller's statement about the sender is not proven: it is kept apart and is never the actor.
     let claimed = all.insert("from".into(), app.actor.name.clone().into()).filter(|from| !from.is_null());
     if let Some(claimed) = claimed.filter(|from| *from != *app.actor.name) {
         all.insert(SAYS_FROM.into(), claimed);

@@ -59,7 +59,7 @@ pub fn end_server(env: &Env, program: &str, name: &str, neighbours: SocketDir) -
     }
     if neighbours == SocketDir::Private {
         let _ = fs::remove_dir_all(&server.dir);
-        // What lies elsewhere has the directory around it to itself, too.
+        // A server elsewhere has the directory around it to itself, too.
         if server.dir.ends_with(program) {
             let _ = server.dir.parent().map(fs::remove_dir);
         }

@@ -56,7 +56,7 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
     dir.create(&unpacked)?;
     let mut prepared = || -> io::Result<()> {
         let around = program_env::program_env(&dir, &start, None)?;
-        // What makes the directory runs where the caller is, and goes before what is laid into it.
+        // The commands that make the directory run where the caller is, before anything is copied into it.
         let is_there = directory.is_dir();
         let steps = SetupCommands { env: &around, cwd: if is_there { &directory } else { &env.cwd } };
         if is_there {

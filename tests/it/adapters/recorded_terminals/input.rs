@@ -140,7 +140,7 @@ fn named_keys_arrive_as_their_sequences(caller: &Caller) {
     caller.said(&["interrupt", "x"]);
     holds(&outs[0], "y;\r\x1b[A\x1b[D\x1b\t \x7f\x04---é\x03".as_bytes());
     caller.said(&["stop", "x"]);
-    // What it asks of its terminal changes what arrows send; an interrupt is one where the terminal makes it so.
+    // The program's terminal modes change the bytes of arrow keys; the terminal decides whether Ctrl-C interrupts.
     let out = caller.folder("out").join("z");
     let arrows = format!("printf '\\033[?1h'; {}", reader(&out));
     caller.start("z", &arrows, json!({"ready_prompt_prefix": "ready"}));

@@ -38,7 +38,7 @@ fn attached_terminal_is_reported_and_sets_the_size(caller: &Caller) {
     let mut person = command.spawn().unwrap();
     eventually("it is attached", || (caller.said(&["is-attached", "x"]) == "true\n").then_some(()));
     eventually("its size", || caller.said(&["peek", "x", "1"]).contains("21 81").then_some(()));
-    // Who goes away leaves the session as it is.
+    // A viewer that detaches leaves the session as it is.
     let key = ProcessKey::of(i32::try_from(person.id()).unwrap()).unwrap();
     key.signal(Signal::SIGTERM).unwrap();
     person.wait().unwrap();

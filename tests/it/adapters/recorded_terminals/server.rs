@@ -17,7 +17,7 @@ fn frozen_server_fails_calls_and_never_answers_false(caller: &Caller) {
     server.signal(Signal::SIGSTOP).unwrap();
     let why = format!("{} did not answer", backend(caller));
     let mut asked = vec![&["is-attached", "x"][..], &["clear-scrollback", "x"], &["attach", "x"]];
-    // What screen shows is known without it.
+    // screen's display can be read without it.
     if backend(caller) == "zellij" {
         asked.push(&["peek", "x", "0"]);
     }
@@ -28,7 +28,7 @@ fn frozen_server_fails_calls_and_never_answers_false(caller: &Caller) {
         assert!(run.stdout.is_empty() && run.stderr.contains(&why), "{args:?}: {run:?}");
         crate::common::soak::took(took, ..Duration::from_millis(2_500), args[0]);
     }
-    // What needs no server is answered, and what is typed needs none.
+    // Operations without the server are answered, and typing needs none.
     assert_eq!(caller.said(&["is-running", "x"]), "true\n");
     assert_eq!(caller.said(&["list-running", ""]), "x\n");
     assert_eq!(caller.call(&["process-alive", "x"], "cat").exits(0).stdout, "true\n");
@@ -74,7 +74,7 @@ fn server_ends_with_its_program(caller: &Caller) {
         eventually("it has ended", || (caller.said(&["is-running", "x"]) == "false\n").then_some(()));
     }
     nothing_is_left(caller);
-    // What it printed can be read when it has ended.
+    // Its output can be read when it has ended.
     let start = json!({"command": "echo last words; sleep 0.5", "lifecycle": "one_shot"});
     caller.call(&["start", "y"], start.to_string()).exits(0);
     eventually("it has ended", || (caller.said(&["is-running", "y"]) == "false\n").then_some(()));
