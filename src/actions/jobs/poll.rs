@@ -52,6 +52,8 @@ pub fn poll(app: &App, request: &PollRequest) -> Result<JobPollView> {
             waiting.drain()?;
             job = app.read(|tx| find::job(tx, &id))?;
             if is_satisfied(app, &job, request, &mut reader)? {
+                // Its start may have been recorded between the two reads, with the output that was waited for.
+                job = app.read(|tx| find::job(tx, &id))?;
                 break;
             }
             waiting.track_supervisor(&job);
