@@ -49,7 +49,6 @@ pub struct StoreAddress {
     /// The file of the certificates that are trusted instead of the system's.
     pub(super) root_certificates: Option<PathBuf>,
     tls: TlsMode,
-    has_password: bool,
     /// The parameters that are no part of what the other fields show.
     parameters: Vec<(String, String)>,
     /// Why a password was not found where one may have been expected.
@@ -112,7 +111,6 @@ impl StoreAddress {
                 .keepalives_retries(KEEPALIVE_RETRIES);
         }
         Ok(Self {
-            has_password: config.get_password().is_some(),
             config,
             schema,
             root_certificates: root_certificates.filter(|path| path != "system").map(PathBuf::from),
@@ -125,7 +123,7 @@ impl StoreAddress {
     /// This address with the password of `PGPASSWORD` or of the password file, unless it has one of its own.
     #[must_use]
     pub fn with_password_of(mut self, env: &Env) -> Self {
-        if !self.has_password {
+        if self.config.get_password().is_none() {
             match password::find(&self.config, env) {
                 Ok(Some(password)) => {
                     self.config.password(password);
@@ -135,12 +133,6 @@ impl StoreAddress {
             }
         }
         self
-    }
-
-    /// Whether the text of the address holds a password.
-    #[must_use]
-    pub const fn has_password(&self) -> bool {
-        self.has_password
     }
 
     /// How connections are encrypted.
@@ -274,10 +266,10 @@ mod tests {
         let text = "postgres://ann:s3cret@/team?host=/run/pg&port=5433&schema=web";
         assert_eq!(shown(text), "postgres://ann@/team?host=%2Frun%2Fpg&port=5433&schema=web");
         assert!(!format!("{:?}", StoreAddress::parse(text)).contains("s3cret"));
-        assert!(StoreAddress::parse(text).unwrap().has_password());
+        assert!(StoreAddress::parse(text).unwrap().config.get_password().is_some());
         let text = "postgres://db/team?password=s3cret&sslmode=require&connect_timeout=2";
         assert_eq!(shown(text), "postgres://db:5432/team?sslmode=require&connect_timeout=2");
-        assert!(StoreAddress::parse(text).unwrap().has_password());
+        assert!(StoreAddress::parse(text).unwrap().config.get_password().is_some());
     }
 
     #[test]
@@ -289,7 +281,7 @@ mod tests {
             "postgres://ann%40corp@db.example:5432/team?sslrootcert=%2Fetc%2Fca.pem",
         ] {
             assert_eq!(shown(text), text);
-            assert!(!StoreAddress::parse(text).unwrap().has_password());
+            assert!(!StoreAddress::parse(text).unwrap().config.get_password().is_some());
         }
     }
 
