@@ -62,13 +62,14 @@ impl Store {
         Self { engine: Engine::Sqlite(store), wake: runtime.join("wake") }
     }
 
-    /// Connects to the store of a project on a server. Times are the server's, unless the clock is a fixed one.
+    /// Connects to the store of a project on a server, for the checkout at `root`. Times are the server's, unless the clock is a
+    /// fixed one.
     ///
     /// # Errors
     /// When the server cannot be reached or used.
     #[cfg(feature = "postgres")]
-    pub fn connect(address: &StoreAddress, runtime: &Path, clock: Clock) -> Result<Self, StoreError> {
-        let store = PostgresStore::open(address, clock)?;
+    pub fn connect(address: &StoreAddress, root: &Path, runtime: &Path, clock: Clock) -> Result<Self, StoreError> {
+        let store = PostgresStore::open(address, root, clock)?;
         Ok(Self { engine: Engine::Postgres(store), wake: runtime.join("wake") })
     }
 

@@ -17,6 +17,7 @@ pub mod explain;
 pub mod explain_subject;
 mod findings;
 pub mod guide;
+pub mod hosts;
 pub mod init;
 pub mod notify;
 pub mod reconcile;

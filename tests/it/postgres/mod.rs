@@ -4,6 +4,7 @@
 mod addresses;
 mod example;
 mod faults;
+mod hosts;
 mod moves;
 mod reconnect;
 mod same_answers;
