@@ -135,6 +135,18 @@ impl Store {
         &self.wake
     }
 
+    /// The time by which records are judged: that of the server, where there is one and the clock is not a fixed one; else `now`.
+    ///
+    /// # Errors
+    /// As the store's server fails.
+    pub fn time(&self, now: Timestamp) -> Result<Timestamp, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(_) => Ok(now),
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(store) => store.time(now),
+        }
+    }
+
     /// Lets a waiter, which is bound in [`Store::wake_dir`], hear of the changes by other hosts too. Look once after this.
     ///
     /// # Errors

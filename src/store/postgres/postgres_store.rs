@@ -138,6 +138,19 @@ impl PostgresStore {
         Ok(done)
     }
 
+    /// The server's time; `now` with a fixed clock.
+    ///
+    /// # Errors
+    /// As the server fails.
+    pub fn time(&self, now: Timestamp) -> Result<Timestamp, StoreError> {
+        const TIME: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+        if matches!(self.clock, Clock::Fixed(_)) {
+            return Ok(now);
+        }
+        let rows = self.with_reconnect(|| self.connection.batch_within(self.address.answer_limit(), TIME))?;
+        Ok(Timestamp::from_millis(number(rows.first(), 0)))
+    }
+
     /// Lets a waiter hear of the changes that other hosts make.
     ///
     /// # Errors

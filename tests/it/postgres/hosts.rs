@@ -5,17 +5,8 @@ use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
 use serde_json::{Value, json};
 
+use super::another_host;
 use crate::common::{TestProject, fixtures};
-
-/// A host of its own beside that of `world`, on the same store.
-fn another_host(world: &TestProject) -> TestProject {
-    let (server, schema) = world.on_server.as_ref().unwrap();
-    let mut other = TestProject::uninitialized();
-    other.set("FAIRWAY_STORE_URL", server.address(schema));
-    other.run(["init", "--quiet"]).exits(0);
-    other.run(["host", "renew", "--yes"]).exits(0);
-    other
-}
 
 /// What a query of the world's schema answers, as one line.
 fn ask(world: &TestProject, query: &str) -> String {
