@@ -80,7 +80,8 @@ impl Context {
     /// `no_project`, a broken configuration.
     pub fn app_without_note(&self, actor: Actor) -> Result<App> {
         let project = Project::discover(&self.env, self.globals.root.as_deref())?;
-        let request = self.globals.request_id.as_ref().zip(self.asked.as_ref()).map(|(id, asked)| {
+        let request = |actor: &Actor| {
+            let (id, asked) = self.globals.request_id.as_ref().zip(self.asked.as_ref())?;
             let mut digest = self.read.borrow().clone();
             digest.update(asked.digest.clone().finalize());
             let of = |text: Option<String>| text.unwrap_or_default();
@@ -91,12 +92,12 @@ impl Context {
                 digest.update(part);
                 digest.update([0]);
             }
-            IdempotencyKey {
+            Some(IdempotencyKey {
                 id: id.clone(),
                 fingerprint: actions::core::fingerprint::of_command(&asked.path, &os::digest::hex(&digest.finalize())),
-            }
-        });
-        Ok(App::in_force(Rc::clone(&self.env), project, actor, request)?)
+            })
+        };
+        Ok(App::for_caller(Rc::clone(&self.env), project, actor, request)?)
     }
 
     /// The actor, by flags and variables.

@@ -29,6 +29,7 @@ mod guide;
 mod handoff;
 mod help;
 mod hook;
+mod host;
 mod inbox;
 mod init;
 mod land;

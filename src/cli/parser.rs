@@ -5,9 +5,10 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use super::{
     adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo, doctor,
-    events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, inbox, init,
-    land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, prime, prompt, ready, release, restore,
-    review, search, send, serve, session, setup, sidecar, skill, start, status, store, task, top, trust, usage,
+    events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, host, inbox,
+    init, land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, prime, prompt, ready, release,
+    restore, review, search, send, serve, session, setup, sidecar, skill, start, status, store, task, top, trust,
+    usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -89,6 +90,8 @@ pub(super) enum Verb {
     #[command(subcommand)]
     Store(store::Verb),
     #[command(subcommand)]
+    Host(host::Verb),
+    #[command(subcommand)]
     Config(config::Verb),
     Completions(completions::Args),
     Man(man::Args),
@@ -147,6 +150,7 @@ impl Verb {
             Self::Backup(args) => args.run(ctx),
             Self::Restore(args) => args.run(ctx),
             Self::Store(verb) => verb.run(ctx),
+            Self::Host(verb) => verb.run(ctx),
             Self::Config(verb) => verb.run(ctx),
             Self::Completions(args) => args.run(ctx, command()),
             Self::Man(args) => args.run(ctx, command()),

@@ -5,7 +5,7 @@ use super::{LaneName, Role, RunId, SessionId};
 /// The actor as the caller declared it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
-    /// The claimant name: the session's id, else `user@host`.
+    /// The claimant name: the session's id, else `user@host`; on a server `user@host#1f3a`, with letters of the machine.
     pub name: String,
     /// The session, when one is named.
     pub session: Option<SessionId>,
@@ -17,4 +17,71 @@ pub struct Actor {
     pub lane: Option<LaneName>,
     /// The epoch that `--epoch` requires.
     pub epoch: Option<i64>,
+}
+
+/// The number of letters behind a person's host.
+const MACHINE_LETTERS: usize = 4;
+
+impl Actor {
+    /// Whether a recorded name is that of this actor; see [`is_same_claimant`].
+    #[must_use]
+    pub fn is_named(&self, name: &str) -> bool {
+        is_same_claimant(&self.name, name)
+    }
+
+    /// The actor as it is called in a store that machines share: a person's name ends in the first letters of `machine`, a
+    /// digest, so that one person on two machines of one name is two claimants.
+    #[must_use]
+    pub fn on_machine(self, machine: &str) -> Self {
+        match (&self.session, machine.get(..MACHINE_LETTERS)) {
+            (None, Some(letters)) => Self { name: format!("{}#{letters}", self.name), ..self },
+            _ => self,
+        }
+    }
+}
+
+/// Whether two recorded names are of one claimant: the same name, or that of a person with and without the letters of the
+/// machine. A store that was moved to a server has claims of both forms.
+#[must_use]
+pub fn is_same_claimant(one: &str, other: &str) -> bool {
+    one == other || without_machine(one) == Some(other) || without_machine(other) == Some(one)
+}
+
+/// The name of a person without the letters of the machine; `None` for one that has none.
+fn without_machine(name: &str) -> Option<&str> {
+    let (plain, letters) = name.rsplit_once('#')?;
+    let is_machine = letters.len() == MACHINE_LETTERS && letters.chars().all(|letter| letter.is_ascii_hexdigit());
+    (is_machine && plain.contains('@')).then_some(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn person_is_one_claimant_per_machine_and_the_form_without_a_machine_fits_each() {
+        for (one, other, same) in [
+            ("ann@build", "ann@build", true),
+            ("ann@build#1f3a", "ann@build#1f3a", true),
+            ("ann@build#1f3a", "ann@build", true),
+            ("ann@build#1f3a", "ann@build#1f3b", false),
+            ("ann@build#1f3a", "ann@other", false),
+            ("ann@build#1f3a", "ben@build", false),
+            ("ann@build#1f3", "ann@build", false),
+            ("ann@build#1f3g", "ann@build", false),
+            ("s1", "s1", true),
+            ("s#1f3a", "s", false),
+        ] {
+            assert_eq!((is_same_claimant(one, other), is_same_claimant(other, one)), (same, same), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn only_a_person_is_named_by_the_machine() {
+        let person =
+            Actor { name: "ann@build".into(), session: None, run_id: None, role: None, lane: None, epoch: None };
+        let session = Actor { name: "s1".into(), session: SessionId::parse("s1").ok(), ..person.clone() };
+        assert_eq!(person.on_machine("1f3a99").name, "ann@build#1f3a");
+        assert_eq!(session.on_machine("1f3a99").name, "s1");
+    }
 }

@@ -91,7 +91,7 @@ pub(super) fn build_app(env: Env, project: Project) -> Result<App> {
     };
     let run_id = env.var(vars::FAIRWAY_RUN_ID).map(RunId::parse);
     let actor = Actor { name, session, run_id, role, lane, epoch: None };
-    Ok(App::in_force(Rc::new(env), project, actor, None)?)
+    Ok(App::for_caller(Rc::new(env), project, actor, |_| None)?)
 }
 
 /// The agent's process: the one that it names itself, or the nearest ancestor with one of its names. `None` when it is not

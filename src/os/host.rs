@@ -3,21 +3,22 @@
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::{LazyLock, OnceLock},
+    sync::{LazyLock, OnceLock, PoisonError, RwLock},
 };
 
 use super::{digest, files, random};
 
 /// Where systemd and D-Bus keep the machine's id.
 const MACHINE_ID: &str = "/etc/machine-id";
-/// The file of a machine without one, in Fairway's state directory.
+/// The file of a machine without one, in Fairway's state directory. An id that is used instead of the machine's stands in
+/// `host-id-ID`: machines that share a home keep their own.
 const OWN_ID: &str = "host-id";
 /// The length of an id in hexadecimal digits.
 const ID_DIGITS: usize = 32;
 
-/// Fairway's state directory, for the id of a machine that has none.
+/// Fairway's state directory, for an id that is not the machine's.
 static STATE_DIR: OnceLock<PathBuf> = OnceLock::new();
-static MACHINE: OnceLock<String> = OnceLock::new();
+static MACHINE: RwLock<Option<String>> = RwLock::new(None);
 static NAMESPACE: LazyLock<Option<String>> = LazyLock::new(read_namespace);
 
 /// The local host, as rows name it.
@@ -55,28 +56,56 @@ pub fn set_state_dir(dir: &Path) {
 /// The local host. Writes nothing.
 #[must_use]
 pub fn identity() -> HostIdentity {
-    if MACHINE.get().is_none()
-        && let Some(id) = machine_id(Path::new(MACHINE_ID)).or_else(|| own_id(STATE_DIR.get()?))
-    {
-        let _ = MACHINE.set(id);
-    }
-    let named = |of: &str| NAMESPACE.as_ref().map(|namespace| format!("{of}/{namespace}"));
-    // Without its pid namespace a host is not told from a container of it.
-    HostIdentity { name: named(&name()).unwrap_or_else(name), id: MACHINE.get().and_then(|id| named(id)) }
+    let known = MACHINE.read().unwrap_or_else(PoisonError::into_inner).clone();
+    identity_of(known.or_else(|| remember(current_id(Path::new(MACHINE_ID), STATE_DIR.get().map(PathBuf::as_path)))))
 }
 
-/// As [`identity`], for a row that is written: a machine without an id gets one, in the state directory.
+/// As [`identity`], for a row that is written: a machine without an id gets one, in the state directory. An id that was renewed
+/// since the process began is seen.
 #[must_use]
 pub fn identity_to_record() -> HostIdentity {
-    let found = identity();
-    if found.id.is_some() {
-        return found;
-    }
-    // Without a place for an id the row matches by name.
-    if let Some(dir) = STATE_DIR.get() {
-        let _ = create_own_id(dir);
-    }
-    identity()
+    let (machine, dir) = (Path::new(MACHINE_ID), STATE_DIR.get().map(PathBuf::as_path));
+    let found = current_id(machine, dir).or_else(|| {
+        // Without a place for an id the row matches by name.
+        let _ = write_id(&dir?.join(OWN_ID), false);
+        current_id(machine, dir)
+    });
+    identity_of(remember(found))
+}
+
+/// Gives the local host a new random id, which is used instead of the machine's from now on. Returns the identity before and
+/// the new one.
+///
+/// # Errors
+/// When there is no state directory, or it cannot be written.
+pub fn renew_identity() -> io::Result<(HostIdentity, HostIdentity)> {
+    let no_home = || io::Error::new(io::ErrorKind::NotFound, "there is no home directory to keep it in");
+    let dir = STATE_DIR.get().ok_or_else(no_home)?;
+    let before = identity();
+    write_id(&renewed_file(Path::new(MACHINE_ID), dir), true)?;
+    Ok((before, identity_to_record()))
+}
+
+fn remember(id: Option<String>) -> Option<String> {
+    MACHINE.write().unwrap_or_else(PoisonError::into_inner).clone_from(&id);
+    id
+}
+
+fn identity_of(machine: Option<String>) -> HostIdentity {
+    let named = |of: &str| NAMESPACE.as_ref().map(|namespace| format!("{of}/{namespace}"));
+    // Without its pid namespace a host is not told from a container of it.
+    HostIdentity { name: named(&name()).unwrap_or_else(name), id: machine.and_then(|id| named(&id)) }
+}
+
+/// The id of the host: one that was given instead of the machine's, else the machine's, else its own.
+fn current_id(machine: &Path, dir: Option<&Path>) -> Option<String> {
+    let given = dir.and_then(|dir| own_id(&renewed_file(machine, dir)));
+    given.or_else(|| machine_id(machine))
+}
+
+/// The file of the id that is used instead of the machine's; of a machine without one, that of its own.
+fn renewed_file(machine: &Path, dir: &Path) -> PathBuf {
+    dir.join(machine_id(machine).map_or_else(|| OWN_ID.to_owned(), |id| format!("{OWN_ID}-{id}")))
 }
 
 /// A digest of the machine's id, which is not meant to be handed out; `None` when it is missing or not set up.
@@ -90,17 +119,24 @@ fn machine_id(file: &Path) -> Option<String> {
     digest::sha256_hex(format!("fairway host {id}").as_bytes()).get(..ID_DIGITS).map(str::to_owned)
 }
 
-fn own_id(dir: &Path) -> Option<String> {
-    let id = fs::read_to_string(dir.join(OWN_ID)).ok()?;
+fn own_id(file: &Path) -> Option<String> {
+    let id = fs::read_to_string(file).ok()?;
     Some(id.trim().to_owned()).filter(|id| id.len() == ID_DIGITS && id.chars().all(|digit| digit.is_ascii_hexdigit()))
 }
 
-fn create_own_id(dir: &Path) -> io::Result<()> {
+/// Writes a random id. Without `replace` the id of a file that is there stays.
+fn write_id(file: &Path, replace: bool) -> io::Result<()> {
+    let dir = file.parent().unwrap_or_else(|| Path::new("/"));
     files::private_dir(dir)?;
+    let id = random::hex()?;
+    let id = id.get(..ID_DIGITS).unwrap_or_default().as_bytes();
+    if replace {
+        return files::write_atomic(file, id, 0o600);
+    }
     let draft = dir.join(format!(".{OWN_ID}.{}.tmp", std::process::id()));
-    files::write_atomic(&draft, random::hex()?.get(..ID_DIGITS).unwrap_or_default().as_bytes(), 0o600)?;
+    files::write_atomic(&draft, id, 0o600)?;
     // Of several processes the first one's id stays.
-    let done = fs::hard_link(&draft, dir.join(OWN_ID));
+    let done = fs::hard_link(&draft, file);
     let _ = fs::remove_file(&draft);
     done
 }
@@ -124,6 +160,8 @@ fn read_boot_id() -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn host(name: &str, id: Option<&str>) -> HostIdentity {
@@ -155,12 +193,35 @@ mod tests {
         let id = machine_id(&file).unwrap();
         assert_eq!((id.len(), id.contains("3d1219c7")), (ID_DIGITS, false));
 
-        let dir = home.path().join("state");
-        assert_eq!(own_id(&dir), None);
-        create_own_id(&dir).unwrap();
-        let made = own_id(&dir).unwrap();
-        assert!(create_own_id(&dir).is_err());
-        assert_eq!(own_id(&dir), Some(made));
-        assert_eq!(fs::read_dir(&dir).unwrap().count(), 1);
+        let own = home.path().join("state").join(OWN_ID);
+        assert_eq!(own_id(&own), None);
+        write_id(&own, false).unwrap();
+        let made = own_id(&own).unwrap();
+        assert!(write_id(&own, false).is_err());
+        assert_eq!(own_id(&own), Some(made));
+        assert_eq!(fs::read_dir(own.parent().unwrap()).unwrap().count(), 1);
+        assert_eq!(fs::metadata(&own).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn renewed_id_goes_before_that_of_its_machine_and_of_no_other() {
+        let home = tempfile::tempdir().unwrap();
+        let (state, file) = (home.path().join("state"), home.path().join("machine-id"));
+        let other = home.path().join("other-machine-id");
+        fs::write(&file, "3d1219c7c4c5404aaa1f6d2a48adfda4\n").unwrap();
+        fs::write(&other, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n").unwrap();
+        // An id that the machine had before it got one of its own does not count.
+        write_id(&state.join(OWN_ID), false).unwrap();
+        assert_eq!(current_id(&file, Some(&state)), machine_id(&file));
+        write_id(&renewed_file(&file, &state), true).unwrap();
+        let first = current_id(&file, Some(&state)).unwrap();
+        assert_ne!(Some(&first), machine_id(&file).as_ref());
+        write_id(&renewed_file(&file, &state), true).unwrap();
+        assert_ne!(current_id(&file, Some(&state)), Some(first));
+        // A machine with the same home.
+        assert_eq!(current_id(&other, Some(&state)), machine_id(&other));
+        assert_eq!(current_id(&file, None), machine_id(&file));
+        // Without an id of the machine.
+        assert_eq!(current_id(Path::new("/nowhere"), Some(&state)), own_id(&state.join(OWN_ID)));
     }
 }

@@ -62,13 +62,14 @@ impl Store {
         Self { engine: Engine::Sqlite(store), wake: runtime.join("wake") }
     }
 
-    /// Connects to the store of a project on a server. Times are the server's, unless the clock is a fixed one.
+    /// Connects to the store of a project on a server, for the checkout at `root`. Times are the server's, unless the clock is a
+    /// fixed one.
     ///
     /// # Errors
     /// When the server cannot be reached or used.
     #[cfg(feature = "postgres")]
-    pub fn connect(address: &StoreAddress, runtime: &Path, clock: Clock) -> Result<Self, StoreError> {
-        let store = PostgresStore::open(address, clock)?;
+    pub fn connect(address: &StoreAddress, root: &Path, runtime: &Path, clock: Clock) -> Result<Self, StoreError> {
+        let store = PostgresStore::open(address, root, clock)?;
         Ok(Self { engine: Engine::Postgres(store), wake: runtime.join("wake") })
     }
 
@@ -132,6 +133,18 @@ impl Store {
     #[must_use]
     pub fn wake_dir(&self) -> &Path {
         &self.wake
+    }
+
+    /// The time by which records are judged: that of the server, where there is one and the clock is not a fixed one; else `now`.
+    ///
+    /// # Errors
+    /// As the store's server fails.
+    pub fn time(&self, now: Timestamp) -> Result<Timestamp, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(_) => Ok(now),
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(store) => store.time(now),
+        }
     }
 
     /// Lets a waiter, which is bound in [`Store::wake_dir`], hear of the changes by other hosts too. Look once after this.

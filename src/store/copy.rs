@@ -78,6 +78,8 @@ impl Table {
 /// A copy to make: from where to where, by whom and when.
 #[derive(Debug, Clone, Copy)]
 pub struct CopyRequest<'a> {
+    /// The root of the checkout.
+    pub root: &'a Path,
     /// The store's file.
     pub file: &'a Path,
     /// The directory where waiters bind their sockets.
@@ -102,7 +104,7 @@ impl CopyRequest<'_> {
     /// [`StoreError::NotEmpty`]; as a store or `point` fails. Without a complete copy the file stays as it is.
     pub fn to_server<E: From<StoreError>>(&self, point: impl FnOnce() -> Result<(), E>) -> Result<CopyReport, E> {
         PostgresStore::migrate(self.address)?;
-        let server = PostgresStore::open(self.address, self.clock)?;
+        let server = PostgresStore::open(self.address, self.root, self.clock)?;
         let file = SqliteStore::open(self.file, self.outside)?;
         let turn = write_queue::acquire(self.file, write_queue::DEFAULT_TIMEOUT).map_err(StoreError::from)?;
         // Nothing is written: the lock keeps the other writers out.
@@ -152,7 +154,7 @@ impl CopyRequest<'_> {
     /// # Errors
     /// [`StoreError::NotEmpty`]; as a store or `point` fails. Without a complete copy the schema stays as it is.
     pub fn to_file<E: From<StoreError>>(&self, point: impl FnOnce() -> Result<(), E>) -> Result<CopyReport, E> {
-        let server = PostgresStore::open(self.address, self.clock)?;
+        let server = PostgresStore::open(self.address, self.root, self.clock)?;
         let _making = open::lock_for_create(self.file)?;
         if !open::is_absent(self.file)? {
             return Err(StoreError::NotEmpty { target: self.file.display().to_string() }.into());

@@ -116,6 +116,11 @@ pub enum StoreError {
     /// A store on a server that an older Fairway made.
     #[error("the store {address} has schema {found}; this fairway needs {known}")]
     Older { address: String, found: i64, known: i64 },
+    /// A write by a host whose id another machine uses: both have been copied from one disk or image.
+    #[error(
+        "another machine has the id of this host, and has written with it since: {name}, with its checkout at {root}"
+    )]
+    HostCloned { name: String, root: String },
     /// Something that only a store in a file can do.
     #[error("the store {address} is on a server, not in a file")]
     NoFile { address: String },

@@ -27,11 +27,37 @@ const ALL: Statement<'_> = Statement {
              FROM agent_sessions GROUP BY coalesce(host_id, host) ORDER BY seen DESC, host_id",
     postgres: "SELECT id, name, root, version, last_seen FROM hosts ORDER BY last_seen DESC, id",
 };
+/// Live sessions, active jobs and lanes with a worktree, by host.
+const USE: &str = "SELECT host_id, host, CAST(sum(sessions) AS BIGINT), CAST(sum(jobs) AS BIGINT), \
+     CAST(sum(lanes) AS BIGINT), max(seen) FROM (\
+     SELECT host_id, host, 1 AS sessions, 0 AS jobs, 0 AS lanes, coalesce(last_heartbeat_at, started_at) AS seen \
+     FROM agent_sessions INDEXED BY agent_sessions_live WHERE ended_at IS NULL \
+     UNION ALL SELECT host_id, host, 0, 1, 0, updated_at \
+     FROM exec_runs INDEXED BY exec_runs_active WHERE status IN ('starting', 'running') \
+     UNION ALL SELECT host_id, host, 0, 0, 1, NULL FROM lanes WHERE host IS NOT NULL AND removed_at IS NULL\
+     ) AS uses GROUP BY host_id, host ORDER BY host_id, host";
 const ONE: Statement<'_> = Statement {
     sqlite: "SELECT host_id, max(host), NULL, NULL, max(coalesce(last_heartbeat_at, started_at)) \
              FROM agent_sessions WHERE host_id = $1 GROUP BY host_id",
     postgres: "SELECT id, name, root, version, last_seen FROM hosts WHERE id = $1",
 };
+
+/// What of a store is on a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostUse {
+    /// The host's id; `None` in records of an earlier version.
+    pub id: Option<String>,
+    /// The host's name and pid namespace, as the records have it.
+    pub name: String,
+    /// The number of live sessions.
+    pub sessions: i64,
+    /// The number of starting and running jobs.
+    pub jobs: i64,
+    /// The number of lanes with a worktree there.
+    pub lanes: i64,
+    /// When one of the sessions or jobs was heard of last.
+    pub last_seen: Option<Timestamp>,
+}
 
 fn read(row: &Row<'_>) -> Result<Host, StoreError> {
     Ok(Host {
@@ -49,6 +75,23 @@ fn read(row: &Row<'_>) -> Result<Host, StoreError> {
 /// As the store fails.
 pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Host>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
+}
+
+/// What is on each host, by what the records of sessions, jobs and lanes say. A host that was renamed may come several times.
+///
+/// # Errors
+/// As the store fails.
+pub fn uses(tx: &ReadTx<'_>) -> Result<Vec<HostUse>, StoreError> {
+    sql::rows(tx.conn(), USE, &[], |row| {
+        Ok(HostUse {
+            id: row.get(0)?,
+            name: row.get(1)?,
+            sessions: row.get(2)?,
+            jobs: row.get(3)?,
+            lanes: row.get(4)?,
+            last_seen: row.get::<Option<i64>>(5)?.map(Timestamp::from_millis),
+        })
+    })
 }
 
 /// The host of this id.

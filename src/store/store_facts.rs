@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::{Store, StoreError, open, schema::STATE, sqlite_store::SqliteStore};
+use crate::env::Timestamp;
 
 /// The measured exchange.
 pub(super) const SELECT_ONE: &str = "SELECT 1";
@@ -37,7 +38,20 @@ pub enum StorePlace {
         connections: i64,
         /// The number of connections that the server allows.
         max_connections: i64,
+        /// Why the server takes no writes; `None` when it does.
+        read_only: Option<ReadOnlyCause>,
+        /// The server's time.
+        time: Timestamp,
     },
+}
+
+/// Why a server takes no writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadOnlyCause {
+    /// It follows another server.
+    Replica,
+    /// A setting of the server, the database or the user says so.
+    Setting,
 }
 
 /// Facts about a store.

@@ -18,6 +18,7 @@ mod gate;
 mod guard;
 mod handoff;
 mod hook;
+mod host;
 pub mod import;
 pub mod integer;
 mod job;
@@ -71,6 +72,7 @@ pub use gate::{BlockerView, GateReportView, JudgedWorkView};
 pub use guard::{EvaluationView, GuardResultView, LoggedDecisionView, RuleTraceView};
 pub use handoff::{AcceptedHandoffView, HandoffView};
 pub use hook::HookChangeView;
+pub use host::{HostRenewedView, HostView};
 pub use job::{
     ForegroundView, JobItemView, JobKillView, JobLogView, JobPollView, JobSpawnView, JobView, SendKeysView,
     short_job_id,

@@ -81,7 +81,7 @@ pub struct CheckView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClaimView {
-    /// The session's id, else `user@host`.
+    /// The session's id, else `user@host`; on a server `user@host#1f3a`, with four letters of the machine.
     pub claimant: String,
     /// The session; null for a person.
     pub session_id: Option<String>,

@@ -12,7 +12,9 @@ use super::{
 use crate::actions::{App, core::lookup, queue::gates};
 use crate::{
     domain::{
-        Actor, LaneName, Role, SessionId, TaskId, age,
+        Actor, LaneName, Role, SessionId, TaskId,
+        actor::is_same_claimant,
+        age,
         hidden_text::reveal_hidden,
         message::{Message, Priority, Recipient},
         quote::{LEGEND, Mark, quote},
@@ -80,7 +82,7 @@ impl Subject {
     }
 
     fn has_claimed(&self, task: &Task) -> bool {
-        task.state.claim().is_some_and(|claim| claim.claimant == self.name)
+        task.state.claim().is_some_and(|claim| is_same_claimant(&claim.claimant, &self.name))
     }
 
     fn from_actor(actor: &Actor) -> Self {
@@ -349,7 +351,7 @@ fn describe_task_state(task: &Task, subject: &Subject, over: Option<&ClaimantOve
         return format!("{status}, claimed by {}, {}", over.claimant, over.how);
     }
     match task.state.claim() {
-        Some(claim) if claim.claimant == subject.name => {
+        Some(claim) if is_same_claimant(&claim.claimant, &subject.name) => {
             let lease = claim.lease_until.map(|until| format!(", lease until {until}")).unwrap_or_default();
             format!("{status}, claimed by you, epoch {}{lease}", claim.epoch)
         }

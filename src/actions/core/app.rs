@@ -11,7 +11,7 @@ use crate::{
     config::{ConfigError, Layers, Project, Settings, load_in_force},
     domain::Actor,
     env::Env,
-    os::{files, notify::ChangeWaiter},
+    os::{digest, files, host, notify::ChangeWaiter},
     store::{ReadTx, Store, StoreError, WriteTx, future_times, tasks},
 };
 
@@ -68,6 +68,26 @@ impl App {
         request: Option<IdempotencyKey>,
     ) -> Result<Self, ConfigError> {
         let (layers, settings) = load_in_force(&project, &env)?;
+        Ok(Self::new(env, project, layers, settings, actor, request))
+    }
+
+    /// As [`App::in_force`], for a caller whose name is that of a person or of a session. On a server a person's name tells the
+    /// machine, too. `request` makes the idempotency key of the actor.
+    ///
+    /// # Errors
+    /// When the configuration cannot be read.
+    pub fn for_caller(
+        env: Rc<Env>,
+        project: Project,
+        actor: Actor,
+        request: impl FnOnce(&Actor) -> Option<IdempotencyKey>,
+    ) -> Result<Self, ConfigError> {
+        let (layers, settings) = load_in_force(&project, &env)?;
+        let actor = match machine_digest(&settings) {
+            Some(machine) => actor.on_machine(&machine),
+            None => actor,
+        };
+        let request = request(&actor);
         Ok(Self::new(env, project, layers, settings, actor, request))
     }
 
@@ -216,7 +236,7 @@ impl App {
     /// # Errors
     /// As the store fails.
     pub fn count_future_times_from_now(&self) -> Result<()> {
-        let now = self.env.now();
+        let now = self.store_for_reading()?.time(self.env.now())?;
         if self.read(|tx| Ok(future_times::exist(tx, now)?))? {
             self.transaction(|tx| Ok(future_times::count_from_now(tx)?))?;
         }
@@ -231,6 +251,13 @@ impl App {
     pub fn transaction<T>(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
         self.store_for_writing()?.write(self.env.now(), &self.actor.name, change)
     }
+}
+
+/// A digest of the machine's id, for a store on a server. Containers of one machine have the same: a claim by a person outlives them.
+fn machine_digest(settings: &Settings) -> Option<String> {
+    let id = settings.store.is_on_server().then(host::identity_to_record)?.id?;
+    let machine = id.split_once('/').map_or(id.as_str(), |(machine, _)| machine);
+    Some(digest::sha256_hex(format!("fairway claimant {machine}").as_bytes()))
 }
 
 /// The error of a change that has a request id.

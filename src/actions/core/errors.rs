@@ -189,6 +189,9 @@ fn store(error: &StoreError) -> Failure {
             Conflict,
             Some("name another schema, as in: fairway store copy --to 'postgres://USER@HOST/DATABASE?schema=NAME'"),
         ),
+        StoreError::HostCloned { .. } => {
+            ("host_cloned", Conflict, Some("give this machine an id of its own: fairway host renew"))
+        }
         StoreError::NoFile { .. } => {
             ("store_on_server", Refused, Some("use the server's own tools: pg_dump --schema=SCHEMA DATABASE"))
         }

@@ -10,7 +10,6 @@ use crate::{
     env::{Env, vars},
     os::{
         confirm::confirm,
-        host,
         process::{self, ProcessKey},
     },
     store::{jobs, sessions},
@@ -114,14 +113,14 @@ fn session_by_variable(env: &Env) -> Option<SessionId> {
 /// Inside the session whose root, or the supervisor of whose job, is the nearest of these processes, or whose variables it was
 /// started with.
 fn place_by_store(app: &App, ancestors: &[ProcessKey]) -> Result<CallPlace> {
-    let host = host::identity();
     // The program of a session that still starts has no recorded process, but the variables with which it was started.
     let runs: Vec<Option<RunId>> =
         ancestors.iter().map(|one| process::initial_variable(one.pid, vars::FAIRWAY_RUN_ID).map(RunId::from)).collect();
     let at = |key: &ProcessKey| ancestors.iter().position(|ancestor| ancestor == key);
     app.read(|tx| {
         let sessions = sessions::live(tx)?;
-        let roots = sessions.iter().filter(|one| host.owns(&one.host, one.host_id.as_deref())).filter_map(|one| {
+        // A process of another host has another boot: these keys need no look at the host's id, which a session could change.
+        let roots = sessions.iter().filter_map(|one| {
             let key = ProcessKey::from_record(one.pid, one.pid_started, one.boot_id.as_deref())?;
             Some((at(&key)?, Some(one.id.clone())))
         });
@@ -132,9 +131,7 @@ fn place_by_store(app: &App, ancestors: &[ProcessKey]) -> Result<CallPlace> {
         let jobs = jobs::active(tx)?;
         // The key of a job need not be a session's id.
         let session = |job: &Job| job.session.as_ref().and_then(RoutingKey::session_id);
-        let supervisors =
-            jobs.iter().filter(|job| job.session.is_some() && host.owns(&job.host, job.host_id.as_deref()));
-        let supervisors = supervisors.filter_map(|job| {
+        let supervisors = jobs.iter().filter(|job| job.session.is_some()).filter_map(|job| {
             let key = ProcessKey::from_record(job.supervisor_pid, job.supervisor_started, Some(&job.boot_id))?;
             Some((at(&key)?, session(job)))
         });

@@ -37,7 +37,7 @@ pub fn for_writing(env: &Env, project: &Project, settings: &StoreSettings) -> Re
 #[cfg(feature = "postgres")]
 fn on_server(env: &Env, project: &Project, settings: &StoreSettings) -> Result<Option<Store>, StoreError> {
     match address(env, settings)? {
-        Some(address) => Store::connect(&address, &project.runtime_dir(), env.clock).map(Some),
+        Some(address) => Store::connect(&address, &project.root, &project.runtime_dir(), env.clock).map(Some),
         None => Ok(None),
     }
 }

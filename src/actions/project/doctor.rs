@@ -11,7 +11,7 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    doctor_claims, doctor_intents, doctor_jobs, doctor_landings, doctor_lanes, doctor_notify,
+    doctor_claims, doctor_intents, doctor_jobs, doctor_landings, doctor_lanes, doctor_notify, doctor_server,
     findings::{FIX_COMMAND, display_path, io_error},
 };
 use crate::{
@@ -103,6 +103,7 @@ fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Resul
         Err(_) => {}
     }
     let facts = store_facts::facts(app.store_for_reading()?)?;
+    findings.extend(doctor_server::find(app, tx, &facts)?);
     let (engine, copies) = match &facts.place {
         StorePlace::File { .. } => {
             ("SQLite".to_owned(), "only fairway backup copies it: a copy of the file lacks its log")

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _, sync::mpsc, thread};
 
 use anyhow::Result;
 
+use super::silent_hosts;
 use crate::{
     actions::{
         Answer, App,
@@ -56,20 +57,23 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     if !dry_run && let Some(dir) = adapters::state_dir(&app.env) {
         let _ = SessionDir::forget_abandoned_starts(&dir, false);
     }
+    // Before this host writes: it has been heard of then, too.
+    let silent_hosts = silent_hosts::find(app)?;
     if !dry_run {
         app.count_future_times_from_now()?;
     }
     let jobs = recover_jobs(app, dry_run);
     let notes = |is_suppressed| warnings(is_suppressed, &jobs.warnings);
-    let now = app.env.now();
+    let now = app.store_for_reading()?.time(app.env.now())?;
     let found = app.read(|tx| Ok(sessions::live(tx)?))?;
     let (verdicts, outputs): (Vec<Liveness>, Vec<Option<Timestamp>>) =
         assess_all(app, &found, now, dry_run).into_iter().unzip();
     record_outputs(app, &found, &outputs)?;
     let idle = if dry_run { Vec::new() } else { look_at_screens(app, &found)? };
     let mut assessed: Vec<Assessment> = found.into_iter().zip(verdicts).collect();
-    let is_suppressed =
-        liveness::suppress_mass_stale(assessed.iter_mut().map(|(session, verdict)| (&*session, verdict)));
+    let is_counted = |session: &Session| session.host_id.as_ref().is_none_or(|id| !silent_hosts.contains(id));
+    let counted = assessed.iter_mut().filter(|(session, _)| is_counted(session));
+    let is_suppressed = liveness::suppress_mass_stale(counted.map(|(session, verdict)| (&*session, verdict)));
     let changes = |(session, verdict): &Assessment| {
         liveness::should_mark_stale(session, verdict) || should_revive(session, verdict)
     };

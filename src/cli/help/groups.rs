@@ -17,6 +17,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
             "adapter",
             "completions",
             "hook",
+            "host",
             "man",
             "mcp",
             "notify",

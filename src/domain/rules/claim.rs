@@ -3,6 +3,7 @@
 use crate::{
     domain::{
         Actor, LaneName, Refusal, Role, TaskId,
+        actor::is_same_claimant,
         claim::Takeover,
         lane::{Lane, LaneStatus},
         rules::globs,
@@ -116,7 +117,7 @@ pub fn takeover(
         TaskState::Done(_) | TaskState::Cancelled(_) => Err(wrong()),
         TaskState::InProgress(claim) | TaskState::Blocked(claim, _) | TaskState::Review(claim) => {
             if let Some(reason) = claimer.steal {
-                return if claim.claimant == claimer.actor.name {
+                return if claimer.actor.is_named(&claim.claimant) {
                     Err(Refusal::AlreadyClaimedByYou { task: task.id.clone(), epoch: claim.epoch })
                 } else {
                     Ok(Takeover::Stolen { from: claim.claimant.clone(), reason: reason.to_owned() })
@@ -128,7 +129,7 @@ pub fn takeover(
             if claim.is_expired(now) {
                 return Ok(Takeover::Expired { from: claim.claimant.clone() });
             }
-            if claim.claimant == claimer.actor.name {
+            if claimer.actor.is_named(&claim.claimant) {
                 return Err(Refusal::AlreadyClaimedByYou { task: task.id.clone(), epoch: claim.epoch });
             }
             Err(Refusal::AlreadyClaimed { task: task.id.clone(), by: claim.claimant.clone(), since: claim.claimed_at })
@@ -183,15 +184,14 @@ pub fn path_conflict(task: &Task, own: &[&str], facts: &ClaimFacts<'_>) -> Optio
     if facts.path_policy == PathPolicy::Off {
         return None;
     }
-    facts.held_paths.iter().filter(|held| !own.contains(&held.claimant.as_str()) && held.task != task.id).find_map(
-        |held| {
-            globs::first_overlap(&task.fields.paths, &held.paths).map(|(path, other_path)| Refusal::PathConflict {
-                task: task.id.clone(),
-                path: path.to_owned(),
-                other: held.task.clone(),
-                other_path: other_path.to_owned(),
-                by: held.claimant.clone(),
-            })
-        },
-    )
+    let is_own = |held: &HeldPaths| own.iter().any(|name| is_same_claimant(name, &held.claimant));
+    facts.held_paths.iter().filter(|held| !is_own(held) && held.task != task.id).find_map(|held| {
+        globs::first_overlap(&task.fields.paths, &held.paths).map(|(path, other_path)| Refusal::PathConflict {
+            task: task.id.clone(),
+            path: path.to_owned(),
+            other: held.task.clone(),
+            other_path: other_path.to_owned(),
+            by: held.claimant.clone(),
+        })
+    })
 }

@@ -40,7 +40,7 @@ pub fn check(task: &Task, actor: &Actor, latest: Option<i64>, intent: TaskWrite)
     if intent == TaskWrite::Override || holder.is_none() && intent == TaskWrite::Cancel {
         return Ok(());
     }
-    let is_holder = holder.is_some_and(|claim| claim.claimant == actor.name);
+    let is_holder = holder.is_some_and(|claim| actor.is_named(&claim.claimant));
     if let Some(latest) = latest
         && latest < task.epoch
         && !is_holder

@@ -2,7 +2,9 @@
 
 pub use crate::domain::blocker::{Blocker, GateReport, JudgedWork};
 use crate::domain::{
-    TaskId, age,
+    TaskId,
+    actor::is_same_claimant,
+    age,
     evidence::{Evidence, EvidenceResult, LANDING_KIND, PROVIDER_KIND},
     id::Label,
     review::{Review, Verdict},
@@ -185,7 +187,7 @@ fn review_blocker(domain: &Label, at_commit: bool, facts: &GateFacts<'_>) -> Opt
             "review_negative",
             format!("the newest review in the domain '{domain}' asks for changes (review {})", review.id),
         ),
-        Some(review) if facts.claimants.contains(&review.actor) => (
+        Some(review) if facts.claimants.iter().any(|claimant| is_same_claimant(claimant, &review.actor)) => (
             "review_own",
             format!("review {} in the domain '{domain}' is by {}, who has claimed the task", review.id, review.actor),
         ),

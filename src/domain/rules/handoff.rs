@@ -61,10 +61,10 @@ pub fn claim_takeover(
         TaskState::Todo => Ok(Takeover::HandedOver { from: None }),
         TaskState::InProgress(claim) | TaskState::Blocked(claim, _) | TaskState::Review(claim) => {
             // One person in two roles hands over to themselves; in one role there is nothing to hand over.
-            if claim.claimant == actor.name && claim.role.as_ref() == role {
+            if actor.is_named(&claim.claimant) && claim.role.as_ref() == role {
                 return Err(Refusal::AlreadyClaimedByYou { task: task.id.clone(), epoch: claim.epoch });
             }
-            if handoff.from_actor == actor.name && claim.claimant != actor.name {
+            if actor.is_named(&handoff.from_actor) && !actor.is_named(&claim.claimant) {
                 let (by, since) = (claim.claimant.clone(), claim.claimed_at);
                 return Err(Refusal::AlreadyClaimed { task: task.id.clone(), by, since });
             }

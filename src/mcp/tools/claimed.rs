@@ -14,7 +14,7 @@ use crate::{
 /// As the store fails.
 pub(super) fn all(app: &App) -> Result<Vec<TaskId>> {
     let held = app.read(|tx| Ok(overview::held(tx)?))?;
-    Ok(held.into_iter().filter(|held| held.claimant == app.actor.name).map(|held| held.task).collect())
+    Ok(held.into_iter().filter(|held| app.actor.is_named(&held.claimant)).map(|held| held.task).collect())
 }
 
 /// The named task, else the only claimed one.

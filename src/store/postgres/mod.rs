@@ -3,6 +3,7 @@
 
 mod address;
 mod connect;
+mod host_row;
 mod listener;
 mod outcome;
 mod password;

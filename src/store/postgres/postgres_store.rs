@@ -2,6 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -10,6 +11,7 @@ use tokio_postgres::SimpleQueryRow;
 use super::{
     Listener, StoreAddress,
     connect::{self, Connected},
+    host_row::Writer,
     outcome::{self, SentWrite},
     schema,
 };
@@ -25,9 +27,11 @@ const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 /// older than the lock that it waits for, and would show tasks as free that the process before has claimed.
 const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
 const VERSION: &str = "SELECT schema_version FROM project";
-// A time in the list of the locking statement would be that before the wait, so it is a statement of its own.
+// A time in the list of the locking statement would be that before the wait, and so would the row of the host: they are a
+// statement of their own.
 const LOCK: &str = "SELECT schema_version FROM project FOR UPDATE";
-const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_current_xact_id()";
+const CLOCK: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_current_xact_id()";
+const CLOCK_COLUMNS: usize = 2;
 /// How long a write waits for others; each connection sets it as `lock_timeout`.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a server is asked again after a connection to it broke.
@@ -38,6 +42,8 @@ const RECONNECT_LIMIT: Duration = Duration::from_secs(5);
 pub(in crate::store) struct PostgresStore {
     connection: PostgresConnection,
     address: StoreAddress,
+    /// The root of the checkout that writes.
+    root: String,
     clock: Clock,
     /// The run of the server that the connection is to.
     server_run: RefCell<String>,
@@ -46,15 +52,16 @@ pub(in crate::store) struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to the store of a project.
+    /// Connects to the store of a project, for the checkout at `root`.
     ///
     /// # Errors
     /// When the server cannot be reached or used.
-    pub fn open(address: &StoreAddress, clock: Clock) -> Result<Self, StoreError> {
+    pub fn open(address: &StoreAddress, root: &Path, clock: Clock) -> Result<Self, StoreError> {
         let Connected { client, server_run } = connect::connect(address)?;
         Ok(Self {
             connection: PostgresConnection::new(client, address.to_string()),
             address: address.clone(),
+            root: root.to_string_lossy().into_owned(),
             clock,
             server_run: RefCell::new(server_run),
             lock_timeout: Cell::new(None),
@@ -101,14 +108,19 @@ impl PostgresStore {
         actor: &str,
         change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let begin = format!("{BEGIN_WRITE}; {}; {LOCK}; SELECT begin_write(); {CLOCK}", self.search_path());
-        let (open, rows) = self.begin(&begin)?;
+        let writer = Writer::now(&self.root);
+        let clock = Writer::join(writer.as_ref(), CLOCK);
+        let begin = format!("{BEGIN_WRITE}; {}; {LOCK}; SELECT begin_write(); {clock}", self.search_path());
+        let (open, rows) = self.begin(&begin).map_err(|error| self.version_error(error))?;
         self.check_version(number(rows.first(), 0))?;
         let now = match self.clock {
             Clock::Fixed(_) => now,
             Clock::System => Timestamp::from_millis(number(rows.last(), 0)),
         };
         let transaction = rows.last().and_then(|row| row.get(1)).unwrap_or_default();
+        if let Some(writer) = writer {
+            writer.record(&self.connection, rows.last(), CLOCK_COLUMNS, now)?;
+        }
         let writing = WriteTx::new(&self.connection, now, actor);
         let done = change(&writing)?;
         let event = Some(writing.into_progress().event).filter(|event| *event > 0);
@@ -124,6 +136,19 @@ impl PostgresStore {
             self.set_up()?;
         }
         Ok(done)
+    }
+
+    /// The server's time; `now` with a fixed clock.
+    ///
+    /// # Errors
+    /// As the server fails.
+    pub fn time(&self, now: Timestamp) -> Result<Timestamp, StoreError> {
+        const TIME: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+        if matches!(self.clock, Clock::Fixed(_)) {
+            return Ok(now);
+        }
+        let rows = self.with_reconnect(|| self.connection.batch_within(self.address.answer_limit(), TIME))?;
+        Ok(Timestamp::from_millis(number(rows.first(), 0)))
     }
 
     /// Lets a waiter hear of the changes that other hosts make.
@@ -189,6 +214,16 @@ impl PostgresStore {
         let Some(timeout) = self.lock_timeout.get() else { return Ok(()) };
         let set = format!("SET lock_timeout = {}", timeout.as_millis().max(1));
         self.connection.batch_within(self.address.answer_limit(), &set).map(drop)
+    }
+
+    /// The error of a write's beginning: a schema of another version may lack a table that it names.
+    fn version_error(&self, error: StoreError) -> StoreError {
+        if !matches!(error, StoreError::NotThere { .. }) {
+            return error;
+        }
+        let version = format!("SELECT schema_version FROM \"{}\".project", self.address.schema);
+        let found = self.connection.batch_within(self.address.answer_limit(), &version);
+        found.and_then(|rows| self.check_version(number(rows.first(), 0))).err().unwrap_or(error)
     }
 
     fn check_version(&self, found: i64) -> Result<(), StoreError> {

@@ -18,6 +18,7 @@ mod guard;
 mod guide;
 mod handoff;
 mod hook;
+mod hosts;
 mod init;
 mod land;
 mod land_edge_cases;

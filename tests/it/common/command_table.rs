@@ -590,6 +590,8 @@ pub const COMMANDS: &[CommandRow] = &[
     row("store show", "store show", &[]),
     row("store migrate", "store migrate", &[]),
     row("store restored", "store restored --yes", &[]),
+    row("host list", "host list", &[]),
+    row("host renew", "host renew --yes", &[]),
     // Both need a server.
     row("store copy", "store copy --help", &["store copy --to {}"]),
     row(

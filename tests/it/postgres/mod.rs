@@ -2,13 +2,17 @@
 //! once.
 
 mod addresses;
+mod claimants;
+mod doctor;
 mod example;
 mod faults;
+mod hosts;
 mod moves;
 mod reconnect;
 mod same_answers;
 mod schema;
 mod sessions;
+mod silent_hosts;
 mod storm;
 mod tls;
 mod transactions;
@@ -18,8 +22,20 @@ use std::time::Duration;
 
 use fairway::os::poll_until;
 
+use crate::common::TestProject;
+
 /// Asks until there is an answer.
 #[track_caller]
 fn wait_for<T>(look: impl FnMut() -> Option<T>) -> T {
     poll_until::poll_until(Duration::from_secs(30), Duration::from_millis(10), look).expect("nothing came")
+}
+
+/// A host of its own beside that of `world`, on the same store.
+fn another_host(world: &TestProject) -> TestProject {
+    let (server, schema) = world.on_server.as_ref().unwrap();
+    let mut other = TestProject::uninitialized();
+    other.set("FAIRWAY_STORE_URL", server.address(schema));
+    other.run(["init", "--quiet"]).exits(0);
+    other.run(["host", "renew", "--yes"]).exits(0);
+    other
 }

@@ -81,6 +81,8 @@ fn a_write_whose_commit_had_no_answer_is_asked_about() {
     let Some(world) = TestProject::on_postgres() else { return };
     let (server, schema) = world.on_server.as_ref().unwrap();
     let count = || server.query(schema, "SELECT count(*) FROM tasks").remove(0).parse::<i64>().unwrap();
+    // The first write records the host.
+    add_by(&world, &server.address(schema), &[]).exits(0);
     let client_commit = turns_of_an_add(&world, Side::Client) - 1;
     let server_answer = turns_of_an_add(&world, Side::Server) - 1;
     let address = |proxy: &FaultProxy| server.network_address("127.0.0.1", proxy.port(), schema) + "&connect_timeout=1";

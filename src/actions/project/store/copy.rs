@@ -60,6 +60,7 @@ fn run(app: &App, target: &str) -> Result<Answer> {
     }
     let runtime = project.runtime_dir();
     let request = CopyRequest {
+        root: &project.root,
         file: &project.store,
         runtime: &runtime,
         outside: outside.as_deref(),

@@ -34,7 +34,7 @@ pub fn show(app: &App) -> Result<StoreView> {
             StoreView { path: Some(path), bytes: Some(bytes), wal_bytes: Some(wal_bytes), ..view }
         }
         StorePlace::File { path: None, .. } => StoreView { path: Some(app.project.store.clone()), ..view },
-        StorePlace::Server { address, encryption, is_verified, connections, max_connections } => StoreView {
+        StorePlace::Server { address, encryption, is_verified, connections, max_connections, .. } => StoreView {
             engine: "postgres",
             address: Some(address),
             certificate_verified: encryption.as_ref().map(|_| is_verified),

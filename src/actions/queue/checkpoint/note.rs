@@ -28,7 +28,7 @@ pub fn note(app: &App, text: &str, task: Option<&TaskId>, artifact: Option<Strin
 fn claimed_task(app: &App) -> Result<TaskId> {
     let held = app.read(|tx| Ok(overview::held(tx)?))?;
     let mut tasks: Vec<TaskId> =
-        held.into_iter().filter(|held| held.claimant == app.actor.name).map(|held| held.task).collect();
+        held.into_iter().filter(|held| app.actor.is_named(&held.claimant)).map(|held| held.task).collect();
     match (tasks.pop(), tasks.is_empty()) {
         (Some(task), true) => Ok(task),
         (Some(last), false) => {

@@ -197,7 +197,7 @@ fn task_context(app: &App, tx: &ReadTx<'_>, request: &EvidenceRun) -> Result<Tas
             (argv.clone(), text_limits::check_body("command", &typed)?, None)
         }
     };
-    let holds = task.state.claim().is_some_and(|claim| claim.claimant == app.actor.name);
+    let holds = task.state.claim().is_some_and(|claim| app.actor.is_named(&claim.claimant));
     // A claimant tests their own work: the claim must still be theirs when the program has ended.
     let epoch = app.actor.epoch.or(holds.then_some(task.epoch));
     Ok(TaskContext { dir: task_worktree::dir(app, tx, &task)?, argv, command, check, epoch })

@@ -40,7 +40,7 @@ pub(super) fn load_for(app: &App, tx: &ReadTx<'_>, id: i64, status: HandoffStatu
 
 /// The answer to a repeat: the same actor has given this answer already. Nothing changes.
 pub(super) fn repeat_answer(app: &App, handoff: &Handoff, status: HandoffStatus) -> Result<Option<Answer>> {
-    if handoff.status != status || handoff.answered_by.as_deref() != Some(&app.actor.name) {
+    if handoff.status != status || !handoff.answered_by.as_deref().is_some_and(|by| app.actor.is_named(by)) {
         return Ok(None);
     }
     let line = format!("unchanged: handoff {} is {status} already", handoff.id);

@@ -23,7 +23,7 @@ pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answe
         if handoff.status != HandoffStatus::Open {
             return Err(Refusal::AlreadyAnswered { noun: "handoff", id, status: handoff.status.as_str() }.into());
         }
-        if handoff.from_actor != app.actor.name && force.is_none() {
+        if !app.actor.is_named(&handoff.from_actor) && force.is_none() {
             let (by, you) = (handoff.from_actor, app.actor.name.clone());
             return Err(Refusal::NotCreator { noun: "handoff", id, by, you }.into());
         }

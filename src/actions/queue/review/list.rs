@@ -54,5 +54,5 @@ pub fn requested(app: &App) -> Result<Requested> {
 fn is_asked(review: &Review, actor: &Actor, role: Option<&Role>) -> bool {
     let Some(reviewer) = review.reviewer.as_deref() else { return true };
     let user = actor.name.split_once('@').map(|(user, _)| user);
-    reviewer == actor.name || Some(reviewer) == user || Some(reviewer) == role.map(Role::as_str)
+    actor.is_named(reviewer) || Some(reviewer) == user || Some(reviewer) == role.map(Role::as_str)
 }

@@ -26,7 +26,7 @@ pub fn withdraw(app: &App, id: i64, force: Option<&ForceReason>) -> Result<Answe
         if review.verdict.is_some() {
             return Err(Refusal::AlreadyAnswered { noun: "review", id, status: review.status().as_str() }.into());
         }
-        if review.actor != app.actor.name && force.is_none() {
+        if !app.actor.is_named(&review.actor) && force.is_none() {
             let (by, you) = (review.actor, app.actor.name.clone());
             return Err(Refusal::NotCreator { noun: "review", id, by, you }.into());
         }

@@ -249,7 +249,7 @@ fn claim_by_id(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, id: &TaskId
         if epoch != task.epoch {
             lookup::check_authority(tx, &task, &app.actor, TaskWrite::Transition)?;
         }
-        if let Some(claim) = task.state.claim().filter(|claim| claim.claimant == app.actor.name) {
+        if let Some(claim) = task.state.claim().filter(|claim| app.actor.is_named(&claim.claimant)) {
             return renew(app, tx, claimant.request, &task, claim);
         }
     }

@@ -59,8 +59,9 @@ pub fn release_held(
     transition::check_reasons(&verb)?;
     app.mutate(|tx| {
         let held = claimed_in(tx, lane)?;
-        let is_meant =
-            |task: &&Task| force.is_some() || task.state.claim().is_some_and(|claim| claim.claimant == app.actor.name);
+        let is_meant = |task: &&Task| {
+            force.is_some() || task.state.claim().is_some_and(|claim| app.actor.is_named(&claim.claimant))
+        };
         let ids: Vec<TaskId> = held.iter().filter(is_meant).map(|task| task.id.clone()).collect();
         release_each(app, tx, &ids, &verb)
     })

@@ -24,11 +24,11 @@ pub fn resume(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Ans
     };
     transition::perform(app, id, &verb, |tx, task, _| {
         let resumed = task.resumed()?;
-        let you = &app.actor.name;
+        let you = &app.actor;
         let holder = task.state.claim().map(|claim| claim.claimant.as_str()).unwrap_or_default();
         let asked = reviews::of_task(tx, id)?.into_iter().rfind(|review| review.verdict == Some(Verdict::Changes));
-        if force.is_none() && holder != you && asked.is_none_or(|review| review.actor != *you) {
-            let (task, by, you) = (id.clone(), holder.to_owned(), you.clone());
+        if force.is_none() && !you.is_named(holder) && asked.is_none_or(|review| !you.is_named(&review.actor)) {
+            let (task, by, you) = (id.clone(), holder.to_owned(), you.name.clone());
             return Err(Refusal::NotClaimant { task, by, you }.into());
         }
         Ok(resumed)

@@ -1,0 +1,195 @@
+//! The hosts that work on a store, and the id of this one.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::{
+    actions::{Answer, App},
+    env::Timestamp,
+    os::host::{self, HostIdentity},
+    store::{
+        ReadTx, StoreError,
+        hosts::{self, Host, HostUse},
+    },
+    wire::{HostRenewedView, HostView},
+};
+
+/// A host that was silent for longer, and has nothing, is left out of the list.
+const SHOWN_AFTER_SILENCE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// A host and what is on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct KnownHost {
+    id: Option<String>,
+    name: String,
+    root: Option<String>,
+    version: Option<String>,
+    last_seen: Option<Timestamp>,
+    sessions: i64,
+    jobs: i64,
+    lanes: i64,
+}
+
+impl KnownHost {
+    fn new(id: Option<String>, name: String) -> Self {
+        Self { id, name, root: None, version: None, last_seen: None, sessions: 0, jobs: 0, lanes: 0 }
+    }
+
+    const fn is_used(&self) -> bool {
+        self.sessions + self.jobs + self.lanes > 0
+    }
+}
+
+/// The hosts that have something of the store or wrote to it within 30 days, this one first; with `all` every one that is known.
+///
+/// # Errors
+/// As the store fails.
+pub fn list(app: &App, all: bool) -> Result<Vec<HostView>> {
+    let (own, now) = (host::identity(), app.env.now());
+    let found = app.read(|tx| Ok(known(tx, &own)?))?;
+    let is_shown = |host: &&KnownHost| {
+        let silence = host.last_seen.map(|seen| now.since(seen));
+        all || host.is_used() || silence.is_some_and(|silence| silence <= SHOWN_AFTER_SILENCE) || is_own(&own, host)
+    };
+    let mut views: Vec<HostView> = found.iter().filter(is_shown).map(|host| view(host, is_own(&own, host))).collect();
+    if let Some(view) = views.iter_mut().find(|view| view.here) {
+        view.root.get_or_insert_with(|| app.project.root.display().to_string());
+        view.version.get_or_insert_with(|| env!("CARGO_PKG_VERSION").to_owned());
+    }
+    // The sort is stable: the others stay in the order of the store, the newest first.
+    views.sort_by_key(|view| !view.here);
+    Ok(views)
+}
+
+fn is_own(own: &HostIdentity, host: &KnownHost) -> bool {
+    own.owns(&host.name, host.id.as_deref())
+}
+
+/// Every host of a store, the one that was seen last first, and this host.
+fn known(tx: &ReadTx<'_>, own: &HostIdentity) -> Result<Vec<KnownHost>, StoreError> {
+    Ok(merge(hosts::all(tx)?, hosts::uses(tx)?, own))
+}
+
+/// Joins what is recorded of a host. A record without an id, of an earlier version, belongs to the host of its name.
+fn merge(rows: Vec<Host>, uses: Vec<HostUse>, own: &HostIdentity) -> Vec<KnownHost> {
+    let mut found: Vec<KnownHost> = Vec::new();
+    let rows = rows.into_iter().map(|row| KnownHost {
+        root: row.root,
+        version: row.version,
+        last_seen: Some(row.last_seen),
+        ..KnownHost::new(row.id, row.name)
+    });
+    let uses = uses.into_iter().map(|used| KnownHost {
+        last_seen: used.last_seen,
+        sessions: used.sessions,
+        jobs: used.jobs,
+        lanes: used.lanes,
+        ..KnownHost::new(used.id, used.name)
+    });
+    let (with_id, without_id): (Vec<KnownHost>, Vec<KnownHost>) =
+        rows.chain(uses).chain([KnownHost::new(own.id.clone(), own.name.clone())]).partition(|one| one.id.is_some());
+    for one in with_id.into_iter().chain(without_id) {
+        let is_same = |host: &&mut KnownHost| if one.id.is_some() { host.id == one.id } else { host.name == one.name };
+        match found.iter_mut().find(is_same) {
+            Some(host) => {
+                host.sessions += one.sessions;
+                host.jobs += one.jobs;
+                host.lanes += one.lanes;
+                host.last_seen = host.last_seen.max(one.last_seen);
+            }
+            None => found.push(one),
+        }
+    }
+    found.sort_by_key(|host| std::cmp::Reverse(host.last_seen));
+    found
+}
+
+fn view(host: &KnownHost, here: bool) -> HostView {
+    HostView {
+        id: host.id.clone(),
+        name: host.name.clone(),
+        here,
+        root: host.root.clone(),
+        version: host.version.clone(),
+        sessions: host.sessions,
+        jobs: host.jobs,
+        lanes: host.lanes,
+        seen_at: host.last_seen.map(|at| at.to_string()),
+    }
+}
+
+/// Gives this host a new random id. What is recorded under the old one belongs to the other machine that has it. The store on a
+/// server hears of it at once, so that the other machine may write again.
+///
+/// # Errors
+/// When the id cannot be written.
+pub fn renew(app: &App) -> Result<Answer> {
+    // A store that cannot be asked now does not keep the host from its id.
+    let left = list(app, false).ok().and_then(|hosts| hosts.into_iter().find(|host| host.here));
+    let (before, new) = host::renew_identity().map_err(|error| StoreError::io("the id of this host", error))?;
+    let shown = new.id.clone().unwrap_or_default();
+    let document = HostRenewedView { id: new.id, before: before.id, name: new.name };
+    let mut answer = Answer::new(&document, &shown, format!("this host has the id {shown} now"))?;
+    if let Some(left) = left.filter(|left| left.sessions + left.jobs + left.lanes > 0) {
+        answer = answer.note(format!(
+            "{} session(s), {} job(s) and {} lane(s) are recorded under the old id: they count as another machine's",
+            left.sessions, left.jobs, left.lanes
+        ));
+    }
+    if app.settings.store.is_on_server()
+        && let Err(error) = app.transaction(|_| Ok(()))
+    {
+        answer = answer.note(format!("the store hears of it with the next change from here: {error:#}"));
+    }
+    Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(id: Option<&str>, name: &str, sessions: i64, seen: i64) -> HostUse {
+        let (id, name) = (id.map(str::to_owned), name.to_owned());
+        HostUse { id, name, sessions, jobs: 1, lanes: 2, last_seen: Some(Timestamp::from_millis(seen)) }
+    }
+
+    fn row(id: &str, name: &str, seen: i64) -> Host {
+        Host {
+            id: Some(id.into()),
+            name: name.into(),
+            root: Some("/src".into()),
+            version: Some("1.0.0".into()),
+            last_seen: Timestamp::from_millis(seen),
+        }
+    }
+
+    #[test]
+    fn records_of_a_host_are_joined_by_its_id_and_by_its_name_where_they_have_none() {
+        let own = HostIdentity { name: "own/1".into(), id: Some("o/1".into()) };
+        let rows = vec![row("a/1", "new-name/1", 30), row("b/1", "same/1", 20)];
+        let uses = vec![
+            used(None, "same/1", 1, 5),
+            used(None, "unknown/1", 1, 40),
+            used(Some("a/1"), "old-name/1", 2, 60),
+            used(Some("a/1"), "new-name/1", 3, 10),
+            used(Some("c/1"), "same/1", 4, 50),
+        ];
+        let found = merge(rows, uses, &own);
+        let short: Vec<_> =
+            found.iter().map(|one| (one.id.as_deref(), one.name.as_str(), one.sessions, one.jobs, one.lanes)).collect();
+        assert_eq!(
+            short,
+            [
+                // Two machines of one name stay two; the record without an id belongs to the first.
+                (Some("a/1"), "new-name/1", 5, 2, 4),
+                (Some("c/1"), "same/1", 4, 1, 2),
+                (None, "unknown/1", 1, 1, 2),
+                (Some("b/1"), "same/1", 1, 1, 2),
+                (Some("o/1"), "own/1", 0, 0, 0),
+            ]
+        );
+        assert_eq!(found[0].last_seen, Some(Timestamp::from_millis(60)));
+        assert_eq!((found[0].root.as_deref(), found[1].root.as_deref()), (Some("/src"), None));
+    }
+}

@@ -1,0 +1,40 @@
+//! Hosts as JSON.
+
+use serde::Serialize;
+
+/// A host: a machine, or a container with its own processes, that works on the store.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct HostView {
+    /// Its id; null in records of an earlier version.
+    pub id: Option<String>,
+    /// Its name and, after a slash, its pid namespace, as sessions, jobs and lanes name it.
+    pub name: String,
+    /// Whether it is the host of this command.
+    pub here: bool,
+    /// The root of its checkout; null where it is not known.
+    pub root: Option<String>,
+    /// The version of Fairway that wrote last; null where it is not known.
+    pub version: Option<String>,
+    /// The number of live sessions.
+    pub sessions: i64,
+    /// The number of starting and running jobs.
+    pub jobs: i64,
+    /// The number of lanes whose worktree is there.
+    pub lanes: i64,
+    /// When it wrote last, to the minute; for a store in a file, when one of its sessions or jobs was heard of last. Null for a host
+    /// that has not written.
+    pub seen_at: Option<String>,
+}
+
+/// The answer to `host renew`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct HostRenewedView {
+    /// The id of this host now; null where pid namespaces cannot be read.
+    pub id: Option<String>,
+    /// The id before; null when it had none.
+    pub before: Option<String>,
+    /// The name of this host and its pid namespace.
+    pub name: String,
+}
