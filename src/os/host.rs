@@ -82,7 +82,7 @@ pub fn renew_identity() -> io::Result<(HostIdentity, HostIdentity)> {
     let no_home = || io::Error::new(io::ErrorKind::NotFound, "there is no home directory to keep it in");
     let dir = STATE_DIR.get().ok_or_else(no_home)?;
     let before = identity();
-    write_id(&renewed_file(Path::new(MACHINE_ID), dir), true)?;
+    write_id(&renewed_file(machine_id(Path::new(MACHINE_ID)).as_deref(), dir), true)?;
     Ok((before, identity_to_record()))
 }
 
@@ -99,13 +99,13 @@ fn identity_of(machine: Option<String>) -> HostIdentity {
 
 /// The id of the host: one that was given instead of the machine's, else the machine's, else its own.
 fn current_id(machine: &Path, dir: Option<&Path>) -> Option<String> {
-    let given = dir.and_then(|dir| own_id(&renewed_file(machine, dir)));
-    given.or_else(|| machine_id(machine))
+    let of_machine = machine_id(machine);
+    dir.and_then(|dir| own_id(&renewed_file(of_machine.as_deref(), dir))).or(of_machine)
 }
 
 /// The file of the id that is used instead of the machine's; of a machine without one, that of its own.
-fn renewed_file(machine: &Path, dir: &Path) -> PathBuf {
-    dir.join(machine_id(machine).map_or_else(|| OWN_ID.to_owned(), |id| format!("{OWN_ID}-{id}")))
+fn renewed_file(machine: Option<&str>, dir: &Path) -> PathBuf {
+    dir.join(machine.map_or_else(|| OWN_ID.to_owned(), |id| format!("{OWN_ID}-{id}")))
 }
 
 /// A digest of the machine's id, which is not meant to be handed out; `None` when it is missing or not set up.
@@ -213,10 +213,11 @@ mod tests {
         // An id that the machine had before it got one of its own does not count.
         write_id(&state.join(OWN_ID), false).unwrap();
         assert_eq!(current_id(&file, Some(&state)), machine_id(&file));
-        write_id(&renewed_file(&file, &state), true).unwrap();
+        let renewed = renewed_file(machine_id(&file).as_deref(), &state);
+        write_id(&renewed, true).unwrap();
         let first = current_id(&file, Some(&state)).unwrap();
         assert_ne!(Some(&first), machine_id(&file).as_ref());
-        write_id(&renewed_file(&file, &state), true).unwrap();
+        write_id(&renewed, true).unwrap();
         assert_ne!(current_id(&file, Some(&state)), Some(first));
         // A machine with the same home.
         assert_eq!(current_id(&other, Some(&state)), machine_id(&other));

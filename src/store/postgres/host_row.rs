@@ -25,11 +25,11 @@ const RECORD: &str = "INSERT INTO hosts (id, name, root, version, boot_id, earli
      VALUES ($1, $2, $3, $4, $5, $6, $7, $7) ON CONFLICT (id) DO UPDATE SET name = excluded.name, root = excluded.root, \
      version = excluded.version, boot_id = excluded.boot_id, earlier_boots = excluded.earlier_boots, \
      last_seen = excluded.last_seen";
-// A clone that got an id of its own leaves the old one to the machine that had it before: the boot of that counts again. The
-// second half of an id is the pid namespace, which tells two containers of one boot apart.
-const GIVE_BACK: &str = "UPDATE hosts SET boot_id = earlier_boots::jsonb ->> -1, \
-     earlier_boots = ((earlier_boots::jsonb - -1) || to_jsonb(boot_id))::text WHERE boot_id = $2 AND id <> $1 \
-     AND split_part(id, '/', 2) = split_part($1, '/', 2) AND earlier_boots <> '[]'";
+// A copy that got an id of its own leaves the old one to the machine that had it before: the boot of that may write again. The
+// second half of an id is the pid namespace, which tells two containers of one boot apart. Two users of one machine may have two
+// ids, so the boot that wrote last stays.
+const GIVE_BACK: &str = "UPDATE hosts SET earlier_boots = (earlier_boots::jsonb - -1)::text \
+     WHERE boot_id = $2 AND id <> $1 AND split_part(id, '/', 2) = split_part($1, '/', 2) AND earlier_boots <> '[]'";
 
 /// The host of this process, as its row names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -188,6 +188,10 @@ mod tests {
         ] {
             assert_eq!(after(&names(boots)).err(), refused, "{boots:?}");
         }
+        // The boot before was taken from the list: the copy has another id.
+        let given_back = HostRow { earlier_boots: names(&[]), ..after(&names(&["a", "b"])).unwrap() };
+        let original = writer("a").row_after(Some(&given_back), START).unwrap().unwrap();
+        assert!(writer("b").row_after(Some(&original), START).is_err());
         let row = after(&names(&["a", "b", "", "c"])).unwrap();
         assert_eq!((row.boot_id.as_str(), row.earlier_boots), ("c", names(&["a", "b"])));
         assert_eq!(after(&names(&["", "a"])).unwrap().earlier_boots, names(&[]));
