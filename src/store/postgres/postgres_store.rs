@@ -27,6 +27,10 @@ const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
 const VERSION: &str = "SELECT schema_version FROM project";
 // A time in the list of the locking statement would be that before the wait, so it is a statement of its own.
 const LOCK: &str = "SELECT schema_version FROM project FOR UPDATE";
+/// Waiters for a row overtake one another: each change of the row makes a new version of it, whose queue begins anew. So writers
+/// take turns by this lock first, which is given in the order of asking. The row's lock stays what makes a write exclusive. The
+/// first number is any that other programs in the database do not use.
+const TURN: &str = "SELECT pg_advisory_xact_lock(1717660018, 'project'::regclass::oid::int)";
 const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_current_xact_id()";
 /// How long a write waits for others; each connection sets it as `lock_timeout`.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -101,9 +105,9 @@ impl PostgresStore {
         actor: &str,
         change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let begin = format!("{BEGIN_WRITE}; {}; {LOCK}; SELECT begin_write(); {CLOCK}", self.search_path());
+        let begin = format!("{BEGIN_WRITE}; {}; {TURN}; {LOCK}; SELECT begin_write(); {CLOCK}", self.search_path());
         let (open, rows) = self.begin(&begin)?;
-        self.check_version(number(rows.first(), 0))?;
+        self.check_version(number(rows.get(1), 0))?;
         let now = match self.clock {
             Clock::Fixed(_) => now,
             Clock::System => Timestamp::from_millis(number(rows.last(), 0)),

@@ -4,12 +4,15 @@
 mod addresses;
 mod example;
 mod faults;
+mod followers;
+mod launch_faults;
 mod moves;
 mod reconnect;
 mod same_answers;
 mod schema;
 mod sessions;
 mod storm;
+mod storm_with_faults;
 mod tls;
 mod transactions;
 mod waiting;
@@ -18,8 +21,18 @@ use std::time::Duration;
 
 use fairway::os::poll_until;
 
+use crate::common::TestProject;
+
 /// Asks until there is an answer.
 #[track_caller]
 fn wait_for<T>(look: impl FnMut() -> Option<T>) -> T {
     poll_until::poll_until(Duration::from_secs(30), Duration::from_millis(10), look).expect("nothing came")
+}
+
+/// Another checkout with the store at this address, and with a runtime directory of its own, as on another host.
+fn host_at(address: &str) -> TestProject {
+    let mut host = TestProject::uninitialized();
+    host.set("FAIRWAY_STORE_URL", address);
+    host.run(["init", "--quiet"]).exits(0);
+    host
 }
