@@ -62,7 +62,8 @@ impl Args {
         let app = ctx.app()?;
         let out = &ctx.out;
         let mut widths = [0; 4];
-        events::each(&app, &query, |batch| {
+        let mut warn = |text: &str| out.note(&format!("warning: {text}"));
+        events::each(&app, &query, &mut warn, |batch| {
             let rows: Vec<Row> = if out.json || out.quiet { Vec::new() } else { batch.iter().map(Row::new).collect() };
             for row in &rows {
                 for (width, cell) in widths.iter_mut().zip(&row.cells) {

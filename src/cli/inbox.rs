@@ -28,6 +28,7 @@ impl Args {
             Some(key) => ctx.app_as(inbox::actor_of_key(key))?,
             None => ctx.app()?,
         };
-        ctx.answer(&inbox::inbox(&app, key, self.wait, self.ack)?)
+        let mut warn = |text: &str| ctx.out.note(&format!("warning: {text}"));
+        ctx.answer(&inbox::inbox(&app, key, self.wait, self.ack, &mut warn)?)
     }
 }

@@ -39,7 +39,7 @@ impl Args {
             None => Selection::default(),
         };
         let found = match self.wait {
-            Some(limit) => wait::wait(&app, &asked, limit)?,
+            Some(limit) => wait::wait(&app, &asked, limit, &mut |text| ctx.out.note(&format!("warning: {text}")))?,
             None => overlap::view(&app, &overlap::refresh(&app, Scope::All, wait::LOOK_LIMIT)?, &asked)?,
         };
         ctx.show(

@@ -22,6 +22,7 @@ pub(crate) mod path_limits;
 pub mod prompt_wait;
 mod refusal_details;
 mod refusal_hints;
+pub(crate) mod server_outage;
 pub(crate) mod session_overview;
 pub(crate) mod session_process;
 pub mod store_safety;

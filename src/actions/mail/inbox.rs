@@ -10,6 +10,7 @@ use crate::{
         core::{
             errors, inside_session, lookup,
             message_state::{event, expire},
+            server_outage::ServerOutage,
         },
         mail::format::format_messages,
     },
@@ -165,10 +166,17 @@ fn acknowledge_message(tx: &WriteTx<'_>, id: i64, reader: &InboxReader) -> Resul
 }
 
 /// Reads the actor's messages, or those under `key`; with `wait` blocks until there is one. Queries the store only after a change.
+/// A server of the store that is away for a part of the wait does not end it: `warn` receives a sentence.
 ///
 /// # Errors
 /// `nothing_arrived` after the wait, `usage`, `not_found`.
-pub fn inbox(app: &App, key: Option<&RoutingKey>, wait: Option<Duration>, acknowledge: bool) -> Result<Answer> {
+pub fn inbox(
+    app: &App,
+    key: Option<&RoutingKey>,
+    wait: Option<Duration>,
+    acknowledge: bool,
+    warn: &mut dyn FnMut(&str),
+) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
@@ -178,31 +186,33 @@ pub fn inbox(app: &App, key: Option<&RoutingKey>, wait: Option<Duration>, acknow
     };
     let since = app.env.now();
     let person = acting_person(app)?;
-    loop {
-        let (reader, seen) = app.read(|tx| {
+    let look = || {
+        app.read(|tx| {
             let reader = match key {
                 Some(key) => reader_of_key(tx, key, since)?,
                 None => reader_for(tx, &app.actor, person.as_ref(), since)?,
             };
             let seen = plan(tx, &reader, app.env.now())?;
             Ok((reader, seen))
-        })?;
-        if !seen.offered.is_empty() {
-            let take = |tx: &WriteTx<'_>| read_answer(tx, &reader, acknowledge);
-            match if reader.is_unregistered { app.mutate_unattributed(take) } else { app.mutate(take) } {
-                // Another reader of this lane or role took the messages first.
-                Err(error) if matches!(error.downcast_ref(), Some(Refusal::WaitTimedOut { .. })) => {}
-                done => return done,
-            }
-        } else if !seen.acknowledged.is_empty() {
-            app.transaction(|tx| acknowledge_read(tx, &plan(tx, &reader, tx.now())?, &reader))?;
-        }
+        })
+        .and_then(|(reader, seen)| take(app, &reader, seen, acknowledge))
+    };
+    let mut outage = ServerOutage::new(warn);
+    loop {
+        let taken = match &waiter {
+            Some((waiter, deadline, _)) => outage.outlast(waiter, Some(*deadline), look)?,
+            None => look()?,
+        };
+        let next_offer_expiry = match taken {
+            Taken::Messages(answer) => return Ok(*answer),
+            Taken::Nothing { next_offer_expiry } => next_offer_expiry,
+        };
         let Some((waiter, deadline, limit)) = &waiter else {
             return Answer::new(&Vec::<MessageView>::new(), "", "no messages").map(without_ids);
         };
         let left = deadline.saturating_duration_since(Instant::now());
         // An expiring offer is no change, so it wakes no waiter.
-        let until_expiry = seen.next_offer_expiry.map(|at| at.since(app.env.now()).max(Duration::from_millis(1)));
+        let until_expiry = next_offer_expiry.map(|at| at.since(app.env.now()).max(Duration::from_millis(1)));
         let woken = waiter
             .wait(Some(until_expiry.map_or(left, |until_expiry| until_expiry.min(left))))
             .map_err(errors::internal)?;
@@ -210,6 +220,27 @@ pub fn inbox(app: &App, key: Option<&RoutingKey>, wait: Option<Duration>, acknow
             return Err(Refusal::WaitTimedOut { within: show_duration(*limit) }.into());
         }
     }
+}
+
+/// The result of one look into an inbox.
+enum Taken {
+    Messages(Box<Answer>),
+    Nothing { next_offer_expiry: Option<Timestamp> },
+}
+
+/// Takes the messages that a plan offers, and acknowledges those of the previous read.
+fn take(app: &App, reader: &InboxReader, seen: ReadPlan, acknowledge: bool) -> Result<Taken> {
+    if !seen.offered.is_empty() {
+        let take = |tx: &WriteTx<'_>| read_answer(tx, reader, acknowledge);
+        match if reader.is_unregistered { app.mutate_unattributed(take) } else { app.mutate(take) } {
+            // Another reader of this lane or role took the messages first.
+            Err(error) if matches!(error.downcast_ref(), Some(Refusal::WaitTimedOut { .. })) => {}
+            done => return done.map(|answer| Taken::Messages(Box::new(answer))),
+        }
+    } else if !seen.acknowledged.is_empty() {
+        app.transaction(|tx| acknowledge_read(tx, &plan(tx, reader, tx.now())?, reader))?;
+    }
+    Ok(Taken::Nothing { next_offer_expiry: seen.next_offer_expiry })
 }
 
 fn read_answer(tx: &WriteTx<'_>, reader: &InboxReader, acknowledge: bool) -> Result<Answer> {

@@ -4,7 +4,10 @@ use std::ops::ControlFlow;
 
 use anyhow::Result;
 
-use crate::actions::{App, core::errors};
+use crate::actions::{
+    App,
+    core::{errors, server_outage::ServerOutage},
+};
 pub use crate::store::events::EventFilter;
 use crate::{store::events, wire::EventView};
 
@@ -25,12 +28,14 @@ pub struct EventQuery {
 }
 
 /// Calls `visit` with the matching events in order, a batch at a time, and with `follow` with new ones, until `visit` breaks.
+/// A server of the store that is away for a while ends no `follow`: `warn` receives a sentence, and no event is missed.
 ///
 /// # Errors
 /// As the store or `visit` fails.
 pub fn each(
     app: &App,
     query: &EventQuery,
+    warn: &mut dyn FnMut(&str),
     mut visit: impl FnMut(Vec<EventView>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     let waiter = if query.follow { Some(app.waiter("events")?) } else { None };
@@ -38,15 +43,23 @@ pub fn each(
         Some(count) => app.read(|tx| Ok(events::tail_start(tx, &query.filter, query.after, count)?))?,
         None => query.after,
     };
+    let mut outage = ServerOutage::new(warn);
     loop {
-        let batch = app.read(|tx| {
-            let mut batch = Vec::new();
-            seen = events::for_each_matching(tx, &query.filter, seen, |event| {
-                batch.push(view(event));
-                Ok(batch.len() < BATCH_SIZE)
-            })?;
-            Ok(batch)
-        })?;
+        let look = || {
+            app.read(|tx| {
+                let mut batch = Vec::new();
+                let newest = events::for_each_matching(tx, &query.filter, seen, |event| {
+                    batch.push(view(event));
+                    Ok(batch.len() < BATCH_SIZE)
+                })?;
+                Ok((batch, newest))
+            })
+        };
+        let (batch, newest) = match &waiter {
+            Some(waiter) => outage.outlast(waiter, None, look)?,
+            None => look()?,
+        };
+        seen = newest;
         let is_last = batch.len() < BATCH_SIZE;
         if !batch.is_empty() && visit(batch)?.is_break() {
             return Ok(());

@@ -1,6 +1,6 @@
 //! `GET /events`: streams the event log, past and new events.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, time::Duration};
 
 use axum::{
     extract::Request,
@@ -8,6 +8,7 @@ use axum::{
     response::Response,
 };
 use serde::Deserialize;
+use tokio::time::timeout;
 
 use crate::{
     actions::project::events::{self, EventQuery},
@@ -22,6 +23,8 @@ use crate::{
 
 /// How many events are read at a time.
 const BATCH_SIZE: usize = 200;
+/// The pause before a retry while the store's server is away.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Deserialize)]
 struct Query {
@@ -51,7 +54,7 @@ pub(in crate::api) async fn get(request: Request) -> Result<Response, ApiError> 
 fn read_batch(since: i64) -> Result<Vec<EventView>, ApiError> {
     state::read(|app| {
         let mut batch = Vec::new();
-        events::each(app, &EventQuery { after: since, ..EventQuery::default() }, |events| {
+        events::each(app, &EventQuery { after: since, ..EventQuery::default() }, &mut |_| (), |events| {
             batch.extend(events.into_iter().take(BATCH_SIZE));
             Ok(ControlFlow::Break(()))
         })?;
@@ -66,8 +69,19 @@ async fn follow(items: EventSender, mut since: i64) {
     };
     loop {
         changes.mark_unchanged();
-        // The reader reconnects with the id of its last event.
-        let Ok(batch) = read_batch(since) else { return };
+        let batch = match read_batch(since) {
+            Ok(batch) => batch,
+            // The store's server is away for a while. The next round begins behind the last event that was sent.
+            Err(error) if matches!(error.failure.code, "store_unreachable" | "store_busy") => {
+                let again = timeout(RETRY_DELAY, items.wait_for_change(&mut changes, &mut shutdown)).await;
+                if again == Ok(false) || !items.keep_alive().await {
+                    return;
+                }
+                continue;
+            }
+            // The reader reconnects with the id of its last event.
+            Err(_) => return,
+        };
         let is_last = batch.len() < BATCH_SIZE;
         for event in batch {
             if !items.send(Some(event.seq), &event.kind, &event).await {

@@ -34,7 +34,8 @@ pub(super) fn run(ctx: &Context, limit: Option<Duration>) -> Result<Exit> {
     let out = &ctx.out;
     let has_bell = ctx.env.terminal.stdout && !out.json;
     out.note("watching for permission requests; Ctrl-C ends");
-    approval::watch(&app, limit, |change| {
+    let mut warn = |text: &str| out.note(&format!("warning: {text}"));
+    approval::watch(&app, limit, &mut warn, |change| {
         match change {
             ApprovalChange::Asked(one) if out.quiet && !out.json => out.line(&one.id.to_string())?,
             ApprovalChange::Closed(_) if out.quiet && !out.json => {}

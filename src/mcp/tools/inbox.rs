@@ -31,7 +31,7 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
         return Err(Refusal::invalid("wait_seconds", format!("must be at most {MAX_WAIT_SECONDS}")).into());
     }
     let wait = asked.wait_seconds.filter(|wait| *wait > 0).map(Duration::from_secs);
-    let answer = inbox::inbox(call.app, None, wait, asked.ack.unwrap_or(false))?;
+    let answer = inbox::inbox(call.app, None, wait, asked.ack.unwrap_or(false), &mut |_| ())?;
     let mut reply = Reply::of_answer(answer);
     reply.document = json!({ "messages": reply.document });
     Ok(reply.into())

@@ -11,7 +11,10 @@ use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::{StoreAddress, connect};
 use crate::{
-    os::notify::{ChangeWaiter, Waker},
+    os::{
+        notify::{ChangeWaiter, Waker},
+        poll_until::sleep,
+    },
     store::{
         StoreError,
         sql::{PostgresClient, store_error},
@@ -20,8 +23,11 @@ use crate::{
 
 /// How often a waiter looks although it heard nothing. The number of the newest event is the truth, a notification a hint.
 const LOOK_INTERVAL: Duration = Duration::from_secs(30);
-/// How long one round of attempts to connect again goes on. After it, the waiter looks, and so learns of the failure.
+/// How long one round of attempts to connect again goes on.
 const RECONNECT_LIMIT: Duration = Duration::from_secs(30);
+/// The pause after a round in which the server refused. Each further one is twice as long, up to the last.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LAST_PAUSE: Duration = Duration::from_secs(10);
 /// How long a notification to oneself may take.
 const ECHO_LIMIT: Duration = Duration::from_secs(5);
 
@@ -76,19 +82,24 @@ fn listen(mut client: PostgresClient, address: &StoreAddress) -> Result<Postgres
 /// Passes notifications on until `stopped` is over.
 fn forward(client: PostgresClient, address: &StoreAddress, waker: &Waker, stopped: oneshot::Receiver<()>) {
     let (mut client, mut stopped) = (client, stopped);
+    let mut pause = FIRST_PAUSE;
     loop {
         let heard = client.wait_notified(LOOK_INTERVAL, &mut stopped);
         if !matches!(stopped.try_recv(), Err(TryRecvError::Empty)) {
             return;
         }
+        // It is a waiter's to look at each end of the connection and after each new one, and the store's to say what is wrong.
+        waker.wake();
         if heard.is_err() {
-            // It is a waiter's to look after each connection anew, and the store's to say what is wrong.
             let again = connect::reconnect(address, Instant::now() + RECONNECT_LIMIT);
             match again.and_then(|connected| listen(connected.client, address)) {
-                Ok(connected) => client = connected,
-                Err(_) => connect::pause(),
+                Ok(connected) => (client, pause) = (connected, FIRST_PAUSE),
+                Err(_) => {
+                    sleep(pause);
+                    pause = (pause * 2).min(LAST_PAUSE);
+                }
             }
+            waker.wake();
         }
-        waker.wake();
     }
 }

@@ -30,6 +30,10 @@ const VERSION: &str = "SELECT schema_version FROM project";
 // A time in the list of the locking statement would be that before the wait, and so would the row of the host: they are a
 // statement of their own.
 const LOCK: &str = "SELECT schema_version FROM project FOR UPDATE";
+/// Waiters for a row overtake one another: each change of the row makes a new version of it, whose queue begins anew. So writers
+/// take turns by this lock first, which is given in the order of asking. The row's lock stays what makes a write exclusive. The
+/// first number is any that other programs in the database do not use.
+const TURN: &str = "SELECT pg_advisory_xact_lock(1717660018, 'project'::regclass::oid::int)";
 const CLOCK: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_current_xact_id()";
 const CLOCK_COLUMNS: usize = 2;
 /// How long a write waits for others; each connection sets it as `lock_timeout`.
@@ -98,9 +102,9 @@ impl PostgresStore {
     pub fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<PostgresWrite<'a>, StoreError> {
         let writer = Writer::now(&self.root);
         let clock = Writer::join(writer.as_ref(), CLOCK);
-        let begin = format!("{BEGIN_WRITE}; {}; {LOCK}; SELECT begin_write(); {clock}", self.search_path());
+        let begin = format!("{BEGIN_WRITE}; {}; {TURN}; {LOCK}; SELECT begin_write(); {clock}", self.search_path());
         let (open, rows) = self.begin(&begin).map_err(|error| self.version_error(error))?;
-        self.check_version(number(rows.first(), 0))?;
+        self.check_version(number(rows.get(1), 0))?;
         let now = match self.clock {
             Clock::Fixed(_) => now,
             Clock::System => Timestamp::from_millis(number(rows.last(), 0)),

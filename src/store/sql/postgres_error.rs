@@ -72,11 +72,19 @@ fn of_answer(answer: &DbError, address: String) -> StoreError {
 fn of_client(error: &Error, address: String) -> StoreError {
     let why = reason(error);
     match error.to_string().as_str() {
+        // A server that goes away during the handshake has refused nothing. What is wrong with a certificate is invalid data.
+        TLS if is_cut_off(error) => StoreError::Unreachable { address, why },
         TLS => StoreError::Tls { address, why },
         CONFIG | AUTHENTICATION => StoreError::Denied { address, why },
         _ if is_io(error) || error.is_closed() => StoreError::Unreachable { address, why },
         _ => StoreError::Postgres(why),
     }
+}
+
+fn is_cut_off(error: &Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut, UnexpectedEof};
+    let kind = error.source().and_then(|source| source.downcast_ref::<io::Error>()).map(io::Error::kind);
+    matches!(kind, Some(BrokenPipe | ConnectionReset | TimedOut | UnexpectedEof))
 }
 
 fn is_io(error: &Error) -> bool {

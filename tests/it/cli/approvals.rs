@@ -88,9 +88,7 @@ fn session_answers_only_in_a_trusted_role_and_never_itself() {
     for session in ["s1", "s2", "s3"] {
         world.add_session(session);
     }
-    let conn = rusqlite::Connection::open(world.store()).unwrap();
-    conn.execute("UPDATE agent_sessions SET role = 'lead' WHERE id <> 's3'", ()).unwrap();
-    drop(conn);
+    world.write_rows("UPDATE agent_sessions SET role = 'lead' WHERE id <> 's3'");
     for _ in 0..2 {
         fixtures::add_approval(&world, "s1", "Bash", true);
     }

@@ -86,19 +86,17 @@ fn item_is_sent_once_to_each_sink_and_again_only_as_another_item() {
     approval(&world);
     assert_eq!(world.run(["notify", "--once", "--quiet"]).exits(0).stdout, "approval:2\napproval:2\n");
     // The receipts of the first are gone with it.
-    let conn = rusqlite::Connection::open(world.store()).unwrap();
-    let rows: i64 = conn.query_row("SELECT count(*) FROM notifications", [], |row| row.get(0)).unwrap();
-    assert_eq!(rows, 2);
+    assert_eq!(world.value("SELECT count(*) FROM notifications"), "2");
 }
 
 #[test]
 fn another_question_of_the_same_session_is_another_item() {
     let world = world("sinks = ['command']\ncommand = 'sink.sh'\nkinds = ['question']");
     for question in ["which currency?", "which currency?", "which country?"] {
-        let conn = rusqlite::Connection::open(world.store()).unwrap();
-        let ask = "UPDATE agent_sessions SET activity = 'requires_action', activity_source = 'x', activity_at = 1, \
-             waiting_for = ?1 WHERE id = 'm1'";
-        conn.execute(ask, [question]).unwrap();
+        world.write_rows(&format!(
+            "UPDATE agent_sessions SET activity = 'requires_action', activity_source = 'x', activity_at = 1, \
+             waiting_for = '{question}' WHERE id = 'm1'"
+        ));
         world.run(["notify", "--once"]).exits(0);
     }
     let texts: Vec<Value> = documents(&world).iter().map(|one| one["text"].clone()).collect();

@@ -37,8 +37,7 @@ fn world() -> TestProject {
 }
 
 fn set_transcript(world: &TestProject, session: &str, path: &str) {
-    let conn = rusqlite::Connection::open(world.store()).unwrap();
-    conn.execute("UPDATE agent_sessions SET transcript = ?2 WHERE id = ?1", [session, path]).unwrap();
+    world.write_rows(&format!("UPDATE agent_sessions SET transcript = '{path}' WHERE id = '{session}'"));
 }
 
 /// The kinds and ids of the hits.

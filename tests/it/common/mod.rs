@@ -27,6 +27,8 @@ pub mod store_watch;
 pub mod terminal;
 pub mod test_project;
 pub mod tree_snapshot;
+#[cfg(feature = "postgres")]
+pub mod unsteady_network;
 pub mod webdriver;
 
 pub use test_project::TestProject;

@@ -12,8 +12,10 @@ use std::{
     },
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    time::Duration,
 };
 
+use fairway::os::poll_until::poll_until;
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -23,9 +25,11 @@ use super::{invariants, require, scratch};
 const USER: &str = "fairway";
 /// The user of the server's processes, when the tests run as root: PostgreSQL refuses that.
 const UNPRIVILEGED: (u32, u32) = (65_534, 65_534);
-/// A server that loses everything when the machine stops: the tests that need more set it.
+/// A server that loses everything when the machine stops. A test's own server adds [`DURABLE`].
 const SETTINGS: &str =
     "-c listen_addresses=127.0.0.1 -c fsync=off -c full_page_writes=off -c max_connections=200 -c timezone=UTC";
+/// What a server needs that keeps what it acknowledged: storms and kills are run on it.
+const DURABLE: &str = "-c fsync=on -c full_page_writes=on";
 /// A user of the database who needs a password over the network, and the password.
 pub const PASSWORD_USER: (&str, &str) = ("ann", "s3cret-of-ann");
 /// The server's access rules, by user and address.
@@ -54,21 +58,21 @@ pub fn shared() -> Option<PostgresServer> {
     if !started.exists() {
         let port = free_port();
         make_certificate(&dir);
-        start(&programs, &dir, port, runner);
+        start(&programs, &dir, port, runner, SETTINGS);
         fs::write(&started, port.to_string()).unwrap();
     }
     let port = fs::read_to_string(started).unwrap().parse().unwrap();
     Some(PostgresServer { dir, port, programs })
 }
 
-/// A server of this test alone, without a certificate; `None` where PostgreSQL is not installed.
+/// A durable server of this test alone, without a certificate; `None` where PostgreSQL is not installed.
 #[track_caller]
 pub fn own() -> Option<PostgresServer> {
     let programs = programs()?;
     let dir = scratch::root().join(format!("fairway-postgres-own-{}", std::process::id()));
     fs::create_dir_all(&dir).unwrap();
     let port = free_port();
-    start(&programs, &dir, port, std::process::id());
+    start(&programs, &dir, port, std::process::id(), &format!("{SETTINGS} {DURABLE}"));
     Some(PostgresServer { dir, port, programs })
 }
 
@@ -108,7 +112,7 @@ fn programs() -> Option<PathBuf> {
     newest
 }
 
-fn start(programs: &Path, dir: &Path, port: u16, runner: u32) {
+fn start(programs: &Path, dir: &Path, port: u16, runner: u32, settings: &str) {
     let data = dir.join("data");
     let is_root = nix::unistd::Uid::effective().is_root();
     if is_root {
@@ -118,7 +122,7 @@ fn start(programs: &Path, dir: &Path, port: u16, runner: u32) {
     let initdb = ["-D", data_text, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
     run_as_server(programs, dir, "initdb", &initdb);
     fs::write(data.join("pg_hba.conf"), ACCESS).unwrap();
-    let mut options = format!("{SETTINGS} -c port={port} -k {}", dir.display());
+    let mut options = format!("{settings} -c port={port} -k {}", dir.display());
     if dir.join("server.key").exists() {
         let key = dir.join("server.key");
         fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
@@ -127,15 +131,10 @@ fn start(programs: &Path, dir: &Path, port: u16, runner: u32) {
         }
         options += &format!(" -c ssl=on -c ssl_key_file={0}/server.key -c ssl_cert_file={0}/server.pem", dir.display());
     }
-    let log = dir.join("log");
-    run_as_server(
-        programs,
-        dir,
-        "pg_ctl",
-        &["-D", data_text, "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"],
-    );
+    fs::write(dir.join("options"), options).unwrap();
     let (user, password) = PASSWORD_USER;
     let server = PostgresServer { dir: dir.to_owned(), port, programs: programs.to_owned() };
+    assert!(server.begin(), "{}", fs::read_to_string(dir.join("log")).unwrap());
     server.query("public", &format!("CREATE ROLE {user} SUPERUSER LOGIN PASSWORD '{password}'"));
     // The watcher is no child of a test: tests end before the run does.
     let script = "while kill -0 \"$0\" 2>/dev/null; do sleep 1; done; kill -QUIT \"$(head -n 1 \"$1/data/postmaster.pid\")\"; \
@@ -148,6 +147,11 @@ fn start(programs: &Path, dir: &Path, port: u16, runner: u32) {
 
 /// Runs one of the server's programs as its user.
 fn run_as_server(programs: &Path, dir: &Path, program: &str, args: &[&str]) {
+    let done = try_as_server(programs, dir, program, args);
+    assert!(done, "{program}: {}", fs::read_to_string(dir.join(format!("{program}.log"))).unwrap());
+}
+
+fn try_as_server(programs: &Path, dir: &Path, program: &str, args: &[&str]) -> bool {
     let path = programs.join(program);
     let mut command = if nix::unistd::Uid::effective().is_root() {
         let mut command = Command::new("setpriv");
@@ -159,9 +163,7 @@ fn run_as_server(programs: &Path, dir: &Path, program: &str, args: &[&str]) {
     };
     let log = fs::File::create(dir.join(format!("{program}.log"))).unwrap();
     command.args(args).current_dir(dir).env_clear().env("LC_ALL", "C.UTF-8").env("PATH", "/usr/bin:/bin");
-    let done = command.stdout(log.try_clone().unwrap()).stderr(log).stdin(Stdio::null()).status().unwrap();
-    let log = fs::read_to_string(dir.join(format!("{program}.log"))).unwrap();
-    assert!(done.success(), "{program}: {log}");
+    command.stdout(log.try_clone().unwrap()).stderr(log).stdin(Stdio::null()).status().unwrap().success()
 }
 
 impl PostgresServer {
@@ -186,11 +188,38 @@ impl PostgresServer {
         self.dir.join(name)
     }
 
-    /// Kills the server and starts it again: what was not on its disk is lost.
-    pub fn crash_and_restart(&self) {
+    /// Starts the server; false when it cannot start now.
+    fn begin(&self) -> bool {
         let (data, log) = (self.dir.join("data"), self.dir.join("log"));
-        let args = ["-D", data.to_str().unwrap(), "-w", "-m", "immediate", "-l", log.to_str().unwrap(), "restart"];
-        run_as_server(&self.programs, &self.dir, "pg_ctl", &args);
+        let options = fs::read_to_string(self.dir.join("options")).unwrap();
+        let args = ["-D", data.to_str().unwrap(), "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"];
+        try_as_server(&self.programs, &self.dir, "pg_ctl", &args)
+    }
+
+    /// Has the server stop without a proper end, and starts it again: what was not on its disk is lost.
+    pub fn crash_and_restart(&self) {
+        self.stop("immediate");
+        self.start();
+    }
+
+    /// Stops the server: `fast` ends each connection first, `immediate` does nothing in order.
+    pub fn stop(&self, mode: &str) {
+        let data = self.dir.join("data");
+        run_as_server(&self.programs, &self.dir, "pg_ctl", &["-D", data.to_str().unwrap(), "-w", "-m", mode, "stop"]);
+    }
+
+    /// Starts a server that was stopped.
+    pub fn start(&self) {
+        assert!(self.begin(), "{}", fs::read_to_string(self.dir.join("log")).unwrap());
+    }
+
+    /// Kills the server's first process, and starts the server again as soon as its other processes have seen it.
+    pub fn kill_and_start(&self) {
+        let pid = fs::read_to_string(self.dir.join("data/postmaster.pid")).unwrap();
+        let pid = nix::unistd::Pid::from_raw(pid.lines().next().unwrap().parse().unwrap());
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
+        let started = || self.begin().then_some(());
+        poll_until(Duration::from_secs(30), Duration::from_millis(100), started).expect("the server starts again");
     }
 
     /// Begins a call of psql, for statements on its stdin or as arguments.
@@ -213,9 +242,32 @@ impl PostgresServer {
         String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
     }
 
-    /// Checks the invariants of a store, on a copy of its rows: there is one list of them for both engines.
+    /// The rows of a query, as text by the names of their columns.
+    #[track_caller]
+    pub fn rows(&self, schema: &str, query: &str) -> Vec<BTreeMap<String, String>> {
+        let lines = self.query(schema, &format!("SELECT to_json(found)::text FROM ({query}) AS found"));
+        let text = |value: &Value| match value {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let row = |line: &String| -> BTreeMap<String, String> {
+            let row: serde_json::Map<String, Value> = serde_json::from_str(line).unwrap();
+            row.iter().map(|(name, value)| (name.clone(), text(value))).collect()
+        };
+        lines.iter().map(row).collect()
+    }
+
+    /// Checks the invariants of a store.
     #[track_caller]
     pub fn check_invariants(&self, schema: &str) {
+        if let Some(why) = self.violations(schema) {
+            panic!("{why} in the schema {schema}");
+        }
+    }
+
+    /// The first invariant that does not hold, on a copy of the rows: there is one list of them for both engines.
+    pub fn violations(&self, schema: &str) -> Option<String> {
         let conn = Connection::open_in_memory().unwrap();
         let columns = format!(
             "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = '{schema}' \
@@ -238,9 +290,7 @@ impl PostgresServer {
         for (table, columns) in &tables {
             copy_table(&conn, table, columns, rows_of.get(table.as_str()).map_or(&[], Vec::as_slice));
         }
-        if let Some(why) = invariants::violations(&conn) {
-            panic!("{why} in the schema {schema}");
-        }
+        invariants::violations(&conn)
     }
 }
 

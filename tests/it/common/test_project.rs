@@ -262,6 +262,18 @@ impl TestProject {
         rusqlite::Connection::open(self.store()).unwrap().execute_batch(statements).unwrap();
     }
 
+    /// The first value of a query, as text.
+    #[track_caller]
+    pub fn value(&self, query: &str) -> String {
+        #[cfg(feature = "postgres")]
+        if let Some((server, schema)) = &self.on_server {
+            return server.query(schema, query).remove(0);
+        }
+        let conn = rusqlite::Connection::open(self.store()).unwrap();
+        let query = format!("SELECT CAST(({query}) AS TEXT)");
+        conn.query_row(&query, [], |row| row.get(0)).unwrap()
+    }
+
     /// Runs a whole session: lines of shell words that begin with `$`, each followed by what was printed.
     #[track_caller]
     pub fn transcript(&self, lines: &[&str]) -> String {

@@ -1,6 +1,11 @@
 //! The two ways to run a sequence for real: the use cases in this process, and the binary.
 
-use std::{path::PathBuf, rc::Rc, time::Duration};
+use std::{
+    any::Any,
+    path::{Path, PathBuf},
+    rc::Rc,
+    time::Duration,
+};
 
 use fairway::{
     actions::{
@@ -22,12 +27,13 @@ use fairway::{
     store::sessions,
 };
 use rusqlite::Connection;
-use tempfile::TempDir;
 
 use super::operation::{
     ATTACHED, BEGINNING, COMMIT, IN_LANE, LANE, Op, Reply, SESSIONS, Seen, SessionSeen, TASKS, TaskSeen, Verb, Who,
     Word,
 };
+#[cfg(feature = "postgres")]
+use super::server_store::ServerStore;
 use crate::common::{TestProject, app, invariants, scratch};
 
 /// The name under which somebody holds tasks.
@@ -64,26 +70,77 @@ pub trait Driver {
             }
             _ => return None,
         };
-        let latest = "SELECT max(epoch) - ?3 FROM claims WHERE task_id = ?1 AND claimant = ?2";
-        self.store().conn.query_row(latest, (TASKS[task], name(who), older), |row| row.get(0)).unwrap()
+        self.store().latest_epoch(TASKS[task], &name(who), older)
     }
 
     /// The invariants, whatever was done.
     fn invariants(&self) -> Result<(), String> {
-        invariants::violations(&self.store().conn).map_or(Ok(()), Err)
+        self.store().violations().map_or(Ok(()), Err)
     }
 }
 
 /// The store from outside, and its beginning to go back to.
-pub struct Store {
+pub enum Store {
+    File(FileStore),
+    #[cfg(feature = "postgres")]
+    Server(ServerStore),
+}
+
+/// A store in a file from outside.
+pub struct FileStore {
     conn: Connection,
 }
 
+impl Store {
+    fn restore(&self) {
+        match self {
+            Self::File(store) => store.restore(),
+            #[cfg(feature = "postgres")]
+            Self::Server(store) => store.restore(),
+        }
+    }
+
+    fn seen(&self) -> Seen {
+        match self {
+            Self::File(store) => store.seen(),
+            #[cfg(feature = "postgres")]
+            Self::Server(store) => store.seen(),
+        }
+    }
+
+    /// The epoch of the last claim of a task by this name, or of one so many before it.
+    fn latest_epoch(&self, task: &str, name: &str, older: i64) -> Option<i64> {
+        match self {
+            Self::File(store) => store.latest_epoch(task, name, older),
+            #[cfg(feature = "postgres")]
+            Self::Server(store) => store.latest_epoch(task, name, older),
+        }
+    }
+
+    /// The number of the newest handoff, or of one so many before it; of one that is not there when there are too few.
+    fn handoff(&self, back: usize) -> i64 {
+        let found = match self {
+            Self::File(store) => store.handoff(back),
+            #[cfg(feature = "postgres")]
+            Self::Server(store) => store.handoff(back),
+        };
+        found.unwrap_or(999_999)
+    }
+
+    fn violations(&self) -> Option<String> {
+        match self {
+            Self::File(store) => invariants::violations(&store.conn),
+            #[cfg(feature = "postgres")]
+            Self::Server(store) => store.violations(),
+        }
+    }
+}
+
 /// The tables that a sequence can change, in an order that references allow.
-const TABLES: [&str; 9] =
+pub(super) const TABLES: [&str; 9] =
     ["checkpoints", "evidence", "handoffs", "reviews", "claims", "tasks", "agent_sessions", "events", "requests"];
 
-impl Store {
+impl FileStore {
     fn keep(path: PathBuf) -> Self {
         let conn = Connection::open(path).unwrap();
         conn.set_prepared_statement_cache_capacity(64);
@@ -142,20 +199,25 @@ impl Store {
     }
 }
 
-impl Store {
-    /// The number of the newest handoff, or of one so many before it; of one that is not there when there are too few.
-    fn handoff(&self, back: usize) -> i64 {
+impl FileStore {
+    fn latest_epoch(&self, task: &str, name: &str, older: i64) -> Option<i64> {
+        let latest = "SELECT max(epoch) - ?3 FROM claims WHERE task_id = ?1 AND claimant = ?2";
+        self.conn.query_row(latest, (task, name, older), |row| row.get(0)).unwrap()
+    }
+
+    fn handoff(&self, back: usize) -> Option<i64> {
         let query = "SELECT id FROM handoffs ORDER BY id DESC LIMIT 1 OFFSET ?1";
         let mut found = self.conn.prepare_cached(query).unwrap();
-        found.query_row([i64::try_from(back).unwrap()], |row| row.get(0)).unwrap_or(999_999)
+        found.query_row([i64::try_from(back).unwrap()], |row| row.get(0)).ok()
     }
 }
 
-/// The use cases, on a store that lives in memory where the machine has a place for that.
+/// The use cases, on a store that lives in memory where the machine has a place for that, or on a server.
 pub struct InProcess {
     app: App,
     store: Store,
-    _home: TempDir,
+    /// Removed with this value.
+    _home: Box<dyn Any + Send>,
 }
 
 impl InProcess {
@@ -165,13 +227,29 @@ impl InProcess {
         let folder = if clean { memory } else { scratch::root() };
         let home = tempfile::Builder::new().prefix("fw-model").tempdir_in(folder).unwrap();
         std::fs::write(home.path().join(".fairway.toml"), "").unwrap();
-        let mut env = Env::from_process();
+        let app = Self::begin(home.path(), Env::from_process());
+        let store = Store::File(FileStore::keep(app.project.store.clone()));
+        Self { app, store, _home: Box::new(home) }
+    }
+
+    /// The same on a server; `None` where none can be started.
+    #[cfg(feature = "postgres")]
+    pub fn on_server() -> Option<Self> {
+        let world = TestProject::on_postgres()?;
+        let (server, schema) = world.on_server.clone().unwrap();
+        let address = std::collections::BTreeMap::from([("FAIRWAY_STORE_URL".into(), server.address(&schema))]);
+        let app = Self::begin(&world.root(), Env::from_process().with_vars(&address));
+        let store = Store::Server(ServerStore::keep(&server, &schema));
+        Some(Self { app, store, _home: Box::new(world) })
+    }
+
+    /// The beginning of every sequence.
+    fn begin(root: &Path, mut env: Env) -> App {
         env.clock = Clock::Fixed(Timestamp::from_millis(BEGINNING));
         // No folder has such a name, so no git is forked to ask about it: that would take longer than everything else,
         // and hold the locks of the other thread until its exec.
         env.cwd = PathBuf::from("\0");
-        let app = app::app(home.path(), env, actor(Who::Person, None));
-        let path = app.project.store.clone();
+        let app = app::app(root, env, actor(Who::Person, None));
         for (number, task) in TASKS.iter().enumerate() {
             let mut words = TaskFields::with_title("one".into());
             if number == 2 {
@@ -192,7 +270,7 @@ impl InProcess {
             };
             upsert::upsert(&app, &told).unwrap();
         }
-        Self { app, store: Store::keep(path), _home: home }
+        app
     }
 
     /// The ended sessions: in this process nothing of them was ever alive.
@@ -384,7 +462,7 @@ impl Binary {
             }
             at_the_beginning(&args);
         }
-        let store = Store::keep(world.store());
+        let store = Store::File(FileStore::keep(world.store()));
         Self { world, store }
     }
 }

@@ -9,6 +9,8 @@ mod driver;
 mod mutant;
 mod operation;
 mod reference;
+#[cfg(feature = "postgres")]
+mod server_store;
 
 use std::{
     collections::BTreeMap,

@@ -14,26 +14,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fairway::{
-    actions::{
-        IdempotencyKey,
-        core::errors,
-        queue::task::claim::{self, ClaimRequest},
-    },
-    config::Project,
-    env::Env,
-};
-
 use crate::common::{
-    TestProject, app,
+    TestProject,
     postgres_proxy::{Fault, FaultProxy, Side},
-    postgres_server,
-    reexec::{StartBarrier, errors, part, part_dir, reexec, wait_at_start_line},
     test_project::CommandOutput,
 };
 
 /// The longest answer to a cut: a lock that the broken connection still holds, and the questions about a commit.
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);
+/// As many as the cuts of the verb with the most messages need.
+const TASKS: usize = 120;
 /// The runs that go on at once.
 const AT_ONCE: usize = 4;
 
@@ -41,13 +31,21 @@ const AT_ONCE: usize = 4;
 struct Verb {
     args: &'static [&'static str],
     event: &'static str,
+    /// Whether it takes the number of the task's handoff, not the task.
+    is_of_handoff: bool,
 }
 
 const VERBS: &[Verb] = &[
-    Verb { args: &["claim"], event: "task.claimed" },
-    Verb { args: &["handoff", "create", "--to", "qa", "--summary", "please look"], event: "handoff.created" },
-    Verb { args: &["done"], event: "task.done" },
+    Verb { args: &["claim"], event: "task.claimed", is_of_handoff: false },
+    CREATE,
+    Verb { args: &["handoff", "accept", "--no-claim"], event: "handoff.accepted", is_of_handoff: true },
+    Verb { args: &["done"], event: "task.done", is_of_handoff: false },
 ];
+const CREATE: Verb = Verb {
+    args: &["handoff", "create", "--to", "qa", "--summary", "please look"],
+    event: "handoff.created",
+    is_of_handoff: false,
+};
 
 /// One run of a verb through a proxy.
 fn run(world: &TestProject, verb: &Verb, task: &str, proxy: Option<&FaultProxy>) -> CommandOutput {
@@ -55,8 +53,10 @@ fn run(world: &TestProject, verb: &Verb, task: &str, proxy: Option<&FaultProxy>)
     let port = proxy.map_or(server.port(), FaultProxy::port);
     let address = server.network_address("127.0.0.1", port, schema) + "&connect_timeout=2";
     let request = format!("{task}-{}", verb.event);
+    let handoff = || server.query(schema, &format!("SELECT id FROM handoffs WHERE task_id = '{task}'")).remove(0);
+    let subject = if verb.is_of_handoff { handoff() } else { task.to_owned() };
     let mut command = world.fairway(verb.args);
-    command.args([task, "--request-id", &request, "--json"]).env("FAIRWAY_STORE_URL", address);
+    command.args([&subject, "--request-id", &request, "--json"]).env("FAIRWAY_STORE_URL", address);
     command.output().unwrap().into()
 }
 
@@ -128,7 +128,7 @@ fn a_cut_at_every_message_loses_and_doubles_nothing() {
     config += "\n[gates.done]\nrequire = []\n";
     fs::write(world.root().join(".fairway.toml"), config).unwrap();
     let mut tasks = String::new();
-    for number in 1..=150 {
+    for number in 1..=TASKS {
         writeln!(tasks, "{{\"id\":\"T-{number}\",\"title\":\"task {number}\"}}").unwrap();
     }
     world.run_with_stdin(["task", "import", "-"], tasks.as_bytes()).exits(0);
@@ -143,7 +143,11 @@ fn a_cut_at_every_message_loses_and_doubles_nothing() {
         assert!(count("done") >= 3 && count("store_busy") >= 1 && count("store_unreachable") >= 1, "{kinds:?}");
         if index == 0 {
             // The other verbs need claimed tasks; they may have more messages.
-            for number in claimed.load(SeqCst)..120 {
+            for number in claimed.load(SeqCst)..TASKS {
+                run(&world, verb, &format!("T-{}", number + 1), None).exits(0);
+            }
+        } else if verb.event == CREATE.event {
+            for number in next.load(SeqCst)..TASKS {
                 run(&world, verb, &format!("T-{}", number + 1), None).exits(0);
             }
         }
@@ -218,94 +222,4 @@ fn a_client_that_stops_inside_a_write_holds_the_others_up_for_seconds() {
     let code = answer.error()["code"].as_str().unwrap().to_owned();
     assert!(["store_busy", "store_unreachable"].contains(&&*code), "{answer:?}");
     assert_eq!(server.query(schema, "SELECT title FROM tasks"), ["another"]);
-}
-
-const WORKERS: usize = 6;
-const TASKS: usize = 240;
-
-/// A worker of the storm: it repeats each claim under one request id until it has an answer.
-fn work(number: &str) {
-    let env = Env::from_process();
-    let root = Project::discover(&env, None).unwrap().root;
-    let actor = app::person(&format!("worker-{number}"));
-    let app = app::app(&root, env, actor.clone());
-    wait_at_start_line();
-    let (mut journal, mut failures) = (String::new(), String::new());
-    'next: for claim in 0.. {
-        let key = IdempotencyKey { id: format!("{number}-{claim}"), fingerprint: "claim".into() };
-        let app = app.with_actor(actor.clone(), Some(key));
-        let start = Instant::now();
-        loop {
-            assert!(start.elapsed() < Duration::from_secs(60), "{failures}");
-            match claim::claim(&app, &ClaimRequest::default(), &[]) {
-                Ok(answer) => {
-                    writeln!(journal, "{}", answer.ids[0]).unwrap();
-                    continue 'next;
-                }
-                Err(error) => match errors::classify(&error).code {
-                    "nothing_ready" => break 'next,
-                    code @ ("store_unreachable" | "store_busy" | "outcome_unknown") => {
-                        writeln!(failures, "{code}").unwrap();
-                    }
-                    code => panic!("{code}: {error:#}"),
-                },
-            }
-        }
-    }
-    fs::write(part_dir().join(format!("journal-{number}")), journal).unwrap();
-    fs::write(part_dir().join(format!("failures-{number}")), failures).unwrap();
-}
-
-/// Connections are ended and the server crashes while many claim: whoever got a task has it, and no task has two.
-#[test]
-fn a_storm_of_claims_survives_ended_connections_and_crashes_of_the_server() {
-    const NAME: &str = "postgres::faults::a_storm_of_claims_survives_ended_connections_and_crashes_of_the_server";
-    if let Some(number) = part() {
-        return work(&number);
-    }
-    let Some(server) = postgres_server::own() else { return };
-    let world = TestProject::on_server_of_its_own(&server);
-    world.real_time();
-    let (server, schema) = world.on_server.as_ref().unwrap();
-    let mut tasks = String::new();
-    for number in 1..=TASKS {
-        writeln!(tasks, "{{\"id\":\"T-{number}\",\"title\":\"task {number}\"}}").unwrap();
-    }
-    world.run_with_stdin(["task", "import", "-"], tasks.as_bytes()).exits(0);
-    let place = world.dir().join("storm");
-    let barrier = StartBarrier::spawn(&place, WORKERS, |number| reexec(&world, NAME, &number.to_string(), &place));
-    let (ended, crashes) = thread::scope(|scope| {
-        let storm = scope.spawn(|| barrier.release().0);
-        let claimed = || server.query(schema, "SELECT count(*) FROM claims")[0].parse::<usize>().unwrap();
-        // Each time when the storm has come further, so that every fault meets claims.
-        for goal in [20, 60, 100] {
-            super::wait_for(|| (claimed() >= goal).then_some(()));
-            let end =
-                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'fairway'";
-            server.query(schema, end);
-        }
-        let mut crashes = 0;
-        for goal in [140, 180] {
-            super::wait_for(|| (claimed() >= goal).then_some(()));
-            server.crash_and_restart();
-            crashes += 1;
-        }
-        (storm.join().unwrap(), crashes)
-    });
-    assert_eq!(crashes, 2);
-    assert!(ended.iter().all(std::process::ExitStatus::success), "{}", errors(&place));
-    let (mut acknowledged, mut failures) = (BTreeMap::new(), 0);
-    for number in 0..WORKERS {
-        for task in fs::read_to_string(place.join(format!("journal-{number}"))).unwrap().lines() {
-            let before = acknowledged.insert(task.to_owned(), format!("worker-{number}"));
-            assert_eq!(before, None, "{task} was given out twice");
-        }
-        failures += fs::read_to_string(place.join(format!("failures-{number}"))).unwrap().lines().count();
-    }
-    let claims = server.query(schema, "SELECT task_id, claimant FROM claims");
-    let stored: BTreeMap<_, _> =
-        claims.iter().map(|line| line.split_once('|').unwrap()).map(|(task, who)| (task.into(), who.into())).collect();
-    assert_eq!(claims.len(), TASKS, "a task has two claims");
-    assert_eq!(acknowledged, stored);
-    println!("{TASKS} claims, {failures} answers that were failures");
 }

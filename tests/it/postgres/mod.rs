@@ -6,7 +6,9 @@ mod claimants;
 mod doctor;
 mod example;
 mod faults;
+mod followers;
 mod hosts;
+mod launch_faults;
 mod moves;
 mod reconnect;
 mod same_answers;
@@ -14,6 +16,7 @@ mod schema;
 mod sessions;
 mod silent_hosts;
 mod storm;
+mod storm_with_faults;
 mod tls;
 mod transactions;
 mod waiting;
@@ -30,12 +33,18 @@ fn wait_for<T>(look: impl FnMut() -> Option<T>) -> T {
     poll_until::poll_until(Duration::from_secs(30), Duration::from_millis(10), look).expect("nothing came")
 }
 
-/// A host of its own beside that of `world`, on the same store.
+/// Another checkout with the store at this address, and with a runtime directory of its own, as on another host.
+fn host_at(address: &str) -> TestProject {
+    let mut host = TestProject::uninitialized();
+    host.set("FAIRWAY_STORE_URL", address);
+    host.run(["init", "--quiet"]).exits(0);
+    host
+}
+
+/// A host with an id of its own beside that of `world`, on the same store.
 fn another_host(world: &TestProject) -> TestProject {
     let (server, schema) = world.on_server.as_ref().unwrap();
-    let mut other = TestProject::uninitialized();
-    other.set("FAIRWAY_STORE_URL", server.address(schema));
-    other.run(["init", "--quiet"]).exits(0);
+    let other = host_at(&server.address(schema));
     other.run(["host", "renew", "--yes"]).exits(0);
     other
 }

@@ -1,14 +1,14 @@
 //! Waiting across hosts: each has its own checkout, and hears of the others' changes by the server alone.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
     process::{Child, Stdio},
     sync::mpsc::{Receiver, channel},
     thread,
     time::{Duration, Instant},
 };
 
-use super::wait_for;
+use super::{host_at, wait_for};
 use crate::{
     api::{Reader, Server, run_of},
     common::{
@@ -17,38 +17,42 @@ use crate::{
     },
 };
 
-/// Another checkout with this store, and with a runtime directory of its own.
 fn another_host(world: &TestProject) -> TestProject {
     let (server, schema) = world.on_server.as_ref().unwrap();
-    let mut other = TestProject::uninitialized();
-    other.set("FAIRWAY_STORE_URL", server.address(schema));
-    other.run(["init", "--quiet"]).exits(0);
-    other
+    host_at(&server.address(schema))
 }
 
 /// A command that prints while it runs, by its lines. It is killed when this is dropped.
-struct Printing(Child, Receiver<String>);
+pub(super) struct Printing(Child, Receiver<String>);
 
 impl Printing {
-    fn start(world: &TestProject, args: &[&str], address: Option<String>) -> Self {
+    pub(super) fn start(world: &TestProject, args: &[&str], address: Option<String>) -> Self {
         let mut command = world.fairway(args);
         if let Some(address) = address {
             command.env("FAIRWAY_STORE_URL", address);
         }
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (send, lines) = channel();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        thread::spawn(move || {
-            for line in stdout.lines().map_while(Result::ok) {
-                let _ = send.send(line);
-            }
-        });
+        let stdout: Box<dyn Read + Send> = Box::new(child.stdout.take().unwrap());
+        for output in [stdout, Box::new(child.stderr.take().unwrap())] {
+            let send = send.clone();
+            thread::spawn(move || {
+                for line in BufReader::new(output).lines().map_while(Result::ok) {
+                    let _ = send.send(line);
+                }
+            });
+        }
         Self(child, lines)
+    }
+
+    /// Waits for the end; returns the exit code.
+    pub(super) fn end(&mut self) -> Option<i32> {
+        self.0.wait().unwrap().code()
     }
 
     /// Waits for a line with this text; returns how long that took.
     #[track_caller]
-    fn line(&self, text: &str) -> Duration {
+    pub(super) fn line(&self, text: &str) -> Duration {
         let start = Instant::now();
         let deadline = Duration::from_secs(20);
         while let Ok(line) = self.1.recv_timeout(deadline.saturating_sub(start.elapsed())) {
@@ -68,7 +72,7 @@ impl Drop for Printing {
 }
 
 /// How many connections of this name listen.
-fn listeners(server: &PostgresServer, schema: &str, name: &str) -> String {
+pub(super) fn listeners(server: &PostgresServer, schema: &str, name: &str) -> String {
     let query = format!(
         "SELECT count(*) FROM pg_stat_activity WHERE application_name = '{name}' AND state = 'idle' \
          AND query LIKE 'SELECT pg_notify%'"
@@ -77,7 +81,7 @@ fn listeners(server: &PostgresServer, schema: &str, name: &str) -> String {
 }
 
 /// An address whose connections the test can tell from others.
-fn named(server: &PostgresServer, schema: &str) -> (String, String) {
+pub(super) fn named(server: &PostgresServer, schema: &str) -> (String, String) {
     let name = format!("waiter-{schema}");
     (format!("{}&application_name={name}", server.address(schema)), name)
 }

@@ -24,8 +24,7 @@ fn world() -> TestProject {
 }
 
 fn status(world: &TestProject, id: i64) -> String {
-    let conn = rusqlite::Connection::open(world.store()).unwrap();
-    conn.query_row("SELECT status FROM messages WHERE id = ?1", [id], |row| row.get(0)).unwrap()
+    world.value(&format!("SELECT status FROM messages WHERE id = {id}"))
 }
 
 #[test]
@@ -108,9 +107,7 @@ fn late_messages_expire_and_old_ones_are_deleted() {
 
     world.advance_clock(8 * 24 * 60 * 60);
     world.run(["message", "send", "--to-session", "s2", "new"]).exits(0);
-    let conn = rusqlite::Connection::open(world.store()).unwrap();
-    let left: i64 = conn.query_row("SELECT count(*) FROM messages", [], |row| row.get(0)).unwrap();
-    assert_eq!(left, 2, "the expired one is gone, the unread one is not");
+    assert_eq!(world.value("SELECT count(*) FROM messages"), "2", "the expired one is gone, the unread one is not");
 }
 
 #[test]

@@ -188,13 +188,11 @@ fn claim_of_a_session_that_cannot_be_judged_stays() {
 
     // Another host's session, of the same name: a container, or a machine of that name.
     dead_holder(&world, "s3", "a");
-    let conn = rusqlite::Connection::open(world.store()).unwrap();
-    let own: String =
-        conn.query_row("SELECT host_id FROM agent_sessions WHERE id = 's3'", [], |row| row.get(0)).unwrap();
-    conn.execute("UPDATE agent_sessions SET host_id = 'another/1' WHERE id = 's3'", []).unwrap();
+    let own = world.value("SELECT host_id FROM agent_sessions WHERE id = 's3'");
+    world.write_rows("UPDATE agent_sessions SET host_id = 'another/1' WHERE id = 's3'");
     claim(&world, "s2", &["T-1"]).refuses(4, "already_claimed");
     // The same host under its old name.
-    conn.execute("UPDATE agent_sessions SET host_id = ?1, host = 'old-name/1' WHERE id = 's3'", [own]).unwrap();
+    world.write_rows(&format!("UPDATE agent_sessions SET host_id = '{own}', host = 'old-name/1' WHERE id = 's3'"));
     assert_eq!(claim(&world, "s2", &["T-1"]).exits(0).json()["takeover"], "continued");
 }
 

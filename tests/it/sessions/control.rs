@@ -79,8 +79,7 @@ fn values_are_kept_byte_by_byte() {
 fn session_of_another_run_is_not_touched() {
     let world = Sessions::new();
     reader(&world, "s1");
-    let other = rusqlite::Connection::open(world.store()).unwrap();
-    other.execute("UPDATE agent_sessions SET run_id = '0190c2a4-0000-7000-8000-000000000000'", []).unwrap();
+    world.write_rows("UPDATE agent_sessions SET run_id = '0190c2a4-0000-7000-8000-000000000000'");
     let run = fs::read_to_string(world.backend_dir("s1").join("start.json")).unwrap();
     for words in [
         &["nudge", "s1", "x"][..],
@@ -95,7 +94,7 @@ fn session_of_another_run_is_not_touched() {
     let run = text(&run["env"]["FAIRWAY_RUN_ID"]);
     assert!(!world.dir().join("s1.got.int").exists());
     assert!(!marked(&run).unwrap().is_empty());
-    other.execute("UPDATE agent_sessions SET run_id = ?1", [run]).unwrap();
+    world.write_rows(&format!("UPDATE agent_sessions SET run_id = '{run}'"));
     world.run(["session", "stop", "s1"]).exits(0);
 }
 

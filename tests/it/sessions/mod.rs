@@ -115,6 +115,10 @@ impl Sessions {
     /// The rows of a query, as text.
     #[track_caller]
     pub fn rows(&self, query: &str) -> Vec<BTreeMap<String, String>> {
+        #[cfg(feature = "postgres")]
+        if let Some((server, schema)) = &self.on_server {
+            return server.rows(schema, query);
+        }
         let conn = rusqlite::Connection::open(self.store()).unwrap();
         let mut statement = conn.prepare(query).unwrap();
         let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
@@ -181,6 +185,14 @@ impl Sessions {
 impl Drop for Sessions {
     fn drop(&mut self) {
         // Whatever a failing test left.
+        #[cfg(feature = "postgres")]
+        if self.on_server.is_some() {
+            if std::thread::panicking() {
+                let root = format!("FAIRWAY_ROOT={}", self.root().display());
+                let _ = process_tree::terminate(Duration::from_millis(100), || process_tree::with_env_entry(&root));
+            }
+            return;
+        }
         let conn = rusqlite::Connection::open(self.store()).ok();
         let runs = conn.and_then(|conn| {
             let mut statement = conn.prepare("SELECT run_id FROM agent_sessions").ok()?;

@@ -117,8 +117,7 @@ fn session_of_an_earlier_version_keeps_its_name() {
     world.launch(&["--role", "r", "--id", "s1", "--backend", &backend, "--", "true"]);
     let started = world.backend_name("s1");
     assert!(started.starts_with("s1-"), "{started}");
-    let conn = rusqlite::Connection::open(world.store()).unwrap();
-    conn.execute("UPDATE agent_sessions SET session_name = 's1' WHERE id = 's1'", []).unwrap();
+    world.write_rows("UPDATE agent_sessions SET session_name = 's1' WHERE id = 's1'");
     world.run(["session", "nudge", "s1", "x"]).exits(0);
     world.run(["session", "stop", "s1"]).exits(0);
     let calls = std::fs::read_to_string(calls).unwrap();

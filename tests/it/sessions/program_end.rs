@@ -78,11 +78,10 @@ fn session_launched_elsewhere_is_not_touched() {
     for id in ["elsewhere", "by-hand"] {
         world.run(["session", "upsert", "--id", id, "--role", "r"]).exits(0);
     }
-    let conn = rusqlite::Connection::open(world.store()).unwrap();
     let moved = "UPDATE agent_sessions SET host = 'another/1', host_id = 'another/1', adapter_script = '/bin/false', adapter_state = '/tmp' \
          WHERE id = 'elsewhere'";
-    assert_eq!(conn.execute(moved, []).unwrap(), 1);
-    drop(conn);
+    world.write_rows(moved);
+    assert_eq!(world.value("SELECT count(*) FROM agent_sessions WHERE host_id = 'another/1'"), "1");
     for id in ["elsewhere", "by-hand"] {
         world.run(["session", "stop", id, "--json"]).refuses(4, "session_mismatch");
         world.run(["session", "peek", id, "--json"]).refuses(4, "session_mismatch");

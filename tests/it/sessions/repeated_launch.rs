@@ -1,7 +1,7 @@
 //! `session launch` once more: a repeated request, a name that is taken, a race for one.
 
 use fairway::os::process_tree;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Sessions, eventually, text};
 
@@ -24,10 +24,15 @@ fn repeated_request_starts_nothing_twice() {
     assert_eq!(world.rows("SELECT id FROM agent_sessions").len(), 3);
     // One that was cut off is not.
     let id = text(&launch("c", &["sleep", "300"]).exits(0).json()["id"]);
-    let conn = rusqlite::Connection::open(world.store()).unwrap();
-    conn.execute("UPDATE agent_sessions SET status = 'starting' WHERE id = ?1", [&id]).unwrap();
-    conn.execute("UPDATE requests SET answer = json_set(answer, '$.line', 'intended') WHERE id = 'c'", []).unwrap();
-    drop(conn);
+    let answer: Value = serde_json::from_str(&world.value("SELECT answer FROM requests WHERE id = 'c'")).unwrap();
+    let answer = Value::Object(
+        answer.as_object().unwrap().clone().into_iter().chain([("line".to_owned(), "intended".into())]).collect(),
+    );
+    let answer = answer.to_string().replace('\'', "''");
+    world.write_rows(&format!(
+        "UPDATE agent_sessions SET status = 'starting' WHERE id = '{id}'; \
+         UPDATE requests SET answer = '{answer}' WHERE id = 'c'"
+    ));
     let cut = launch("c", &["sleep", "300"]).refuses(7, "launch_failed").error();
     assert_eq!(cut["retryable"], true);
     assert_eq!(world.rows("SELECT id FROM agent_sessions").len(), 4);
@@ -62,8 +67,7 @@ fn repeat_of_an_interrupted_launch_does_not_claim_success() {
     launch.kill().unwrap();
     launch.wait().unwrap();
     let run = world.session("s1")["run_id"].clone();
-    let late = "UPDATE agent_sessions SET started_at = 0 WHERE id = 's1'";
-    rusqlite::Connection::open(world.store()).unwrap().execute(late, []).unwrap();
+    world.write_rows("UPDATE agent_sessions SET started_at = 0 WHERE id = 's1'");
     world.run(["session", "reconcile"]).exits(0);
     assert_eq!(world.session("s1")["status"], "stale");
     world.run(words[..10].iter().chain(&["--json"]).chain(&words[10..])).refuses(7, "launch_failed");
@@ -91,7 +95,7 @@ fn session_name_is_never_given_twice() {
     assert_eq!(world.json(["session", "launch", "--role", "r", "--name", "s1", "--dry-run"])["session"]["id"], "s1-3");
     assert_eq!(world.session("s1")["status"], "ended");
     launch("s1-2", &["true"]).refuses(4, "exists");
-    assert_eq!(world.launch(&["--role", "r", "--name", "s1-3", "--", "true"])["requested_id"], serde_json::Value::Null);
+    assert_eq!(world.launch(&["--role", "r", "--name", "s1-3", "--", "true"])["requested_id"], Value::Null);
     assert_eq!(launch("s1", &["true"]).exits(0).json()["id"], "s1-4");
     world.run(["session", "stop", "s1-2"]).exits(0);
     let (one, two) = (world.launch(&["--role", "r", "--", "true"]), world.launch(&["--role", "r", "--", "true"]));

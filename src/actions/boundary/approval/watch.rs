@@ -12,7 +12,7 @@ use super::common::find;
 use crate::{
     actions::{
         App,
-        core::{attendance, errors},
+        core::{attendance, errors, server_outage::ServerOutage},
     },
     domain::approval::ApprovalStatus,
     store::approvals,
@@ -29,35 +29,41 @@ pub enum ApprovalChange {
 }
 
 /// Calls `visit` with the pending requests, and then with each change, until `visit` breaks or `limit` is over. Meanwhile the caller counts as
-/// a person who watches: requests wait longer for an answer. Waits for changes of the store, without polling.
+/// a person who watches: requests wait longer for an answer. Waits for changes of the store, without polling, and outlasts an
+/// outage of its server: `warn` receives a sentence.
 ///
 /// # Errors
 /// As the store or `visit` fails.
 pub fn watch(
     app: &App,
     limit: Option<Duration>,
+    warn: &mut dyn FnMut(&str),
     mut visit: impl FnMut(&ApprovalChange) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     let deadline = limit.map(|limit| Instant::now() + limit);
     let waiter = app.waiter("approvals")?;
     let _presence = attendance::watch_approvals(app).context("cannot register as a watcher")?;
     let mut seen = BTreeSet::new();
+    let mut outage = ServerOutage::new(warn);
     loop {
-        let changes = app.read(|tx| {
-            let pending = approvals::all(tx, true)?;
-            let mut changes = Vec::new();
-            for id in &seen {
-                if !pending.iter().any(|one| one.id == *id) {
-                    let approval = find(tx, *id)?;
-                    if approval.status != ApprovalStatus::Pending {
-                        changes.push(ApprovalChange::Closed(ApprovalView::from(&approval)));
+        let look = || {
+            app.read(|tx| {
+                let pending = approvals::all(tx, true)?;
+                let mut changes = Vec::new();
+                for id in &seen {
+                    if !pending.iter().any(|one| one.id == *id) {
+                        let approval = find(tx, *id)?;
+                        if approval.status != ApprovalStatus::Pending {
+                            changes.push(ApprovalChange::Closed(ApprovalView::from(&approval)));
+                        }
                     }
                 }
-            }
-            let new = pending.iter().filter(|one| !seen.contains(&one.id));
-            changes.extend(new.map(|one| ApprovalChange::Asked(ApprovalView::from(one))));
-            Ok(changes)
-        })?;
+                let new = pending.iter().filter(|one| !seen.contains(&one.id));
+                changes.extend(new.map(|one| ApprovalChange::Asked(ApprovalView::from(one))));
+                Ok(changes)
+            })
+        };
+        let changes = outage.outlast(&waiter, deadline, look)?;
         for change in &changes {
             match change {
                 ApprovalChange::Asked(one) => seen.insert(one.id),

@@ -15,7 +15,7 @@ use crate::{
     actions::{
         App,
         boundary::runtime,
-        core::errors,
+        core::{errors, server_outage::ServerOutage},
         sessions::{
             liveness::check_exited,
             prompt::{self, DeliveryBatch, listener},
@@ -53,28 +53,30 @@ pub fn wait_for_prompts(
         Some(agent) => process::pidfd(agent.pid).map_err(errors::internal)?,
         None => None,
     };
+    // The agent would take a sentence of the hook for its own.
+    let mut no_warning = |_: &str| ();
+    let mut outage = ServerOutage::new(&mut no_warning);
     let found = loop {
-        if listener.is_superseded() {
-            // The new listener checks for prompts itself.
-            return Ok(None);
-        }
-        let live = app.read(|tx| Ok(sessions::find(tx, &session.id)?))?;
-        let Some(live) = live.filter(|live| !live.status.is_final() && live.run_id == session.run_id) else {
-            break None;
+        let look = || {
+            if listener.is_superseded() {
+                return Ok(Found::Superseded);
+            }
+            look(&app, caller, &session)
         };
-        if caller.agent_process.as_ref().is_some_and(|agent| matches!(agent.status(), ProcessStatus::Gone(_))) {
-            check_exited::mark_if_exited(&app, &live.id)?;
-            break None;
-        }
-        // A busy session is not woken: urgent prompts are delivered with its next tool call.
-        if let Some(batch) = prompt::take_deliverable(&app, &live, Channel::Wake, caller.max_output_bytes)? {
-            // Set to busy at once, so that no other channel delivers to a session that seems idle.
-            app.transaction(|tx| runtime::report_activity(tx, &live, Activity::Busy, None, SOURCE))?;
-            break Some((live, batch));
-        }
+        let next_offer_expiry = match outage.outlast(&waiter, None, look)? {
+            // The new listener checks for prompts itself.
+            Found::Superseded => return Ok(None),
+            Found::End => break None,
+            Found::Prompts(live, batch) => {
+                // Set to busy at once, so that no other channel delivers to a session that seems idle.
+                app.transaction(|tx| runtime::report_activity(tx, &live, Activity::Busy, None, SOURCE))?;
+                break Some((*live, batch));
+            }
+            Found::Nothing { next_offer_expiry } => next_offer_expiry,
+        };
         let mut sources: Vec<BorrowedFd<'_>> = vec![waiter.as_fd(), listener.as_fd()];
         sources.extend(end.as_ref().map(AsFd::as_fd));
-        file_watch::wait_readable(&sources, next_offer_expiry(&app, &live)?);
+        file_watch::wait_readable(&sources, next_offer_expiry);
         waiter.drain().map_err(errors::internal)?;
     };
     if found.is_none() {
@@ -83,6 +85,30 @@ pub fn wait_for_prompts(
         let _ = prompt::deliver(&app, &session.id);
     }
     Ok(found)
+}
+
+/// The result of one look at the session.
+enum Found {
+    Superseded,
+    End,
+    Prompts(Box<Session>, DeliveryBatch),
+    Nothing { next_offer_expiry: Option<Duration> },
+}
+
+fn look(app: &App, caller: &HookCaller, session: &Session) -> Result<Found> {
+    let live = app.read(|tx| Ok(sessions::find(tx, &session.id)?))?;
+    let Some(live) = live.filter(|live| !live.status.is_final() && live.run_id == session.run_id) else {
+        return Ok(Found::End);
+    };
+    if caller.agent_process.as_ref().is_some_and(|agent| matches!(agent.status(), ProcessStatus::Gone(_))) {
+        check_exited::mark_if_exited(app, &live.id)?;
+        return Ok(Found::End);
+    }
+    // A busy session is not woken: urgent prompts are delivered with its next tool call.
+    if let Some(batch) = prompt::take_deliverable(app, &live, Channel::Wake, caller.max_output_bytes)? {
+        return Ok(Found::Prompts(Box::new(live), batch));
+    }
+    Ok(Found::Nothing { next_offer_expiry: next_offer_expiry(app, &live)? })
 }
 
 /// Time until the next offer by another channel expires, or the first prompt is no longer left to the first turn. Neither wakes

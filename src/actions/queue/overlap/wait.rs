@@ -9,7 +9,10 @@ use anyhow::Result;
 
 use super::{Scope, Selection, refresh, view};
 use crate::{
-    actions::{App, core::errors},
+    actions::{
+        App,
+        core::{errors, server_outage::ServerOutage},
+    },
     config::show_duration,
     domain::Refusal,
     wire::{OverlapPairView, OverlapView},
@@ -20,16 +23,19 @@ pub const LOOK_LIMIT: Duration = Duration::from_secs(120);
 /// How often the worktrees are looked at when nothing wakes the wait: a person's edit is no change of the store.
 const LOOK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Waits until an overlap appears that was not there at the beginning, and returns only what is new.
+/// Waits until an overlap appears that was not there at the beginning, and returns only what is new. Outlasts an outage of the
+/// store's server: `warn` receives a sentence.
 ///
 /// # Errors
 /// `nothing_arrived` after `limit`; as [`refresh`].
-pub fn wait(app: &App, asked: &Selection, limit: Duration) -> Result<OverlapView> {
+pub fn wait(app: &App, asked: &Selection, limit: Duration, warn: &mut dyn FnMut(&str)) -> Result<OverlapView> {
     let deadline = Instant::now() + limit;
     let waiter = app.waiter("overlap")?;
     let mut known: Option<BTreeSet<(String, String)>> = None;
+    let mut outage = ServerOutage::new(warn);
     loop {
-        let mut found = view(app, &refresh(app, Scope::All, LOOK_LIMIT)?, asked)?;
+        let look = || view(app, &refresh(app, Scope::All, LOOK_LIMIT)?, asked);
+        let mut found = outage.outlast(&waiter, Some(deadline), look)?;
         match &known {
             None => known = Some(found.overlaps.iter().flat_map(keys).collect()),
             Some(known) => {

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     actions::{
         Answer, App,
-        core::{dead_session::DeadSession, errors, lookup, store_safety},
+        core::{dead_session::DeadSession, errors, lookup, server_outage, store_safety},
         sessions::{
             claim::with_dead,
             liveness::{backend_probe::BackendProber, dead},
@@ -38,6 +38,9 @@ pub use super::intent::previous_result;
 
 /// How long a supervisor may take to record that its program has ended.
 const EXIT_RECORD_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How long a launch tries to record that its program runs while the store's server is away.
+const CONFIRM_LIMIT: Duration = Duration::from_secs(10);
 
 /// Start of the message about a program's end, as the plumbing commands print it and the supervisor records it.
 const EXIT_CODE_PREFIX: &str = "its program ended with exit code ";
@@ -112,7 +115,10 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
     // The branch of a worktree that the launch has made.
     let directory = plan.session.worktree.as_deref().filter(|_| plan.session.branch.is_none());
     let branch = directory.and_then(|directory| Git::new(app.env.vars(), Path::new(directory)).branch());
-    let session = app.transaction(|tx| confirm(app, tx, &plan, &outcome, branch.as_deref(), &stored))?;
+    // From here on a repetition without a request id would start a second program.
+    let cut_off = |error| server_outage::partly_done(app, &format!("the program of {id} was started"), error);
+    let confirm = || app.transaction(|tx| confirm(app, tx, &plan, &outcome, branch.as_deref(), &stored));
+    let session = server_outage::retry(CONFIRM_LIMIT, confirm).map_err(cut_off)?;
     if session.status.is_final() {
         return finish_ended(app, &plan, &adapter, notes);
     }
@@ -126,11 +132,12 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
     notes.extend(store_safety::keep_safe(app));
     let first_prompt = match wait {
         PromptWatch::Skip => None,
-        PromptWatch::Briefly => first_prompt::watch(app, &plan, first_prompt::DEFAULT_WAIT, false)?,
-        PromptWatch::For(limit) => first_prompt::watch(app, &plan, limit, true)?,
+        PromptWatch::Briefly => first_prompt::watch(app, &plan, first_prompt::DEFAULT_WAIT, false).map_err(cut_off)?,
+        PromptWatch::For(limit) => first_prompt::watch(app, &plan, limit, true).map_err(cut_off)?,
     };
     // Hooks may have reported meanwhile.
-    let session = if first_prompt.is_some() { app.read(|tx| lookup::session(tx, id))? } else { session };
+    let session =
+        if first_prompt.is_some() { app.read(|tx| lookup::session(tx, id)).map_err(cut_off)? } else { session };
     if session.status == SessionStatus::Failed && first_prompt.as_ref().is_some_and(FirstPrompt::is_unread) {
         return Err(roll_back(app, &plan, &adapter, ended_error(&plan, &adapter, &session)));
     }

@@ -1,0 +1,146 @@
+//! A store's server that is away for a while: a command that follows the store goes on when the server is back.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use super::{app::App, errors};
+use crate::{
+    os::{notify::ChangeWaiter, poll_until::sleep},
+    store::StoreError,
+};
+
+/// The pause after the first round of attempts to reach the server. Each further pause is twice as long, up to the last.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LAST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The outages of the server while a command follows the store. A store in a file has none.
+pub struct ServerOutage<'a> {
+    /// Receives a sentence when an outage is noticed, and one when it is over.
+    warn: &'a mut dyn FnMut(&str),
+    pause: Option<Duration>,
+}
+
+impl<'a> ServerOutage<'a> {
+    /// No outage so far.
+    pub fn new(warn: &'a mut dyn FnMut(&str)) -> Self {
+        Self { warn, pause: None }
+    }
+
+    /// Calls `look` until the server answers it, at most until the deadline. `look` may be called several times, so it must keep
+    /// nothing of a call that failed. The waiter is woken when the server is back.
+    ///
+    /// # Errors
+    /// As `look` fails: at once when the server refuses, and after the deadline when it is still away.
+    pub fn outlast<T>(
+        &mut self,
+        waiter: &ChangeWaiter,
+        deadline: Option<Instant>,
+        mut look: impl FnMut() -> Result<T>,
+    ) -> Result<T> {
+        loop {
+            let error = match look() {
+                Ok(found) => {
+                    if self.pause.take().is_some() {
+                        (self.warn)("the store's server answers again");
+                    }
+                    return Ok(found);
+                }
+                Err(error) => error,
+            };
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if !is_outage(&error) || left.is_some_and(|left| left.is_zero()) {
+                return Err(error);
+            }
+            let pause = match self.pause {
+                None => {
+                    (self.warn)(&format!("{}; waiting for it", errors::classify(&error).message));
+                    FIRST_PAUSE
+                }
+                Some(pause) => (pause * 2).min(LAST_PAUSE),
+            };
+            self.pause = Some(pause);
+            waiter.wait(Some(left.map_or(pause, |left| left.min(pause)))).map_err(errors::internal)?;
+        }
+    }
+}
+
+/// Repeats `attempt` while the server is away, at most for the limit. For a change that must not be given up at once.
+///
+/// # Errors
+/// As `attempt` fails: at once when the server refuses, and after the limit when it is still away.
+pub fn retry<T>(limit: Duration, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+    let deadline = Instant::now() + limit;
+    loop {
+        match attempt() {
+            Err(error) if is_outage(&error) && Instant::now() < deadline => sleep(FIRST_PAUSE),
+            done => return done,
+        }
+    }
+}
+
+/// The error of a change that was given up in an outage although a part of it, outside of the store, is done: it is unknown what
+/// became of it, and a repetition is not harmless. Other errors stay.
+#[must_use]
+pub fn partly_done(app: &App, done: &str, error: anyhow::Error) -> anyhow::Error {
+    let (address, why) = match error.downcast_ref() {
+        Some(
+            StoreError::Unreachable { address, why }
+            | StoreError::ServerBusy { address, why }
+            | StoreError::NotWritten { address, why },
+        ) => (address.clone(), format!("{why}; {done}")),
+        _ => return error,
+    };
+    StoreError::OutcomeUnknown { address, why, has_request_id: app.idempotency_key.is_some() }.into()
+}
+
+/// Whether the server did not answer and nothing was written. A server that refuses the login or the schema has answered.
+fn is_outage(error: &anyhow::Error) -> bool {
+    matches!(
+        error.downcast_ref(),
+        Some(StoreError::Unreachable { .. } | StoreError::ServerBusy { .. } | StoreError::NotWritten { .. })
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn away() -> anyhow::Error {
+        StoreError::Unreachable { address: "postgres://db".into(), why: "connection refused".into() }.into()
+    }
+
+    /// The sentences that were said, and the outcome, when `look` fails as these errors say and then succeeds.
+    fn outlast(deadline: Option<Instant>, errors: Vec<anyhow::Error>) -> (Vec<String>, Result<&'static str>) {
+        let home = tempfile::tempdir().unwrap();
+        let waiter = ChangeWaiter::bind(home.path(), "a").unwrap();
+        let waker = waiter.waker().unwrap();
+        let (mut said, mut errors) = (Vec::new(), errors.into_iter());
+        let mut warn = |text: &str| said.push(text.to_owned());
+        let done = ServerOutage::new(&mut warn).outlast(&waiter, deadline, || {
+            // The pause ends at once: the server is back.
+            waker.wake();
+            errors.next().map_or(Ok("seen"), Err)
+        });
+        (said, done)
+    }
+
+    #[test]
+    fn outage_is_told_once_and_outlasted() {
+        let (said, done) = outlast(None, vec![away(), away(), away()]);
+        assert_eq!(done.unwrap(), "seen");
+        let away = "the store's server postgres://db cannot be reached: connection refused; waiting for it";
+        assert_eq!(said, [away, "the store's server answers again"]);
+    }
+
+    #[test]
+    fn refusal_and_deadline_end_it() {
+        let denied = StoreError::Denied { address: "postgres://db".into(), why: "password".into() };
+        let (said, done) = outlast(None, vec![away(), denied.into()]);
+        assert_eq!((said.len(), errors::classify(&done.unwrap_err()).code), (1, "store_denied"));
+        let (said, done) = outlast(Some(Instant::now()), vec![away()]);
+        assert_eq!((said.len(), errors::classify(&done.unwrap_err()).code), (0, "store_unreachable"));
+        let (said, done) = outlast(None, Vec::new());
+        assert!(said.is_empty() && done.is_ok());
+    }
+}
