@@ -6,10 +6,10 @@ use std::{
 };
 
 #[cfg(feature = "postgres")]
-use super::postgres::{PostgresStore, StoreAddress};
+use super::postgres::{PostgresRead, PostgresStore, PostgresWrite, StoreAddress};
 use super::{
     error::StoreError,
-    sqlite_store::SqliteStore,
+    sqlite_store::{SqliteRead, SqliteStore, SqliteWrite},
     transaction::{ReadTx, WriteTx},
 };
 #[cfg(feature = "postgres")]
@@ -151,11 +151,10 @@ impl Store {
     /// # Errors
     /// As `query` or the store fails.
     pub fn read<T, E: From<StoreError>>(&self, query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>) -> Result<T, E> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.read(query),
-            #[cfg(feature = "postgres")]
-            Engine::Postgres(store) => store.read(query),
-        }
+        let open = self.begin_read()?;
+        let found = query(open.snapshot());
+        open.end(found.is_ok())?;
+        found
     }
 
     /// Runs `query` while the store can be written; `None` if another process writes to the file now. Writes nothing and does
@@ -168,9 +167,12 @@ impl Store {
         query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>,
     ) -> Result<Option<T>, E> {
         match &self.engine {
-            Engine::Sqlite(store) => store.read_if_writable(query),
+            Engine::Sqlite(store) => store.begin_scratch()?.map(|scratch| query(&scratch.read())).transpose(),
             #[cfg(feature = "postgres")]
-            Engine::Postgres(store) => store.read_if_writable(query),
+            Engine::Postgres(store) => {
+                store.check_writable()?;
+                self.read(query).map(Some)
+            }
         }
     }
 
@@ -185,12 +187,88 @@ impl Store {
         actor: &str,
         change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let done = match &self.engine {
-            Engine::Sqlite(store) => store.write(now, actor, change),
-            #[cfg(feature = "postgres")]
-            Engine::Postgres(store) => store.write(now, actor, change),
-        }?;
+        let open = self.begin_write(now, actor)?;
+        let done = change(open.change())?;
+        open.commit()?;
         notify::notify_all(&self.wake);
         Ok(done)
+    }
+
+    // The engines are chosen in functions that are compiled once, not once for each query.
+
+    fn begin_read(&self) -> Result<OpenRead<'_>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(store) => store.begin_read().map(OpenRead::Sqlite),
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(store) => store.begin_read().map(OpenRead::Postgres),
+        }
+    }
+
+    fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<OpenWrite<'a>, StoreError> {
+        match &self.engine {
+            Engine::Sqlite(store) => store.begin_write(now, actor).map(OpenWrite::Sqlite),
+            #[cfg(feature = "postgres")]
+            Engine::Postgres(store) => store.begin_write(now, actor).map(OpenWrite::Postgres),
+        }
+    }
+}
+
+/// A read that has begun.
+enum OpenRead<'a> {
+    Sqlite(SqliteRead<'a>),
+    #[cfg(feature = "postgres")]
+    Postgres(PostgresRead<'a>),
+}
+
+impl<'a> OpenRead<'a> {
+    const fn snapshot(&self) -> &ReadTx<'a> {
+        match self {
+            Self::Sqlite(open) => open.snapshot(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(open) => open.snapshot(),
+        }
+    }
+
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "a file is read the same way in both cases")
+    )]
+    fn end(self, is_ok: bool) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(open) => open.end(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(open) => {
+                // Dropping it rolls back.
+                if is_ok {
+                    open.end();
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A write that has begun. Dropping it rolls back.
+enum OpenWrite<'a> {
+    Sqlite(SqliteWrite<'a>),
+    #[cfg(feature = "postgres")]
+    Postgres(PostgresWrite<'a>),
+}
+
+impl<'a> OpenWrite<'a> {
+    const fn change(&self) -> &WriteTx<'a> {
+        match self {
+            Self::Sqlite(open) => open.change(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(open) => open.change(),
+        }
+    }
+
+    fn commit(self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(open) => open.commit(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(open) => open.commit(),
+        }
     }
 }

@@ -16,7 +16,7 @@ use super::{
     transaction::{ReadTx, ScratchTx, WriteTx},
     write_queue,
 };
-use crate::env::Timestamp;
+use crate::{env::Timestamp, os::lock_queue::QueuedLock};
 
 /// An open file.
 #[derive(Debug)]
@@ -130,55 +130,37 @@ impl SqliteStore {
         }
     }
 
-    /// Runs `query` on one snapshot.
+    /// Begins a read on one snapshot.
     ///
     /// # Errors
-    /// As `query` or the store fails.
-    pub fn read<T, E: From<StoreError>>(&self, query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>) -> Result<T, E> {
+    /// As SQLite fails.
+    pub fn begin_read(&self) -> Result<SqliteRead<'_>, StoreError> {
         self.check_path_unchanged()?;
-        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred).map_err(StoreError::from)?;
-        let result = query(&ReadTx::from_connection(&tx));
-        // Nothing was written. Commit and rollback both free the snapshot.
-        tx.finish().map_err(StoreError::from)?;
-        // Without locks another process may have written meanwhile: then what was read is no snapshot.
-        if let (Some(stamp), Some(path)) = (&self.unlocked, &self.path)
-            && open::unlocked_stamp(path).as_ref() != Some(stamp)
-        {
-            return Err(StoreError::Busy.into());
-        }
-        result
+        let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred)?;
+        Ok(SqliteRead { store: self, transaction, snapshot: ReadTx::from_connection(&self.conn) })
     }
 
-    /// Runs `query` while this connection holds the write lock; `None` if another process holds it now. Writes nothing and
-    /// does not wait.
+    /// Takes the write lock for a read; `None` if another process holds it now. Writes nothing and does not wait.
     ///
     /// # Errors
-    /// As `query` or the store fails, also when it cannot be written.
-    pub fn read_if_writable<T, E: From<StoreError>>(
-        &self,
-        query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>,
-    ) -> Result<Option<T>, E> {
+    /// As SQLite fails, also when the store cannot be written.
+    pub fn begin_scratch(&self) -> Result<Option<ScratchTx<'_>>, StoreError> {
         self.check_path_unchanged()?;
         self.set_busy_timeout(Some(Duration::ZERO))?;
         let scratch = ScratchTx::begin(&self.conn);
         self.set_busy_timeout(None)?;
         match scratch {
-            Ok(tx) => query(&tx.read()).map(Some),
+            Ok(scratch) => Ok(Some(scratch)),
             Err(StoreError::Busy) => Ok(None),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     }
 
-    /// Runs `change` as one IMMEDIATE transaction and commits it if `change` returns `Ok`.
+    /// Begins an IMMEDIATE transaction, after the turn in the write queue.
     ///
     /// # Errors
-    /// As `change` or the store fails; nothing is written then.
-    pub fn write<T, E: From<StoreError>>(
-        &self,
-        now: Timestamp,
-        actor: &str,
-        change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
-    ) -> Result<T, E> {
+    /// As SQLite fails.
+    pub fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<SqliteWrite<'a>, StoreError> {
         let with_path = |error: StoreError| match &self.path {
             Some(path) => error.with_path(path),
             None => error,
@@ -189,29 +171,78 @@ impl SqliteStore {
             }
             None => None,
         };
-        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)
+        let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)
             .map_err(|error| with_path(error.into()))?;
         self.check_path_unchanged()?;
-        let writing = WriteTx::new(&tx, now, actor);
-        let done = change(&writing)?;
-        let progress = writing.into_progress();
-        if let Some(turn) = &turn {
-            turn.release_next();
-        }
-        tx.commit().map_err(StoreError::from)?;
-        self.remember(&progress);
-        drop(turn);
-        Ok(done)
+        Ok(SqliteWrite { store: self, transaction, turn, change: WriteTx::new(&self.conn, now, actor) })
     }
-}
 
-impl SqliteStore {
     /// Remembers, outside the store's tree, what was committed.
     pub(super) fn remember(&self, committed: &progress::Progress) {
         // A change without an event leaves nothing that could be missed.
         if let Some(file) = self.progress.as_ref().filter(|_| committed.event > 0) {
             file.record(committed);
         }
+    }
+}
+
+/// A read that has begun.
+#[derive(Debug)]
+pub(super) struct SqliteRead<'a> {
+    store: &'a SqliteStore,
+    transaction: Transaction<'a>,
+    snapshot: ReadTx<'a>,
+}
+
+impl<'a> SqliteRead<'a> {
+    /// The snapshot.
+    pub const fn snapshot(&self) -> &ReadTx<'a> {
+        &self.snapshot
+    }
+
+    /// Frees the snapshot.
+    ///
+    /// # Errors
+    /// As SQLite fails, and when the file that was read without locks has changed meanwhile.
+    pub fn end(self) -> Result<(), StoreError> {
+        // Nothing was written. Commit and rollback both free the snapshot.
+        self.transaction.finish()?;
+        // Without locks another process may have written meanwhile: then what was read is no snapshot.
+        match (&self.store.unlocked, &self.store.path) {
+            (Some(stamp), Some(path)) if open::unlocked_stamp(path).as_ref() != Some(stamp) => Err(StoreError::Busy),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A write that has begun. Dropping it rolls back, then leaves the write queue: the fields are dropped in this order.
+#[derive(Debug)]
+pub(super) struct SqliteWrite<'a> {
+    store: &'a SqliteStore,
+    transaction: Transaction<'a>,
+    turn: Option<QueuedLock>,
+    change: WriteTx<'a>,
+}
+
+impl<'a> SqliteWrite<'a> {
+    /// The transaction.
+    pub const fn change(&self) -> &WriteTx<'a> {
+        &self.change
+    }
+
+    /// Commits it.
+    ///
+    /// # Errors
+    /// As SQLite fails; nothing is written then.
+    pub fn commit(self) -> Result<(), StoreError> {
+        let progress = self.change.into_progress();
+        if let Some(turn) = &self.turn {
+            turn.release_next();
+        }
+        self.transaction.commit()?;
+        self.store.remember(&progress);
+        drop(self.turn);
+        Ok(())
     }
 }
 

@@ -15,6 +15,9 @@ use crate::{
     store::{ReadTx, Store, StoreError, WriteTx, future_times, tasks},
 };
 
+/// A change and its answer.
+type Change<'c> = Box<dyn FnOnce(&WriteTx<'_>) -> Result<Answer> + 'c>;
+
 /// Everything a use case needs. It opens the store at first use; clones by the `with_…` methods share the open store.
 #[derive(Debug)]
 pub struct App {
@@ -185,13 +188,7 @@ impl App {
     /// # Errors
     /// As `change` or the store fails; nothing is written then.
     pub fn mutate(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
-        self.mutate_unattributed(|tx| {
-            if let Some(session) = &self.actor.session {
-                keepalive::touch(tx, &lookup::session(tx, session)?, self.actor.run_id.as_ref())?;
-                tasks::renew_leases(tx, &self.actor.name, None)?;
-            }
-            change(tx)
-        })
+        self.mutate_as(true, Box::new(change))
     }
 
     /// As [`App::mutate`], but without the acting session's heartbeat: for changes that register sessions.
@@ -199,12 +196,24 @@ impl App {
     /// # Errors
     /// As `change` or the store fails; nothing is written then.
     pub fn mutate_unattributed(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>) -> Result<Answer> {
-        let Some(key) = &self.idempotency_key else { return self.transaction(change) };
+        self.mutate_as(false, Box::new(change))
+    }
+
+    /// Both ways to mutate, compiled once for all changes.
+    fn mutate_as(&self, is_heartbeat: bool, change: Change<'_>) -> Result<Answer> {
+        let attributed = |tx: &WriteTx<'_>| {
+            if let Some(session) = self.actor.session.as_ref().filter(|_| is_heartbeat) {
+                keepalive::touch(tx, &lookup::session(tx, session)?, self.actor.run_id.as_ref())?;
+                tasks::renew_leases(tx, &self.actor.name, None)?;
+            }
+            change(tx)
+        };
+        let Some(key) = &self.idempotency_key else { return self.transaction(attributed) };
         let done = self.transaction(|tx| {
             if let Some(answer) = key.stored_response(tx)? {
                 return Ok(answer);
             }
-            let answer = change(tx)?;
+            let answer = attributed(tx)?;
             key.store_response(tx, &answer)?;
             Ok(answer)
         });

@@ -13,4 +13,4 @@ mod tls;
 
 pub use address::{StoreAddress, TlsMode};
 pub(super) use listener::Listener;
-pub(super) use postgres_store::PostgresStore;
+pub(super) use postgres_store::{PostgresRead, PostgresStore, PostgresWrite};

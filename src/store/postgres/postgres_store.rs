@@ -69,38 +69,26 @@ impl PostgresStore {
         schema::migrate(&connect::statements(address)?, address)
     }
 
-    /// Runs `query` on one snapshot. It is not run again when the connection breaks in it: it may have shown what it read.
-    pub fn read<T, E: From<StoreError>>(&self, query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>) -> Result<T, E> {
+    /// Begins a read on one snapshot. It is not run again when the connection breaks in it: it may have shown what it read.
+    pub fn begin_read(&self) -> Result<PostgresRead<'_>, StoreError> {
         let (open, rows) = self.begin(&format!("{BEGIN_READ}; {}; {VERSION}", self.search_path()))?;
         self.check_version(number(rows.first(), 0))?;
-        let found = query(&ReadTx::from_connection(&self.connection))?;
-        // Nothing was written, and everything was read.
-        let _ = open.end("COMMIT");
-        Ok(found)
+        Ok(PostgresRead { open, snapshot: ReadTx::from_connection(&self.connection) })
     }
 
-    /// Runs `query` if the server can be written. Takes no lock.
-    pub fn read_if_writable<T, E: From<StoreError>>(
-        &self,
-        query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>,
-    ) -> Result<Option<T>, E> {
+    /// Refuses when the server allows only reading. Takes no lock.
+    pub fn check_writable(&self) -> Result<(), StoreError> {
         const WRITABLE: &str =
             "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean";
         let rows = self.with_reconnect(|| self.connection.batch_within(self.address.answer_limit(), WRITABLE))?;
         if rows.first().and_then(|row| row.get(0)) != Some("f") {
-            return Err(StoreError::ReadOnly { dir: None, why: "the server allows only reading".into() }.into());
+            return Err(StoreError::ReadOnly { dir: None, why: "the server allows only reading".into() });
         }
-        self.read(query).map(Some)
+        Ok(())
     }
 
-    /// Runs `change` as one transaction and commits it if `change` returns `Ok`. When the connection breaks during the commit,
-    /// the server is asked what became of it.
-    pub fn write<T, E: From<StoreError>>(
-        &self,
-        now: Timestamp,
-        actor: &str,
-        change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
-    ) -> Result<T, E> {
+    /// Begins a write: it has the lock of the project.
+    pub fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<PostgresWrite<'a>, StoreError> {
         let begin = format!("{BEGIN_WRITE}; {}; {LOCK}; SELECT begin_write(); {CLOCK}", self.search_path());
         let (open, rows) = self.begin(&begin)?;
         self.check_version(number(rows.first(), 0))?;
@@ -108,21 +96,20 @@ impl PostgresStore {
             Clock::Fixed(_) => now,
             Clock::System => Timestamp::from_millis(number(rows.last(), 0)),
         };
-        let transaction = rows.last().and_then(|row| row.get(1)).unwrap_or_default();
-        let writing = WriteTx::new(&self.connection, now, actor);
-        let done = change(&writing)?;
-        let event = Some(writing.into_progress().event).filter(|event| *event > 0);
-        if let Err(error) = open.end("SELECT end_write(); COMMIT") {
-            if !self.connection.is_broken() {
-                return Err(error.into());
-            }
-            let server_run = self.server_run.borrow().clone();
-            let sent =
-                SentWrite { transaction, server_run: &server_run, event: event.map(|event| (event, now.millis())) };
-            let settled = outcome::settle(&sent, &self.connection, &self.address, &error)?;
-            self.server_run.replace(settled);
-            self.set_up()?;
-        }
+        let transaction = rows.last().and_then(|row| row.get(1)).unwrap_or_default().to_owned();
+        Ok(PostgresWrite { store: self, open, transaction, change: WriteTx::new(&self.connection, now, actor) })
+    }
+
+    /// Runs `change` as one transaction and commits it if `change` returns `Ok`. Wakes nothing: for a store that is not in use.
+    pub fn write<T, E: From<StoreError>>(
+        &self,
+        now: Timestamp,
+        actor: &str,
+        change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let open = self.begin_write(now, actor)?;
+        let done = change(open.change())?;
+        open.commit()?;
         Ok(done)
     }
 
@@ -198,6 +185,60 @@ impl PostgresStore {
             _ if found > known => Err(StoreError::Newer { path: self.address.to_string().into(), found, known }),
             _ => Err(StoreError::Older { address: self.address.to_string(), found, known }),
         }
+    }
+}
+
+/// A read that has begun. Dropping it rolls back.
+pub(in crate::store) struct PostgresRead<'a> {
+    open: OpenTransaction<'a>,
+    snapshot: ReadTx<'a>,
+}
+
+impl<'a> PostgresRead<'a> {
+    /// The snapshot.
+    pub const fn snapshot(&self) -> &ReadTx<'a> {
+        &self.snapshot
+    }
+
+    /// Ends it. Nothing was written, and everything was read, so a failure loses nothing.
+    pub fn end(self) {
+        let _ = self.open.end("COMMIT");
+    }
+}
+
+/// A write that has begun. Dropping it rolls back.
+pub(in crate::store) struct PostgresWrite<'a> {
+    store: &'a PostgresStore,
+    open: OpenTransaction<'a>,
+    /// The number of the transaction, as the server says it.
+    transaction: String,
+    change: WriteTx<'a>,
+}
+
+impl<'a> PostgresWrite<'a> {
+    /// The transaction.
+    pub const fn change(&self) -> &WriteTx<'a> {
+        &self.change
+    }
+
+    /// Commits it. When the connection breaks during the commit, the server is asked what became of it.
+    ///
+    /// # Errors
+    /// As the server fails; nothing is written then, unless the error says that the outcome is unknown.
+    pub fn commit(self) -> Result<(), StoreError> {
+        let Self { store, open, transaction, change } = self;
+        let now = change.now();
+        let event = Some(change.into_progress().event).filter(|event| *event > 0);
+        let Err(error) = open.end("SELECT end_write(); COMMIT") else { return Ok(()) };
+        if !store.connection.is_broken() {
+            return Err(error);
+        }
+        let server_run = store.server_run.borrow().clone();
+        let event = event.map(|event| (event, now.millis()));
+        let sent = SentWrite { transaction: &transaction, server_run: &server_run, event };
+        let settled = outcome::settle(&sent, &store.connection, &store.address, &error)?;
+        store.server_run.replace(settled);
+        store.set_up()
     }
 }
 

@@ -58,17 +58,16 @@ impl<'a> From<&'a PostgresConnection> for Connection<'a> {
     }
 }
 
+/// Sees a row; returns whether it wants the next one.
+type SeeRow<'f> = dyn FnMut(&Row<'_>) -> Result<bool, StoreError> + 'f;
+
 /// Runs a statement that returns no rows; returns the number of changed rows.
 pub(super) fn execute<'c, 's>(
     conn: impl Into<Connection<'c>>,
     sql: impl Into<Statement<'s>>,
     values: &[&dyn ToValue],
 ) -> Result<usize, StoreError> {
-    match conn.into() {
-        Connection::Sqlite(conn) => sqlite::execute(conn, sql.into().sqlite, values),
-        #[cfg(feature = "postgres")]
-        Connection::Postgres(connection) => connection.execute(sql.into().postgres, values),
-    }
+    execute_on(conn.into(), sql.into(), values)
 }
 
 /// Every row of a query, read by `read`.
@@ -78,18 +77,12 @@ pub(super) fn rows<'c, 's, T>(
     values: &[&dyn ToValue],
     mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
-    match conn.into() {
-        Connection::Sqlite(conn) => {
-            let mut found = Vec::new();
-            sqlite::for_each(conn, sql.into().sqlite, values, |row| {
-                found.push(read(row)?);
-                Ok(true)
-            })?;
-            Ok(found)
-        }
-        #[cfg(feature = "postgres")]
-        Connection::Postgres(connection) => connection.rows(sql.into().postgres, values, read),
-    }
+    let mut found = Vec::new();
+    each_of_all(conn.into(), sql.into(), values, &mut |row| {
+        found.push(read(row)?);
+        Ok(true)
+    })?;
+    Ok(found)
 }
 
 /// Passes the rows to `see`, in order, until `see` returns `false`.
@@ -97,13 +90,9 @@ pub(super) fn for_each<'c, 's>(
     conn: impl Into<Connection<'c>>,
     sql: impl Into<Statement<'s>>,
     values: &[&dyn ToValue],
-    see: impl FnMut(&Row<'_>) -> Result<bool, StoreError>,
+    mut see: impl FnMut(&Row<'_>) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
-    match conn.into() {
-        Connection::Sqlite(conn) => sqlite::for_each(conn, sql.into().sqlite, values, see),
-        #[cfg(feature = "postgres")]
-        Connection::Postgres(connection) => connection.for_each(sql.into().postgres, values, see),
-    }
+    each_through_cursor(conn.into(), sql.into(), values, &mut see)
 }
 
 /// The first row of a query, if there is one.
@@ -111,12 +100,51 @@ pub(super) fn first<'c, 's, T>(
     conn: impl Into<Connection<'c>>,
     sql: impl Into<Statement<'s>>,
     values: &[&dyn ToValue],
-    read: impl FnOnce(&Row<'_>) -> Result<T, StoreError>,
+    mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
 ) -> Result<Option<T>, StoreError> {
-    match conn.into() {
-        Connection::Sqlite(conn) => sqlite::first(conn, sql.into().sqlite, values, read),
+    let mut found = None;
+    each_of_all(conn.into(), sql.into(), values, &mut |row| {
+        found = Some(read(row)?);
+        Ok(false)
+    })?;
+    Ok(found)
+}
+
+// What is above is compiled anew for each query, so the work is done below, in functions that are compiled once.
+
+fn execute_on(conn: Connection<'_>, sql: Statement<'_>, values: &[&dyn ToValue]) -> Result<usize, StoreError> {
+    match conn {
+        Connection::Sqlite(conn) => sqlite::execute(conn, sql.sqlite, values),
         #[cfg(feature = "postgres")]
-        Connection::Postgres(connection) => connection.first(sql.into().postgres, values, read),
+        Connection::Postgres(connection) => connection.execute(sql.postgres, values),
+    }
+}
+
+/// Passes the rows to `see`. A server sends all of them before the first is seen.
+fn each_of_all(
+    conn: Connection<'_>,
+    sql: Statement<'_>,
+    values: &[&dyn ToValue],
+    see: &mut SeeRow<'_>,
+) -> Result<(), StoreError> {
+    match conn {
+        Connection::Sqlite(conn) => sqlite::for_each(conn, sql.sqlite, values, see),
+        #[cfg(feature = "postgres")]
+        Connection::Postgres(connection) => connection.each_of_all(sql.postgres, values, see),
+    }
+}
+
+/// Passes the rows to `see`. A server sends some at a time, so that stopping early is cheap.
+fn each_through_cursor(
+    conn: Connection<'_>,
+    sql: Statement<'_>,
+    values: &[&dyn ToValue],
+    see: &mut SeeRow<'_>,
+) -> Result<(), StoreError> {
+    match conn {
+        Connection::Sqlite(conn) => sqlite::for_each(conn, sql.sqlite, values, see),
+        #[cfg(feature = "postgres")]
+        Connection::Postgres(connection) => connection.for_each(sql.postgres, values, see),
     }
 }
 

@@ -99,22 +99,19 @@ impl PostgresConnection {
         self.call(STATEMENT_LIMIT, async |client| client.query_typed(&sql, &values).await)
     }
 
-    pub(super) fn rows<T>(
+    /// Passes each row to `see`, until `see` returns `false`. All rows are read at once.
+    pub(super) fn each_of_all(
         &self,
         sql: &str,
         values: &[&dyn ToValue],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, StoreError> {
-        self.query(sql, values)?.iter().map(|row| read(&Row::Postgres(row))).collect()
-    }
-
-    pub(super) fn first<T>(
-        &self,
-        sql: &str,
-        values: &[&dyn ToValue],
-        read: impl FnOnce(&Row<'_>) -> Result<T, StoreError>,
-    ) -> Result<Option<T>, StoreError> {
-        self.query(sql, values)?.first().map(|row| read(&Row::Postgres(row))).transpose()
+        see: &mut dyn FnMut(&Row<'_>) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
+        for row in &self.query(sql, values)? {
+            if !see(&Row::Postgres(row))? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Reads through a cursor, so that stopping early is cheap. The end of the transaction closes it.
@@ -122,7 +119,7 @@ impl PostgresConnection {
         &self,
         sql: &str,
         values: &[&dyn ToValue],
-        mut see: impl FnMut(&Row<'_>) -> Result<bool, StoreError>,
+        see: &mut dyn FnMut(&Row<'_>) -> Result<bool, StoreError>,
     ) -> Result<(), StoreError> {
         let number = self.cursors.get() + 1;
         self.cursors.set(number);

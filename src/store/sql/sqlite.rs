@@ -26,7 +26,7 @@ pub(super) fn for_each(
     conn: &Connection,
     sql: &str,
     values: &[&dyn ToValue],
-    mut see: impl FnMut(&Row<'_>) -> Result<bool, StoreError>,
+    see: &mut dyn FnMut(&Row<'_>) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
     let mut statement = conn.prepare_cached(sql)?;
     bind(&mut statement, values)?;
@@ -37,16 +37,4 @@ pub(super) fn for_each(
         }
     }
     Ok(())
-}
-
-pub(super) fn first<T>(
-    conn: &Connection,
-    sql: &str,
-    values: &[&dyn ToValue],
-    read: impl FnOnce(&Row<'_>) -> Result<T, StoreError>,
-) -> Result<Option<T>, StoreError> {
-    let mut statement = conn.prepare_cached(sql)?;
-    bind(&mut statement, values)?;
-    let mut rows = statement.raw_query();
-    rows.next()?.map(|row| read(&Row::Sqlite(row))).transpose()
 }
