@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::{
+    CommandFactory,
     builder::StyledStr,
     error::{ContextKind, ContextValue, ErrorKind},
 };
@@ -12,7 +13,7 @@ use super::{
     exit::Exit,
     familiar_names,
     help::page,
-    parser::command,
+    parser::{Cli, command, command_with},
     print_error::{print_error, shortened},
 };
 use crate::{
@@ -50,9 +51,9 @@ pub(super) fn unparsed(error: &clap::Error, words: &[OsString], env: &Env) -> Ex
 /// The page of the command that the line names.
 fn help(words: &[OsString]) -> StyledStr {
     let is_long = words.iter().take_while(|word| *word != "--").any(|word| word == "--help");
-    let (path, _) = path(words);
-    let path: Vec<&str> = path.split_whitespace().collect();
-    page::page(&command(), &path, is_long).unwrap_or_default()
+    let NamedCommand { path, tree, .. } = NamedCommand::find(words);
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    page::page(&tree, &path, is_long).unwrap_or_default()
 }
 
 /// The failure of a line without a command, outside of a project.
@@ -66,7 +67,8 @@ pub(super) fn missing_command() -> Failure {
 }
 
 fn usage(error: &clap::Error, words: &[OsString]) -> Failure {
-    let (path, command) = path(words);
+    let NamedCommand { path, command, .. } = NamedCommand::find(words);
+    let path = path.join(" ");
     let line = if path.is_empty() { "fairway".to_owned() } else { format!("fairway {path}") };
     let (sentence, hint) = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
@@ -105,10 +107,28 @@ fn sentence(error: &clap::Error) -> String {
     paragraph.join(" ").trim_start_matches("error: ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The command that the line names as far as it is known, and its path by canonical names.
-fn path(words: &[OsString]) -> (String, clap::Command) {
-    let mut at = command();
-    let mut path = Vec::new();
+/// The command that a line names, as far as it is known.
+struct NamedCommand {
+    /// Its canonical names.
+    path: Vec<String>,
+    command: clap::Command,
+    /// The tree that it is in.
+    tree: clap::Command,
+}
+
+impl NamedCommand {
+    fn find(words: &[OsString]) -> Self {
+        let noun = walk(&Cli::command(), words).0.into_iter().next();
+        let tree = noun.map_or_else(command, |noun| command_with(&noun));
+        let (path, found) = walk(&tree, words);
+        Self { path, command: found.clone(), tree }
+    }
+}
+
+/// The way from the root of a tree to the command that a line names. The way through a tree that is not built is one step
+/// long.
+fn walk<'t>(tree: &'t clap::Command, words: &[OsString]) -> (Vec<String>, &'t clap::Command) {
+    let (mut path, mut at) = (Vec::new(), tree);
     let mut words = words.iter().skip(1).map(|word| word.to_string_lossy());
     while let Some(word) = words.next() {
         if word == "--" {
@@ -123,11 +143,11 @@ fn path(words: &[OsString]) -> (String, clap::Command) {
             }
             continue;
         }
-        let Some(below) = at.find_subcommand(word.as_ref()).cloned() else { break };
+        let Some(below) = at.find_subcommand(word.as_ref()) else { break };
         path.push(below.get_name().to_owned());
         at = below;
     }
-    (path.join(" "), at)
+    (path, at)
 }
 
 fn unknown_command(error: &clap::Error, path: &str, line: &str, command: &clap::Command) -> String {

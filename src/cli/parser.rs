@@ -23,6 +23,14 @@ pub(super) struct Cli {
     pub(super) verb: Option<Verb>,
 }
 
+/// The command line without its commands.
+#[derive(Debug, Parser)]
+#[command(name = "fairway", version, max_term_width = 100, disable_help_subcommand = true)]
+struct Root {
+    #[command(flatten)]
+    _globals: Globals,
+}
+
 /// Every verb; one line each.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
@@ -166,4 +174,57 @@ pub fn command() -> clap::Command {
     let mut command = Cli::command();
     command.build();
     command
+}
+
+/// The tree of commands below one word of the line alone, which is enough for its help and its errors; the whole tree when
+/// no command has this name. Nine tenths of the whole one are commands that nothing was asked about.
+pub(super) fn command_with(name: &str) -> clap::Command {
+    match Cli::command().find_subcommand(name) {
+        Some(named) => {
+            let mut command = Root::command().subcommand(named.clone());
+            command.build();
+            command
+        }
+        None => command(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::help::page::page;
+
+    /// All that can be seen of the commands below one: their names, their arguments and their pages.
+    fn seen(tree: &clap::Command, at: &clap::Command, path: &mut Vec<String>, seen: &mut Vec<String>) {
+        let words: Vec<&str> = path.iter().map(String::as_str).collect();
+        let names: Vec<&str> = at.get_name_and_visible_aliases();
+        let arguments: Vec<_> = at.get_arguments().map(|arg| format!("{arg:?}")).collect();
+        let pages = [false, true].map(|is_long| page(tree, &words, is_long).map(|page| page.ansi().to_string()));
+        seen.push(format!("{names:?} {arguments:?} {pages:?}"));
+        for below in at.get_subcommands() {
+            path.push(below.get_name().to_owned());
+            self::seen(tree, below, path, seen);
+            path.pop();
+        }
+    }
+
+    #[test]
+    fn command_alone_is_the_same_as_in_the_whole_tree() {
+        let whole = command();
+        let mut compared = 0;
+        for named in whole.get_subcommands() {
+            for name in named.get_name_and_visible_aliases() {
+                let part = command_with(name);
+                let alone = part.find_subcommand(name).unwrap();
+                assert_eq!(part.get_subcommands().count(), 1, "{name}");
+                let (mut one, mut other) = (Vec::new(), Vec::new());
+                seen(&part, alone, &mut vec![name.to_owned()], &mut one);
+                seen(&whole, named, &mut vec![name.to_owned()], &mut other);
+                assert_eq!(one, other, "{name}");
+                compared += one.len();
+            }
+        }
+        assert!(compared > 100, "{compared}");
+        assert_eq!(command_with("readu").get_subcommands().count(), whole.get_subcommands().count());
+    }
 }

@@ -7,7 +7,8 @@ use std::{
 
 use crate::common::{
     TestProject,
-    command_table::COMMANDS,
+    command_table::{COMMANDS, CommandRow},
+    store_watch::StoreWatch,
     test_project::{CommandOutput, FAIRWAY},
 };
 
@@ -22,18 +23,27 @@ fn full() -> Stdio {
     OpenOptions::new().write(true).open("/dev/full").unwrap().into()
 }
 
+/// The world of a call of its own; `None` for help, which changes none. Behind a `--` help is a program's.
+fn ready_for(furnished: &TestProject, verb: &CommandRow, more: &[&str]) -> Option<TestProject> {
+    (more != ["--help"] || verb.good.contains(" -- ")).then(|| furnished.ready_for(verb))
+}
+
 /// A reader that closed the pipe has seen enough: no failure, no word.
 #[test]
 fn every_verb_survives_a_closed_pipe() {
     let furnished = TestProject::populated();
+    let for_help = furnished.copy();
+    let mut store = StoreWatch::new(for_help.store());
     for verb in COMMANDS {
         for more in verb.variants() {
-            let world = furnished.ready_for(verb);
+            let own = ready_for(&furnished, verb, more);
+            let world = own.as_ref().unwrap_or(&for_help);
             let mut command = world.fairway(verb.good.split(' '));
             let run: CommandOutput =
                 command.args(*more).stdout(closed_pipe()).stderr(Stdio::piped()).output().unwrap().into();
             assert_eq!(run.code, Some(0), "{} {more:?}: {run:?}", verb.path);
             assert!(!run.stderr.contains("error") && !run.stderr.contains("panicked"), "{}: {run:?}", verb.path);
+            assert!(!store.has_changed(), "{}: help has changed the store", verb.path);
         }
     }
 }
@@ -42,9 +52,11 @@ fn every_verb_survives_a_closed_pipe() {
 #[test]
 fn every_verb_reports_a_full_disk() {
     let furnished = TestProject::populated();
+    let for_help = furnished.copy();
     for verb in COMMANDS {
         for more in verb.variants() {
-            let world = furnished.ready_for(verb);
+            let own = ready_for(&furnished, verb, more);
+            let world = own.as_ref().unwrap_or(&for_help);
             let mut command = world.fairway(verb.good.split(' '));
             let run: CommandOutput = command.args(*more).stdout(full()).stderr(Stdio::piped()).output().unwrap().into();
             assert_eq!(run.code, Some(1), "{} {more:?}: {run:?}", verb.path);
@@ -52,8 +64,9 @@ fn every_verb_reports_a_full_disk() {
             assert_eq!(said, 1, "{}: {run:?}", verb.path);
         }
         // Nobody to complain to: still the same exit.
-        let world = furnished.ready_for(verb);
         let Some(more) = verb.variants().first() else { continue };
+        let own = ready_for(&furnished, verb, more);
+        let world = own.as_ref().unwrap_or(&for_help);
         let mut command = world.fairway(verb.good.split(' '));
         command.args(*more);
         assert_eq!(command.stdout(full()).stderr(full()).status().unwrap().code(), Some(1), "{}", verb.path);

@@ -129,6 +129,19 @@ impl PostgresStore {
         Ok(Timestamp::from_millis(number(rows.first(), 0)))
     }
 
+    /// Runs `change` as one transaction and commits it if `change` returns `Ok`. Wakes nothing: for a store that is not in use.
+    pub fn write<T, E: From<StoreError>>(
+        &self,
+        now: Timestamp,
+        actor: &str,
+        change: impl FnOnce(&WriteTx<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let open = self.begin_write(now, actor)?;
+        let done = change(open.change())?;
+        open.commit()?;
+        Ok(done)
+    }
+
     /// Lets a waiter hear of the changes that other hosts make.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use std::{
     io::{BufRead, BufReader},
     process::Stdio,
+    sync::mpsc,
 };
 
 use crate::common::{TestProject, fixtures, test_project::FAIRWAY};
@@ -92,22 +93,29 @@ fn columns_are_aligned_and_the_actor_has_one() {
 #[test]
 fn follow_after_an_empty_tail_begins_at_the_end() {
     let world = history();
+    let newest = world.json(["events", "--tail", "1"])["seq"].as_i64().unwrap();
     let mut command = world.fairway(["events", "--follow", "--tail", "0", "--of-task", "T-2", "--json"]);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    // Until it listens, nothing tells where its end was.
-    let listens =
-        || world.root().join(".fairway/runtime/wake").read_dir().is_ok_and(|mut found| found.next().is_some());
-    while !listens() {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    world.run(["task", "edit", "T-1", "--priority", "0"]).exits(0);
-    world.run(["--session", "m2", "release", "T-2"]).exits(0);
-    let first = lines.next().expect("it ended").unwrap();
+    let (line, first) = mpsc::channel();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|one| line.send(one)));
+    // Nothing tells from outside when it has found where the end is: something happens until it has.
+    let mut number = 0;
+    let first: serde_json::Value = loop {
+        number += 1;
+        for id in ["T-1", "T-2"] {
+            world.run(["task", "edit", id, "--title", &format!("another {number}")]).exits(0);
+        }
+        match first.recv_timeout(std::time::Duration::from_millis(200)) {
+            Ok(line) => break serde_json::from_str(&line).unwrap(),
+            Err(mpsc::RecvTimeoutError::Timeout) => assert!(child.try_wait().unwrap().is_none(), "it ended"),
+            Err(error) => panic!("it ended: {error}"),
+        }
+    };
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(first.contains("task.released") && first.contains("T-2"), "{first}");
+    assert_eq!((&first["task_id"], &first["kind"]), (&"T-2".into(), &"task.edited".into()), "{first}");
+    assert!(first["seq"].as_i64().unwrap() > newest, "{first}");
 }
 
 /// A large log is read by its indexes and in pieces.

@@ -10,6 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use fairway::os::poll_until;
 use serde_json::{Value, json};
 
 use crate::common::{
@@ -341,11 +342,13 @@ fn follower_sends_on_events_on_deaths_and_on_expired_leases_and_sleeps_between_t
     world.run(["claim", "T-2"]).exits(0);
     world.run(["task", "block", "T-2", "--reason", "no"]).exits(0);
     assert_eq!(follower.next(), "blocked:T-2");
-    // Nothing happens: no processor time.
-    std::thread::sleep(Duration::from_millis(200));
-    let before = follower.ticks();
-    std::thread::sleep(Duration::from_millis(500));
-    assert_eq!(follower.ticks(), before);
+    // Nothing happens: no processor time, once what it has sent is behind it.
+    let is_calm = || {
+        let before = follower.ticks();
+        std::thread::sleep(Duration::from_millis(500));
+        (follower.ticks() == before).then_some(())
+    };
+    poll_until::poll_until(Duration::from_secs(60), Duration::ZERO, is_calm).expect("a follower that rests");
     // A death, which nothing reports.
     let since = Instant::now();
     agent.kill().unwrap();

@@ -99,18 +99,41 @@ pub fn check_error(document: &Value) {
     assert_eq!(found, None, "{document}");
 }
 
-/// The part of the schema of events about the data of a kind, as text: to read the whole one takes longer than many a test.
-fn schema_of_data(kind: &str) -> Option<&'static str> {
+/// The parts of the schema of events about the data of each kind, as text: to read the whole one takes longer than many a
+/// test. Its lines are walked once, because a search for each kind takes longer than the commands of the test.
+static PARTS_OF_DATA: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
     static EVENT: LazyLock<String> = LazyLock::new(|| text("docs/reference/schemas/event.json"));
-    let condition = EVENT.split_once(&format!("\"const\": \"{kind}\""))?.1;
-    let name = condition.split_once("\"$ref\": \"#/$defs/")?.1.split('"').next()?;
-    let part = EVENT.split_once(&format!("\n    \"{name}\": "))?.1;
-    part.get(..part.find("\n    }")? + "\n    }".len())
+    fn value<'t>(line: &'t str, key: &str) -> Option<&'t str> {
+        line.trim_start().strip_prefix(key)?.trim_end_matches(',').strip_suffix('"')
+    }
+    let (mut names, mut parts, mut kind, mut part, mut at) = (Vec::new(), HashMap::new(), None, None, 0);
+    for line in EVENT.split_inclusive('\n') {
+        let text = line.trim_end();
+        if let Some(found) = value(text, "\"const\": \"") {
+            kind = Some(found);
+        } else if let Some(name) = value(text, "\"$ref\": \"#/$defs/") {
+            names.extend(kind.take().map(|kind| (kind, name)));
+        } else if let Some(name) = text.strip_prefix("    \"").and_then(|text| text.strip_suffix("\": {")) {
+            part = Some((name, at + line.find('{').unwrap()));
+        } else if let Some((name, start)) = part.filter(|_| matches!(text, "    }" | "    },")) {
+            parts.insert(name, &EVENT[start..at + "    }".len()]);
+            part = None;
+        }
+        at += line.len();
+    }
+    names.into_iter().filter_map(|(kind, name)| Some((kind, *parts.get(name)?))).collect()
+});
+
+/// The schema of the data of a kind of event. It is read once in a process.
+fn schema_of_data(kind: &str) -> Option<&'static Value> {
+    static READ: Mutex<Option<HashMap<&str, &'static Value>>> = Mutex::new(None);
+    let (kind, part) = PARTS_OF_DATA.get_key_value(kind)?;
+    let read = || &*Box::leak(Box::new(serde_json::from_str(part).unwrap_or_else(|error| panic!("{error}: {part}"))));
+    Some(*READ.lock().unwrap().get_or_insert_default().entry(*kind).or_insert_with(read))
 }
 
 /// The violation in the data of an event of this kind.
 pub fn event_violation(kind: &str, data: &Value) -> Option<String> {
-    let Some(part) = schema_of_data(kind) else { return Some(format!("the kind {kind} is not known")) };
-    let schema = serde_json::from_str(part).unwrap_or_else(|error| panic!("{error}: {part}"));
-    json_schema::violation(&schema, data).map(|found| format!("{kind}{found}"))
+    let Some(schema) = schema_of_data(kind) else { return Some(format!("the kind {kind} is not known")) };
+    json_schema::violation(schema, data).map(|found| format!("{kind}{found}"))
 }

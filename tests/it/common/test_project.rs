@@ -11,6 +11,7 @@ use std::{
 };
 
 use fairway::env::Timestamp;
+use rusqlite::OpenFlags;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -344,7 +345,7 @@ impl TestProject {
         let has_store = self.on_server.is_some() || self.store().is_file();
         #[cfg(not(feature = "postgres"))]
         let has_store = self.store().is_file();
-        if !self.root().join(".fairway/runs").is_dir() || !has_store {
+        if !self.root().join(".fairway/runs").is_dir() || !has_store || self.all_jobs_have_ended() {
             return;
         }
         let unfinished: CommandOutput =
@@ -352,6 +353,19 @@ impl TestProject {
         for run in unfinished.stdout.lines() {
             let _ = self.fairway(["exec", "kill", "--grace", "100ms", run]).output();
         }
+    }
+}
+
+impl TestProject {
+    /// Whether the store's file says that every background run has ended; `false` when it cannot be asked.
+    fn all_jobs_have_ended(&self) -> bool {
+        #[cfg(feature = "postgres")]
+        if self.on_server.is_some() {
+            return false;
+        }
+        let store = rusqlite::Connection::open_with_flags(self.store(), OpenFlags::SQLITE_OPEN_READ_WRITE);
+        let query = "SELECT NOT EXISTS (SELECT 1 FROM exec_runs WHERE finished_at IS NULL)";
+        store.and_then(|store| store.query_row(query, [], |row| row.get(0))).unwrap_or(false)
     }
 }
 

@@ -1,10 +1,7 @@
 //! Supervisors, and whoever stands by, die at moments that nobody chose: twenty runs of both policies, in one queue and in
 //! none, and reconcile after. What is said in the end is what happened.
 
-use std::{
-    fs, thread,
-    time::{Duration, Instant},
-};
+use std::{fs, thread, time::Duration};
 
 use nix::sys::signal::Signal;
 
@@ -21,9 +18,13 @@ impl Dice {
     }
 }
 
-/// The command of a run, in a file of its own: it says that it began, and that it came to its end.
-fn work(number: u64, tenths: u64) -> String {
-    format!("echo began >>ran-{number}; echo out; sleep 0.{tenths}; echo ended >>ran-{number}")
+/// How many processes are killed: fewer than it takes to lose every job, three times each that is queued again.
+const KILLS: i32 = 25;
+
+/// The command of a run, in a file of its own: it says that it began, and that it came to its end. It waits until all are
+/// killed that will be.
+fn work(number: u64) -> String {
+    format!("echo began >>ran-{number}; echo out; while [ ! -e go ]; do sleep 0.05; done; echo ended >>ran-{number}")
 }
 
 fn check(place: &JobProject<'_>, number: usize, row: &Row) {
@@ -57,13 +58,12 @@ fn killed_supervisors_and_waiters_leave_true_records() {
     for number in 0..20_u64 {
         let policy = ["lost", "requeue"][usize::try_from(number % 2).unwrap()];
         let queue = if number % 4 < 2 { "" } else { "q" };
-        let text = work(number, 1 + dice.below(4));
+        let text = work(number);
         runs.push(place.spawn(["--recovery", policy, "--queue", queue, "--shell", &text]));
     }
     let (mut killed, mut reconciled) = (0, 0);
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_millis(2_500) {
-        thread::sleep(Duration::from_millis(20 + dice.below(150)));
+    while killed < KILLS {
+        thread::sleep(Duration::from_millis(dice.below(60)));
         let there = place.processes();
         if !there.is_empty() {
             let one = &there[usize::try_from(dice.below(there.len() as u64)).unwrap()];
@@ -74,6 +74,7 @@ fn killed_supervisors_and_waiters_leave_true_records() {
             reconciled += 1;
         }
     }
+    fs::write(place.dir.join("go"), "").unwrap();
     let done =
         fairway::os::poll_until::poll_until(super::job_project::WAIT_TIMEOUT, Duration::from_millis(100), || {
             place.run(["session", "reconcile"]).exits(0);
@@ -91,7 +92,7 @@ fn killed_supervisors_and_waiters_leave_true_records() {
     }
     let of = |status: &str| rows.iter().filter(|row| row.status == status).count();
     println!("{killed} killed, {reconciled} reconciled: {} succeeded, {} lost", of("succeeded"), of("lost"));
-    assert!(killed >= 5 && of("succeeded") > 0 && rows.iter().any(|row| row.attempt > 1 || row.status == "lost"));
+    assert!(of("succeeded") > 0 && rows.iter().any(|row| row.attempt > 1 || row.status == "lost"));
 }
 
 #[test]

@@ -379,10 +379,12 @@ fn request_that_is_killed_before_its_program_runs_is_continued_by_its_repeat() {
 
 #[test]
 fn start_that_is_killed_after_its_program_runs_keeps_its_claim() {
-    let world = world();
+    let mut world = world();
     let backend = wrapped_shell(&world, "", "kill -9 $PPID");
     let args = ["Fix the tax", "--backend", &backend, "--", "sleep", "600"];
     assert_eq!(start(&world, &args).code, None);
+    // The backend is asked once the launch would have given up; usually that is after a minute.
+    world.set("FAIRWAY_SESSIONS_LAUNCH_TIMEOUT", "2s");
     start(&world, &args).refuses(4, "already_claimed");
     world.run(["session", "reconcile"]).exits(0);
     let id = interrupted(&world);
