@@ -100,7 +100,7 @@ impl PostgresStore {
         Ok(PostgresWrite { store: self, open, transaction, change: WriteTx::new(&self.connection, now, actor) })
     }
 
-    /// Runs `change` as one transaction and commits it if `change` returns `Ok`. Wakes nothing: for a store that is not in use.
+    /// Runs `change` as one transaction and commits it if `change` returns `Ok`. Wakes no waiting process.
     pub fn write<T, E: From<StoreError>>(
         &self,
         now: Timestamp,
