@@ -129,7 +129,7 @@ impl PostgresStore {
         Ok(Timestamp::from_millis(number(rows.first(), 0)))
     }
 
-    /// Runs `change` as one transaction and commits it if `change` returns `Ok`. Wakes nothing: for a store that is not in use.
+    /// Runs `change` as one transaction and commits it if `change` returns `Ok`. Wakes no waiting process.
     pub fn write<T, E: From<StoreError>>(
         &self,
         now: Timestamp,
