@@ -14,6 +14,14 @@ test:
 soak:
     FAIRWAY_SOAK=1200 FAIRWAY_GUARD_FUZZ=600 cargo nextest run --locked --profile soak --run-ignored all
 
+# The tests of the command line, of records and of sessions with their stores on a PostgreSQL server; those that need a file are left out
+postgres-suite *words:
+    FAIRWAY_TEST_ENGINE=postgres cargo nextest run --locked --features postgres --profile postgres {{words}}
+
+# 5,000 claims by 64 workers on 8 hosts, and launches cut at every message, on durable PostgreSQL servers
+postgres-storm:
+    FAIRWAY_SOAK=1200 cargo nextest run --locked --features postgres --no-capture -E 'test(/^postgres::(storm|storm_with_faults|launch_faults)::/)'
+
 # The agents' real command lines on models of the tests, with the report of a bare container. As root
 agents:
     tests/agents.sh

@@ -82,4 +82,6 @@ say "tests"
 export FAIRWAY_REQUIRE_ALL=1
 cargo nextest run --locked
 say "tests of the store on a server"
-cargo nextest run --locked --features postgres -E 'test(/^postgres::/) + (kind(lib) & test(/^store::/))'
+cargo nextest run --locked --features postgres -E 'test(/^postgres::/) + test(/^model::server_store::/) + (kind(lib) & test(/^store::/))'
+say "tests of commands, with their stores on a server"
+FAIRWAY_TEST_ENGINE=postgres cargo nextest run --locked --features postgres --profile postgres -E 'test(/^(records|cli::(claim|handoff|task_transitions|task_add|message))::/)'

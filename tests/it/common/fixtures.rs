@@ -2,8 +2,6 @@
 
 use std::{fs, path::Path};
 
-use rusqlite::{Connection, params};
-
 use super::TestProject;
 
 /// A value in a statement.
@@ -43,14 +41,19 @@ pub fn add_lane(world: &TestProject, name: &str, wip_limit: Option<i64>, worktre
 
 /// A permission request of a running session; answers with its number.
 pub fn add_approval(world: &TestProject, session: &str, tool: &str, answerable: bool) -> i64 {
-    let conn = Connection::open(world.store()).unwrap();
-    let insert = "INSERT INTO approvals (session_id, run_id, provider, tool, input, answerable, status, asked_at) \
-         VALUES (?1, 'run-' || ?1, 'acme', ?2, '{\"command\":\"ls\"}', ?3, 'pending', ?4)";
-    conn.execute(insert, params![session, tool, answerable, world.now().millis()]).unwrap();
-    let id = conn.last_insert_rowid();
-    let insert = "INSERT INTO events (at, kind, session_id, run_id, actor, data) \
-         VALUES (?1, 'approval.asked', ?2, 'run-' || ?2, 'test', json_object('id', ?3, 'provider', 'acme', 'tool', ?4))";
-    conn.execute(insert, params![world.now().millis(), session, id, tool]).unwrap();
+    let (now, answerable) = (world.now().millis(), i64::from(answerable));
+    world.write_rows(&format!(
+        "INSERT INTO approvals (session_id, run_id, provider, tool, input, answerable, status, asked_at) \
+         VALUES ('{session}', 'run-{session}', 'acme', {tool}, '{{\"command\":\"ls\"}}', {answerable}, 'pending', {now})",
+        tool = quoted(Some(tool))
+    ));
+    let id: i64 = world.value("SELECT max(id) FROM approvals").parse().unwrap();
+    let data = serde_json::json!({ "id": id, "provider": "acme", "tool": tool }).to_string();
+    world.write_rows(&format!(
+        "INSERT INTO events (at, kind, session_id, run_id, actor, data) \
+         VALUES ({now}, 'approval.asked', '{session}', 'run-{session}', 'test', {})",
+        quoted(Some(&data))
+    ));
     id
 }
 

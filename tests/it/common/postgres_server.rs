@@ -278,6 +278,10 @@ impl PostgresServer {
             let (table, column) = line.split_once('|').unwrap();
             tables.entry(table.into()).or_default().push(column.into());
         }
+        // A world that was never initialised.
+        if tables.is_empty() {
+            return None;
+        }
         // All rows at once: each call of psql is a process here and one in the server.
         let rows: Vec<_> =
             tables.keys().map(|table| format!("SELECT '{table}|' || to_json(t)::text FROM \"{table}\" t")).collect();

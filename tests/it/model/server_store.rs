@@ -23,8 +23,8 @@ pub struct ServerStore {
 /// A row of a simple query.
 type Row = Vec<Option<String>>;
 
-fn number(value: &Option<String>) -> Option<i64> {
-    value.as_ref().map(|value| value.parse().unwrap())
+fn number(value: Option<&String>) -> Option<i64> {
+    value.map(|value| value.parse().unwrap())
 }
 
 impl ServerStore {
@@ -71,7 +71,7 @@ impl ServerStore {
         let claims = self.rows("SELECT task_id, claimant, epoch FROM claims WHERE ended_at IS NULL");
         let claims_of = |task: &Option<String>| {
             let own = claims.iter().filter(|claim| claim[0] == *task);
-            own.map(|claim| (claim[1].clone().unwrap(), number(&claim[2]).unwrap())).collect()
+            own.map(|claim| (claim[1].clone().unwrap(), number(claim[2].as_ref()).unwrap())).collect()
         };
         let tasks = self.rows(
             "SELECT id, status, claimant, epoch, lease_until, (SELECT count(*) FROM checkpoints c WHERE c.task_id = t.id), \
@@ -81,19 +81,19 @@ impl ServerStore {
         let tasks = tasks.iter().map(|row| TaskSeen {
             status: row[1].clone().unwrap(),
             claimant: row[2].clone(),
-            epoch: number(&row[3]).unwrap(),
-            lease_until: number(&row[4]),
+            epoch: number(row[3].as_ref()).unwrap(),
+            lease_until: number(row[4].as_ref()),
             claims: claims_of(&row[0]),
-            checkpoints: number(&row[5]).unwrap(),
+            checkpoints: number(row[5].as_ref()).unwrap(),
             commit: row[6].clone(),
-            evidence: number(&row[7]).unwrap(),
-            reviews: number(&row[8]).unwrap(),
+            evidence: number(row[7].as_ref()).unwrap(),
+            reviews: number(row[8].as_ref()).unwrap(),
             lane: row[9].clone(),
         });
         let sessions = self.rows("SELECT status, last_heartbeat_at FROM agent_sessions ORDER BY id");
         let sessions = sessions
             .iter()
-            .map(|row| SessionSeen { status: row[0].clone().unwrap(), heartbeat: number(&row[1]).unwrap() });
+            .map(|row| SessionSeen { status: row[0].clone().unwrap(), heartbeat: number(row[1].as_ref()).unwrap() });
         let handoffs = self.rows("SELECT status, answered_by FROM handoffs ORDER BY id");
         let handoffs = handoffs.into_iter().map(|row| (row[0].clone().unwrap(), row[1].clone()));
         Seen { tasks: tasks.collect(), sessions: sessions.collect(), handoffs: handoffs.collect() }
@@ -102,12 +102,12 @@ impl ServerStore {
     /// The epoch of the last claim of a task by this name, or of one so many before it.
     pub fn latest_epoch(&self, task: &str, name: &str, older: i64) -> Option<i64> {
         let query = format!("SELECT max(epoch) - {older} FROM claims WHERE task_id = '{task}' AND claimant = '{name}'");
-        number(&self.rows(&query)[0][0])
+        number(self.rows(&query)[0][0].as_ref())
     }
 
     pub fn handoff(&self, back: usize) -> Option<i64> {
         let newest = self.rows(&format!("SELECT id FROM handoffs ORDER BY id DESC LIMIT 1 OFFSET {back}"));
-        newest.first().and_then(|row| number(&row[0]))
+        newest.first().and_then(|row| number(row[0].as_ref()))
     }
 
     pub fn violations(&self) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Many claim at once on one server: every task goes to exactly one.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, process::Stdio};
+use std::{collections::BTreeMap, fmt::Write as _, fs, process::Stdio, time::Duration};
 
 use fairway::{
     actions::{
@@ -28,7 +28,8 @@ fn work(number: &str) {
     let env = Env::from_process();
     let root = Project::discover(&env, None).unwrap().root;
     let app: App = app::app(&root, env, app::person(&format!("worker-{number}")));
-    app.store_for_writing().unwrap();
+    // On a busy machine the turns of 63 others may take longer than a command's usual patience.
+    app.store_for_writing().unwrap().set_busy_timeout(Some(Duration::from_secs(25))).unwrap();
     wait_at_start_line();
     let mut journal = String::new();
     loop {

@@ -29,7 +29,7 @@ fn fails(world: &Sessions, script: &str, exit: i32, code: &str) -> serde_json::V
         "300",
     ]);
     let error = run.refuses(exit, code).error();
-    let session = world.rows("SELECT * FROM agent_sessions ORDER BY rowid DESC LIMIT 1").pop().unwrap();
+    let session = world.rows("SELECT * FROM agent_sessions ORDER BY started_at DESC LIMIT 1").pop().unwrap();
     assert_eq!(session["status"], "failed", "{session:?}");
     assert!(!session["reason"].is_empty());
     assert_eq!(marked(&session["run_id"]).unwrap(), []);

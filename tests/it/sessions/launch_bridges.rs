@@ -82,7 +82,7 @@ fn bridge_launches_and_a_refusal_is_its_exit_code() {
             ("FAIRWAY_TRANSCRIPT", &*transcript),
         ];
         bridge(&world, name, &["orchestrator", "PF-001"], &vars).exits(0);
-        let row = world.rows("SELECT * FROM agent_sessions ORDER BY rowid DESC LIMIT 1").pop().unwrap();
+        let row = world.rows("SELECT * FROM agent_sessions ORDER BY started_at DESC LIMIT 1").pop().unwrap();
         assert_eq!(
             [&row["role"], &row["task_id"], &row["provider"], &row["backend"]],
             ["orchestrator", "PF-001", "acme", backend]
@@ -118,7 +118,7 @@ fn bridge_inherits_no_paths_of_the_outer_session() {
         ("FAIRWAY_PROVIDER", "acme"),
         ("FAIRWAY_PROVIDER_COMMAND", "true"),
     ];
-    let newest = || world.rows("SELECT * FROM agent_sessions ORDER BY rowid DESC LIMIT 1").pop().unwrap();
+    let newest = || world.rows("SELECT * FROM agent_sessions ORDER BY started_at DESC LIMIT 1").pop().unwrap();
     bridge(&world, "shell.sh", &["backend"], &around).exits(0);
     let row = newest();
     assert_eq!([&row["lane"], &row["branch"], &row["provider"]], ["", "", "acme"]);
@@ -268,7 +268,7 @@ fn bridge_launches_in_its_own_multiplexer() {
         }
         let vars = [("FAIRWAY_PROVIDER_COMMAND", "echo moin; exec cat"), ("FAIRWAY_PROVIDER", "acme")];
         bridge(&world, name, &["backend"], &vars).exits(0);
-        let row = world.rows("SELECT * FROM agent_sessions ORDER BY rowid DESC LIMIT 1").pop().unwrap();
+        let row = world.rows("SELECT * FROM agent_sessions ORDER BY started_at DESC LIMIT 1").pop().unwrap();
         assert_eq!([&*row["backend"], &*row["status"]], [backend, "running"]);
         eventually("what it prints", || {
             world.run(["session", "peek", &row["id"]]).stdout.contains("moin").then_some(())

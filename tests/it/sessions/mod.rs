@@ -187,10 +187,8 @@ impl Drop for Sessions {
         // Whatever a failing test left.
         #[cfg(feature = "postgres")]
         if self.on_server.is_some() {
-            if std::thread::panicking() {
-                let root = format!("FAIRWAY_ROOT={}", self.root().display());
-                let _ = process_tree::terminate(Duration::from_millis(100), || process_tree::with_env_entry(&root));
-            }
+            let root = format!("FAIRWAY_ROOT={}", self.root().display());
+            let _ = process_tree::terminate(Duration::from_millis(100), || process_tree::with_env_entry(&root));
             return;
         }
         let conn = rusqlite::Connection::open(self.store()).ok();

@@ -197,7 +197,7 @@ fn questions_errors_and_what_comes_after_them() {
             "active: started; codex session t1",
         ]
     );
-    let rows = world.rows("SELECT status, activity FROM agent_sessions ORDER BY rowid");
+    let rows = world.rows("SELECT status, activity FROM agent_sessions ORDER BY started_at");
     let rows: Vec<_> = rows.iter().map(|row| (&*row["status"], &*row["activity"])).collect();
     assert_eq!(rows, [("failed", "unknown"), ("running", "busy")]);
 }

@@ -360,7 +360,7 @@ fn start_that_is_killed_before_its_program_runs_is_continued_by_the_next() {
 
 /// The first session.
 fn interrupted(world: &Sessions) -> String {
-    world.rows("SELECT id FROM agent_sessions ORDER BY rowid").remove(0).remove("id").unwrap()
+    world.rows("SELECT id FROM agent_sessions ORDER BY started_at").remove(0).remove("id").unwrap()
 }
 
 #[test]
