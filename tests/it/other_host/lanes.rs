@@ -1,7 +1,5 @@
 //! Lanes whose worktree is on another host.
 
-use std::fs;
-
 use serde_json::json;
 
 use super::{NAME, foreign, is_on_server, own, refused, run, there, worlds};
@@ -171,7 +169,7 @@ fn open_intent_and_landing_of_another_host_are_left_alone() {
     assert!(fixes.contains(&complete.as_str()), "{found}");
     assert!(!found.to_string().contains("landing_unfinished"), "{found}");
     let dir = world.root().join(".fairway/worktrees/cart");
-    fs::write(dir.join("new.txt"), "new").unwrap();
+    std::fs::write(dir.join("new.txt"), "new").unwrap();
     world.git(&dir, &["add", "."]);
     world.git(&dir, &["commit", "--quiet", "--message=work"]);
     for (name, value) in [("user.name", "a"), ("user.email", "a@b")] {
