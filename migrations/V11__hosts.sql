@@ -2,5 +2,8 @@
 -- worktree, and in one of an earlier version.
 ALTER TABLE lanes ADD COLUMN host TEXT;
 ALTER TABLE lanes ADD COLUMN host_id TEXT;
+-- In whose repository a landing is made.
+ALTER TABLE landings ADD COLUMN host TEXT;
+ALTER TABLE landings ADD COLUMN host_id TEXT;
 
 PRAGMA user_version = 11;

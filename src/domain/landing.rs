@@ -54,6 +54,10 @@ pub struct Landing {
     pub tasks: Vec<(TaskId, i64)>,
     /// Why it did not land.
     pub error: Option<String>,
+    /// The name of the host in whose repository it lands, for people; `None` for a landing of an earlier version.
+    pub host: Option<String>,
+    /// The id of that host.
+    pub host_id: Option<String>,
     /// When it was started.
     pub started_at: Timestamp,
     /// When it was over.

@@ -25,6 +25,10 @@ pub struct Lane {
     pub base: Option<String>,
     /// Its worktree's directory, absolute.
     pub worktree: Option<String>,
+    /// The name of the host that the worktree is on, for people; `None` without a worktree, and in a lane of an earlier version.
+    pub host: Option<String>,
+    /// The id of that host, which is compared.
+    pub host_id: Option<String>,
     /// Whether Fairway made branch and worktree, and so takes them away again.
     pub owns_worktree: bool,
     /// How many tasks may be held in it at once; `None` is no limit.
@@ -35,4 +39,15 @@ pub struct Lane {
     pub backend: Option<String>,
     /// When it was added.
     pub created_at: Timestamp,
+}
+
+impl Lane {
+    /// The lane with its worktree on this host; one without a worktree is on none.
+    #[must_use]
+    pub fn on_host(self, name: String, id: Option<String>) -> Self {
+        // Without an id nothing can be compared, and the lane is local everywhere.
+        let place = id.filter(|_| self.worktree.is_some()).map(|id| (name, id));
+        let (host, host_id) = place.unzip();
+        Self { host, host_id, ..self }
+    }
 }

@@ -27,6 +27,7 @@ pub mod message;
 pub mod need;
 pub mod not_ready;
 pub mod notification;
+pub mod other_host;
 pub mod overlap;
 pub mod prompt_wait;
 pub mod provider_event;

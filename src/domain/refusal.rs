@@ -87,6 +87,9 @@ pub enum Refusal {
     /// The lane has no worktree.
     #[error("the lane {lane} has no worktree")]
     LaneWithoutWorktree { lane: LaneName },
+    /// The lane's worktree is on another host.
+    #[error("the worktree of the lane {lane} is on the host {host}, not on this one")]
+    LaneElsewhere { lane: LaneName, host: String, command: String },
     /// The directory of the lane's worktree does not exist, or is no worktree any more.
     #[error("the worktree of the lane {lane} is gone: {dir}")]
     WorktreeMissing { lane: LaneName, dir: String },
@@ -264,7 +267,7 @@ pub enum Refusal {
     NoLiveSession { of: String, later: Option<String> },
     /// The session belongs to another host or container.
     #[error("session {session} runs on host {host}, not on this host")]
-    SessionElsewhere { session: SessionId, host: String },
+    SessionElsewhere { session: SessionId, host: String, command: String },
     /// The session belongs to another task, session run or role.
     #[error("{why}")]
     SessionMismatch { why: String },
@@ -359,7 +362,10 @@ pub enum Refusal {
     InputFull { run: String, taken: usize },
     /// The supervisor of the job died.
     #[error("job {run} has no supervisor: its supervisor died")]
-    JobUnsupervised { run: String, is_elsewhere: bool },
+    JobUnsupervised { run: String },
+    /// The job belongs to another host or container.
+    #[error("job {run} belongs to the host {host}, not to this one")]
+    JobElsewhere { run: String, host: String, command: String },
     /// The supervisor of the job is alive and does not answer.
     #[error("the supervisor of job {run} does not answer")]
     JobUnresponsive { run: String },
@@ -451,6 +457,7 @@ impl Refusal {
             Self::InUse { .. } | Self::TaskInUse { .. } | Self::LaneHeld { .. } => "in_use",
             Self::UnsavedWork { .. } => "unsaved_work",
             Self::LaneWithoutWorktree { .. } | Self::NoWorktree { .. } | Self::NoRepository { .. } => "no_worktree",
+            Self::LaneElsewhere { .. } => "lane_elsewhere",
             Self::WorktreeNotOwned { .. } => "worktree_not_owned",
             Self::WrongBranch { .. } => "wrong_branch",
             Self::MergeCommits { .. } | Self::CannotRebase { .. } => "merge_commits",
@@ -509,7 +516,7 @@ impl Refusal {
             Self::JobQueued { .. } => "run_queued",
             Self::NoTerminal { .. } => "no_terminal",
             Self::InputFull { .. } => "input_full",
-            Self::JobUnsupervised { .. } => "run_unsupervised",
+            Self::JobUnsupervised { .. } | Self::JobElsewhere { .. } => "run_unsupervised",
             Self::JobUnresponsive { .. } => "run_busy",
             Self::ServeRunning { .. } => "serve_running",
             Self::PluginHasHooks { .. } => "plugin_has_hooks",

@@ -40,6 +40,13 @@ impl HostIdentity {
             None => self.name == host,
         }
     }
+
+    /// Whether a host's id is that of this machine, in whichever pid namespace.
+    #[must_use]
+    pub fn is_of_machine(&self, host_id: &str) -> bool {
+        let machine = |id: &str| id.split_once('/').map_or_else(|| id.to_owned(), |(machine, _)| machine.to_owned());
+        self.id.as_deref().map(machine) == Some(machine(host_id))
+    }
 }
 
 /// The host's name.
@@ -179,6 +186,9 @@ mod tests {
         assert!(renamed.owns("new/1", None));
         assert!(!renamed.owns("old/1", None));
         assert!(!host("new/1", None).owns("new/1", Some("a/1")));
+        assert!(renamed.is_of_machine("a/2"));
+        assert!(!renamed.is_of_machine("b/1"));
+        assert!(!host("new/1", None).is_of_machine("a/1"));
     }
 
     #[test]

@@ -38,6 +38,8 @@ const SET_COUNTER: &str = "INSERT INTO sqlite_sequence (name, seq) VALUES ($1, $
 const CLEAR_COUNTERS: &str = "DELETE FROM sqlite_sequence";
 const NUMBERS: &str =
     "SELECT key, value::bigint FROM jsonb_each_text(current_setting('fairway.numbers')::jsonb) ORDER BY key";
+const SET_HOST: &str = "UPDATE lanes SET host = $1, host_id = $2 WHERE worktree IS NOT NULL AND removed_at IS NULL \
+     AND host_id IS NULL";
 const SET_NUMBERS: &str = "SELECT set_config('fairway.numbers', $1, true)";
 // Reading a large file between two statements may take longer than a command may.
 const NO_IDLE_TIMEOUT: &str = "SET LOCAL idle_in_transaction_session_timeout = 0";
@@ -94,6 +96,8 @@ pub struct CopyRequest<'a> {
     pub now: Timestamp,
     /// The actor.
     pub actor: &'a str,
+    /// The name of this host and its id, which has the worktrees of lanes that name no host.
+    pub host: (&'a str, Option<&'a str>),
 }
 
 impl CopyRequest<'_> {
@@ -119,6 +123,9 @@ impl CopyRequest<'_> {
             for table in &tables {
                 rows += copy_to_server(&held, tx.conn(), table)?;
                 compare_counts((&*held).into(), tx.conn(), table)?;
+            }
+            if let (name, Some(id)) = self.host {
+                sql::execute(tx.conn(), SET_HOST, &[&name, &id])?;
             }
             let counters = sql::rows(&*held, COUNTERS, &[], |row| Ok((row.get::<String>(0)?, row.get::<i64>(1)?)))?;
             let numbers: Map<String, serde_json::Value> =

@@ -15,8 +15,8 @@ use crate::{
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT id, lane, commit_id, style, base, base_before, candidate, state, tasks, error, started_at, ended_at ",
-            "FROM landings ",
+            "SELECT id, lane, commit_id, style, base, base_before, candidate, state, tasks, error, started_at, ended_at, ",
+            "host, host_id FROM landings ",
             $rest
         )
     };
@@ -32,7 +32,7 @@ const IN_REVIEW: &str = "SELECT id FROM tasks INDEXED BY tasks_held WHERE claima
 const DONE_IN_LANES: &str = "SELECT id FROM tasks WHERE status = 'done' AND lane IS NOT NULL AND commit_id IS NOT NULL \
      AND landed_commit IS NULL ORDER BY priority, created_at, id";
 const INSERT: &str = "INSERT INTO landings (lane, commit_id, style, base, base_before, candidate, state, tasks, error, \
-     started_at, ended_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id";
+     started_at, ended_at, host, host_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING id";
 const UPDATE: &str = "UPDATE landings SET candidate = $2, state = $3, error = $4, ended_at = $5 WHERE id = $1";
 const SET_LANDED: &str = "UPDATE tasks SET landed_commit = $2, updated_at = $3 WHERE id = $1";
 const LANDED_COMMIT: &str = "SELECT landed_commit FROM tasks WHERE id = $1";
@@ -53,6 +53,8 @@ fn read(row: &Row<'_>) -> Result<Landing, StoreError> {
         error: row.get(9)?,
         started_at: Timestamp::from_millis(row.get(10)?),
         ended_at: row.get::<Option<i64>>(11)?.map(Timestamp::from_millis),
+        host: row.get(12)?,
+        host_id: row.get(13)?,
     })
 }
 
@@ -86,6 +88,8 @@ pub fn insert(tx: &WriteTx<'_>, landing: Landing) -> Result<Landing, StoreError>
             &landing.error,
             &tx.now().millis(),
             &landing.ended_at.map(Timestamp::millis),
+            &landing.host,
+            &landing.host_id,
         ],
         |row| row.get(0),
     )?;

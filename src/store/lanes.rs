@@ -17,7 +17,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT name, title, role, status, branch, base, worktree, wip_limit, provider, backend, created_at, ",
-            "made_worktree FROM lanes ",
+            "made_worktree, host, host_id FROM lanes ",
             $rest
         )
     };
@@ -26,13 +26,15 @@ macro_rules! select {
 const ONE: &str = select!("WHERE name = $1 AND removed_at IS NULL");
 const ALL: &str = select!("WHERE removed_at IS NULL ORDER BY name");
 const UPSERT: &str = "INSERT INTO lanes (name, title, role, status, branch, base, worktree, wip_limit, provider, backend, \
-     created_at, made_worktree) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (name) DO UPDATE SET \
+     created_at, made_worktree, host, host_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+     ON CONFLICT (name) DO UPDATE SET \
      title = excluded.title, role = excluded.role, status = excluded.status, branch = excluded.branch, \
      base = excluded.base, worktree = excluded.worktree, wip_limit = excluded.wip_limit, \
      provider = excluded.provider, backend = excluded.backend, created_at = excluded.created_at, \
-     made_worktree = excluded.made_worktree, removed_at = NULL";
+     made_worktree = excluded.made_worktree, host = excluded.host, host_id = excluded.host_id, removed_at = NULL";
 const DELETE: &str = "DELETE FROM lanes WHERE name = $1";
-const HIDE: &str = "UPDATE lanes SET removed_at = $2, made_worktree = 0 WHERE name = $1";
+const HIDE: &str = "UPDATE lanes SET removed_at = $2, made_worktree = 0, host = NULL, host_id = NULL WHERE name = $1";
+const FORGET_HOST: &str = "UPDATE lanes SET host = NULL, host_id = NULL WHERE name = $1";
 const USAGE: &str = "SELECT (SELECT count(*) FROM tasks WHERE lane = $1 AND claimant IS NOT NULL), \
      (SELECT count(*) FROM agent_sessions WHERE lane = $1 AND ended_at IS NULL), \
      (SELECT count(*) FROM tasks WHERE lane = $1 AND status NOT IN ('done', 'cancelled')), \
@@ -56,6 +58,8 @@ fn read(row: &Row<'_>) -> Result<Lane, StoreError> {
         backend: row.get(9)?,
         created_at: Timestamp::from_millis(row.get(10)?),
         owns_worktree: row.get(11)?,
+        host: row.get(12)?,
+        host_id: row.get(13)?,
     })
 }
 
@@ -96,6 +100,8 @@ pub fn upsert(tx: &WriteTx<'_>, lane: &Lane) -> Result<(), StoreError> {
             &lane.backend,
             &lane.created_at.millis(),
             &lane.owns_worktree,
+            &lane.host,
+            &lane.host_id,
         ],
     )?;
     Ok(())
@@ -116,6 +122,15 @@ pub fn delete(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
 /// As the store fails.
 pub fn hide(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
     sql::execute(tx.conn(), HIDE, &[&name.as_str(), &tx.now().millis()])?;
+    Ok(())
+}
+
+/// Forgets the host of a lane's worktree, which was removed.
+///
+/// # Errors
+/// As the store fails.
+pub fn forget_host(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), FORGET_HOST, &[&name.as_str()])?;
     Ok(())
 }
 

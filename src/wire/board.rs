@@ -115,6 +115,8 @@ pub struct BoardLaneView {
     pub base: Option<String>,
     /// Its worktree's directory.
     pub worktree: Option<String>,
+    /// The host that its worktree is on, with its pid namespace.
+    pub host: Option<String>,
     /// Its WIP limit.
     pub wip_limit: Option<i64>,
     /// Its default provider.

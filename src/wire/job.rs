@@ -152,6 +152,12 @@ pub struct JobPollView {
     pub snippet: String,
     /// The items after `since_seq`, in order.
     pub items: Vec<JobItemView>,
+    /// The host that has its output, when that is another one. Otherwise the field is omitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_host: Option<String>,
+    /// The command that prints its output there.
+    #[serde(skip)]
+    pub log_command: Option<String>,
 }
 
 /// The answer to `log`.

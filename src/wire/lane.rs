@@ -24,6 +24,11 @@ pub struct LaneView {
     pub base: Option<String>,
     /// Its worktree's directory.
     pub worktree: Option<String>,
+    /// The host that its worktree is on, with its pid namespace; null without a worktree, and in a lane of an earlier version.
+    pub host: Option<String>,
+    /// The name of that host, when it is another one.
+    #[serde(skip)]
+    pub other_host: Option<String>,
     /// How many tasks may be held in it at once.
     pub wip_limit: Option<i64>,
     /// Its default provider.
@@ -75,6 +80,8 @@ impl LaneView {
             branch: lane.branch.clone(),
             base: lane.base.clone(),
             worktree: lane.worktree.clone(),
+            host: lane.host.clone(),
+            other_host: None,
             wip_limit: lane.wip_limit,
             provider: lane.provider.as_ref().map(ToString::to_string),
             backend: lane.backend.clone(),

@@ -30,6 +30,7 @@ mod instruction_budget;
 mod layers;
 mod mcp;
 mod model;
+mod other_host;
 mod output_failures;
 mod overlap;
 mod packaging;

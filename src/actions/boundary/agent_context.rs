@@ -122,7 +122,7 @@ pub fn compose(app: &App, subject: &Subject, mode: Mode) -> Result<AgentContext>
     // Git runs outside of a transaction. An error of the gate check leaves out the gates, not the context.
     let required_gates = app.settings.done_gates();
     let report = focus.as_ref().filter(|task| subject.has_claimed(task)).and_then(|task| {
-        let facts = gates::collect_facts(app, &task.id, required_gates, None, None).ok()?;
+        let facts = gates::collect_facts(app, &task.id, required_gates, None, None, &[]).ok()?;
         app.read(|tx| gates::evaluate(app, tx, &lookup::task(tx, &task.id)?, required_gates, &facts)).ok()
     });
     app.read(|tx| {

@@ -18,6 +18,7 @@ pub mod keepalive;
 pub mod lookup;
 pub(crate) mod message_state;
 pub mod open_store;
+pub mod other_host;
 pub(crate) mod path_limits;
 pub mod prompt_wait;
 mod refusal_details;

@@ -193,9 +193,18 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
             (Usage, Some(format!("choose one: fairway start TASK --provider {provider}")))
         }
         Refusal::SessionExited { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
-        Refusal::SessionElsewhere { session, .. } => {
+        Refusal::LaneElsewhere { lane, command, .. } => {
+            let here =
+                format!("if that host is gone, name a worktree of this one: fairway lane edit {lane} --worktree DIR");
+            (Conflict, Some(format!("run it there: {command}\n{here}")))
+        }
+        Refusal::SessionElsewhere { session, command, .. } => {
             let forget = format!("if that host or container is gone: fairway session forget {session}");
-            (Conflict, Some(forget))
+            (Conflict, Some(format!("run it there: {command}\n{forget}")))
+        }
+        Refusal::JobElsewhere { run, command, .. } => {
+            let forget = format!("to give it up, if its host or container is gone: fairway exec rm --force {run}");
+            (Conflict, Some(format!("run it there: {command}\n{forget}")))
         }
         Refusal::SessionMismatch { .. } | Refusal::AlreadyAnswered { .. } => (Conflict, None),
         Refusal::SessionAsks { session, typing, .. } => {
@@ -227,9 +236,6 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         Refusal::JobQueued { run } => (Conflict, Some(format!("to wait for it: fairway exec poll {run} --wait 30s"))),
         Refusal::NoTerminal { .. } => (Conflict, Some("start it with: fairway exec spawn --pty".into())),
         Refusal::InputFull { run, .. } => (Conflict, Some(format!("to see what it does: fairway exec poll {run}"))),
-        Refusal::JobUnsupervised { run, is_elsewhere: true } => {
-            (Conflict, Some(format!("to give it up, if its host or container is gone: fairway exec rm --force {run}")))
-        }
         Refusal::JobUnsupervised { .. } => (Conflict, Some("to settle it: fairway session reconcile".into())),
         Refusal::JobUnresponsive { run } => (Busy, Some(format!("look at it again: fairway exec poll {run}"))),
         Refusal::DepsOpen { task, .. } => {

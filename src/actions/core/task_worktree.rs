@@ -4,45 +4,94 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::lookup;
+use super::{lookup, other_host};
 use crate::actions::App;
 use crate::{
     config::project::{is_same_repository, worktree_top},
-    domain::{TaskId, task::Task},
+    domain::{Refusal, TaskId, lane::Lane, session::Session, task::Task},
     os::git::Git,
     store::{ReadTx, claims, lanes, sessions},
 };
 
-/// The worktree of a task's work: that of its lane, else that of the claiming session, else the one in which the claim was
-/// made. The working directory for a task that is not claimed, and for a claim of an earlier version by a person. `None` when
-/// the work is elsewhere and no row says where.
+/// The digits of a full hash.
+const FULL_HASH_DIGITS: usize = 40;
+
+/// The directory of a task's work.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum WorkDirectory {
+    /// A directory of this host.
+    Here(PathBuf),
+    /// The work is somewhere, and no row says where.
+    Unknown,
+    /// The worktree of this lane, on another host.
+    OfLaneElsewhere(Box<Lane>),
+    /// The directory of this session, on another host.
+    OfSessionElsewhere(Box<Session>),
+}
+
+impl WorkDirectory {
+    /// The directory, when it is one of this host.
+    pub(crate) fn here(&self) -> Option<&Path> {
+        match self {
+            Self::Here(dir) => Some(dir),
+            Self::Unknown | Self::OfLaneElsewhere(_) | Self::OfSessionElsewhere(_) => None,
+        }
+    }
+
+    /// The refusal of a command that needs the directory, when that is on another host. `words`: the command.
+    ///
+    /// # Errors
+    /// As the store fails.
+    pub(crate) fn refusal(&self, tx: &ReadTx<'_>, words: &[&str]) -> Result<Option<Refusal>> {
+        Ok(match self {
+            Self::Here(_) | Self::Unknown => None,
+            Self::OfLaneElsewhere(lane) => Some(other_host::lane_refusal(tx, lane, words)?),
+            Self::OfSessionElsewhere(session) => Some(other_host::session_refusal(tx, session, words)?),
+        })
+    }
+}
+
+/// The directory of a task's work: the worktree of its lane, else that of the claiming session, else the one in which the claim
+/// was made. The working directory for a task that is not claimed, and for a claim of an earlier version by a person.
 ///
 /// # Errors
 /// As the store fails.
-pub(crate) fn of_work(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<PathBuf>> {
+pub(crate) fn of_work(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDirectory> {
     let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
-    if let Some(worktree) = lane.and_then(|lane| lane.worktree) {
-        return Ok(Some(PathBuf::from(worktree)));
+    if let Some(lane) = lane.filter(|lane| lane.worktree.is_some()) {
+        if other_host::has_worktree(app, &lane) {
+            return Ok(WorkDirectory::OfLaneElsewhere(Box::new(lane)));
+        }
+        return Ok(lane.worktree.map_or(WorkDirectory::Unknown, |dir| WorkDirectory::Here(dir.into())));
     }
     let is_worked_on = task.state.claim().is_some() || task.state.status().is_closed();
     let Some(claim) = claims::newest(tx, &task.id)?.filter(|_| is_worked_on) else {
-        return Ok(Some(app.env.cwd.clone()));
+        return Ok(WorkDirectory::Here(app.env.cwd.clone()));
     };
     let session = claim.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten();
     let is_person = session.is_none();
+    if let Some(session) = &session
+        && let Some(dir) = &session.worktree
+        && other_host::has_directory(app, session, Path::new(dir))
+    {
+        return Ok(WorkDirectory::OfSessionElsewhere(Box::new(session.clone())));
+    }
     let recorded = session.and_then(|session| session.worktree).or(claim.place.worktree);
-    Ok(recorded.map(PathBuf::from).or_else(|| is_person.then(|| app.env.cwd.clone())))
+    let dir = recorded.map(PathBuf::from).or_else(|| is_person.then(|| app.env.cwd.clone()));
+    Ok(dir.map_or(WorkDirectory::Unknown, WorkDirectory::Here))
 }
 
-/// The directory in which a task's commands run: its worktree, but a subdirectory of it when the caller is in one.
+/// The directory in which a task's commands run, when it is one of this host: its worktree, but a subdirectory of it when the
+/// caller is in one.
 ///
 /// # Errors
 /// As the store fails.
-pub(crate) fn dir(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<PathBuf> {
+pub(crate) fn dir(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDirectory> {
     let cwd = &app.env.cwd;
     Ok(match of_work(app, tx, task)? {
-        Some(dir) if is_named_by_lane(tx, task)? || !is_inside(cwd, &dir) => dir,
-        _ => cwd.clone(),
+        WorkDirectory::Here(dir) if is_named_by_lane(tx, task)? || !is_inside(cwd, &dir) => WorkDirectory::Here(dir),
+        WorkDirectory::Here(_) | WorkDirectory::Unknown => WorkDirectory::Here(cwd.clone()),
+        elsewhere => elsewhere,
     })
 }
 
@@ -70,14 +119,32 @@ pub(crate) fn resolve_commit(git: &Git<'_>, commit: Option<&str>) -> Option<Stri
     commit.map(|commit| git.commit(commit).unwrap_or_else(|| commit.to_owned()))
 }
 
-/// The full hash of a commit in the task's worktree; unchanged if git does not know it there.
+/// The full hash of a commit in the task's worktree; unchanged if git does not know it there. `words`: the command, without
+/// the task.
 ///
 /// # Errors
-/// `not_found`; as the store fails.
-pub(crate) fn resolve_commit_for(app: &App, id: &TaskId, commit: Option<&str>) -> Result<Option<String>> {
-    if commit.is_none() {
-        return Ok(None);
+/// `not_found`; `lane_elsewhere` and `session_mismatch` for a part of a hash that nothing completes here, when the worktree is on
+/// another host; as the store fails.
+pub(crate) fn resolve_commit_for(
+    app: &App,
+    id: &TaskId,
+    commit: Option<&str>,
+    words: &[&str],
+) -> Result<Option<String>> {
+    let Some(given) = commit else { return Ok(None) };
+    let (dir, refusal) = app.read(|tx| {
+        let dir = dir(app, tx, &lookup::task(tx, id)?)?;
+        let refusal = dir.refusal(tx, &[words, &[id.as_str(), "--commit", given]].concat())?;
+        Ok((dir, refusal))
+    })?;
+    if let Some(dir) = dir.here() {
+        return Ok(resolve_commit(&Git::new(app.env.vars(), dir), commit));
     }
-    let dir = app.read(|tx| dir(app, tx, &lookup::task(tx, id)?))?;
-    Ok(resolve_commit(&Git::new(app.env.vars(), &dir), commit))
+    // Its commits may have been fetched into the repository of this host. A full hash needs no repository.
+    let is_full = given.len() >= FULL_HASH_DIGITS;
+    let known = Git::new(app.env.vars(), &app.project.root).commit(given);
+    match (known.or_else(|| is_full.then(|| given.to_owned())), refusal) {
+        (None, Some(refusal)) => Err(refusal.into()),
+        (known, _) => Ok(known),
+    }
 }

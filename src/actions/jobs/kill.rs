@@ -8,9 +8,12 @@ use std::{
 use anyhow::{Context as _, Result};
 use nix::sys::signal::Signal;
 
-use super::{find, finish, queue_waiter, recover, scheduler};
+use super::{elsewhere, find, finish, queue_waiter, recover, scheduler};
 use crate::{
-    actions::{Answer, App, core::errors},
+    actions::{
+        Answer, App,
+        core::{errors, other_host},
+    },
     domain::{
         Refusal,
         job::{Job, JobResult, JobStatus},
@@ -34,12 +37,15 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// are killed after `grace` (default 2 s). A final job is unchanged.
 ///
 /// # Errors
-/// `not_found`, `ambiguous`, `run_busy` when its supervisor does not answer; store errors.
+/// `not_found`, `ambiguous`, `run_unsupervised` for a job of another host, `run_busy` when its supervisor does not answer; store errors.
 pub fn kill(app: &App, job: &str, signal: Option<Signal>, grace: Option<Duration>) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
     let first = app.read(|tx| find::job(tx, job))?;
+    if !first.status.is_final() {
+        elsewhere::refuse(app, &first, &["exec", "kill"])?;
+    }
     let asked = Request::Kill { signal: signal.unwrap_or(Signal::SIGTERM), grace: grace.unwrap_or(GRACE) };
     let limit = grace.unwrap_or(GRACE) + SUPERVISOR_TIMEOUT;
     let since = Instant::now();
@@ -74,7 +80,7 @@ fn try_kill(app: &App, first: &Job, asked: &Request, grace: Option<Duration>, le
             if held {
                 final_now()
             } else {
-                Err(Refusal::JobUnsupervised { run: job.id.to_string(), is_elsewhere: true }.into())
+                Err(app.read(|tx| other_host::job_refusal(tx, &job, &["exec", "kill"]))?.into())
             }
         }
         // The supervisor died. A result that it wrote is valid; without one the job is canceled here.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use anyhow::Result;
 
 use super::{
-    find,
+    elsewhere, find,
     job_waiter::{self, JobWaiter},
     output::{Page, page},
     output_decoder::{DecodedItem, Decoder},
@@ -44,13 +44,14 @@ pub struct LogRequest {
 /// The items after `since_seq`, of one type if given.
 ///
 /// # Errors
-/// `invalid_value` for a limit out of range, `not_found`, `ambiguous`; errors of the stores or the job's directory.
+/// `invalid_value` for a limit out of range, `not_found`, `ambiguous`; `run_unsupervised` for a job of another host; errors of the stores or the job's directory.
 pub fn log(app: &App, request: &LogRequest) -> Result<JobLogView> {
     let limit = request.limit.unwrap_or(DEFAULT_ITEMS);
     if !(1..=MAX_ITEMS).contains(&limit) {
         return Err(Refusal::invalid("limit", format!("must be between 1 and {MAX_ITEMS}")).into());
     }
     let job = app.read(|tx| find::job(tx, &request.job))?;
+    elsewhere::refuse(app, &job, &["exec", "log"])?;
     let page = read_page(app, &mut JobReader::new(), &job, request.since_seq, limit, request.stream)?;
     Ok(JobLogView {
         run_id: job.id.to_string(),
@@ -82,7 +83,8 @@ fn read_page(
 /// `on_pause` is called whenever there are no more items for now.
 ///
 /// # Errors
-/// `not_found`, `ambiguous`; errors of the stores, the job's directory or the callbacks.
+/// `not_found`, `ambiguous`; `run_unsupervised` for a job of another host; errors of the stores, the job's directory or the
+/// callbacks.
 pub fn each(
     app: &App,
     request: &LogRequest,
@@ -92,6 +94,7 @@ pub fn each(
 ) -> Result<Job> {
     let mut reader = JobReader::new();
     let mut job = app.read(|tx| find::job(tx, &request.job))?;
+    elsewhere::refuse(app, &job, &["exec", "log"])?;
     let id = job.id.to_string();
     let mut waiting = if follow && !job.status.is_final() { Some(JobWaiter::new(app, &job)?) } else { None };
     let mut since = request.since_seq;

@@ -1,6 +1,7 @@
 //! Background jobs: spawn, schedule, supervise, read, control, notify, recover and delete.
 
 pub mod cleanup;
+pub mod elsewhere;
 pub mod event;
 pub mod find;
 pub mod finish;

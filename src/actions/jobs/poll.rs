@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use super::{
-    find,
+    elsewhere, find,
     job_waiter::{self, JobWaiter},
     output::{page, snippet},
     output_decoder::Decoder,
@@ -86,6 +86,9 @@ fn is_satisfied(app: &App, job: &Job, request: &PollRequest, reader: &mut JobRea
 /// Errors of the output store or the job's directory.
 pub fn view(app: &App, job: &Job, since_seq: i64, reader: &mut JobReader) -> Result<JobPollView> {
     let job_view = reader.view(app, job);
+    let other = elsewhere::host_of(app, job)?;
+    let log_command = other.as_ref().map(|host| host.command(&["exec", "log", &job_view.run_id]));
+    let output_host = other.map(|host| host.name);
     let Some(output) = reader.output(app)? else {
         return Ok(JobPollView {
             run: job_view,
@@ -93,6 +96,8 @@ pub fn view(app: &App, job: &Job, since_seq: i64, reader: &mut JobReader) -> Res
             next_seq: since_seq,
             snippet: String::new(),
             items: Vec::new(),
+            output_host,
+            log_command,
         });
     };
     let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
@@ -104,5 +109,7 @@ pub fn view(app: &App, job: &Job, since_seq: i64, reader: &mut JobReader) -> Res
         next_seq: page.next_seq,
         snippet: snippet(output, &decoder, job)?,
         items: page.items.iter().map(JobItemView::from).collect(),
+        output_host,
+        log_command,
     })
 }

@@ -4,15 +4,18 @@ use std::{io, time::Duration};
 
 use anyhow::Result;
 
-use super::{find, supervision::supervisor_alive};
+use super::{elsewhere, find, supervision::supervisor_alive};
 use crate::{
-    actions::{Answer, App, core::errors},
+    actions::{
+        Answer, App,
+        core::{errors, other_host},
+    },
     domain::{
         Refusal,
         job::{Job, JobStatus},
         terminal_input::{self, TerminalInput},
     },
-    os::poll_until,
+    os::{host, poll_until},
     store::{job_output::OutputStore, requests},
     supervisor::{
         JobDir,
@@ -28,6 +31,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum poll interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
+/// The command.
+const WORDS: [&str; 2] = ["exec", "send-keys"];
+
 /// Types input into a job's terminal, in order; returns when the terminal has accepted all of it.
 ///
 /// # Errors
@@ -40,6 +46,7 @@ pub fn send(app: &App, job: &str, inputs: &[TerminalInput]) -> Result<Answer> {
     }
     let job = app.read(|tx| find::job(tx, job))?;
     check_accepts_input(&job)?;
+    elsewhere::refuse(app, &job, &WORDS)?;
     if let Some(answer) = app.record_intent("it is not known whether the job received the input")? {
         return Ok(answer);
     }
@@ -97,7 +104,10 @@ fn send_to_supervisor(app: &App, job: &Job, inputs: &[TerminalInput]) -> Result<
                     .and_then(|job| check_accepts_input(&job).map(|()| supervisor_alive(&job)).map_err(Into::into))
                 {
                     Ok(is_alive) if is_alive || dir.is_locked().unwrap_or(true) => None,
-                    Ok(_) => Some(Err(Refusal::JobUnsupervised { run: id(), is_elsewhere: false }.into())),
+                    Ok(_) if !host::identity().owns(&job.host, job.host_id.as_deref()) => Some(Err(app
+                        .read(|tx| other_host::job_refusal(tx, job, &WORDS))
+                        .map_or_else(|error| error, Into::into))),
+                    Ok(_) => Some(Err(Refusal::JobUnsupervised { run: id() }.into())),
                     Err(error) => Some(Err(error)),
                 }
             }

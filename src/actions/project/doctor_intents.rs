@@ -7,6 +7,7 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
+        core::other_host,
         queue::{
             evidence::run,
             lane::{sync_intent, worktree},
@@ -31,8 +32,8 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let now = app.env.now();
     for open in requests::open_intents(tx)?.into_iter().filter(|open| now.since(open.since) >= MIN_AGE) {
         let finding = match (worktree::lane_of_intent(&open.id), sync_intent::lane_of(&open.id)) {
-            (Some(lane), _) => Some(lane_finding(tx, &lane, &open)?),
-            (None, Some(lane)) => Some(sync_finding(&lane, &open)),
+            (Some(lane), _) => Some(lane_finding(app, tx, &lane, &open)?),
+            (None, Some(lane)) => Some(sync_finding(app, tx, &lane, &open)?),
             (None, None) => request_finding(tx, &open)?,
         };
         found.extend(finding);
@@ -44,16 +45,25 @@ fn intent_finding(message: String, fix: String) -> Finding {
     Finding::new("unsettled", Severity::Note, message).with_fix(fix)
 }
 
-fn sync_finding(lane: &LaneName, open: &requests::OpenIntent) -> Finding {
-    let message = format!("the sync of lane {lane} started at {} and was never completed", open.since);
-    intent_finding(message, format!("fairway lane sync {lane}"))
+fn sync_finding(app: &App, tx: &ReadTx<'_>, name: &LaneName, open: &requests::OpenIntent) -> Result<Finding> {
+    let message = format!("the sync of lane {name} started at {} and was never completed", open.since);
+    let lane = lanes::find(tx, name)?.filter(|lane| other_host::has_worktree(app, lane));
+    let Some(lane) = lane else { return Ok(intent_finding(message, format!("fairway lane sync {name}"))) };
+    let host = other_host::of_lane(tx, &lane)?;
+    let fix = host.command(&["lane", "sync", name.as_str()]);
+    Ok(intent_finding(format!("{message} on the host {}", host.name), fix))
 }
 
-fn lane_finding(tx: &ReadTx<'_>, lane: &LaneName, open: &requests::OpenIntent) -> Result<Finding> {
+fn lane_finding(app: &App, tx: &ReadTx<'_>, lane: &LaneName, open: &requests::OpenIntent) -> Result<Finding> {
     let since = open.since;
     let message =
         format!("the creation of a branch and a worktree for lane {lane} started at {since} and was never completed");
     Ok(match (lanes::find(tx, lane)?, worktree::parse_plan(&open.fingerprint)) {
+        (_, Ok(plan)) if plan.is_elsewhere(app) => {
+            let host = other_host::find(tx, plan.host.as_deref().unwrap_or_default(), plan.host_id.as_deref())?;
+            let fix = host.command(&["lane", "add", lane.as_str(), "--create-worktree"]);
+            intent_finding(format!("{message} on the host {}", host.name), fix)
+        }
         // The lane was added without them meanwhile.
         (Some(_), Ok(plan)) => {
             intent_finding(message, format!("git worktree remove {}; git branch -d {}", plan.worktree, plan.branch))

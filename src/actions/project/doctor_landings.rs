@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::{App, queue::land},
+    actions::{App, core::other_host, queue::land},
     domain::{
         finding::{Finding, Severity},
         landing::{Landing, LandingState},
@@ -11,12 +11,13 @@ use crate::{
     store::{ReadTx, landings},
 };
 
-/// A finding for each landing that is not over while no landing is at work.
+/// A finding for each landing of this host that is not over while no landing is at work.
 ///
 /// # Errors
 /// As the store fails.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
-    let unfinished = landings::unfinished(tx)?;
+    let mut unfinished = landings::unfinished(tx)?;
+    unfinished.retain(|landing| !other_host::has_repository(app, landing.host_id.as_deref()));
     if unfinished.is_empty() || land::is_at_work(app) {
         return Ok(Vec::new());
     }

@@ -24,7 +24,7 @@ use crate::{
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let open = lanes::all(tx)?.into_iter().filter(|lane| lane.status != LaneStatus::Closed);
     let open: Vec<Lane> = open.collect();
-    let has_worktree = open.iter().any(|lane| matches!(checkout::presence(lane), Presence::Present(_)));
+    let has_worktree = open.iter().any(|lane| matches!(checkout::presence(app, lane), Presence::Present(_)));
     let too_old = has_worktree.then(|| git_too_old(app)).flatten();
     Ok(open.iter().filter_map(|lane| inspect(app, lane)).chain(too_old).collect())
 }
@@ -46,8 +46,8 @@ fn inspect(app: &App, lane: &Lane) -> Option<Finding> {
         let message = format!("the worktree of lane {} {why}: {}", lane.name, dir.display());
         Some(Finding::new("worktree_missing", Severity::Error, message).with_fix(fix))
     };
-    match checkout::presence(lane) {
-        Presence::None => None,
+    match checkout::presence(app, lane) {
+        Presence::None | Presence::Elsewhere => None,
         Presence::Missing(dir) if dir.is_dir() && dir.read_dir().is_ok_and(|mut entries| entries.next().is_some()) => {
             let quoted = shell_words::quote(&dir.to_string_lossy()).into_owned();
             found("is no worktree any more", &dir, format!("mv {quoted} {quoted}.old && {repair}"))

@@ -1,13 +1,14 @@
 //! The gates before `done` and before a merge: collect the facts from git and the store, then evaluate the rule.
 
-use std::path::PathBuf;
-
 use anyhow::Result;
 use serde_json::Value;
 
 use crate::actions::{
     App,
-    core::{lookup, task_worktree},
+    core::{
+        lookup,
+        task_worktree::{self, WorkDirectory},
+    },
 };
 use crate::{
     config::project::worktree_top,
@@ -34,7 +35,7 @@ use crate::{
 /// The facts from git. They are collected before the transaction that evaluates the gates.
 #[derive(Debug)]
 pub(crate) struct GitFacts {
-    dir: Option<PathBuf>,
+    dir: WorkDirectory,
     /// The full hash of the caller's commit.
     pub(crate) given: Option<String>,
     head: Option<String>,
@@ -46,25 +47,30 @@ pub(crate) struct GitFacts {
 /// Collects the facts from git that the gates need, in the worktree of the task's work.
 ///
 /// # Errors
-/// `not_found`; `no_worktree` when a gate needs git and no worktree is known; as the store fails.
+/// `not_found`; `no_worktree` when a gate needs git and no worktree is known, `lane_elsewhere` or `session_mismatch` when it is on
+/// another host (`words`: the command); as the store fails.
 pub(crate) fn collect_facts(
     app: &App,
     id: &TaskId,
     gates: &[Gate],
     commit: Option<&str>,
     base: Option<&str>,
+    words: &[&str],
 ) -> Result<GitFacts> {
     let (task, dir, lane_base, needs_git) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
         let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
         let dir = task_worktree::of_work(app, tx, &task)?;
         let needs_git = needs_git(app, tx, &task, gates)?;
+        if let (true, Some(refusal)) = (needs_git, dir.refusal(tx, words)?) {
+            return Err(refusal.into());
+        }
         Ok((task, dir, lane.and_then(|lane| lane.base), needs_git))
     })?;
     let base = base.map(str::to_owned).or(lane_base).unwrap_or_else(|| app.settings.project.base_branch.clone());
-    let Some(existing) = dir.as_deref().filter(|dir| dir.is_dir()) else {
+    let Some(existing) = dir.here().filter(|dir| dir.is_dir()) else {
         if needs_git {
-            let why = match &dir {
+            let why = match dir.here() {
                 Some(dir) => format!("{} does not exist", dir.display()),
                 None => "it was claimed in no worktree of this repository".to_owned(),
             };
@@ -220,10 +226,10 @@ fn was_requested(tx: &ReadTx<'_>, review: &Review) -> Result<bool, StoreError> {
 /// Whether a task may be merged into `base` (default: its lane's base, else the project's), with the blockers.
 ///
 /// # Errors
-/// `not_found`; as the store fails.
+/// `not_found`, `lane_elsewhere`; as the store fails.
 pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateReportView> {
     let gates = app.settings.merge_gates();
-    let git_facts = collect_facts(app, id, gates, None, base)?;
+    let git_facts = collect_facts(app, id, gates, None, base, &["merge-ready", id.as_str()])?;
     let report = app.read(|tx| evaluate(app, tx, &lookup::task(tx, id)?, gates, &git_facts))?;
     Ok(GateReportView::from(&report))
 }
@@ -243,7 +249,13 @@ pub(in crate::actions) fn stored_blockers(app: &App, tx: &ReadTx<'_>, task: &Tas
         known.push(*gate);
         is_new
     });
-    let facts = GitFacts { dir: None, given: None, head: None, evaluated_commit: None, work: WorkFacts::default() };
+    let facts = GitFacts {
+        dir: WorkDirectory::Unknown,
+        given: None,
+        head: None,
+        evaluated_commit: None,
+        work: WorkFacts::default(),
+    };
     let mut blockers = evaluate(app, tx, task, &gates, &facts)?.blockers;
     if task.commit.is_none() {
         blockers.retain(|blocker| !matches!(blocker.code, "check_outdated" | "review_lapsed"));

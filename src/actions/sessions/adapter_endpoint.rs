@@ -7,21 +7,18 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        core::{errors, trust},
+        core::{errors, other_host, session_process, trust},
     },
     adapters::{self, Adapter, builtin_scripts},
     domain::{Refusal, session::Session},
-    os::host,
 };
 
-/// The adapter of a session, ready to be called.
+/// The adapter of a session, ready to be called by a command of these words.
 ///
 /// # Errors
 /// `session_mismatch` for a session of another host or without an adapter; `untrusted`.
-pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
-    if !host::identity().owns(&session.host, session.host_id.as_deref()) {
-        return Err(Refusal::SessionElsewhere { session: session.id.clone(), host: session.host.clone() }.into());
-    }
+pub fn adapter(app: &App, session: &Session, words: &[&str]) -> Result<Adapter> {
+    refuse_elsewhere(app, session, words)?;
     let (Some(script), Some(state)) = (&session.adapter_script, &session.adapter_state) else {
         let why = format!("session {} was not launched by fairway and has no backend to call", session.id);
         return Err(Refusal::SessionMismatch { why }.into());
@@ -39,6 +36,17 @@ pub fn adapter(app: &App, session: &Session) -> Result<Adapter> {
     }
     let adapter = Adapter::new(script, Path::new(state), &app.project.root, &app.env).map_err(errors::internal)?;
     Ok(adapter.with_socket(session.socket.as_deref()))
+}
+
+/// Refuses a command of these words for a session of another host.
+///
+/// # Errors
+/// `session_mismatch`.
+pub fn refuse_elsewhere(app: &App, session: &Session, words: &[&str]) -> Result<()> {
+    if session_process::is_local(session) {
+        return Ok(());
+    }
+    Err(app.read(|tx| other_host::session_refusal(tx, session, words))?.into())
 }
 
 /// Whether the backend's session of this name belongs to another session run. The recorded one has then exited, and the other

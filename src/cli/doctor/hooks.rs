@@ -15,6 +15,7 @@ use crate::{
         doctor::{self, DoctorContext, LaneWorktree},
         install::DEFAULT_APPROVAL_WAIT,
     },
+    wire::LaneView,
 };
 
 /// Test that installed hooks block a denied call
@@ -53,7 +54,8 @@ pub fn doctor_context<'a>(ctx: &'a Context, app: Option<&'a App>) -> Result<Doct
         Some((provider.label(), profile.proven_with?))
     };
     let lanes = app.map_or_else(|| Ok(Vec::new()), |app| lane::list::list(app, false))?;
-    let open = lanes.into_iter().filter(|lane| lane.status != LaneStatus::Closed.as_str());
+    let is_open = |lane: &LaneView| lane.status != LaneStatus::Closed.as_str() && lane.other_host.is_none();
+    let open = lanes.into_iter().filter(is_open);
     let lanes = open
         .filter_map(|lane| Some(LaneWorktree { lane: lane.name.clone(), directory: PathBuf::from(lane.worktree?) }));
     Ok(DoctorContext {

@@ -86,6 +86,10 @@ pub(super) fn polled(polled: &JobPollView, now: Timestamp, style: Style) -> Stri
     text.push_str(&stdout.pause());
     text.push_str(&stderr.pause());
     text.push_str(if text.ends_with('\n') { "" } else { "\n" });
+    if let (Some(host), Some(command)) = (&polled.output_host, &polled.log_command) {
+        text.push_str(&escape_line(&format!("its output is on the host {host}: {command}")));
+        text.push('\n');
+    }
     text
 }
 
@@ -190,6 +194,8 @@ mod tests {
                 item(3, "event", "", json!({ "event": "gap", "bytes": 9 })),
                 item(4, "stderr", "c", json!(null)),
             ],
+            output_host: None,
+            log_command: None,
         };
         assert_eq!(
             polled(&view, now, plain()),

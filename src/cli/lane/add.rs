@@ -40,7 +40,7 @@ pub struct Said {
     /// Branch that the lane starts from and merges into
     #[arg(long, value_name = "BRANCH")]
     base: Option<String>,
-    /// Directory of the worktree
+    /// Directory of the worktree, on this host
     #[arg(long, value_name = "DIR")]
     worktree: Option<String>,
     /// Maximum number of claimed tasks in the lane

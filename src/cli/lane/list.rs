@@ -6,7 +6,7 @@ use crate::{
     actions::queue::lane::list,
     cli::{context::Context, exit::Exit},
     render::Table,
-    wire::LaneView,
+    wire::{LaneGitView, LaneView},
 };
 
 /// List lanes by name
@@ -47,12 +47,13 @@ fn table(lanes: &[LaneView], with_git: bool) -> Table {
         if with_git {
             let git = lane.git.as_ref().and_then(Option::as_ref);
             let number = |value: Option<u64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
-            let is_gone = git.is_some_and(|git| git.commit.is_none() && git.changed_files.is_none());
+            let is_known = |git: &LaneGitView| git.commit.is_some() || git.changed_files.is_some();
+            let is_gone = lane.other_host.is_none() && git.is_some_and(|git| !is_known(git));
             let changed = git.and_then(|git| git.changed_files).map(|files| files.to_string());
             let changed = changed.unwrap_or_else(|| if is_gone { "gone" } else { "-" }.to_owned());
             row.extend([number(git.and_then(|git| git.ahead)), number(git.and_then(|git| git.behind)), changed]);
         }
-        row.extend([dash(lane.branch.as_deref()), dash(lane.worktree.as_deref()), dash(lane.title.as_deref())]);
+        row.extend([dash(lane.branch.as_deref()), dash(worktree(lane).as_deref()), dash(lane.title.as_deref())]);
         table.row(row);
     }
     table
@@ -64,4 +65,10 @@ pub(super) fn held(lane: &LaneView) -> String {
         Some(limit) => format!("{}/{limit}", lane.held),
         None => lane.held.to_string(),
     }
+}
+
+/// The directory of a lane's worktree, with its host when that is another one.
+pub(super) fn worktree(lane: &LaneView) -> Option<String> {
+    let dir = lane.worktree.as_ref()?;
+    Some(lane.other_host.as_ref().map_or_else(|| dir.clone(), |host| format!("{dir} on {host}")))
 }

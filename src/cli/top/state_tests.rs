@@ -46,6 +46,7 @@ fn board(needs_you: Vec<NeedView>) -> BoardView {
         branch: None,
         base: None,
         worktree: None,
+        host: None,
         wip_limit: None,
         provider: None,
         tasks: Vec::new(),

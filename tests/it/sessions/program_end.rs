@@ -89,7 +89,8 @@ fn session_launched_elsewhere_is_not_touched() {
     }
     // Its host is gone: a person gives it up, and nobody else.
     let hint = world.run(["session", "stop", "elsewhere", "--json"]).error()["hint"].clone();
-    assert_eq!(hint, "if that host or container is gone: fairway session forget elsewhere");
+    let there = "run it there: ssh another fairway session stop elsewhere";
+    assert_eq!(hint, format!("{there}\nif that host or container is gone: fairway session forget elsewhere"));
     world.run(["--session", "by-hand", "session", "forget", "elsewhere", "--json"]).refuses(5, "inside_session");
     world.run(["session", "forget", "by-hand", "--json"]).refuses(4, "session_alive");
     world.run(["task", "add", "T-1", "one"]).exits(0);

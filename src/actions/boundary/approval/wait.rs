@@ -97,7 +97,7 @@ fn has_terminal_attached(app: &App, session: &Session) -> bool {
     if session.adapter_script.is_none() {
         return true;
     }
-    let asked = RunningSession::find(app, &session.id).ok();
+    let asked = RunningSession::find(app, &session.id, &["session", "attach", session.id.as_str()]).ok();
     asked.and_then(|live| live.adapter.is_attached(live.backend_name()).ok()).unwrap_or(true)
 }
 

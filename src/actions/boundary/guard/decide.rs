@@ -17,7 +17,7 @@ use super::{
     tool_call_parser,
 };
 use crate::{
-    actions::App,
+    actions::{App, core::other_host},
     config::trust::GuardTrust,
     domain::{Role, session::Session},
     guard::{self, Evaluation, PathLocation, ShellInput},
@@ -149,6 +149,9 @@ fn worktree(loaded: &LoadedRules, app: &App, session: Option<&Session>) -> Resul
         (Some(own), _) => Some(own),
         (None, None) => None,
         (None, Some(lane)) => match with_short_timeout(app, || app.read(|tx| Ok(lanes::find(tx, &lane)?))) {
+            Ok(Some(lane)) if other_host::has_worktree(app, &lane) => {
+                return Err(unknown(format!("that of the lane {} is on another host", lane.name)));
+            }
             Ok(Some(lane)) => lane.worktree,
             Ok(None) => return Err(unknown(format!("there is no lane {lane}"))),
             Err(error) => return Err(unknown(error_message(&error))),

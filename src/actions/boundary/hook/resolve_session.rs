@@ -9,7 +9,7 @@ use crate::{
     actions::{
         App,
         boundary::runtime,
-        core::keepalive,
+        core::{keepalive, other_host},
         sessions::{
             actor,
             report::upsert::{self, LocalHost, SessionPatch},
@@ -148,7 +148,7 @@ fn create(
     worktree: Option<&str>,
 ) -> Result<Session> {
     // An agent that was started by hand works in the lane whose worktree it was started in.
-    let lane = if own { None } else { lane_of(tx, worktree)? };
+    let lane = if own { None } else { lane_of(app, tx, worktree)? };
     let role = app.actor.role.clone().or_else(|| lane.as_ref()?.role.clone());
     let patch = SessionPatch {
         id: app.actor.session.clone().filter(|_| own),
@@ -167,12 +167,12 @@ fn create(
     Ok(session)
 }
 
-/// The lane with this worktree that is not closed.
-fn lane_of(tx: &ReadTx<'_>, worktree: Option<&str>) -> Result<Option<Lane>> {
+/// The lane with this worktree, on this host, that is not closed.
+fn lane_of(app: &App, tx: &ReadTx<'_>, worktree: Option<&str>) -> Result<Option<Lane>> {
     let Some(worktree) = worktree.and_then(|dir| Path::new(dir).canonicalize().ok()) else { return Ok(None) };
     let is_here = |lane: &Lane| {
         let dir = lane.worktree.as_ref().and_then(|dir| Path::new(dir).canonicalize().ok());
-        lane.status != LaneStatus::Closed && dir.as_ref() == Some(&worktree)
+        lane.status != LaneStatus::Closed && dir.as_ref() == Some(&worktree) && !other_host::has_worktree(app, lane)
     };
     Ok(lanes::all(tx)?.into_iter().find(is_here))
 }

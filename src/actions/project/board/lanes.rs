@@ -25,6 +25,7 @@ pub(super) fn lanes(facts: &Facts) -> Vec<BoardLaneView> {
             branch: lane.branch.clone(),
             base: lane.base.clone(),
             worktree: lane.worktree.clone(),
+            host: lane.host.clone(),
             wip_limit: lane.wip_limit,
             provider: lane.provider.as_ref().map(ToString::to_string),
             tasks,

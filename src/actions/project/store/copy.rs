@@ -6,6 +6,7 @@ use anyhow::Result;
 use {
     crate::{
         actions::core::open_store,
+        os::host,
         store::StoreAddress,
         store::copy::{CopyReport, CopyRequest},
         wire::StoreCopyView,
@@ -59,6 +60,7 @@ fn run(app: &App, target: &str) -> Result<Answer> {
         return Err(Refusal::not_found("store", project.store.display().to_string()).into());
     }
     let runtime = project.runtime_dir();
+    let local = host::identity_to_record();
     let request = CopyRequest {
         root: &project.root,
         file: &project.store,
@@ -68,6 +70,7 @@ fn run(app: &App, target: &str) -> Result<Answer> {
         clock: app.env.clock,
         now: app.env.now(),
         actor: &app.actor.name,
+        host: (&local.name, local.id.as_deref()),
     };
     let mut changed = Vec::new();
     let mut point = |to_server: bool| -> Result<()> {

@@ -50,7 +50,7 @@ pub fn add(app: &App, id: &TaskId, new: &NewEvidence) -> Result<Answer> {
     let (artifact, summary) = (line("artifact", &new.artifact)?, line("summary", &new.summary)?);
     let command = new.command.as_deref().map(|command| text_limits::check_body("command", command)).transpose()?;
     let sha256 = artifact.as_deref().and_then(|path| digest(&app.env.cwd.join(path)));
-    let commit = task_worktree::resolve_commit_for(app, id, new.commit.as_deref())?;
+    let commit = task_worktree::resolve_commit_for(app, id, new.commit.as_deref(), &["evidence", "add"])?;
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
         lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;

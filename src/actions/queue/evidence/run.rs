@@ -14,7 +14,7 @@ use super::insert::insert;
 use crate::{
     actions::{
         Answer, App, IdempotencyKey,
-        core::{lookup, task_worktree},
+        core::{errors, lookup, task_worktree},
     },
     domain::{
         Actor, Event, EventKind, Refusal, TaskId,
@@ -83,7 +83,7 @@ struct TaskContext {
 /// a repeat never runs the program twice. The actor's authority is checked before the run and again after it.
 ///
 /// # Errors
-/// `invalid_value`, `not_found`, `stale_claim`, `request_open`, `program_not_found`, `interrupted`; nothing is recorded then.
+/// `invalid_value`, `not_found`, `stale_claim`, `lane_elsewhere`, `request_open`, `program_not_found`, `interrupted`; nothing is recorded then.
 pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     let summary = request.summary.as_deref().map(|summary| text_limits::check_line("summary", summary)).transpose()?;
     if request.timeout == Some(Duration::ZERO) {
@@ -200,7 +200,17 @@ fn task_context(app: &App, tx: &ReadTx<'_>, request: &EvidenceRun) -> Result<Tas
     let holds = task.state.claim().is_some_and(|claim| app.actor.is_named(&claim.claimant));
     // A claimant tests their own work: the claim must still be theirs when the program has ended.
     let epoch = app.actor.epoch.or(holds.then_some(task.epoch));
-    Ok(TaskContext { dir: task_worktree::dir(app, tx, &task)?, argv, command, check, epoch })
+    let dir = task_worktree::dir(app, tx, &task)?;
+    let id = task.id.as_str();
+    let words = match &check {
+        Some(check) => vec!["evidence", "run", id, "--check", check],
+        None => vec!["evidence", "run", id, "--", "COMMAND"],
+    };
+    match (dir.here(), dir.refusal(tx, &words)?) {
+        (Some(dir), _) => Ok(TaskContext { dir: dir.to_owned(), argv, command, check, epoch }),
+        (None, Some(refusal)) => Err(refusal.into()),
+        (None, None) => Err(errors::internal("a task has no directory")),
+    }
 }
 
 fn find_check(task: &Task, name: &Label) -> Result<String, Refusal> {

@@ -6,7 +6,7 @@ use super::unit::{Member, Unit};
 use crate::{
     actions::{
         App,
-        core::lookup,
+        core::{lookup, other_host},
         queue::gates::{self, GitFacts},
     },
     domain::{
@@ -28,12 +28,15 @@ pub(super) struct Judged {
     facts: Vec<(Vec<Gate>, GitFacts)>,
 }
 
-/// Refuses a worktree with changes that are in no commit, or with an unfinished rebase, merge, cherry-pick or bisect.
+/// Refuses a worktree of another host, one with changes that are in no commit, or with an unfinished rebase, merge, cherry-pick or bisect.
 ///
 /// # Errors
-/// `unsaved_work`, `no_commit`, `operation_unfinished`, `git_failed`.
+/// `lane_elsewhere`, `unsaved_work`, `no_commit`, `operation_unfinished`, `git_failed`.
 pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
-    let (Some(lane), Some(dir)) = (&unit.lane, unit.dir()) else { return Ok(()) };
+    if let Some(lane) = &unit.lane {
+        other_host::refuse_lane(app, lane, &["land", &unit.word()])?;
+    }
+    let (Some(lane), Some(dir)) = (&unit.lane, unit.dir(app)) else { return Ok(()) };
     let git = Git::new(app.env.vars(), &dir);
     let shown = dir.display().to_string();
     if let Some(operation) = git.unfinished_operation()? {
@@ -63,7 +66,8 @@ pub(super) fn judge(app: &App, unit: &Unit) -> Result<(Judged, Vec<GateReport>)>
     for member in &unit.members {
         let gates = gates_of(app, &member.task);
         let id = &member.task.id;
-        facts.push((gates.clone(), gates::collect_facts(app, id, &gates, Some(&member.commit), Some(&unit.base))?));
+        let (commit, base, words) = (Some(member.commit.as_str()), Some(unit.base.as_str()), ["land", id.as_str()]);
+        facts.push((gates.clone(), gates::collect_facts(app, id, &gates, commit, base, &words)?));
     }
     let judged = Judged { facts };
     let reports = app.read(|tx| judged.reports(app, tx, unit))?;

@@ -9,7 +9,7 @@ use super::{
     unit::{Member, Unit, project_git},
 };
 use crate::{
-    actions::App,
+    actions::{App, core::other_host},
     domain::{
         Refusal,
         landing::{Landing, LandingState, REF_PREFIX},
@@ -18,7 +18,7 @@ use crate::{
     store::{landings, lanes, tasks},
 };
 
-/// Completes or gives up every landing that was interrupted. The caller has the lock, so none of them is at work. Returns what
+/// Completes or gives up every landing of this host that was interrupted. The caller has the lock, so none of them is at work. Returns what
 /// was completed, with its landing.
 ///
 /// # Errors
@@ -26,6 +26,10 @@ use crate::{
 pub(super) fn run(app: &App, say: &dyn Fn(&str)) -> Result<Vec<Completed>> {
     let mut completed = Vec::new();
     for mut landing in app.read(|tx| Ok(landings::unfinished(tx)?))? {
+        // The lock is of this host: another one's landing may be at work.
+        if other_host::has_repository(app, landing.host_id.as_deref()) {
+            continue;
+        }
         let is_moved = landing.state == LandingState::Moving && is_moved(app, &landing)?;
         if is_moved {
             say(&format!("completing landing {}, which was interrupted", landing.id));

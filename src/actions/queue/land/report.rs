@@ -58,6 +58,7 @@ pub(super) fn state_of(error: &anyhow::Error) -> &'static str {
     match errors::classify(error).code {
         "land_conflict" | "land_check_failed" => "sent_back",
         "gate_blocked" => "not_ready",
+        "lane_elsewhere" => "skipped",
         _ => "failed",
     }
 }

@@ -23,6 +23,7 @@ use crate::{
     os::{
         files,
         git::{CandidateMaker, Git, Integration, MergeRepository, Scratch},
+        host,
         lock::FileLock,
     },
     store::{StoreError, landings},
@@ -253,6 +254,8 @@ impl LockedLand<'_> {
     }
 
     fn begin(&self, unit: &Unit, base: &base::Base, state: LandingState, candidate: Option<String>) -> Result<Landing> {
+        let local = host::identity_to_record();
+        let (host, host_id) = local.id.map(|id| (local.name, id)).unzip();
         let landing = Landing {
             id: 0,
             lane: unit.lane_name().cloned(),
@@ -264,6 +267,8 @@ impl LockedLand<'_> {
             state,
             tasks: unit.members.iter().map(|one| (one.task.id.clone(), one.task.epoch)).collect(),
             error: None,
+            host,
+            host_id,
             started_at: Timestamp::from_millis(0),
             ended_at: None,
         };

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        core::lookup,
+        core::{lookup, other_host},
         queue::lane::checkout::{self, Presence},
     },
     config::project::worktree_top,
@@ -62,6 +62,15 @@ impl Unit {
         }
     }
 
+    /// Its name in a command.
+    pub(super) fn word(&self) -> String {
+        match (&self.task, &self.lane) {
+            (Some(task), _) => task.to_string(),
+            (None, Some(lane)) => format!("lane:{}", lane.name),
+            (None, None) => self.commit.clone(),
+        }
+    }
+
     /// The name of its lane.
     pub(super) fn lane_name(&self) -> Option<&LaneName> {
         self.lane.as_ref().map(|lane| &lane.name)
@@ -73,8 +82,8 @@ impl Unit {
     }
 
     /// The directory of the lane's worktree, if it is there.
-    pub(super) fn dir(&self) -> Option<PathBuf> {
-        match self.lane.as_ref().map(checkout::presence) {
+    pub(super) fn dir(&self, app: &App) -> Option<PathBuf> {
+        match self.lane.as_ref().map(|lane| checkout::presence(app, lane)) {
             Some(Presence::Present(dir)) => Some(dir),
             _ => None,
         }
@@ -135,7 +144,7 @@ fn task_id(only_lane: bool, name: &str) -> Option<TaskId> {
 /// The unit of a task: its recorded commit, else the tip of its lane.
 ///
 /// # Errors
-/// `no_commit` for a task whose work nothing tells; `not_found` for a commit that the project's repository lacks.
+/// `no_commit` for a task whose work nothing tells; `lane_elsewhere`; `not_found` for a commit that the project's repository lacks.
 pub(super) fn of_task(app: &App, task: &Task) -> Result<Unit> {
     let lane = app.read(|tx| {
         let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?;
@@ -143,10 +152,12 @@ pub(super) fn of_task(app: &App, task: &Task) -> Result<Unit> {
     })?;
     let git = project_git(app)?;
     let is_claimed = task.state.status().is_claimed();
+    let known = task.commit.as_ref().and_then(|commit| git.commit(commit));
+    if let (Some(lane), None) = (&lane, &known) {
+        other_host::refuse_lane(app, lane, &["land", task.id.as_str()])?;
+    }
     let commit = match (&task.commit, &lane) {
-        (Some(commit), _) => {
-            git.commit(commit).ok_or_else(|| Refusal::not_found("commit in the project's repository", commit))?
-        }
+        (Some(commit), _) => known.ok_or_else(|| Refusal::not_found("commit in the project's repository", commit))?,
         (None, Some(lane)) if is_claimed => tip(app, lane)?,
         _ => {
             let (task, status, lane) = (task.id.clone(), task.state.status(), task.fields.lane.clone());
@@ -228,8 +239,11 @@ fn base_of(app: &App, lane: Option<&Lane>) -> String {
 /// The tip of a lane: its branch's commit, else that of its worktree.
 ///
 /// # Errors
-/// `no_commit`, `not_found`, `git_failed`.
+/// `no_commit`, `not_found`, `lane_elsewhere`, `git_failed`.
 pub(super) fn tip(app: &App, lane: &Lane) -> Result<String> {
+    let words = ["land", &format!("lane:{}", lane.name)];
+    // A branch of the same name here is another one, or lags behind.
+    other_host::refuse_lane(app, lane, &words)?;
     let git = project_git(app)?;
     if let Some(branch) = &lane.branch
         && let Some(commit) = Repository::around(git)?.branch_commit(branch)?
@@ -237,9 +251,9 @@ pub(super) fn tip(app: &App, lane: &Lane) -> Result<String> {
         return Ok(commit);
     }
     let no_commit = || Refusal::NoLaneCommit { lane: lane.name.clone(), branch: lane.branch.clone(), known: None };
-    let dir = match checkout::presence(lane) {
+    let dir = match checkout::presence(app, lane) {
         Presence::None => return Err(no_commit().into()),
-        _ => checkout::dir(lane)?,
+        _ => checkout::dir(app, lane, &words)?,
     };
     let head = Git::new(app.env.vars(), &dir).head().ok_or_else(no_commit)?;
     let known = git.commit(&head);

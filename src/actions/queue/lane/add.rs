@@ -13,7 +13,10 @@ use crate::{
         lane::{Lane, LaneStatus},
     },
     env::Timestamp,
-    os::git::{Git, Repository},
+    os::{
+        git::{Git, Repository},
+        host,
+    },
     store::{ReadTx, WriteTx, lanes},
 };
 
@@ -23,7 +26,7 @@ use crate::{
 /// `exists`, `invalid_value`.
 pub fn add(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
     fields.check()?;
-    app.mutate(|tx| insert(tx, &new_lane(name, fields, tx.now()), None))
+    app.mutate(|tx| insert(tx, &here(new_lane(name, fields, tx.now())), None))
 }
 
 /// Adds a lane and creates its branch and worktree. If a step fails, branch, worktree and lane are all undone.
@@ -42,7 +45,7 @@ pub fn add_with_worktree(app: &App, name: &LaneName, fields: &LanePatch) -> Resu
         app.mutate(|tx| {
             check_absent(tx, name)?;
             worktree::clear_intent(tx, name)?;
-            insert(tx, &Lane { created_at: tx.now(), ..lane }, Some(&plan.commit))
+            insert(tx, &here(Lane { created_at: tx.now(), ..lane }), Some(&plan.commit))
         })
     })
 }
@@ -79,7 +82,9 @@ fn plan_worktree(app: &App, git: &Repository<'_>, name: &LaneName, fields: &Lane
         owns_worktree: true,
         ..new_lane(name, fields, app.env.now())
     };
-    Ok((lane, WorktreePlan { branch, commit, worktree }))
+    let local = host::identity_to_record();
+    let (host, host_id) = local.id.map(|id| (local.name, id)).unzip();
+    Ok((lane, WorktreePlan { branch, commit, worktree, host, host_id }))
 }
 
 fn check_absent(tx: &ReadTx<'_>, name: &LaneName) -> Result<()> {
@@ -99,12 +104,23 @@ fn new_lane(name: &LaneName, fields: &LanePatch, now: Timestamp) -> Lane {
         branch: said(&fields.branch),
         base: said(&fields.base),
         worktree: said(&fields.worktree),
+        host: None,
+        host_id: None,
         owns_worktree: false,
         wip_limit: fields.wip_limit.flatten(),
         provider: fields.provider.clone().flatten(),
         backend: said(&fields.backend),
         created_at: now,
     }
+}
+
+/// A lane whose worktree, if it has one, is on this host.
+pub(super) fn here(lane: Lane) -> Lane {
+    if lane.worktree.is_none() {
+        return lane.on_host(String::new(), None);
+    }
+    let local = host::identity_to_record();
+    lane.on_host(local.name, local.id)
 }
 
 fn insert(tx: &WriteTx<'_>, lane: &Lane, commit: Option<&str>) -> Result<Answer> {

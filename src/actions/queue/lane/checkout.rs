@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::{
-    actions::App,
+    actions::{App, core::other_host},
     domain::{Refusal, lane::Lane},
     env::vars,
     os::git::{Git, GitError, Scratch},
@@ -21,28 +21,34 @@ pub enum Presence {
     Present(PathBuf),
     /// There is no such directory, or it is a worktree no more.
     Missing(PathBuf),
+    /// The directory is on another host. Nothing here tells more of it.
+    Elsewhere,
 }
 
 /// Whether a lane's worktree is there. Below a directory that Fairway made a worktree of, git would take one that has lost its
 /// `.git` file for a part of the main checkout.
 #[must_use]
-pub fn presence(lane: &Lane) -> Presence {
+pub fn presence(app: &App, lane: &Lane) -> Presence {
     let Some(dir) = lane.worktree.as_ref().map(PathBuf::from) else { return Presence::None };
+    if other_host::has_worktree(app, lane) {
+        return Presence::Elsewhere;
+    }
     let is_present = dir.is_dir() && (!lane.owns_worktree || dir.join(".git").exists());
     if is_present { Presence::Present(dir) } else { Presence::Missing(dir) }
 }
 
-/// The directory of a lane's worktree.
+/// The directory of a lane's worktree, for a command of these words.
 ///
 /// # Errors
-/// `no_worktree`; `not_found` when it is gone.
-pub fn dir(lane: &Lane) -> Result<PathBuf, Refusal> {
-    match presence(lane) {
+/// `no_worktree`; `not_found` when it is gone; `lane_elsewhere`.
+pub fn dir(app: &App, lane: &Lane, words: &[&str]) -> Result<PathBuf> {
+    match presence(app, lane) {
         Presence::Present(dir) => Ok(dir),
-        Presence::None => Err(Refusal::LaneWithoutWorktree { lane: lane.name.clone() }),
+        Presence::None => Err(Refusal::LaneWithoutWorktree { lane: lane.name.clone() }.into()),
         Presence::Missing(dir) => {
-            Err(Refusal::WorktreeMissing { lane: lane.name.clone(), dir: dir.display().to_string() })
+            Err(Refusal::WorktreeMissing { lane: lane.name.clone(), dir: dir.display().to_string() }.into())
         }
+        Presence::Elsewhere => Err(app.read(|tx| other_host::lane_refusal(tx, lane, words))?.into()),
     }
 }
 
@@ -70,8 +76,14 @@ pub fn temp_dir(app: &App) -> PathBuf {
 #[must_use]
 pub fn git_view(app: &App, lane: &Lane) -> Option<LaneGitView> {
     let base = base(app, lane).to_owned();
-    match presence(lane) {
+    match presence(app, lane) {
         Presence::None => None,
+        Presence::Elsewhere => Some(LaneGitView {
+            worktree: lane.worktree.clone().unwrap_or_default(),
+            base,
+            problem: Some(format!("the worktree is on the host {}", host_name(app, lane))),
+            ..LaneGitView::default()
+        }),
         Presence::Missing(dir) => Some(LaneGitView {
             worktree: dir.display().to_string(),
             base,
@@ -80,6 +92,13 @@ pub fn git_view(app: &App, lane: &Lane) -> Option<LaneGitView> {
         }),
         Presence::Present(dir) => Some(inspect(app, &dir, base)),
     }
+}
+
+/// The name of the host that a lane's worktree is on.
+#[must_use]
+pub fn host_name(app: &App, lane: &Lane) -> String {
+    let known = app.read(|tx| other_host::of_lane(tx, lane));
+    known.map_or_else(|_| lane.host.clone().unwrap_or_default(), |host| host.name)
 }
 
 fn inspect(app: &App, dir: &Path, base: String) -> LaneGitView {

@@ -9,13 +9,16 @@ use super::{
     patch, removal, status, unsaved_work, worktree,
 };
 use crate::{
-    actions::{Answer, App, core::lookup},
+    actions::{
+        Answer, App,
+        core::{lookup, other_host},
+    },
     domain::{
         Event, EventKind, LaneName, Refusal,
         lane::{Lane, LaneStatus},
     },
     os::git::{Git, Repository},
-    store::WriteTx,
+    store::{WriteTx, lanes},
 };
 
 /// The verb of refusals.
@@ -25,7 +28,7 @@ const VERB: &str = "remove the worktree of";
 ///
 /// # Errors
 /// `in_use` while a session, a claim or a job needs the worktree; `unsaved_work`; `worktree_not_owned`; `no_worktree`;
-/// `git_failed`.
+/// `lane_elsewhere`; `git_failed`.
 pub fn close_and_remove(app: &App, name: &LaneName) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -36,6 +39,7 @@ pub fn close_and_remove(app: &App, name: &LaneName) -> Result<Answer> {
     if !lane.owns_worktree {
         return Err(Refusal::WorktreeNotOwned { lane: name.clone(), dir: dir.clone() }.into());
     }
+    other_host::refuse_lane(app, &lane, &["lane", "close", name.as_str(), "--rm-worktree"])?;
     let _held = worktree::lock(app, name)?;
     if is_removed(app, &lane)? {
         return status::set(app, name, LaneStatus::Closed);
@@ -56,7 +60,7 @@ pub fn close_and_remove(app: &App, name: &LaneName) -> Result<Answer> {
 /// # Errors
 /// `git_failed`.
 pub(super) fn is_removed(app: &App, lane: &Lane) -> Result<bool> {
-    let Presence::Missing(dir) = checkout::presence(lane) else { return Ok(false) };
+    let Presence::Missing(dir) = checkout::presence(app, lane) else { return Ok(false) };
     let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
     let branch = lane.branch.as_ref().map(|branch| git.branch_commit(branch)).transpose()?.flatten();
     Ok(!dir.exists() && branch.is_none() && !git.has_worktree(&dir)?)
@@ -111,6 +115,7 @@ pub(super) fn remove(app: &App, lane: &Lane) -> Result<removal::Removed> {
 }
 
 pub(super) fn record(tx: &WriteTx<'_>, lane: &Lane, removed: &removal::Removed) -> Result<()> {
+    lanes::forget_host(tx, &lane.name)?;
     let (branch, commit) = removed.branch.as_ref().map(|(branch, commit)| (branch.as_str(), commit.as_str())).unzip();
     tx.record(
         &Event::new(EventKind::LaneWorktreeRemoved)

@@ -14,7 +14,7 @@ use crate::{
 /// repository.
 ///
 /// # Errors
-/// `not_found` for the lane, its worktree, its base or the event or commit `since`; `no_worktree`; `git_failed`.
+/// `not_found` for the lane, its worktree, its base or the event or commit `since`; `no_worktree`; `lane_elsewhere`; `git_failed`.
 pub fn view(app: &App, name: &LaneName, since: Option<&str>) -> Result<LaneDiffView> {
     with_diff(app, name, since, |git, diff, facts| {
         let mut files: Vec<FileDiffView> = diff.files(&facts.since)?.into_iter().map(file_view).collect();
@@ -70,7 +70,7 @@ fn with_diff<T>(
     act: impl FnOnce(&Git<'_>, &WorktreeDiff<'_>, Facts) -> Result<T>,
 ) -> Result<T> {
     let lane = app.read(|tx| lookup::lane(tx, name))?;
-    let dir = checkout::dir(&lane)?;
+    let dir = checkout::dir(app, &lane, &["lane", "diff", name.as_str()])?;
     let top = Git::new(app.env.vars(), &dir).top()?;
     let git = Git::new(app.env.vars(), &top);
     let base = checkout::base(app, &lane).to_owned();

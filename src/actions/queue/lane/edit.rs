@@ -2,7 +2,10 @@
 
 use anyhow::Result;
 
-use super::patch::{self, LanePatch};
+use super::{
+    add::here,
+    patch::{self, LanePatch},
+};
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{Event, EventKind, LaneName, lane::Lane},
@@ -21,12 +24,17 @@ pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
         if (&lane.branch, &lane.worktree) != (&before.branch, &before.worktree) {
             lane.owns_worktree = false;
         }
+        // A worktree that is named is on this host.
+        if fields.worktree.is_some() {
+            lane = here(lane);
+        }
         let changed: Vec<String> = [
             ("title", lane.title != before.title),
             ("role", lane.role != before.role),
             ("branch", lane.branch != before.branch),
             ("base", lane.base != before.base),
             ("worktree", lane.worktree != before.worktree),
+            ("host", lane.worktree.is_some() && lane.host_id != before.host_id),
             ("wip_limit", lane.wip_limit != before.wip_limit),
             ("provider", lane.provider != before.provider),
             ("backend", lane.backend != before.backend),

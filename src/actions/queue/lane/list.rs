@@ -8,7 +8,7 @@ use crate::{
         App,
         core::{
             claimants::Claimants,
-            lookup,
+            lookup, other_host,
             session_overview::{self, SessionScope},
         },
     },
@@ -27,7 +27,7 @@ use crate::{
 pub fn list(app: &App, with_git: bool) -> Result<Vec<LaneView>> {
     let lanes: Vec<(Lane, LaneView)> = app.read(|tx| {
         let all = lanes::all(tx)?;
-        let view = |lane: Lane| with_counts(tx, &lane).map(|view| (lane, view));
+        let view = |lane: Lane| with_counts(app, tx, &lane).map(|view| (lane, view));
         all.into_iter().map(view).collect::<Result<_>>()
     })?;
     let state = |(lane, view): (Lane, LaneView)| {
@@ -37,8 +37,10 @@ pub fn list(app: &App, with_git: bool) -> Result<Vec<LaneView>> {
     Ok(lanes.into_iter().map(state).collect())
 }
 
-fn with_counts(tx: &ReadTx<'_>, lane: &Lane) -> Result<LaneView> {
-    Ok(LaneView::new(lane, tasks::held_in_lane(tx, &lane.name, None)?))
+fn with_counts(app: &App, tx: &ReadTx<'_>, lane: &Lane) -> Result<LaneView> {
+    let other = other_host::has_worktree(app, lane).then(|| other_host::of_lane(tx, lane)).transpose()?;
+    let view = LaneView::new(lane, tasks::held_in_lane(tx, &lane.name, None)?);
+    Ok(LaneView { other_host: other.map(|host| host.name), ..view })
 }
 
 /// A lane with the state of its worktree, its sessions, claimed tasks, newest checkpoints and open handoffs.
@@ -64,7 +66,7 @@ pub fn show(app: &App, name: &LaneName) -> Result<LaneDetailView> {
             Ok(view)
         };
         let view = LaneDetailView {
-            lane: with_counts(tx, &lane)?,
+            lane: with_counts(app, tx, &lane)?,
             sessions: sessions.iter().filter(of_lane).map(SessionOverviewView::from).collect(),
             tasks: held.iter().map(&mut task_view).collect::<Result<_>>()?,
             checkpoints: checkpoints::held_in_lane(tx, name)?.iter().map(CheckpointView::from).collect(),

@@ -9,7 +9,10 @@ use super::{
     close, removal, worktree,
 };
 use crate::{
-    actions::{Answer, App, core::errors},
+    actions::{
+        Answer, App,
+        core::{errors, other_host},
+    },
     domain::{
         Refusal,
         lane::{Lane, LaneStatus},
@@ -62,7 +65,13 @@ enum Outcome {
 
 fn prune_one(app: &App, lane: &Lane, dry_run: bool) -> Result<Outcome> {
     let Some(dir) = &lane.worktree else { return Ok(Outcome::Nothing) };
-    let is_missing = matches!(checkout::presence(lane), Presence::Missing(_));
+    let presence = checkout::presence(app, lane);
+    if presence == Presence::Elsewhere {
+        let host = app.read(|tx| other_host::of_lane(tx, lane))?;
+        let command = host.command(&["lane", "prune"]);
+        return Ok(Outcome::Kept(kept(lane, "lane_elsewhere", format!("it is on the host {}", host.name), command)));
+    }
+    let is_missing = matches!(presence, Presence::Missing(_));
     if lane.status != LaneStatus::Closed {
         let why = if is_missing { "its worktree is gone".to_owned() } else { format!("it is {}", lane.status) };
         let (code, verb) = if is_missing { ("worktree_missing", "repair") } else { (lane.status.as_str(), "close") };

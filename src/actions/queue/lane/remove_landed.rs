@@ -4,9 +4,12 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{close, removal, status, worktree};
+use super::{checkout, close, removal, status, worktree};
 use crate::{
-    actions::{App, core::lookup},
+    actions::{
+        App,
+        core::{lookup, other_host},
+    },
     domain::{LaneName, lane::LaneStatus},
     os::git::{Git, Repository},
     store::lanes,
@@ -32,6 +35,9 @@ pub(in crate::actions::queue) fn remove_landed(app: &App, name: &LaneName, commi
     let stays = |why: String| {
         Ok(LandedLane { removed: None, note: Some(format!("the worktree of the lane {name} stays: {why}")) })
     };
+    if other_host::has_worktree(app, &lane) {
+        return stays(format!("it is on the host {}", checkout::host_name(app, &lane)));
+    }
     let path = Path::new(&dir);
     let git = Repository::around(Git::new(app.env.vars(), &app.project.root))?;
     if lane.status == LaneStatus::Closed && close::is_removed(app, &lane)? {

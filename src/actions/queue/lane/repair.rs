@@ -9,13 +9,14 @@ use std::{
 use anyhow::Result;
 
 use super::{
+    add::here,
     checkout::{self, Presence},
     patch, worktree,
 };
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, lookup},
+        core::{errors, lookup, other_host},
     },
     config::project::is_lost_worktree,
     domain::{Event, EventKind, LaneName, Refusal, lane::Lane},
@@ -27,7 +28,7 @@ use crate::{
 /// is there stays as it is; one of a moved project is connected with its repository again.
 ///
 /// # Errors
-/// `no_worktree`; `exists` when other files are in its directory; `not_found` for the base; `git_failed`.
+/// `no_worktree`; `lane_elsewhere`; `exists` when other files are in its directory; `not_found` for the base; `git_failed`.
 pub fn repair(app: &App, name: &LaneName) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -35,11 +36,12 @@ pub fn repair(app: &App, name: &LaneName) -> Result<Answer> {
     worktree::check_actor(app)?;
     let _held = worktree::lock(app, name)?;
     let lane = app.read(|tx| lookup::lane(tx, name))?;
+    other_host::refuse_lane(app, &lane, &["lane", "repair", name.as_str()])?;
     if let Some(dir) = lost_worktree(app, &lane)? {
         return connect(app, &lane, &dir);
     }
-    let dir = match checkout::presence(&lane) {
-        Presence::None => return Err(Refusal::LaneWithoutWorktree { lane: name.clone() }.into()),
+    let dir = match checkout::presence(app, &lane) {
+        Presence::None | Presence::Elsewhere => return Err(Refusal::LaneWithoutWorktree { lane: name.clone() }.into()),
         Presence::Present(dir) => {
             let inside = Repository::around(Git::new(app.env.vars(), &dir))?;
             if !inside.is_unfinished()? {
@@ -60,8 +62,8 @@ pub fn repair(app: &App, name: &LaneName) -> Result<Answer> {
 
 /// The lane's worktree, when it has lost its repository: the project was moved, and the worktree with it or not.
 fn lost_worktree(app: &App, lane: &Lane) -> Result<Option<PathBuf>> {
-    Ok(match checkout::presence(lane) {
-        Presence::None => None,
+    Ok(match checkout::presence(app, lane) {
+        Presence::None | Presence::Elsewhere => None,
         Presence::Present(dir) => Some(dir).filter(|dir| is_lost_worktree(dir)),
         Presence::Missing(_) if lane.owns_worktree => {
             Some(PathBuf::from(worktree::default_path(app, &lane.name)?)).filter(|dir| is_lost_worktree(dir))
@@ -79,7 +81,7 @@ fn connect(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     let branch = git.current_branch()?;
     let place = dir.to_string_lossy().into_owned();
     app.mutate(|tx| {
-        let lane = Lane { worktree: Some(place.clone()), ..lookup::lane(tx, &lane.name)? };
+        let lane = here(Lane { worktree: Some(place.clone()), ..lookup::lane(tx, &lane.name)? });
         lanes::upsert(tx, &lane)?;
         tx.record(
             &Event::new(EventKind::LaneWorktreeRepaired)
@@ -120,6 +122,7 @@ fn make(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, dir: &Path) 
 fn record(app: &App, lane: &Lane, dir: &Path, is_new_branch: bool) -> Result<Answer> {
     let branch = Git::new(app.env.vars(), dir).current_branch()?;
     app.mutate(|tx| {
+        lanes::upsert(tx, &here(lookup::lane(tx, &lane.name)?))?;
         tx.record(
             &Event::new(EventKind::LaneWorktreeRepaired)
                 .lane(Some(&lane.name))

@@ -7,7 +7,10 @@ use super::{
     status, unsaved_work, worktree,
 };
 use crate::{
-    actions::{Answer, App, core::lookup},
+    actions::{
+        Answer, App,
+        core::{lookup, other_host},
+    },
     domain::{
         Event, EventKind, LaneName, Refusal,
         lane::{Lane, LaneStatus},
@@ -23,15 +26,18 @@ const VERB: &str = "remove";
 /// lane with a history is hidden: the history stays, and the name can be used again.
 ///
 /// # Errors
-/// `in_use`, `unsaved_work`, `git_failed`.
+/// `in_use`, `lane_elsewhere`, `unsaved_work`, `git_failed`.
 pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
     worktree::check_actor(app)?;
     let lane = app.read(|tx| check_unused(tx, name))?;
+    if lane.owns_worktree {
+        other_host::refuse_lane(app, &lane, &["lane", "rm", name.as_str()])?;
+    }
     if !lane.owns_worktree {
-        return app.mutate(|tx| delete(tx, &check_unused(tx, name)?, None));
+        return app.mutate(|tx| delete(app, tx, &check_unused(tx, name)?, None));
     }
     let _held = worktree::lock(app, name)?;
     if let Some(hold) = app.read(|tx| removal::hold_in_store(tx, &lane))? {
@@ -52,7 +58,7 @@ pub fn rm(app: &App, name: &LaneName) -> Result<Answer> {
             return Err(error);
         }
     };
-    app.mutate(|tx| delete(tx, &check_unused(tx, name)?, Some(&removed)))
+    app.mutate(|tx| delete(app, tx, &check_unused(tx, name)?, Some(&removed)))
 }
 
 /// The lane, if no open record refers to it.
@@ -74,7 +80,7 @@ fn check_unused(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
     }
 }
 
-fn delete(tx: &WriteTx<'_>, lane: &Lane, removed: Option<&Removed>) -> Result<Answer> {
+fn delete(app: &App, tx: &WriteTx<'_>, lane: &Lane, removed: Option<&Removed>) -> Result<Answer> {
     let has_history = lanes::usage(tx, &lane.name)?.has_history;
     if has_history {
         lanes::hide(tx, &lane.name)?;
@@ -98,7 +104,9 @@ fn delete(tx: &WriteTx<'_>, lane: &Lane, removed: Option<&Removed>) -> Result<An
     };
     let mut answer = Answer::new(&LaneView::new(lane, 0), &lane.name, line)?;
     if let (Some(dir), None) = (&lane.worktree, removed) {
-        answer = answer.note(format!("its worktree {dir} stays"));
+        let host = other_host::has_worktree(app, lane).then(|| other_host::of_lane(tx, lane)).transpose()?;
+        let on = host.map(|host| format!(" on the host {}", host.name)).unwrap_or_default();
+        answer = answer.note(format!("its worktree {dir}{on} stays"));
     }
     if let Some(note) = removed.and_then(|removed| removed.note.as_ref()) {
         answer = answer.note(note.clone());

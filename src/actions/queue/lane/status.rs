@@ -29,7 +29,7 @@ pub fn set(app: &App, name: &LaneName, status: LaneStatus) -> Result<Answer> {
         write(tx, lane, status)?;
         let answer = patch::answer(tx, name, format!("lane {name}: {before} → {status}"))?;
         let held = tasks::held_in_lane(tx, name, None)?;
-        if let (LaneStatus::Open, Presence::Missing(_)) = (status, checkout::presence(&lookup::lane(tx, name)?)) {
+        if let (LaneStatus::Open, Presence::Missing(_)) = (status, checkout::presence(app, &lookup::lane(tx, name)?)) {
             return Ok(answer.note(format!("its worktree is gone; make it again: fairway lane repair {name}")));
         }
         Ok(if status != LaneStatus::Open && held > 0 {

@@ -32,7 +32,7 @@ pub struct SyncOptions {
 /// leaves everything as it was.
 ///
 /// # Errors
-/// `no_worktree`; `not_found` for the worktree or the base; `wrong_branch`; `unsaved_work`; `in_use` while another session works
+/// `no_worktree`; `lane_elsewhere`; `not_found` for the worktree or the base; `wrong_branch`; `unsaved_work`; `in_use` while another session works
 /// in the lane; `merge_commits`; `sync_conflict`; `git_failed`, also without a configured author.
 pub fn sync(app: &App, name: &LaneName, options: SyncOptions) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
@@ -44,7 +44,7 @@ pub fn sync(app: &App, name: &LaneName, options: SyncOptions) -> Result<Answer> 
         let lane = lookup::lane(tx, name)?;
         Ok((lane, sync_intent::find(tx, name)?, other_session(app, tx, name)?))
     })?;
-    let dir = checkout::dir(&lane)?;
+    let dir = checkout::dir(app, &lane, &["lane", "sync", name.as_str()])?;
     let git = Git::new(app.env.vars(), &dir);
     let base = checkout::base(app, &lane).to_owned();
     let base_commit = git.commit(&base).ok_or_else(|| Refusal::not_found("base branch", &base))?;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     actions::{
         Answer, App,
-        core::{errors, lookup},
+        core::{errors, lookup, other_host},
     },
     config::project::WORKTREES_DIR,
     domain::{LaneName, Refusal},
@@ -33,6 +33,19 @@ pub struct WorktreePlan {
     pub commit: String,
     /// The directory.
     pub worktree: String,
+    /// The name of the host that creates them; `None` in an intent of an earlier version.
+    #[serde(default)]
+    pub host: Option<String>,
+    /// The id of that host.
+    #[serde(default)]
+    pub host_id: Option<String>,
+}
+
+impl WorktreePlan {
+    /// Whether another host creates, or began to create, the branch and worktree.
+    pub fn is_elsewhere(&self, app: &App) -> bool {
+        other_host::has_repository(app, self.host_id.as_deref())
+    }
 }
 
 /// The default directory of a worktree: in the state directory, which git ignores.
@@ -116,6 +129,9 @@ pub fn prepare(
     })?;
     if let Some(left) = left.filter(|left| left.answer.is_none()) {
         let plan = parse_plan(&left.fingerprint)?;
+        if plan.is_elsewhere(app) {
+            return Err(being_made_elsewhere(app, name, &plan));
+        }
         // The leftover worktree may be in use: without `force` git refuses to remove one with changes.
         let dir = Path::new(&plan.worktree);
         let is_partial = dir.exists()
@@ -126,6 +142,19 @@ pub fn prepare(
         app.transaction(|tx| clear_intent(tx, name))?;
     }
     Ok(answer)
+}
+
+/// The refusal of a name whose worktree another host is making, or was making when it was interrupted.
+fn being_made_elsewhere(app: &App, name: &LaneName, plan: &WorktreePlan) -> anyhow::Error {
+    let host = app.read(|tx| other_host::find(tx, plan.host.as_deref().unwrap_or_default(), plan.host_id.as_deref()));
+    host.map_or_else(
+        |error| error,
+        |host| {
+            let command = host.command(&["lane", "add", name.as_str(), "--create-worktree"]);
+            let (why, hint) = (format!("the host {} makes its worktree", host.name), "if it was interrupted there");
+            Refusal::LaneHeld { lane: name.clone(), why, hint: format!("{hint}, complete it: {command}") }.into()
+        },
+    )
 }
 
 /// Deletes the intent, in the transaction that records its result.

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use anyhow::Result;
 use serde_json::json;
 
-use super::merge_pairs::Verdict;
+use super::{merge_pairs::Verdict, worktree_snapshots::local_host};
 use crate::{
     actions::{App, mail::send},
     config::OverlapAction,
@@ -53,7 +53,13 @@ impl Verdict {
 pub(super) fn needs_write(found: &Found, before: &[LaneSnapshot], known: &[LaneOverlap], age: Duration) -> bool {
     found.verdicts.iter().any(|verdict| verdict.changes(known))
         || found.snapshots.iter().any(|one| is_new(one, before, age))
-        || (found.removes_others && before.iter().any(|one| !found.live.contains(&one.lane)))
+        || (found.removes_others && of_gone_lanes(found, before).next().is_some())
+}
+
+/// The snapshots of this host whose lane is not live any more.
+fn of_gone_lanes<'a>(found: &'a Found, before: &'a [LaneSnapshot]) -> impl Iterator<Item = &'a LaneSnapshot> {
+    let local = local_host();
+    before.iter().filter(move |old| old.host == local && !found.live.contains(&old.lane))
 }
 
 fn is_new(one: &LaneSnapshot, before: &[LaneSnapshot], age: Duration) -> bool {
@@ -70,8 +76,7 @@ pub(super) fn record(app: &App, tx: &WriteTx<'_>, found: &Found, before: &[LaneS
         overlaps::put_snapshot(tx, one)?;
     }
     if found.removes_others {
-        let local = super::worktree_snapshots::local_host();
-        for old in before.iter().filter(|old| old.host == local && !found.live.contains(&old.lane)) {
+        for old in of_gone_lanes(found, before) {
             overlaps::forget_lane(tx, &old.lane)?;
         }
     }

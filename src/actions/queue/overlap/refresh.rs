@@ -76,7 +76,7 @@ pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed
     let deadline = Instant::now() + limit;
     let dir = app.project.state.join(DIR);
     let lanes = app.read(|tx| Ok(lanes::all(tx)?))?;
-    let live: Vec<(Lane, PathBuf)> = lanes.into_iter().filter_map(with_worktree).collect();
+    let live: Vec<(Lane, PathBuf)> = lanes.into_iter().filter_map(|lane| with_worktree(app, lane)).collect();
     // Another lane is needed for a pair, but the only one can be behind its base.
     if live.is_empty() {
         return recorded(app, None);
@@ -135,9 +135,9 @@ fn recorded(app: &App, problem: Option<String>) -> Result<Refreshed> {
     app.read(|tx| Ok(Refreshed { snapshots: overlaps::snapshots(tx)?, overlaps: overlaps::all(tx)?, problem }))
 }
 
-/// A lane that is not closed and whose worktree is there.
-fn with_worktree(lane: Lane) -> Option<(Lane, PathBuf)> {
-    match checkout::presence(&lane) {
+/// A lane that is not closed and whose worktree is on this host, and there.
+fn with_worktree(app: &App, lane: Lane) -> Option<(Lane, PathBuf)> {
+    match checkout::presence(app, &lane) {
         Presence::Present(dir) if lane.status != LaneStatus::Closed => Some((lane, dir)),
         _ => None,
     }

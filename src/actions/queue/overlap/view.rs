@@ -4,7 +4,10 @@ use anyhow::Result;
 
 use super::{Refreshed, planned};
 use crate::{
-    actions::{App, core::lookup},
+    actions::{
+        App,
+        core::{lookup, other_host},
+    },
     domain::{
         LaneName, TaskId,
         overlap::{LaneOverlap, LaneSnapshot, OverlapFile, OverlapLevel},
@@ -26,11 +29,14 @@ impl Selection {
     /// The lane of this name, else the task of this id and its lane.
     ///
     /// # Errors
-    /// `not_found` when there is neither.
+    /// `not_found` when there is neither; `lane_elsewhere`.
     pub fn read(app: &App, name: &str) -> Result<Self> {
         app.read(|tx| {
             let lane = LaneName::parse(name).ok().map(|lane| lookup::lane(tx, &lane));
             match (lane, TaskId::parse(name)) {
+                (Some(Ok(lane)), _) if other_host::has_worktree(app, &lane) => {
+                    Err(other_host::lane_refusal(tx, &lane, &["overlap", lane.name.as_str()])?.into())
+                }
                 (Some(Ok(lane)), _) => Ok(Self { lane: Some(lane.name), task: None }),
                 (_, Ok(id)) => {
                     let task = lookup::task(tx, &id)?;

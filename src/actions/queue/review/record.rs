@@ -44,9 +44,10 @@ pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
     let reviewer = new.reviewer.as_deref().map(|reviewer| text_limits::check_line("reviewer", reviewer)).transpose()?;
     let notes = new.notes.as_deref().map(|notes| text_limits::check_body("notes", notes)).transpose()?;
     let directory = app.read(|tx| task_worktree::dir(app, tx, &lookup::task(tx, id)?))?;
-    let git = Git::new(app.env.vars(), &directory);
+    // The commit of another host's worktree is named, and may be known here.
+    let git = Git::new(app.env.vars(), directory.here().unwrap_or(&app.env.cwd));
     let given = task_worktree::resolve_commit(&git, new.commit.as_deref());
-    let head = if given.is_none() { git.head() } else { None };
+    let head = if given.is_none() && directory.here().is_some() { git.head() } else { None };
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
         lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;

@@ -17,7 +17,7 @@ use crate::{
 /// the gates. The answer names the work that was judged.
 ///
 /// # Errors
-/// `wrong_state`, `stale_claim`, `not_claimant`, `gate_blocked`, `no_worktree`.
+/// `wrong_state`, `stale_claim`, `not_claimant`, `gate_blocked`, `no_worktree`, `lane_elsewhere`.
 pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceReason>) -> Result<Answer> {
     let verb = Transition {
         kind: EventKind::TaskDone,
@@ -27,7 +27,7 @@ pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceRe
         force,
     };
     let wanted = app.settings.done_gates();
-    let seen = gates::collect_facts(app, id, wanted, commit, None)?;
+    let seen = gates::collect_facts(app, id, wanted, commit, None, &["done", id.as_str()])?;
     let (judged, asks_git) = (RefCell::new(None), Cell::new(false));
     let named = |_: &Task, mut answer: Answer| {
         let judged = judged.borrow_mut().take().as_deref().map(JudgedWorkView::from);

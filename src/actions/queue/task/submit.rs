@@ -24,7 +24,7 @@ pub fn submit(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&Force
         reason: None,
         force,
     };
-    let commit = task_worktree::resolve_commit_for(app, id, commit)?;
+    let commit = task_worktree::resolve_commit_for(app, id, commit, &["task", "submit"])?;
     transition::perform(app, id, &verb, |tx, task, _| {
         if commit.is_some() {
             tasks::set_work(tx, id, task.branch.as_deref(), commit.as_deref())?;

@@ -36,7 +36,7 @@ impl Attachable {
 /// # Errors
 /// `session_final`, `session_gone`, `session_mismatch`; `usage` without a terminal, unless its script can follow without.
 pub fn attach(app: &App, id: &SessionId) -> Result<Attachable> {
-    let live = RunningSession::find(app, id)?;
+    let live = RunningSession::find(app, id, &["session", "attach", id.as_str()])?;
     if !app.env.terminal.stdin && !live.adapter.capabilities().is_ok_and(|can| can.follows()) {
         return Err(no_terminal(id));
     }

@@ -7,7 +7,7 @@ use super::{
     running_session::{self, RunningSession},
 };
 use crate::{
-    actions::{Answer, App, core::lookup},
+    actions::{Answer, App, core::lookup, sessions::adapter_endpoint},
     domain::{EventKind, Refusal, SessionId, message::Recipient, session::Activity, terminal_keys},
     store::messages,
     wire::SessionView,
@@ -27,6 +27,7 @@ pub fn interrupt(app: &App, id: &SessionId, force: bool) -> Result<Answer> {
     let answer = running_session::run_idempotent(
         app,
         id,
+        &words(id),
         |live| {
             if !force {
                 question::refuse_trust_question(app, live)?;
@@ -46,10 +47,17 @@ pub fn interrupt(app: &App, id: &SessionId, force: bool) -> Result<Answer> {
     })
 }
 
+fn words(id: &SessionId) -> [&str; 3] {
+    ["session", "interrupt", id.as_str()]
+}
+
 /// The answer for an idle session whose provider's keys are known. At an input line they do other things: pressed twice, they
 /// open the history of some programs, in which a typed text and its Enter go back in the conversation.
 fn nothing_to_interrupt(app: &App, id: &SessionId) -> Result<Option<Answer>> {
     let session = app.read(|tx| lookup::session(tx, id))?;
+    if !session.status.is_final() {
+        adapter_endpoint::refuse_elsewhere(app, &session, &words(id))?;
+    }
     let is_idle = session.activity == Activity::Idle && !session.status.is_final() && session.has_terminal();
     if !is_idle || question::profile(app, &session).interrupt_keys.is_none_or(|keys| keys.is_empty()) {
         return Ok(None);

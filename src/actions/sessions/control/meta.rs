@@ -25,7 +25,7 @@ fn check_key(key: &str) -> Result<(), Refusal> {
 /// `invalid_value`, `session_final`, `session_gone`, `session_mismatch`; `adapter_failed` and its like.
 pub fn get(app: &App, id: &SessionId, key: &str) -> Result<(Vec<u8>, Option<String>)> {
     check_key(key)?;
-    let live = RunningSession::find(app, id)?;
+    let live = RunningSession::find(app, id, &["session", "meta", "get", id.as_str(), key])?;
     match live.adapter.get_meta(live.backend_name(), key).map_err(anyhow::Error::from) {
         Ok(value) => Ok((value, None)),
         Err(error) => unsupported_note(&error).map(|note| (Vec::new(), Some(note))).ok_or(error),
@@ -45,6 +45,7 @@ pub fn set(app: &App, id: &SessionId, key: &str, value: &[u8]) -> Result<Answer>
     running_session::run_idempotent(
         app,
         id,
+        &["session", "meta", "set", id.as_str(), key, "VALUE"],
         |live| Ok(live.adapter.set_meta(live.backend_name(), key, value)?),
         |_| None,
         line,
@@ -61,6 +62,7 @@ pub fn remove(app: &App, id: &SessionId, key: &str) -> Result<Answer> {
     running_session::run_idempotent(
         app,
         id,
+        &["session", "meta", "rm", id.as_str(), key],
         |live| Ok(live.adapter.remove_meta(live.backend_name(), key)?),
         |_| None,
         line,

@@ -26,6 +26,7 @@ pub fn nudge(app: &App, id: &SessionId, text: &[u8], force: bool) -> Result<Answ
     running_session::run_idempotent(
         app,
         id,
+        &["session", "nudge", id.as_str(), "TEXT"],
         |live| {
             if force {
                 return Ok(live.adapter.nudge(live.backend_name(), text)?);

@@ -43,6 +43,10 @@ pub fn peek(app: &App, id: &SessionId, lines: u32, raw: bool) -> Result<Peek> {
         return Ok(peek("backend", &if raw { text } else { screen(&session, text, lines)? }));
     }
     let lines = usize::try_from(lines).unwrap_or(usize::MAX);
+    if !session.transcript.as_deref().is_some_and(|path| Path::new(path).exists()) {
+        // Of a session of another host the transcript is there, too.
+        adapter_endpoint::refuse_elsewhere(app, &session, &words(id))?;
+    }
     let text = match session.transcript.as_ref().map(Path::new) {
         Some(path) if raw => transcript::tail(path, lines)?,
         Some(path) => transcript_screen::last_lines(path, printed_by(&session), lines)?,
@@ -51,9 +55,13 @@ pub fn peek(app: &App, id: &SessionId, lines: u32, raw: bool) -> Result<Peek> {
     Ok(peek("transcript", &text))
 }
 
+fn words(id: &SessionId) -> [&str; 3] {
+    ["session", "peek", id.as_str()]
+}
+
 /// The answer of the session's backend; `None` if it shows nothing, as for a session that has exited.
 fn from_backend(app: &App, session: &Session, lines: u32) -> Result<Option<String>> {
-    let adapter = adapter_endpoint::adapter(app, session)?;
+    let adapter = adapter_endpoint::adapter(app, session, &words(&session.id))?;
     if adapter_endpoint::belongs_to_other(&adapter, session) {
         return Ok(None);
     }

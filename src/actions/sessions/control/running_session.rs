@@ -23,17 +23,17 @@ pub(in crate::actions) struct RunningSession {
 }
 
 impl RunningSession {
-    /// The session of this id.
+    /// The session of this id, for a command of these words.
     ///
     /// # Errors
     /// `not_found`, `session_final`, `session_mismatch`, `session_gone`, `untrusted`. A backend that does not
     /// know whether the session runs is no error.
-    pub(in crate::actions) fn find(app: &App, id: &SessionId) -> Result<Self> {
+    pub(in crate::actions) fn find(app: &App, id: &SessionId, words: &[&str]) -> Result<Self> {
         let session = app.read(|tx| lookup::session(tx, id))?;
         if session.status.is_final() {
             return Err(Refusal::SessionFinal { session: id.clone(), status: session.status }.into());
         }
-        let adapter = adapter_endpoint::adapter(app, &session)?;
+        let adapter = adapter_endpoint::adapter(app, &session, words)?;
         if adapter_endpoint::belongs_to_other(&adapter, &session) {
             let why = format!(
                 "the backend's session {} belongs to another session run",
@@ -67,7 +67,7 @@ pub(in crate::actions) fn unsupported_note(error: &anyhow::Error) -> Option<Stri
     Some(format!("nothing was done: {error}{instead}"))
 }
 
-/// Acts on a session once for each `--request-id`: records the intent before, and the event with the answer after. A failed
+/// Acts on a session, by a command of these words, once for each `--request-id`: records the intent before, and the event with the answer after. A failed
 /// act may be repeated. What the backend script does not know is a success that did nothing, with a note and without an event.
 ///
 /// # Errors
@@ -75,6 +75,7 @@ pub(in crate::actions) fn unsupported_note(error: &anyhow::Error) -> Option<Stri
 pub(in crate::actions) fn run_idempotent(
     app: &App,
     id: &SessionId,
+    words: &[&str],
     act: impl FnOnce(&RunningSession) -> Result<()>,
     event: impl FnOnce(&RunningSession) -> Option<Event>,
     line: String,
@@ -82,7 +83,7 @@ pub(in crate::actions) fn run_idempotent(
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
-    let live = RunningSession::find(app, id)?;
+    let live = RunningSession::find(app, id, words)?;
     if let Some(answer) = app.record_intent("it is unknown whether the session received it")? {
         return Ok(answer);
     }

@@ -56,7 +56,7 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
     }
     let waiting = app.read(|tx| waiting_prompts(tx, id))?;
     if !session.status.is_final() {
-        let adapter = adapter_endpoint::adapter(app, &session)?;
+        let adapter = adapter_endpoint::adapter(app, &session, &["session", "stop", id.as_str()])?;
         // The supervisor sees the program end first, and must not record that as a failure.
         let before = app.transaction(|tx| set_activity(tx, id, Activity::Stopping))?;
         if !adapter_endpoint::belongs_to_other(&adapter, &session)
@@ -133,7 +133,7 @@ fn end_remaining_program(app: &App, session: &Session) -> Result<bool> {
     let tag = format!("{}={}", vars::FAIRWAY_RUN_ID, session.run_id);
     let name = adapter_endpoint::backend_name(session);
     let mut found = false;
-    if let Ok(adapter) = adapter_endpoint::adapter(app, session)
+    if let Ok(adapter) = adapter_endpoint::adapter(app, session, &["session", "stop", session.id.as_str()])
         && adapter.matches_session_run(name, &session.run_id) == Some(true)
         && adapter.is_running(name) == Tristate::Yes
     {

@@ -4,7 +4,10 @@ use anyhow::Result;
 
 use super::stop_from_inside;
 use crate::{
-    actions::{App, core::lookup},
+    actions::{
+        App,
+        core::{lookup, other_host},
+    },
     domain::{LaneName, SessionId},
     os::host,
     store::sessions,
@@ -40,7 +43,9 @@ pub fn live(app: &App, lane: Option<&LaneName>) -> Result<StopSelection> {
                     .notes
                     .push(format!("{id} was not launched by fairway; to end its record: fairway session end {id}"));
             } else if !here.owns(&session.host, session.host_id.as_deref()) {
-                selection.notes.push(format!("{id} runs on host {}; stop it there", session.host));
+                let host = other_host::find(tx, &session.host, session.host_id.as_deref())?;
+                let stop = host.command(&["session", "stop", id.as_str()]);
+                selection.notes.push(format!("{id} runs on the host {}; stop it there: {stop}", host.name));
             } else if stop_from_inside::is_inside(&app.env, &session) {
                 own = Some(id);
             } else {

@@ -167,7 +167,7 @@ fn has_arrived(tx: &ReadTx<'_>, session: &Session) -> Result<bool> {
 fn question(app: &App, session: &Session, profile: &ProviderProfile) -> Option<String> {
     let texts = [&profile.trust_question, &profile.permission_question];
     let texts: Vec<String> = texts.into_iter().flatten().flatten().cloned().collect();
-    let adapter = adapter_endpoint::adapter(app, session).ok()?;
+    let adapter = adapter_endpoint::adapter(app, session, &["session", "peek", session.id.as_str()]).ok()?;
     let screen = adapter.peek(adapter_endpoint::backend_name(session), idle_screen::LINES).ok()?;
     let sign = screen_question::find(&screen, &texts)?;
     Some(secrets::mask(screen_question::line_of(&screen, sign)))

@@ -21,7 +21,7 @@ use crate::{
         Event, EventKind, Refusal, SessionId,
         session::{Session, SessionStatus},
     },
-    store::{ReadTx, WriteTx, events, requests, sessions, tasks},
+    store::{ReadTx, WriteTx, events, lanes, requests, sessions, tasks},
     wire::SessionView,
 };
 
@@ -123,7 +123,11 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead
     }
     // The plan read them in an earlier transaction.
     if let Some(lane) = &session.lane {
-        lookup::lane(tx, lane)?;
+        let lane = lookup::lane(tx, lane)?;
+        // A lane of an earlier version names no host.
+        if lane.host_id.is_none() && lane.worktree.is_some() && lane.worktree == session.worktree {
+            lanes::upsert(tx, &lane.on_host(session.host.clone(), session.host_id.clone()))?;
+        }
     }
     if let Some(task) = &session.task {
         lookup::task(tx, task)?;

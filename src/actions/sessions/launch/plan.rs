@@ -24,7 +24,7 @@ use super::{
 use crate::{
     actions::{
         App,
-        core::{errors, lookup, open_store, trust},
+        core::{errors, lookup, open_store, other_host, trust},
         queue::lane::checkout::{self, Presence},
     },
     adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, is_session_var},
@@ -129,10 +129,14 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     let located = backend(app, request, &role, lane.as_ref())?;
     check_multiplexer(app, &located)?;
     let pre_start = role.pre_start.clone().or_else(|| entry.pre_start.clone());
+    if let (None, Some(lane)) = (&request.worktree, &lane) {
+        let words = ["session", "launch", "--role", role_name.as_str(), "--lane", lane.name.as_str()];
+        other_host::refuse_lane(app, lane, &words)?;
+    }
     let worktree = worktree(app, request, lane.as_ref())?;
     let is_made_by_launch = !worktree.is_dir();
     if !is_planned && pre_start.as_ref().is_none_or(Vec::is_empty) {
-        check_worktree(request, lane.as_ref(), &worktree)?;
+        check_worktree(app, request, lane.as_ref(), &worktree)?;
     }
     let transcript = transcript(app, request, &id)?;
     let branch = branch(request, lane.as_ref(), task.as_ref())
@@ -373,9 +377,9 @@ fn worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>) -> Result<P
 }
 
 /// Checks that the worktree is there; a launch without `pre_start` does not make one.
-fn check_worktree(request: &LaunchRequest, lane: Option<&Lane>, worktree: &Path) -> Result<(), Refusal> {
+fn check_worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>, worktree: &Path) -> Result<(), Refusal> {
     if let (None, Some(lane)) = (&request.worktree, lane)
-        && let Presence::Missing(dir) = checkout::presence(lane)
+        && let Presence::Missing(dir) = checkout::presence(app, lane)
     {
         return Err(Refusal::WorktreeMissing { lane: lane.name.clone(), dir: dir.display().to_string() });
     }

@@ -167,8 +167,8 @@ impl Endpoint {
         if let Some(gone) = [script, state].into_iter().find(|path| !Path::new(path).exists()) {
             return Err(format!("{gone} does not exist"));
         }
-        let adapter =
-            adapter_endpoint::adapter(app, session).map_err(|error| format!("cannot query {script}: {error:#}"))?;
+        let adapter = adapter_endpoint::adapter(app, session, &["session", "show", session.id.as_str()])
+            .map_err(|error| format!("cannot query {script}: {error:#}"))?;
         let listed = match adapter.list_running("") {
             Ok(names) => RunningList::Names(names),
             Err(AdapterError::Unsupported { .. }) => RunningList::Unsupported,

@@ -64,7 +64,7 @@ pub fn type_pending(app: &App, session: &SessionId, when_unknown: bool) -> Resul
     if !app.read(|tx| has_typable(tx, session, app.env.now(), scope))? {
         return Ok(None);
     }
-    let live = RunningSession::find(app, session)?;
+    let live = RunningSession::find(app, session, &["prompt", session.as_str(), "TEXT"])?;
     let typed = type_batches(app, &live, scope)?;
     Ok((typed > 0).then_some(Channel::Nudge))
 }
@@ -77,7 +77,7 @@ pub fn type_queued(app: &App, session: &SessionId, force: bool) -> Result<Answer
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
-    let live = RunningSession::find(app, session)?;
+    let live = RunningSession::find(app, session, &["prompt", session.as_str(), "TEXT"])?;
     if !force {
         question::refuse_open_question(app, &live)?;
     }
@@ -133,6 +133,9 @@ pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
             format!(
                 "messages for {session} stay queued: {asks}; answer in its terminal: fairway session attach {session}"
             )
+        }
+        Some(Refusal::SessionElsewhere { host, .. }) => {
+            format!("messages for {session} stay queued: its host, {host}, delivers them")
         }
         _ => format!("messages for {session} stay queued; typing them failed: {}", errors::classify(&error).message),
     })

@@ -99,7 +99,7 @@ fn candidate(tx: &ReadTx<'_>, id: &SessionId, is_interrupted: bool) -> Result<Op
 
 /// The screen of a session, with the time of its last output where the backend knows it. `None` when it cannot be read.
 fn read_screen(app: &App, session: &Session) -> Option<(String, Option<Timestamp>)> {
-    let adapter = adapter_endpoint::adapter(app, session).ok()?;
+    let adapter = adapter_endpoint::adapter(app, session, &["session", "peek", session.id.as_str()]).ok()?;
     if adapter_endpoint::belongs_to_other(&adapter, session) {
         return None;
     }

@@ -11,7 +11,7 @@ use crate::{
         Answer, App,
         core::{
             dead_session::DeadSession,
-            inside_session, lookup,
+            inside_session, lookup, other_host,
             session_process::{self, RunProcesses},
         },
         sessions::{
@@ -163,6 +163,9 @@ fn plan(
     let of_lane = |field: fn(&Lane) -> &Option<String>| lane.as_ref().and_then(|lane| field(lane).clone());
     let own_worktree = of.worktree.clone().filter(|dir| of_lane(|lane| &lane.worktree).as_ref() != Some(dir));
     let own_worktree = own_worktree.map(PathBuf::from);
+    if let (None, Some(lane)) = (&own_worktree, &lane) {
+        other_host::refuse_lane(app, lane, &["session", "relaunch", of.id.as_str()])?;
+    }
     let mut launch = LaunchRequest {
         role: Some(of.role.clone()),
         lane: of.lane.clone(),

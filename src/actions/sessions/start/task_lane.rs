@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        core::lookup,
+        core::{lookup, other_host},
         queue::lane::{LanePatch, add, rm},
     },
     config::project::worktree_top,
@@ -41,17 +41,20 @@ pub(super) fn own_name(task: &Task) -> Result<LaneName, Refusal> {
 /// The lane for a task. One that an earlier start of the task has added is used again.
 ///
 /// # Errors
-/// `not_found` for a lane that does not exist; `no_worktree` without a repository; `git_failed` and `not_found` when no worktree can be made.
+/// `not_found` for a lane that does not exist; `lane_elsewhere`; `no_worktree` without a repository; `git_failed` and `not_found` when no worktree can be made.
 pub(super) fn find(app: &App, task: &Task, request: &StartRequest) -> Result<TaskLane> {
     let of_role = || app.settings.role(request.role.as_ref().or(task.fields.role.as_ref())?).lane;
     let named = request.lane.clone().or_else(|| task.fields.lane.clone()).or_else(of_role);
-    let existing = |lane| TaskLane { lane, is_new: false };
+    let existing = |lane| {
+        other_host::refuse_lane(app, &lane, &["start", task.id.as_str()])?;
+        Ok(TaskLane { lane, is_new: false })
+    };
     if let Some(name) = named {
-        return app.read(|tx| lookup::lane(tx, &name)).map(existing);
+        return app.read(|tx| lookup::lane(tx, &name)).and_then(existing);
     }
     let name = own_name(task)?;
     match app.read(|tx| Ok(lanes::find(tx, &name)?))? {
-        Some(lane) => Ok(existing(lane)),
+        Some(lane) => existing(lane),
         None if worktree_top(&app.project.root).is_none() => {
             let consequence = "no lane with a worktree can be made";
             Err(Refusal::NoRepository { consequence, root: app.project.root.display().to_string() }.into())

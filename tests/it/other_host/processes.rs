@@ -1,0 +1,65 @@
+//! Sessions and jobs of another host.
+
+use super::{foreign, refused, run, worlds};
+
+#[test]
+fn verb_for_a_session_of_another_host_names_it_and_the_command() {
+    for world in worlds() {
+        run(&world, "session upsert --id s1 --role dev").exits(0);
+        world.write_rows(&format!("UPDATE agent_sessions SET {}", foreign()));
+        for (line, words) in [
+            ("session attach s1", "session attach s1"),
+            ("session peek s1", "session peek s1"),
+            ("session nudge s1 hello", "session nudge s1 TEXT"),
+            ("session interrupt s1", "session interrupt s1"),
+            ("session stop s1", "session stop s1"),
+            ("session meta get s1 k", "session meta get s1 k"),
+            ("session meta set s1 k v", "session meta set s1 k VALUE"),
+            ("session meta rm s1 k", "session meta rm s1 k"),
+        ] {
+            let error = refused(&world, line, "session_mismatch", words);
+            assert!(error["hint"].as_str().unwrap().ends_with("fairway session forget s1"), "{error}");
+        }
+        // What is in the store goes on: its host delivers it.
+        run(&world, "prompt s1 hello").exits(0);
+        assert_eq!(world.json(["outbox"])[0]["status"], "queued");
+        run(&world, "session show s1").exits(0);
+        run(&world, "session end s1").exits(0);
+        refused(&world, "session peek s1", "session_mismatch", "session peek s1");
+    }
+}
+
+/// A store in a file lies beside the output of its jobs; that of a server does not.
+#[cfg(feature = "postgres")]
+#[test]
+fn verb_for_a_job_of_another_host_names_it_and_the_command() {
+    let Some(world) = worlds().into_iter().find(super::is_on_server) else { return };
+    let spawned = run(&world, "--json exec spawn --pty -- echo hello").exits(0).json();
+    let job = spawned["run_id"].as_str().unwrap().to_owned();
+    run(&world, &format!("exec wait {job}")).exits(0);
+    run(&world, &format!("exec log {job}")).exits(0);
+    // What this host has of it goes.
+    let state = world.root().join(".fairway");
+    std::fs::remove_dir_all(state.join("runs")).unwrap();
+    for file in ["runs.db", "runs.db-wal", "runs.db-shm"] {
+        let _ = std::fs::remove_file(state.join(file));
+    }
+    let set = |columns: &str| world.write_rows(&format!("UPDATE exec_runs SET {}{columns}", foreign()));
+    set("");
+    let poll = world.json(["exec", "poll", &job]);
+    assert_eq!((&poll["status"], &poll["output_host"]), (&"succeeded".into(), &"build1".into()), "{poll}");
+    let text = run(&world, &format!("exec poll {job}")).exits(0).stdout;
+    assert!(text.contains(&super::there(&world, &format!("exec log {job}"))), "{text}");
+    refused(&world, &format!("exec log {job}"), "run_unsupervised", &format!("exec log {job}"));
+    set(", status = 'running', finished_at = NULL, exit_code = NULL, pid = 99999999, pid_started = 1, \
+         supervisor_pid = 99999999, supervisor_started = 1");
+    for verb in ["log", "log --follow", "kill"] {
+        let words = format!("exec {} {job}", verb.trim_end_matches(" --follow"));
+        let error = refused(&world, &format!("exec {verb} {job}"), "run_unsupervised", &words);
+        assert!(error["hint"].as_str().unwrap().ends_with(&format!("fairway exec rm --force {job}")), "{error}");
+    }
+    refused(&world, &format!("exec send-keys {job} --literal x"), "run_unsupervised", &format!("exec send-keys {job}"));
+    assert_eq!(world.json(["exec", "poll", &job])["status"], "running");
+    set(", status = 'succeeded', finished_at = queued_at, exit_code = 0, pid = NULL, pid_started = NULL, \
+         supervisor_pid = NULL, supervisor_started = NULL");
+}
