@@ -47,9 +47,9 @@ fn work(number: &str) {
     fs::write(part_dir().join(format!("journal-{number}")), journal).unwrap();
 }
 
-pub(super) fn add_tasks(world: &TestProject, count: usize) {
+pub(super) fn add_tasks(world: &TestProject, numbers: std::ops::RangeInclusive<usize>) {
     let mut lines = String::new();
-    for number in 1..=count {
+    for number in numbers {
         writeln!(lines, "{{\"id\":\"S-{number}\",\"title\":\"task {number}\"}}").unwrap();
     }
     world.run_with_stdin(["task", "import", "-"], lines.as_bytes()).exits(0);
@@ -66,7 +66,7 @@ fn sixty_four_workers_on_eight_hosts_claim_each_task_once() {
     let world = TestProject::on_server_of_its_own(&server);
     let (server, schema) = world.on_server.as_ref().unwrap();
     let tasks = if soak::is_on() { 5_000 } else { 640 };
-    add_tasks(&world, tasks);
+    add_tasks(&world, 1..=tasks);
     let hosts: Vec<_> = (0..HOSTS).map(|_| host_at(&server.address(schema))).collect();
     for host in &hosts {
         host.real_time();
