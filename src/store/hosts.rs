@@ -42,7 +42,7 @@ const ONE: Statement<'_> = Statement {
     postgres: "SELECT id, name, root, version, last_seen FROM hosts WHERE id = $1",
 };
 
-/// What of a store is on a host.
+/// The sessions, jobs and lanes of a store that are on a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostUse {
     /// The host's id; `None` in records of an earlier version.
@@ -77,7 +77,7 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Host>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
 }
 
-/// What is on each host, by what the records of sessions, jobs and lanes say. A host that was renamed may come several times.
+/// The use of each host, by the records of sessions, jobs and lanes. A host that was renamed may come several times.
 ///
 /// # Errors
 /// As the store fails.

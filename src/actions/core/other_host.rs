@@ -1,4 +1,4 @@
-//! What belongs to another host: which worktrees do, and the refusals that name the host and the command to type there.
+//! Lanes, sessions and jobs of another host, and the refusals that name the host and the command to type there.
 
 use std::path::Path;
 

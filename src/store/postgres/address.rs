@@ -281,7 +281,7 @@ mod tests {
             "postgres://ann%40corp@db.example:5432/team?sslrootcert=%2Fetc%2Fca.pem",
         ] {
             assert_eq!(shown(text), text);
-            assert!(!StoreAddress::parse(text).unwrap().config.get_password().is_some());
+            assert!(StoreAddress::parse(text).unwrap().config.get_password().is_none());
         }
     }
 

@@ -60,7 +60,7 @@ impl Writer {
         format!("SELECT {list}, {COLUMNS} FROM (VALUES (1)) AS one LEFT JOIN hosts h ON h.id = '{id}'")
     }
 
-    /// What becomes of the row when this host writes now. `None` when it stays.
+    /// The row after a write by this host now; `None` when it stays.
     ///
     /// # Errors
     /// [`StoreError::HostCloned`] when another machine has written with the id since this boot did.
@@ -140,7 +140,7 @@ impl HostRow {
             root: text(1)?,
             version: text(2)?,
             boot_id: text(3)?,
-            // What cannot be read names no boot, and no clone.
+            // A text that cannot be read names no boot, and no clone.
             earlier_boots: serde_json::from_str(&text(4)?).unwrap_or_default(),
             last_seen: Timestamp::from_millis(text(5)?.parse().ok()?),
         })

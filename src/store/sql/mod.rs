@@ -110,7 +110,7 @@ pub(super) fn first<'c, 's, T>(
     Ok(found)
 }
 
-// What is above is compiled anew for each query, so the work is done below, in functions that are compiled once.
+// The generic functions above are compiled anew for each query, so the work is done below, in functions that are compiled once.
 
 fn execute_on(conn: Connection<'_>, sql: Statement<'_>, values: &[&dyn ToValue]) -> Result<usize, StoreError> {
     match conn {

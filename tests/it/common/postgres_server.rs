@@ -28,7 +28,7 @@ const UNPRIVILEGED: (u32, u32) = (65_534, 65_534);
 /// A server that loses everything when the machine stops. A test's own server adds [`DURABLE`].
 const SETTINGS: &str =
     "-c listen_addresses=127.0.0.1 -c fsync=off -c full_page_writes=off -c max_connections=200 -c timezone=UTC";
-/// What a server needs that keeps what it acknowledged: storms and kills are run on it.
+/// The settings of a server that keeps each acknowledged write: storms and kills are run on it.
 const DURABLE: &str = "-c fsync=on -c full_page_writes=on";
 /// A user of the database who needs a password over the network, and the password.
 pub const PASSWORD_USER: (&str, &str) = ("ann", "s3cret-of-ann");

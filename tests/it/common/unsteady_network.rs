@@ -19,7 +19,7 @@ pub struct UnsteadyNetwork {
 
 #[derive(Default)]
 struct State {
-    /// What each message takes on its way there, in milliseconds.
+    /// The delay of each message to the server, in milliseconds.
     delay: AtomicU64,
     is_cut: AtomicBool,
     /// The number of connections so far, and of those that pass nothing on any more.

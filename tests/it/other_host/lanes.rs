@@ -90,7 +90,7 @@ fn verb_that_needs_a_worktree_runs_on_its_host_alone() {
         assert_eq!(before, (world.branches_and_worktrees(), run(&world, "events --json").exits(0).stdout));
         // The name is taken, wherever the worktree is.
         run(&world, "lane add cart --create-worktree --json").refuses(4, "exists");
-        // What no worktree tells goes on.
+        // Commands that need no worktree go on.
         run(&world, "task submit T-1 --commit 0123456789012345678901234567890123456789").exits(0);
         put_back(&world);
         run(&world, "lane rm free").exits(0);
@@ -132,7 +132,7 @@ fn overviews_mark_a_worktree_of_another_host_and_never_call_it_gone() {
     }
 }
 
-/// What another host has begun, and not ended, is its own to complete.
+/// Work that another host has begun, and not ended, is its own to complete.
 #[cfg(feature = "postgres")]
 #[test]
 fn open_intent_and_landing_of_another_host_are_left_alone() {

@@ -20,7 +20,7 @@ fn verb_for_a_session_of_another_host_names_it_and_the_command() {
             let error = refused(&world, line, "session_mismatch", words);
             assert!(error["hint"].as_str().unwrap().ends_with("fairway session forget s1"), "{error}");
         }
-        // What is in the store goes on: its host delivers it.
+        // A command that needs only the store goes on: the session's host delivers the prompt.
         run(&world, "prompt s1 hello").exits(0);
         assert_eq!(world.json(["outbox"])[0]["status"], "queued");
         run(&world, "session show s1").exits(0);
@@ -38,7 +38,7 @@ fn verb_for_a_job_of_another_host_names_it_and_the_command() {
     let job = spawned["run_id"].as_str().unwrap().to_owned();
     run(&world, &format!("exec wait {job}")).exits(0);
     run(&world, &format!("exec log {job}")).exits(0);
-    // What this host has of it goes.
+    // The files that this host has of it are removed.
     let state = world.root().join(".fairway");
     std::fs::remove_dir_all(state.join("runs")).unwrap();
     for file in ["runs.db", "runs.db-wal", "runs.db-shm"] {

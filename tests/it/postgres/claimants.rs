@@ -37,7 +37,7 @@ fn one_person_on_two_machines_of_one_name_is_two_claimants() {
     other.run(["note", "from there"]).exits(0);
     world.run(["task", "submit", "T-1"]).exits(0);
     other.run(["release", "--all"]).exits(0);
-    // The same request of the two is not the same command.
+    // One request id of two claimants is not one command.
     world.run(["claim", "T-3", "--request-id", "r1"]).exits(0);
     other.run(["claim", "T-3", "--request-id", "r1", "--json"]).refuses(2, "request_reused");
     // A session's name has no machine.
@@ -46,7 +46,7 @@ fn one_person_on_two_machines_of_one_name_is_two_claimants() {
     assert_eq!(claimant(&world, "T-2"), "s1");
 }
 
-/// What a person has claimed stays theirs on the way to a server and back.
+/// A person's claims stay theirs on the way to a server and back.
 #[test]
 fn claims_of_before_the_move_to_a_server_are_the_persons_still() {
     let Some(server) = postgres_server::shared() else { return };

@@ -1,4 +1,4 @@
-//! What `doctor` says about a server and the hosts that write to it.
+//! The findings of `doctor` about a server and the hosts that write to it.
 
 use serde_json::Value;
 

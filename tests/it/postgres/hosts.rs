@@ -1,5 +1,5 @@
 //! Hosts that write to one store. All run on this machine: each has a checkout and a home of its own, in which its id stands.
-//! What another boot or machine has written is put into the row of the host.
+//! A write of another boot or machine is put into the row of the host.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::another_host;
 use crate::common::{TestProject, fixtures};
 
-/// What a query of the world's schema answers, as one line.
+/// The answer to a query of the world's schema, as one line.
 fn ask(world: &TestProject, query: &str) -> String {
     let (server, schema) = world.on_server.as_ref().unwrap();
     server.query(schema, query).join("\n")
