@@ -119,7 +119,7 @@ fn view(host: &KnownHost, here: bool) -> HostView {
     }
 }
 
-/// Gives this host a new random id. What is recorded under the old one belongs to the other machine that has it. The store on a
+/// Gives this host a new random id. Records under the old id belong to the other machine that has it. The store on a
 /// server hears of it at once, so that the other machine may write again.
 ///
 /// # Errors

@@ -28,7 +28,7 @@ impl Args {
         confirm::require(
             ctx,
             self.yes,
-            "Give this machine a new id? What is recorded under the old one belongs to another machine then.",
+            "Give this machine a new id? Records under the old id then belong to the other machine.",
         )?;
         ctx.answer(&hosts::renew(&app)?)
     }
