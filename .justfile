@@ -34,7 +34,8 @@ fmt:
 # Lints, as errors
 lint:
     cargo fmt --check
-    cargo clippy --locked --all-targets -- -D warnings
+    cargo clippy --locked -- -D warnings
+    cargo clippy --locked --all-targets --features postgres -- -D warnings
 
 # The files of a release: static binaries, packages, checksums. FAIRWAY_REPOSITORY is its public address
 release *targets:

@@ -44,7 +44,8 @@ need dpkg-deb dpkg
 need tar tar
 need chromium chromium
 need chromedriver chromium-driver
-# Debian keeps the server's programs out of PATH.
+# Debian keeps these out of PATH.
+[[ -x /usr/sbin/pgbouncer ]] || missing_packages+=(pgbouncer)
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing_packages+=(postgresql)
 python3 -c "import ensurepip" 2>/dev/null || missing_packages+=(python3-venv)
 # Registries are asked over TLS.

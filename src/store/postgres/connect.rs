@@ -22,7 +22,9 @@ const OLDEST_SERVER: (i64, &str) = (140_000, "14");
 // recovers without beginning anew.
 const FACTS: &str = "SELECT current_setting('server_version_num'), current_setting('server_version'), \
      current_setting('server_encoding'), current_setting('synchronous_commit'), \
-     concat_ws(' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time())";
+     concat_ws(' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time()), current_setting('lock_timeout')";
+/// The value of `lock_timeout` that each connection asks for, as the server shows it.
+const LOCK_TIMEOUT_SETTING: &str = "5s";
 /// How long a server that takes no connection now is asked again.
 const BUSY_LIMIT: Duration = Duration::from_secs(5);
 /// The pause between two attempts, in milliseconds, and the spread that keeps processes apart.
@@ -105,6 +107,11 @@ fn check(client: &mut PostgresClient, address: &StoreAddress) -> Result<String, 
     }
     if fact(2) != "UTF8" {
         let why = format!("the database's encoding is {}, not UTF8", fact(2));
+        return Err(StoreError::Server { address: shown, why });
+    }
+    // Without these settings a connection could hold the others up for hours. A pooler has connections of its own.
+    if fact(5) != LOCK_TIMEOUT_SETTING {
+        let why = "it does not apply the settings of a new connection; a connection pooler must be left out".to_owned();
         return Err(StoreError::Server { address: shown, why });
     }
     // A commit that was acknowledged is kept. A stronger setting of the server stays.

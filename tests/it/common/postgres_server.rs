@@ -22,9 +22,9 @@ use serde_json::Value;
 use super::{invariants, require, scratch};
 
 /// The user of the server in the database.
-const USER: &str = "fairway";
+pub const USER: &str = "fairway";
 /// The user of the server's processes, when the tests run as root: PostgreSQL refuses that.
-const UNPRIVILEGED: (u32, u32) = (65_534, 65_534);
+pub const UNPRIVILEGED: (u32, u32) = (65_534, 65_534);
 /// A server that loses everything when the machine stops. A test's own server adds [`DURABLE`].
 const SETTINGS: &str =
     "-c listen_addresses=127.0.0.1 -c fsync=off -c full_page_writes=off -c max_connections=200 -c timezone=UTC";
