@@ -223,7 +223,7 @@ fn kept_board_is_the_whole_one_after_each_of_a_thousand_random_events() {
             }
             // Sometimes several events are new.
             if runner.rng().random_bool(0.8) {
-                let app = driver.app();
+                let app = driver.persons_app();
                 let last = &log[log.len().saturating_sub(8)..];
                 let whole = board::compose(app, PROVIDERS).unwrap();
                 assert_eq!(cache.compose(app, PROVIDERS).unwrap(), whole, "FAIRWAY_MODEL_SEED={seed}: {last:#?}");

@@ -405,6 +405,12 @@ impl InProcess {
     pub fn app(&self) -> &App {
         &self.app
     }
+
+    /// The use cases of a person. A board depends on its reader: no session waits for an answer of its own.
+    pub fn persons_app(&mut self) -> &App {
+        self.app.actor = actor(Who::Person, None);
+        &self.app
+    }
 }
 
 impl Driver for InProcess {

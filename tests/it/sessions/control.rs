@@ -227,9 +227,10 @@ fn session_is_stopped_from_inside() {
         [("s1", "shell", ""), ("s2", "shell", unmarked), ("s3", "tmux", ""), ("s4", "tmux", unmarked)]
     {
         let script = format!(
-            "trap '' TERM; setsid sleep 300 & sleep 0.4; {clean}\"$FAIRWAY_BIN\" session stop {name} >../{name}.said 2>&1; sleep 300"
+            "trap '' TERM; setsid sleep 300 & until [ -e ../{name}.launched ]; do sleep 0.05; done; {clean}\"$FAIRWAY_BIN\" session stop {name} >../{name}.said 2>&1; sleep 300"
         );
         let session = world.launch(&["--role", "r", "--name", name, "--backend", backend, "--", "sh", "-c", &script]);
+        fs::write(world.dir().join(format!("{name}.launched")), "").unwrap();
         eventually("it is recorded", || (world.session(name)["status"] == "ended").then_some(()));
         assert_eq!(marked(&text(&session["run_id"])).unwrap(), []);
         let row = world.session(name);
