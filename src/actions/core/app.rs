@@ -262,7 +262,8 @@ impl App {
     }
 }
 
-/// A digest of the machine's id, for a store on a server. Containers of one machine have the same: a claim by a person outlives them.
+/// A digest of the machine's id, for a store on a server. Containers of one machine have the same: a claim by a person outlives
+/// them.
 fn machine_digest(settings: &Settings) -> Option<String> {
     let id = settings.store.is_on_server().then(host::identity_to_record)?.id?;
     let machine = id.split_once('/').map_or(id.as_str(), |(machine, _)| machine);

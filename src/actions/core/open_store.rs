@@ -47,8 +47,8 @@ fn on_server(_: &Env, _: &Project, settings: &StoreSettings) -> Result<Option<St
     if settings.is_on_server() { Err(StoreError::NoPostgres) } else { Ok(None) }
 }
 
-/// The address of the store, with the password that stands beside it; `None` when it is in a file. Never a file where a server is demanded: a scrubbed environment would go
-/// on in another store.
+/// The address of the store, with the password that stands beside it; `None` when it is in a file. Never a file where a server is
+/// demanded: a scrubbed environment would go on in another store.
 ///
 /// # Errors
 /// When it is missing or cannot be used.
@@ -61,8 +61,8 @@ pub fn address(env: &Env, settings: &StoreSettings) -> Result<Option<StoreAddres
     }
 }
 
-/// The value of `FAIRWAY_STORE_URL` for a session: never a password. Empty, so that it is unset, where the local file names the same
-/// store: sessions read it there.
+/// The value of `FAIRWAY_STORE_URL` for a session: never a password. Empty, so that it is unset, where the local file names the
+/// same store: sessions read it there.
 #[must_use]
 pub fn url_to_pass_on(env: &Env, layers: &Layers) -> String {
     let given = env.var(vars::FAIRWAY_STORE_URL).map(without_password);

@@ -37,7 +37,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// are killed after `grace` (default 2 s). A final job is unchanged.
 ///
 /// # Errors
-/// `not_found`, `ambiguous`, `run_unsupervised` for a job of another host, `run_busy` when its supervisor does not answer; store errors.
+/// `not_found`, `ambiguous`, `run_unsupervised` for a job of another host, `run_busy` when its supervisor does not answer; store
+/// errors.
 pub fn kill(app: &App, job: &str, signal: Option<Signal>, grace: Option<Duration>) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);

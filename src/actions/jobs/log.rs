@@ -44,7 +44,8 @@ pub struct LogRequest {
 /// The items after `since_seq`, of one type if given.
 ///
 /// # Errors
-/// `invalid_value` for a limit out of range, `not_found`, `ambiguous`; `run_unsupervised` for a job of another host; errors of the stores or the job's directory.
+/// `invalid_value` for a limit out of range, `not_found`, `ambiguous`; `run_unsupervised` for a job of another host; errors of
+/// the stores or the job's directory.
 pub fn log(app: &App, request: &LogRequest) -> Result<JobLogView> {
     let limit = request.limit.unwrap_or(DEFAULT_ITEMS);
     if !(1..=MAX_ITEMS).contains(&limit) {

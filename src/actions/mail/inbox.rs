@@ -74,8 +74,8 @@ fn reader_of_key(tx: &ReadTx<'_>, key: &RoutingKey, since: Timestamp) -> Result<
     })
 }
 
-/// The inbox reader of `actor`, with its session or this person, and its lane and role; `since` is the start of the wait. An unregistered session
-/// can read if messages were sent to it or if it has started jobs.
+/// The inbox reader of `actor`, with its session or this person, and its lane and role; `since` is the start of the wait. An
+/// unregistered session can read if messages were sent to it or if it has started jobs.
 ///
 /// # Errors
 /// `not_found` for an unknown session, `usage` without any address.

@@ -12,8 +12,8 @@ use crate::{
     store::hosts::{self, Host},
 };
 
-/// The ids of the hosts that have not written to the store's server for `sessions.stale_after`. None for a store in a file, which has
-/// one host.
+/// The ids of the hosts that have not written to the store's server for `sessions.stale_after`. None for a store in a file, which
+/// has one host.
 ///
 /// # Errors
 /// As the store fails.

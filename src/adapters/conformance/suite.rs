@@ -22,7 +22,8 @@ use crate::{
 /// Checks a script; returns the report and, when an operation fails its probes, the error for it.
 ///
 /// # Errors
-/// `not_found`, `untrusted`; `interrupted` by a signal, after all sessions were stopped; when no directory for the check can be created.
+/// `not_found`, `untrusted`; `interrupted` by a signal, after all sessions were stopped; when no directory for the check can be
+/// created.
 pub fn run(
     env: &Env,
     root: Option<&Path>,

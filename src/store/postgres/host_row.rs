@@ -1,5 +1,5 @@
-//! The row of the host that writes: each write looks at it under the lock that it takes anyway, and writes it when it says something
-//! else or is old.
+//! The row of the host that writes: each write looks at it under the lock that it takes anyway, and writes it when it says
+//! something else or is old.
 
 use std::time::Duration;
 

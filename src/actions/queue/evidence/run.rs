@@ -83,7 +83,8 @@ struct TaskContext {
 /// a repeat never runs the program twice. The actor's authority is checked before the run and again after it.
 ///
 /// # Errors
-/// `invalid_value`, `not_found`, `stale_claim`, `lane_elsewhere`, `request_open`, `program_not_found`, `interrupted`; nothing is recorded then.
+/// `invalid_value`, `not_found`, `stale_claim`, `lane_elsewhere`, `request_open`, `program_not_found`, `interrupted`; nothing is
+/// recorded then.
 pub fn run(app: &App, request: &EvidenceRun, relay: Relay) -> Result<Answer> {
     let summary = request.summary.as_deref().map(|summary| text_limits::check_line("summary", summary)).transpose()?;
     if request.timeout == Some(Duration::ZERO) {

@@ -28,7 +28,8 @@ pub(super) struct Judged {
     facts: Vec<(Vec<Gate>, GitFacts)>,
 }
 
-/// Refuses a worktree of another host, one with changes that are in no commit, or with an unfinished rebase, merge, cherry-pick or bisect.
+/// Refuses a worktree of another host, one with changes that are in no commit, or with an unfinished rebase, merge, cherry-pick
+/// or bisect.
 ///
 /// # Errors
 /// `lane_elsewhere`, `unsaved_work`, `no_commit`, `operation_unfinished`, `git_failed`.

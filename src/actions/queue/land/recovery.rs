@@ -18,8 +18,8 @@ use crate::{
     store::{landings, lanes, tasks},
 };
 
-/// Completes or gives up every landing of this host that was interrupted. The caller has the lock, so none of them is at work. Returns what
-/// was completed, with its landing.
+/// Completes or gives up every landing of this host that was interrupted. The caller has the lock, so none of them is at work.
+/// Returns what was completed, with its landing.
 ///
 /// # Errors
 /// `checkout_changed` when a checkout that was being moved has changed otherwise; as the store or git fails.

@@ -32,8 +32,8 @@ pub struct SyncOptions {
 /// leaves everything as it was.
 ///
 /// # Errors
-/// `no_worktree`; `lane_elsewhere`; `not_found` for the worktree or the base; `wrong_branch`; `unsaved_work`; `in_use` while another session works
-/// in the lane; `merge_commits`; `sync_conflict`; `git_failed`, also without a configured author.
+/// `no_worktree`; `lane_elsewhere`; `not_found` for the worktree or the base; `wrong_branch`; `unsaved_work`; `in_use` while
+/// another session works in the lane; `merge_commits`; `sync_conflict`; `git_failed`, also without a configured author.
 pub fn sync(app: &App, name: &LaneName, options: SyncOptions) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);

@@ -67,8 +67,9 @@ pub(in crate::actions) fn unsupported_note(error: &anyhow::Error) -> Option<Stri
     Some(format!("nothing was done: {error}{instead}"))
 }
 
-/// Acts on a session, by a command of these words, once for each `--request-id`: records the intent before, and the event with the answer after. A failed
-/// act may be repeated. What the backend script does not know is a success that did nothing, with a note and without an event.
+/// Acts on a session, by a command of these words, once for each `--request-id`: records the intent before, and the event with
+/// the answer after. A failed act may be repeated. What the backend script does not know is a success that did nothing, with a
+/// note and without an event.
 ///
 /// # Errors
 /// Those of [`RunningSession::find`] and of `act`; `request_open` when an earlier try was interrupted.

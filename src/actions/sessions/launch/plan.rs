@@ -105,7 +105,8 @@ pub(crate) struct Work {
 /// Resolves and checks a launch. Writes nothing and starts nothing.
 ///
 /// # Errors
-/// `not_found` for a task, lane, worktree that `pre_start` does not make, backend, multiplexer or program; `untrusted`; `exists`; `invalid_value`.
+/// `not_found` for a task, lane, worktree that `pre_start` does not make, backend, multiplexer or program; `untrusted`; `exists`;
+/// `invalid_value`.
 pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
     plan_for(app, request, || app.read(|tx| resolve_work(app, tx, request)))
 }

@@ -41,7 +41,8 @@ pub(super) fn own_name(task: &Task) -> Result<LaneName, Refusal> {
 /// The lane for a task. One that an earlier start of the task has added is used again.
 ///
 /// # Errors
-/// `not_found` for a lane that does not exist; `lane_elsewhere`; `no_worktree` without a repository; `git_failed` and `not_found` when no worktree can be made.
+/// `not_found` for a lane that does not exist; `lane_elsewhere`; `no_worktree` without a repository; `git_failed` and `not_found`
+/// when no worktree can be made.
 pub(super) fn find(app: &App, task: &Task, request: &StartRequest) -> Result<TaskLane> {
     let of_role = || app.settings.role(request.role.as_ref().or(task.fields.role.as_ref())?).lane;
     let named = request.lane.clone().or_else(|| task.fields.lane.clone()).or_else(of_role);
