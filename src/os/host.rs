@@ -10,8 +10,8 @@ use super::{digest, files, random};
 
 /// Where systemd and D-Bus keep the machine's id.
 const MACHINE_ID: &str = "/etc/machine-id";
-/// The file of a machine without one, in Fairway's state directory. An id that is used instead of the machine's stands in
-/// `host-id-ID`: machines that share a home keep their own.
+/// The file of the id, in Fairway's state directory, of a machine that has no id. An id that replaces a machine's is in
+/// `host-id-DIGEST`, with a digest of the machine's id: machines that share a home directory keep their own.
 const OWN_ID: &str = "host-id";
 /// The length of an id in hexadecimal digits.
 const ID_DIGITS: usize = 32;

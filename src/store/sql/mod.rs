@@ -78,7 +78,7 @@ pub(super) fn rows<'c, 's, T>(
     mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
 ) -> Result<Vec<T>, StoreError> {
     let mut found = Vec::new();
-    each_of_all(conn.into(), sql.into(), values, &mut |row| {
+    for_each_on(conn.into(), sql.into(), values, Fetch::All, &mut |row| {
         found.push(read(row)?);
         Ok(true)
     })?;
@@ -92,7 +92,7 @@ pub(super) fn for_each<'c, 's>(
     values: &[&dyn ToValue],
     mut see: impl FnMut(&Row<'_>) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
-    each_through_cursor(conn.into(), sql.into(), values, &mut see)
+    for_each_on(conn.into(), sql.into(), values, Fetch::Cursor, &mut see)
 }
 
 /// The first row of a query, if there is one.
@@ -103,7 +103,7 @@ pub(super) fn first<'c, 's, T>(
     mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
 ) -> Result<Option<T>, StoreError> {
     let mut found = None;
-    each_of_all(conn.into(), sql.into(), values, &mut |row| {
+    for_each_on(conn.into(), sql.into(), values, Fetch::All, &mut |row| {
         found = Some(read(row)?);
         Ok(false)
     })?;
@@ -120,31 +120,29 @@ fn execute_on(conn: Connection<'_>, sql: Statement<'_>, values: &[&dyn ToValue])
     }
 }
 
-/// Passes the rows to `see`. A server sends all of them before the first is seen.
-fn each_of_all(
-    conn: Connection<'_>,
-    sql: Statement<'_>,
-    values: &[&dyn ToValue],
-    see: &mut SeeRow<'_>,
-) -> Result<(), StoreError> {
-    match conn {
-        Connection::Sqlite(conn) => sqlite::for_each(conn, sql.sqlite, values, see),
-        #[cfg(feature = "postgres")]
-        Connection::Postgres(connection) => connection.each_of_all(sql.postgres, values, see),
-    }
+/// How a server sends the rows of a query; a file is read row by row in both cases.
+#[derive(Debug, Clone, Copy)]
+enum Fetch {
+    /// All of them before the first is seen.
+    All,
+    /// Some at a time, so that stopping early is cheap.
+    Cursor,
 }
 
-/// Passes the rows to `see`. A server sends some at a time, so that stopping early is cheap.
-fn each_through_cursor(
+/// Passes the rows to `see`.
+fn for_each_on(
     conn: Connection<'_>,
     sql: Statement<'_>,
     values: &[&dyn ToValue],
+    fetch: Fetch,
     see: &mut SeeRow<'_>,
 ) -> Result<(), StoreError> {
-    match conn {
-        Connection::Sqlite(conn) => sqlite::for_each(conn, sql.sqlite, values, see),
+    match (conn, fetch) {
+        (Connection::Sqlite(conn), _) => sqlite::for_each(conn, sql.sqlite, values, see),
         #[cfg(feature = "postgres")]
-        Connection::Postgres(connection) => connection.for_each(sql.postgres, values, see),
+        (Connection::Postgres(connection), Fetch::All) => connection.each_of_all(sql.postgres, values, see),
+        #[cfg(feature = "postgres")]
+        (Connection::Postgres(connection), Fetch::Cursor) => connection.for_each(sql.postgres, values, see),
     }
 }
 

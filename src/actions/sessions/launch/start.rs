@@ -116,9 +116,9 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
     let directory = plan.session.worktree.as_deref().filter(|_| plan.session.branch.is_none());
     let branch = directory.and_then(|directory| Git::new(app.env.vars(), Path::new(directory)).branch());
     // From here on a repetition without a request id would start a second program.
-    let cut_off = |error| server_outage::partly_done(app, &format!("the program of {id} was started"), error);
+    let unknown_outcome = |error| server_outage::partly_done(app, &format!("the program of {id} was started"), error);
     let confirm = || app.transaction(|tx| confirm(app, tx, &plan, &outcome, branch.as_deref(), &stored));
-    let session = server_outage::retry(CONFIRM_LIMIT, confirm).map_err(cut_off)?;
+    let session = server_outage::retry(CONFIRM_LIMIT, confirm).map_err(unknown_outcome)?;
     if session.status.is_final() {
         return finish_ended(app, &plan, &adapter, notes);
     }
@@ -132,12 +132,14 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
     notes.extend(store_safety::keep_safe(app));
     let first_prompt = match wait {
         PromptWatch::Skip => None,
-        PromptWatch::Briefly => first_prompt::watch(app, &plan, first_prompt::DEFAULT_WAIT, false).map_err(cut_off)?,
-        PromptWatch::For(limit) => first_prompt::watch(app, &plan, limit, true).map_err(cut_off)?,
+        PromptWatch::Briefly => {
+            first_prompt::watch(app, &plan, first_prompt::DEFAULT_WAIT, false).map_err(unknown_outcome)?
+        }
+        PromptWatch::For(limit) => first_prompt::watch(app, &plan, limit, true).map_err(unknown_outcome)?,
     };
     // Hooks may have reported meanwhile.
     let session =
-        if first_prompt.is_some() { app.read(|tx| lookup::session(tx, id)).map_err(cut_off)? } else { session };
+        if first_prompt.is_some() { app.read(|tx| lookup::session(tx, id)).map_err(unknown_outcome)? } else { session };
     if session.status == SessionStatus::Failed && first_prompt.as_ref().is_some_and(FirstPrompt::is_unread) {
         return Err(roll_back(app, &plan, &adapter, ended_error(&plan, &adapter, &session)));
     }
