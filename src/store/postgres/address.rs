@@ -24,9 +24,10 @@ const TCP_USER_TIMEOUT: Duration = Duration::from_secs(20);
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(3);
 const KEEPALIVE_RETRIES: u32 = 3;
-/// The settings of each connection: a connection holds the others up no longer than that. The server looks too whether the
-/// network is still there, or a connection that was cut amid a message would keep its lock for hours.
-const SETTINGS: &str = "-c lock_timeout=5s -c idle_in_transaction_session_timeout=5s -c statement_timeout=30s \
+/// The settings of each connection: a connection holds the others up no longer than that. A silent one is ended before those
+/// that wait for its lock give up. The server looks too whether the network is still there, or a connection that was cut amid a
+/// message would keep its lock for hours.
+const SETTINGS: &str = "-c lock_timeout=5s -c idle_in_transaction_session_timeout=3s -c statement_timeout=30s \
      -c client_connection_check_interval=2s -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=3 \
      -c tcp_keepalives_count=3 -c tcp_user_timeout=20s";
 

@@ -18,6 +18,7 @@ use crate::common::{
     postgres_server::{self, PostgresServer},
     reexec::{StartBarrier, errors, part, part_dir, reexec, wait_at_start_line},
     soak,
+    test_project::CommandOutput,
 };
 
 const HOSTS: usize = 8;
@@ -47,12 +48,12 @@ fn work(number: &str) {
     fs::write(part_dir().join(format!("journal-{number}")), journal).unwrap();
 }
 
-pub(super) fn add_tasks(world: &TestProject, numbers: std::ops::RangeInclusive<usize>) {
+pub(super) fn add_tasks(world: &TestProject, numbers: std::ops::RangeInclusive<usize>) -> CommandOutput {
     let mut lines = String::new();
     for number in numbers {
         writeln!(lines, "{{\"id\":\"S-{number}\",\"title\":\"task {number}\"}}").unwrap();
     }
-    world.run_with_stdin(["task", "import", "-"], lines.as_bytes()).exits(0);
+    world.run_with_stdin(["--json", "task", "import", "-"], lines.as_bytes())
 }
 
 /// The workers of eight hosts, each host with a checkout of its own, on a server that keeps what it acknowledged.
@@ -66,7 +67,7 @@ fn sixty_four_workers_on_eight_hosts_claim_each_task_once() {
     let world = TestProject::on_server_of_its_own(&server);
     let (server, schema) = world.on_server.as_ref().unwrap();
     let tasks = if soak::is_on() { 5_000 } else { 640 };
-    add_tasks(&world, 1..=tasks);
+    add_tasks(&world, 1..=tasks).exits(0);
     let hosts: Vec<_> = (0..HOSTS).map(|_| host_at(&server.address(schema))).collect();
     for host in &hosts {
         host.real_time();
