@@ -55,6 +55,11 @@ bench *rows:
     RUSTFLAGS="{{artefact_flags}}" cargo build --locked --profile artefact --bins --examples --target {{target}} --target-dir target/artefact
     FAIRWAY_BENCH_ARTEFACT="$PWD/target/artefact/{{target}}/artefact" cargo bench --locked --bench speed -- {{rows}}
 
+# The rows of BENCHMARKS.md with the store on a PostgreSQL server, which it starts; `just bench-postgres claim` for one row
+bench-postgres *rows:
+    cargo build --locked --release --features postgres --bins --examples
+    cargo bench --locked --features postgres --bench postgres -- {{rows}}
+
 # Background runs beside pueue, task-spooler and nq; `just peers --install` brings those first
 peers *words:
     benches/peers.sh {{words}}

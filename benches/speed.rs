@@ -16,17 +16,17 @@ mod board;
 mod exec;
 mod guard;
 mod measure;
+mod storm;
 
 use std::{
     env, fs,
-    io::{BufRead, BufReader, Read},
     path::PathBuf,
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
 };
 
 use board::SESSIONS;
 use measure::{Build, against, count, median, medians, ms, project, row, store, took};
+use storm::{Storm, best};
 
 const ROUNDS: usize = 300;
 
@@ -110,68 +110,27 @@ fn counts(name: &str, build: &Build) {
     of("instructions of a request to `POST /authorize`", ours, raw);
 }
 
-struct Storm {
-    per_second: f64,
-    median: Duration,
-    worst: Duration,
-    fairness: f64,
-}
-
-/// 64 processes claim 5,000 tasks from one line.
-fn storm(build: &Build, how: &str) -> Storm {
+/// 64 processes claim 5,000 tasks from one queue.
+fn claims(build: &Build, how: &str) -> Storm {
     const WORKERS: u32 = 64;
     const TASKS: u32 = 5_000;
     let project = project(build, TASKS, 0);
-    let mut workers: Vec<(Child, BufReader<std::process::ChildStdout>)> = (0..WORKERS)
-        .map(|number| {
-            let mut command = build.example("bench_storm", project.path(), &[how, &format!("worker-{number}")]);
-            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-            let mut out = BufReader::new(child.stdout.take().unwrap());
-            out.read_line(&mut String::new()).unwrap();
-            (child, out)
-        })
-        .collect();
-    let start = Instant::now();
-    for (child, _) in &mut workers {
-        drop(child.stdin.take());
-    }
-    let (mut waits, mut shares) = (Vec::new(), Vec::new());
-    for (mut child, mut out) in workers {
-        let mut text = String::new();
-        out.read_to_string(&mut text).unwrap();
-        assert!(child.wait().unwrap().success());
-        let of_one: Vec<u64> = text.lines().map(|line| line.parse().unwrap()).collect();
-        shares.push(of_one.len() as f64);
-        waits.extend(of_one.into_iter().map(Duration::from_micros));
-    }
-    let span = start.elapsed();
-    assert_eq!(waits.len(), TASKS as usize, "each task exactly once");
-    let (sum, squares): (f64, f64) = (shares.iter().sum(), shares.iter().map(|share| share * share).sum());
-    Storm {
-        per_second: f64::from(TASKS) / span.as_secs_f64(),
-        worst: *waits.iter().max().unwrap(),
-        median: median(waits),
-        fairness: sum * sum / (shares.len() as f64 * squares),
-    }
+    let worker = |number| build.example("bench_storm", project.path(), &[how, &format!("worker-{number}")]);
+    storm::run((0..WORKERS).map(worker), TASKS as usize)
 }
 
 fn storms(build: &Build) {
-    // In turns, the best of three: what is asked is what the scheme can do, not what else the machine was doing.
+    // In turns, the best of three.
     let (mut ours, mut plain, mut turns) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..3 {
-        ours.push(storm(build, "fairway"));
-        plain.push(storm(build, "plain"));
-        turns.push(storm(build, "turns"));
+        ours.push(claims(build, "fairway"));
+        plain.push(claims(build, "plain"));
+        turns.push(claims(build, "turns"));
     }
-    let best = |storms: Vec<Storm>| storms.into_iter().max_by(|a, b| a.per_second.total_cmp(&b.per_second)).unwrap();
     let (ours, plain, turns) = (best(ours), best(plain), best(turns));
-    let rate = |storm: &Storm, other: &Storm| {
-        let times = storm.per_second / other.per_second;
-        format!("{times:.2} × ({:.0} claims/s against {:.0})", storm.per_second, other.per_second)
-    };
-    row("claims by 64 processes, against plain IMMEDIATE", &rate(&ours, &plain), "≥ 0.8 ×");
-    row("claims by 64 processes, against plain IMMEDIATE in the same queue", &rate(&ours, &turns), "–");
-    row("plain IMMEDIATE in the same queue, against plain IMMEDIATE", &rate(&turns, &plain), "–");
+    row("claims by 64 processes, against plain IMMEDIATE", &ours.rate(&plain), "≥ 0.8 ×");
+    row("claims by 64 processes, against plain IMMEDIATE in the same queue", &ours.rate(&turns), "–");
+    row("plain IMMEDIATE in the same queue, against plain IMMEDIATE", &turns.rate(&plain), "–");
     let others = [(" (plain IMMEDIATE, for comparison)", &plain), (" (plain IMMEDIATE in the same queue)", &turns)];
     for (what, storm) in [("", &ours)].into_iter().chain(others) {
         let times = storm.worst.as_secs_f64() / storm.median.as_secs_f64().max(1e-6);

@@ -4,7 +4,7 @@
     clippy::disallowed_methods,
     clippy::unwrap_used,
     clippy::zombie_processes,
-    reason = "the least code that does it, without the house around it"
+    reason = "the least code that does it"
 )]
 
 mod least;

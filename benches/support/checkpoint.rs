@@ -1,11 +1,6 @@
 //! The smallest program that records a checkpoint, with the same rows in one durable transaction: the measure for
 //! `fairway checkpoint record`.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "the least code that does it, without the house around it"
-)]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::print_stdout, reason = "the least code that does it")]
 
 mod least;
 

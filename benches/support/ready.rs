@@ -1,10 +1,5 @@
 //! The smallest program that opens the store and asks what is ready: the measure for `fairway ready`.
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "the least code that does it, without the house around it"
-)]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::print_stdout, reason = "the least code that does it")]
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 

@@ -9,7 +9,11 @@ use super::{
     claimant_over::{self, ClaimantOver},
     context_sections::{Mode, Section, SectionKind},
 };
-use crate::actions::{App, core::lookup, queue::gates};
+use crate::actions::{
+    App,
+    core::{lookup, other_host},
+    queue::gates,
+};
 use crate::{
     domain::{
         Actor, LaneName, Role, SessionId, TaskId,
@@ -129,7 +133,7 @@ pub fn compose(app: &App, subject: &Subject, mode: Mode) -> Result<AgentContext>
         let over = focus.as_ref().map(|task| over_claimant(tx, subject, task, now)).transpose()?.flatten();
         let budget = Budget::of(mode);
         let mut sections = vec![
-            Section { kind: SectionKind::Role, content: role_section(tx, subject, budget.role)? },
+            Section { kind: SectionKind::Role, content: role_section(app, tx, subject, budget.role)? },
             Section {
                 kind: SectionKind::Work,
                 content: work_section(tx, subject, focus.as_ref(), over.as_ref(), &claimed, report.as_ref(), mode)?,
@@ -235,7 +239,7 @@ fn over_claimant(tx: &ReadTx<'_>, subject: &Subject, task: &Task, now: Timestamp
     claimant_over::find(tx, &subject.name, subject.live_lane(), task, now)
 }
 
-fn role_section(tx: &ReadTx<'_>, subject: &Subject, max_chars: usize) -> Result<String> {
+fn role_section(app: &App, tx: &ReadTx<'_>, subject: &Subject, max_chars: usize) -> Result<String> {
     let mut text = String::new();
     let role = subject.role.as_ref().map(|role| format!(", in the role {role}")).unwrap_or_default();
     match (&subject.session, &subject.unregistered) {
@@ -257,11 +261,16 @@ fn role_section(tx: &ReadTx<'_>, subject: &Subject, max_chars: usize) -> Result<
         let _ = writeln!(text, "Your lane is {}, which is {}.", lane.name, lane.status);
     }
     let session = subject.session.as_ref();
+    let mut worktree = lane.as_ref().and_then(|lane| lane.worktree.as_ref());
+    if let Some(lane) = lane.as_ref().filter(|lane| other_host::has_worktree(app, lane)) {
+        let _ = writeln!(text, "The worktree of the lane is on the host {}.", other_host::of_lane(tx, lane)?.name);
+        worktree = None;
+    }
     let of_lane = |own: fn(&Session) -> &Option<String>, lanes: Option<&String>| {
         session.and_then(|session| own(session).clone()).or_else(|| lanes.cloned())
     };
     let locations = [
-        ("worktree", of_lane(|session| &session.worktree, lane.as_ref().and_then(|lane| lane.worktree.as_ref()))),
+        ("worktree", of_lane(|session| &session.worktree, worktree)),
         ("branch", of_lane(|session| &session.branch, lane.as_ref().and_then(|lane| lane.branch.as_ref()))),
     ];
     for (what, location) in locations {

@@ -110,10 +110,16 @@ fn overviews_mark_a_worktree_of_another_host_and_never_call_it_gone() {
         let git = &world.json(["lane", "list", "--git"])[0]["git"];
         assert_eq!(git["problem"], "the worktree is on the host build1");
         assert_eq!(world.json(["status"])["lanes"][0]["host"], NAME);
+        let context = run(&world, "prime --lane cart").exits(0).stdout;
+        let told = context.contains("The worktree of the lane is on the host build1.");
+        assert!(told && !context.contains("worktrees/cart"), "{context}");
         let codes = world.run(["doctor", "--quiet"]).stdout;
         assert!(!codes.contains("worktree_missing"), "{codes}");
         run(&world, "overlap").exits(0);
-        run(&world, "land --all --dry-run").exits(0);
+        run(&world, "task submit T-1 --commit 0123456789012345678901234567890123456789").exits(0);
+        let left_out = run(&world, "land --all --dry-run").exits(0).stderr;
+        let task = "task T-1 is left out: the worktree of the lane cart is on the host build1, not on this one";
+        assert!(left_out.contains(task) && left_out.contains(&there(&world, "land T-1")), "{left_out}");
         run(&world, "lane open cart").exits(0);
         let before = world.branches_and_worktrees();
         run(&world, "lane close free").exits(0);

@@ -13,6 +13,7 @@ fn verb_for_a_session_of_another_host_names_it_and_the_command() {
             ("session nudge s1 hello", "session nudge s1 TEXT"),
             ("session interrupt s1", "session interrupt s1"),
             ("session stop s1", "session stop s1"),
+            ("session relaunch s1", "session relaunch s1"),
             ("session meta get s1 k", "session meta get s1 k"),
             ("session meta set s1 k v", "session meta set s1 k VALUE"),
             ("session meta rm s1 k", "session meta rm s1 k"),

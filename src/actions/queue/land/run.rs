@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{
     base, candidate, checks, collisions, finish, readiness, recovery, report, schedule,
-    unit::{self, MAX_EARLIER, Unit, project_git},
+    unit::{self, Found, MAX_EARLIER, Unit, project_git},
 };
 use crate::{
     actions::{
@@ -74,9 +74,13 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str)) -> Result<(Ans
         recovery::run(app, say)?.iter().map(|done| report::completed(app, done)).collect();
     let locked = LockedLand { app, git, lock: &lock, say };
     let mut order = Vec::new();
+    // The last pass tells what is left out.
+    let mut notes;
     loop {
         let merges = candidate::open_merges(app, &git)?;
-        let units = schedule::order(app, &merges, units(app, request)?)?;
+        let found = find(app, request)?;
+        notes = found.notes;
+        let units = schedule::order(app, &merges, found.units)?;
         drop(merges);
         let places: Vec<_> = units.iter().map(report::place).collect();
         if places.len() > 1 {
@@ -102,10 +106,10 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str)) -> Result<(Ans
         // The next pass tells again what did not land in this one.
         landings.retain(|view| !matches!(view.state, "not_ready" | "skipped" | "failed"));
     }
-    answer(app, request, LandView { dry_run: false, order, landings })
+    answer(app, request, LandView { dry_run: false, order, landings }, notes)
 }
 
-fn units(app: &App, request: &LandRequest) -> Result<Vec<Unit>> {
+fn find(app: &App, request: &LandRequest) -> Result<Found> {
     if request.all || request.queue {
         return unit::all(app);
     }
@@ -116,10 +120,11 @@ fn units(app: &App, request: &LandRequest) -> Result<Vec<Unit>> {
             units.push(unit);
         }
     }
-    Ok(units)
+    Ok(Found { units, notes: Vec::new() })
 }
 
-fn answer(app: &App, request: &LandRequest, view: LandView) -> Result<(Answer, u8)> {
+/// The answer; `notes` come before those of the landings.
+fn answer(app: &App, request: &LandRequest, view: LandView, mut notes: Vec<String>) -> Result<(Answer, u8)> {
     // Work that is not finished yet is no failure of `--all`, and a plan that finds a conflict has done its work.
     let counts = |one: &&LandingView| {
         let is_waiting = matches!(one.state, "not_ready" | "skipped") && request.names.is_empty();
@@ -129,7 +134,7 @@ fn answer(app: &App, request: &LandRequest, view: LandView) -> Result<(Answer, u
     let lines: Vec<String> = view.landings.iter().map(report::lines).collect();
     let line = if lines.is_empty() { NOTHING.to_owned() } else { lines.join("\n") };
     let ids = view.landings.iter().filter(|one| one.state == "landed").flat_map(|one| one.tasks.clone()).collect();
-    let notes = view.landings.iter().flat_map(|one| one.notes.clone()).collect();
+    notes.extend(view.landings.iter().flat_map(|one| one.notes.clone()));
     let answer = Answer { ids, notes, ..Answer::new(&view, "", line)? };
     if request.dry_run || exit != 0 {
         return Ok((answer, exit));
@@ -429,7 +434,8 @@ fn plan(app: &App, request: &LandRequest, git: &Git<'_>) -> Result<(Answer, u8)>
 }
 
 fn plan_with(app: &App, request: &LandRequest, git: &Git<'_>, merges: &MergeRepository) -> Result<(Answer, u8)> {
-    let units = schedule::order(app, merges, units(app, request)?)?;
+    let Found { units, notes } = find(app, request)?;
+    let units = schedule::order(app, merges, units)?;
     let order: Vec<_> = units.iter().map(report::place).collect();
     let scratch = Scratch::create(git, &checkout::temp_dir(app))?;
     let maker = CandidateMaker {
@@ -454,7 +460,7 @@ fn plan_with(app: &App, request: &LandRequest, git: &Git<'_>, merges: &MergeRepo
         }
         views.push(view);
     }
-    answer(app, request, LandView { dry_run: true, order, landings: views })
+    answer(app, request, LandView { dry_run: true, order, landings: views }, notes)
 }
 
 fn plan_one(

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     actions::{
         App,
-        core::{lookup, other_host},
+        core::{errors, lookup, other_host},
         queue::lane::checkout::{self, Presence},
     },
     config::project::worktree_top,
@@ -192,12 +192,19 @@ fn landed_tip(app: &App, lane: &Lane) -> Result<Option<String>> {
     Ok(landed.into_iter().find(|landing| landing.lane.as_ref() == Some(&lane.name)).map(|landing| landing.commit))
 }
 
+/// What is to land, and notes on the tasks in review whose commit is not in this repository.
+#[derive(Default)]
+pub(super) struct Found {
+    pub units: Vec<Unit>,
+    pub notes: Vec<String>,
+}
+
 /// The units of everything that may be ready: the tasks in review, and the finished ones whose lane has commits that its base
 /// lacks.
 ///
 /// # Errors
 /// As the store or git fails.
-pub(super) fn all(app: &App) -> Result<Vec<Unit>> {
+pub(super) fn all(app: &App) -> Result<Found> {
     let (in_review, finished, known) = app.read(|tx| {
         Ok((find_all(tx, &landings::in_review(tx)?)?, find_all(tx, &landings::done_in_lanes(tx)?)?, lanes::all(tx)?))
     })?;
@@ -213,9 +220,15 @@ pub(super) fn all(app: &App) -> Result<Vec<Unit>> {
     }
     let in_lane_ahead =
         |task: &&Task| is_checked.iter().any(|(name, ahead)| *ahead && task.fields.lane.as_ref() == Some(*name));
-    let mut units: Vec<Unit> = Vec::new();
+    let Found { mut units, mut notes } = Found::default();
     for task in in_review.iter().chain(finished.iter().filter(in_lane_ahead)) {
-        let Ok(unit) = of_task(app, task) else { continue };
+        let unit = match of_task(app, task) {
+            Ok(unit) => unit,
+            Err(error) => {
+                notes.extend(missing_commit(task, &error));
+                continue;
+            }
+        };
         let base = git.commit(&format!("refs/heads/{}", unit.base));
         let is_landed = base.is_some_and(|base| git.is_ancestor(&unit.commit, &base) == Some(true));
         let is_known = units.iter().any(|known| known.commit == unit.commit && known.base == unit.base);
@@ -224,7 +237,15 @@ pub(super) fn all(app: &App) -> Result<Vec<Unit>> {
             units.push(unit);
         }
     }
-    Ok(units)
+    Ok(Found { units, notes })
+}
+
+/// The note on a task whose commit is in another repository. One without a commit has nothing to land.
+fn missing_commit(task: &Task, error: &anyhow::Error) -> Option<String> {
+    let failure = errors::classify(error);
+    let is_missing = matches!(failure.code, "lane_elsewhere" | "not_found");
+    let hint = failure.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+    is_missing.then(|| format!("task {} is left out: {}{hint}", task.id, failure.message))
 }
 
 fn find_all(tx: &ReadTx<'_>, ids: &[TaskId]) -> Result<Vec<Task>> {

@@ -61,7 +61,7 @@ pub struct RelaunchRequest {
 /// Relaunches a session.
 ///
 /// # Errors
-/// `session_alive` while the session, or its relaunch, may be alive; `not_found` and `lane_closed` for its lane; `usage` when
+/// `session_alive` while the session, or its relaunch, may be alive, `session_mismatch` when it is on another host; `not_found` and `lane_closed` for its lane; `usage` when
 /// what its launch had of its own is not given again; as a launch; `inside_session`.
 pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<Answer> {
     inside_session::refuse_unless_role(app, "session relaunch", &app.settings.sessions.may_start)?;
@@ -111,6 +111,10 @@ fn prove_over(app: &App, of: &Session) -> Result<Vec<DeadSession>> {
     for session in std::iter::once(of).chain(&successors) {
         let refused = |why: &str| purpose::not_over(session, &of.id, why);
         if !session.status.is_final() {
+            if !session_process::is_local(session) {
+                let words = ["session", "relaunch", of.id.as_str()];
+                return Err(app.read(|tx| other_host::session_refusal(tx, session, &words))?.into());
+            }
             dead.push(dead::prove(app, session, &mut prober).map_err(|why| refused(&why))?);
             continue;
         }
