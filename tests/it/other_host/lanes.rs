@@ -110,7 +110,8 @@ fn overviews_mark_a_worktree_of_another_host_and_never_call_it_gone() {
         let git = &world.json(["lane", "list", "--git"])[0]["git"];
         assert_eq!(git["problem"], "the worktree is on the host build1");
         assert_eq!(world.json(["status"])["lanes"][0]["host"], NAME);
-        let context = run(&world, "prime --lane cart").exits(0).stdout;
+        let context = world.fairway(["prime"]).env("FAIRWAY_LANE", "cart").output().unwrap();
+        let context = String::from_utf8(context.stdout).unwrap();
         let told = context.contains("The worktree of the lane is on the host build1.");
         assert!(told && !context.contains("worktrees/cart"), "{context}");
         let codes = world.run(["doctor", "--quiet"]).stdout;
