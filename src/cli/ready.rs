@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{context::Context, exit::Exit, task, values};
 use crate::{
-    actions::{core::lookup, queue::task::ready},
+    actions::queue::task::ready::{self, ReadyFor},
     domain::{LaneName, Role},
     render::Table,
 };
@@ -32,9 +32,7 @@ pub struct Args {
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
-        let implied = app.read(|tx| lookup::implied_scope(tx, &app.actor))?;
-        let (role, lane) = (self.role.or(implied.role), self.lane.or(implied.lane));
-        let (role, lane) = (role.as_ref(), lane.as_ref());
+        let whom = ReadyFor::Caller { role: self.role.as_ref(), lane: self.lane.as_ref() };
         let limit = match self.limit {
             None => Some(USUAL),
             Some(0) => None,
@@ -42,7 +40,7 @@ impl Args {
         };
         let ids = |tasks: &[crate::wire::TaskView]| tasks.iter().map(|task| task.id.clone()).collect();
         if self.why {
-            let mut tasks = ready::blocked_tasks(&app, role, lane)?;
+            let mut tasks = ready::blocked_tasks(&app, whom)?;
             tasks.truncate(self.limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX));
             return ctx.show(
                 &tasks,
@@ -62,7 +60,7 @@ impl Args {
                 },
             );
         }
-        let (tasks, more) = ready::ready(&app, role, lane, limit)?;
+        let (tasks, more) = ready::ready(&app, whom, limit)?;
         if more {
             ctx.out.note("more tasks are ready; --limit 0 shows all");
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     ReadTx, StoreError, WriteTx,
-    sql::{self, Row, Statement},
+    sql::{self, Row, Statement, ToValue},
 };
 use crate::{
     domain::{
@@ -250,7 +250,7 @@ pub fn for_each(
     sql::for_each(tx.conn(), query, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR], |row| see(read(row)?))
 }
 
-/// Passes the ready tasks of a role and a lane to `see`, in claim order, until `see` returns `false`.
+/// Passes the ready tasks of a role and a lane to `see`, in claim order, until `see` returns `false`, probably after so many.
 ///
 /// # Errors
 /// As the store fails.
@@ -258,10 +258,12 @@ pub fn for_each_ready(
     tx: &ReadTx<'_>,
     role: Option<&Role>,
     lane: Option<&LaneName>,
+    expected: usize,
     mut see: impl FnMut(Task) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
     let (role, lane) = (role.map(Role::as_str), lane.map(LaneName::as_str));
-    sql::for_each(tx.conn(), READY, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &role, &lane], |row| see(read(row)?))
+    let values: [&dyn ToValue; 4] = [&ITEM_SEPARATOR, &FIELD_SEPARATOR, &role, &lane];
+    sql::for_each_expecting(tx.conn(), READY, &values, expected, |row| see(read(row)?))
 }
 
 /// The lanes of ready tasks.
@@ -277,6 +279,9 @@ pub enum ReadyScope<'a> {
     Everywhere,
 }
 
+/// The ready tasks that a claim probably looks at: most claims take the first.
+const CANDIDATES: usize = 2;
+
 /// Passes the ready tasks of some lanes to `see`, in claim order, until `see` returns `false`.
 ///
 /// # Errors
@@ -290,9 +295,10 @@ pub fn for_each_ready_in(
         ReadyScope::In(lane) => (READY_IN_LANE, Some(lane.as_str())),
         ReadyScope::WithoutLane => (READY_IN_LANE, None),
         ReadyScope::Elsewhere(lane) => (READY_ELSEWHERE, Some(lane.as_str())),
-        ReadyScope::Everywhere => return for_each_ready(tx, None, None, see),
+        ReadyScope::Everywhere => return for_each_ready(tx, None, None, CANDIDATES, see),
     };
-    sql::for_each(tx.conn(), query, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &lane], |row| see(read(row)?))
+    let values: [&dyn ToValue; 3] = [&ITEM_SEPARATOR, &FIELD_SEPARATOR, &lane];
+    sql::for_each_expecting(tx.conn(), query, &values, CANDIDATES, |row| see(read(row)?))
 }
 
 /// The claimed tasks with an expired lease, in claim order.

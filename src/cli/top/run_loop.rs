@@ -28,7 +28,7 @@ use crate::{
             board::BoardCache,
             notify::{self, Outlets},
         },
-        queue::task::ready,
+        queue::task::ready::{self, ReadyFor},
         sessions::control::attach,
     },
     api::{AppFactory, LiveProject},
@@ -433,7 +433,7 @@ impl Top<'_> {
     }
 
     fn find_next(&mut self) -> Input {
-        match self.project.app().and_then(|app| ready::ready(app, None, None, Some(1))) {
+        match self.project.app().and_then(|app| ready::ready(app, ReadyFor::Anyone, Some(1))) {
             Ok((found, _)) => Input::Next(found.into_iter().next().map(|task| (task.id, task.title))),
             Err(error) => Input::Failed(sentence(&error)),
         }

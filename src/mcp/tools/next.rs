@@ -12,10 +12,10 @@ use super::{
 use crate::{
     actions::{
         App,
-        core::lookup,
         queue::task::{
             claim::{ClaimRequest, LaneScope},
-            list, ready,
+            list,
+            ready::{self, ReadyFor},
         },
         sessions,
     },
@@ -105,9 +105,9 @@ fn tell(app: &App, named: Option<TaskId>) -> Result<Reply> {
         }
         return Ok(Reply::new(text, json!({ "claimed": tasks, "ready": null, "waiting": [] })));
     }
-    let scope = app.read(|tx| lookup::implied_scope(tx, &app.actor))?;
-    let (ready, more) = ready::ready(app, scope.role.as_ref(), scope.lane.as_ref(), Some(1))?;
-    let waiting = ready::blocked_tasks(app, scope.role.as_ref(), scope.lane.as_ref())?;
+    let whom = ReadyFor::Caller { role: None, lane: None };
+    let (ready, more) = ready::ready(app, whom, Some(1))?;
+    let waiting = ready::blocked_tasks(app, whom)?;
     let mut text = match ready.first() {
         Some(task) => {
             let more = if more { "; more tasks are ready" } else { "" };

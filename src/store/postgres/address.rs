@@ -26,10 +26,10 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(3);
 const KEEPALIVE_RETRIES: u32 = 3;
 /// The settings of each connection: a connection holds the others up no longer than that. A silent one is ended before those
 /// that wait for its lock give up. The server looks too whether the network is still there, or a connection that was cut amid a
-/// message would keep its lock for hours.
+/// message would keep its lock for hours. Statements are too short for a compilation to pay.
 const SETTINGS: &str = "-c lock_timeout=5s -c idle_in_transaction_session_timeout=3s -c statement_timeout=30s \
      -c client_connection_check_interval=2s -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=3 \
-     -c tcp_keepalives_count=3 -c tcp_user_timeout=20s";
+     -c tcp_keepalives_count=3 -c tcp_user_timeout=20s -c jit=off";
 
 /// How a connection is encrypted, and whether the server's certificate is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

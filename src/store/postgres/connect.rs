@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio_postgres::NoTls;
+use tokio_postgres::{NoTls, SimpleQueryMessage, SimpleQueryRow};
 
 use super::{address::StoreAddress, tls};
 use crate::{
@@ -20,9 +20,8 @@ use crate::{
 const OLDEST_SERVER: (i64, &str) = (140_000, "14");
 // The last ones tell one run of the server from another. The second of them is also new after a crash, from which the server
 // recovers without beginning anew.
-const FACTS: &str = "SELECT current_setting('server_version_num'), current_setting('server_version'), \
-     current_setting('server_encoding'), current_setting('synchronous_commit'), \
-     concat_ws(' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time()), current_setting('lock_timeout')";
+pub(super) const FACTS: &str = "SELECT current_setting('server_version_num'), current_setting('server_version'), \
+     current_setting('server_encoding'), concat_ws(' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time()), current_setting('lock_timeout')";
 /// The value of `lock_timeout` that each connection asks for, as the server shows it.
 const LOCK_TIMEOUT_SETTING: &str = "5s";
 /// How long a server that takes no connection now is asked again.
@@ -41,6 +40,11 @@ pub(super) struct Connected {
 /// Opens a connection. A server that takes none now is asked again for a while.
 pub(super) fn connect(address: &StoreAddress) -> Result<Connected, StoreError> {
     retry(Instant::now() + BUSY_LIMIT, || open(address), |error| matches!(error, StoreError::ServerBusy { .. }))
+}
+
+/// As [`connect`], for a caller that checks the server with its first exchange: it sends [`FACTS`], and [`check_facts`] judges.
+pub(super) fn connect_unchecked(address: &StoreAddress) -> Result<PostgresClient, StoreError> {
+    retry(Instant::now() + BUSY_LIMIT, || log_in(address), |error| matches!(error, StoreError::ServerBusy { .. }))
 }
 
 /// Opens a connection in place of one that broke: until then also a server that cannot be reached is asked again, because it may
@@ -70,14 +74,18 @@ fn retry<T>(
 }
 
 fn open(address: &StoreAddress) -> Result<Connected, StoreError> {
+    let mut client = log_in(address)?;
+    let server_run = check(&mut client, address)?;
+    Ok(Connected { client, server_run })
+}
+
+fn log_in(address: &StoreAddress) -> Result<PostgresClient, StoreError> {
     let limit = address.answer_limit();
     let opened = match tls::connector(address)? {
         None => PostgresClient::connect(&address.config, NoTls, limit),
         Some(tls) => PostgresClient::connect(&address.config, tls, limit),
     };
-    let mut client = opened.map_err(|error| login_error(error, address))?;
-    let server_run = check(&mut client, address)?;
-    Ok(Connected { client, server_run })
+    opened.map_err(|error| login_error(error, address))
 }
 
 /// The error of a login, with what is known about a password that was not found.
@@ -92,34 +100,32 @@ fn login_error(error: CallError, address: &StoreAddress) -> StoreError {
 
 /// Checks that a server is fit for a store; returns its run.
 fn check(client: &mut PostgresClient, address: &StoreAddress) -> Result<String, StoreError> {
-    let limit = address.answer_limit();
-    let shown = address.to_string();
-    let facts = client.call(limit, async |client| client.simple_query(FACTS).await);
-    let facts = facts.map_err(|error| store_error(error, &shown))?;
+    let facts = client.call(address.answer_limit(), async |client| client.simple_query(FACTS).await);
+    let facts = facts.map_err(|error| store_error(error, &address.to_string()))?;
     let row = facts.iter().find_map(|message| match message {
-        tokio_postgres::SimpleQueryMessage::Row(row) => Some(row),
+        SimpleQueryMessage::Row(row) => Some(row),
         _ => None,
     });
+    check_facts(row, address)
+}
+
+/// Checks by the row of [`FACTS`] that a server is fit for a store; returns its run.
+pub(super) fn check_facts(row: Option<&SimpleQueryRow>, address: &StoreAddress) -> Result<String, StoreError> {
     let fact = |column| row.and_then(|row| row.get(column)).unwrap_or_default();
+    let unfit = |why: String| Err(StoreError::Server { address: address.to_string(), why });
     if fact(0).parse::<i64>().unwrap_or_default() < OLDEST_SERVER.0 {
-        let why = format!("it is PostgreSQL {}; {} or newer is needed", fact(1), OLDEST_SERVER.1);
-        return Err(StoreError::Server { address: shown, why });
+        return unfit(format!("it is PostgreSQL {}; {} or newer is needed", fact(1), OLDEST_SERVER.1));
     }
     if fact(2) != "UTF8" {
-        let why = format!("the database's encoding is {}, not UTF8", fact(2));
-        return Err(StoreError::Server { address: shown, why });
+        return unfit(format!("the database's encoding is {}, not UTF8", fact(2)));
     }
     // Without these settings a connection could hold the others up for hours. A pooler has connections of its own.
-    if fact(5) != LOCK_TIMEOUT_SETTING {
-        let why = "it does not apply the settings of a new connection; a connection pooler must be left out".to_owned();
-        return Err(StoreError::Server { address: shown, why });
+    if fact(4) != LOCK_TIMEOUT_SETTING {
+        return unfit(
+            "it does not apply the settings of a new connection; a connection pooler must be left out".to_owned(),
+        );
     }
-    // A commit that was acknowledged is kept. A stronger setting of the server stays.
-    if fact(3) == "off" {
-        let set = client.call(limit, async |client| client.simple_query("SET synchronous_commit = on").await);
-        set.map_err(|error| store_error(error, &shown))?;
-    }
-    Ok(fact(4).to_owned())
+    Ok(fact(3).to_owned())
 }
 
 /// A connection for statements.

@@ -10,7 +10,7 @@ use tokio_postgres::SimpleQueryRow;
 
 use super::{
     Listener, StoreAddress,
-    connect::{self, Connected},
+    connect::{self, Connected, FACTS},
     host_row::Writer,
     outcome::{self, SentWrite},
     schema,
@@ -27,6 +27,9 @@ const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 /// older than the lock that it waits for, and would show tasks as free that the process before has claimed.
 const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
 const VERSION: &str = "SELECT schema_version FROM project";
+/// A commit that was acknowledged is kept. A stronger setting of the server stays.
+const BEGIN: &str = "SELECT begin_write(), CASE WHEN current_setting('synchronous_commit') = 'off' \
+     THEN set_config('synchronous_commit', 'on', true) END";
 // A time in the list of the locking statement would be that before the wait, and so would the row of the host: they are a
 // statement of their own.
 const LOCK: &str = "SELECT schema_version FROM project FOR UPDATE";
@@ -49,8 +52,8 @@ pub(in crate::store) struct PostgresStore {
     /// The root of the checkout that writes.
     root: String,
     clock: Clock,
-    /// The run of the server that the connection is to.
-    server_run: RefCell<String>,
+    /// The run of the server that the connection is to; `None` before the server was checked.
+    server_run: RefCell<Option<String>>,
     /// How long to wait for other processes, when it is not the usual time.
     lock_timeout: Cell<Option<Duration>>,
 }
@@ -61,13 +64,13 @@ impl PostgresStore {
     /// # Errors
     /// When the server cannot be reached or used.
     pub fn open(address: &StoreAddress, root: &Path, clock: Clock) -> Result<Self, StoreError> {
-        let Connected { client, server_run } = connect::connect(address)?;
+        let client = connect::connect_unchecked(address)?;
         Ok(Self {
             connection: PostgresConnection::new(client, address.to_string()),
             address: address.clone(),
             root: root.to_string_lossy().into_owned(),
             clock,
-            server_run: RefCell::new(server_run),
+            server_run: RefCell::default(),
             lock_timeout: Cell::new(None),
         })
     }
@@ -82,7 +85,7 @@ impl PostgresStore {
 
     /// Begins a read on one snapshot. It is not run again when the connection breaks in it: it may have shown what it read.
     pub fn begin_read(&self) -> Result<PostgresRead<'_>, StoreError> {
-        let (open, rows) = self.begin(&format!("{BEGIN_READ}; {}; {VERSION}", self.search_path()))?;
+        let (open, rows) = self.begin(BEGIN_READ, &format!("{}; {VERSION}", self.search_path()))?;
         self.check_version(number(rows.first(), 0))?;
         Ok(PostgresRead { open, snapshot: ReadTx::from_connection(&self.connection) })
     }
@@ -91,6 +94,7 @@ impl PostgresStore {
     pub fn check_writable(&self) -> Result<(), StoreError> {
         const WRITABLE: &str =
             "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean";
+        self.check()?;
         let rows = self.with_reconnect(|| self.connection.batch_within(self.address.answer_limit(), WRITABLE))?;
         if rows.first().and_then(|row| row.get(0)) != Some("f") {
             return Err(StoreError::ReadOnly { dir: None, why: "the server allows only reading".into() });
@@ -102,8 +106,8 @@ impl PostgresStore {
     pub fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<PostgresWrite<'a>, StoreError> {
         let writer = Writer::now(&self.root);
         let clock = Writer::join(writer.as_ref(), CLOCK);
-        let begin = format!("{BEGIN_WRITE}; {}; {TURN}; {LOCK}; SELECT begin_write(); {clock}", self.search_path());
-        let (open, rows) = self.begin(&begin).map_err(|error| self.version_error(error))?;
+        let statements = format!("{}; {TURN}; {LOCK}; {BEGIN}; {clock}", self.search_path());
+        let (open, rows) = self.begin(BEGIN_WRITE, &statements).map_err(|error| self.version_error(error))?;
         self.check_version(number(rows.get(1), 0))?;
         let now = match self.clock {
             Clock::Fixed(_) => now,
@@ -125,6 +129,7 @@ impl PostgresStore {
         if matches!(self.clock, Clock::Fixed(_)) {
             return Ok(now);
         }
+        self.check()?;
         let rows = self.with_reconnect(|| self.connection.batch_within(self.address.answer_limit(), TIME))?;
         Ok(Timestamp::from_millis(number(rows.first(), 0)))
     }
@@ -152,6 +157,7 @@ impl PostgresStore {
 
     /// Sets how long later calls wait for other processes; `None` restores the default.
     pub fn set_lock_timeout(&self, timeout: Option<Duration>) -> Result<(), StoreError> {
+        self.check()?;
         self.lock_timeout.set(timeout);
         // Zero would mean: without end.
         let set = timeout.map_or_else(
@@ -175,12 +181,46 @@ impl PostgresStore {
         format!("SET LOCAL search_path TO \"{}\"", self.address.schema)
     }
 
-    /// Begins a transaction; returns what its statements answered too. A connection that broke since the last one is replaced.
-    fn begin(&self, statements: &str) -> Result<(OpenTransaction<'_>, Vec<SimpleQueryRow>), StoreError> {
+    /// Begins a transaction; returns what its statements answered too. A connection that broke since the last one is replaced. The
+    /// first one checks the server as well, so that a command waits for one answer less.
+    fn begin(&self, begin: &str, statements: &str) -> Result<(OpenTransaction<'_>, Vec<SimpleQueryRow>), StoreError> {
         let limit = self.lock_timeout.get().unwrap_or(LOCK_TIMEOUT) + self.address.answer_limit();
         let open = OpenTransaction { connection: &self.connection, limit, is_open: true };
-        let rows = self.with_reconnect(|| self.connection.batch_within(limit, statements))?;
+        let sent = self.with_reconnect(|| {
+            let is_checked = self.is_checked();
+            let facts = if is_checked { String::new() } else { format!("{FACTS}; ") };
+            let rows = self.connection.batch_within(limit, &format!("{begin}; {facts}{statements}"))?;
+            Ok((rows, is_checked))
+        });
+        let (mut rows, is_checked) = match sent {
+            // A server that is not fit may lack what the statements need.
+            Err(error) if !self.is_checked() && !self.connection.is_broken() => {
+                drop(open);
+                return self.check().and(Err(error));
+            }
+            sent => sent?,
+        };
+        if !is_checked {
+            let server_run = connect::check_facts(rows.first(), &self.address)?;
+            self.server_run.replace(Some(server_run));
+            rows.remove(0);
+        }
         Ok((open, rows))
+    }
+
+    fn is_checked(&self) -> bool {
+        self.server_run.borrow().is_some()
+    }
+
+    /// Checks the server, unless that was done.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        if !self.is_checked() {
+            let rows = self.with_reconnect(|| self.connection.batch_within(self.address.answer_limit(), FACTS))?;
+            if !self.is_checked() {
+                self.server_run.replace(Some(connect::check_facts(rows.first(), &self.address)?));
+            }
+        }
+        Ok(())
     }
 
     /// Runs statements that may be sent twice, once more when the connection turns out to be broken.
@@ -192,7 +232,7 @@ impl PostgresStore {
                 let Connected { client, server_run } =
                     connect::reconnect(&self.address, Instant::now() + RECONNECT_LIMIT)?;
                 self.connection.replace_client(client);
-                self.server_run.replace(server_run);
+                self.server_run.replace(Some(server_run));
                 self.set_up()?;
                 send()
             }
@@ -239,9 +279,9 @@ impl<'a> PostgresRead<'a> {
         &self.snapshot
     }
 
-    /// Ends it. Nothing was written, and everything was read, so a failure loses nothing.
+    /// Ends it. Nothing was written, and everything was read, so the server's answer is not needed.
     pub fn end(self) {
-        let _ = self.open.end("COMMIT");
+        self.open.end_unanswered("COMMIT");
     }
 }
 
@@ -272,11 +312,11 @@ impl<'a> PostgresWrite<'a> {
         if !store.connection.is_broken() {
             return Err(error);
         }
-        let server_run = store.server_run.borrow().clone();
+        let server_run = store.server_run.borrow().clone().unwrap_or_default();
         let event = event.map(|event| (event, now.millis()));
         let sent = SentWrite { transaction: &transaction, server_run: &server_run, event };
         let settled = outcome::settle(&sent, &store.connection, &store.address, &error)?;
-        store.server_run.replace(settled);
+        store.server_run.replace(Some(settled));
         store.set_up()
     }
 }
@@ -300,13 +340,19 @@ impl OpenTransaction<'_> {
         self.is_open = false;
         Ok(())
     }
+
+    /// Ends it without waiting for the answer. What is sent next comes after that.
+    fn end_unanswered(mut self, statements: &str) {
+        self.connection.send(self.limit, statements);
+        self.is_open = false;
+    }
 }
 
 impl Drop for OpenTransaction<'_> {
     fn drop(&mut self) {
         // A server that cannot be asked rolls back itself.
         if self.is_open && !self.connection.is_broken() {
-            let _ = self.connection.batch_within(self.limit, "ROLLBACK");
+            self.connection.send(self.limit, "ROLLBACK");
         }
     }
 }

@@ -26,6 +26,7 @@ impl PostgresStore {
     /// # Errors
     /// As the server fails.
     pub fn facts(&self) -> Result<StoreFacts, StoreError> {
+        self.check()?;
         let (connection, schema) = (self.connection(), &self.address().schema);
         let server = sql::first(connection, CONNECTIONS, &[], |row| {
             Ok((row.get::<i64>(0)?, row.get::<i64>(1)?, row.get::<String>(2)?))

@@ -58,6 +58,9 @@ impl<'a> From<&'a PostgresConnection> for Connection<'a> {
     }
 }
 
+/// The rows that a cursor fetches first, where nothing is known.
+const USUAL_FETCH: usize = 64;
+
 /// Sees a row; returns whether it wants the next one.
 type SeeRow<'f> = dyn FnMut(&Row<'_>) -> Result<bool, StoreError> + 'f;
 
@@ -90,9 +93,20 @@ pub(super) fn for_each<'c, 's>(
     conn: impl Into<Connection<'c>>,
     sql: impl Into<Statement<'s>>,
     values: &[&dyn ToValue],
+    see: impl FnMut(&Row<'_>) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    for_each_expecting(conn, sql, values, USUAL_FETCH, see)
+}
+
+/// As [`for_each`], when probably so many rows are seen.
+pub(super) fn for_each_expecting<'c, 's>(
+    conn: impl Into<Connection<'c>>,
+    sql: impl Into<Statement<'s>>,
+    values: &[&dyn ToValue],
+    expected: usize,
     mut see: impl FnMut(&Row<'_>) -> Result<bool, StoreError>,
 ) -> Result<(), StoreError> {
-    for_each_on(conn.into(), sql.into(), values, Fetch::Cursor, &mut see)
+    for_each_on(conn.into(), sql.into(), values, Fetch::Cursor { first: expected }, &mut see)
 }
 
 /// The first row of a query, if there is one.
@@ -125,8 +139,8 @@ fn execute_on(conn: Connection<'_>, sql: Statement<'_>, values: &[&dyn ToValue])
 enum Fetch {
     /// All of them before the first is seen.
     All,
-    /// Some at a time, so that stopping early is cheap.
-    Cursor,
+    /// Some at a time, so that stopping early is cheap: first so many, then more.
+    Cursor { first: usize },
 }
 
 /// Passes the rows to `see`.
@@ -142,7 +156,9 @@ fn for_each_on(
         #[cfg(feature = "postgres")]
         (Connection::Postgres(connection), Fetch::All) => connection.each_of_all(sql.postgres, values, see),
         #[cfg(feature = "postgres")]
-        (Connection::Postgres(connection), Fetch::Cursor) => connection.for_each(sql.postgres, values, see),
+        (Connection::Postgres(connection), Fetch::Cursor { first }) => {
+            connection.for_each(sql.postgres, values, first, see)
+        }
     }
 }
 

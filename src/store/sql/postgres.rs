@@ -19,8 +19,10 @@ use super::{
 };
 use crate::store::StoreError;
 
-/// The rows that a cursor fetches at once.
-const FETCH: usize = 64;
+/// The most rows that a cursor fetches at once.
+const MAX_FETCH: usize = 256;
+/// How many times as many it fetches the next time.
+const FETCH_GROWTH: usize = 4;
 const INDEX_HINT: &str = " INDEXED BY ";
 /// How long a statement may take: the server ends it before, unless it is out of reach.
 const STATEMENT_LIMIT: Duration = Duration::from_secs(35);
@@ -71,6 +73,12 @@ impl PostgresConnection {
         Ok(messages.into_iter().filter_map(row).collect())
     }
 
+    /// Sends statements whose answer nobody needs, and does not wait for it.
+    pub(in crate::store) fn send(&self, limit: Duration, statements: &str) {
+        // A connection that breaks now is found broken by the next call.
+        let _ = self.client.borrow_mut().send(limit, statements);
+    }
+
     /// Runs the migrations that are missing.
     pub(in crate::store) fn migrate(&self, runner: &Runner) -> Result<(), StoreError> {
         let ran = self.client.borrow_mut().run(MIGRATION_LIMIT, async |client| runner.run_async(client).await);
@@ -114,27 +122,40 @@ impl PostgresConnection {
         Ok(())
     }
 
-    /// Reads through a cursor, so that stopping early is cheap. The end of the transaction closes it.
+    /// Reads through a cursor, `first` rows and then more at a time, so that stopping early is cheap. The end of the transaction
+    /// closes it.
     pub(super) fn for_each(
         &self,
         sql: &str,
         values: &[&dyn ToValue],
+        first: usize,
         see: &mut dyn FnMut(&Row<'_>) -> Result<bool, StoreError>,
     ) -> Result<(), StoreError> {
         let number = self.cursors.get() + 1;
         self.cursors.set(number);
-        self.execute(&format!("DECLARE cursor_{number} NO SCROLL CURSOR FOR {sql}"), values)?;
-        let fetch = format!("FETCH {FETCH} FROM cursor_{number}");
+        let declare = format!("DECLARE cursor_{number} NO SCROLL CURSOR FOR {}", without_index_hints(sql));
+        let fetch = |count: usize| format!("FETCH {count} FROM cursor_{number}");
+        let mut count = first.clamp(1, MAX_FETCH);
+        let first_rows = fetch(count);
+        let bound = bind(values);
+        let values = typed(&bound);
+        // Both are sent at once.
+        let mut rows = self.call(STATEMENT_LIMIT, async |client| {
+            let (declared, rows) =
+                tokio::join!(client.execute_typed(&declare, &values), client.query_typed(&first_rows, &[]));
+            declared.and(rows)
+        })?;
         loop {
-            let rows = self.query(&fetch, &[])?;
             for row in &rows {
                 if !see(&Row::Postgres(row))? {
                     return Ok(());
                 }
             }
-            if rows.len() < FETCH {
+            if rows.len() < count {
                 return Ok(());
             }
+            count = (count * FETCH_GROWTH).min(MAX_FETCH);
+            rows = self.query(&fetch(count), &[])?;
         }
     }
 }

@@ -8,26 +8,49 @@ use crate::{
         core::{claimants::Claimants, lookup},
     },
     domain::{LaneName, Role},
-    store::tasks::{self, ListScope},
+    store::{
+        ReadTx,
+        tasks::{self, ListScope},
+    },
     wire::{ClaimantView, TaskView, WaitingView},
 };
 
-/// At most `limit` ready tasks for a role and lane (`None` for all) in claim order, and whether there are more.
+/// Whom the tasks are to fit.
+#[derive(Debug, Clone, Copy)]
+pub enum ReadyFor<'a> {
+    /// Anyone.
+    Anyone,
+    /// This role and lane; what is not given is that of the caller.
+    Caller {
+        /// The role.
+        role: Option<&'a Role>,
+        /// The lane.
+        lane: Option<&'a LaneName>,
+    },
+}
+
+impl ReadyFor<'_> {
+    fn scope(self, app: &App, tx: &ReadTx<'_>) -> Result<(Option<Role>, Option<LaneName>)> {
+        let Self::Caller { role, lane } = self else { return Ok((None, None)) };
+        let implied = lookup::implied_scope(tx, &app.actor)?;
+        let lane = lane.cloned().or(implied.lane);
+        if let Some(lane) = &lane {
+            lookup::lane(tx, lane)?;
+        }
+        Ok((role.cloned().or(implied.role), lane))
+    }
+}
+
+/// At most `limit` ready tasks in claim order, and whether there are more.
 ///
 /// # Errors
 /// `not_found` for an unknown lane.
-pub fn ready(
-    app: &App,
-    role: Option<&Role>,
-    lane: Option<&LaneName>,
-    limit: Option<usize>,
-) -> Result<(Vec<TaskView>, bool)> {
+pub fn ready(app: &App, whom: ReadyFor<'_>, limit: Option<usize>) -> Result<(Vec<TaskView>, bool)> {
     app.read(|tx| {
-        if let Some(lane) = lane {
-            lookup::lane(tx, lane)?;
-        }
+        let (role, lane) = whom.scope(app, tx)?;
         let (mut found, mut more) = (Vec::new(), false);
-        tasks::for_each_ready(tx, role, lane, |task| {
+        let expected = limit.map_or(usize::MAX, |limit| limit.saturating_add(1));
+        tasks::for_each_ready(tx, role.as_ref(), lane.as_ref(), expected, |task| {
             more = limit.is_some_and(|limit| found.len() >= limit);
             if !more {
                 found.push(TaskView::new(&task, &[]));
@@ -42,16 +65,14 @@ pub fn ready(
 ///
 /// # Errors
 /// `not_found` for an unknown lane.
-pub fn blocked_tasks(app: &App, role: Option<&Role>, lane: Option<&LaneName>) -> Result<Vec<TaskView>> {
+pub fn blocked_tasks(app: &App, whom: ReadyFor<'_>) -> Result<Vec<TaskView>> {
     app.read(|tx| {
-        if let Some(lane) = lane {
-            lookup::lane(tx, lane)?;
-        }
+        let (role, lane) = whom.scope(app, tx)?;
         let mut found = Vec::new();
         tasks::for_each(tx, ListScope::Open, |task| {
             let fits = |wanted: Option<&str>, has: Option<&str>| wanted.is_none() || has.is_none() || wanted == has;
-            let ours = fits(role.map(Role::as_str), task.fields.role.as_ref().map(Role::as_str))
-                && fits(lane.map(LaneName::as_str), task.fields.lane.as_ref().map(LaneName::as_str));
+            let ours = fits(role.as_ref().map(Role::as_str), task.fields.role.as_ref().map(Role::as_str))
+                && fits(lane.as_ref().map(LaneName::as_str), task.fields.lane.as_ref().map(LaneName::as_str));
             if ours && !task.is_ready() {
                 found.push(task);
             }
