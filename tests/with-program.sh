@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 plan=$(mktemp -d)
 trap 'rm -rf -- "${plan}"' EXIT
 cargo metadata --locked --format-version 1 >"${plan}/cargo.json"
-cargo nextest list --locked --list-type binaries-only --message-format json >"${plan}/binaries.json"
+cargo nextest list --locked --features postgres --list-type binaries-only --message-format json >"${plan}/binaries.json"
 built=$(jq -r '."rust-build-meta"."target-directory"' "${plan}/binaries.json")/debug/fairway
 # shellcheck disable=SC2016  # The inner shell expands them.
 unshare --mount --propagation private bash -euc 'mount --bind "$1" "$2"; shift 2; exec cargo nextest run "$@"' with-program \

@@ -135,8 +135,12 @@ pub(in crate::guard) struct ShellAnalysis {
 impl ShellAnalysis {
     /// Takes a text apart.
     pub(in crate::guard) fn of_text(text: &str) -> Self {
-        let trusted =
-            TrustedExpansions { home: trusts_home(text), git: trusts_git(text), variables: variables::are_plain(text) };
+        // A text that expands, sets and passes on nothing asks for no trust.
+        let trusted = if text.contains(['$', '`', '=', '~', '|']) {
+            TrustedExpansions { home: trusts_home(text), git: trusts_git(text), variables: variables::are_plain(text) }
+        } else {
+            TrustedExpansions::default()
+        };
         let mut scan = Self { trusted, text: text.into(), ..Self::default() };
         if let Some(why) = unsupported_chars(text).or_else(|| unsupported_shape(text)) {
             scan.note_unresolved(why);

@@ -91,7 +91,8 @@ impl Writer {
         let boot_id = if is_known { self.boot_id.clone() } else { found.boot_id.clone() };
         let new = HostRow { boot_id, earlier_boots: boots, ..new };
         let is_old = now.since(found.last_seen) >= SEEN_INTERVAL;
-        let is_same = *found == HostRow { last_seen: found.last_seen, ..new.clone() };
+        // Two checkouts that write in turns do not take the root from each other at every write.
+        let is_same = *found == HostRow { last_seen: found.last_seen, root: found.root.clone(), ..new.clone() };
         Ok((is_old || !is_same).then_some(new))
     }
 
@@ -215,11 +216,10 @@ mod tests {
         let after = |writer: &Writer, seconds| writer.row_after(Some(&row), at(seconds)).unwrap();
         assert_eq!(after(&writer("a"), 59), None);
         assert_eq!(after(&writer("a"), 60).unwrap(), HostRow { last_seen: at(60), ..row.clone() });
-        for other in [
-            Writer { name: "renamed/1".into(), ..writer("a") },
-            Writer { root: "/other".into(), ..writer("a") },
-            Writer { version: "1.0.1", ..writer("a") },
-        ] {
+        let other_root = Writer { root: "/other".into(), ..writer("a") };
+        assert_eq!(after(&other_root, 59), None);
+        assert_eq!(after(&other_root, 60).unwrap().root, "/other");
+        for other in [Writer { name: "renamed/1".into(), ..writer("a") }, Writer { version: "1.0.1", ..writer("a") }] {
             let new = after(&other, 1).unwrap();
             assert_eq!((new.name, new.root, new.version.as_str()), (other.name, other.root, other.version));
         }

@@ -62,3 +62,20 @@ fn follower_ends_with_the_error_of_a_server_that_refuses() {
     assert_eq!(events.end(), Some(3));
     server.query("public", &format!("ALTER SCHEMA {schema}_away RENAME TO {schema}"));
 }
+
+#[test]
+fn follower_ends_with_the_error_of_a_login_that_is_refused() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    let (server, schema) = world.on_server.clone().unwrap();
+    let (address, name) = named(&server, &schema);
+    server.query("public", &format!("CREATE ROLE {schema} SUPERUSER LOGIN"));
+    let address = address.replacen("fairway@", &format!("{schema}@"), 1);
+    let mut events = Printing::start(&world, &["events", "--follow", "--json"], Some(address));
+    wait_for(|| (listeners(&server, &schema, &name) == "1").then_some(()));
+    server.query("public", &format!("ALTER ROLE {schema} NOLOGIN"));
+    let end = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{name}'");
+    server.query("public", &end);
+    events.line("store_denied");
+    assert_eq!(events.end(), Some(7));
+    server.query("public", &format!("DROP ROLE {schema}"));
+}
