@@ -24,7 +24,7 @@ pub struct Database {
 impl Database {
     /// Starts one, on a port of this machine.
     pub fn start() -> Self {
-        let versions = fs::read_dir("/usr/lib/postgresql").expect("PostgreSQL is installed").flatten();
+        let versions = fs::read_dir("/usr/lib/postgresql").unwrap().flatten();
         let programs =
             versions.map(|version| version.path().join("bin")).filter(|dir| dir.join("initdb").exists()).max();
         let dir = tempfile::Builder::new().prefix("fairway-bench").tempdir().unwrap();
@@ -32,7 +32,7 @@ impl Database {
             chown(dir.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let database = Self { dir, programs: programs.expect("PostgreSQL is installed"), port };
+        let database = Self { dir, programs: programs.unwrap(), port };
         database.run("initdb", &["-U", "fairway", "-A", "trust", "-E", "UTF8", "--locale=C"]);
         let options =
             format!("-c listen_addresses=127.0.0.1 -c port={port} -c max_connections=200 -k {}", database.dir());

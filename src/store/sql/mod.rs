@@ -140,7 +140,10 @@ enum Fetch {
     /// All of them before the first is seen.
     All,
     /// Some at a time, so that stopping early is cheap: first so many, then more.
-    Cursor { first: usize },
+    Cursor {
+        #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a file is read row by row"))]
+        first: usize,
+    },
 }
 
 /// Passes the rows to `see`.
