@@ -73,7 +73,7 @@ impl PostgresConnection {
         Ok(messages.into_iter().filter_map(row).collect())
     }
 
-    /// Sends statements whose answer nobody needs, and does not wait for it.
+    /// Sends statements without waiting for their answer.
     pub(in crate::store) fn send(&self, limit: Duration, statements: &str) {
         // A connection that breaks now is found broken by the next call.
         let _ = self.client.borrow_mut().send(limit, statements);

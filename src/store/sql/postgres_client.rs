@@ -119,7 +119,7 @@ impl PostgresClient {
         done
     }
 
-    /// Sends statements whose answer nobody needs, and does not wait for it: the next call's comes after it.
+    /// Sends statements without waiting for their answer, which is dropped. The next call's comes after it.
     pub fn send(&mut self, limit: Duration, statements: &str) -> Result<(), CallError> {
         self.run(limit, async |client| {
             let mut answer = pin!(client.simple_query(statements));
