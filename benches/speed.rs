@@ -32,7 +32,7 @@ const ROUNDS: usize = 300;
 
 fn version(plain: &Build, artefact: Option<&Build>) {
     let here = env::temp_dir();
-    let commands = |build: &Build| [build.fairway(&here, &["--version"]), plain.example("bench_empty", &here, &[])];
+    let commands = |build: &Build| [build.fairway(&here, &["--version"]), build.example("bench_empty", &here, &[])];
     let [ours, empty] = medians(ROUNDS, commands(plain));
     against("`--version`, plain release build, against an empty `main`", ours, empty, "≤ 1.6 ×");
     if let Some(artefact) = artefact {

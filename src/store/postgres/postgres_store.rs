@@ -279,9 +279,10 @@ impl<'a> PostgresRead<'a> {
         &self.snapshot
     }
 
-    /// Ends it. Nothing was written, and everything was read, so the server's answer is not needed.
+    /// Ends it. Nothing was written, and everything was read, so a failure loses nothing. The answer is waited for: a connection
+    /// that ends with an unread answer is an error in the server's log.
     pub fn end(self) {
-        self.open.end_unanswered("COMMIT");
+        let _ = self.open.end("COMMIT");
     }
 }
 
@@ -340,19 +341,13 @@ impl OpenTransaction<'_> {
         self.is_open = false;
         Ok(())
     }
-
-    /// Ends it without waiting for the answer. What is sent next comes after that.
-    fn end_unanswered(mut self, statements: &str) {
-        self.connection.send(self.limit, statements);
-        self.is_open = false;
-    }
 }
 
 impl Drop for OpenTransaction<'_> {
     fn drop(&mut self) {
         // A server that cannot be asked rolls back itself.
         if self.is_open && !self.connection.is_broken() {
-            self.connection.send(self.limit, "ROLLBACK");
+            let _ = self.connection.batch_within(self.limit, "ROLLBACK");
         }
     }
 }

@@ -73,12 +73,6 @@ impl PostgresConnection {
         Ok(messages.into_iter().filter_map(row).collect())
     }
 
-    /// Sends statements without waiting for their answer.
-    pub(in crate::store) fn send(&self, limit: Duration, statements: &str) {
-        // A connection that breaks now is found broken by the next call.
-        let _ = self.client.borrow_mut().send(limit, statements);
-    }
-
     /// Runs the migrations that are missing.
     pub(in crate::store) fn migrate(&self, runner: &Runner) -> Result<(), StoreError> {
         let ran = self.client.borrow_mut().run(MIGRATION_LIMIT, async |client| runner.run_async(client).await);

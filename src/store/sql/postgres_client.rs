@@ -119,24 +119,6 @@ impl PostgresClient {
         done
     }
 
-    /// Sends statements without waiting for their answer, which is dropped. The next call's comes after it.
-    pub fn send(&mut self, limit: Duration, statements: &str) -> Result<(), CallError> {
-        self.run(limit, async |client| {
-            let mut answer = pin!(client.simple_query(statements));
-            let mut is_queued = false;
-            // Polled once, they are queued; the driver writes them before the second time.
-            poll_fn(|cx| {
-                if answer.as_mut().poll(cx).is_ready() || is_queued {
-                    return Poll::Ready(());
-                }
-                is_queued = true;
-                cx.waker().wake_by_ref();
-                Poll::Pending
-            })
-            .await;
-        })
-    }
-
     /// Waits for a notification until the limit; returns whether one came. Ends early, as at the limit, when `stop` is over.
     pub fn wait_notified(
         &mut self,

@@ -154,3 +154,18 @@ fn a_crash_of_the_server_is_another_run_of_it() {
     server.crash_and_restart();
     assert_ne!(run(), second);
 }
+
+/// A process that ended with an unread answer would reset its connection, which the server logs.
+#[test]
+fn commands_leave_nothing_about_their_connections_in_the_server_log() {
+    let Some(server) = postgres_server::own() else { return };
+    let world = TestProject::on_server_of_its_own(&server);
+    for _ in 0..5 {
+        world.run(["task", "add", "a task"]).exits(0);
+        world.run(["ready"]).exits(0);
+        world.run(["claim", "T-99", "--json"]).refuses(3, "not_found");
+    }
+    server.query("public", "SELECT 1");
+    let log = std::fs::read_to_string(server.file("log")).unwrap();
+    assert!(!log.contains("from client") && !log.contains("EOF"), "{log}");
+}
