@@ -21,7 +21,10 @@ const OLDEST_SERVER: (i64, &str) = (140_000, "14");
 // The last ones tell one run of the server from another. The second of them is also new after a crash, from which the server
 // recovers without beginning anew.
 pub(super) const FACTS: &str = "SELECT current_setting('server_version_num'), current_setting('server_version'), \
-     current_setting('server_encoding'), concat_ws(' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time()), current_setting('lock_timeout')";
+     current_setting('server_encoding'), \
+     concat_ws(' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time()), current_setting('lock_timeout')";
+const KEEP_COMMITS: &str =
+    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 /// The value of `lock_timeout` that each connection asks for, as the server shows it.
 const LOCK_TIMEOUT_SETTING: &str = "5s";
 /// How long a server that takes no connection now is asked again.
@@ -128,9 +131,11 @@ pub(super) fn check_facts(row: Option<&SimpleQueryRow>, address: &StoreAddress) 
     Ok(fact(3).to_owned())
 }
 
-/// A connection for statements.
+/// A connection for statements. A commit that was acknowledged is kept; a stronger setting of the server stays.
 pub(super) fn statements(address: &StoreAddress) -> Result<PostgresConnection, StoreError> {
-    Ok(PostgresConnection::new(connect(address)?.client, address.to_string()))
+    let connection = PostgresConnection::new(connect(address)?.client, address.to_string());
+    connection.batch(KEEP_COMMITS)?;
+    Ok(connection)
 }
 
 #[cfg(test)]

@@ -107,3 +107,24 @@ fn control_a_waiter_under_repeatable_read_misses_what_the_holder_wrote() {
     };
     assert_eq!((seen("READ COMMITTED"), seen("REPEATABLE READ")), (0, 1));
 }
+
+/// A commit that was acknowledged is kept, whatever the server's default is. A stronger setting stays.
+#[test]
+fn a_write_is_flushed_to_disk_where_the_server_would_not_wait_for_it() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    let (server, schema) = world.on_server.as_ref().unwrap();
+    let note = "CREATE TABLE settings (value text); CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+                INSERT INTO settings VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$; \
+                CREATE TRIGGER note AFTER INSERT ON events FOR EACH ROW EXECUTE FUNCTION note()";
+    server.query(schema, note);
+    server.query("public", &format!("CREATE ROLE {schema} SUPERUSER LOGIN"));
+    for (default, expected) in [("off", "on"), ("remote_apply", "remote_apply"), ("on", "on")] {
+        server.query("public", &format!("ALTER ROLE {schema} SET synchronous_commit = {default}"));
+        let address = server.address(schema).replacen("fairway@", &format!("{schema}@"), 1);
+        let added = world.fairway(["task", "add", default]).env("FAIRWAY_STORE_URL", address).output().unwrap();
+        assert!(added.status.success(), "{added:?}");
+        assert_eq!(server.query(schema, "DELETE FROM settings RETURNING value"), [expected], "{default}");
+    }
+    server.query(schema, "DROP TRIGGER note ON events; DROP FUNCTION note; DROP TABLE settings");
+    server.query("public", &format!("DROP OWNED BY {schema}; DROP ROLE {schema}"));
+}

@@ -244,7 +244,8 @@ pub(super) fn all(app: &App) -> Result<Found> {
 fn missing_commit(task: &Task, error: &anyhow::Error) -> Option<String> {
     let failure = errors::classify(error);
     let is_missing = matches!(failure.code, "lane_elsewhere" | "not_found");
-    let hint = failure.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+    let hint = failure.hint.as_deref().and_then(|hint| hint.lines().next());
+    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
     is_missing.then(|| format!("task {} is left out: {}{hint}", task.id, failure.message))
 }
 

@@ -15,12 +15,12 @@ use crate::{
     wire::{ClaimantView, TaskView, WaitingView},
 };
 
-/// Whom the tasks are to fit.
+/// The role and lane that the tasks are to fit.
 #[derive(Debug, Clone, Copy)]
 pub enum ReadyFor<'a> {
-    /// Anyone.
+    /// Any.
     Anyone,
-    /// This role and lane; what is not given is that of the caller.
+    /// These; the one that is not given is the caller's.
     Caller {
         /// The role.
         role: Option<&'a Role>,
