@@ -42,8 +42,6 @@ use crate::{
 const MAX_BUFFERED_BYTES: usize = 64 * 1024;
 /// How many reads of one stream may follow each other before the other streams are served.
 const MAX_READS_PER_TURN: u8 = 16;
-/// The size of a terminal whose size is unknown.
-const DEFAULT_SIZE: Size = Size { rows: 50, cols: 200 };
 /// How long a program may outlive its pane, and the last words may take.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -80,7 +78,8 @@ impl PtyProxy {
         watched.thread_block()?;
         let signals = SignalFd::with_flags(&watched, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
         let pane = Pane::open()?;
-        let size = pane.size().unwrap_or(DEFAULT_SIZE);
+        // A multiplexer may start the program before it has set the pane's size.
+        let size = pane.size().map_or_else(|| requested_size(dir), Ok)?;
         let control = SessionControl::open(dir)?;
         dir.record_size(size)?;
         let (pty, running) = pty::spawn(program, size, pane.raw.as_ref().map(RawMode::original))?;
@@ -382,4 +381,10 @@ impl Drop for Pane {
             let _ = fcntl(end, FcntlArg::F_SETFL(flags));
         }
     }
+}
+
+/// The size that the session's terminal was asked to have.
+fn requested_size(dir: &SessionDir) -> io::Result<Size> {
+    let terminal = dir.start_config()?.and_then(|start| start.terminal).unwrap_or_default();
+    Ok(Size { rows: terminal.rows, cols: terminal.cols })
 }

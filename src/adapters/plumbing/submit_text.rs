@@ -57,6 +57,10 @@ impl Timeouts {
     }
 }
 
+/// The beginning of a text by which it is known on a screen: short enough for one line.
+const SIGN_CHARS: usize = 16;
+/// Agents' command lines show this and a number in place of a long text.
+const PASTE_PLACEHOLDER: &str = "[Pasted";
 /// How often Enter is pressed at most.
 const MAX_ENTER_PRESSES: u32 = 3;
 
@@ -99,7 +103,9 @@ pub fn submit_text(
         return Ok(Submission::Submitted(1));
     }
     terminal.paste(&clean)?;
-    let echoed = wait_for_change(terminal, &before, timeouts.echo, timeouts.poll_interval)?;
+    // An agent's command line draws other things too, so a change alone is not yet its text.
+    let sign = if questions.is_empty() { None } else { PasteSign::of(&clean, &before) };
+    let echoed = wait_for_echo(terminal, &before, sign.as_ref(), timeouts)?;
     let has_echoed = echoed.is_some();
     let mut shown = echoed.unwrap_or(before);
     if has_echoed {
@@ -138,6 +144,54 @@ pub fn submit_text(
     Ok(Submission::Submitted(pressed))
 }
 
+/// By what a paste is known on a screen.
+struct PasteSign {
+    /// How the text begins.
+    beginning: String,
+    /// How often the screen showed it before.
+    earlier: usize,
+}
+
+impl PasteSign {
+    /// `None` for a text that shows nothing.
+    fn of(text: &[u8], before: &[u8]) -> Option<Self> {
+        let text = String::from_utf8_lossy(text);
+        let beginning: String = text.trim_start().lines().next()?.chars().take(SIGN_CHARS).collect();
+        let beginning = beginning.trim_end().to_owned();
+        let unseen = Self { beginning, earlier: 0 };
+        Some(Self { earlier: unseen.count(before), ..unseen })
+    }
+
+    fn count(&self, shown: &[u8]) -> usize {
+        let shown = ansi::strip_escapes(&String::from_utf8_lossy(shown));
+        shown.matches(&self.beginning).count() + shown.matches(PASTE_PLACEHOLDER).count()
+    }
+
+    fn is_on(&self, shown: &[u8]) -> bool {
+        self.count(shown) > self.earlier
+    }
+}
+
+/// Looks until the paste shows by its sign, or by any change where it has none. A change without the sign counts at the timeout.
+fn wait_for_echo(
+    terminal: &mut impl Terminal,
+    before: &[u8],
+    sign: Option<&PasteSign>,
+    timeouts: &Timeouts,
+) -> io::Result<Option<Vec<u8>>> {
+    let mut changed = None;
+    let seen = poll_until::poll_until(timeouts.echo, timeouts.poll_interval, || match terminal.snapshot() {
+        Ok(now) if now == before => None,
+        Ok(now) if sign.is_none_or(|sign| sign.is_on(&now)) => Some(Ok(now)),
+        Ok(now) => {
+            changed = Some(now);
+            None
+        }
+        Err(error) => Some(Err(error)),
+    });
+    Ok(seen.transpose()?.or(changed))
+}
+
 /// Looks until the screen is another than this one; `None` when it stayed.
 fn wait_for_change(
     terminal: &mut impl Terminal,
@@ -163,12 +217,22 @@ mod tests {
         asks: &'static str,
         swallows: u32,
         screen: Vec<u8>,
+        /// What it shows after so many looks.
+        later: Option<(u32, &'static str)>,
         pasted: Vec<u8>,
         presses: u32,
+        screen_at_enter: Vec<u8>,
     }
 
     impl Terminal for Fake {
         fn snapshot(&mut self) -> io::Result<Vec<u8>> {
+            if let Some((looks, shows)) = &mut self.later {
+                *looks = looks.saturating_sub(1);
+                if *looks == 0 {
+                    self.screen.extend_from_slice(shows.as_bytes());
+                    self.later = None;
+                }
+            }
             Ok(self.screen.clone())
         }
 
@@ -183,6 +247,7 @@ mod tests {
 
         fn press_enter(&mut self) -> io::Result<()> {
             self.presses += 1;
+            self.screen_at_enter = self.screen.clone();
             if self.echoes && self.presses > self.swallows {
                 self.screen.clear();
             }
@@ -191,7 +256,8 @@ mod tests {
     }
 
     fn fake(echoes: bool, swallows: u32) -> Fake {
-        Fake { echoes, asks: "", swallows, screen: Vec::new(), pasted: Vec::new(), presses: 0 }
+        let (screen, pasted, screen_at_enter) = (Vec::new(), Vec::new(), Vec::new());
+        Fake { echoes, asks: "", swallows, screen, later: None, pasted, presses: 0, screen_at_enter }
     }
 
     fn submit(fake: &mut Fake, text: &[u8]) -> Submission {
@@ -222,6 +288,22 @@ mod tests {
         }
         let mut quoted = fake(true, 0);
         assert_eq!(submit(&mut quoted, b"it said: Allow this?"), Submission::Submitted(1));
+    }
+
+    /// The agent draws something else first, and shows the text, or a placeholder, when it reads it.
+    #[test]
+    fn enter_waits_for_the_text_and_not_for_another_change() {
+        for shows in ["the first word", "[Pasted text #1 +9 lines]"] {
+            let mut busy = Fake { asks: "drawing\n", later: Some((20, shows)), ..fake(false, 0) };
+            let timeouts = Timeouts::for_questions(&["Allow this?".to_owned()]);
+            let timeouts = Timeouts { poll_interval: Duration::from_millis(1), ..timeouts };
+            let done = submit_text(&mut busy, b"the first word", &["Allow this?".to_owned()], &timeouts).unwrap();
+            assert_eq!((done, busy.presses > 0), (Submission::Submitted(busy.presses), true));
+            assert!(String::from_utf8(busy.screen_at_enter).unwrap().contains(shows));
+        }
+        // Another change alone counts at the timeout.
+        let mut other = Fake { asks: "drawing", ..fake(false, 0) };
+        assert_eq!(submit(&mut other, b"x"), Submission::Submitted(3));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::Write,
+    io::{Read, Write},
     os::unix::fs::{MetadataExt, PermissionsExt},
     process::Stdio,
 };
@@ -162,6 +162,24 @@ fn run_in_the_foreground_answers_with_the_exit_code() {
     world.run(["adapter", "run", "nobody"]).exits(1);
     world.run(["adapter", "kill-tree", "x"]).exits(0);
     world.run(["adapter", "kill-tree", "y"]).exits(0);
+}
+
+/// A multiplexer may start the program before it has set the size of its pane.
+#[test]
+fn terminal_of_unknown_size_begins_with_the_one_that_was_asked_for() {
+    for (asked, size) in [(r#","terminal":{"rows":33,"cols":177}"#, "33 177"), ("", "50 200")] {
+        let world = TestProject::uninitialized();
+        let start = format!(r#"{{"command":"stty size"{asked}}}"#);
+        world.run_with_stdin(["adapter", "unpack", "x"], start.as_bytes()).exits(0);
+        let mut run = world.fairway(["adapter", "run", "--record", "x"]);
+        let mut run = run.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        // The end of its stdin would be that of the pane.
+        let _input = run.stdin.take();
+        assert!(run.wait().unwrap().success());
+        let mut shown = String::new();
+        run.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
+        assert_eq!(shown, format!("{size}\r\n"));
+    }
 }
 
 #[test]
