@@ -8,7 +8,7 @@ use std::{
 
 use crate::measure::median;
 
-/// What a storm gave.
+/// The outcome of a storm.
 pub struct Storm {
     pub per_second: f64,
     pub median: Duration,
