@@ -18,11 +18,9 @@ mod database;
 mod measure;
 mod storm;
 
-use std::env;
-
 use api::{hook, served};
 use database::Database;
-use measure::{Build, against, median, medians, ms, project, row, took};
+use measure::{Build, READS, against, median, medians, ms, project, row, took, wanted};
 use storm::{Storm, best};
 use tempfile::TempDir;
 
@@ -63,13 +61,7 @@ impl Bench {
 
     fn million(&self) {
         let (few, many) = (self.project("few", 10, 990), self.project("many", 10_000, 990_000));
-        let reads: [&[&str]; 4] = [
-            &["ready", "--limit", "10"],
-            &["task", "show", "S-995"],
-            &["task", "list", "--limit", "10"],
-            &["task", "list", "--held"],
-        ];
-        for words in reads {
+        for words in READS {
             let commands = [&many, &few].map(|project| self.build.fairway(project.path(), words));
             let [large, small] = medians(100, commands);
             let what = format!("`{}` on a server, 1,000,000 tasks, against 1,000", words.join(" "));
@@ -131,11 +123,7 @@ impl Bench {
 }
 
 fn main() {
-    let chosen: Vec<String> = env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let wanted = |name: &str| chosen.is_empty() || chosen.iter().any(|word| name.contains(word.as_str()));
-    // target/release/deps/postgres-…
-    let build = Build { folder: env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf() };
-    let bench = Bench { build, database: Database::start() };
+    let bench = Bench { build: Build::own(), database: Database::start() };
     println!("| what | measured | goal |\n|---|---|---|");
     if wanted("ready") {
         bench.command(&["ready", "--limit", "20"], "ready");

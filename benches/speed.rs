@@ -25,7 +25,7 @@ use std::{
 };
 
 use board::SESSIONS;
-use measure::{Build, against, count, median, medians, ms, project, row, store, took};
+use measure::{Build, READS, against, count, median, medians, ms, project, row, store, took, wanted};
 use storm::{Storm, best};
 
 const ROUNDS: usize = 300;
@@ -62,13 +62,7 @@ fn write(what: &str, name: &str, build: &Build, words: &[&str], example: &str) {
 
 fn million(build: &Build) {
     let (few, many) = (project(build, 10, 990), project(build, 10_000, 990_000));
-    let reads: [&[&str]; 4] = [
-        &["ready", "--limit", "10"],
-        &["task", "show", "S-995"],
-        &["task", "list", "--limit", "10"],
-        &["task", "list", "--held"],
-    ];
-    for words in reads {
+    for words in READS {
         let [large, small] = medians(100, [build.fairway(many.path(), words), build.fairway(few.path(), words)]);
         let what = format!("`{}` at 1,000,000 tasks (990,000 done), against 1,000", words.join(" "));
         against(&what, large, small, "≤ 1.3 ×");
@@ -233,10 +227,7 @@ fn launched(name: &str, build: &Build) {
 }
 
 fn main() {
-    let chosen: Vec<String> = env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let wanted = |name: &str| chosen.is_empty() || chosen.iter().any(|word| name.contains(word.as_str()));
-    // target/release/deps/speed-…
-    let plain = Build { folder: env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf() };
+    let plain = Build::own();
     let artefact = env::var_os("FAIRWAY_BENCH_ARTEFACT").map(|folder| Build { folder: folder.into() });
     println!("| what | measured | goal |\n|---|---|---|");
     if wanted("version") {

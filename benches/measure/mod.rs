@@ -23,7 +23,26 @@ pub struct Build {
     pub folder: PathBuf,
 }
 
+/// Commands that read, whatever the number of tasks: few rows of a large store.
+pub const READS: [&[&str]; 4] = [
+    &["ready", "--limit", "10"],
+    &["task", "show", "S-995"],
+    &["task", "list", "--limit", "10"],
+    &["task", "list", "--held"],
+];
+
+/// Whether a row is wanted: one of the program's arguments is a part of its name, or there are none.
+pub fn wanted(name: &str) -> bool {
+    let mut chosen = std::env::args().skip(1).filter(|word| !word.starts_with('-')).peekable();
+    chosen.peek().is_none() || chosen.any(|word| name.contains(word.as_str()))
+}
+
 impl Build {
+    /// The build that this program belongs to: it is `target/release/deps/NAME-…`.
+    pub fn own() -> Self {
+        Self { folder: std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf() }
+    }
+
     /// The command with these words, in a project.
     pub fn fairway(&self, project: &Path, words: &[&str]) -> Command {
         self.command(&self.folder.join("fairway"), project, words)

@@ -105,7 +105,7 @@ pub fn submit_text(
     terminal.paste(&clean)?;
     // An agent's command line draws other things too, so a change alone is not yet its text.
     let sign = if questions.is_empty() { None } else { PasteSign::of(&clean, &before) };
-    let echoed = wait_for_echo(terminal, &before, sign.as_ref(), timeouts)?;
+    let echoed = wait_for_change(terminal, &before, sign.as_ref(), timeouts.echo, timeouts.poll_interval)?;
     let has_echoed = echoed.is_some();
     let mut shown = echoed.unwrap_or(before);
     if has_echoed {
@@ -137,7 +137,7 @@ pub fn submit_text(
     while pressed < MAX_ENTER_PRESSES {
         terminal.press_enter()?;
         pressed += 1;
-        if !has_echoed || wait_for_change(terminal, &shown, timeouts.effect, timeouts.poll_interval)?.is_some() {
+        if !has_echoed || wait_for_change(terminal, &shown, None, timeouts.effect, timeouts.poll_interval)?.is_some() {
             break;
         }
     }
@@ -172,16 +172,18 @@ impl PasteSign {
     }
 }
 
-/// Looks until the paste shows by its sign, or by any change where it has none. A change without the sign counts at the timeout.
-fn wait_for_echo(
+/// Looks until the screen is another than this one, and shows the sign, if there is one. A change without the sign counts at the
+/// limit. `None` when the screen stayed.
+fn wait_for_change(
     terminal: &mut impl Terminal,
-    before: &[u8],
+    than: &[u8],
     sign: Option<&PasteSign>,
-    timeouts: &Timeouts,
+    limit: Duration,
+    pause: Duration,
 ) -> io::Result<Option<Vec<u8>>> {
     let mut changed = None;
-    let seen = poll_until::poll_until(timeouts.echo, timeouts.poll_interval, || match terminal.snapshot() {
-        Ok(now) if now == before => None,
+    let seen = poll_until::poll_until(limit, pause, || match terminal.snapshot() {
+        Ok(now) if now == than => None,
         Ok(now) if sign.is_none_or(|sign| sign.is_on(&now)) => Some(Ok(now)),
         Ok(now) => {
             changed = Some(now);
@@ -190,20 +192,6 @@ fn wait_for_echo(
         Err(error) => Some(Err(error)),
     });
     Ok(seen.transpose()?.or(changed))
-}
-
-/// Looks until the screen is another than this one; `None` when it stayed.
-fn wait_for_change(
-    terminal: &mut impl Terminal,
-    than: &[u8],
-    limit: Duration,
-    pause: Duration,
-) -> io::Result<Option<Vec<u8>>> {
-    let seen = poll_until::poll_until(limit, pause, || match terminal.snapshot() {
-        Ok(now) if now == than => None,
-        other => Some(other),
-    });
-    seen.transpose()
 }
 
 #[cfg(test)]

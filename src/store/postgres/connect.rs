@@ -23,7 +23,8 @@ const OLDEST_SERVER: (i64, &str) = (140_000, "14");
 pub(super) const FACTS: &str = "SELECT current_setting('server_version_num'), current_setting('server_version'), \
      current_setting('server_encoding'), \
      concat_ws(' ', pg_postmaster_start_time(), pg_stat_get_bgwriter_stat_reset_time()), current_setting('lock_timeout')";
-const KEEP_COMMITS: &str =
+/// A commit that was acknowledged is kept. A stronger setting of the server stays.
+pub(super) const KEEP_COMMITS: &str =
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 /// The value of `lock_timeout` that each connection asks for, as the server shows it.
 const LOCK_TIMEOUT_SETTING: &str = "5s";
@@ -42,20 +43,23 @@ pub(super) struct Connected {
 
 /// Opens a connection. A server that takes none now is asked again for a while.
 pub(super) fn connect(address: &StoreAddress) -> Result<Connected, StoreError> {
-    retry(Instant::now() + BUSY_LIMIT, || open(address), |error| matches!(error, StoreError::ServerBusy { .. }))
+    retry(Instant::now() + BUSY_LIMIT, || open(address), is_busy)
 }
 
 /// As [`connect`], for a caller that checks the server with its first exchange: it sends [`FACTS`], and [`check_facts`] judges.
 pub(super) fn connect_unchecked(address: &StoreAddress) -> Result<PostgresClient, StoreError> {
-    retry(Instant::now() + BUSY_LIMIT, || log_in(address), |error| matches!(error, StoreError::ServerBusy { .. }))
+    retry(Instant::now() + BUSY_LIMIT, || log_in(address), is_busy)
 }
 
 /// Opens a connection in place of one that broke: until then also a server that cannot be reached is asked again, because it may
 /// be starting.
 pub(super) fn reconnect(address: &StoreAddress, deadline: Instant) -> Result<Connected, StoreError> {
-    let is_passing =
-        |error: &StoreError| matches!(error, StoreError::ServerBusy { .. } | StoreError::Unreachable { .. });
+    let is_passing = |error: &StoreError| is_busy(error) || matches!(error, StoreError::Unreachable { .. });
     retry(deadline, || open(address), is_passing)
+}
+
+const fn is_busy(error: &StoreError) -> bool {
+    matches!(error, StoreError::ServerBusy { .. })
 }
 
 /// Pauses between two attempts, each time for another span.
@@ -131,7 +135,7 @@ pub(super) fn check_facts(row: Option<&SimpleQueryRow>, address: &StoreAddress) 
     Ok(fact(3).to_owned())
 }
 
-/// A connection for statements. A commit that was acknowledged is kept; a stronger setting of the server stays.
+/// A connection for statements.
 pub(super) fn statements(address: &StoreAddress) -> Result<PostgresConnection, StoreError> {
     let connection = PostgresConnection::new(connect(address)?.client, address.to_string());
     connection.batch(KEEP_COMMITS)?;

@@ -10,7 +10,7 @@ use tokio_postgres::SimpleQueryRow;
 
 use super::{
     Listener, StoreAddress,
-    connect::{self, Connected, FACTS},
+    connect::{self, Connected, FACTS, KEEP_COMMITS},
     host_row::Writer,
     outcome::{self, SentWrite},
     schema,
@@ -27,9 +27,6 @@ const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 /// older than the lock that it waits for, and would show tasks as free that the process before has claimed.
 const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
 const VERSION: &str = "SELECT schema_version FROM project";
-/// A commit that was acknowledged is kept. A stronger setting of the server stays.
-const BEGIN: &str = "SELECT begin_write(), CASE WHEN current_setting('synchronous_commit') = 'off' \
-     THEN set_config('synchronous_commit', 'on', true) END";
 // A time in the list of the locking statement would be that before the wait, and so would the row of the host: they are a
 // statement of their own.
 const LOCK: &str = "SELECT schema_version FROM project FOR UPDATE";
@@ -106,7 +103,8 @@ impl PostgresStore {
     pub fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<PostgresWrite<'a>, StoreError> {
         let writer = Writer::now(&self.root);
         let clock = Writer::join(writer.as_ref(), CLOCK);
-        let statements = format!("{}; {TURN}; {LOCK}; {BEGIN}; {clock}", self.search_path());
+        let path = self.search_path();
+        let statements = format!("{path}; {TURN}; {LOCK}; {KEEP_COMMITS}; SELECT begin_write(); {clock}");
         let (open, rows) = self.begin(BEGIN_WRITE, &statements).map_err(|error| self.version_error(error))?;
         self.check_version(number(rows.get(1), 0))?;
         let now = match self.clock {

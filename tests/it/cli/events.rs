@@ -76,6 +76,7 @@ fn columns_are_aligned_and_the_actor_has_one() {
     let lines: Vec<&str> = printed.lines().collect();
     // Number, local time, kind, actor, what it is about, and the rest.
     let user = world.json(["events", "--kind", "task.added", "--task", "T-1"])["actor"].as_str().unwrap().to_owned();
+    assert_eq!(world.redacted(&user), "[user]");
     let width = user.len();
     let row = |number: &str, time: &str, kind: &str, actor: &str, rest: &str| {
         format!("{number:>2}  2026-01-01 {time}  {kind:<19}  {actor:<width$}  {rest}")

@@ -106,6 +106,7 @@ fn task_lands_as_a_merge_and_its_lane_ends() {
     assert_eq!((&shown["status"], &shown["landed_commit"]), (&json!("done"), &json!(main_commit(&world))));
     let event = world.json(["events", "--kind", "task.landed"]);
     assert_eq!((&event["data"]["holder"], &event["data"]["to"]), (&event["actor"], &json!("done")), "{event}");
+    assert_eq!(world.redacted(event["actor"].as_str().unwrap()), "[user]");
     assert!(!lane_dir(&world, "ui").exists());
     assert_eq!(refs(&world), format!("refs/heads/main {}\n", main_commit(&world)));
     assert_eq!(world.json(["lane", "show", "ui"])["lane"]["status"], "closed");
