@@ -260,9 +260,19 @@ impl Context {
         ids: impl FnOnce() -> Vec<String>,
         words: impl FnOnce() -> String,
     ) -> Result<Exit> {
-        if self.out.json {
-            self.out.document(&document)?;
-        } else if self.out.quiet {
+        if !self.out.json {
+            return self.show_text(ids, words);
+        }
+        self.out.document(&document)?;
+        Ok(0)
+    }
+
+    /// Prints what was found without `--json`: the ids with `--quiet`, else what `words` makes of it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn show_text(&self, ids: impl FnOnce() -> Vec<String>, words: impl FnOnce() -> String) -> Result<Exit> {
+        if self.out.quiet {
             self.out
                 .text(&crate::render::escape_controls(&ids().iter().map(|id| format!("{id}\n")).collect::<String>()))?;
         } else {

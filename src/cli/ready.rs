@@ -38,13 +38,12 @@ impl Args {
             Some(0) => None,
             limit => limit,
         };
-        let ids = |tasks: &[crate::wire::TaskView]| tasks.iter().map(|task| task.id.clone()).collect();
         if self.why {
             let mut tasks = ready::blocked_tasks(&app, whom)?;
             tasks.truncate(self.limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX));
             return ctx.show(
                 &tasks,
-                || ids(&tasks),
+                || tasks.iter().map(|task| task.id.clone()).collect(),
                 || {
                     let mut table = Table::new(&["id", "title", "why not"]);
                     for task in &tasks {
@@ -60,13 +59,16 @@ impl Args {
                 },
             );
         }
-        let (tasks, more) = ready::ready(&app, whom, limit)?;
-        if more {
-            ctx.out.note("more tasks are ready; --limit 0 shows all");
+        if ctx.out.json {
+            let (tasks, has_more) = ready::ready(&app, whom, limit)?;
+            note_more(ctx, has_more);
+            ctx.out.document(&tasks)?;
+            return Ok(0);
         }
-        ctx.show(
-            &tasks,
-            || ids(&tasks),
+        let (tasks, has_more) = ready::ready_summaries(&app, whom, limit)?;
+        note_more(ctx, has_more);
+        ctx.show_text(
+            || tasks.iter().map(|task| task.id.to_string()).collect(),
             || {
                 if tasks.is_empty() {
                     return "nothing is ready; to see why: fairway ready --why\n".into();
@@ -74,5 +76,11 @@ impl Args {
                 task::table::table(&tasks).coloured(ctx.out.width, ctx.out.style)
             },
         )
+    }
+}
+
+fn note_more(ctx: &Context, has_more: bool) {
+    if has_more {
+        ctx.out.note("more tasks are ready; --limit 0 shows all");
     }
 }

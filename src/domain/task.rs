@@ -117,6 +117,23 @@ impl TaskFields {
     }
 }
 
+/// What a list shows of a task without a claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskSummary {
+    /// Its id.
+    pub id: TaskId,
+    /// The work in a line.
+    pub title: String,
+    /// Its status.
+    pub status: TaskStatus,
+    /// The role for it.
+    pub role: Option<Role>,
+    /// Where it is to be done.
+    pub lane: Option<LaneName>,
+    /// 0 is first, 4 last.
+    pub priority: u8,
+}
+
 /// A piece of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {

@@ -4,26 +4,61 @@ use std::fmt::Write as _;
 
 use crate::{
     cli::age::age,
+    domain::{LaneName, Role, task::TaskSummary},
     env::Timestamp,
     render::{Table, escape_line},
     wire::{ClaimantView, TaskView},
 };
 
+/// A row of the table.
+pub(in crate::cli) struct Row<'a> {
+    id: &'a str,
+    priority: u8,
+    status: &'static str,
+    role: Option<&'a str>,
+    lane: Option<&'a str>,
+    claimant: Option<String>,
+    title: &'a str,
+}
+
+impl<'a> From<&'a TaskView> for Row<'a> {
+    fn from(task: &'a TaskView) -> Self {
+        Self {
+            id: &task.id,
+            priority: task.priority,
+            status: task.status,
+            role: task.role.as_deref(),
+            lane: task.lane.as_deref(),
+            claimant: claimant(task),
+            title: &task.title,
+        }
+    }
+}
+
+impl<'a> From<&'a TaskSummary> for Row<'a> {
+    fn from(task: &'a TaskSummary) -> Self {
+        Self {
+            id: task.id.as_str(),
+            priority: task.priority,
+            status: task.status.as_str(),
+            role: task.role.as_ref().map(Role::as_str),
+            lane: task.lane.as_ref().map(LaneName::as_str),
+            claimant: None,
+            title: &task.title,
+        }
+    }
+}
+
 /// A table of tasks, one row each.
-pub(in crate::cli) fn table(tasks: &[TaskView]) -> Table {
+pub(in crate::cli) fn table<'a, T>(tasks: &'a [T]) -> Table
+where
+    Row<'a>: From<&'a T>,
+{
     let mut table = Table::new(&["id", "p", "status", "role", "lane", "held by", "title"]);
-    for task in tasks {
-        let claimant = claimant(task);
-        let dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
-        table.row([
-            task.id.clone(),
-            task.priority.to_string(),
-            task.status.to_owned(),
-            dash(task.role.as_deref()),
-            dash(task.lane.as_deref()),
-            dash(claimant.as_deref()),
-            task.title.clone(),
-        ]);
+    for Row { id, priority, status, role, lane, claimant, title } in tasks.iter().map(Row::from) {
+        let priority = priority.to_string();
+        let [role, lane, claimant] = [role, lane, claimant.as_deref()].map(|text| text.unwrap_or("-"));
+        table.row([id, &priority, status, role, lane, claimant, title]);
     }
     table
 }

@@ -7,7 +7,7 @@ use crate::{
         App,
         core::{claimants::Claimants, lookup},
     },
-    domain::{LaneName, Role},
+    domain::{LaneName, Role, task::TaskSummary},
     store::{
         ReadTx,
         tasks::{self, ListScope},
@@ -41,6 +41,33 @@ impl ReadyFor<'_> {
     }
 }
 
+/// The first `limit` of some tasks, and whether there are more.
+struct Page<T> {
+    limit: Option<usize>,
+    tasks: Vec<T>,
+    has_more: bool,
+}
+
+impl<T> Page<T> {
+    const fn new(limit: Option<usize>) -> Self {
+        Self { limit, tasks: Vec::new(), has_more: false }
+    }
+
+    /// The number of tasks that are read: one beyond the limit tells that there are more.
+    fn expected(&self) -> usize {
+        self.limit.map_or(usize::MAX, |limit| limit.saturating_add(1))
+    }
+
+    /// Adds a task, as long as there is room; returns whether the next one is wanted.
+    fn push(&mut self, task: impl FnOnce() -> T) -> bool {
+        self.has_more = self.limit.is_some_and(|limit| self.tasks.len() >= limit);
+        if !self.has_more {
+            self.tasks.push(task());
+        }
+        !self.has_more
+    }
+}
+
 /// At most `limit` ready tasks in claim order, and whether there are more.
 ///
 /// # Errors
@@ -48,16 +75,30 @@ impl ReadyFor<'_> {
 pub fn ready(app: &App, whom: ReadyFor<'_>, limit: Option<usize>) -> Result<(Vec<TaskView>, bool)> {
     app.read(|tx| {
         let (role, lane) = whom.scope(app, tx)?;
-        let (mut found, mut more) = (Vec::new(), false);
-        let expected = limit.map_or(usize::MAX, |limit| limit.saturating_add(1));
-        tasks::for_each_ready(tx, role.as_ref(), lane.as_ref(), expected, |task| {
-            more = limit.is_some_and(|limit| found.len() >= limit);
-            if !more {
-                found.push(TaskView::new(&task, &[]));
-            }
-            Ok(!more)
+        let mut page = Page::new(limit);
+        tasks::for_each_ready(tx, role.as_ref(), lane.as_ref(), page.expected(), |task| {
+            Ok(page.push(|| TaskView::new(&task, &[])))
         })?;
-        Ok((found, more))
+        Ok((page.tasks, page.has_more))
+    })
+}
+
+/// As [`ready`], with what a list shows of each task: the store reads less.
+///
+/// # Errors
+/// `not_found` for an unknown lane.
+pub fn ready_summaries(app: &App, whom: ReadyFor<'_>, limit: Option<usize>) -> Result<(Vec<TaskSummary>, bool)> {
+    app.read(|tx| {
+        let (role, lane) = whom.scope(app, tx)?;
+        let mut page = Page::new(limit);
+        tasks::for_each_ready_summary(
+            tx,
+            role.as_ref(),
+            lane.as_ref(),
+            page.expected(),
+            |task| Ok(page.push(|| task)),
+        )?;
+        Ok((page.tasks, page.has_more))
     })
 }
 
