@@ -157,9 +157,15 @@ pub fn not_ready_reasons(tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyRea
 /// # Errors
 /// As the store fails.
 pub fn task_view(tx: &ReadTx<'_>, id: &TaskId) -> Result<TaskView> {
-    let task = task(tx, id)?;
-    let waiting = not_ready_reasons(tx, &task)?;
-    Ok(TaskView::new(&task, &waiting))
+    view(tx, &task(tx, id)?)
+}
+
+/// A task that was read or written in this transaction, as a document.
+///
+/// # Errors
+/// As the store fails.
+pub fn view(tx: &ReadTx<'_>, task: &Task) -> Result<TaskView> {
+    Ok(TaskView::new(task, &not_ready_reasons(tx, task)?))
 }
 
 fn not_found(noun: &'static str, id: &str, known: Vec<String>) -> anyhow::Error {

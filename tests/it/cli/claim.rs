@@ -150,6 +150,28 @@ fn lane_that_a_claim_set_ends_with_a_takeover_by_another_lane() {
 }
 
 #[test]
+fn claim_answers_with_the_task_as_it_is_stored() {
+    let world = TestProject::new();
+    for (lane, session) in [("a", "s1"), ("b", "s2")] {
+        fixtures::add_lane(&world, lane, None, None);
+        fixtures::add_session(&world, session, "r", Some(lane));
+    }
+    world.run(["task", "add", "T-1", "one", "--label", "x", "--check", "t=true", "--path", "src/**"]).exits(0);
+    let steal = ["--steal", "--reason", "it is ours"];
+    for words in [
+        [&["claim", "T-1", "--session", "s1", "--lease", "1h"][..], &[]].concat(),
+        [&["claim", "T-1", "--session", "s2"][..], &steal].concat(),
+        [&["claim", "T-1", "--role", "reviewer", "--lease", "2h"][..], &steal].concat(),
+    ] {
+        let claimed = world.json(words.clone());
+        let shown = world.json(["task", "show", "T-1"]);
+        for (key, value) in claimed["task"].as_object().unwrap() {
+            assert_eq!(*value, shown[key], "{key} after {words:?}");
+        }
+    }
+}
+
+#[test]
 fn bare_claim_prefers_the_own_lane_and_can_be_restricted_to_it() {
     let world = TestProject::new();
     for lane in ["a", "b"] {

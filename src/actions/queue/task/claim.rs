@@ -23,7 +23,7 @@ use crate::{
             fencing::TaskWrite,
         },
         session::Session,
-        task::{Task, TaskState, TaskStatus},
+        task::{Task, TaskFields, TaskState, TaskStatus},
         text_limits,
     },
     store::{
@@ -441,7 +441,7 @@ fn grant(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, task: &Task, gran
         dead.end(tx, &session)?;
         why.clone_from(&dead.why);
     }
-    install(app, tx, task, &claim, takeover, &granted.place)?;
+    let claimed = install(app, tx, task, &claim, takeover, &granted.place)?;
     let how = match takeover {
         Takeover::Fresh => String::new(),
         Takeover::Expired { from } => format!(" (the lease of {from} had expired)"),
@@ -451,11 +451,8 @@ fn grant(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, task: &Task, gran
     };
     let line = format!("claimed {}{how}: {}", task.id, task.fields.title);
     let (word, from, _) = describe(takeover);
-    let document = ClaimedView {
-        task: lookup::task_view(tx, &task.id)?,
-        takeover: Some(word),
-        from: Some(from.map(str::to_owned)),
-    };
+    let document =
+        ClaimedView { task: lookup::view(tx, &claimed)?, takeover: Some(word), from: Some(from.map(str::to_owned)) };
     let mut answer = Answer::new(&document, &task.id, line)?;
     if let Some(note) = assignment_note(task, granted) {
         answer = answer.note(note);
@@ -491,7 +488,7 @@ fn describe(takeover: &Takeover) -> (&'static str, Option<&str>, Option<&str>) {
     }
 }
 
-/// Installs a claim at its place and ends the previous one, with the event.
+/// Installs a claim at its place and ends the previous one, with the event; returns the task as the store has it then.
 ///
 /// # Errors
 /// As the store fails.
@@ -502,7 +499,7 @@ pub fn install(
     claim: &Claim,
     takeover: &Takeover,
     place: &PlannedPlace,
-) -> Result<()> {
+) -> Result<Task> {
     if let Some(how) = takeover.previous_end() {
         claims::end(tx, &task.id, how)?;
     }
@@ -535,5 +532,7 @@ pub fn install(
             .with("reason", reason)
             .with("assigned_lane", place.newly_assigned().map(ToString::to_string)),
     )?;
-    Ok(())
+    let fields = TaskFields { lane: place.task_lane.clone(), ..task.fields.clone() };
+    let epoch = claim.epoch.max(task.epoch);
+    Ok(Task { fields, state, epoch, updated_at: tx.now(), ..task.clone() })
 }
