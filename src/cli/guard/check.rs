@@ -122,7 +122,7 @@ impl Args {
                 Ok(guard::authorize(&app, &session, &call, EntryPoint::Cli))
             }
             (None, None) => {
-                let why = "whose call this is, is not known; name a run_id, or act as a session";
+                let why = "the call belongs to no session; name its run_id, or set FAIRWAY_SESSION_ID";
                 Ok(GuardDecision::denied(why))
             }
         }
