@@ -86,9 +86,16 @@ pub(super) fn error_result(error: Value, tool: &str) -> CallToolResult {
     for hint in text("hint").lines() {
         let _ = write!(lines, "\nnext: {}", strip_controls(&reveal_hidden(hint)));
     }
-    // The command line names its help here, which a client without a shell cannot read. The document stays that of the command.
-    if error.get("kind").is_some_and(|kind| kind == "usage") && text("hint").is_empty() {
-        let _ = write!(lines, "\nnext: correct the arguments and call {tool} again");
+    if text("hint").is_empty() {
+        // The command line names its help here, which a client without a shell cannot read. The document stays that of the command.
+        let next = match (text("kind"), text("code")) {
+            ("usage", _) | (_, "program_not_found") => "correct the arguments and call",
+            ("empty", _) => "go on with your work, and later call",
+            _ => "",
+        };
+        if !next.is_empty() {
+            let _ = write!(lines, "\nnext: {next} {tool} again");
+        }
     }
     let mut result = CallToolResult::error(vec![ContentBlock::text(shortened(&lines))]);
     let mut document = json!({ "error": error });

@@ -114,6 +114,7 @@ fn refused_arguments_name_the_next_step_and_no_type_of_the_implementation() {
         ("verify", json!({ "command": ["echo", long] }), "usage", "is 200000 bytes long"),
         ("verify", json!({ "command": ["true"], "summary": long }), "usage", "bytes long; the limit is 131071"),
         ("verify", json!({ "command": vec![&long[..99_999]; 30] }), "invalid_value", "the limit is 262144"),
+        ("verify", json!({ "command": ["no-such-program"] }), "program_not_found", "'no-such-program' was not found"),
         ("run", json!({ "command": "true", "env": { "A": "b" } }), "usage", "env belongs to the action spawn"),
         ("run", json!({ "command": "cat", "stdin": "text" }), "usage", "stdin belongs to the action spawn"),
     ] {
@@ -122,6 +123,8 @@ fn refused_arguments_name_the_next_step_and_no_type_of_the_implementation() {
         assert!(text.ends_with(&format!("\nnext: correct the arguments and call {tool} again")), "{text}");
     }
     assert_eq!(world.json(["evidence", "list", "T-1"]), json!([]));
+    let nothing = client.call("inbox", json!({ "wait_seconds": 1 })).refuses("nothing_arrived").text;
+    assert!(nothing.ends_with("\nnext: go on with your work, and later call inbox again"), "{nothing}");
     // A long name is not given back whole.
     for (method, params) in [(&*long, json!({})), ("tools/call", json!({ "name": long }))] {
         assert!(client.request(method, params).to_string().len() < 400);
