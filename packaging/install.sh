@@ -119,13 +119,23 @@ uninstall() {
   printf 'removed Fairway from %s; projects and their stores stay\n' "${prefix}"
 }
 
-# Places one file by a rename, so that a running program keeps its old file.
-place() {
-  mkdir -p -- "${prefix}/${2%/*}" || fail "${prefix} cannot be written" "choose another directory: install.sh --prefix DIR"
-  cp -- "$1" "${prefix}/$2.new.$$"
-  chmod "$3" "${prefix}/$2.new.$$"
-  mv -f -- "${prefix}/$2.new.$$" "${prefix}/$2"
+# Copies one file beside its place. Only when every file is there, each is renamed: a full disk leaves the old release whole, and
+# a running program keeps its old file.
+stage() {
   printf '%s\n' "$2" >>"${work}/list"
+  {
+    mkdir -p -- "${prefix}/${2%/*}" && cp -- "$1" "${prefix}/$2.new.$$" && chmod "$3" "${prefix}/$2.new.$$"
+  } || fail "${prefix}/$2 cannot be written; nothing was installed" "choose another directory: install.sh --prefix DIR"
+}
+
+# Removes what is not in its place yet.
+clean_up() {
+  if [ -f "${work}/list" ]; then
+    while IFS= read -r name; do
+      rm -f -- "${prefix}/${name}.new.$$"
+    done <"${work}/list"
+  fi
+  rm -rf -- "${work}"
 }
 
 install_release() {
@@ -144,7 +154,7 @@ install_release() {
   esac
 
   work=$(mktemp -d)
-  trap 'rm -rf -- "${work}"' EXIT
+  trap clean_up EXIT
   trap 'exit 129' HUP
   trap 'exit 130' INT
   trap 'exit 143' TERM
@@ -190,22 +200,25 @@ install_release() {
   fi
 
   : >"${work}/list"
-  place "${unpacked}/fairway" bin/fairway 755
-  place "${unpacked}/completions/fairway.bash" share/bash-completion/completions/fairway 644
-  place "${unpacked}/completions/_fairway" share/zsh/site-functions/_fairway 644
-  place "${unpacked}/completions/fairway.fish" share/fish/vendor_completions.d/fairway.fish 644
+  stage "${unpacked}/fairway" bin/fairway 755
+  stage "${unpacked}/completions/fairway.bash" share/bash-completion/completions/fairway 644
+  stage "${unpacked}/completions/_fairway" share/zsh/site-functions/_fairway 644
+  stage "${unpacked}/completions/fairway.fish" share/fish/vendor_completions.d/fairway.fish 644
   for page in "${unpacked}"/man/*.1; do
-    place "${page}" "share/man/man1/${page##*/}" 644
+    stage "${page}" "share/man/man1/${page##*/}" 644
   done
-  if [ -f "${list}" ]; then
-    remove_listed "${list}" "${work}/list"
-  fi
   mkdir -p -- "${list%/*}"
+  # From here on --uninstall finds the files of both releases, wherever this ends.
+  cat -- "${work}/list" >>"${list}"
+  while IFS= read -r name; do
+    mv -f -- "${prefix}/${name}.new.$$" "${prefix}/${name}"
+  done <"${work}/list"
+  remove_listed "${list}" "${work}/list"
   cp -- "${work}/list" "${list}"
   printf 'installed Fairway %s: %s/bin/fairway\n' "${version}" "${prefix}"
   case ":${PATH}:" in
     *":${prefix}/bin:"*) ;;
-    *) printf 'note: %s/bin is not in PATH\n' "${prefix}" ;;
+    *) printf 'note: %s/bin is not in PATH: export PATH="%s/bin:%s"\n' "${prefix}" "${prefix}" "\${PATH}" ;;
   esac
 }
 

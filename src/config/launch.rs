@@ -99,7 +99,7 @@ impl LaunchSettings {
 }
 
 /// The longest delay, in milliseconds: a program that takes longer shows in another way that it is ready.
-const MAX_READY_DELAY_MS: u64 = 120_000;
+pub(super) const MAX_READY_DELAY_MS: u64 = 120_000;
 
 fn provider<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Label>, D::Error> {
     values::parsed(deserializer, Label::parse).map(Some)

@@ -1,8 +1,25 @@
-//! The JSON Schema of `.fairway.toml`, made from the table of keys: what a key takes is what its default or its sample is.
+//! The JSON Schema of `.fairway.toml`, made from the table of keys: a key's type is that of its default or its sample, and its words
+//! are those of its Rust type.
 
 use serde_json::{Map, Value, json};
 
-use super::keys::{KEYS, Key};
+use super::{
+    backend::Setup,
+    keys::{KEYS, Key},
+    launch::MAX_READY_DELAY_MS,
+    overlap::{ClaimOrder, OverlapAction},
+    store::StoreEngine,
+    values::Word,
+};
+use crate::domain::{
+    landing::LandStyle,
+    need::NeedKind,
+    notification::NotifySink,
+    rules::{claim::PathPolicy, gate::Gate, initial_prompt::PromptDelivery},
+};
+
+/// The keys that each section of a list must have.
+const REQUIRED: &[(&str, &[&str])] = &[("guard.rules[]", &["name", "action"]), ("review_routes[]", &["domain"])];
 
 /// The schema.
 #[must_use]
@@ -40,7 +57,14 @@ fn insert(at: &mut Value, path: &[&str], key: &Key) {
             properties.insert(name.to_owned(), of_key(key));
         }
     } else if is_list {
-        let list = entry(properties, name, || json!({ "type": "array", "items": section() }));
+        let list = entry(properties, name, || {
+            let mut items = section();
+            let list = key.path.split_inclusive("[]").next().unwrap_or_default();
+            if let Some((_, names)) = REQUIRED.iter().find(|(path, _)| *path == list) {
+                items["required"] = json!(names);
+            }
+            json!({ "type": "array", "items": items })
+        });
         insert(entry(list, "items", section), rest, key);
     } else {
         insert(entry(properties, name, section), rest, key);
@@ -62,13 +86,61 @@ fn of_key(key: &Key) -> Value {
     let value = toml::from_str::<toml::Table>(&text).ok().and_then(|mut table| table.remove("value"));
     let value = value.and_then(|value| serde_json::to_value(value).ok()).unwrap_or(Value::Null);
     let mut schema = of_value(&value);
+    if let Some(words) = words(key.path) {
+        let choice = json!({ "type": "string", "enum": words });
+        if value.is_array() {
+            schema["items"] = choice;
+        } else {
+            schema = choice;
+        }
+    }
     if let Some(fields) = schema.as_object_mut() {
+        for (bound, limit) in bounds(key.path) {
+            fields.insert(bound.to_owned(), json!(limit));
+        }
         fields.insert("description".to_owned(), json!(key.why));
         if key.default.is_some() {
             fields.insert("default".to_owned(), value);
         }
     }
     schema
+}
+
+/// The words of a key that takes no others, or the words of its list.
+fn words(path: &str) -> Option<Vec<&'static str>> {
+    fn of<T: Word>() -> Vec<&'static str> {
+        T::MEMBERS.iter().map(|member| member.spelling()).collect()
+    }
+    Some(match path {
+        "store.engine" => of::<StoreEngine>(),
+        "claims.path_conflicts" => of::<PathPolicy>(),
+        "overlap.action" => of::<OverlapAction>(),
+        "overlap.claims" => of::<ClaimOrder>(),
+        "guard.default" => vec!["allow", "deny"],
+        "guard.rules[].action" => vec!["deny", "allow"],
+        "guard.rules[].effect" => vec!["force-push"],
+        "guard.rules[].outside" => vec!["worktree"],
+        "gates.done.require" | "gates.merge.require" => of::<Gate>(),
+        "land.style" => of::<LandStyle>(),
+        "roles.*.prompt" | "providers.*.prompt" => of::<PromptDelivery>(),
+        "backends.*.setup" => of::<Setup>(),
+        "notify.sinks" => of::<NotifySink>(),
+        "notify.kinds" => of::<NeedKind>(),
+        _ => return None,
+    })
+}
+
+/// The smallest and the largest number of a key.
+fn bounds(path: &str) -> Vec<(&'static str, u64)> {
+    match path {
+        "exec.parallel" => vec![("minimum", 1)],
+        "exec.keep_runs" => vec![("minimum", 0)],
+        "context.pressure" => vec![("minimum", 0), ("maximum", 1)],
+        "roles.*.ready_delay_ms" | "providers.*.ready_delay_ms" => {
+            vec![("minimum", 0), ("maximum", MAX_READY_DELAY_MS)]
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn of_value(value: &Value) -> Value {
@@ -82,5 +154,69 @@ fn of_value(value: &Value) -> Value {
         }
         Value::Object(_) => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
         Value::Null => json!({}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toml::{Table, Value as Toml};
+
+    use super::*;
+    use crate::config::Settings;
+
+    /// A configuration in which one key has this value; the section of a list has what it must have, too.
+    fn with(path: &str, value: Toml) -> String {
+        fn put(table: &mut Table, steps: &[&str], value: Toml) {
+            let (first, rest) = steps.split_first().unwrap();
+            let name = first.trim_end_matches("[]").replace('*', "x");
+            if rest.is_empty() {
+                table.insert(name, value);
+                return;
+            }
+            let mut below = Table::new();
+            if name == "rules" {
+                below = "name = 'n'\naction = 'deny'\ntools = ['Bash']".parse().unwrap();
+            } else if name == "review_routes" {
+                below = "domain = 'data'".parse().unwrap();
+            }
+            put(&mut below, rest, value);
+            let below = Toml::Table(below);
+            table.insert(name, if first.ends_with("[]") { Toml::Array(vec![below]) } else { below });
+        }
+        let mut table = Table::new();
+        put(&mut table, &path.split('.').collect::<Vec<_>>(), value);
+        toml::to_string(&table).unwrap()
+    }
+
+    #[test]
+    fn words_and_bounds_of_every_key_are_those_of_its_reader() {
+        let mut choices = 0;
+        for key in KEYS {
+            let schema = of_key(key);
+            let (is_list, is_text) = (schema["type"] == "array", schema["type"] == "string");
+            assert!(!is_list || schema["items"]["type"] == "string", "{}: {schema}", key.path);
+            if is_list || is_text {
+                let word = Toml::from("no such word");
+                let value = if is_list { Toml::Array(vec![word]) } else { word };
+                let said = Settings::parse(&with(key.path, value)).map_or_else(|(_, why)| why, |_| String::new());
+                let known = said.split_once(" is none of ").map(|(_, known)| known.split(", ").collect::<Vec<_>>());
+                let schema = if is_list { &schema["items"] } else { &schema };
+                assert_eq!(
+                    schema.get("enum"),
+                    known.as_ref().map(|known| json!(known)).as_ref(),
+                    "{}: {said}",
+                    key.path
+                );
+                choices += usize::from(known.is_some());
+            } else if schema["type"] == "integer" {
+                for number in [-1, 0, 1, 120_000, 120_001, 5_000_000] {
+                    let is_inside = schema["minimum"].as_i64().is_none_or(|least| number >= least)
+                        && schema["maximum"].as_i64().is_none_or(|most| number <= most);
+                    let read = Settings::parse(&with(key.path, Toml::from(number)));
+                    assert_eq!(is_inside, read.is_ok(), "{} = {number}: {read:?}", key.path);
+                }
+            }
+        }
+        assert!(choices >= 15, "{choices}");
     }
 }

@@ -69,13 +69,13 @@ fn reveal(value: &mut Value) {
 }
 
 /// A refusal or failure: the sentence, the code and the next step of the command line.
-pub(super) fn failure(failure: &Failure) -> CallToolResult {
+pub(super) fn failure(failure: &Failure, tool: &str) -> CallToolResult {
     let error = serde_json::to_value(failure).unwrap_or_else(|_| json!({ "code": failure.code }));
-    error_result(error)
+    error_result(error, tool)
 }
 
 /// The reply to an error document.
-pub(super) fn error_result(error: Value) -> CallToolResult {
+pub(super) fn error_result(error: Value, tool: &str) -> CallToolResult {
     let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
     let sentence = strip_controls(&reveal_hidden(text("message")));
     let mut said: String = sentence.chars().take(MAX_SENTENCE).collect();
@@ -85,6 +85,17 @@ pub(super) fn error_result(error: Value) -> CallToolResult {
     let mut lines = format!("error: {said}\ncode: {}", text("code"));
     for hint in text("hint").lines() {
         let _ = write!(lines, "\nnext: {}", strip_controls(&reveal_hidden(hint)));
+    }
+    if text("hint").is_empty() {
+        // The command line names its help here, which a client without a shell cannot read. The document stays that of the command.
+        let next = match (text("kind"), text("code")) {
+            ("usage", _) | (_, "program_not_found") => "correct the arguments and call",
+            ("empty", _) => "go on with your work, and later call",
+            _ => "",
+        };
+        if !next.is_empty() {
+            let _ = write!(lines, "\nnext: {next} {tool} again");
+        }
     }
     let mut result = CallToolResult::error(vec![ContentBlock::text(shortened(&lines))]);
     let mut document = json!({ "error": error });
@@ -131,7 +142,7 @@ mod tests {
     #[test]
     fn refusal_has_sentence_code_and_next_step() {
         let error = json!({"code": "stale_claim", "message": "T-1 has\nanother claim", "hint": "one\ntwo"});
-        let result = error_result(error);
+        let result = error_result(error, "note");
         assert_eq!(result.is_error, Some(true));
         let text = serde_json::to_value(&result).unwrap()["content"][0]["text"].clone();
         assert_eq!(text, "error: T-1 has another claim\ncode: stale_claim\nnext: one\nnext: two");

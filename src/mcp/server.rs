@@ -17,6 +17,7 @@ use super::{
     reply,
     tools::{self, SERVER, ToolCall},
 };
+use crate::domain::excerpt::excerpt;
 
 /// The instructions that a client gives its model about this server.
 pub(super) const INSTRUCTIONS: &str = "\
@@ -79,8 +80,7 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = tools::find(&request.name) else {
             let known = tools::NAMES.join(", ");
-            let name: String = request.name.chars().take(64).collect();
-            let why = format!("unknown tool '{}'; there are {known}", name.escape_debug());
+            let why = format!("unknown tool '{}'; there are {known}", excerpt(&request.name));
             return Err(ErrorData::invalid_params(why, None));
         };
         let server = self.clone();
@@ -101,7 +101,7 @@ impl ServerHandler for Server {
         if METHODS.contains(&method.as_str()) {
             return Err(ErrorData::invalid_params(format!("the parameters of {method} cannot be read"), None));
         }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method {method}"), None))
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method '{}'", excerpt(&method)), None))
     }
 }
 
@@ -112,8 +112,8 @@ impl Server {
             (tool.call)(&ToolCall { app: &app, calls, children: &self.children, arguments: arguments.into() })
         });
         match done {
-            Ok(outcome) => outcome.into_result(),
-            Err(error) => reply::failure(&calls.failure(&error)),
+            Ok(outcome) => outcome.into_result(tool.name),
+            Err(error) => reply::failure(&calls.failure(&error), tool.name),
         }
     }
 }

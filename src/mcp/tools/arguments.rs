@@ -59,10 +59,20 @@ pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Refusal>
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let path = error.path().to_string();
         let place = if path == "." { "the arguments".to_owned() } else { format!("the argument {path}") };
-        let inner = error.into_inner().to_string();
+        let inner = plain(error.into_inner().to_string());
         let why: String = inner.chars().take(300).collect();
         Refusal::Usage { why: format!("{place}: {why}") }
     })
+}
+
+/// The reader's words for a type, in those of JSON.
+fn plain(mut why: String) -> String {
+    for (read, said) in [("u64", "a whole number from 0"), ("a sequence", "a list"), ("a map", "an object")] {
+        if let Some(head) = why.strip_suffix(&format!(", expected {read}")) {
+            why = format!("{head}, expected {said}");
+        }
+    }
+    why
 }
 
 /// The name of a commit.

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     domain::{
+        Refusal,
         quote::{Mark, quote},
         terminal_input::TerminalInput,
     },
@@ -60,7 +61,7 @@ tool! {
         /// Directory to run it in.
         #[serde(skip_serializing_if = "Option::is_none")]
         cwd: Option<String>,
-        /// Further variables.
+        /// spawn: further variables.
         #[serde(skip_serializing_if = "Option::is_none")]
         env: Option<BTreeMap<String, String>>,
         /// spawn: text on its stdin.
@@ -105,7 +106,25 @@ tool! {
     }
 }
 
+impl Arguments {
+    /// Refuses an argument of `spawn` for a command that runs now, which would run without it.
+    fn check(&self) -> Result<(), Refusal> {
+        let of_spawn = [
+            ("env", self.env.is_some()),
+            ("stdin", self.stdin.is_some()),
+            ("pty", self.pty.is_some()),
+            ("queue", self.queue.is_some()),
+            ("yield_ms", self.yield_ms.is_some()),
+        ];
+        match of_spawn.iter().find(|(_, is_given)| self.action.is_none() && *is_given) {
+            Some((name, _)) => Err(Refusal::Usage { why: format!("{name} belongs to the action spawn") }),
+            None => Ok(()),
+        }
+    }
+}
+
 fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
+    asked.check()?;
     let document = serde_json::to_string(&asked)?;
     let request = exec_request::parse(&document)?;
     let is_reading = matches!(
@@ -183,7 +202,13 @@ fn text(document: &Value) -> String {
     }
     let mut text = format!("{}\n", head.join(", "));
     let items = document.get("items").and_then(Value::as_array).into_iter().flatten();
-    let new: String = items.filter_map(|item| item.get("payload").and_then(Value::as_str)).collect();
+    let mut new = String::new();
+    for item in items {
+        // An event stands on a line of its own, also behind output without an end of line.
+        let is_event = item.get("type").and_then(Value::as_str) == Some("event");
+        let end = if is_event { "\n" } else { "" };
+        let _ = write!(new, "{end}{}{end}", item.get("payload").and_then(Value::as_str).unwrap_or_default());
+    }
     let output = field("output").map_or(new, str::to_owned);
     let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(MAX_OUTPUT_LINES)..).unwrap_or_default();

@@ -16,7 +16,7 @@ use crate::{
 
 /// A tool.
 pub(in crate::mcp) struct Tool {
-    pub(super) name: &'static str,
+    pub(in crate::mcp) name: &'static str,
     pub(super) title: &'static str,
     pub(super) description: &'static str,
     pub(super) schema: fn() -> Map<String, Value>,
@@ -84,10 +84,10 @@ pub(in crate::mcp) enum Outcome {
 }
 
 impl Outcome {
-    pub(in crate::mcp) fn into_result(self) -> CallToolResult {
+    pub(in crate::mcp) fn into_result(self, tool: &str) -> CallToolResult {
         match self {
             Self::Reply(reply) => reply.into_result(),
-            Self::Error(error) => reply::error_result(error),
+            Self::Error(error) => reply::error_result(error, tool),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `verify`: a check or a command as observed evidence.
 
-use std::{ffi::OsString, fmt::Write as _};
+use std::{ffi::OsString, fmt::Write as _, os::unix::ffi::OsStrExt as _};
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -15,12 +15,17 @@ use crate::{
         Refusal,
         id::Label,
         quote::{Mark, quote},
+        text_limits::MAX_BODY_BYTES,
     },
     mcp::{child::Printed, guard_check, reply::Reply},
 };
 
 /// The command's note on stderr for evidence without a commit.
 const NO_COMMIT: &str = "no commit recorded: there is none, or the worktree has changes";
+/// The longest word of a command line: the kernel's limit, with the NUL byte at its end.
+const MAX_WORD_BYTES: usize = (128 << 10) - 1;
+/// The longest time that a caller may ask for: a child of the server ends after a day.
+const MAX_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;
 /// How many of the last lines of the output the text has.
 const MAX_OUTPUT_LINES: usize = 8;
 
@@ -49,6 +54,9 @@ tool! {
 fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     let session = call.session(TOOL.name)?;
     let task = claimed::or_only(call.app, asked.task.as_deref(), TOOL.name)?;
+    if asked.timeout_seconds.is_some_and(|seconds| !(1..=MAX_TIMEOUT_SECONDS).contains(&seconds)) {
+        return Err(Refusal::invalid("timeout_seconds", format!("must be from 1 to {MAX_TIMEOUT_SECONDS}")).into());
+    }
     let mut args: Vec<OsString> = vec!["evidence".into(), "run".into(), task.as_str().into()];
     let mut option = |name: &str, value: Option<String>| {
         // In one word: a value may begin with a hyphen.
@@ -66,11 +74,29 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
         }
         _ => return Err(Refusal::Usage { why: "give a check, or a command as a list of words".into() }.into()),
     }
+    can_be_passed(&args)?;
     // The child opens the store itself.
     Ok(match call.children.run(call.calls.command(), &args, b"")? {
         Printed::Error(error) => Outcome::Error(error),
         Printed::Document(document, stderr) => Reply::new(text(&document, &stderr), document).into(),
     })
+}
+
+/// Refuses what the kernel cannot hand to a program.
+fn can_be_passed(args: &[OsString]) -> Result<(), Refusal> {
+    if args.iter().any(|word| word.as_bytes().contains(&0)) {
+        return Err(Refusal::Usage { why: "a word of the command contains a NUL byte".into() });
+    }
+    let longest = args.iter().map(|word| word.len()).max().unwrap_or_default();
+    if longest > MAX_WORD_BYTES {
+        let why = format!("a word of the command is {longest} bytes long; the limit is {MAX_WORD_BYTES}");
+        return Err(Refusal::Usage { why });
+    }
+    let all: usize = args.iter().map(|word| word.len()).sum();
+    if all > MAX_BODY_BYTES {
+        return Err(Refusal::invalid("command", format!("is {all} bytes long; the limit is {MAX_BODY_BYTES}")));
+    }
+    Ok(())
 }
 
 fn text(document: &Value, output: &str) -> String {

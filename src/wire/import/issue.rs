@@ -98,7 +98,7 @@ pub fn parse_issues(text: &str) -> Result<Vec<IssueRecord>, IssueError> {
 }
 
 fn read(line: usize, mut object: Map<String, Value>) -> Result<IssueRecord, IssueError> {
-    let number = object.get("number").and_then(Value::as_u64);
+    let number = object.get("number").and_then(Value::as_u64).filter(|number| *number > 0);
     let keys: Vec<&'static str> = REQUIRED_KEYS.into_iter().filter(|key| !object.contains_key(*key)).collect();
     if !keys.is_empty() {
         return Err(IssueError::MissingKeys { line, number, keys });

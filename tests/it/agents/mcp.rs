@@ -67,15 +67,17 @@ impl Scene {
         let heard: Vec<ModelRequest> = self.models.requests();
         let first = &heard.first().expect("a request").whole;
         for tool in TOOLS {
-            let listed = [format!("fairway__{tool}\""), format!("\"name\":\"{tool}\"")];
+            let listed =
+                [format!("fairway__{tool}\""), format!("mcp_fairway_{tool}\""), format!("\"name\":\"{tool}\"")];
             assert!(listed.iter().any(|name| first.contains(name)), "{tool} is not listed: {first}");
         }
         let said = heard.iter().skip(1).flat_map(|heard| heard.new.clone()).collect::<Vec<_>>().join("\n");
         for word in ["half done", "passed", "awaiting_input", "no overlap", "from-the-job", "T-1"] {
-            // One of them gives its model the document in place of the text.
+            // Some give their model the document in place of the text, and one the text alone.
             let instead = match word {
                 "passed" => "\"result\":\"pass\"",
                 "no overlap" => "\"overlaps\":[]",
+                "half done" => "recorded checkpoint 1 on T-1",
                 _ => word,
             };
             assert!(said.contains(word) || said.contains(instead), "{word}: {said}\n{}", self.printed());
@@ -90,6 +92,7 @@ impl Scene {
             .iter()
             .map(|checkpoint| checkpoint["state"].clone())
             .collect();
+        assert!(world.json(["checkpoint", "list", "T-1"]).to_string().contains("half done"));
         assert!(states.contains(&json!("active")) && states.contains(&json!("awaiting_input")), "{states:?}");
         assert_eq!(world.json(["evidence", "list", "T-1"])[0]["result"], "pass");
     }

@@ -2,9 +2,10 @@
 
 use std::{
     fs,
+    io::Write as _,
     os::unix::fs::symlink,
     path::Path,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 use serde_json::Value;
@@ -32,8 +33,17 @@ impl Scene {
     }
 
     fn agent_command(&self, args: &[&str]) -> Output {
+        self.agent_command_with("", args)
+    }
+
+    /// Runs a command of the agent that reads these answers to its questions.
+    fn agent_command_with(&self, answers: &str, args: &[&str]) -> Output {
         let mut command: Command = self.world.command(&self.program);
-        let output = command.args(args).envs(self.vars.iter().cloned()).output().unwrap();
+        command.args(args).envs(self.vars.iter().cloned()).stdin(Stdio::piped());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // A command that asks nothing may have ended.
+        let _ = child.stdin.take().unwrap().write_all(answers.as_bytes());
+        let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{args:?}: {output:#?}");
         output
     }
@@ -74,9 +84,15 @@ fn codex_installs_the_plugin_and_calls_its_tools() {
 }
 
 #[test]
-fn gemini_cli_takes_the_extension_for_valid() {
-    let Some(scene) = Scene::of(Agent::Gemini) else { return };
-    let said = scene.agent_command(&["extensions", "validate", &format!("{}/gemini", plugins())]);
+fn gemini_cli_installs_the_extension_and_calls_its_tools() {
+    let Some(scene) = Scene::with_plugin(Agent::Gemini) else { return };
+    let extension = format!("{}/gemini", plugins());
+    let said = scene.agent_command(&["extensions", "validate", &extension]);
     let text = String::from_utf8_lossy(&said.stdout).into_owned() + &String::from_utf8_lossy(&said.stderr);
     assert!(text.contains("successfully validated"), "{text}");
+    // It asks whether the source is trusted.
+    scene.agent_command_with("y\n", &["extensions", "install", "--consent", &extension]);
+    scene.give_task();
+    scene.run_with(&[], CALLS);
+    scene.all_were_called();
 }

@@ -235,6 +235,7 @@ fn json_that_is_not_an_issue_imports_nothing_and_is_named() {
         with("createdAt", json!("yesterday")),
         with("title", json!(" ")),
         with("number", json!(-2)),
+        with("number", json!(0)),
         good.clone(),
         json!(3),
     ] {
@@ -256,6 +257,7 @@ fn json_that_is_not_an_issue_imports_nothing_and_is_named() {
     line 2: issue 2: state 'MERGED' is neither OPEN nor CLOSED
     line 2: issue 2: createdAt 'yesterday' is not a time such as 2026-01-31T12:00:00Z
     line 2: issue 2: title must not be empty
+    line 2: number is not a positive number
     line 2: number is not a positive number
     line 2: issue 1 is on line 1 already
     line 2: is not an issue: expected a JSON object

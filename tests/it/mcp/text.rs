@@ -96,3 +96,47 @@ fn question_is_a_receipt_at_once_and_the_answer_comes_by_inbox() {
     client.call("note", json!({ "text": "green it is" })).succeeds();
     assert!(!world.json(["status"])["needs_you"].to_string().contains("blue or green"));
 }
+
+#[test]
+fn refused_arguments_name_the_next_step_and_no_type_of_the_implementation() {
+    let world = at_work();
+    let mut client = Client::of_session(&world, "s1");
+    let long = "x".repeat(200_000);
+    for (tool, arguments, code, said) in [
+        ("note", json!({}), "usage", "missing field `text`"),
+        ("inbox", json!({ "wait_seconds": -1 }), "usage", "expected a whole number from 0"),
+        ("verify", json!({ "command": "ls" }), "usage", "expected a list"),
+        ("run", json!({ "command": "true", "env": 7 }), "usage", "expected an object"),
+        ("task", json!({ "task": "no such" }), "invalid_value", "task id 'no such' must start with"),
+        ("verify", json!({ "check": "unit", "timeout_seconds": 0 }), "invalid_value", "timeout_seconds must be from 1"),
+        ("verify", json!({ "check": "unit", "timeout_seconds": u64::MAX }), "invalid_value", "must be from 1 to 86400"),
+        ("verify", json!({ "command": ["echo", "a\u{0}b"] }), "usage", "contains a NUL byte"),
+        ("verify", json!({ "command": ["echo", long] }), "usage", "is 200000 bytes long"),
+        ("verify", json!({ "command": ["true"], "summary": long }), "usage", "bytes long; the limit is 131071"),
+        ("verify", json!({ "command": vec![&long[..99_999]; 30] }), "invalid_value", "the limit is 262144"),
+        ("verify", json!({ "command": ["no-such-program"] }), "program_not_found", "'no-such-program' was not found"),
+        ("run", json!({ "command": "true", "env": { "A": "b" } }), "usage", "env belongs to the action spawn"),
+        ("run", json!({ "command": "cat", "stdin": "text" }), "usage", "stdin belongs to the action spawn"),
+    ] {
+        let text = client.call(tool, arguments).refuses(code).text;
+        assert!(text.contains(said) && !text.contains("u64"), "{text}");
+        assert!(text.ends_with(&format!("\nnext: correct the arguments and call {tool} again")), "{text}");
+    }
+    assert_eq!(world.json(["evidence", "list", "T-1"]), json!([]));
+    let nothing = client.call("inbox", json!({ "wait_seconds": 1 })).refuses("nothing_arrived").text;
+    assert!(nothing.ends_with("\nnext: go on with your work, and later call inbox again"), "{nothing}");
+    // A long name is not given back whole.
+    for (method, params) in [(&*long, json!({})), ("tools/call", json!({ "name": long }))] {
+        assert!(client.request(method, params).to_string().len() < 400);
+    }
+}
+
+#[test]
+fn event_of_a_job_stands_on_a_line_of_its_own() {
+    let world = at_work();
+    let mut client = Client::of_session(&world, "s1");
+    let job = json!({ "action": "spawn", "argv": ["printf", "no end of line"], "yield_ms": 30_000 });
+    let spawned = client.call("run", job).succeeds();
+    let log = client.call("run", json!({ "action": "log", "run_id": spawned.document["run_id"] })).succeeds();
+    assert!(log.text.ends_with("\n  > no end of line\n  > succeeded"), "{}", log.text);
+}

@@ -111,7 +111,8 @@ fn verified_release_is_installed_replaced_and_removed() {
         let run = machine.install(&server, &[]).exits(0);
         let program = machine.prefix().join("bin/fairway");
         let first = format!("installed Fairway 1.2.3: {}\n", program.display());
-        let note = format!("note: {} is not in PATH\n", machine.prefix().join("bin").display());
+        let bin = machine.prefix().join("bin").display().to_string();
+        let note = format!("note: {bin} is not in PATH: export PATH=\"{bin}:${{PATH}}\"\n");
         assert_eq!((run.stdout, run.stderr), (format!("{first}{note}"), String::new()));
         let names = [
             "bin/fairway",
@@ -259,6 +260,31 @@ fn interrupted_installation_places_nothing_and_leaves_nothing() {
         assert!(!child.wait().unwrap().success());
         assert!(machine.installed().is_empty() && machine.left_in_tmp() == 0, "{fetcher}");
     }
+}
+
+#[test]
+fn disk_that_is_full_leaves_the_old_release_whole() {
+    let (machine, server) = (Machine::new("curl"), ReleaseServer::start());
+    let scratch = machine.world.dir().join("project");
+    server.publish("1.2.3", archive(&scratch, "1.2.3", "1.2.3", &["fairway.1"]));
+    machine.install(&server, &[]).exits(0);
+    let before = machine.installed();
+    server.publish("1.3.0", archive(&scratch, "1.3.0", "1.3.0", &["fairway.1", "fairway-claim.1"]));
+    // The program has room, a later file has not.
+    let copy = machine.bin.join("cp");
+    fs::remove_file(&copy).unwrap();
+    let script =
+        "#!/bin/sh\ncase $2 in\n*_fairway)\n  printf half >\"$3\"\n  exit 1\n  ;;\nesac\nexec /bin/cp \"$@\"\n";
+    fs::write(&copy, script).unwrap();
+    fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
+    let run = machine.install(&server, &[]).exits(1);
+    assert!(
+        run.stderr.contains("share/zsh/site-functions/_fairway cannot be written; nothing was installed"),
+        "{run:?}"
+    );
+    assert!(run.stderr.contains("hint: choose another directory: install.sh --prefix DIR"), "{run:?}");
+    assert_eq!(machine.installed(), before);
+    assert_eq!(machine.left_in_tmp(), 0);
 }
 
 /// A script that is piped into a shell may end anywhere.

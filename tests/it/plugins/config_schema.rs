@@ -55,6 +55,19 @@ fn example_and_documents_are_valid_and_mistakes_are_not() {
         "[[guard.rules]]\nnane = \"x\"",
         "[roles.backend]\nprovder = \"x\"",
         "[exec]\nparallel = \"many\"",
+        "[exec]\nparallel = 0",
+        "[store]\nengine = \"oracle\"",
+        "[claims]\npath_conflicts = \"deny\"",
+        "[gates.merge]\nrequire = [\"evidence\", \"review\"]",
+        "[land]\nstyle = \"octopus\"",
+        "[roles.backend]\nprompt = \"typed\"",
+        "[notify]\nsinks = [\"mail\"]",
+        "[notify]\nsinks = [7]",
+        "[context]\npressure = 80.0",
+        "[guard]\ndefault = \"maybe\"",
+        "[[guard.rules]]\ntools = [\"Bash\"]\naction = \"deny\"",
+        "[[guard.rules]]\nname = \"x\"\ntools = [\"Bash\"]",
+        "[[review_routes]]\npaths = [\"migrations/**\"]",
     ] {
         assert!(violation(&schema, &json_of(wrong)).is_some(), "{wrong}");
         let world = TestProject::new();

@@ -15,7 +15,16 @@ pub(super) fn asked(request: &Value) -> ParsedRequest {
 
 pub(super) fn events(request: &Value, answer: &Answer) -> Value {
     let call = |command: &String| json!({ "functionCall": { "name": "run_shell_command", "args": { "command": command, "description": "as asked" } } });
-    let mut parts: Vec<Value> = answer.commands.iter().map(call).collect();
+    let declared = request["tools"].as_array().into_iter().flatten();
+    let declared = declared.flat_map(|tool| tool["functionDeclarations"].as_array().into_iter().flatten());
+    let names: Vec<&str> = declared.filter_map(|function| function["name"].as_str()).collect();
+    let tools = answer.tools.iter().map(|tool| {
+        let end = format!("fairway_{}", tool.name);
+        // A tool that the agent does not offer is called all the same, so that its error is seen.
+        let name = names.iter().find(|name| name.ends_with(&end)).copied().unwrap_or(&tool.name);
+        json!({ "functionCall": { "name": name, "args": tool.arguments } })
+    });
+    let mut parts: Vec<Value> = answer.commands.iter().map(call).chain(tools).collect();
     if request["tools"].is_null() {
         // Which model is to answer: it asks a model.
         let choice =
