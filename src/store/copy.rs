@@ -2,6 +2,7 @@
 //! that no process goes on in it.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -14,7 +15,7 @@ use super::{
     backup::DraftFile,
     epochs::{highest_epoch, renew_claims},
     integrity, open,
-    postgres::PostgresStore,
+    postgres::{MOVED_SCHEMA, PostgresStore},
     progress,
     schema::{self, STATE},
     sibling_path,
@@ -40,6 +41,7 @@ const NUMBERS: &str =
     "SELECT key, value::bigint FROM jsonb_each_text(current_setting('fairway.numbers')::jsonb) ORDER BY key";
 const SET_HOST: &str = "UPDATE lanes SET host = $1, host_id = $2 WHERE worktree IS NOT NULL AND removed_at IS NULL \
      AND host_id IS NULL";
+const SCHEMAS: &str = "SELECT nspname::text FROM pg_namespace";
 const SET_NUMBERS: &str = "SELECT set_config('fairway.numbers', $1, true)";
 // Reading a large file between two statements may take longer than a command may.
 const NO_IDLE_TIMEOUT: &str = "SET LOCAL idle_in_transaction_session_timeout = 0";
@@ -171,7 +173,6 @@ impl CopyRequest<'_> {
         schema::migrate(&mut conn, &STATE)?;
         conn.pragma_update(None, "journal_mode", "WAL").map_err(StoreError::from)?;
         let tables = tables(&conn)?;
-        let left = format!("{}_moved", self.address.schema);
         let report = server.write(self.now, self.actor, |tx| -> Result<CopyReport, StoreError> {
             sql::execute(tx.conn(), NO_IDLE_TIMEOUT, &[])?;
             let file = Transaction::new_unchecked(&conn, TransactionBehavior::Immediate)?;
@@ -190,6 +191,7 @@ impl CopyRequest<'_> {
             let known = self.outside.map(progress::known).unwrap_or_default();
             progress::raise_to((&file).into(), &known, tx.now().millis())?;
             let copied = WriteTx::new(&file, tx.now(), self.actor);
+            let left = self.unused_schema(tx)?;
             let report = self.raise_epochs(&copied, rows, &self.address.to_string(), &left)?;
             file.commit()?;
             let schema = &self.address.schema;
@@ -228,6 +230,14 @@ impl CopyRequest<'_> {
         let event = Event::new(EventKind::StoreRestored).with("from", from).with("kept", left).with("epoch", epoch);
         tx.record(&event)?;
         Ok(CopyReport { tasks: integrity::count_tasks(tx)?, rows, epoch, left: left.to_owned() })
+    }
+
+    /// The name of the schema after the move: a free one.
+    fn unused_schema(&self, tx: &WriteTx<'_>) -> Result<String, StoreError> {
+        let names: BTreeSet<String> = sql::rows(tx.conn(), SCHEMAS, &[], |row| row.get(0))?.into_iter().collect();
+        let plain = format!("{}{MOVED_SCHEMA}", self.address.schema);
+        let numbered = (2..).map(|number| format!("{plain}_{number}"));
+        Ok(std::iter::once(plain.clone()).chain(numbered).find(|name| !names.contains(name)).unwrap_or(plain))
     }
 
     /// The name of the file after the move: a free one.

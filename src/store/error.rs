@@ -67,6 +67,9 @@ pub enum StoreError {
     /// A migration that failed.
     #[error("the store cannot be brought up to date: {0}")]
     Migration(Box<refinery::Error>),
+    /// A migration of a store on a server that failed.
+    #[error("the store {address} cannot be brought up to date: {why}; nothing was changed")]
+    ServerMigration { address: String, why: String },
     /// A file operation that failed.
     #[error("{what}: {source}")]
     Io { what: String, source: io::Error },
@@ -91,6 +94,12 @@ pub enum StoreError {
     /// A server that has no connection to give, for too long.
     #[error("the store's server {address} takes no connection now: {why}")]
     ServerBusy { address: String, why: String },
+    /// A role without the rights that a store needs.
+    #[error("the login may not use the store {address}: {why}")]
+    NoRights { address: String, why: String },
+    /// A server that takes no writes now.
+    #[error("the store {address} cannot be written: {why}")]
+    ServerReadOnly { address: String, why: String },
     /// A server that refuses the login.
     #[error("the store's server {address} refuses the login: {why}")]
     Denied { address: String, why: String },
@@ -113,6 +122,9 @@ pub enum StoreError {
     /// A database without a store.
     #[error("there is no store at {address}")]
     NotThere { address: String },
+    /// A store that `store copy` moved from the server to a file.
+    #[error("there is no store at {address}: it was moved to a file, and what it had is kept as the schema {left}")]
+    MovedAway { address: String, schema: String, left: String },
     /// A store on a server that an older Fairway made.
     #[error("the store {address} has schema {found}; this fairway needs {known}")]
     Older { address: String, found: i64, known: i64 },
@@ -200,6 +212,8 @@ impl StoreError {
             Self::Busy
                 | Self::Full
                 | Self::ReadOnly { .. }
+                | Self::NoRights { .. }
+                | Self::ServerReadOnly { .. }
                 | Self::Unreachable { .. }
                 | Self::ServerBusy { .. }
                 | Self::NotWritten { .. }

@@ -1,6 +1,8 @@
 //! Jobs as rows of `exec_runs`. Active and queued jobs are found through partial indexes, so the cost does not depend on the
 //! number of finished jobs.
 
+use std::collections::BTreeSet;
+
 use super::{
     ReadTx, StoreError, WriteTx,
     sql::{self, Row, Statement},
@@ -65,6 +67,8 @@ const COUNT_FINISHED: &str = "SELECT count(*) FROM exec_runs INDEXED BY exec_run
 const FIRST_FINISHED: &str = "SELECT finished_at FROM exec_runs INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL \
      ORDER BY finished_at LIMIT 1";
 const ALL: &str = "SELECT id, status FROM exec_runs";
+const ELSEWHERE: &str = "SELECT id FROM exec_runs \
+     WHERE CASE WHEN host_id IS NULL THEN host <> $1 ELSE host_id <> coalesce($2, '') END";
 const INSERT: &str = "INSERT INTO exec_runs (id, session_id, queue, status, command, cwd, background, pty_rows, \
      pty_cols, timeout_ms, max_output_bytes, recovery, attempt, host, boot_id, actor, queued_at, updated_at, \
      host_id) VALUES ($1, $2, $3, 'queued', $4, $5, $6, $7, $8, $9, $10, $11, 1, $12, $13, $14, $15, $15, $16) RETURNING seq";
@@ -237,6 +241,17 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<(JobId, JobStatus)>, StoreError> {
         let id = sql::parse_id("a run's id", &row.get::<String>(0)?, JobId::parse)?;
         Ok((id, sql::parse_value("a run's status", &row.get::<String>(1)?, JobStatus::parse)?))
     })
+}
+
+/// The ids of the jobs of other hosts.
+///
+/// # Errors
+/// As the store fails.
+pub fn elsewhere(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<BTreeSet<JobId>, StoreError> {
+    let ids = sql::rows(tx.conn(), ELSEWHERE, &[&host.name, &host.id], |row| {
+        sql::parse_id("a run's id", &row.get::<String>(0)?, JobId::parse)
+    })?;
+    Ok(ids.into_iter().collect())
 }
 
 /// Inserts a queued job; the store sets its sequence number and times.

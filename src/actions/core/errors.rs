@@ -127,6 +127,7 @@ fn store(error: &StoreError) -> Failure {
         StoreError::OldSqlite { .. }
         | StoreError::ColumnType { .. }
         | StoreError::Migration(_)
+        | StoreError::ServerMigration { .. }
         | StoreError::Io { .. }
         | StoreError::Sqlite(_)
         | StoreError::Incomplete { .. }
@@ -157,10 +158,16 @@ fn store(error: &StoreError) -> Failure {
             ("store_unreachable", Busy, Some("check the server and the network, then run the same command again"))
         }
         StoreError::ServerBusy { .. } => {
-            ("store_busy", Busy, Some("try again; on the server, max_connections says how many it takes"))
+            ("store_busy", Busy, Some("try again; see how many are in use and allowed: fairway store show"))
         }
         StoreError::NotWritten { .. } => ("store_busy", Busy, Some("run the same command again")),
         StoreError::OutcomeUnknown { .. } => return outcome_unknown(error),
+        StoreError::Denied { why, .. } if why.starts_with("permission denied") => {
+            ("store_denied", External, Some("let it connect: psql -c 'GRANT CONNECT ON DATABASE DATABASE TO USER'"))
+        }
+        StoreError::Denied { why, .. } if why.ends_with("does not exist") => {
+            ("store_denied", External, Some("create the user on the server, or name another one: createuser USER"))
+        }
         StoreError::Denied { .. } => (
             "store_denied",
             External,
@@ -176,14 +183,34 @@ fn store(error: &StoreError) -> Failure {
                  sslmode=require encrypts without knowing the server",
             ),
         ),
+        StoreError::NoRights { .. } => (
+            "store_read_only",
+            External,
+            Some(
+                "let it use the schema, as its owner: psql DATABASE -c 'GRANT OWNER TO USER'; \
+                 create a schema: psql DATABASE -c 'GRANT CREATE ON DATABASE DATABASE TO USER'",
+            ),
+        ),
+        StoreError::ServerReadOnly { .. } => {
+            ("store_read_only", External, Some("see why the server takes no writes: fairway doctor"))
+        }
         StoreError::NoDatabase { .. } => {
             ("store_missing", NotFound, Some("create the database, then the store: createdb DATABASE && fairway init"))
         }
         StoreError::Server { .. } => {
-            ("store_server", External, Some("have the server set up for it, or use another one"))
+            let hint = "it needs PostgreSQL 14 or newer without a pooler, and a database in UTF8: \
+                        createdb --template=template0 --encoding=UTF8 DATABASE";
+            ("store_server", External, Some(hint))
         }
         StoreError::NotThere { .. } => ("store_missing", NotFound, Some("create it: fairway init")),
+        StoreError::MovedAway { schema, left, .. } => return store_moved_away(error, schema, left),
         StoreError::Older { .. } => ("store_older", Fault, Some("bring it up to date: fairway store migrate")),
+        StoreError::NotEmpty { target } if !target.contains("://") => {
+            return Failure {
+                hint: Some(format!("move that file away: mv {0} {0}.old", shell_words::quote(target))),
+                ..plain("store_not_empty", Conflict, escape_line(&error.to_string()))
+            };
+        }
         StoreError::NotEmpty { .. } => (
             "store_not_empty",
             Conflict,
@@ -192,9 +219,13 @@ fn store(error: &StoreError) -> Failure {
         StoreError::HostCloned { .. } => {
             ("host_cloned", Conflict, Some("give this machine an id of its own: fairway host renew"))
         }
-        StoreError::NoFile { .. } => {
-            ("store_on_server", Refused, Some("use the server's own tools: pg_dump --schema=SCHEMA DATABASE"))
-        }
+        StoreError::NoFile { .. } => (
+            "store_on_server",
+            Refused,
+            Some(
+                "use the server's own tools: pg_dump --schema=SCHEMA DATABASE; after a restore: fairway store restored",
+            ),
+        ),
     };
     // SQLite may quote arbitrary bytes of a damaged file; the message must stay one line.
     let message = escape_line(&error.to_string());
@@ -211,6 +242,15 @@ fn outcome_unknown(error: &StoreError) -> Failure {
     };
     let failure = plain("outcome_unknown", FailureKind::Busy, escape_line(&error.to_string()));
     Failure { hint: Some(hint.into()), retryable: has_request_id, ..failure }
+}
+
+/// A store that was moved to a file: whose hosts must not begin an empty one by mistake.
+fn store_moved_away(error: &StoreError, schema: &str, left: &str) -> Failure {
+    let hint = format!(
+        "work where the file is; or bring it back: psql DATABASE -c 'ALTER SCHEMA {left} RENAME TO {schema}'; \
+         or begin an empty one: fairway init"
+    );
+    Failure { hint: Some(hint), ..plain("store_missing", FailureKind::NotFound, escape_line(&error.to_string())) }
 }
 
 /// A store that this process may not write. A repeat does not help, so it is not retryable.

@@ -19,12 +19,21 @@ pub struct ServerOutage<'a> {
     /// Receives a sentence when an outage is noticed, and one when it is over.
     warn: &'a mut dyn FnMut(&str),
     pause: Option<Duration>,
+    /// Whether a change may be made again although it is unknown what became of it.
+    repeats_unknown: bool,
 }
 
 impl<'a> ServerOutage<'a> {
     /// No outage so far.
     pub fn new(warn: &'a mut dyn FnMut(&str)) -> Self {
-        Self { warn, pause: None }
+        Self { warn, pause: None, repeats_unknown: false }
+    }
+
+    /// For a look whose changes are harmless when they are made twice: it goes on also when an outage leaves unknown what became
+    /// of one.
+    #[must_use]
+    pub const fn repeating_unknown(self) -> Self {
+        Self { repeats_unknown: true, ..self }
     }
 
     /// Calls `look` until the server answers it, at most until the deadline. `look` may be called several times, so it must keep
@@ -49,7 +58,8 @@ impl<'a> ServerOutage<'a> {
                 Err(error) => error,
             };
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if !is_outage(&error) || left.is_some_and(|left| left.is_zero()) {
+            let is_passing = is_outage(&error) || self.repeats_unknown && is_unknown(&error);
+            if !is_passing || left.is_some_and(|left| left.is_zero()) {
                 return Err(error);
             }
             let pause = match self.pause {
@@ -69,11 +79,19 @@ impl<'a> ServerOutage<'a> {
 ///
 /// # Errors
 /// As `attempt` fails: at once when the server refuses, and after the limit when it is still away.
-pub fn retry<T>(limit: Duration, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+pub fn retry<T>(limit: Duration, attempt: impl FnMut() -> Result<T>) -> Result<T> {
     let deadline = Instant::now() + limit;
+    retry_while(|| Instant::now() < deadline, attempt)
+}
+
+/// Repeats `attempt` while the server is away and the outcome is wanted.
+///
+/// # Errors
+/// As `attempt` fails: at once when the server refuses, and when the outcome is not wanted any more.
+pub fn retry_while<T>(is_wanted: impl Fn() -> bool, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     loop {
         match attempt() {
-            Err(error) if is_outage(&error) && Instant::now() < deadline => sleep(FIRST_PAUSE),
+            Err(error) if is_outage(&error) && is_wanted() => sleep(FIRST_PAUSE),
             done => return done,
         }
     }
@@ -95,11 +113,16 @@ pub fn partly_done(app: &App, done: &str, error: anyhow::Error) -> anyhow::Error
 }
 
 /// Whether the server did not answer and nothing was written. A server that refuses the login or the schema has answered.
-fn is_outage(error: &anyhow::Error) -> bool {
+#[must_use]
+pub fn is_outage(error: &anyhow::Error) -> bool {
     matches!(
         error.downcast_ref(),
         Some(StoreError::Unreachable { .. } | StoreError::ServerBusy { .. } | StoreError::NotWritten { .. })
     )
+}
+
+fn is_unknown(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(StoreError::OutcomeUnknown { .. }))
 }
 
 #[cfg(test)]
@@ -112,12 +135,22 @@ mod tests {
 
     /// The sentences that were said, and the outcome, when `look` fails as these errors say and then succeeds.
     fn outlast(deadline: Option<Instant>, errors: Vec<anyhow::Error>) -> (Vec<String>, Result<&'static str>) {
+        outlast_with(false, deadline, errors)
+    }
+
+    fn outlast_with(
+        repeats_unknown: bool,
+        deadline: Option<Instant>,
+        errors: Vec<anyhow::Error>,
+    ) -> (Vec<String>, Result<&'static str>) {
         let home = tempfile::tempdir().unwrap();
         let waiter = ChangeWaiter::bind(home.path(), "a").unwrap();
         let waker = waiter.waker().unwrap();
         let (mut said, mut errors) = (Vec::new(), errors.into_iter());
         let mut warn = |text: &str| said.push(text.to_owned());
-        let done = ServerOutage::new(&mut warn).outlast(&waiter, deadline, || {
+        let outage = ServerOutage::new(&mut warn);
+        let mut outage = if repeats_unknown { outage.repeating_unknown() } else { outage };
+        let done = outage.outlast(&waiter, deadline, || {
             // The pause ends at once: the server is back.
             waker.wake();
             errors.next().map_or(Ok("seen"), Err)
@@ -142,5 +175,17 @@ mod tests {
         assert_eq!((said.len(), errors::classify(&done.unwrap_err()).code), (0, "store_unreachable"));
         let (said, done) = outlast(None, Vec::new());
         assert!(said.is_empty() && done.is_ok());
+    }
+
+    #[test]
+    fn unknown_outcome_is_outlasted_where_a_repetition_is_harmless() {
+        let unknown = || -> anyhow::Error {
+            let (address, why) = ("postgres://db".into(), "connection refused".into());
+            StoreError::OutcomeUnknown { address, why, has_request_id: false }.into()
+        };
+        let (_, done) = outlast(None, vec![unknown()]);
+        assert_eq!(errors::classify(&done.unwrap_err()).code, "outcome_unknown");
+        let (said, done) = outlast_with(true, None, vec![unknown(), away()]);
+        assert_eq!((said.len(), done.unwrap()), (2, "seen"));
     }
 }

@@ -6,8 +6,9 @@ use anyhow::Result;
 
 use crate::{
     actions::{Answer, App, core::path_limits, jobs::recover},
+    config::masked_url,
     domain::Refusal,
-    store::{backup, sessions, sibling_path},
+    store::{StoreError, backup, sessions, sibling_path},
     wire::{BackupView, RestoreView},
 };
 
@@ -43,11 +44,25 @@ pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
     Answer::new(&document, target.display(), line)
 }
 
+/// Refuses what only a store in a file can do, without asking the server.
+///
+/// # Errors
+/// `store_on_server`; `no_store_address` where nothing says which server.
+pub fn refuse_on_server(app: &App) -> Result<()> {
+    let settings = &app.settings.store;
+    match &settings.url {
+        Some(url) => Err(StoreError::NoFile { address: masked_url(url) }.into()),
+        None if settings.is_on_server() => Err(StoreError::NoAddress.into()),
+        None => Ok(()),
+    }
+}
+
 /// Replaces the store with a backup; the previous store is kept beside it.
 ///
 /// # Errors
-/// `not_found`; the errors of a damaged backup.
+/// `store_on_server`; `not_found`; the errors of a damaged backup.
 pub fn restore(app: &App, file: &Path) -> Result<Answer> {
+    refuse_on_server(app)?;
     let source = app.env.cwd.join(file);
     if !source.exists() {
         return Err(Refusal::not_found("file", source.display().to_string()).into());

@@ -41,7 +41,10 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
             found.push(finding.with_fix("fairway session reconcile"));
         }
     }
-    let missing = known.keys().filter(|id| !JobDir::of(&app.project.jobs_dir(), id).path().is_dir());
+    let elsewhere = jobs::elsewhere(tx, &host)?;
+    // The directory of another host's job is there.
+    let missing = known.keys().filter(|id| !elsewhere.contains(*id));
+    let missing = missing.filter(|id| !JobDir::of(&app.project.jobs_dir(), id).path().is_dir());
     for id in missing.take(MAX_PER_KIND) {
         let message = format!("the directory of job {id} is missing; its output is lost");
         let fix = match known.get(id) {

@@ -16,7 +16,7 @@ use crate::{
         Answer,
         core::{git_shield, open_store},
     },
-    config::{Project, StoreSettings, load_in_force, masked_url, project::CONFIG_FILE},
+    config::{Project, StoreEngine, StoreSettings, load_in_force, masked_url, project::CONFIG_FILE},
     domain::Refusal,
     env::Env,
     os::files,
@@ -46,15 +46,20 @@ fn place(env: &Env, project: &Project, asked: Option<&str>) -> Result<Place> {
         refuse_tasks_left_behind(project)?;
         return Ok(Place::Server { url: url.to_owned(), is_new: true });
     }
-    let settings = match load_in_force(project, env) {
-        Ok((_, settings)) => settings.store,
+    let (settings, lacks_address) = match load_in_force(project, env) {
+        Ok((layers, settings)) => {
+            let is_named = layers.text_in_files("store", "url").is_some();
+            let engine = layers.text_in_files("store", "engine");
+            (settings.store, !is_named && engine.as_deref() == Some(StoreEngine::Postgres.as_str()))
+        }
         // A configuration that is wrong is what `config check` tells; a store in a file is found without it.
-        Err(_) if project.store.exists() => StoreSettings::default(),
+        Err(_) if project.store.exists() => (StoreSettings::default(), false),
         Err(error) => return Err(error.into()),
     };
     match settings.url {
         Some(_) if cfg!(not(feature = "postgres")) => Err(StoreError::NoPostgres.into()),
-        Some(url) => Ok(Place::Server { url, is_new: !project.root.join(CONFIG_FILE).exists() }),
+        // The sessions of another host's checkout find the address in the file too.
+        Some(url) => Ok(Place::Server { url, is_new: lacks_address || !project.root.join(CONFIG_FILE).exists() }),
         None if settings.is_on_server() => Err(no_address()),
         None => Ok(Place::File),
     }

@@ -29,6 +29,7 @@ pub fn list(app: &App) -> Vec<SnapshotView> {
 /// # Errors
 /// `not_found` without a snapshot; as [`backup::restore`].
 pub fn restore_latest(app: &App) -> Result<Answer> {
+    backup::refuse_on_server(app)?;
     let outside = app.project.outside_dir();
     let newest = outside.as_deref().and_then(|outside| snapshots::list(outside).into_iter().next());
     let (Some(outside), Some(newest)) = (outside, newest) else {

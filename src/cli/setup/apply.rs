@@ -30,9 +30,11 @@ pub(super) fn apply(ctx: &Context, plan: &Plan) -> Result<Vec<String>> {
             Work::Unchanged | Work::Left(_) => {}
             Work::Init => {
                 remember_trust(ctx, plan, &mut record)?;
+                let mut created = vec![project.root.join(CONFIG_FILE), project.state.join(guide::CONTRACT_FILE)];
+                created.retain(|file| !file.exists());
                 let answer = init::init(&ctx.env, ctx.globals.root.as_deref(), false, None)?;
                 notes.extend(answer.notes.into_iter().filter(|note| note.starts_with("this project is inside")));
-                for file in [project.root.join(CONFIG_FILE), project.state.join(guide::CONTRACT_FILE)] {
+                for file in created {
                     let text = SettingsFile::read(&file)?.text.unwrap_or_default();
                     record.files.push(OwnFile { file, digest: sha256_hex(text.as_bytes()) });
                 }

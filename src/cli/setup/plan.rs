@@ -134,7 +134,10 @@ impl Plan {
             self.left.push("this is no git repository, and lanes need one: git init, then a first commit".to_owned());
             return;
         }
-        let of_repository = |step: &&Step| matches!(step.kind, "project" | "config" | "agents") && step.is_change();
+        let is_new = self.is_new;
+        let of_repository = |step: &&Step| {
+            step.is_change() && (matches!(step.kind, "config" | "agents") || step.kind == "project" && is_new)
+        };
         let mut names: Vec<String> =
             self.steps.iter().filter(of_repository).map(|step| self.shown(&step.file)).collect();
         names.dedup();
@@ -163,7 +166,13 @@ impl Plan {
             self.push("config", file, line, Work::Add(format!("\n{block}")));
             return Ok(());
         }
-        self.push("project", file.clone(), "the project exists", Work::Unchanged);
+        if self.project.state.is_dir() {
+            self.push("project", file.clone(), "the project exists", Work::Unchanged);
+        } else {
+            // A clone has the committed files only.
+            let line = "create the state directory of this checkout";
+            self.push("project", self.project.state.clone(), line, Work::Init);
+        }
         let layers = Layers::load(&self.project, &ctx.env)?;
         if layers.has_any_section(&["guard"]) {
             self.push("config", file, "the configuration has rules of the guard", Work::Unchanged);

@@ -12,7 +12,7 @@ use crate::{
     os::poll_until::sleep,
     store::{
         StoreError,
-        sql::{CallError, PostgresClient, PostgresConnection, store_error},
+        sql::{CallError, PostgresClient, PostgresConnection, is_garbled, store_error},
     },
 };
 
@@ -97,9 +97,15 @@ fn log_in(address: &StoreAddress) -> Result<PostgresClient, StoreError> {
 
 /// The error of a login, with what is known about a password that was not found.
 fn login_error(error: CallError, address: &StoreAddress) -> StoreError {
+    let is_garbled = is_garbled(&error);
     match (store_error(error, &address.to_string()), &address.password_note) {
         (StoreError::Denied { address, why }, Some(note)) => {
             StoreError::Denied { address, why: format!("{why}; {note}") }
+        }
+        // The right that a login needs is that to connect.
+        (StoreError::NoRights { address, why }, _) => StoreError::Denied { address, why },
+        (StoreError::Unreachable { address, why }, _) if is_garbled => {
+            StoreError::Server { address, why: format!("it does not answer as PostgreSQL does: {why}") }
         }
         (error, _) => error,
     }

@@ -14,4 +14,4 @@ mod tls;
 
 pub use address::{StoreAddress, TlsMode};
 pub(super) use listener::Listener;
-pub(super) use postgres_store::{PostgresRead, PostgresStore, PostgresWrite};
+pub(super) use postgres_store::{MOVED_SCHEMA, PostgresRead, PostgresStore, PostgresWrite};

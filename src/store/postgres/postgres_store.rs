@@ -36,6 +36,8 @@ const LOCK: &str = "SELECT schema_version FROM project FOR UPDATE";
 const TURN: &str = "SELECT pg_advisory_xact_lock(1717660018, 'project'::regclass::oid::int)";
 const CLOCK: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_current_xact_id()";
 const CLOCK_COLUMNS: usize = 2;
+/// The end of a schema's name after its store was moved to a file.
+pub(in crate::store) const MOVED_SCHEMA: &str = "_moved";
 /// How long a write waits for others; each connection sets it as `lock_timeout`.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a server is asked again after a connection to it broke.
@@ -82,7 +84,8 @@ impl PostgresStore {
 
     /// Begins a read on one snapshot. It is not run again when the connection breaks in it: it may have shown what it read.
     pub fn begin_read(&self) -> Result<PostgresRead<'_>, StoreError> {
-        let (open, rows) = self.begin(BEGIN_READ, &format!("{}; {VERSION}", self.search_path()))?;
+        let statements = format!("{}; {VERSION}", self.search_path());
+        let (open, rows) = self.begin(BEGIN_READ, &statements).map_err(|error| self.version_error(error))?;
         self.check_version(number(rows.first(), 0))?;
         Ok(PostgresRead { open, snapshot: ReadTx::from_connection(&self.connection) })
     }
@@ -94,7 +97,8 @@ impl PostgresStore {
         self.check()?;
         let rows = self.with_reconnect(|| self.connection.batch_within(self.address.answer_limit(), WRITABLE))?;
         if rows.first().and_then(|row| row.get(0)) != Some("f") {
-            return Err(StoreError::ReadOnly { dir: None, why: "the server allows only reading".into() });
+            let why = "the server allows only reading".into();
+            return Err(StoreError::ServerReadOnly { address: self.address.to_string(), why });
         }
         Ok(())
     }
@@ -245,14 +249,33 @@ impl PostgresStore {
         self.connection.batch_within(self.address.answer_limit(), &set).map(drop)
     }
 
-    /// The error of a write's beginning: a schema of another version may lack a table that it names.
+    /// The error of a transaction's beginning: a schema of another version may lack a table that it names, and one that the login
+    /// may not use looks as if it had none.
     fn version_error(&self, error: StoreError) -> StoreError {
         if !matches!(error, StoreError::NotThere { .. }) {
             return error;
         }
         let version = format!("SELECT schema_version FROM \"{}\".project", self.address.schema);
         let found = self.connection.batch_within(self.address.answer_limit(), &version);
-        found.and_then(|rows| self.check_version(number(rows.first(), 0))).err().unwrap_or(error)
+        match found.and_then(|rows| self.check_version(number(rows.first(), 0))) {
+            Err(StoreError::NotThere { address }) => self.missing_error(address),
+            found => found.err().unwrap_or(error),
+        }
+    }
+
+    /// The error of a schema that is not there.
+    fn missing_error(&self, address: String) -> StoreError {
+        let schema = &self.address.schema;
+        let prefix = format!("{schema}{MOVED_SCHEMA}");
+        let moved = format!(
+            "SELECT nspname FROM pg_namespace WHERE starts_with(nspname::text, '{prefix}') \
+             ORDER BY length(nspname::text) DESC, nspname DESC LIMIT 1"
+        );
+        let found = self.connection.batch_within(self.address.answer_limit(), &moved).unwrap_or_default();
+        match found.first().and_then(|row| row.get(0)) {
+            Some(left) => StoreError::MovedAway { address, schema: schema.clone(), left: left.to_owned() },
+            None => StoreError::NotThere { address },
+        }
     }
 
     fn check_version(&self, found: i64) -> Result<(), StoreError> {

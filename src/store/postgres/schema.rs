@@ -16,13 +16,24 @@ pub(super) fn migrate(connection: &PostgresConnection, address: &StoreAddress) -
     let schema = &address.schema;
     // By the schema's name: projects of one database do not wait for each other. The lock ends with the connection, too.
     connection.batch(&format!("SELECT pg_advisory_lock(hashtextextended('fairway {schema}', 0))"))?;
-    let done = run(connection, schema);
-    connection.batch("SELECT pg_advisory_unlock_all(); RESET search_path")?;
-    done
+    let done = run(connection, address);
+    let released = connection.batch("SELECT pg_advisory_unlock_all(); RESET search_path");
+    done.and(released.map(drop))
 }
 
-fn run(connection: &PostgresConnection, schema: &str) -> Result<(), StoreError> {
-    connection.batch(&format!("CREATE SCHEMA IF NOT EXISTS \"{schema}\"; SET search_path TO \"{schema}\""))?;
+fn run(connection: &PostgresConnection, address: &StoreAddress) -> Result<(), StoreError> {
+    let schema = &address.schema;
+    match version(connection, schema)? {
+        Some(found) if found == STATE.newest => return Ok(()),
+        Some(found) if found > STATE.newest => {
+            return Err(StoreError::Newer { path: address.to_string().into(), found, known: STATE.newest });
+        }
+        _ => {}
+    }
+    if connection.batch(&format!("SELECT 1 FROM pg_namespace WHERE nspname = '{schema}'"))?.is_empty() {
+        connection.batch(&format!("CREATE SCHEMA IF NOT EXISTS \"{schema}\""))?;
+    }
+    connection.batch(&format!("SET search_path TO \"{schema}\""))?;
     let migrations =
         MIGRATIONS.iter().map(|(name, text)| Migration::unapplied(name, text)).collect::<Result<Vec<_>, _>>()?;
     let runner = Runner::new(&migrations).set_grouped(true);
@@ -30,6 +41,17 @@ fn run(connection: &PostgresConnection, schema: &str) -> Result<(), StoreError> 
     let set_version = format!("UPDATE project SET schema_version = {0} WHERE schema_version < {0}", STATE.newest);
     connection.batch(&set_version)?;
     Ok(())
+}
+
+/// The version of a project's schema; `None` without one. A role that may only use the tables is not refused where nothing is to be
+/// done: `IF NOT EXISTS` asks for the right to create also what is there.
+fn version(connection: &PostgresConnection, schema: &str) -> Result<Option<i64>, StoreError> {
+    let table = format!("SELECT 1 FROM pg_tables WHERE schemaname = '{schema}' AND tablename = 'project'");
+    if connection.batch(&table)?.is_empty() {
+        return Ok(None);
+    }
+    let rows = connection.batch(&format!("SELECT schema_version FROM \"{schema}\".project"))?;
+    Ok(rows.first().and_then(|row| row.get(0)?.parse().ok()))
 }
 
 #[cfg(test)]

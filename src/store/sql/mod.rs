@@ -20,7 +20,7 @@ pub(super) use postgres::PostgresConnection;
 #[cfg(feature = "postgres")]
 pub(super) use postgres_client::{CallError, PostgresClient};
 #[cfg(feature = "postgres")]
-pub(super) use postgres_error::{reason, store_error};
+pub(super) use postgres_error::{is_garbled, reason, store_error};
 pub(super) use row::Row;
 pub(super) use statement::Statement;
 pub(super) use value::ToValue;

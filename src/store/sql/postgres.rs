@@ -12,7 +12,7 @@ use tokio_postgres::{Client, Error, Row as ServerRow, SimpleQueryMessage, Simple
 
 use super::{
     postgres_client::PostgresClient,
-    postgres_error::store_error,
+    postgres_error::{migration_error, store_error},
     postgres_value::{bind, typed},
     row::Row,
     value::ToValue,
@@ -76,8 +76,11 @@ impl PostgresConnection {
     /// Runs the migrations that are missing.
     pub(in crate::store) fn migrate(&self, runner: &Runner) -> Result<(), StoreError> {
         let ran = self.client.borrow_mut().run(MIGRATION_LIMIT, async |client| runner.run_async(client).await);
-        ran.map_err(|error| store_error(error, &self.address))??;
-        Ok(())
+        match ran.map_err(|error| store_error(error, &self.address))? {
+            Ok(_) => Ok(()),
+            // Its own text names no reason.
+            Err(error) => Err(migration_error(&error, &self.address)),
+        }
     }
 
     fn call<T: Send>(

@@ -14,6 +14,7 @@ use crate::store::StoreError;
 const TLS: &str = "error performing TLS handshake";
 const CONFIG: &str = "invalid configuration";
 const AUTHENTICATION: &str = "authentication error";
+const PARTIAL: &str = "bytes remaining on stream";
 
 impl From<Error> for StoreError {
     /// An error of reading a row.
@@ -38,6 +39,21 @@ pub(in crate::store) fn store_error(error: CallError, address: &str) -> StoreErr
     }
 }
 
+/// The error of a migration.
+pub(super) fn migration_error(error: &refinery::Error, address: &str) -> StoreError {
+    let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
+    while let Some(at) = cause {
+        if let Some(answer) = at.downcast_ref::<DbError>() {
+            return match of_answer(answer, address.to_owned()) {
+                StoreError::Postgres(why) => StoreError::ServerMigration { address: address.to_owned(), why },
+                known => known,
+            };
+        }
+        cause = at.source();
+    }
+    StoreError::ServerMigration { address: address.to_owned(), why: reason(error) }
+}
+
 fn of_answer(answer: &DbError, address: String) -> StoreError {
     let why = answer.message().to_owned();
     match *answer.code() {
@@ -50,9 +66,8 @@ fn of_answer(answer: &DbError, address: String) -> StoreError {
         SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN | SqlState::IDLE_SESSION_TIMEOUT => {
             StoreError::Unreachable { address, why }
         }
-        SqlState::READ_ONLY_SQL_TRANSACTION | SqlState::INSUFFICIENT_PRIVILEGE => {
-            StoreError::ReadOnly { dir: None, why }
-        }
+        SqlState::READ_ONLY_SQL_TRANSACTION => StoreError::ServerReadOnly { address, why },
+        SqlState::INSUFFICIENT_PRIVILEGE => StoreError::NoRights { address, why },
         SqlState::DISK_FULL => StoreError::Full,
         // Every transaction begins with the `project` table.
         SqlState::UNDEFINED_TABLE => StoreError::NotThere { address },
@@ -70,7 +85,10 @@ fn of_answer(answer: &DbError, address: String) -> StoreError {
 
 /// The failure of the client or the network, where the server said nothing.
 fn of_client(error: &Error, address: String) -> StoreError {
-    let why = reason(error);
+    let why = match reason(error) {
+        why if why == PARTIAL => "the connection ended amid a message".to_owned(),
+        why => why,
+    };
     match error.to_string().as_str() {
         // A server that goes away during the handshake has refused nothing. What is wrong with a certificate is invalid data.
         TLS if is_cut_off(error) => StoreError::Unreachable { address, why },
@@ -85,6 +103,14 @@ fn is_cut_off(error: &Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut, UnexpectedEof};
     let kind = error.source().and_then(|source| source.downcast_ref::<io::Error>()).map(io::Error::kind);
     matches!(kind, Some(BrokenPipe | ConnectionReset | TimedOut | UnexpectedEof))
+}
+
+/// Whether a server's words are none of PostgreSQL's protocol.
+pub(in crate::store) fn is_garbled(error: &CallError) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput};
+    let CallError::Failed(error) = error else { return false };
+    let kind = error.source().and_then(|source| source.downcast_ref::<io::Error>()).map(io::Error::kind);
+    error.to_string() != TLS && matches!(kind, Some(InvalidData | InvalidInput))
 }
 
 fn is_io(error: &Error) -> bool {

@@ -192,6 +192,22 @@ fn existing_project_keeps_its_rules_and_its_committed_settings() {
     assert!(!text.contains("\n@AGENTS.md"), "{text}");
 }
 
+/// A clone has the committed files only, and the undo leaves those alone.
+#[test]
+fn setup_in_a_clone_makes_its_state_directory_and_undo_keeps_the_committed_files() {
+    let world = world();
+    let config = world.root().join(".fairway.toml");
+    let rules = "[guard]\ndefault = \"deny\"\n";
+    fs::write(&config, rules).unwrap();
+    world.git(&world.root(), &["add", ".fairway.toml"]);
+    world.git(&world.root(), &["commit", "--quiet", "--message", "configuration"]);
+    let done = world.json(["setup", "--yes"]);
+    assert_eq!(statuses(&done)[0], ("project".into(), "changed".into()));
+    world.run(["ready"]).exits(0);
+    world.json(["setup", "--undo", "--yes"]);
+    assert_eq!(fs::read_to_string(&config).unwrap(), rules);
+}
+
 #[test]
 fn setup_is_refused_inside_a_session() {
     let world = world();

@@ -11,6 +11,9 @@ use std::{
     thread,
 };
 
+/// The end of a write, which a read does not have.
+const COMMIT: &[u8] = b"SELECT end_write(); COMMIT";
+
 /// The sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
@@ -28,6 +31,10 @@ pub enum Fault {
     CutForGood(Side, usize),
     /// Passes nothing on any more behind this many turns of that side, and keeps both ends open.
     Silence(Side, usize),
+    /// Passes nothing on any more from the client's commit on, and keeps both ends open.
+    SilentCommit,
+    /// Passes nothing on any more from the server's answer to the commit on, and keeps both ends open.
+    SilentAfterCommit,
     /// Tells [`FaultProxy::held`] behind this many turns of the client, and passes nothing on until [`FaultProxy::let_go`].
     Hold(usize),
     /// Passes no notification on, on any connection, as a pooler does that lends connections for a transaction each.
@@ -47,6 +54,7 @@ pub struct FaultProxy {
 struct Link {
     fault: Fault,
     is_over: Arc<AtomicBool>,
+    has_committed: Arc<AtomicBool>,
     turns: Arc<[AtomicUsize; 2]>,
     held: Sender<()>,
     go: Arc<Mutex<Option<Sender<()>>>>,
@@ -61,7 +69,8 @@ impl FaultProxy {
         let (held, is_held) = channel();
         let go = Arc::new(Mutex::new(None));
         let is_over = Arc::new(AtomicBool::new(false));
-        let link = Link { fault, is_over, turns: Arc::clone(&turns), held, go: Arc::clone(&go) };
+        let has_committed = Arc::new(AtomicBool::new(false));
+        let link = Link { fault, is_over, has_committed, turns: Arc::clone(&turns), held, go: Arc::clone(&go) };
         thread::spawn(move || {
             for (index, client) in listener.incoming().enumerate() {
                 let client = client.unwrap();
@@ -126,18 +135,22 @@ impl Link {
             };
             let passed = self.turns[side as usize].load(SeqCst);
             let turn = if is_turn { self.turns[side as usize].fetch_add(1, SeqCst) } else { usize::MAX };
+            let is_commit =
+                side == Side::Client && kind == b'Q' && message.windows(COMMIT.len()).any(|part| part == COMMIT);
+            // The answer to the statement before has been read: the client waited for it.
+            let is_behind = side == Side::Server && self.has_committed.load(SeqCst);
+            if is_commit {
+                self.has_committed.store(true, SeqCst);
+            }
             match self.fault {
                 Fault::Cut(at, number) if at == side && number == turn => break,
                 Fault::CutForGood(at, number) if at == side && number == turn => {
                     self.is_over.store(true, SeqCst);
                     break;
                 }
-                Fault::Silence(at, number) if at == side && number == passed => {
-                    // The other direction is silent too.
-                    let _ = to.set_nonblocking(true);
-                    while from.read(&mut [0; 1024]).is_ok_and(|count| count > 0) {}
-                    return;
-                }
+                Fault::Silence(at, number) if at == side && number == passed => return swallow(from, &to),
+                Fault::SilentCommit if is_commit => return swallow(from, &to),
+                Fault::SilentAfterCommit if is_behind => return swallow(from, &to),
                 Fault::Hold(number) if side == Side::Client && number == passed && !is_held => {
                     is_held = true;
                     let (go, is_going) = channel();
@@ -156,6 +169,12 @@ impl Link {
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
+}
+
+/// Reads what one side says and passes nothing on. The other direction is silent too.
+fn swallow(mut from: TcpStream, to: &TcpStream) {
+    let _ = to.set_nonblocking(true);
+    while from.read(&mut [0; 1024]).is_ok_and(|count| count > 0) {}
 }
 
 /// A message with its kind; the first one of a client has none.

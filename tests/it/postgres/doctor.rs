@@ -58,3 +58,24 @@ fn doctor_names_a_host_with_another_version() {
     let run = world.run(["doctor", "--json"]).exits(0);
     assert!(cure(&run, "host_version").is_some(), "{run:?}");
 }
+
+#[test]
+fn doctor_leaves_the_directories_of_another_hosts_jobs_alone() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    world.real_time();
+    let other = super::another_host(&world);
+    other.real_time();
+    other.run(["exec", "spawn", "--foreground", "--", "true"]).exits(0);
+    other.run(["exec", "spawn", "--", "sleep", "600"]).exits(0);
+    let report = world.run(["doctor", "--json"]);
+    let codes: Vec<String> = findings(&report).into_iter().map(|(code, _)| code).collect();
+    assert!(
+        codes.contains(&"run_elsewhere".to_owned()) && !codes.contains(&"run_folder_missing".to_owned()),
+        "{report:?}"
+    );
+    // A directory that is gone here is still told.
+    other.kill_jobs();
+    std::fs::remove_dir_all(other.root().join(".fairway/runs")).unwrap();
+    let report = other.run(["doctor", "--json"]);
+    assert!(findings(&report).iter().any(|(code, _)| code == "run_folder_missing"), "{report:?}");
+}

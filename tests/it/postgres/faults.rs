@@ -17,6 +17,7 @@ use std::{
 use crate::common::{
     TestProject,
     postgres_proxy::{Fault, FaultProxy, Side},
+    postgres_server,
     test_project::CommandOutput,
 };
 
@@ -163,20 +164,16 @@ fn a_silent_network_is_told_within_seconds() {
         let mut command = world.fairway(["task", "add", "a task", "--json"]);
         command.env("FAIRWAY_STORE_URL", address).output().unwrap().into()
     };
-    let Some(world) = TestProject::on_postgres() else { return };
-    let server = &world.on_server.as_ref().unwrap().0;
-    let proxy = FaultProxy::start(server.port(), Fault::None);
-    add(&world, &proxy).exits(0);
-    let [client, answers] = [Side::Client, Side::Server].map(|side| proxy.turns(side) - 1);
+    let Some(server) = postgres_server::shared() else { return };
     thread::scope(|scope| {
         // The login, the beginning of the write, and its commit: on the way there, and on the way back.
         for (fault, codes) in [
             (Fault::Silence(Side::Server, 0), &["store_unreachable"][..]),
             (Fault::Silence(Side::Client, 1), &["store_unreachable"]),
-            (Fault::Silence(Side::Client, client), &["store_busy", "outcome_unknown"]),
-            (Fault::Silence(Side::Server, answers), &[]),
+            (Fault::SilentCommit, &["store_busy", "outcome_unknown"]),
+            (Fault::SilentAfterCommit, &[]),
         ] {
-            let add = &add;
+            let (add, server) = (&add, &server);
             scope.spawn(move || {
                 // Each in a store of its own: the lock of one would hold up the others.
                 let world = TestProject::on_postgres().unwrap();

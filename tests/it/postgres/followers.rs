@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Longer than a connection is looked for by a command that follows nothing.
-const OUTAGE: Duration = Duration::from_secs(8);
+pub(super) const OUTAGE: Duration = Duration::from_secs(8);
 
 #[test]
 fn followers_go_on_after_a_server_that_was_stopped_for_seconds_and_miss_nothing() {

@@ -10,6 +10,7 @@ mod followers;
 mod hosts;
 mod launch_faults;
 mod moves;
+mod outages;
 mod pooler;
 mod reconnect;
 mod same_answers;

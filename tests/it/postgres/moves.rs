@@ -156,6 +156,58 @@ fn store_moves_to_a_server_and_back_with_every_row() {
     assert_eq!(world.json(["task", "add", "five"])["id"], "T-5");
     assert_eq!(server.query("public", &format!("SELECT count(*) FROM {schema}_moved.tasks")), ["3"]);
     assert_eq!(server.query("public", &format!("SELECT count(*) FROM pg_namespace WHERE nspname = '{schema}'")), ["0"]);
+
+    // There and back once more: each schema that is left has a name of its own.
+    world.run(["store", "copy", "--yes", "--to", &address]).exits(0);
+    world.run(["store", "copy", "--yes", "--to", "sqlite"]).exits(0);
+    assert_eq!(server.query("public", &format!("SELECT count(*) FROM {schema}_moved_2.tasks")), ["4"]);
+}
+
+/// Another host must not begin an empty store because the queue has moved.
+#[test]
+fn store_that_was_moved_to_a_file_is_named_to_the_other_hosts() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    world.run(["task", "add", "one"]).exits(0);
+    let other = super::another_host(&world);
+    other.run(["ready"]).exits(0);
+    world.run(["store", "copy", "--yes", "--to", "sqlite"]).exits(0);
+    let (server, schema) = world.on_server.as_ref().unwrap();
+    for verb in [&["ready", "--json"][..], &["task", "add", "two", "--json"]] {
+        let error = other.run(verb).refuses(3, "store_missing").error();
+        assert!(error["message"].as_str().unwrap().contains(&format!("the schema {schema}_moved")), "{error}");
+        let back = format!("ALTER SCHEMA {schema}_moved RENAME TO {schema}");
+        assert!(error["hint"].as_str().unwrap().contains(&back), "{error}");
+    }
+    server.query("public", &format!("ALTER SCHEMA {schema}_moved RENAME TO {schema}"));
+    assert_eq!(other.json(["task", "list"])[0]["title"], "one");
+}
+
+#[test]
+fn copy_to_a_file_that_is_there_names_the_file() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    fs::write(world.store(), "").unwrap();
+    let left = TestProject::new();
+    left.run(["task", "add", "mine"]).exits(0);
+    fs::copy(left.store(), world.store()).unwrap();
+    let error = world.run(["store", "copy", "--yes", "--to", "sqlite", "--json"]).refuses(4, "store_not_empty").error();
+    assert!(error["hint"].as_str().unwrap().starts_with("move that file away: mv "), "{error}");
+    fs::remove_file(world.store()).unwrap();
+}
+
+#[test]
+fn migration_of_a_newer_schema_is_refused_and_the_reason_of_a_failed_one_is_told() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    let (server, schema) = world.on_server.as_ref().unwrap();
+    server.query(schema, "UPDATE project SET schema_version = 99");
+    world.run(["store", "migrate", "--json"]).refuses(1, "store_newer");
+    world.run(["init", "--json"]).refuses(1, "store_newer");
+    // What a migration creates is there already.
+    server.query(
+        schema,
+        "UPDATE project SET schema_version = 10; DELETE FROM refinery_schema_history WHERE version > 10",
+    );
+    let error = world.run(["store", "migrate", "--json"]).refuses(1, "store_failed").error();
+    assert!(error["message"].as_str().unwrap().contains("already exists; nothing was changed"), "{error}");
 }
 
 /// A process that has the file open would write where nobody reads.

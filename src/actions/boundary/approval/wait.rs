@@ -8,7 +8,7 @@ use super::common::{find, mark_busy};
 use crate::{
     actions::{
         App,
-        core::{attendance, errors},
+        core::{attendance, errors, server_outage::ServerOutage},
         sessions::control::running_session::RunningSession,
     },
     domain::{
@@ -109,14 +109,19 @@ fn wait_while(
     mut worth_waiting: impl FnMut() -> Option<Duration>,
 ) -> Result<Option<ApprovalDecision>> {
     let waiter = app.waiter("approval")?;
+    // The agent would take a sentence of the hook for its own.
+    let mut no_warning = |_: &str| ();
+    let mut outage = ServerOutage::new(&mut no_warning);
     let start = Instant::now();
+    let mut limit = wait.usual;
     loop {
-        let approval = app.read(|tx| find(tx, id))?;
+        // An answer of the time of an outage is found afterwards.
+        let approval = outage.outlast(&waiter, Some(start + limit), || app.read(|tx| find(tx, id)))?;
         if approval.status != ApprovalStatus::Pending {
             break;
         }
         let waited = start.elapsed();
-        let limit = if waited < wait.usual {
+        limit = if waited < wait.usual {
             wait.usual
         } else if !wait.usual.is_zero()
             && waited < wait.longest

@@ -15,7 +15,10 @@ use crate::{
     actions::{
         App,
         boundary::runtime,
-        core::{errors, server_outage::ServerOutage},
+        core::{
+            errors,
+            server_outage::{self, ServerOutage},
+        },
         sessions::{
             liveness::check_exited,
             prompt::{self, DeliveryBatch, listener},
@@ -36,7 +39,8 @@ use crate::{
 /// Offers by other channels that expire later than this are not waited for.
 const MAX_OFFER_WAIT: Duration = Duration::from_secs(600);
 
-/// Waits for prompts to the session. `None` if the session has ended, its agent has exited, or another wake hook took over.
+/// Waits for prompts to the session. `None` if the session has ended, its agent has exited, or another wake hook took over. An
+/// outage of the store's server ends the wait only when the agent's process is unknown.
 ///
 /// # Errors
 /// Store errors.
@@ -45,9 +49,24 @@ pub fn wait_for_prompts(
     caller: &HookCaller,
     start: Option<StartKind>,
 ) -> Result<Option<(Session, DeliveryBatch)>> {
-    let Ok(session) = resolve_session::find_or_create(app, caller, start, |_, _| Ok(()))? else { return Ok(None) };
-    let app = resolve_session::app_as(app, &session);
-    let waiter = app.waiter("wait")?;
+    // Nothing else would wake an agent whose turn ended in an outage.
+    let begun = server_outage::retry_while(
+        || caller.agent_process.is_some() && !has_exited(caller),
+        || {
+            let Ok(session) = resolve_session::find_or_create(app, caller, start, |_, _| Ok(()))? else {
+                return Ok(None);
+            };
+            let app = resolve_session::app_as(app, &session);
+            let waiter = app.waiter("wait")?;
+            Ok(Some((session, app, waiter)))
+        },
+    );
+    let (session, app, waiter) = match begun {
+        Ok(Some(begun)) => begun,
+        Ok(None) => return Ok(None),
+        Err(error) if server_outage::is_outage(&error) && has_exited(caller) => return Ok(None),
+        Err(error) => return Err(error),
+    };
     let listener = listener::listen(&app, &session.id, listener::ListenerKind::WakeHook)?;
     let end = match &caller.agent_process {
         Some(agent) => process::pidfd(agent.pid).map_err(errors::internal)?,
@@ -55,7 +74,8 @@ pub fn wait_for_prompts(
     };
     // The agent would take a sentence of the hook for its own.
     let mut no_warning = |_: &str| ();
-    let mut outage = ServerOutage::new(&mut no_warning);
+    // An offer that nothing follows is made again.
+    let mut outage = ServerOutage::new(&mut no_warning).repeating_unknown();
     let found = loop {
         let look = || {
             if listener.is_superseded() {
@@ -69,8 +89,12 @@ pub fn wait_for_prompts(
             Found::End => break None,
             Found::Prompts(live, batch) => {
                 // Set to busy at once, so that no other channel delivers to a session that seems idle.
-                app.transaction(|tx| runtime::report_activity(tx, &live, Activity::Busy, None, SOURCE))?;
-                break Some((*live, batch));
+                match app.transaction(|tx| runtime::report_activity(tx, &live, Activity::Busy, None, SOURCE)) {
+                    Ok(_) => break Some((*live, batch)),
+                    // The offer expires, and the next look finds the prompts again.
+                    Err(error) if server_outage::is_outage(&error) => continue,
+                    Err(error) => return Err(error),
+                }
             }
             Found::Nothing { next_offer_expiry } => next_offer_expiry,
         };
@@ -95,12 +119,17 @@ enum Found {
     Nothing { next_offer_expiry: Option<Duration> },
 }
 
+/// Whether the agent's process is known and gone.
+fn has_exited(caller: &HookCaller) -> bool {
+    caller.agent_process.as_ref().is_some_and(|agent| matches!(agent.status(), ProcessStatus::Gone(_)))
+}
+
 fn look(app: &App, caller: &HookCaller, session: &Session) -> Result<Found> {
     let live = app.read(|tx| Ok(sessions::find(tx, &session.id)?))?;
     let Some(live) = live.filter(|live| !live.status.is_final() && live.run_id == session.run_id) else {
         return Ok(Found::End);
     };
-    if caller.agent_process.as_ref().is_some_and(|agent| matches!(agent.status(), ProcessStatus::Gone(_))) {
+    if has_exited(caller) {
         check_exited::mark_if_exited(app, &live.id)?;
         return Ok(Found::End);
     }

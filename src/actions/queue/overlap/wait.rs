@@ -32,7 +32,7 @@ pub fn wait(app: &App, asked: &Selection, limit: Duration, warn: &mut dyn FnMut(
     let deadline = Instant::now() + limit;
     let waiter = app.waiter("overlap")?;
     let mut known: Option<BTreeSet<(String, String)>> = None;
-    let mut outage = ServerOutage::new(warn);
+    let mut outage = ServerOutage::new(warn).repeating_unknown();
     loop {
         let look = || view(app, &refresh(app, Scope::All, LOOK_LIMIT)?, asked);
         let mut found = outage.outlast(&waiter, Some(deadline), look)?;
