@@ -184,7 +184,7 @@ fn main() {
     let chosen: Vec<String> = env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let wanted = |name: &str| chosen.is_empty() || chosen.iter().any(|word| word == name);
     // target/release/deps/peers-…
-    let build = Build { folder: env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf() };
+    let build = Build::own();
     let mut places = Places::new(build);
     if wanted("killed") {
         fairway_killed(&places, "lost");

@@ -228,7 +228,7 @@ fn launched(name: &str, build: &Build) {
 
 fn main() {
     let plain = Build::own();
-    let artefact = env::var_os("FAIRWAY_BENCH_ARTEFACT").map(|folder| Build { folder: folder.into() });
+    let artefact = env::var_os("FAIRWAY_BENCH_ARTEFACT").map(|folder| Build::installed(folder.as_ref()));
     println!("| what | measured | goal |\n|---|---|---|");
     if wanted("version") {
         version(&plain, artefact.as_ref());

@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsStr,
-    fs::File,
+    fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -17,7 +17,7 @@ use nix::{
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-/// Where one kind of build left its programs.
+/// The programs of one kind of build.
 #[derive(Clone)]
 pub struct Build {
     pub folder: PathBuf,
@@ -40,7 +40,23 @@ pub fn wanted(name: &str) -> bool {
 impl Build {
     /// The build that this program belongs to: it is `target/release/deps/NAME-…`.
     pub fn own() -> Self {
-        Self { folder: std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf() }
+        Self::installed(std::env::current_exe().unwrap().ancestors().nth(2).unwrap())
+    }
+
+    /// A build's programs, copied as an installation copies them. What the linker has just written lies in the page cache in single
+    /// pages, and each page fault of a start costs more than in a file that was copied or read from the disk.
+    pub fn installed(built: &Path) -> Self {
+        let folder = built.join("installed");
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("examples")).unwrap();
+        let is_program = |name: &str| name.starts_with("bench_") && !name.contains(['-', '.']);
+        let examples = fs::read_dir(built.join("examples")).into_iter().flatten();
+        let examples = examples.map(|entry| PathBuf::from("examples").join(entry.unwrap().file_name()));
+        let examples = examples.filter(|path| path.file_name().and_then(OsStr::to_str).is_some_and(is_program));
+        for name in examples.chain([PathBuf::from("fairway")]) {
+            fs::copy(built.join(&name), folder.join(&name)).unwrap();
+        }
+        Self { folder }
     }
 
     /// The command with these words, in a project.
@@ -127,7 +143,7 @@ pub fn count(command: &Command) -> u64 {
     let to = format!("--log-file={}", file.display());
     let mut counted = below(&["valgrind", &to, "--tool=cachegrind", "--cache-sim=no", DISCARD], command);
     assert!(counted.status().unwrap().success(), "{command:?}");
-    instructions(&std::fs::read_to_string(file).unwrap())
+    instructions(&fs::read_to_string(file).unwrap())
 }
 
 /// The one in the middle.
