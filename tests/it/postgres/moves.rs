@@ -264,6 +264,28 @@ fn older_schema_is_shown_and_brought_up_to_date_by_migrate() {
 }
 
 #[test]
+fn older_schema_that_many_migrate_at_once_is_migrated_once_and_keeps_its_rows() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    world.run(["task", "add", "one"]).exits(0);
+    let (server, schema) = world.on_server.as_ref().unwrap();
+    // What the newest migration made is taken back.
+    server.query(
+        schema,
+        "DROP TABLE hosts; ALTER TABLE lanes DROP host, DROP host_id; ALTER TABLE landings DROP host, DROP host_id; \
+         UPDATE project SET schema_version = 10; DELETE FROM refinery_schema_history WHERE version = 11",
+    );
+    let migrating: Vec<_> = (0..6).map(|_| world.fairway(["store", "migrate", "--quiet"]).spawn().unwrap()).collect();
+    for mut child in migrating {
+        assert!(child.wait().unwrap().success());
+    }
+    let applied = "SELECT count(*), max(version) FROM refinery_schema_history";
+    assert_eq!(server.query(schema, applied), ["2|11"]);
+    assert_eq!(world.json(["task", "list"])[0]["title"], "one");
+    world.run(["lane", "add", "api"]).exits(0);
+    assert_eq!(world.json(["host", "list"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn dump_that_was_loaded_gives_out_neither_epochs_nor_events_again() {
     let Some(world) = TestProject::on_postgres() else { return };
     let (server, schema) = world.on_server.as_ref().unwrap();
