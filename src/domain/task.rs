@@ -117,7 +117,7 @@ impl TaskFields {
     }
 }
 
-/// What a list shows of a task without a claim.
+/// The fields of a task without a claim that a list shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskSummary {
     /// Its id.

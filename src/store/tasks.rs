@@ -271,8 +271,8 @@ pub fn for_each_ready(
     sql::for_each_expecting(tx.conn(), READY, &values, expected, |row| see(read(row)?))
 }
 
-/// Passes what a list shows of the ready tasks of a role and a lane to `see`, in claim order, until `see` returns `false`,
-/// probably after so many. It reads one table, where whole tasks need five.
+/// Passes the summaries of the ready tasks of a role and a lane to `see`, in claim order, until `see` returns `false`, probably
+/// after so many. It reads one table, where whole tasks need five.
 ///
 /// # Errors
 /// As the store fails.

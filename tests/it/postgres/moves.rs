@@ -201,7 +201,7 @@ fn migration_of_a_newer_schema_is_refused_and_the_reason_of_a_failed_one_is_told
     server.query(schema, "UPDATE project SET schema_version = 99");
     world.run(["store", "migrate", "--json"]).refuses(1, "store_newer");
     world.run(["init", "--json"]).refuses(1, "store_newer");
-    // What a migration creates is there already.
+    // The newest migration meets its own tables.
     server.query(
         schema,
         "UPDATE project SET schema_version = 10; DELETE FROM refinery_schema_history WHERE version > 10",
@@ -268,7 +268,7 @@ fn older_schema_that_many_migrate_at_once_is_migrated_once_and_keeps_its_rows() 
     let Some(world) = TestProject::on_postgres() else { return };
     world.run(["task", "add", "one"]).exits(0);
     let (server, schema) = world.on_server.as_ref().unwrap();
-    // What the newest migration made is taken back.
+    // The newest migration is taken back.
     server.query(
         schema,
         "DROP TABLE hosts; ALTER TABLE lanes DROP host, DROP host_id; ALTER TABLE landings DROP host, DROP host_id; \

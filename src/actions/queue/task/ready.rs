@@ -83,7 +83,7 @@ pub fn ready(app: &App, whom: ReadyFor<'_>, limit: Option<usize>) -> Result<(Vec
     })
 }
 
-/// As [`ready`], with what a list shows of each task: the store reads less.
+/// As [`ready`], with the summary of each task: the store reads less.
 ///
 /// # Errors
 /// `not_found` for an unknown lane.
