@@ -197,11 +197,14 @@ fn store(error: &StoreError) -> Failure {
         StoreError::NoDatabase { .. } => {
             ("store_missing", NotFound, Some("create the database, then the store: createdb DATABASE && fairway init"))
         }
-        StoreError::Server { .. } => {
-            let hint = "it needs PostgreSQL 14 or newer without a pooler, and a database in UTF8: \
-                        createdb --template=template0 --encoding=UTF8 DATABASE";
-            ("store_server", External, Some(hint))
-        }
+        StoreError::Server { .. } => (
+            "store_server",
+            External,
+            Some(
+                "it needs PostgreSQL 14 or newer without a pooler, and a database in UTF8: \
+                 createdb --template=template0 --encoding=UTF8 DATABASE",
+            ),
+        ),
         StoreError::NotThere { .. } => ("store_missing", NotFound, Some("create it: fairway init")),
         StoreError::MovedAway { schema, left, .. } => return store_moved_away(error, schema, left),
         StoreError::Older { .. } => ("store_older", Fault, Some("bring it up to date: fairway store migrate")),
