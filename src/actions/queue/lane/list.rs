@@ -61,7 +61,7 @@ pub fn show(app: &App, name: &LaneName) -> Result<LaneDetailView> {
         let sessions = session_overview::read(tx, SessionScope::LiveAndHolding, &overview::held(tx)?)?;
         let mut claimants = Claimants::new();
         let mut task_view = |task: &Task| -> Result<TaskView> {
-            let mut view = TaskView::new(task, &lookup::not_ready_reasons(tx, task)?);
+            let mut view = lookup::view(tx, task)?;
             claimants.describe(tx, task, &mut view)?;
             Ok(view)
         };

@@ -94,7 +94,7 @@ pub fn list(app: &App, filter: &Filter) -> Result<Vec<TaskView>> {
         }
         let mut claimants = Claimants::new();
         let view = |task: &Task| {
-            let mut view = TaskView::new(task, &lookup::not_ready_reasons(tx, task)?);
+            let mut view = lookup::view(tx, task)?;
             claimants.describe(tx, task, &mut view)?;
             Ok(view)
         };
@@ -113,7 +113,7 @@ fn sort_key(task: &Task) -> (u8, crate::env::Timestamp, &str) {
 pub fn show(app: &App, id: &TaskId) -> Result<TaskDetailView> {
     app.read(|tx| {
         let task = lookup::task(tx, id)?;
-        let mut view = TaskView::new(&task, &lookup::not_ready_reasons(tx, &task)?);
+        let mut view = lookup::view(tx, &task)?;
         Claimants::new().describe(tx, &task, &mut view)?;
         let dependents = tasks::dependents(tx, id)?;
         let newest = checkpoints::newest_written(tx, id)?;

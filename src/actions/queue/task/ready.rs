@@ -123,7 +123,7 @@ pub fn blocked_tasks(app: &App, whom: ReadyFor<'_>) -> Result<Vec<TaskView>> {
         found
             .iter()
             .map(|task| {
-                let mut view = TaskView::new(task, &lookup::not_ready_reasons(tx, task)?);
+                let mut view = lookup::view(tx, task)?;
                 if let Some(claim) = task.state.claim() {
                     claimants.describe(tx, task, &mut view)?;
                     let mark = view.claimant.as_ref().and_then(ClaimantView::mark);

@@ -25,7 +25,7 @@ impl SessionDir {
     /// # Errors
     /// When a process survives SIGKILL.
     pub fn kill_tree(&self) -> io::Result<()> {
-        self.kill_within(GRACE)
+        self.kill_within(GRACE, || true)
     }
 
     /// Like [`kill_tree`](Self::kill_tree), for a start that is rolled back, with a shorter grace period. A session that
@@ -34,7 +34,7 @@ impl SessionDir {
     /// # Errors
     /// When a process survives SIGKILL.
     pub fn roll_back(&self) -> io::Result<()> {
-        if self.is_started_by_us() { self.kill_within(ROLL_BACK_GRACE) } else { Ok(()) }
+        self.kill_within(ROLL_BACK_GRACE, || self.is_started_by_us())
     }
 
     /// Ends the processes that a dead session left and removes its directory, so that the name is free.
@@ -43,12 +43,16 @@ impl SessionDir {
         self.remove()
     }
 
-    fn kill_within(&self, grace: Duration) -> io::Result<()> {
-        if !self.path.exists() {
+    fn kill_within(&self, grace: Duration, is_meant: impl Fn() -> bool) -> io::Result<()> {
+        if !self.path.exists() || !is_meant() {
             return Ok(());
         }
         self.end_tree(grace)?;
         let _turn = self.lock_state_dir()?;
+        // While the processes ended, a stop may have removed the session, and another start may have taken its name.
+        if !is_meant() {
+            return Ok(());
+        }
         // A session that was just starting has its root process by now; otherwise its start finds no directory.
         self.end_tree(grace)?;
         self.remove()
