@@ -247,7 +247,7 @@ fn outcome_unknown(error: &StoreError) -> Failure {
     Failure { hint: Some(hint.into()), retryable: has_request_id, ..failure }
 }
 
-/// A store that was moved to a file: whose hosts must not begin an empty one by mistake.
+/// The failure for a store that was moved to a file. Its other hosts must not begin an empty one by mistake.
 fn store_moved_away(error: &StoreError, schema: &str, left: &str) -> Failure {
     let hint = format!(
         "work where the file is; or bring it back: psql DATABASE -c 'ALTER SCHEMA {left} RENAME TO {schema}'; \
