@@ -17,7 +17,7 @@ targets=("$@")
 if [[ "${#targets[@]}" = 0 ]]; then
   targets=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
 fi
-version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
+version=$(sed -n '/^version = "/{s/.*"\(.*\)"$/\1/p;q}' Cargo.toml)
 built=target/artefact
 files=${FAIRWAY_RELEASE_FILES:-target/release-files}
 pages=target/packages

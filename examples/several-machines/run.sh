@@ -95,7 +95,7 @@ claimed=$(sort "${demo}/laptop/claimed" "${demo}/builder/claimed" | tr '\n' ' ')
 on builder status
 
 step "The laptop sees what the builder writes"
-task=$(cat "${demo}/laptop/claimed" "${demo}/builder/claimed" | head -n 1)
+task=${claimed%% *}
 on builder note "half of it is done" --task "${task}"
 found=$(on laptop events --of-task "${task}")
 [[ "${found}" = *checkpoint* ]] || fail "the laptop does not see the note: ${found}"

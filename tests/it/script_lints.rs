@@ -54,6 +54,22 @@ fn scripts_are_formatted() {
     }
 }
 
+/// Under `pipefail`, a program that writes to a `head` that has already ended fails the script, but only sometimes.
+#[test]
+fn scripts_with_pipefail_do_not_pipe_into_head() {
+    let head = regex::Regex::new(r"\|\s*head\b").unwrap();
+    let mut with_pipefail = 0;
+    for path in scripts() {
+        let text = fs::read_to_string(&path).unwrap();
+        if text.contains("pipefail") {
+            with_pipefail += 1;
+            let found = head.find(&text).map(|found| found.as_str());
+            assert_eq!(found, None, "{}", path.display());
+        }
+    }
+    assert!(with_pipefail > 10, "only {with_pipefail} scripts set pipefail");
+}
+
 /// The workflows of the repository and of the examples.
 fn workflows() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
