@@ -1,0 +1,163 @@
+//! Changes of a task's row and its lists.
+
+use super::dependencies::{recount_open_deps, shift_open_deps};
+use crate::{
+    domain::{
+        LaneName, Role, SessionId, TaskId,
+        id::Label,
+        task::{Task, TaskFields, TaskState, TaskStatus},
+    },
+    env::Timestamp,
+    store::{StoreError, WriteTx, sql},
+};
+
+const INSERT: &str = "INSERT INTO tasks (id, title, body, status, role, lane, parent, priority, review_domains, branch, \
+     commit_id, epoch, open_deps, created_at, updated_at, closed_at) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, (SELECT coalesce(max(epoch), 0) FROM restores), 0, \
+     $12, $13, $14)";
+const UPDATE_FIELDS: &str = "UPDATE tasks SET title = $2, body = $3, role = $4, lane = $5, parent = $6, priority = $7, \
+     review_domains = $8, updated_at = $9 WHERE id = $1";
+const UPDATE_STATE: &str = "UPDATE tasks SET status = $2, blocked_reason = $3, claimant = $4, claim_session = $5, \
+     claim_role = $6, epoch = $7, claimed_at = $8, lease_until = $9, lease_ms = $10, closed_at = $11, updated_at = $12 \
+     WHERE id = $1";
+const UPDATE_LANE: &str = "UPDATE tasks SET lane = $2, updated_at = $3 WHERE id = $1";
+const UPDATE_WORK: &str = "UPDATE tasks SET branch = $2, commit_id = $3, updated_at = $4 WHERE id = $1";
+
+/// Adds a task with its lists. Its state may be todo, done or cancelled; [`set_state`] makes a claim. `open_deps`
+/// is computed, also for existing tasks that depend on the new one.
+///
+/// # Errors
+/// As the store fails, also when the id is taken.
+pub fn insert(tx: &WriteTx<'_>, task: &Task) -> Result<(), StoreError> {
+    let fields = &task.fields;
+    sql::execute(
+        tx.conn(),
+        INSERT,
+        &[
+            &task.id.as_str(),
+            &fields.title,
+            &fields.body,
+            &task.state.status().as_str(),
+            &fields.role.as_ref().map(Role::as_str),
+            &fields.lane.as_ref().map(LaneName::as_str),
+            &fields.parent.as_ref().map(TaskId::as_str),
+            &fields.priority,
+            &join_domains(fields),
+            &task.branch,
+            &task.commit,
+            &task.created_at.millis(),
+            &task.updated_at.millis(),
+            &task.state.closed_at().map(Timestamp::millis),
+        ],
+    )?;
+    write_lists(tx, &task.id, fields)?;
+    if task.state.status() == TaskStatus::Done {
+        shift_open_deps(tx, &task.id, -1)?;
+    }
+    recount_open_deps(tx, &task.id)
+}
+
+/// Writes the fields of a task, with its lists.
+///
+/// # Errors
+/// As the store fails.
+pub fn set_fields(tx: &WriteTx<'_>, id: &TaskId, fields: &TaskFields) -> Result<(), StoreError> {
+    sql::execute(
+        tx.conn(),
+        UPDATE_FIELDS,
+        &[
+            &id.as_str(),
+            &fields.title,
+            &fields.body,
+            &fields.role.as_ref().map(Role::as_str),
+            &fields.lane.as_ref().map(LaneName::as_str),
+            &fields.parent.as_ref().map(TaskId::as_str),
+            &fields.priority,
+            &join_domains(fields),
+            &tx.now().millis(),
+        ],
+    )?;
+    for table in ["task_labels", "task_paths", "task_deps", "task_checks"] {
+        sql::execute(tx.conn(), &format!("DELETE FROM {table} WHERE task_id = $1"), &[&id.as_str()])?;
+    }
+    write_lists(tx, id, fields)?;
+    recount_open_deps(tx, id)
+}
+
+fn join_domains(fields: &TaskFields) -> String {
+    fields.review_domains.iter().map(Label::as_str).collect::<Vec<_>>().join(" ")
+}
+
+fn write_lists(tx: &WriteTx<'_>, id: &TaskId, fields: &TaskFields) -> Result<(), StoreError> {
+    let conn = tx.conn();
+    for label in &fields.labels {
+        sql::execute(conn, "INSERT INTO task_labels (task_id, label) VALUES ($1, $2)", &[&id.as_str(), label])?;
+    }
+    for glob in &fields.paths {
+        sql::execute(conn, "INSERT INTO task_paths (task_id, glob) VALUES ($1, $2)", &[&id.as_str(), glob])?;
+    }
+    for on in &fields.depends_on {
+        let insert = "INSERT INTO task_deps (task_id, depends_on) VALUES ($1, $2)";
+        sql::execute(conn, insert, &[&id.as_str(), &on.as_str()])?;
+    }
+    for check in &fields.checks {
+        let insert = "INSERT INTO task_checks (task_id, name, command) VALUES ($1, $2, $3)";
+        sql::execute(conn, insert, &[&id.as_str(), &check.name.as_str(), &check.command])?;
+    }
+    Ok(())
+}
+
+/// Moves a task to a state, with the epoch that its claim has; updates the `open_deps` of its dependents.
+///
+/// # Errors
+/// As the store fails.
+pub fn set_state(tx: &WriteTx<'_>, task: &Task, state: &TaskState) -> Result<(), StoreError> {
+    let claim = state.claim();
+    let reason = match state {
+        TaskState::Blocked(_, reason) => Some(reason.as_str()),
+        _ => None,
+    };
+    let lease_ms =
+        claim.and_then(|claim| claim.lease).map(|lease| i64::try_from(lease.as_millis()).unwrap_or(i64::MAX));
+    sql::execute(
+        tx.conn(),
+        UPDATE_STATE,
+        &[
+            &task.id.as_str(),
+            &state.status().as_str(),
+            &reason,
+            &claim.map(|claim| claim.claimant.as_str()),
+            &claim.and_then(|claim| claim.session.as_ref()).map(SessionId::as_str),
+            &claim.and_then(|claim| claim.role.as_ref()).map(Role::as_str),
+            &claim.map_or(task.epoch, |claim| claim.epoch.max(task.epoch)),
+            &claim.map(|claim| claim.claimed_at.millis()),
+            &claim.and_then(|claim| claim.lease_until).map(Timestamp::millis),
+            &lease_ms,
+            &state.closed_at().map(Timestamp::millis),
+            &tx.now().millis(),
+        ],
+    )?;
+    match (task.state.status() == TaskStatus::Done, state.status() == TaskStatus::Done) {
+        (false, true) => shift_open_deps(tx, &task.id, -1),
+        (true, false) => shift_open_deps(tx, &task.id, 1),
+        _ => Ok(()),
+    }
+}
+
+/// Puts a task into a lane, or takes it out of its lane.
+///
+/// # Errors
+/// As the store fails.
+pub fn set_lane(tx: &WriteTx<'_>, id: &TaskId, lane: Option<&LaneName>) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), UPDATE_LANE, &[&id.as_str(), &lane.map(LaneName::as_str), &tx.now().millis()])?;
+    Ok(())
+}
+
+/// Writes the branch and commit of the work.
+///
+/// # Errors
+/// As the store fails.
+pub fn set_work(tx: &WriteTx<'_>, id: &TaskId, branch: Option<&str>, commit: Option<&str>) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), UPDATE_WORK, &[&id.as_str(), &branch, &commit, &tx.now().millis()])?;
+    Ok(())
+}
