@@ -39,44 +39,30 @@ impl SessionDir {
 
     /// Ends the processes that a dead session left and removes its directory, so that the name is free.
     pub(super) fn end_leftovers(&self) -> io::Result<()> {
-        self.end_tree(GRACE)?;
+        self.tree()?.end(GRACE)?;
         self.remove()
     }
 
     fn kill_within(&self, grace: Duration, is_meant: impl Fn() -> bool) -> io::Result<()> {
+        // Read before the check: the tree of a later session of the name is not taken for the one that is meant.
+        let (starter, tree) = (self.started_by(), self.tree()?);
         if !self.path.exists() || !is_meant() {
             return Ok(());
         }
-        self.end_tree(grace)?;
+        tree.end(grace)?;
         let _turn = self.lock_state_dir()?;
-        // While the processes ended, a stop may have removed the session, and another start may have taken its name.
-        if !is_meant() {
+        // While the processes ended, another call may have removed the session, and another start may have taken its name.
+        let has_successor = self.started_by().is_some_and(|now| starter.as_ref() != Some(&now));
+        if has_successor || !is_meant() {
             return Ok(());
         }
         // A session that was just starting has its root process by now; otherwise its start finds no directory.
-        self.end_tree(grace)?;
+        self.tree()?.end(grace)?;
         self.remove()
     }
 
-    fn end_tree(&self, grace: Duration) -> io::Result<()> {
-        let root = self.root();
-        let tag = self.start_config()?.and_then(|start| env_tag(&start));
-        let left = process_tree::terminate(grace, || {
-            let mut found = match &root {
-                // Only while it is the same process: the kernel may have reused the pid.
-                Some(root) if root.status() == ProcessStatus::Alive => process_tree::subtree(root.pid, tag.as_deref())?,
-                _ => Vec::new(),
-            };
-            if let Some(tag) = &tag {
-                found.extend(process_tree::with_env_entry(tag)?);
-            }
-            Ok(found)
-        })?;
-        if !left.is_empty() {
-            let pids: Vec<String> = left.iter().map(|key| key.pid.to_string()).collect();
-            return Err(io::Error::other(format!("would not die: {}", pids.join(" "))));
-        }
-        Ok(())
+    fn tree(&self) -> io::Result<Tree> {
+        Ok(Tree { root: self.root(), tag: self.start_config()?.and_then(|start| env_tag(&start)) })
     }
 
     /// Called by the root process at its end: removes the secrets and the input, or the whole directory with `remove_all`.
@@ -127,7 +113,72 @@ impl SessionDir {
     }
 }
 
+/// The processes of a session: the root with all below it, and all that carry the tag.
+struct Tree {
+    root: Option<ProcessKey>,
+    tag: Option<String>,
+}
+
+impl Tree {
+    fn end(&self, grace: Duration) -> io::Result<()> {
+        let left = process_tree::terminate(grace, || {
+            let mut found = match &self.root {
+                // Only while it is the same process: the kernel may have reused the pid.
+                Some(root) if root.status() == ProcessStatus::Alive => {
+                    process_tree::subtree(root.pid, self.tag.as_deref())?
+                }
+                _ => Vec::new(),
+            };
+            if let Some(tag) = &self.tag {
+                found.extend(process_tree::with_env_entry(tag)?);
+            }
+            Ok(found)
+        })?;
+        if !left.is_empty() {
+            let pids: Vec<String> = left.iter().map(|key| key.pid.to_string()).collect();
+            return Err(io::Error::other(format!("would not die: {}", pids.join(" "))));
+        }
+        Ok(())
+    }
+}
+
 /// The environment tag of a session's processes. It finds those that left the process tree and excludes other sessions'.
 pub(in crate::adapters::plumbing) fn env_tag(start: &StartConfig) -> Option<String> {
     start.var(vars::FAIRWAY_RUN_ID).map(|run| format!("{}={run}", vars::FAIRWAY_RUN_ID))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, collections::BTreeMap, path::Path};
+
+    use super::*;
+    use crate::adapters::plumbing::StartFiles;
+
+    /// Another call removes the session and starts one of its name, while a stop ends the processes of the first.
+    #[test]
+    fn stop_leaves_a_later_session_of_the_name_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = SessionDir::of(&home.path().join("state"), "x");
+        let first = ProcessKey::of(i32::try_from(std::process::id()).unwrap()).unwrap();
+        let second = ProcessKey { started: first.started + 1, ..first.clone() };
+        let create = |starter: &ProcessKey| {
+            let (start, caller_env) = (StartConfig::default(), BTreeMap::new());
+            let files =
+                StartFiles { start: &start, caller_env: &caller_env, work_dir: Path::new("/"), starter: Some(starter) };
+            dir.create(&files).unwrap();
+        };
+        create(&first);
+        let is_first_look = Cell::new(true);
+        let is_meant = || {
+            if is_first_look.replace(false) {
+                dir.remove().unwrap();
+                create(&second);
+            }
+            true
+        };
+        dir.kill_within(Duration::ZERO, is_meant).unwrap();
+        assert_eq!(dir.started_by(), Some(second));
+        dir.kill_within(Duration::ZERO, || true).unwrap();
+        assert!(!dir.path().exists());
+    }
 }

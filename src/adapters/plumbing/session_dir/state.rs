@@ -130,6 +130,11 @@ impl SessionDir {
         read_process_key(&self.file(STARTER_FILE)).is_some_and(|starter| starter.status() == ProcessStatus::Alive)
     }
 
+    /// The process that started the session, or starts it. Another session of the same name has another one.
+    pub(super) fn started_by(&self) -> Option<ProcessKey> {
+        [STARTER_FILE, STARTED_BY_FILE].iter().find_map(|name| read_process_key(&self.file(name)))
+    }
+
     /// Whether it is the call around this process that starts it just now, and not another one after it was stopped.
     #[must_use]
     pub fn is_started_by_us(&self) -> bool {
