@@ -379,8 +379,8 @@ pub fn example() -> String {
     let mut text = String::from(
         "#:schema .fairway/config.schema.json\n\
          # Every key of .fairway.toml with its default. Keys behind a '#' have no default: the value is a sample.\n\
-         # .fairway/local.toml overrides this file; a variable that is named overrides both. The first line is for editors:\n\
-         # fairway config schema >.fairway/config.schema.json\n",
+         # .fairway/local.toml overrides this file; a variable that is named overrides both. The first line is for editors;\n\
+         # fairway init writes the file that it names.\n",
     );
     let mut section = String::new();
     for key in KEYS {

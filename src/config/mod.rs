@@ -37,7 +37,7 @@ pub use notify::NotifySettings;
 pub use overlap::{ClaimOrder, OverlapAction, OverlapSettings};
 pub use project::{CONFIG_FILE, Project};
 pub use provider_profile::{ProviderProfile, built_in as built_in_profiles, session_variables};
-pub use schema::schema;
+pub use schema::{SCHEMA_FILE, schema};
 pub use set_key::set_key;
 pub use settings::{
     ApprovalSettings, ClaimSettings, ProjectSettings, ReviewRoute, SessionSettings, Settings, TaskSettings,

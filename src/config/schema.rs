@@ -18,6 +18,9 @@ use crate::domain::{
     rules::{claim::PathPolicy, gate::Gate, initial_prompt::PromptDelivery},
 };
 
+/// The name of the schema's file in the state directory, which the first line of a new `.fairway.toml` names for editors.
+pub const SCHEMA_FILE: &str = "config.schema.json";
+
 /// The keys that each section of a list must have.
 const REQUIRED: &[(&str, &[&str])] = &[("guard.rules[]", &["name", "action"]), ("review_routes[]", &["domain"])];
 

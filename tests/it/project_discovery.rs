@@ -137,7 +137,7 @@ fn init_in_a_linked_worktree_makes_the_main_ones_project() {
     world.git(&root, &["commit", "--quiet", "--allow-empty", "--message=begin"]);
     let tree = world.dir().join("tree");
     world.git(&root, &["worktree", "add", "--quiet", "-b", "side", tree.to_str().unwrap()]);
-    for created in [4, 0] {
+    for created in [5, 0] {
         let mut command = world.fairway(["init", "--json"]);
         let made = CommandOutput::from(command.current_dir(&tree).output().unwrap()).exits(0).json();
         assert_eq!(made["root"], root.to_str().unwrap());

@@ -16,7 +16,7 @@ use crate::{
         Answer,
         core::{git_shield, open_store},
     },
-    config::{Project, StoreEngine, StoreSettings, load_in_force, masked_url, project::CONFIG_FILE},
+    config::{self, Project, SCHEMA_FILE, StoreEngine, StoreSettings, load_in_force, masked_url, project::CONFIG_FILE},
     domain::Refusal,
     env::Env,
     os::files,
@@ -95,8 +95,8 @@ fn migrate(_: &Env, _: &str) -> Result<()> {
     Err(StoreError::NoPostgres.into())
 }
 
-/// Creates configuration, store, ignore file and agent contract where they are missing. A contract of an earlier version that
-/// no person has changed is replaced. `new` begins a new store where one that was here before is gone. `store` is the address of
+/// Creates configuration, store, ignore file, agent contract and the schema of the configuration where they are missing. A
+/// contract of an earlier version that no person has changed is replaced, and the schema of another version. `new` begins a new store where one that was here before is gone. `store` is the address of
 /// a server where the store is to be from now on.
 ///
 /// # Errors
@@ -137,6 +137,13 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
         // The text of an earlier version, without a person's changes.
         write(&contract, CONTRACT, 0o600, &mut updated)?;
     }
+    let (schema, text) = (project.state.join(SCHEMA_FILE), format!("{:#}\n", config::schema()));
+    match fs::read_to_string(&schema) {
+        Ok(found) if found == text => {}
+        // That of another version.
+        Ok(_) => write(&schema, &text, 0o600, &mut updated)?,
+        Err(_) => write(&schema, &text, 0o600, &mut created)?,
+    }
     // After the configuration, without which nothing can be restored here; before it is trusted, because the one that was
     // here may have had guard rules.
     usable?;
@@ -171,12 +178,13 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
     if let Place::Server { is_new: true, .. } = &place {
         names.push(store_shown.clone());
     }
-    let line = if let ([], [updated]) = (names.as_slice(), updated.as_slice()) {
-        format!("updated {}: {}", root.display(), shown(updated))
-    } else if names.is_empty() {
-        format!("unchanged: {} is already a Fairway project", root.display())
-    } else {
+    let line = if !names.is_empty() {
         format!("initialised {}: {}", root.display(), names.join(", "))
+    } else if !updated.is_empty() {
+        let updated: Vec<String> = updated.iter().map(|path| shown(path)).collect();
+        format!("updated {}: {}", root.display(), updated.join(", "))
+    } else {
+        format!("unchanged: {} is already a Fairway project", root.display())
     };
     let enclosing = project.enclosing().filter(|_| created.contains(&config));
     let document = InitView { root: root.clone(), store: store_shown, created: names, paste: PASTE_TEXT };
@@ -208,7 +216,13 @@ fn first_config(root: &Path) -> String {
     let quoted = toml::Value::String(name);
     let branch = current_branch(root).unwrap_or_else(|| "main".into());
     let base = toml::Value::String(branch);
-    format!("# Every key and its default: fairway config example\n[project]\nname = {quoted}\nbase_branch = {base}\n")
+    format!(
+        "#:schema .fairway/{SCHEMA_FILE}\n\
+         # Every key and its default: fairway config example\n\
+         [project]\n\
+         name = {quoted}\n\
+         base_branch = {base}\n"
+    )
 }
 
 /// The branch that is checked out, read from git's own file.

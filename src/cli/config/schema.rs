@@ -11,6 +11,8 @@ use crate::{
 ///
 /// Editors complete and check .fairway.toml by it, when the first line of the file names it:
 /// #:schema .fairway/config.schema.json
+///
+/// `fairway init` writes that file.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 

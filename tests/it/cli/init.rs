@@ -19,7 +19,7 @@ fn project_is_made_once() {
     hint: create one: fairway init
     [exit 3]
     $ fairway init
-    initialised [world]/project: .fairway.toml, .fairway/.gitignore, .fairway/AGENTS.md, .fairway/fairway.db
+    initialised [world]/project: .fairway.toml, .fairway/.gitignore, .fairway/AGENTS.md, .fairway/config.schema.json, .fairway/fairway.db
     next: fairway setup, or add this line to AGENTS.md or CLAUDE.md: This project uses Fairway. Run `fairway guide` before you start; claim work with `fairway claim`.
     then add a task: fairway task add 'Fix the total'
     $ fairway init
@@ -32,13 +32,27 @@ fn project_is_made_once() {
     [exit 2]
     ");
     insta::assert_snapshot!(fs::read_to_string(world.root().join(".fairway.toml")).unwrap(), @r#"
+    #:schema .fairway/config.schema.json
     # Every key and its default: fairway config example
     [project]
     name = "project"
     base_branch = "main"
     "#);
-    for (name, mode) in [("", 0o700), ("fairway.db", 0o600), ("AGENTS.md", 0o600), (".gitignore", 0o600)] {
+    let files = ["fairway.db", "AGENTS.md", "config.schema.json", ".gitignore"].map(|name| (name, 0o600));
+    for (name, mode) in [("", 0o700)].into_iter().chain(files) {
         let found = fs::metadata(world.root().join(".fairway").join(name)).unwrap().permissions().mode() & 0o777;
         assert_eq!(found, mode, "{name}");
     }
+}
+
+#[test]
+fn schema_of_another_version_is_replaced() {
+    let world = TestProject::new();
+    let schema = world.root().join(".fairway/config.schema.json");
+    let printed = world.run(["config", "schema"]).exits(0).stdout;
+    assert_eq!(fs::read_to_string(&schema).unwrap(), printed);
+    fs::write(&schema, "{}").unwrap();
+    let said = world.run(["init"]).exits(0).stdout;
+    assert_eq!(world.redacted(&said), "updated [world]/project: .fairway/config.schema.json\n");
+    assert_eq!(fs::read_to_string(&schema).unwrap(), printed);
 }
