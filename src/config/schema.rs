@@ -97,6 +97,9 @@ fn of_key(key: &Key) -> Value {
             schema = choice;
         }
     }
+    if let Some(pattern) = pattern(key.path) {
+        schema["pattern"] = json!(pattern);
+    }
     if let Some(fields) = schema.as_object_mut() {
         for (bound, limit) in bounds(key.path) {
             fields.insert(bound.to_owned(), json!(limit));
@@ -133,12 +136,31 @@ fn words(path: &str) -> Option<Vec<&'static str>> {
     })
 }
 
+/// The regular expression of a key that takes a span of time, a size, or a word for neither. It has no upper limit.
+fn pattern(path: &str) -> Option<String> {
+    // The grammar of the crate humantime.
+    const SPAN: &str = r"0|\s*([0-9][0-9\s]*(\.[0-9]+\s*)?(nanos|nsec|ns|usec|us|µs|millis|msec|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|wks?|w|months?|M|years?|yrs?|y)\s*)+";
+    const SIZE: &str = r"\s*[0-9]+\s*([KMGT]iB|[KMGB])?";
+    let (form, none) = match path {
+        "claims.lease" => (SPAN, Some("none")),
+        "sessions.stale_after" | "backends.*.stale_after" | "exec.keep_for" => (SPAN, Some("off")),
+        "sessions.launch_timeout"
+        | "hooks.approval_wait"
+        | "identity.refresh_before"
+        | "land.timeout"
+        | "notify.command_timeout" => (SPAN, None),
+        "exec.keep_bytes" => (SIZE, Some("off")),
+        _ => return None,
+    };
+    Some(none.map_or_else(|| format!("^({form})$"), |none| format!("^({none}|{form})$")))
+}
+
 /// The smallest and the largest number of a key.
 fn bounds(path: &str) -> Vec<(&'static str, u64)> {
     match path {
         "exec.parallel" => vec![("minimum", 1)],
         "exec.keep_runs" => vec![("minimum", 0)],
-        "context.pressure" => vec![("minimum", 0), ("maximum", 1)],
+        "context.pressure" => vec![("exclusiveMinimum", 0), ("maximum", 1)],
         "roles.*.ready_delay_ms" | "providers.*.ready_delay_ms" => {
             vec![("minimum", 0), ("maximum", MAX_READY_DELAY_MS)]
         }
@@ -221,5 +243,57 @@ mod tests {
             }
         }
         assert!(choices >= 15, "{choices}");
+    }
+
+    /// A key takes one of these texts exactly if its pattern matches; a key without a pattern takes neither spans nor sizes only.
+    #[test]
+    fn patterns_match_what_their_readers_take() {
+        const TEXTS: [&str; 27] = [
+            "off",
+            "none",
+            "Off",
+            "0",
+            "10",
+            "0s",
+            "10m",
+            "1h30m",
+            "1h 30m",
+            " 2 weeks ",
+            "1.5h",
+            "1 000ms",
+            "3µs",
+            "4M",
+            "5K",
+            "6B",
+            "7KiB",
+            "8 GiB",
+            "9PiB",
+            "10x",
+            "m",
+            "-1m",
+            "+1m",
+            "1.m",
+            "1h,30m",
+            "",
+            "no such word",
+        ];
+        let mut patterns = 0;
+        for key in KEYS.iter().filter(|key| of_key(key)["type"] == "string") {
+            let why = |text: &str| Settings::parse(&with(key.path, Toml::from(text))).err().map(|(_, why)| why);
+            let Some(pattern) = pattern(key.path) else {
+                let said = why("no such word").unwrap_or_default();
+                assert!(!said.contains("is not a span") && !said.contains("is not a number of bytes"), "{}", key.path);
+                continue;
+            };
+            patterns += 1;
+            let pattern = regex::Regex::new(&pattern).unwrap();
+            for text in TEXTS {
+                let said = why(text);
+                // Bounds are no matter of the pattern.
+                let is_taken = said.as_ref().is_none_or(|why| why.starts_with("must be "));
+                assert_eq!(pattern.is_match(text), is_taken, "{} = {text:?}: {said:?}", key.path);
+            }
+        }
+        assert_eq!(patterns, 10);
     }
 }

@@ -122,7 +122,7 @@ fn merge_ready_wants_everything_at_one_commit() {
     let text = fs::read_to_string(&config).unwrap().replace("base_branch = \"master\"", "base_branch = \"main\"");
     let route = "[[review_routes]]\npaths = [\"migrations/**\"]\ndomain = \"data\"\n";
     fs::write(&config, format!("{text}\n{route}")).unwrap();
-    fixtures::init_repository(&world);
+    let commit = fixtures::init_repository(&world);
     insta::assert_snapshot!(world.transcript(&[
         "fairway task add T-1 'one' --path migrations/V2.sql --check unit=true",
         "fairway --session s1 claim T-1",
@@ -133,14 +133,14 @@ fn merge_ready_wants_everything_at_one_commit() {
         "fairway --session s2 review record T-1 --verdict approve --notes 'as agreed' --quiet",
         "fairway merge-ready T-1",
         "fairway merge-ready T-1 --base no-such-branch",
-    ]), @"
+    ]).replace(&commit[..12], "[commit]"), @"
     $ fairway task add T-1 'one' --path migrations/V2.sql --check unit=true
     added T-1
     $ fairway --session s1 claim T-1
     claimed T-1: one
     $ fairway merge-ready T-1
     T-1 is not ready to be merged:
-      judged: [world]/project (branch main, commit 2d460ad51c36, base main)
+      judged: [world]/project (branch main, commit [commit], base main)
       evidence_missing: no passing evidence since the last claim
           fairway evidence run T-1 -- COMMAND
       check_missing: the check 'unit' has not been run
@@ -154,7 +154,7 @@ fn merge_ready_wants_everything_at_one_commit() {
     1
     $ fairway merge-ready T-1
     T-1 is not ready to be merged:
-      judged: [world]/project (branch main, commit 2d460ad51c36, base main)
+      judged: [world]/project (branch main, commit [commit], base main)
       review_own: review 1 in the domain 'data' is by s1, who has claimed the task
           fairway review request T-1 --domain data
     [exit 5]
@@ -162,10 +162,10 @@ fn merge_ready_wants_everything_at_one_commit() {
     2
     $ fairway merge-ready T-1
     T-1 is ready to be merged
-      judged: [world]/project (branch main, commit 2d460ad51c36, base main)
+      judged: [world]/project (branch main, commit [commit], base main)
     $ fairway merge-ready T-1 --base no-such-branch
     T-1 is not ready to be merged:
-      judged: [world]/project (branch main, commit 2d460ad51c36, base no-such-branch)
+      judged: [world]/project (branch main, commit [commit], base no-such-branch)
       not_based: cannot determine whether the work is based on 'no-such-branch'
           git -C [world]/project rebase no-such-branch
     [exit 5]
