@@ -33,10 +33,21 @@ fn find(root: &Value, schema: &Value, value: &Value, place: &str) -> Option<Stri
                 let is_time = value.as_str().is_none_or(|text| Timestamp::parse(text).is_some());
                 (!is_time).then(|| format!("{place}: no time: {value}"))
             }
-            "minimum" | "maximum" => value.as_f64().zip(rule.as_f64()).and_then(|(number, limit)| {
-                let is_wrong = if keyword == "minimum" { number < limit } else { number > limit };
-                is_wrong.then(|| format!("{place}: {keyword} is {rule}: {value}"))
-            }),
+            "pattern" => {
+                let pattern = regex::Regex::new(rule.as_str().unwrap()).unwrap();
+                let is_match = value.as_str().is_none_or(|text| pattern.is_match(text));
+                (!is_match).then(|| format!("{place}: does not match {rule}: {value}"))
+            }
+            "minimum" | "exclusiveMinimum" | "maximum" => {
+                value.as_f64().zip(rule.as_f64()).and_then(|(number, limit)| {
+                    let is_wrong = match keyword.as_str() {
+                        "minimum" => number < limit,
+                        "exclusiveMinimum" => number <= limit,
+                        _ => number > limit,
+                    };
+                    is_wrong.then(|| format!("{place}: {keyword} is {rule}: {value}"))
+                })
+            }
             "minItems" | "maxItems" => {
                 let count = value.as_array().map_or(0, Vec::len) as u64;
                 let limit = rule.as_u64().unwrap();

@@ -50,6 +50,9 @@ fn example_and_documents_are_valid_and_mistakes_are_not() {
     for wrong in [
         "[claims]\nleese = \"30m\"",
         "[claims]\nown_lane_only = \"yes\"",
+        "[claims]\nlease = \"30\"",
+        "[exec]\nkeep_bytes = \"1 PiB\"",
+        "[context]\npressure = 0.0",
         "[cliams]\nlease = \"30m\"",
         "[gates.done]\nrequire = \"evidence\"",
         "[[guard.rules]]\nnane = \"x\"",
