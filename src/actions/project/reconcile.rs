@@ -131,7 +131,7 @@ fn record_outputs(app: &App, sessions: &[Session], outputs: &[Option<Timestamp>]
 /// Records which sessions are idle by their screen, and delivers what waits for them.
 fn look_at_screens(app: &App, sessions: &[Session]) -> Result<Vec<ReconcileEntryView>> {
     let mut idle = Vec::new();
-    for session in sessions {
+    for session in app.read(|tx| idle_screen::candidates(tx, sessions))? {
         if idle_screen::look(app, &session.id)? == ScreenVerdict::Idle {
             // A prompt that cannot be delivered stays queued.
             let _ = prompt::deliver(app, &session.id);

@@ -46,6 +46,20 @@ pub enum ScreenVerdict {
     Nothing,
 }
 
+/// Those sessions whose screen may say that their turn is over.
+///
+/// # Errors
+/// As the store fails.
+pub fn candidates<'a>(tx: &ReadTx<'_>, sessions: &'a [Session]) -> Result<Vec<&'a Session>> {
+    let mut found = Vec::new();
+    for session in sessions {
+        if judged_from(tx, session, true)?.is_some() {
+            found.push(session);
+        }
+    }
+    Ok(found)
+}
+
 /// Looks at the screen of a session whose turn may be over, and records that it is idle. Calls the session's adapter: never
 /// inside a transaction.
 ///
@@ -82,19 +96,28 @@ pub fn look(app: &App, id: &SessionId) -> Result<ScreenVerdict> {
 
 /// The session, with the time from which its screen may say that its turn is over. `None` when the screen says nothing.
 fn candidate(tx: &ReadTx<'_>, id: &SessionId, is_interrupted: bool) -> Result<Option<(Session, Timestamp)>> {
-    let Some(session) = sessions::find(tx, id)?.filter(|session| session.adapter_script.is_some()) else {
+    let Some(session) = sessions::find(tx, id)? else { return Ok(None) };
+    let from = judged_from(tx, &session, is_interrupted)?;
+    Ok(from.map(|from| (session, from)))
+}
+
+/// The time from which the screen of a session may say that its turn is over.
+fn judged_from(tx: &ReadTx<'_>, session: &Session, is_interrupted: bool) -> Result<Option<Timestamp>> {
+    if session.adapter_script.is_none() {
         return Ok(None);
-    };
-    let reports = session_reports::find(tx, id)?;
+    }
+    let reports = session_reports::find(tx, &session.id)?;
+    // Without a hook, nothing has told that a turn began.
+    if reports.last_hook_at.is_none() {
+        return Ok(None);
+    }
     let facts = IdleFacts {
-        session: &session,
+        session,
         last_hook_at: reports.last_hook_at,
         open_calls: reports.open_calls,
-        has_pending_approval: !approvals::pending_of(tx, id)?.is_empty(),
+        has_pending_approval: !approvals::pending_of(tx, &session.id)?.is_empty(),
     };
-    // Without a hook, nothing has told that a turn began.
-    let from = reports.last_hook_at.and_then(|_| facts.judged_from(is_interrupted));
-    Ok(from.map(|from| (session, from)))
+    Ok(facts.judged_from(is_interrupted))
 }
 
 /// The screen of a session, with the time of its last output where the backend knows it. `None` when it cannot be read.

@@ -78,7 +78,9 @@ impl SessionDir {
         if self.is_starting() {
             return self.write_file(FINISHED_FILE, remove_all.to_string().as_bytes());
         }
-        self.remove_transient_files(remove_all)
+        self.remove_transient_files(remove_all)?;
+        let _ = fs::remove_file(self.file(STARTER_FILE));
+        Ok(())
     }
 
     /// Ends the start: from now on the name is free when the session dies, and how it was started is forgotten.
@@ -87,18 +89,20 @@ impl SessionDir {
     /// When a file cannot be removed.
     pub fn finish_start(&self) -> io::Result<()> {
         let _turn = self.lock_state_dir()?;
-        let _ = fs::rename(self.file(STARTER_FILE), self.file(STARTED_BY_FILE));
         match fs::read_to_string(self.file(FINISHED_FILE)) {
-            Ok(remove_all) => self.remove_transient_files(remove_all == true.to_string()),
-            Err(_) => self.forget_start().map(drop),
+            Ok(remove_all) => self.remove_transient_files(remove_all == true.to_string())?,
+            Err(_) => drop(self.forget_start()?),
         }
+        // Last: it says that the start is forgotten.
+        let _ = fs::rename(self.file(STARTER_FILE), self.file(STARTED_BY_FILE));
+        Ok(())
     }
 
     fn remove_transient_files(&self, remove_all: bool) -> io::Result<()> {
         if remove_all {
             return self.remove();
         }
-        for name in [START_FILE, STARTER_FILE, ENVIRONMENT_FILE, INPUT_FIFO] {
+        for name in [START_FILE, ENVIRONMENT_FILE, INPUT_FIFO] {
             let _ = fs::remove_file(self.file(name));
         }
         let _ = fs::remove_dir_all(self.file(VALUES_DIR));

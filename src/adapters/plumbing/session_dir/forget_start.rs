@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::Path};
 
-use super::dir::{ENVIRONMENT_FILE, NAME_FILE, START_FILE, SessionDir, read_optional};
+use super::dir::{ENVIRONMENT_FILE, NAME_FILE, START_FILE, STARTED_BY_FILE, SessionDir, read_optional};
 
 impl SessionDir {
     /// Keeps of the start configuration only what is needed as long as the session lives. The caller holds the lock. Answers
@@ -24,8 +24,10 @@ impl SessionDir {
     /// how many there were. With `dry_run` it only counts.
     #[must_use]
     pub fn forget_abandoned_starts(state_dir: &Path, dry_run: bool) -> usize {
-        let entries = fs::read_dir(state_dir).into_iter().flatten().flatten();
-        let names = entries.filter_map(|entry| read_optional(&entry.path().join(NAME_FILE)).ok().flatten());
+        let paths = fs::read_dir(state_dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        // A start that has ended was forgotten then.
+        let unfinished = paths.filter(|path| !path.join(STARTED_BY_FILE).exists());
+        let names = unfinished.filter_map(|path| read_optional(&path.join(NAME_FILE)).ok().flatten());
         let dirs = names.filter_map(|name| Some(Self::of(state_dir, std::str::from_utf8(&name).ok()?)));
         dirs.filter(|dir| dir.has_start_to_forget() && (dry_run || dir.forget_unless_starting().unwrap_or(false)))
             .count()
@@ -91,6 +93,11 @@ mod tests {
         assert_eq!(SessionDir::forget_abandoned_starts(&state, true), 1);
         assert_eq!(leaks(), 2);
         assert_eq!(SessionDir::forget_abandoned_starts(&state, false), 1);
+        assert_eq!((SessionDir::forget_abandoned_starts(&state, false), leaks()), (0, 0));
+        // What a start that ended keeps is not looked at again.
+        dir.kill_tree().unwrap();
+        create(&own);
+        dir.finish_start().unwrap();
         assert_eq!((SessionDir::forget_abandoned_starts(&state, false), leaks()), (0, 0));
         let kept = dir.start_config().unwrap().unwrap();
         assert_eq!((kept.var("FAIRWAY_RUN_ID"), kept.transcript.as_deref()), (Some("r1"), Some("/t")));
