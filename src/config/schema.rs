@@ -136,10 +136,15 @@ fn words(path: &str) -> Option<Vec<&'static str>> {
     })
 }
 
-/// The regular expression of a key that takes a span of time, a size, or a word for neither. It has no upper limit.
+/// The regular expression of a key that takes a span of time, a size, or a word for neither. The limits of a span are not part of it.
 fn pattern(path: &str) -> Option<String> {
     // The grammar of the crate humantime.
-    const SPAN: &str = r"0|\s*([0-9][0-9\s]*(\.[0-9]+\s*)?(nanos|nsec|ns|usec|us|µs|millis|msec|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d|weeks?|wks?|w|months?|M|years?|yrs?|y)\s*)+";
+    const SPAN: &str = concat!(
+        r"0|\s*([0-9][0-9\s]*(\.[0-9]+\s*)?",
+        "(nanos|nsec|ns|usec|us|µs|millis|msec|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h",
+        "|days?|d|weeks?|wks?|w|months?|M|years?|yrs?|y)",
+        r"\s*)+"
+    );
     const SIZE: &str = r"\s*[0-9]+\s*([KMGT]iB|[KMGB])?";
     let (form, none) = match path {
         "claims.lease" => (SPAN, Some("none")),
@@ -245,7 +250,8 @@ mod tests {
         assert!(choices >= 15, "{choices}");
     }
 
-    /// A key takes one of these texts exactly if its pattern matches; a key without a pattern takes neither spans nor sizes only.
+    /// Of these texts, a key takes exactly those that its pattern matches. A key without a pattern asks neither for a span of time
+    /// nor for a size.
     #[test]
     fn patterns_match_what_their_readers_take() {
         const TEXTS: [&str; 27] = [

@@ -96,8 +96,8 @@ fn migrate(_: &Env, _: &str) -> Result<()> {
 }
 
 /// Creates configuration, store, ignore file, agent contract and the schema of the configuration where they are missing. A
-/// contract of an earlier version that no person has changed is replaced, and the schema of another version. `new` begins a new store where one that was here before is gone. `store` is the address of
-/// a server where the store is to be from now on.
+/// contract of an earlier version that no person has changed is replaced, and so is the schema of another version. `new` begins
+/// a new store where one that was here before is gone. `store` is the address of a server where the store is to be from now on.
 ///
 /// # Errors
 /// `store_gone` without `new`; when a file cannot be written, or an existing store cannot be used. For a server: `no_postgres`,
