@@ -120,6 +120,7 @@ pub fn supervise<'a>(order: JobSpec<'a>, sink: &'a mut dyn JobHost) -> Result<()
         exec_error: None,
         exited: None,
         is_output_closed: false,
+        sent: None,
         result: None,
         journal: book,
     };
@@ -164,6 +165,8 @@ struct SupervisorLoop<'a> {
     exited: Option<Exit>,
     is_output_closed: bool,
     result: Option<JobResult>,
+    /// The last signal to all processes, and those that got it.
+    sent: Option<(Signal, Vec<ProcessKey>)>,
     journal: Journal<'a>,
 }
 
@@ -290,7 +293,7 @@ impl SupervisorLoop<'_> {
                         let _ = self.journal.start.job_dir.write_result(&ending);
                     }
                     Effect::ScanTree => {
-                        let is_left = self.reap() && !self.live_processes().is_empty();
+                        let is_left = self.reap() && self.has_live_processes();
                         events.extend(self.exited.take().map(Event::Exited));
                         events.push_back(Event::TreeScanned { is_left });
                     }
@@ -345,25 +348,38 @@ impl SupervisorLoop<'_> {
         process_tree::subtree(own, Some(self.env_tag)).unwrap_or_default()
     }
 
-    fn signal_all(&self, signal: Signal) {
+    /// Whether a process of the job is alive. An orphan that the last signal missed gets it now: it was forked while its parent
+    /// ended. A child of a live process may be what that does about the signal.
+    fn has_live_processes(&mut self) -> bool {
+        let live = self.live_processes();
+        let own = i32::try_from(std::process::id()).unwrap_or_default();
+        if let Some((signal, got_it)) = &mut self.sent {
+            let is_orphan = |pid| process::stat(pid).ok().flatten().is_some_and(|stat| stat.parent == own);
+            for key in &live {
+                if !got_it.contains(key) && is_orphan(key.pid) {
+                    send(key, *signal);
+                    got_it.push(key.clone());
+                }
+            }
+        }
+        !live.is_empty()
+    }
+
+    fn signal_all(&mut self, signal: Signal) {
         // A process that is forked during a scan gets no signal in it; the next scan finds it.
         const MAX_SCANS: u8 = 3;
         let mut signaled = Vec::new();
         for _ in 0..MAX_SCANS {
             let new: Vec<_> = self.live_processes().into_iter().filter(|key| !signaled.contains(key)).collect();
             if new.is_empty() {
-                return;
+                break;
             }
             for key in new {
-                // A process of another user (sudo) cannot be signaled; it is reported as a survivor.
-                let _ = key.signal(signal);
-                // A stopped process handles the signal only after it continues.
-                if !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP | Signal::SIGCONT) {
-                    let _ = key.signal(Signal::SIGCONT);
-                }
+                send(&key, signal);
                 signaled.push(key);
             }
         }
+        self.sent = Some((signal, signaled));
     }
 
     fn report_processes(&mut self, event: &str, what: &str) {
@@ -384,5 +400,14 @@ impl SupervisorLoop<'_> {
         let processes: Vec<_> = names.iter().map(|(name, pid)| json!({ "pid": pid, "name": name })).collect();
         let meta = json!({ "event": event, "count": found.len(), "processes": processes });
         self.journal.recorder.event(format!("{what}: {}{more}", said.join(", ")), meta.to_string(), None);
+    }
+}
+
+/// Signals a process. One of another user (sudo) cannot be signaled; it is reported as a survivor.
+fn send(key: &ProcessKey, signal: Signal) {
+    let _ = key.signal(signal);
+    // A stopped process handles the signal only after it continues.
+    if !matches!(signal, Signal::SIGKILL | Signal::SIGSTOP | Signal::SIGCONT) {
+        let _ = key.signal(Signal::SIGCONT);
     }
 }

@@ -164,6 +164,17 @@ fn invalid_or_silent_control_clients_change_nothing() {
     assert!(!folder.join("door").exists());
 }
 
+/// The program handles the signal long after the kill has looked for processes, and leaves one behind.
+#[test]
+fn orphan_that_a_kill_missed_is_signalled_when_its_parent_has_ended() {
+    let world = TestProject::new();
+    let place = JobProject::of_world(&world);
+    let run = place.spawn(["--shell", "trap 'sleep 0.5; sleep 600 & exit' TERM; echo up; while :; do sleep 0.1; done"]);
+    up(&place, &run);
+    place.run(["exec", "kill", &run, "--grace", "1h"]).exits(0);
+    place.wait_no_processes("all were ended");
+}
+
 #[test]
 fn processes_forked_during_a_kill_are_signalled() {
     let world = TestProject::new();
