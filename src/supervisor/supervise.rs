@@ -293,7 +293,9 @@ impl SupervisorLoop<'_> {
                         let _ = self.journal.start.job_dir.write_result(&ending);
                     }
                     Effect::ScanTree => {
-                        let is_left = self.reap() && self.has_live_processes();
+                        let live = if self.reap() { self.live_processes() } else { Vec::new() };
+                        self.signal_missed_orphans(&live);
+                        let is_left = !live.is_empty();
                         events.extend(self.exited.take().map(Event::Exited));
                         events.push_back(Event::TreeScanned { is_left });
                     }
@@ -348,21 +350,18 @@ impl SupervisorLoop<'_> {
         process_tree::subtree(own, Some(self.env_tag)).unwrap_or_default()
     }
 
-    /// Whether a process of the job is alive. An orphan that the last signal missed gets it now: it was forked while its parent
-    /// ended. A child of a live process may be what that does about the signal.
-    fn has_live_processes(&mut self) -> bool {
-        let live = self.live_processes();
+    /// Sends the last signal to the orphans that it missed: they were forked while their parent ended. A child of a live process
+    /// is left alone: its parent may have started it to handle the signal.
+    fn signal_missed_orphans(&mut self, live: &[ProcessKey]) {
         let own = i32::try_from(std::process::id()).unwrap_or_default();
-        if let Some((signal, got_it)) = &mut self.sent {
-            let is_orphan = |pid| process::stat(pid).ok().flatten().is_some_and(|stat| stat.parent == own);
-            for key in &live {
-                if !got_it.contains(key) && is_orphan(key.pid) {
-                    send(key, *signal);
-                    got_it.push(key.clone());
-                }
+        let Some((signal, signaled)) = &mut self.sent else { return };
+        let is_orphan = |pid| process::stat(pid).ok().flatten().is_some_and(|stat| stat.parent == own);
+        for key in live {
+            if !signaled.contains(key) && is_orphan(key.pid) {
+                send(key, *signal);
+                signaled.push(key.clone());
             }
         }
-        !live.is_empty()
     }
 
     fn signal_all(&mut self, signal: Signal) {
