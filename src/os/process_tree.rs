@@ -1,6 +1,11 @@
 //! Ending a process tree. The tree is collected first, because killing the root moves its children to another parent.
 
-use std::{collections::BTreeSet, fs, io, os::unix::fs::MetadataExt, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io, iter,
+    os::unix::fs::MetadataExt,
+    time::Duration,
+};
 
 use nix::sys::signal::Signal;
 
@@ -34,7 +39,14 @@ pub fn subtree(root: i32, mark: Option<&str>) -> io::Result<Vec<ProcessKey>> {
         }
         inside.extend(more);
     }
-    Ok(keys(all.iter().filter(|one| inside.contains(&one.pid))))
+    let parents: BTreeMap<i32, i32> = all.iter().map(|one| (one.pid, one.parent)).collect();
+    let above = |pid: &i32| parents.get(pid).copied().filter(|parent| inside.contains(parent));
+    // A listing is no moment: reused numbers could make a circle.
+    let depth = |one: &&ProcStat| iter::successors(Some(one.pid), above).take(all.len()).count();
+    let mut found: Vec<&ProcStat> = all.iter().filter(|one| inside.contains(&one.pid)).collect();
+    // Parents first, also where the kernel's numbers began anew: a shell whose command is signaled before it reports that.
+    found.sort_by_key(depth);
+    Ok(keys(found.into_iter()))
 }
 
 fn belongs_to_other(pid: i32, mark: &str) -> bool {
