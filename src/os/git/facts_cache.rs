@@ -13,10 +13,10 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    command::{Git, GitError, QUERY_TIMEOUT},
+    command::{Git, GitError, QUERY_TIMEOUT, output_text},
     repository_facts::RepositoryFacts,
 };
-use crate::os::{digest::sha256_hex, files};
+use crate::os::{digest::sha256_hex, exit_reason::ExitReason, files};
 
 /// A file that was changed within this time may change again without a trace in its times.
 const RACY: Duration = Duration::from_secs(2);
@@ -124,10 +124,25 @@ fn sources(git: &Git<'_>) -> Option<Vec<PathBuf>> {
         found.push(home.join(".gitconfig"));
     }
     if !git.vars().contains_key(OsStr::new("GIT_CONFIG_NOSYSTEM")) {
-        // Git before 2.41 does not say it.
-        found.push(git.run_checked("var", &["var", "GIT_CONFIG_SYSTEM"], QUERY_TIMEOUT).ok()?.into());
+        found.push(var("GIT_CONFIG_SYSTEM").or_else(|| system_config(git))?);
     }
     Some(found)
+}
+
+/// The configuration file of all users; `None` when it is unknown.
+fn system_config(git: &Git<'_>) -> Option<PathBuf> {
+    if let Ok(path) = git.run_checked("var", &["var", "GIT_CONFIG_SYSTEM"], QUERY_TIMEOUT) {
+        return Some(path.into());
+    }
+    // Git before 2.41 names it as the origin of a setting, or as the file that it cannot read.
+    let listed = git.run(&["config", "--system", "--list", "--show-origin", "-z"], QUERY_TIMEOUT).ok()?;
+    if listed.exit == ExitReason::Code(0) {
+        let origin = listed.stdout.split(|byte| *byte == 0).next()?.strip_prefix(b"file:")?;
+        return Some(PathBuf::from(OsStr::from_bytes(origin)));
+    }
+    let message = output_text(&listed.stderr);
+    let path = message.strip_prefix("fatal: unable to read config file '")?;
+    path.strip_suffix("': No such file or directory").map(PathBuf::from)
 }
 
 /// The places where git looks for a repository around a directory, its git directory, and the one that its worktrees share.
@@ -292,6 +307,31 @@ mod tests {
             world.grow_old();
             assert!(world.read().1, "{about}");
             assert!(!world.read().1, "{about}");
+        }
+    }
+
+    #[test]
+    fn facts_are_kept_with_a_git_that_does_not_name_the_system_configuration() {
+        for text in [None, Some("[user]\n\tname = t\n")] {
+            let mut world = World::new();
+            let system = world.path("system");
+            world.vars.remove(OsStr::new("GIT_CONFIG_SYSTEM"));
+            fs::remove_file(&system).unwrap();
+            let script = fs::read_to_string(world.path("bin/git")).unwrap();
+            let older = format!(
+                "case \"$*\" in *' var GIT_CONFIG_SYSTEM') exit 129 ;; esac\nexport GIT_CONFIG_SYSTEM='{}'\n",
+                system.display()
+            );
+            fs::write(world.path("bin/git"), script.replacen("exec ", &format!("{older}exec "), 1)).unwrap();
+            if let Some(text) = text {
+                fs::write(&system, text).unwrap();
+            }
+            world.grow_old();
+            assert!(world.read().1);
+            assert!(!world.read().1, "{text:?}");
+            fs::write(&system, "[core]\n\teol = crlf\n").unwrap();
+            world.grow_old();
+            assert!(world.read().1, "{text:?}");
         }
     }
 
