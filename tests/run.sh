@@ -11,6 +11,8 @@ say() { printf '== %s\n' "$*"; }
 # A linker and C headers for SQLite; the programs that the tests drive, trace, mount and lint with.
 need cc gcc libc6-dev
 need git git
+# The oldest supported git is Debian's. Beside a newer one it has a run of its own.
+[[ -x /usr/bin/git ]] || missing_packages+=(git)
 need sqlite3 sqlite3
 need strace strace
 need valgrind valgrind
@@ -42,6 +44,7 @@ need wget wget
 need dpkg dpkg
 need dpkg-deb dpkg
 need tar tar
+need xz xz-utils
 need chromium chromium
 need chromedriver chromium-driver
 # Debian keeps these out of PATH.
@@ -85,3 +88,9 @@ export FAIRWAY_REQUIRE_ALL=1
 cargo nextest run --locked --features postgres
 say "tests of commands, with their stores on a server"
 FAIRWAY_TEST_ENGINE=postgres cargo nextest run --locked --features postgres --profile postgres -E 'test(/^(records|cli::(claim|handoff|task_transitions|task_add|message))::/)'
+older_git=$(tests/older-git.sh)
+if [[ -n "${older_git}" ]]; then
+  version=$(/usr/bin/git --version)
+  say "tests of what touches git, with ${version}"
+  PATH="${older_git}:${PATH}" cargo nextest run --locked --features postgres --profile git
+fi

@@ -225,7 +225,8 @@ fn rebase_keeps_commits_as_git_does() {
     fs::write(tree.join("a.txt"), "a\n").unwrap();
     world.git(&tree, &["add", "--all"]);
     let message = "Subject\n\nBody with ü\n\n  indented\n";
-    let author = "--author=Böb O. <bob@example.com>";
+    // Without a last dot, which git before 2.41 takes away.
+    let author = "--author=Böb Ö <bob@example.com>";
     world.git(&tree, &["commit", "--quiet", author, "--date=2001-02-03T04:05:06+0130", "--message", message]);
     commit(&world, &tree, "picked.txt", "p\n");
     commit(&world, &tree, "code.txt", "code\nmore\n");
@@ -240,7 +241,7 @@ fn rebase_keeps_commits_as_git_does() {
     world.run(["lane", "sync", "ui", "--rebase"]).exits(0);
     let log = |revision: &str| world.git(&root, &["log", "--format=%an|%ae|%ad|%B|%T", revision]);
     assert_eq!(log("main..lane/ui"), log("main..expected"));
-    assert_eq!(log("main..lane/ui").matches("Böb O.|bob@example.com|Sat Feb 3 04:05:06 2001 +0130").count(), 1);
+    assert_eq!(log("main..lane/ui").matches("Böb Ö|bob@example.com|Sat Feb 3 04:05:06 2001 +0130").count(), 1);
 }
 
 #[test]
