@@ -10,8 +10,8 @@ use crate::{
 
 /// Attach your terminal to a session
 ///
-/// Detach with the backend's own key (tmux: Ctrl-b d; screen: Ctrl-a d; zellij: Ctrl-o d). Exits with the code of the
-/// backend script.
+/// Detach with the backend's own keys (tmux: Ctrl-b d; screen: Ctrl-a d; zellij: Ctrl-g, Ctrl-o, d). Exits with the code of
+/// the backend script, or with 0 when the session has ended meanwhile.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session id

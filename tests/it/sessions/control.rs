@@ -3,7 +3,10 @@
 use std::{fs, process::Stdio};
 
 use super::{Sessions, eventually, marked, text};
-use crate::common::test_project::{CommandOutput, FAIRWAY};
+use crate::common::{
+    require,
+    test_project::{CommandOutput, FAIRWAY},
+};
 
 /// Keeps each line that it reads in a file of its own name.
 fn reader(world: &Sessions, name: &str) {
@@ -189,33 +192,63 @@ fn terminal_size_is_passed_on() {
     assert!(without["start"].get("terminal").is_none());
 }
 
-/// One detaches from tmux as ever, and the session goes on.
-#[test]
-fn attach_to_tmux_and_detach() {
+/// The keys that the help of `session attach` names. A session that is stopped meanwhile ends the attachment without a failure.
+fn attached_terminal_detaches_and_outlives_a_stop(backend: &str, keys: &[&[u8]]) {
+    if !require::program(backend) {
+        return;
+    }
     let mut world = Sessions::new();
     world.set("TERM", "xterm");
-    world.launch(&["--role", "r", "--name", "s1", "--backend", "tmux", "--", "sh", "-c", "echo shown; exec cat"]);
-    let mut command = world.command("script");
-    let mut child = command
-        .args(["-qec", &format!("'{FAIRWAY}' session attach s1; echo \"code $?\""), "/dev/null"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::from(fs::File::create(world.dir().join("screen")).unwrap()))
-        .spawn()
-        .unwrap();
-    let mut keys = child.stdin.take().unwrap();
-    let screen = || String::from_utf8_lossy(&fs::read(world.dir().join("screen")).unwrap()).into_owned();
-    eventually("a seat", || screen().contains("shown").then_some(()));
-    // Nobody else is held up meanwhile.
-    world.run(["session", "heartbeat", "s1"]).exits(0);
-    std::io::Write::write_all(&mut keys, b"typed\n").unwrap();
+    world.launch(&["--role", "r", "--name", "s1", "--backend", backend, "--", "sh", "-c", "echo shown; exec cat"]);
+    let screen_file = world.dir().join("screen");
+    let attach = || {
+        let child = world
+            .command("script")
+            .args(["-qec", &format!("'{FAIRWAY}' session attach s1; echo \"code $?\""), "/dev/null"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::from(fs::File::create(&screen_file).unwrap()))
+            .spawn();
+        child.unwrap()
+    };
+    let screen = || String::from_utf8_lossy(&fs::read(&screen_file).unwrap()).into_owned();
     let peek = || world.run(["session", "peek", "s1", "--lines", "0"]).exits(0).stdout;
-    eventually("what was typed", || (peek().matches("typed").count() == 2).then_some(()));
-    std::io::Write::write_all(&mut keys, b"\x02d").unwrap();
+    let mut child = attach();
+    let mut terminal = child.stdin.take().unwrap();
+    eventually("the screen", || screen().contains("shown").then_some(()));
+    // Other commands are not held up meanwhile.
+    world.run(["session", "heartbeat", "s1"]).exits(0);
+    std::io::Write::write_all(&mut terminal, b"typed\r").unwrap();
+    eventually("the typed line", || (peek().matches("typed").count() == 2).then_some(()));
+    for key in keys {
+        std::io::Write::write_all(&mut terminal, key).unwrap();
+    }
     eventually("the detaching", || screen().contains("code 0").then_some(()));
-    drop(keys);
+    drop(terminal);
     child.wait().unwrap();
     assert_eq!(world.run(["session", "status", "s1"]).exits(0).stdout, "running\n");
+    assert!(!peek().contains('^'), "{}", peek());
+    let mut child = attach();
+    let terminal = child.stdin.take().unwrap();
+    eventually("the screen again", || screen().contains("shown").then_some(()));
     world.run(["session", "stop", "s1"]).exits(0);
+    eventually("the end", || screen().contains("code 0").then_some(()));
+    drop(terminal);
+    child.wait().unwrap();
+}
+
+#[test]
+fn attached_terminal_of_tmux_detaches_and_outlives_a_stop() {
+    attached_terminal_detaches_and_outlives_a_stop("tmux", &[b"\x02", b"d"]);
+}
+
+#[test]
+fn attached_terminal_of_screen_detaches_and_outlives_a_stop() {
+    attached_terminal_detaches_and_outlives_a_stop("screen", &[b"\x01", b"d"]);
+}
+
+#[test]
+fn attached_terminal_of_zellij_detaches_and_outlives_a_stop() {
+    attached_terminal_detaches_and_outlives_a_stop("zellij", &[b"\x07", b"\x0f", b"d"]);
 }
 
 #[test]

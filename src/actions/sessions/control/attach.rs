@@ -8,7 +8,7 @@ use crate::{
         App,
         core::attendance::{self, Presence},
     },
-    adapters::Adapter,
+    adapters::{Adapter, Tristate},
     domain::{Refusal, SessionId},
 };
 
@@ -22,12 +22,15 @@ pub struct Attachable {
 }
 
 impl Attachable {
-    /// Runs until the user detaches or the session ends. Returns the script's exit code.
+    /// Runs until the user detaches or the session ends. Returns the script's exit code, or 0 when the session has ended.
     ///
     /// # Errors
     /// `adapter_failed` when the script cannot be run, `adapter_unsupported`.
     pub fn run(&self) -> Result<u8> {
-        Ok(self.adapter.attach(&self.name)?)
+        let code = self.adapter.attach(&self.name)?;
+        // The client of zellij fails when its session ends.
+        let has_ended = code != 0 && self.adapter.is_running(&self.name) == Tristate::No;
+        Ok(if has_ended { 0 } else { code })
     }
 }
 
