@@ -36,6 +36,9 @@ const REPOSITORY_VARS: &[&str] = &[
 /// Switched off: programs that a repository's configuration names.
 const SWITCHED_OFF: [&str; 4] = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
 
+/// The pager that git starts where none is named.
+const DEFAULT_PAGER: &str = "less";
+
 /// How much of an output that is read whole is kept, in bytes.
 pub(super) const MAX_WHOLE_OUTPUT: usize = 256 << 20;
 
@@ -138,13 +141,20 @@ impl<'a> Git<'a> {
         capture::capture_with_limit(&call, MAX_WHOLE_OUTPUT).map_err(GitError::CannotStart)
     }
 
-    /// Runs git in the foreground: it writes to this process's stdout, through its pager when that is a terminal.
+    /// Runs git in the foreground: it writes to this process's stdout, through the pager when that is a terminal. `None`: git's
+    /// default pager.
     ///
     /// # Errors
     /// When it cannot be started.
-    pub(super) fn run_in_foreground<T: AsRef<OsStr>>(&self, args: &[T]) -> Result<ExitReason, GitError> {
-        foreground::run(&self.program()?, &with_fixed(args), &self.environment(), self.dir)
-            .map_err(GitError::CannotStart)
+    pub(super) fn run_in_foreground<T: AsRef<OsStr>>(
+        &self,
+        args: &[T],
+        pager: Option<OsString>,
+    ) -> Result<ExitReason, GitError> {
+        let mut env = self.environment();
+        // Before every configuration, which may be that of the repository.
+        env.insert("GIT_PAGER".into(), pager.unwrap_or_else(|| DEFAULT_PAGER.into()));
+        foreground::run(&self.program()?, &with_fixed(args), &env, self.dir).map_err(GitError::CannotStart)
     }
 
     /// The file of the program.

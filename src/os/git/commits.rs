@@ -54,8 +54,8 @@ impl Git<'_> {
     /// Whether the worktree has no changed, staged or untracked file.
     #[must_use]
     pub fn is_clean(&self) -> Option<bool> {
-        let (success, answer) = self.try_output(&["status", "--porcelain", "--untracked-files=normal"])?;
-        success.then_some(answer.is_empty())
+        let done = self.run_on_files(&["status", "--porcelain", "--untracked-files=normal"], QUERY_TIMEOUT).ok()?;
+        (done.exit == ExitReason::Code(0)).then_some(done.stdout.is_empty())
     }
 
     /// The commit of HEAD, if the worktree is clean.

@@ -73,7 +73,7 @@ impl<'a> WorktreeDiff<'a> {
     pub fn files(&self, commit: &str) -> Result<Vec<ChangedFile>, GitError> {
         let more = ["--raw", "--numstat", "-z", "-M", "--no-relative", "--no-color", commit, "--"];
         let args = [&DIFF[..], &more].concat();
-        let done = self.git.with_scratch(&self.scratch).run(&args, DIFF_TIMEOUT)?;
+        let done = self.git.with_scratch(&self.scratch).run_on_files(&args, DIFF_TIMEOUT)?;
         if done.exit != ExitReason::Code(0) {
             return Err(git_error("diff", &done));
         }
@@ -88,7 +88,8 @@ impl<'a> WorktreeDiff<'a> {
     /// When git fails.
     pub fn show(&self, commit: &str, format: DiffFormat, color: Option<bool>) -> Result<(), GitError> {
         let pipe = nix::libc::SIGPIPE;
-        match self.git.with_scratch(&self.scratch).run_in_foreground(&arguments(commit, format, color))? {
+        let git = self.git.with_scratch(&self.scratch);
+        match git.run_in_foreground(&git.on_files(&arguments(commit, format, color))?, git.own_pager()?)? {
             // A pager that is closed has shown enough.
             ExitReason::Code(0 | SIGPIPE_EXIT) => Ok(()),
             ExitReason::Signal(signal) if signal == pipe => Ok(()),
@@ -101,7 +102,8 @@ impl<'a> WorktreeDiff<'a> {
     /// # Errors
     /// When git fails, or prints more than is kept.
     pub fn text(&self, commit: &str, format: DiffFormat, color: Option<bool>) -> Result<Vec<u8>, GitError> {
-        let done = self.git.with_scratch(&self.scratch).run(&arguments(commit, format, color), DIFF_TIMEOUT)?;
+        let done =
+            self.git.with_scratch(&self.scratch).run_on_files(&arguments(commit, format, color), DIFF_TIMEOUT)?;
         match done.exit {
             ExitReason::Code(0) if done.stdout.len() < MAX_WHOLE_OUTPUT => Ok(done.stdout),
             ExitReason::Code(0) => Err(GitError::Failed { step: "diff", why: "the difference is too large".into() }),
@@ -133,7 +135,7 @@ fn add_new_files(git: &Git<'_>) -> Result<(), GitError> {
         if listed.stdout.is_empty() {
             return Ok(());
         }
-        let added = git.run_with(&add, &[], &listed.stdout, QUERY_TIMEOUT)?;
+        let added = git.run_with(&git.on_files(&add)?, &[], &listed.stdout, QUERY_TIMEOUT)?;
         if added.exit == ExitReason::Code(0) {
             return Ok(());
         }

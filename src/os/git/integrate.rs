@@ -266,7 +266,8 @@ impl Git<'_> {
     /// When git fails.
     pub fn move_to(&self, commit: &str) -> Result<(), GitError> {
         let vars = [("GIT_REFLOG_ACTION", OsStr::new(REFLOG_ACTION))];
-        let done = self.run_with(&["reset", "--quiet", "--keep", commit], &vars, b"", MERGE_TIMEOUT)?;
+        let args = self.on_files(&["reset", "--quiet", "--keep", commit])?;
+        let done = self.run_with(&args, &vars, b"", MERGE_TIMEOUT)?;
         if done.exit == ExitReason::Code(0) { Ok(()) } else { Err(git_error("reset", &done)) }
     }
 }

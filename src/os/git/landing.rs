@@ -1,7 +1,7 @@
 //! Landing: the commit that a base would get, made without a worktree, and the move of the base to it.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fs,
     path::{Path, PathBuf},
     time::Duration,
@@ -248,7 +248,7 @@ impl Git<'_> {
     pub fn tracked_changes(&self) -> Result<Vec<String>, GitError> {
         let args =
             ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=dirty"];
-        let text = self.run_checked("status", &args, QUERY_TIMEOUT)?;
+        let text = self.run_on_files_checked("status", &args, QUERY_TIMEOUT)?;
         Ok(text.split_terminator('\0').filter_map(tracked_change).map(str::to_owned).collect())
     }
 
@@ -266,18 +266,12 @@ impl Git<'_> {
         self.run_checked("rev-parse", &["rev-parse", "--verify", &format!("{commit}^{{tree}}")], QUERY_TIMEOUT)
     }
 
-    /// The files of this worktree with changes that are in no commit, new ones included. No filter of the configuration runs:
-    /// the worktree's own files say which one would.
+    /// The files of this worktree with changes that are in no commit, new ones included.
     ///
     /// # Errors
     /// When git fails.
-    pub fn changes_without_filters(&self) -> Result<Vec<String>, GitError> {
-        let status =
-            ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"];
-        let mut args = self.filters_off()?;
-        args.extend(status.map(OsString::from));
-        let text = self.run_checked("status", &args, QUERY_TIMEOUT)?;
-        Ok(status_paths(&text))
+    pub fn changed_files(&self) -> Result<Vec<String>, GitError> {
+        Ok(self.changes()?.iter().filter_map(|line| line.get(3..)).map(str::to_owned).collect())
     }
 
     /// The files that git does not track at these paths and below them, ignored ones too.
@@ -289,31 +283,6 @@ impl Git<'_> {
         args.extend(paths.iter().map(String::as_str));
         let text = self.run_checked("ls-files", &args, QUERY_TIMEOUT)?;
         Ok(text.split_terminator('\0').map(str::to_owned).collect())
-    }
-
-    /// A repository of its own in an ignored directory of this worktree, which would go with it.
-    ///
-    /// # Errors
-    /// When git fails.
-    pub fn ignored_repository(&self) -> Result<Option<String>, GitError> {
-        let args = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
-        let text = self.run_checked("ls-files", &args, QUERY_TIMEOUT)?;
-        let is_one = |path: &&str| path.ends_with('/') && self.dir().join(path).join(".git").exists();
-        Ok(text.split_terminator('\0').find(is_one).map(str::to_owned))
-    }
-
-    /// Flags that switch off every filter of the configuration.
-    pub(super) fn filters_off(&self) -> Result<Vec<OsString>, GitError> {
-        let args = ["config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process|required)$"];
-        let done = self.run(&args, QUERY_TIMEOUT)?;
-        // 1: there is none.
-        if !matches!(done.exit, ExitReason::Code(0 | 1)) {
-            return Err(git_error("config", &done));
-        }
-        let names = String::from_utf8_lossy(&done.stdout).into_owned();
-        let off = |name: &str| format!("{name}={}", if name.ends_with(".required") { "false" } else { "" });
-        let flags = names.split_terminator('\0').flat_map(|name| [OsString::from("-c"), off(name).into()]);
-        Ok(flags.collect())
     }
 
     /// Moves the checked out branch, the index and the files to a descendant of their commit.
@@ -348,7 +317,7 @@ impl Git<'_> {
     /// When git fails.
     pub fn check_out_detached(&self, commit: &str) -> Result<(), GitError> {
         let args = ["-c", "advice.detachedHead=false", "checkout", "--quiet", "--force", "--detach", commit];
-        self.run_checked("checkout", &args, CHECKOUT_TIMEOUT)?;
+        self.run_checkout(&args, CHECKOUT_TIMEOUT)?;
         self.run_checked("clean", &["clean", "--quiet", "-ffd"], CHECKOUT_TIMEOUT).map(drop)
     }
 
@@ -379,11 +348,6 @@ impl Git<'_> {
         let text = self.run_checked("rev-list", &["rev-list", tip, &format!("^{base}"), "--"], QUERY_TIMEOUT)?;
         Ok(text.lines().map(str::to_owned).collect())
     }
-}
-
-/// The paths of `git status -z` without renames.
-fn status_paths(text: &str) -> Vec<String> {
-    text.split_terminator('\0').filter_map(|line| line.get(3..)).map(str::to_owned).collect()
 }
 
 /// The path of an entry of `git status --porcelain=v2 -z`, unless only the directory of a submodule differs.

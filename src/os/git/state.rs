@@ -40,7 +40,7 @@ impl Git<'_> {
     /// When git fails.
     pub fn count_changed_files(&self) -> Result<usize, GitError> {
         let args = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal"];
-        let text = self.run_checked("status", &args, QUERY_TIMEOUT)?;
+        let text = self.run_on_files_checked("status", &args, QUERY_TIMEOUT)?;
         Ok(text.split_terminator('\0').count())
     }
 

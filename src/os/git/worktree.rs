@@ -82,18 +82,19 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// When git fails.
     pub fn checkout(&self) -> Result<(), GitError> {
-        self.git.run_checked("checkout", &["reset", "--quiet", "--hard"], CHECKOUT_TIMEOUT).map(drop)
+        self.git.run_checkout(&["reset", "--quiet", "--hard"], CHECKOUT_TIMEOUT)
     }
 
-    /// Removes a worktree; without `force` git refuses one with changes. No filter runs that the worktree names.
+    /// Removes a worktree; without `force` git refuses one with changes. Git deletes ignored files with all that is in them, so
+    /// [`Git::uncommitted_work`] is asked before. No filter of the repository runs.
     ///
     /// # Errors
     /// When git fails.
     pub fn remove_worktree(&self, path: &Path, force: bool) -> Result<(), GitError> {
         // Git asks for the state of the worktree. One that is gone has none.
         let inside = Git::new(self.git.vars(), path);
-        let mut args = if path.is_dir() { inside.filters_off()? } else { Vec::new() };
-        args.extend(["worktree", "remove"].map(OsString::from));
+        let args = ["worktree", "remove"].map(OsString::from);
+        let mut args = if path.is_dir() { inside.on_files(&args)? } else { args.to_vec() };
         if force {
             // Twice, for a worktree that an interrupted command left locked.
             args.extend(["--force"; 2].map(OsString::from));
@@ -116,8 +117,11 @@ impl<'a> Repository<'a> {
     /// # Errors
     /// When git fails.
     pub fn is_partial_checkout(&self) -> Result<bool, GitError> {
-        let text =
-            self.git.run_checked("status", &["status", "--porcelain", "--untracked-files=normal"], QUERY_TIMEOUT)?;
+        let text = self.git.run_on_files_checked(
+            "status",
+            &["status", "--porcelain", "--untracked-files=normal"],
+            QUERY_TIMEOUT,
+        )?;
         Ok(!text.is_empty() && text.lines().all(|line| line.starts_with("D ") || line.starts_with(" D")))
     }
 
@@ -127,15 +131,5 @@ impl<'a> Repository<'a> {
     /// When git fails.
     pub fn has_worktree(&self, path: &Path) -> Result<bool, GitError> {
         Ok(self.listed_worktree(path)?.is_some())
-    }
-
-    /// The first three uncommitted changes, in the format of `git status --porcelain`; empty when the worktree is clean.
-    ///
-    /// # Errors
-    /// When git fails.
-    pub fn changes(&self) -> Result<Vec<String>, GitError> {
-        let text =
-            self.git.run_checked("status", &["status", "--porcelain", "--untracked-files=normal"], QUERY_TIMEOUT)?;
-        Ok(text.lines().take(3).map(str::to_owned).collect())
     }
 }

@@ -338,7 +338,7 @@ fn lane_that_has_lost_something_says_so_and_loses_nothing_more() {
     fs::create_dir(&vendor).unwrap();
     world.git(&vendor, &["init", "--quiet"]);
     let landed = world.json(["land", "f"]);
-    assert_eq!(note(&landed), "the worktree of the lane f stays: it contains the repository vendor/");
+    assert_eq!(note(&landed), "the worktree of the lane f stays: it contains the repository vendor");
     assert!(vendor.join(".git").exists());
     // From inside of it.
     lane(&world, "g", |dir| fs::write(dir.join("g.txt"), "g\n").unwrap());

@@ -24,6 +24,7 @@ mod land;
 mod land_edge_cases;
 mod lane;
 mod lane_prune;
+mod lane_removal;
 mod lane_work;
 mod mcp;
 mod message;

@@ -44,7 +44,7 @@ pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
         let of = format!("the lane {}", lane.name);
         return Err(Refusal::OperationUnfinished { of, operation, dir: shown }.into());
     }
-    let changes = git.changes_without_filters()?;
+    let changes = git.changed_files()?;
     if changes.is_empty() {
         return Ok(());
     }

@@ -18,5 +18,6 @@ pub mod sync;
 pub(crate) mod sync_intent;
 mod unsaved_work;
 pub(crate) mod worktree;
+mod worktree_removal;
 
 pub use patch::LanePatch;

@@ -4,7 +4,10 @@ use std::{fs, path::Path};
 
 use anyhow::Result;
 
-use super::{unsaved_work, worktree};
+use super::{
+    unsaved_work, worktree,
+    worktree_removal::{self, Checkout},
+};
 use crate::{
     actions::App,
     domain::{Refusal, lane::Lane},
@@ -127,7 +130,7 @@ pub(super) fn remove(app: &App, lane: &Lane, verb: &'static str) -> Result<Remov
             // Only an empty directory goes; git drops its own record of a directory that is gone.
             let _ = fs::remove_dir(dir);
         }
-        git.remove_worktree(dir, false)?;
+        worktree_removal::remove_worktree(app, &git, dir, Checkout::Complete)?;
     }
     let removed = Removed { worktree: had_worktree, ..branch_to_delete(app, lane)? };
     if let Some((branch, tip)) = &removed.branch {

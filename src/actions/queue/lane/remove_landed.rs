@@ -4,7 +4,10 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{checkout, close, removal, status, worktree};
+use super::{
+    checkout, close, removal, status, worktree,
+    worktree_removal::{self, Checkout},
+};
 use crate::{
     actions::{
         App,
@@ -68,12 +71,12 @@ pub(in crate::actions::queue) fn remove_landed(app: &App, name: &LaneName, commi
     }
     let is_present = path.join(".git").exists();
     if is_present {
-        let inside = Git::new(app.env.vars(), path);
-        if inside.head().as_deref() != Some(commit) || !inside.changes_without_filters()?.is_empty() {
-            return stays("it has changes that have not landed".to_owned());
+        let own_tips = Git::new(app.env.vars(), path).own_tips()?;
+        if own_tips.iter().any(|tip| tip != commit) {
+            return stays("it has commits that have not landed".to_owned());
         }
-        if let Some(nested) = inside.ignored_repository()? {
-            return stays(format!("it contains the repository {nested}"));
+        if let Some(text) = worktree_removal::uncommitted_work(app, path)?.text() {
+            return stays(format!("it {text}"));
         }
     } else if path.exists() {
         return stays("it is no worktree any more".to_owned());
@@ -92,9 +95,9 @@ pub(in crate::actions::queue) fn remove_landed(app: &App, name: &LaneName, commi
     }
     // Of a directory that is gone git has a record.
     let had_worktree = git.has_worktree(path)?;
-    if had_worktree && let Err(error) = git.remove_worktree(path, false) {
+    if had_worktree && let Err(error) = worktree_removal::remove_worktree(app, &git, path, Checkout::Complete) {
         app.transaction(|tx| status::write(tx, lookup::lane(tx, name)?, lane.status))?;
-        return Err(error.into());
+        return Err(error);
     }
     git.delete_branch(&branch, commit)?;
     drop(alone);

@@ -12,6 +12,7 @@ use super::{
     add::here,
     checkout::{self, Presence},
     patch, worktree,
+    worktree_removal::{self, Checkout},
 };
 use crate::{
     actions::{
@@ -107,7 +108,7 @@ fn make(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, dir: &Path) 
     }
     if git.has_worktree(dir)? {
         // Git's record of the directory that is gone; git refuses to drop that of a locked worktree.
-        git.remove_worktree(dir, false)?;
+        worktree_removal::remove_worktree(app, git, dir, Checkout::Complete)?;
     }
     let is_new_branch = git.branch_commit(branch)?.is_none();
     if is_new_branch {

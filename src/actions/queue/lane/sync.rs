@@ -12,7 +12,7 @@ use super::{
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{LaneName, Refusal, lane::Lane},
-    os::git::{Git, Integration, Repository},
+    os::git::{Git, Integration, UncommittedWork},
     store::{ReadTx, sessions},
     wire::LaneSyncView,
 };
@@ -198,12 +198,9 @@ fn check_branch(git: &Git<'_>, lane: &Lane, dir: &Path) -> Result<String> {
 
 /// Refuses a worktree with changes.
 fn check_clean(git: &Git<'_>, facts: &Facts<'_>, left: Option<&SyncPlan>) -> Result<()> {
-    let changes = Repository::around(*git)?.changes()?;
-    if changes.is_empty() {
-        return Ok(());
-    }
-    let shown = changes.iter().map(|line| line.trim()).collect::<Vec<_>>().join(", ");
-    let mut why = format!("its worktree holds changes that are in no commit ({shown})");
+    let work = UncommittedWork { changes: git.changes()?, ..UncommittedWork::default() };
+    let Some(text) = work.text() else { return Ok(()) };
+    let mut why = format!("its worktree {text}");
     if left.is_some_and(|left| left.from == facts.head) {
         why.push_str("; some may be of a sync that was interrupted");
     }

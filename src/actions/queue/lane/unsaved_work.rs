@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::checkout;
+use super::{checkout, worktree_removal};
 use crate::{
     actions::App,
     domain::{Refusal, lane::Lane},
@@ -13,7 +13,7 @@ use crate::{
 
 /// Refuses unless everything in the lane's branch and worktree is in its base too, as the same commits, as commits with the
 /// same changes, or as one commit with all changes. An unknown base is refused. Ignored files do not count, as for
-/// `git worktree remove`.
+/// `git worktree remove`; a repository in an ignored directory does.
 ///
 /// # Errors
 /// `unsaved_work`, `git_failed`.
@@ -29,14 +29,10 @@ pub(super) fn check(app: &App, lane: &Lane, verb: &'static str) -> Result<()> {
     let mut tips = Vec::new();
     if let Some(dir) = lane.worktree.as_ref().map(Path::new).filter(|dir| dir.exists()) {
         if dir.join(".git").exists() {
-            let inside = Repository::around(Git::new(app.env.vars(), dir))?;
-            // Without an index git shows every file as deleted: nothing was ever checked out.
-            let changes = if inside.is_unfinished()? { Vec::new() } else { inside.changes()? };
-            if !changes.is_empty() {
-                let shown = changes.iter().map(|line| line.trim()).collect::<Vec<_>>().join(", ");
-                return Err(unsaved(format!("its worktree holds changes that are in no commit ({shown})")).into());
+            if let Some(text) = worktree_removal::uncommitted_work(app, dir)?.text() {
+                return Err(unsaved(format!("its worktree {text}")).into());
             }
-            tips.extend(inside.commit("HEAD")?);
+            tips.extend(Git::new(app.env.vars(), dir).own_tips()?);
         } else if !dir.read_dir().is_ok_and(|mut entries| entries.next().is_none()) {
             let why = format!("{} is no worktree any more, and it has files", dir.display());
             return Err(unsaved(why).into());

@@ -6,6 +6,8 @@ use std::{path::Path, time::Duration};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
+use super::worktree_removal::{self, Checkout};
+
 use crate::{
     actions::{
         Answer, App,
@@ -222,7 +224,8 @@ fn undo(app: &App, git: &Repository<'_>, plan: &WorktreePlan, created: CreatedWo
     let dir = Path::new(&plan.worktree);
     let _alone = lock_git(app)?;
     if created.worktree && dir.exists() && git.has_worktree(dir)? {
-        git.remove_worktree(dir, created.force)?;
+        let checkout = if created.force { Checkout::Interrupted } else { Checkout::Complete };
+        worktree_removal::remove_worktree(app, git, dir, checkout)?;
     }
     if created.branch && git.branch_commit(&plan.branch)?.as_ref() == Some(&plan.commit) {
         git.delete_branch(&plan.branch, &plan.commit)?;

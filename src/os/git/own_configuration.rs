@@ -1,0 +1,122 @@
+//! Programs that a configuration names. Those of the user's own configuration and of the machine's run. Those that a
+//! repository, a worktree, or a file that these include names do not: an agent can write there.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    time::Duration,
+};
+
+use super::command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text};
+use crate::os::{capture::Captured, exit_reason::ExitReason};
+
+/// The settings that make a filter over the content of files.
+const FILTERS: &str = r"^filter\..*\.(clean|smudge|process|required)$";
+/// The settings that name the pager of a comparison.
+const PAGERS: &str = r"^(core\.pager|pager\.diff)$";
+
+/// The values of a setting in the user's configuration and in others.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Setting {
+    /// The last value of the user's own configuration or of the machine's, as git takes it.
+    own: Option<String>,
+    /// Whether another scope has one.
+    is_foreign: bool,
+}
+
+impl Git<'_> {
+    /// Runs git over the files of a worktree: no filter runs but those of the user's own configuration.
+    pub(super) fn run_on_files<T: AsRef<OsStr>>(&self, args: &[T], limit: Duration) -> Result<Captured, GitError> {
+        self.run(&self.on_files(args)?, limit)
+    }
+
+    /// Like [`Self::run_on_files`], and returns the stdout of a call that succeeded.
+    pub(super) fn run_on_files_checked<T: AsRef<OsStr>>(
+        &self,
+        step: &'static str,
+        args: &[T],
+        limit: Duration,
+    ) -> Result<String, GitError> {
+        let done = self.run_on_files(args, limit)?;
+        if done.exit == ExitReason::Code(0) { Ok(output_text(&done.stdout)) } else { Err(git_error(step, &done)) }
+    }
+
+    /// The arguments behind flags that leave every filter as the user's own configuration has it. Another one is off.
+    pub(super) fn on_files<T: AsRef<OsStr>>(&self, args: &[T]) -> Result<Vec<OsString>, GitError> {
+        let mut all = filter_flags(&self.settings(FILTERS)?, |_| true);
+        all.extend(args.iter().map(|arg| arg.as_ref().to_owned()));
+        Ok(all)
+    }
+
+    /// Runs a checkout without filters but those of the user's own configuration. It fails where the repository requires another
+    /// one: the files would have the wrong content.
+    pub(super) fn run_checkout<T: AsRef<OsStr>>(&self, args: &[T], limit: Duration) -> Result<(), GitError> {
+        let mut all = filter_flags(&self.settings(FILTERS)?, |name| !name.ends_with(".required"));
+        all.extend(args.iter().map(|arg| arg.as_ref().to_owned()));
+        self.run_checked("checkout", &all, limit).map(drop)
+    }
+
+    /// The pager of a comparison: that of the environment, else of the user's own configuration; `None` for git's default.
+    pub(super) fn own_pager(&self) -> Result<Option<OsString>, GitError> {
+        let var = |name: &str| self.vars().get(OsStr::new(name)).cloned();
+        if let Some(pager) = var("GIT_PAGER") {
+            return Ok(Some(pager));
+        }
+        let settings = self.settings(PAGERS)?;
+        let own = |name: &str| settings.get(name)?.own.clone().map(OsString::from);
+        let is_switch =
+            |text: &OsString| matches!(text.to_str(), Some("true" | "false" | "yes" | "no" | "on" | "off" | ""));
+        let of_diff = own("pager.diff").filter(|text| !is_switch(text));
+        Ok(of_diff.or_else(|| own("core.pager")).or_else(|| var("PAGER")))
+    }
+
+    /// The settings whose names match, by name.
+    fn settings(&self, pattern: &str) -> Result<BTreeMap<String, Setting>, GitError> {
+        let done = self.run(&["config", "--show-scope", "-z", "--get-regexp", pattern], QUERY_TIMEOUT)?;
+        // 1: there is none.
+        if !matches!(done.exit, ExitReason::Code(0 | 1)) {
+            return Err(git_error("config", &done));
+        }
+        Ok(parse(&String::from_utf8_lossy(&done.stdout)))
+    }
+}
+
+/// Reads the fields `SCOPE NUL NAME LF VALUE NUL`.
+fn parse(listed: &str) -> BTreeMap<String, Setting> {
+    let mut settings: BTreeMap<String, Setting> = BTreeMap::new();
+    let mut fields = listed.split_terminator('\0');
+    while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
+        let (name, value) = entry.split_once('\n').unwrap_or((entry, "true"));
+        let setting = settings.entry(name.to_owned()).or_default();
+        match scope {
+            "system" | "global" => setting.own = Some(value.to_owned()),
+            _ => setting.is_foreign = true,
+        }
+    }
+    settings
+}
+
+/// The flags for the settings that are chosen by name and that a repository has.
+fn filter_flags(settings: &BTreeMap<String, Setting>, is_chosen: impl Fn(&str) -> bool) -> Vec<OsString> {
+    let foreign = settings.iter().filter(|(name, setting)| setting.is_foreign && is_chosen(name));
+    let flag = |(name, setting): (&String, &Setting)| {
+        let off = if name.ends_with(".required") { "false" } else { "" };
+        format!("{name}={}", setting.own.as_deref().unwrap_or(off))
+    };
+    foreign.flat_map(|one| [OsString::from("-c"), flag(one).into()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_of_a_repository_are_off_and_those_of_the_user_stay() {
+        let listed = "global\0filter.lfs.clean\nlfs clean\0local\0filter.lfs.clean\nevil\0local\0filter.x.smudge\nevil\0\
+                      worktree\0filter.x.required\ntrue\0global\0filter.own.clean\nmine\0";
+        let flags: Vec<String> =
+            filter_flags(&parse(listed), |_| true).into_iter().map(|flag| flag.into_string().unwrap()).collect();
+        let expected = ["-c", "filter.lfs.clean=lfs clean", "-c", "filter.x.required=false", "-c", "filter.x.smudge="];
+        assert_eq!(flags, expected);
+    }
+}

@@ -1,0 +1,176 @@
+//! Work in a worktree that is in no commit of its repository, and that would be lost with the directory: changed and new files,
+//! an unfinished operation, and repositories below it. Ignored files do not count, as for `git worktree remove`.
+
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    command::{Git, GitError, QUERY_TIMEOUT, git_error},
+    scratch::{Scratch, git_path},
+};
+use crate::os::exit_reason::ExitReason;
+
+/// How many files, and how many repositories, a text names.
+const MAX_DISPLAYED: usize = 3;
+
+/// The work in a worktree that is in no commit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UncommittedWork {
+    /// The operation that has stopped in the middle, such as a rebase.
+    pub operation: Option<&'static str>,
+    /// The changed and new files, each as `git status --porcelain` says it. Files that git was told to take for unchanged
+    /// count, too.
+    pub changes: Vec<String>,
+    /// Repositories and worktrees below the worktree, ignored or not, by their paths in it.
+    pub repositories: Vec<String>,
+    /// Directories that cannot be read.
+    pub unreadable: Vec<String>,
+}
+
+impl UncommittedWork {
+    /// The work as a clause about the worktree, without its subject; `None` when there is none.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        if let Some(operation) = self.operation {
+            parts.push(format!("is in the middle of a {operation}"));
+        }
+        if !self.changes.is_empty() {
+            parts.push(format!("holds changes that are in no commit ({})", named(&self.changes)));
+        }
+        if let [one] = self.repositories.as_slice() {
+            parts.push(format!("contains the repository {one}"));
+        } else if !self.repositories.is_empty() {
+            parts.push(format!("contains the repositories {}", named(&self.repositories)));
+        }
+        if !self.unreadable.is_empty() {
+            parts.push(format!("has directories that cannot be read ({})", named(&self.unreadable)));
+        }
+        (!parts.is_empty()).then(|| parts.join(", and "))
+    }
+}
+
+/// The first of these, and how many more there are.
+fn named(all: &[String]) -> String {
+    let shown = all.iter().take(MAX_DISPLAYED).map(|one| one.trim()).collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(MAX_DISPLAYED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+impl Git<'_> {
+    /// The work in this worktree, whose top is the working directory, that is in no commit. Temporary files go below `temp`.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn uncommitted_work(&self, temp: &Path) -> Result<UncommittedWork, GitError> {
+        let operation = self.unfinished_operation()?;
+        let mut work = UncommittedWork { operation, changes: self.all_changes(temp)?, ..UncommittedWork::default() };
+        find_repositories(self.dir(), self.dir(), &mut work);
+        Ok(work)
+    }
+
+    /// The changes, also of files that git was told to take for unchanged.
+    fn all_changes(&self, temp: &Path) -> Result<Vec<String>, GitError> {
+        // Without an index git shows every file as deleted: nothing was ever checked out.
+        if !git_path(self, "index")?.exists() {
+            return Ok(Vec::new());
+        }
+        let hidden = self.files_taken_for_unchanged()?;
+        if hidden.is_empty() {
+            return self.changes();
+        }
+        let scratch = Scratch::create(self, temp)?.with_index_of(self)?;
+        let git = self.with_scratch(&scratch);
+        for flag in ["--no-assume-unchanged", "--no-skip-worktree"] {
+            let done = git.run_with(&["update-index", flag, "-z", "--stdin"], &[], &hidden, QUERY_TIMEOUT)?;
+            if done.exit != ExitReason::Code(0) {
+                return Err(git_error("update-index", &done));
+            }
+        }
+        git.changes()
+    }
+
+    /// The commits that refs of this worktree alone name: its HEAD, and `refs/worktree`.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn own_tips(&self) -> Result<Vec<String>, GitError> {
+        let args = ["for-each-ref", "--format=%(objectname)", "refs/worktree", "refs/rewritten"];
+        let refs = self.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?;
+        let mut tips: Vec<String> = self.resolve_commit("HEAD")?.into_iter().collect();
+        for object in refs.lines() {
+            // A tag or a blob is no commit.
+            tips.extend(self.resolve_commit(object)?);
+        }
+        Ok(tips)
+    }
+
+    /// The changed and new files, each as `git status --porcelain` says it. No git runs in a submodule.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn changes(&self) -> Result<Vec<String>, GitError> {
+        let args =
+            ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"];
+        let text = self.run_on_files_checked("status", &args, QUERY_TIMEOUT)?;
+        Ok(text.split_terminator('\0').map(str::to_owned).collect())
+    }
+
+    /// The files that are there and that git was told to take for unchanged, each with a NUL. One that a sparse checkout leaves
+    /// out is absent.
+    fn files_taken_for_unchanged(&self) -> Result<Vec<u8>, GitError> {
+        let done = self.run(&["ls-files", "-v", "-z"], QUERY_TIMEOUT)?;
+        if done.exit != ExitReason::Code(0) {
+            return Err(git_error("ls-files", &done));
+        }
+        let mut files = Vec::new();
+        for entry in done.stdout.split(|byte| *byte == 0) {
+            // Lower case: assume-unchanged. S: skip-worktree.
+            let Some((tag, [b' ', path @ ..])) = entry.split_first() else { continue };
+            let is_flagged = tag.is_ascii_lowercase() || *tag == b'S';
+            if is_flagged && self.dir().join(path_of(path)).symlink_metadata().is_ok() {
+                files.extend_from_slice(path);
+                files.push(0);
+            }
+        }
+        Ok(files)
+    }
+}
+
+fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+/// The repositories and worktrees below a directory, at any depth. Links are not followed, and no git is asked: a repository
+/// below may be one that an agent has prepared.
+fn find_repositories(dir: &Path, top: &Path, work: &mut UncommittedWork) {
+    let name = |path: &Path| path.strip_prefix(top).unwrap_or(path).to_string_lossy().into_owned();
+    let mut entries = match fs::read_dir(dir).and_then(Iterator::collect::<io::Result<Vec<_>>>) {
+        Ok(entries) => entries,
+        // It went meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+        Err(_) => return work.unreadable.push(name(dir)),
+    };
+    let names: BTreeSet<OsString> = entries.iter().map(fs::DirEntry::file_name).collect();
+    let has = |name: &str| names.contains(std::ffi::OsStr::new(name));
+    let is_bare = has("HEAD") && has("objects") && has("refs");
+    if dir != top && (has(".git") || is_bare) {
+        // What is inside of it is lost with it.
+        return work.repositories.push(name(dir));
+    }
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let is_own = dir == top && entry.file_name() == ".git";
+        if is_dir && !is_own {
+            find_repositories(&entry.path(), top, work);
+        }
+    }
+}
