@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::{age::local, context::Context, exit::Exit, values};
 use crate::{
-    actions::project::search::{self, SearchQuery, SearchScope},
+    actions::project::search::{self, MAX_LIMIT, SearchQuery, SearchScope},
     domain::{LaneName, SessionId, TaskId, search::SearchKind},
     render::{Meaning, Style, escape_line},
     wire::SearchHitView,
@@ -37,7 +37,7 @@ pub struct Args {
     /// Only about this lane, its tasks and its sessions
     #[arg(long = "of-lane", visible_alias = "lane", value_name = "NAME", value_parser = values::lane)]
     lane: Option<LaneName>,
-    /// Maximum number of hits
+    /// Maximum number of hits; 0 for the most, 100000
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
 }
@@ -49,7 +49,7 @@ impl Args {
             is_regex: self.regex,
             kinds: self.kinds,
             scope: SearchScope { task: self.task, session: self.session, lane: self.lane },
-            limit: self.limit,
+            limit: if self.limit == 0 { MAX_LIMIT } else { self.limit },
         };
         let result = search::search(&ctx.app()?, &query)?;
         for path in result.unreadable.iter().take(MAX_UNREADABLE) {

@@ -2,6 +2,7 @@
 
 use std::{
     net::{IpAddr, SocketAddr},
+    num::ParseIntError,
     time::Duration,
 };
 
@@ -134,6 +135,11 @@ pub fn event_kind(text: &str) -> Result<EventKindPattern, String> {
 pub fn hook_providers() -> impl TypedValueParser<Value = Provider> {
     PossibleValuesParser::new(Provider::ALL.iter().map(|provider| provider.label()))
         .try_map(|name| Provider::parse(&name).ok_or("is none of them"))
+}
+
+/// A maximum number of rows; 0 stands for all.
+pub fn limit(text: &str) -> Result<u32, ParseIntError> {
+    text.parse().map(|limit| if limit == 0 { u32::MAX } else { limit })
 }
 
 /// A signal by its name or number.

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::format;
 use crate::{
-    actions::jobs::list::{self, DEFAULT_LIMIT, ListOptions},
+    actions::jobs::list::{self, ListOptions},
     cli::{context::Context, exit::Exit, values},
     domain::RoutingKey,
 };
@@ -18,14 +18,15 @@ pub struct Args {
     /// Only jobs that have not finished
     #[arg(long)]
     unfinished: bool,
-    /// Maximum number of jobs
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT, value_parser = clap::value_parser!(i64).range(1..))]
-    limit: i64,
+    /// Maximum number of jobs; 0 for all
+    #[arg(long, value_name = "N", default_value = "50", value_parser = values::limit)]
+    limit: u32,
 }
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let order = ListOptions { session: self.session, unfinished: self.unfinished, limit: Some(self.limit) };
+        let order =
+            ListOptions { session: self.session, unfinished: self.unfinished, limit: Some(i64::from(self.limit)) };
         let runs = list::list(&ctx.app()?, &order)?;
         let table = || {
             if runs.is_empty() {

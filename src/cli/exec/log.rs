@@ -30,9 +30,9 @@ pub struct Args {
     /// Only items after this sequence number
     #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
     since_seq: i64,
-    /// Maximum number of items [--json: 256, at most 500]
-    #[arg(long, value_name = "N")]
-    limit: Option<usize>,
+    /// Maximum number of items, 0: all [--json: 256, at most 500]
+    #[arg(long, value_name = "N", value_parser = values::limit)]
+    limit: Option<u32>,
     /// Only stdout, stderr or event
     #[arg(long, value_parser = stream)]
     stream: Option<ItemType>,
@@ -48,7 +48,12 @@ fn stream(text: &str) -> Result<ItemType, String> {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
-        let order = LogRequest { job: self.run, since_seq: self.since_seq, limit: self.limit, stream: self.stream };
+        let order = LogRequest {
+            job: self.run,
+            since_seq: self.since_seq,
+            limit: self.limit.map(|limit| limit as usize),
+            stream: self.stream,
+        };
         if ctx.out.json && !self.follow {
             ctx.out.document(&log::log(&app, &order)?)?;
             return Ok(0);

@@ -15,8 +15,8 @@ use crate::{
 /// Decisions are kept for 30 days. Secrets in the input are masked.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Maximum number of decisions
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    /// Maximum number of decisions; 0 for all
+    #[arg(long, value_name = "N", default_value = "20", value_parser = values::limit)]
     limit: u32,
     /// Only decisions about this session
     #[arg(long = "of-session", aliases = ["session-filter", "for"], value_name = "SESSION", value_parser = values::session)]

@@ -20,13 +20,13 @@ pub struct Args {
     /// Include finished messages of the last 7 days
     #[arg(long)]
     all: bool,
-    /// Maximum number of messages, newest first [default: 100]
-    #[arg(long, value_name = "N")]
-    limit: Option<usize>,
+    /// Maximum number of messages; 0 for all [default: 100]
+    #[arg(long, value_name = "N", value_parser = values::limit)]
+    limit: Option<u32>,
 }
 
 /// Default of `--limit`.
-const LIMIT: usize = 100;
+const LIMIT: u32 = 100;
 /// How many commands are shown below the list; JSON has all.
 const MAX_HINTS: usize = 3;
 
@@ -39,7 +39,7 @@ impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let found = outbox::list(
             &ctx.app()?,
-            &OutboxFilter { to: self.to, all: self.all, limit: self.limit.unwrap_or(LIMIT) },
+            &OutboxFilter { to: self.to, all: self.all, limit: self.limit.unwrap_or(LIMIT) as usize },
         )?;
         let now = ctx.env.now();
         ctx.show(

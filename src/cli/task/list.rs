@@ -35,9 +35,9 @@ pub struct Args {
     /// Only claimed tasks
     #[arg(long)]
     held: bool,
-    /// Maximum number of tasks
-    #[arg(long, value_name = "N")]
-    limit: Option<usize>,
+    /// Maximum number of tasks; 0 for all
+    #[arg(long, value_name = "N", value_parser = values::limit)]
+    limit: Option<u32>,
 }
 
 /// One status, or every status.
@@ -66,7 +66,7 @@ impl Args {
             label: self.label,
             text: self.grep,
             held: self.held,
-            limit: self.limit,
+            limit: self.limit.map(|limit| limit as usize),
         };
         let tasks = list::list(&ctx.app()?, &filter)?;
         ctx.show(

@@ -79,3 +79,29 @@ fn status_words_have_colours_when_these_are_asked_for() {
     let plain = world.run(["task", "list", "--all"]).exits(0).stdout;
     assert_eq!(coloured.replace("\u{1b}[33m", "").replace("\u{1b}[2m", "").replace("\u{1b}[0m", ""), plain);
 }
+
+/// One rule for every command that takes a limit.
+#[test]
+fn limit_of_zero_shows_all() {
+    let world = TestProject::new();
+    for number in 1..=25 {
+        world.run(["task", "add", &format!("T-{number}"), "one"]).exits(0);
+    }
+    world.add_session("s1");
+    for number in 0..3 {
+        world.run(["send", "s1", &format!("text {number}")]).exits(0);
+    }
+    let count = |words: &[&str]| world.json(words.iter().copied()).as_array().map_or(0, Vec::len);
+    for (words, all) in [
+        (&["task", "list"][..], 25),
+        (&["ready"], 25),
+        (&["search", "one"], 25),
+        (&["message", "list"], 3),
+        (&["exec", "list"], 0),
+        (&["guard", "log"], 0),
+    ] {
+        let with = |limit: &'static str| [words, &["--limit", limit]].concat();
+        assert_eq!(count(&with("0")), all, "{words:?}");
+        assert_eq!(count(&with("2")), all.min(2), "{words:?}");
+    }
+}
