@@ -9,9 +9,12 @@ use thiserror::Error;
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each message names its fields")]
 pub enum ConfigError {
-    /// No `.fairway.toml` from here upwards.
-    #[error("there is no Fairway project at {} or above", .from.display())]
-    NoProject { from: PathBuf },
+    /// No `.fairway.toml` from here upwards. `missing`: the path of one that was here.
+    #[error("{}", match .missing {
+        Some(path) => format!("{} is missing, and its project is known", path.display()),
+        None => format!("there is no Fairway project at {} or above", .from.display()),
+    })]
+    NoProject { from: PathBuf, missing: Option<PathBuf> },
     /// `FAIRWAY_ROOT` names a directory without a project: it may have been moved. `found` is the project around the working
     /// directory, `session` the session of the environment.
     #[error("FAIRWAY_ROOT is {}, and there is no Fairway project{}", .root.display(), match .found {

@@ -7,7 +7,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use super::ConfigError;
+use super::{ConfigError, trust_record};
 use crate::{
     env::{Env, vars},
     os::digest::sha256_hex,
@@ -75,7 +75,7 @@ impl Project {
             return match root.join(CONFIG_FILE).is_file() {
                 true => Ok(Self::at(root, env)),
                 false if by_variable => Err(root_gone(env, root)),
-                false => Err(ConfigError::NoProject { from: root }),
+                false => Err(no_project(env, root)),
             };
         }
         if let Some(why) = &env.cwd_error {
@@ -92,7 +92,7 @@ impl Project {
         });
         match found {
             Some(root) => Ok(Self::at(root, env)),
-            None => Err(ConfigError::NoProject { from: env.cwd.clone() }),
+            None => Err(no_project(env, env.cwd.clone())),
         }
     }
 
@@ -175,6 +175,27 @@ impl Project {
 /// The path without links: a project that is reached over a link is the same project. A path that is not there stays.
 fn real(path: PathBuf) -> PathBuf {
     path.canonicalize().unwrap_or(path)
+}
+
+/// The path of a configuration that is missing in one of these directories or above: beside a store, or of a root that this user
+/// trusted. A hook there must not behave as outside of every project.
+#[must_use]
+pub fn missing_config<'a>(env: &Env, dirs: impl IntoIterator<Item = &'a Path>) -> Option<PathBuf> {
+    let was_here = |dir: &Path| {
+        let has_store = || dir.join(STATE_DIR).join(STORE_FILE).is_file();
+        !dir.join(CONFIG_FILE).is_file() && (has_store() || trust_record::is_recorded(env, dir))
+    };
+    dirs.into_iter().find_map(|dir| {
+        let main = dir.ancestors().find(|ancestor| is_worktree_top(ancestor)).and_then(main_worktree_of);
+        let mut around = dir.ancestors().chain(main.iter().flat_map(|main| main.ancestors()));
+        around.find(|dir| was_here(dir)).map(|dir| dir.join(CONFIG_FILE))
+    })
+}
+
+/// The failure of a search that began in this directory.
+fn no_project(env: &Env, from: PathBuf) -> ConfigError {
+    let missing = missing_config(env, [from.as_path()]);
+    ConfigError::NoProject { from, missing }
 }
 
 /// The failure of an environment that names a root without a project.

@@ -8,7 +8,7 @@ use std::{
 };
 
 pub use super::trust_record::{
-    KeptText, TextTrust, TrustContent, digest, is_known_script, remember_script, save_record,
+    KeptText, TextTrust, TrustContent, digest, is_known_script, remember_script, save_record, trusted_text,
 };
 
 use super::{LaunchSettings, Layers, Project, Settings, landing, project::normalize, trust_record};

@@ -105,6 +105,26 @@ pub(super) fn compare(env: &Env, root: &Path, files: &[(PathBuf, String)]) -> Te
     }
 }
 
+/// Whether anything of this root was trusted, also by a record that cannot be read.
+pub(super) fn is_recorded(env: &Env, root: &Path) -> bool {
+    record_path(env, root).is_ok_and(|path| path.symlink_metadata().is_ok())
+}
+
+/// The text of a file that this user trusted for this root. The outer `None`: nothing of the root was trusted. The inner one: the
+/// text is not kept.
+///
+/// # Errors
+/// When the record cannot be read.
+pub fn trusted_text(env: &Env, root: &Path, name: &str) -> io::Result<Option<Option<String>>> {
+    // Without a home directory nothing was ever trusted.
+    if env.state_dir().is_none() {
+        return Ok(None);
+    }
+    let root = root.canonicalize()?;
+    let record = load(env, &root)?;
+    Ok(record.map(|record| record.texts.get(&root.join(name)).cloned()))
+}
+
 /// The trusted content of this root.
 ///
 /// # Errors

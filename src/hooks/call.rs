@@ -9,7 +9,7 @@ use std::{
 use super::{Provider, context, payload::Payload};
 use crate::{
     actions::{boundary::hook::HookCaller, core::errors},
-    config::Project,
+    config::{ConfigError, Project, project::missing_config},
     domain::{id::Label, secrets},
     env::{Env, vars},
     render,
@@ -67,13 +67,16 @@ pub(super) fn find_project(
         Ok(None) if root.is_some() || env.var_os(vars::FAIRWAY_ROOT).is_some() => {
             Err("there is no project at the path of --root or FAIRWAY_ROOT".to_owned())
         }
-        Ok(None) => match context::missing_config([dir.as_deref(), cwd, Some(&env.cwd)]) {
-            Some(path) => Err(format!(
-                "{} is missing, but its store exists (create the file again: fairway init)",
-                path.display()
-            )),
-            None => Ok(None),
-        },
+        Ok(None) => {
+            let dirs = [dir.as_deref(), cwd, Some(env.cwd.as_path())];
+            match missing_config(env, dirs.into_iter().flatten()) {
+                Some(path) => {
+                    let from = env.cwd.clone();
+                    Err(message_with_hint(&ConfigError::NoProject { from, missing: Some(path) }.into()))
+                }
+                None => Ok(None),
+            }
+        }
         Err(error) => Err(message_with_hint(&error.into())),
     }
 }

@@ -7,7 +7,7 @@ use std::{
         fd::AsFd,
         unix::fs::{FileTypeExt, MetadataExt},
     },
-    path::{Path, PathBuf},
+    path::Path,
     rc::Rc,
 };
 
@@ -16,10 +16,7 @@ use anyhow::Result;
 use super::{Provider, transcripts};
 use crate::{
     actions::{App, boundary::hook::TranscriptUsage},
-    config::{
-        CONFIG_FILE, ConfigError, Project,
-        project::{STATE_DIR, STORE_FILE},
-    },
+    config::{ConfigError, Project},
     domain::{Actor, LaneName, Role, RunId, SessionId},
     env::{Env, vars},
     os::{
@@ -58,14 +55,6 @@ pub(super) fn find_project(
         }
     }
     found(env)
-}
-
-/// The path of a configuration that is missing beside an existing store, in one of these directories or above. Such a project
-/// has lost its rules: a hook must not treat it as no project.
-pub(super) fn missing_config(dirs: [Option<&Path>; 3]) -> Option<PathBuf> {
-    let candidates = dirs.into_iter().flatten().flat_map(Path::ancestors);
-    let mut with_store = candidates.filter(|dir| dir.join(STATE_DIR).join(STORE_FILE).is_file());
-    with_store.next().map(|dir| dir.join(CONFIG_FILE))
 }
 
 /// Whether a stream is `/dev/null`. A stream that was closed at the start of the process is opened there too.

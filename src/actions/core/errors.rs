@@ -310,6 +310,12 @@ fn root_gone_hint(root: &Path, found: Option<&Path>, session: Option<&str>) -> S
 
 fn config(error: &ConfigError) -> Failure {
     let (code, kind, hint) = match error {
+        ConfigError::NoProject { missing: Some(path), .. } => {
+            let root = path.parent().unwrap_or(path).to_string_lossy();
+            let root = shell_words::quote(&root);
+            let hint = format!("write its trusted text again, as a person: fairway --root {root} init");
+            return Failure { hint: Some(hint), ..plain("no_project", FailureKind::NotFound, error.to_string()) };
+        }
         ConfigError::NoProject { .. } => ("no_project", FailureKind::NotFound, Some("create one: fairway init")),
         ConfigError::RootGone { root, found, session } => {
             let hint = root_gone_hint(root, found.as_deref(), session.as_deref());

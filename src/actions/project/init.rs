@@ -14,9 +14,11 @@ use super::{
 use crate::{
     actions::{
         Answer,
-        core::{git_shield, open_store},
+        core::{git_shield, inside_session, open_store},
     },
-    config::{self, Project, SCHEMA_FILE, StoreEngine, StoreSettings, load_in_force, masked_url, project::CONFIG_FILE},
+    config::{
+        self, Project, SCHEMA_FILE, StoreEngine, StoreSettings, load_in_force, masked_url, project::CONFIG_FILE, trust,
+    },
     domain::Refusal,
     env::Env,
     os::files,
@@ -121,8 +123,20 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
     };
     let mut created = Vec::new();
     let config = root.join(CONFIG_FILE);
-    if !config.exists() {
-        write(&config, &first_config(&root), 0o644, &mut created)?;
+    let is_missing = !config.exists();
+    let trusted = if is_missing {
+        trust::trusted_text(env, &root, CONFIG_FILE).context("cannot read what was trusted of this project")?
+    } else {
+        None
+    };
+    let was_here = trusted.is_some() || project.state.exists() || outside.as_deref().is_some_and(progress::is_known);
+    if new || (is_missing && was_here) {
+        // An agent would replace the rules that hold it.
+        inside_session::refuse_without_project(env, "init of a project that was here")?;
+    }
+    if is_missing {
+        let text = trusted.clone().flatten().unwrap_or_else(|| first_config(&root));
+        write(&config, &text, 0o644, &mut created)?;
     }
     files::private_dir(&project.state).with_context(|| format!("cannot create {}", project.state.display()))?;
     let ignore = project.state.join(".gitignore");
@@ -152,9 +166,12 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
         changed = store_config::point_to_server(env, &project, url)?;
         changed.retain(|path| !created.contains(path));
     }
-    // A configuration that this command wrote is trusted. Without a home directory, trust is required later.
-    let trust_result =
-        if created.contains(&config) { crate::actions::core::trust::remember_own(env, &project) } else { Ok(()) };
+    // The first configuration of a project is trusted. Where one was trusted before, its text stays in force. Without a home
+    // directory, trust is required later.
+    let trust_result = match &trusted {
+        None if is_missing => crate::actions::core::trust::remember_own(env, &project),
+        _ => Ok(()),
+    };
     let is_new = matches!(place, Place::File) && !project.store.exists();
     let begins_anew = is_new && outside.as_deref().is_some_and(progress::is_known);
     match &outside {
@@ -192,6 +209,13 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
     let answer = match trust_result {
         Ok(()) => answer,
         Err(error) => answer.note(format!("the configuration is not trusted yet: {error:#}")),
+    };
+    let answer = match &trusted {
+        Some(Some(_)) => answer.note(format!("{CONFIG_FILE} has the text again that you trusted last")),
+        Some(None) => {
+            answer.note(format!("the trusted text of {CONFIG_FILE} is not kept; put its rules in: fairway config edit"))
+        }
+        None => answer,
     };
     let answer = match enclosing {
         Some(enclosing) => answer.note(format!(

@@ -35,7 +35,7 @@ impl Args {
         // The person's own settings can be looked at outside any project.
         let app = match ctx.app() {
             Ok(app) => Some(app),
-            Err(error) if matches!(error.downcast_ref(), Some(ConfigError::NoProject { .. })) => None,
+            Err(error) if matches!(error.downcast_ref(), Some(ConfigError::NoProject { missing: None, .. })) => None,
             Err(error) => return Err(error),
         };
         let place = doctor_context(ctx, app.as_ref())?;

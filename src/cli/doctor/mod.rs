@@ -3,7 +3,10 @@
 use anyhow::Result;
 
 use super::{context::Context, exit::Exit};
-use crate::actions::project::{accept_loss, doctor};
+use crate::actions::{
+    core::inside_session,
+    project::{accept_loss, doctor},
+};
 
 mod findings;
 pub(super) mod hooks;
@@ -39,6 +42,10 @@ impl Args {
             Some(Verb::Hooks(args)) => args.run(ctx),
             None => {
                 let app = ctx.app()?;
+                if self.accept {
+                    // The store is damaged, and answers no question about sessions.
+                    inside_session::refuse_without_project(&ctx.env, "doctor --accept")?;
+                }
                 let accepted = if self.accept { accept_loss::accept(&app)? } else { Vec::new() };
                 let found = doctor::doctor(&app, self.fix)?;
                 findings::print(ctx, &[accepted, found].concat())

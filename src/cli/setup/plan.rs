@@ -143,7 +143,10 @@ impl Plan {
         names.dedup();
         if !names.is_empty() {
             let names = names.join(" ");
-            self.left.push(format!("commit what lanes must have, too: git add {names} && git commit -m 'Fairway'"));
+            let command = format!("git add {names} && git commit -m 'Fairway'");
+            self.left.push(format!(
+                "commit the files that lanes need, before 'git clean' or 'git stash -u' takes them: {command}"
+            ));
         }
     }
 

@@ -1,11 +1,18 @@
 //! Rules that nobody trusted, and rules that are gone.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
 
 use serde_json::json;
 
 use super::{GUARD, check, check_text, world_with};
-use crate::common::{TestProject, test_project::CommandOutput};
+use crate::common::{
+    TestProject,
+    test_project::{CommandOutput, FAIRWAY},
+};
 
 /// The trust record of the world's project.
 fn record(world: &TestProject) -> PathBuf {
@@ -165,4 +172,90 @@ fn trust_prompt_shows_the_rules() {
     for part in ["guard.rules.no-force-push", "command [git, push]", "guard.roles.witness", "outside the worktree"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
+}
+
+/// What a provider's hook answers to a tool call; the second value is whether it denies it.
+fn hook(world: &TestProject, provider: &str, event: &str, command: &str) -> (String, bool) {
+    let payload = json!({
+        "hook_event_name": event, "session_id": "x", "cwd": world.root(), "tool_name": "Bash", "tool_input": {"command": command},
+    });
+    let run = world.run_with_stdin(["hook", provider, event], payload.to_string().as_bytes());
+    let text = format!("{}{}", run.stdout, run.stderr);
+    (text.clone(), run.code == Some(2) || text.contains("\"deny\"") || text.contains("\"block\""))
+}
+
+/// `git clean -fd`, `git stash -u` and `mv` take the file away. A person who follows the hint has the same rules again.
+#[test]
+fn guard_outlives_the_loss_of_its_file() {
+    let takers: [fn(&TestProject); 3] = [
+        |world| drop(world.git(&world.root(), &["clean", "--quiet", "-fd"])),
+        |world| drop(world.git(&world.root(), &["stash", "--quiet", "--include-untracked"])),
+        |world| fs::rename(world.root().join(".fairway.toml"), world.root().join("old.toml")).unwrap(),
+    ];
+    for take in takers {
+        let world = world_with(GUARD);
+        let root = world.root();
+        world.git(&root, &["init", "--quiet"]);
+        world.git(&root, &["commit", "--quiet", "--allow-empty", "--message=begin"]);
+        let (path, text) = config(&world);
+        take(&world);
+        assert!(!path.exists());
+        for (provider, event) in [("claude", "PreToolUse"), ("codex", "PreToolUse"), ("gemini", "BeforeTool")] {
+            let (said, denies) = hook(&world, provider, event, "git push -f");
+            assert!(denies && said.contains(".fairway.toml is missing"), "{provider}: {said}");
+        }
+        // Every command says what the hook says.
+        let hint = format!("write its trusted text again, as a person: fairway --root {} init", root.display());
+        for words in [&["task", "list"][..], &["status"], &["doctor"], &["doctor", "hooks"], &["trust"]] {
+            let error = world.run(words.iter().copied().chain(["--json"])).refuses(3, "no_project").error();
+            assert_eq!(error["hint"], hint, "{words:?}");
+        }
+        let run = world.run(["--root", root.to_str().unwrap(), "init"]).exits(0);
+        assert!(run.stderr.contains(".fairway.toml has the text again that you trusted last"), "{run:?}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        assert!(hook(&world, "claude", "PreToolUse", "git push -f").1);
+        check_text(&world, "ls").exits(0);
+    }
+}
+
+/// A session has no way to a configuration of its own where a project was.
+#[test]
+fn init_inside_a_session_does_not_replace_a_project() {
+    let world = world_with(GUARD);
+    let (path, _) = config(&world);
+    let root = world.root();
+    fs::rename(&path, root.join("old.toml")).unwrap();
+    let init = |root: &Path, more: &[&str], vars: &[(&str, &str)]| -> CommandOutput {
+        let mut command = world.fairway(["--root", root.to_str().unwrap(), "init", "--json"]);
+        command.args(more).env("FAIRWAY_SESSION_ID", "s1").envs(vars.iter().copied());
+        command.output().unwrap().into()
+    };
+    init(&root, &[], &[]).refuses(5, "inside_session");
+    init(&root, &["--new"], &[]).refuses(5, "inside_session");
+    // Another home knows nothing of the trust, and the project's directory is there all the same.
+    let elsewhere = world.dir().join("other").display().to_string();
+    init(&root, &[], &[("XDG_STATE_HOME", &elsewhere)]).refuses(5, "inside_session");
+    init(&root, &[], &[("XDG_STATE_HOME", &elsewhere), ("FAIRWAY_DB", &elsewhere)]).refuses(5, "inside_session");
+    // Without the directory the trust is known.
+    fs::rename(root.join(".fairway"), root.join("old")).unwrap();
+    init(&root, &[], &[]).refuses(5, "inside_session");
+    // A child that hides its session is still below it.
+    let hidden = format!("env -u FAIRWAY_SESSION_ID '{FAIRWAY}' --root '{}' init; exit $?", root.display());
+    let mut shell = world.command("sh");
+    shell.args(["-c", &hidden]).env("FAIRWAY_SESSION_ID", "s1");
+    CommandOutput::from(shell.output().unwrap()).exits(5);
+    assert!(!path.exists());
+    // Without its store, and without a session in the environment, a hook still denies.
+    assert!(hook(&world, "claude", "PreToolUse", "git push -f").1);
+    // Where no project was, a session may make one.
+    let fresh = world.dir().join("fresh");
+    fs::create_dir(&fresh).unwrap();
+    init(&fresh, &[], &[]).exits(0);
+}
+
+#[test]
+fn loss_of_records_is_accepted_by_a_person_only() {
+    let mut world = world_with(GUARD);
+    world.set("FAIRWAY_SESSION_ID", "s1");
+    world.run(["doctor", "--accept", "--json"]).refuses(5, "inside_session");
 }
