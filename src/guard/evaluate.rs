@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::{
     Action, DefaultAction, Rule, Rules,
+    budget::{Budget, TOO_COMPLEX},
     matching::{self, MatchResult},
     shell::{FoundCommand, Place, ShellAnalysis, arg::Arg},
     tool_names,
@@ -92,7 +93,12 @@ pub struct Evaluation {
     pub unresolved: Vec<String>,
     /// Each rule that looked.
     pub traces: Vec<RuleTrace>,
+    /// The work that it took, at most [`super::MAX_STEPS`] and a little: beyond that the call is denied.
+    pub steps: usize,
 }
+
+/// The steps of finding where a path leads: the system is asked about each part of it.
+const PATH_STEPS: usize = 100;
 
 /// Why an agent's own command is allowed.
 pub const OWN_VERB_REASON: &str = "an agent's own command of Fairway";
@@ -111,6 +117,7 @@ struct CallAnalysis<'a> {
     analyses: Vec<ShellAnalysis>,
     unresolved: Vec<String>,
     is_shell: bool,
+    budget: Budget,
 }
 
 /// Judges a call. `place` tells where a path leads that is relative to the last of these directories; none: to where the call is
@@ -125,6 +132,7 @@ pub fn evaluate(rules: &Rules, call: &ToolCallFacts, place: &dyn Fn(&str, &[Stri
         commands: Vec::new(),
         unresolved: Vec::new(),
         traces: Vec::new(),
+        steps: 0,
     };
     if let Some(why) = rules.role_denial_reason(&call.names, &call.role) {
         judgement.reason = why;
@@ -157,6 +165,7 @@ pub fn evaluate(rules: &Rules, call: &ToolCallFacts, place: &dyn Fn(&str, &[Stri
         };
         judgement.traces.push(RuleTrace { rule: rule.name.clone(), matched, why });
     }
+    judgement.steps = view.budget.steps();
     let why_of = |name: &str| judgement.traces.iter().find(|look| look.rule == name).map(|look| look.why.clone());
     match (denied, doubtful, granted) {
         (Some(rule), ..) => {
@@ -201,11 +210,11 @@ fn skips_push_hook(scan: &ShellAnalysis) -> bool {
 
 impl<'a> CallAnalysis<'a> {
     fn new(call: &'a ToolCallFacts, place: &'a dyn Fn(&str, &[String]) -> PathLocation, looks_inside: bool) -> Self {
-        let (mut scans, mut doubts) = (Vec::new(), Vec::new());
+        let (mut scans, mut doubts, budget) = (Vec::new(), Vec::new(), Budget::default());
         for script in call.shell_inputs.iter().filter(|_| looks_inside) {
             let scan = match script {
-                ShellInput::Text(text) => ShellAnalysis::of_text(text),
-                ShellInput::Argv(words) => ShellAnalysis::of_words(words),
+                ShellInput::Text(text) => ShellAnalysis::of_text(text, &budget),
+                ShellInput::Argv(words) => ShellAnalysis::of_words(words, &budget),
                 ShellInput::Unsupported(why) => {
                     doubts.push(why.clone());
                     continue;
@@ -215,7 +224,7 @@ impl<'a> CallAnalysis<'a> {
             scans.push(scan);
         }
         let is_shell = !call.shell_inputs.is_empty() || tool_names::is_shell_tool(&call.names);
-        Self { call, locate: place, analyses: scans, unresolved: doubts, is_shell }
+        Self { call, locate: place, analyses: scans, unresolved: doubts, is_shell, budget }
     }
 
     fn commands(&self) -> Vec<String> {
@@ -247,12 +256,16 @@ impl<'a> CallAnalysis<'a> {
         }
         for scan in &self.analyses {
             for seen in &scan.commands {
-                let meant = matching::match_deny(rule, seen);
+                if self.budget.is_spent() {
+                    return RuleMatch::Maybe(TOO_COMPLEX.to_owned());
+                }
+                let meant = matching::match_deny(rule, seen, &self.budget);
                 if meant == MatchResult::No {
                     continue;
                 }
                 let shown = seen.argv.iter().map(Arg::display).collect::<Vec<_>>().join(" ");
                 if rule.has_path_condition() {
+                    self.budget.spend(seen.argv.len());
                     let mut paths = write_targets::command_targets(seen);
                     if paths.is_empty() {
                         let words = seen.argv.iter().skip(1).filter(|arg| !arg.head().starts_with('-'));
@@ -286,6 +299,9 @@ impl<'a> CallAnalysis<'a> {
         }
         let mut doubt = self.unresolved.first().cloned();
         for scan in &self.analyses {
+            if !self.budget.spend(scan.commands.iter().map(|seen| 4 * seen.argv.len()).sum()) {
+                return RuleMatch::Maybe(TOO_COMPLEX.to_owned());
+            }
             let paths =
                 if rule.outside { write_targets::written_paths(scan) } else { write_targets::possible_paths(scan) };
             match self.match_paths(rule, &paths) {
@@ -319,6 +335,9 @@ impl<'a> CallAnalysis<'a> {
     fn match_paths(&self, rule: &Rule, targets: &[Target]) -> RuleMatch {
         let mut doubt = None;
         for target in targets {
+            if self.budget.is_spent() {
+                return RuleMatch::Maybe(TOO_COMPLEX.to_owned());
+            }
             let found = self.match_path(rule, target);
             match found {
                 RuleMatch::Yes(_) => return found,
@@ -352,6 +371,7 @@ impl<'a> CallAnalysis<'a> {
             return RuleMatch::Maybe(is_expansion());
         };
         let (directories, is_lost) = self.base_dirs(&target.place);
+        self.budget.spend(directories.iter().map(|way| 1 + way.len()).sum());
         let mut doubt = None;
         for text in &words {
             let is_absolute = text.starts_with('/');
@@ -359,6 +379,9 @@ impl<'a> CallAnalysis<'a> {
                 doubt.get_or_insert_with(|| format!("the location of '{text}' depends on a change of directory"));
             }
             for directories in directories.iter().take(if is_absolute { 1 } else { usize::MAX }) {
+                if !self.budget.spend(PATH_STEPS + text.len() + directories.len()) {
+                    return RuleMatch::Maybe(TOO_COMPLEX.to_owned());
+                }
                 match ((self.locate)(text, if is_absolute { &[] } else { directories }), rule.outside) {
                     (PathLocation::Outside(real) | PathLocation::Protected { real, .. }, true)
                         if !is_lost || is_absolute =>

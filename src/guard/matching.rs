@@ -1,7 +1,9 @@
 //! Whether a rule means a command: its leading words, its flags, and what is the same under another name.
 
 use super::{
-    Rule, same_commands,
+    Rule,
+    budget::{Budget, TOO_COMPLEX},
+    same_commands,
     shell::{
         FoundCommand,
         arg::{Arg, base_name, plain_name},
@@ -21,7 +23,10 @@ pub(super) enum MatchResult {
 }
 
 /// Whether a rule that denies may mean a command.
-pub(super) fn match_deny(rule: &Rule, seen: &FoundCommand) -> MatchResult {
+pub(super) fn match_deny(rule: &Rule, seen: &FoundCommand, budget: &Budget) -> MatchResult {
+    if !budget.spend(1 + seen.argv.len()) {
+        return MatchResult::Maybe(TOO_COMPLEX.to_owned());
+    }
     let Some(program) = rule.command.first().map(|word| plain_name(base_name(word))) else { return MatchResult::No };
     let first = seen.argv.first().and_then(Arg::program);
     let mut found = match first {
@@ -36,6 +41,9 @@ pub(super) fn match_deny(rule: &Rule, seen: &FoundCommand) -> MatchResult {
                 .first()
                 .and_then(Arg::text)
                 .map(|text| plain_name(base_name(text.strip_prefix('=').unwrap_or(text))));
+            if name.as_ref().is_some_and(|name| may_be(&program, name)) && !budget.spend(rest.len()) {
+                return MatchResult::Maybe(TOO_COMPLEX.to_owned());
+            }
             // Among words of which one may be run only what is surely there counts.
             if name.is_some_and(|name| match_program(rule, &program, &name, rest) == MatchResult::Yes) {
                 found = MatchResult::Yes;
@@ -61,14 +69,25 @@ pub(super) fn match_allow(rule: &Rule, seen: &FoundCommand) -> bool {
         && (rule.flags.is_empty() || words.iter().any(|word| rule.flags.iter().any(|flag| flag == word)))
 }
 
-fn match_program(rule: &Rule, program: &str, name: &str, argv: &[Arg]) -> MatchResult {
+/// Whether a program of this name is the rule's. `hub` hands to git what it does not know itself.
+fn is_named(program: &str, name: &str) -> bool {
     let program = same_commands::program(program);
-    let words: Vec<&str> = rule.command.iter().skip(1).map(String::as_str).collect();
-    // `hub` hands to git what it does not know itself.
-    let is_named = same_commands::program(name) == program || name == "hub" && program == "git";
-    if !is_named && !name.contains('-') {
+    same_commands::program(name) == program || name == "hub" && program == "git"
+}
+
+/// Whether a command that begins with this name may be one of the rule's program: `git-push` is `git push`.
+fn may_be(program: &str, name: &str) -> bool {
+    let is_joined = name.strip_prefix(same_commands::program(program)).is_some_and(|rest| rest.starts_with('-'));
+    is_joined || is_named(program, name)
+}
+
+fn match_program(rule: &Rule, program: &str, name: &str, argv: &[Arg]) -> MatchResult {
+    if !may_be(program, name) {
         return MatchResult::No;
     }
+    let is_named = is_named(program, name);
+    let program = same_commands::program(program);
+    let words: Vec<&str> = rule.command.iter().skip(1).map(String::as_str).collect();
     let mut found = MatchResult::No;
     for want in same_commands::word_lists(program, &words) {
         if is_named {
@@ -78,7 +97,6 @@ fn match_program(rule: &Rule, program: &str, name: &str, argv: &[Arg]) -> MatchR
                 MatchResult::No => {}
             }
         }
-        // `git-push` is `git push`.
         let behind = name.strip_prefix(program).and_then(|rest| rest.strip_prefix('-')).filter(|_| !want.is_empty());
         for joined in 1..=behind.map_or(0, |_| want.len()) {
             if behind == Some(want.get(..joined).unwrap_or_default().join("-").as_str()) {

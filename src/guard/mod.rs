@@ -1,6 +1,7 @@
 //! The guard decides from rules which tool calls of an agent are allowed. A call that it cannot analyse is unresolved and
 //! denied: text that only the shell can expand, text that does not parse, a path that is not known in advance.
 
+mod budget;
 mod evaluate;
 mod matching;
 mod own_tools;
@@ -12,9 +13,9 @@ mod text_size;
 mod tool_names;
 mod write_targets;
 
+pub use budget::MAX_STEPS;
 pub use evaluate::{Evaluation, OWN_VERB_REASON, PathLocation, Paths, RuleTrace, ShellInput, ToolCallFacts, evaluate};
 pub use own_tools::{OWN_TOOLS, aliases as own_tool_aliases, own_tool};
 pub use own_verbs::{OWN_VERBS, OwnVerb, own_verb_programs};
 pub use rules::{Action, DefaultAction, Effect, RoleEntry, Rule, Rules};
-pub use text_size::needs_large_stack;
 pub use tool_names::may_write;

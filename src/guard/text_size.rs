@@ -1,20 +1,5 @@
 //! The size and nesting of a shell text, measured before it is parsed.
 
-/// The most opening delimiters of a text that is analysed on the caller's stack.
-const MAX_DELIMITERS: usize = 24;
-/// The most parentheses of such a text.
-const MAX_PARENTHESES: usize = 10;
-/// The longest such text, in bytes.
-const MAX_TEXT_BYTES: usize = 8 << 10;
-
-/// Whether the analysis of this text needs a large stack and a time limit.
-#[must_use]
-pub fn needs_large_stack(text: &str) -> bool {
-    text.len() > MAX_TEXT_BYTES
-        || text.bytes().filter(|byte| *byte == b'(').count() > MAX_PARENTHESES
-        || count_delimiters(text) > MAX_DELIMITERS
-}
-
 /// How many parentheses of a text are open at its end. Quotes are not looked at: a quoted one counts too.
 pub(super) fn count_unclosed_parentheses(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'(').count().saturating_sub(text.bytes().filter(|byte| *byte == b')').count())
@@ -66,13 +51,62 @@ pub(super) fn case_depth(text: &str) -> usize {
     deepest
 }
 
+/// The steps of parsing a command, besides reading it.
+const OPERATOR_STEPS: usize = 6;
+
+/// The work of parsing a text, in steps, as far as it is more than reading it once.
+///
+/// The parser reads the last branch of a `case` twice. Two parentheses that open in a row are tried as arithmetic first, up to the
+/// next semicolon; each parenthesis between that is not closed there is tried in two ways, so that the work doubles with it. A word
+/// is tried as an assignment to an element of an array, from each of its brackets on.
+pub(super) fn parse_steps(text: &str) -> usize {
+    let cases = text.len().saturating_mul((1 << case_depth(text).min(20)) - 1);
+    let bytes = text.as_bytes();
+    let mut tried = 0_usize;
+    let mut is_open = false;
+    for (at, byte) in bytes.iter().enumerate() {
+        if *byte == b'(' && is_open {
+            tried = tried.saturating_add(arithmetic_steps(bytes.get(at..).unwrap_or_default()));
+        }
+        is_open = *byte == b'(' || is_open && byte.is_ascii_whitespace();
+    }
+    let elements =
+        text.split_ascii_whitespace().map(|word| word.bytes().filter(|byte| *byte == b'[').count() * word.len() / 4);
+    let commands = OPERATOR_STEPS * bytes.iter().filter(|byte| matches!(byte, b';' | b'|' | b'&')).count();
+    commands.saturating_add(cases).saturating_add(tried).saturating_add(elements.sum())
+}
+
+/// The work of reading arithmetic up to where it cannot go on.
+fn arithmetic_steps(text: &[u8]) -> usize {
+    let end = text.iter().position(|byte| *byte == b';').unwrap_or(text.len());
+    let mut open = 0_u32;
+    for byte in text.get(..end).unwrap_or_default() {
+        match byte {
+            b'(' => open += 1,
+            b')' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    (end / 4).saturating_mul(1 << open.min(20))
+}
+
 /// The number of opening delimiters and keywords: an upper bound of the nesting depth.
 pub(super) fn count_delimiters(text: &str) -> usize {
     let chars = text.chars().filter(|character| matches!(character, '(' | '{' | '[' | '`' | '!' | '<')).count();
     let is_opening = |word: &&str| {
         matches!(
             *word,
-            "if" | "for" | "while" | "until" | "case" | "select" | "do" | "then" | "else" | "function" | "time"
+            "if" | "for"
+                | "coproc"
+                | "while"
+                | "until"
+                | "case"
+                | "select"
+                | "do"
+                | "then"
+                | "else"
+                | "function"
+                | "time"
         )
     };
     chars + text.split(|character: char| !character.is_ascii_alphanumeric()).filter(is_opening).count()

@@ -77,6 +77,7 @@ fn denied(reason: String) -> Evaluation {
         commands,
         unresolved: doubts,
         traces: looks,
+        steps: 0,
     }
 }
 

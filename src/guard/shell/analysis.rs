@@ -1,21 +1,23 @@
 //! The analysis of one shell text: its state, its limits and the entry points.
 
-use std::{collections::BTreeSet, rc::Rc};
+use std::{collections::BTreeSet, hash::Hash, rc::Rc};
 
 use brush_parser::{Parser, ParserOptions, ast};
 
 use super::{
     arg::Arg,
+    seen_before::SeenBefore,
     text_checks::{trusts_git, trusts_home, unsupported_chars, unsupported_shape},
     variables::{self, Variables},
     working_dir::Place,
 };
-use crate::guard::text_size::{case_depth, count_delimiters, count_unclosed_parentheses, parenthesis_depth};
+use crate::guard::{
+    budget::{Budget, TOO_COMPLEX},
+    text_size::{case_depth, count_delimiters, count_unclosed_parentheses, parenthesis_depth, parse_steps},
+};
 
 /// How deep texts may stand in texts.
 pub(super) const MAX_DEPTH: usize = 12;
-/// How much may be parsed in all, in bytes.
-const MAX_PARSED_BYTES: usize = 1 << 20;
 /// How much a text may open.
 const MAX_DELIMITERS: usize = 4_000;
 /// How many parentheses a text may leave open.
@@ -26,8 +28,6 @@ const MAX_PARENTHESIS_DEPTH: usize = 11;
 const MAX_CASE_DEPTH: usize = 5;
 /// How many ends of a substitution are tried.
 const MAX_SUBSTITUTION_ENDS: usize = 200;
-/// How many commands are looked at.
-const MAX_COMMANDS: usize = 20_000;
 
 /// A simple command that was found.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ pub(in crate::guard) struct Write {
 }
 
 /// The source of a command's input.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Stdin {
     /// Whatever there was before.
     Inherited,
@@ -64,6 +64,17 @@ pub(super) enum Stdin {
     Lines(Vec<String>),
     /// Something that cannot be determined: a pipe, a file, a text with expansions.
     Other,
+}
+
+impl Stdin {
+    /// The steps of work with a copy of it.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Text(text) => 1 + text.len() / 1_024,
+            Self::Lines(lines) => 1 + lines.len(),
+            Self::Inherited | Self::Other => 1,
+        }
+    }
 }
 
 /// Files that a text writes and runs.
@@ -129,19 +140,23 @@ pub(in crate::guard) struct ShellAnalysis {
     pub(super) depth: usize,
     /// How many programs stand around the command that is looked at.
     pub(super) wrapper_depth: usize,
-    pub(super) parsed_bytes: usize,
+    /// How often a variable was set.
+    variable_changes: usize,
+    seen_before: SeenBefore,
+    pub(super) budget: Budget,
 }
 
 impl ShellAnalysis {
     /// Takes a text apart.
-    pub(in crate::guard) fn of_text(text: &str) -> Self {
+    pub(in crate::guard) fn of_text(text: &str, budget: &Budget) -> Self {
         // A text that expands, sets and passes on nothing asks for no trust.
         let trusted = if text.contains(['$', '`', '=', '~', '|']) {
             TrustedExpansions { home: trusts_home(text), git: trusts_git(text), variables: variables::are_plain(text) }
         } else {
             TrustedExpansions::default()
         };
-        let mut scan = Self { trusted, text: text.into(), ..Self::default() };
+        let mut scan = Self { trusted, text: text.into(), budget: budget.clone(), ..Self::default() };
+        scan.spend(text.len() / 4);
         if let Some(why) = unsupported_chars(text).or_else(|| unsupported_shape(text)) {
             scan.note_unresolved(why);
         }
@@ -150,8 +165,8 @@ impl ShellAnalysis {
     }
 
     /// Takes the words of a command apart that no shell reads.
-    pub(in crate::guard) fn of_words(words: &[String]) -> Self {
-        let mut scan = Self::default();
+    pub(in crate::guard) fn of_words(words: &[String], budget: &Budget) -> Self {
+        let mut scan = Self { budget: budget.clone(), ..Self::default() };
         if words.iter().any(|word| word.contains('\0')) {
             scan.note_unresolved("a word contains a control character");
         }
@@ -184,6 +199,7 @@ impl ShellAnalysis {
             self.note_unresolved("it writes a file that git executes, and runs git");
         }
         self.unresolved.dedup();
+        self.spend(0);
         self
     }
 
@@ -194,9 +210,43 @@ impl ShellAnalysis {
         }
     }
 
+    /// Counts work that is about to be done; `false` where it is not to be done, since there was too much.
+    pub(super) fn spend(&mut self, steps: usize) -> bool {
+        let may = self.budget.spend(steps);
+        if !may {
+            let was = std::mem::replace(&mut self.is_tentative, false);
+            self.note_unresolved(TOO_COMPLEX);
+            self.is_tentative = was;
+        }
+        may
+    }
+
+    /// Whether this was looked at before, where all that it depends on was the same. For what changes nothing in its own shell.
+    pub(super) fn is_seen_before(&mut self, what: impl Hash) -> bool {
+        if !self.place_stack.is_empty() || !self.spend(self.place.size() / 8) {
+            return false;
+        }
+        let is_wrapped = self.wrapper_depth > 0 || self.is_tentative;
+        let variables = if is_wrapped { None } else { Some(self.variables.version()) };
+        let state = (variables, is_wrapped, self.is_tentative, self.stops_on_failure, self.trusted.home);
+        let depth = (self.depth, self.wrapper_depth);
+        self.seen_before.is_seen((what, state, &*self.place, self.previous_place.as_deref()), depth)
+    }
+
     /// Takes a text apart that is run.
     pub(super) fn analyze(&mut self, text: &str) {
-        self.in_subshell(|scan| scan.analyze_text(text, &Stdin::Inherited));
+        if self.spend(1 + text.len() / 16) && !self.is_seen_before(("text", text)) {
+            self.in_subshell(|scan| scan.analyze_text(text, &Stdin::Inherited));
+        }
+    }
+
+    /// Takes a command apart that runs in a process of its own, behind a program that runs it.
+    pub(super) fn analyze_child(&mut self, argv: Vec<Arg>, stdin: &Stdin) {
+        self.wrapper_depth += 1;
+        if self.spend(argv.len() + stdin.size()) && !self.is_seen_before(("command", &argv, stdin)) {
+            self.in_subshell(|scan| scan.analyze_command(argv, stdin));
+        }
+        self.wrapper_depth -= 1;
     }
 
     /// Looks into a text that may be run, or is a mere text: only what is surely there counts.
@@ -204,16 +254,16 @@ impl ShellAnalysis {
         if text.len() < 4 || self.depth >= MAX_DEPTH {
             return;
         }
-        // Looking into the same words again and again must end.
-        self.parsed_bytes = self.parsed_bytes.saturating_add(text.len() + 256);
-        if self.parsed_bytes > MAX_PARSED_BYTES {
-            let was = std::mem::replace(&mut self.is_tentative, false);
-            self.note_unresolved("the text is too long or too deeply nested");
-            self.is_tentative = was;
+        if !self.spend(8 + text.len()) {
             return;
         }
         let was = std::mem::replace(&mut self.is_tentative, true);
         self.wrapper_depth += 1;
+        if self.is_seen_before(("perhaps", text)) {
+            self.wrapper_depth -= 1;
+            self.is_tentative = was;
+            return;
+        }
         if text.contains([' ', '\t', '\n', ';', '|', '&', '$']) {
             self.in_subshell(|scan| scan.analyze_text(text, &Stdin::Inherited));
         }
@@ -228,8 +278,7 @@ impl ShellAnalysis {
     }
 
     pub(super) fn add_command(&mut self, argv: Vec<Arg>, runs_words: bool) {
-        if self.commands.len() >= MAX_COMMANDS {
-            self.note_unresolved("there are too many commands");
+        if !self.spend(2 * argv.len()) {
             return;
         }
         let is_plain = self.wrapper_depth == 0 && !self.is_tentative;
@@ -242,7 +291,18 @@ impl ShellAnalysis {
         if self.wrapper_depth > 0 || self.is_tentative || !self.trusted.variables {
             return None;
         }
-        self.variables.get(name).filter(|_| variables::is_set_once(&self.text, name)).cloned()
+        let value = self.variables.get(name)?;
+        // The text is searched for every use.
+        let may = self.budget.spend(1 + self.text.len() / 64);
+        (may && variables::is_set_once(&self.text, name)).then(|| value.clone())
+    }
+
+    /// Notes the value of a variable.
+    pub(super) fn set_variable(&mut self, name: &str, value: &Arg) {
+        if self.spend(1 + self.variables.len()) {
+            self.variable_changes += 1;
+            self.variables.set(name, value, self.variable_changes);
+        }
     }
 
     /// Runs `work` in a shell of its own: its changes of the shell end with it.
@@ -274,9 +334,11 @@ impl ShellAnalysis {
     }
 
     pub(super) fn parse(&mut self, text: &str) -> Option<ast::Program> {
-        self.parsed_bytes = self.parsed_bytes.saturating_add(text.len());
-        if self.parsed_bytes > MAX_PARSED_BYTES || count_delimiters(text) > MAX_DELIMITERS {
-            self.note_unresolved("the text is too long or too deeply nested");
+        if !self.spend(8 + 2 * text.len()) {
+            return None;
+        }
+        if count_delimiters(text) > MAX_DELIMITERS {
+            self.note_unresolved("the text is too deeply nested");
             return None;
         }
         if count_unclosed_parentheses(text) > MAX_UNCLOSED_PARENTHESES {
@@ -287,6 +349,9 @@ impl ShellAnalysis {
             self.note_unresolved("the text is too complex");
             return None;
         }
+        if !self.spend(parse_steps(text)) {
+            return None;
+        }
         let options = ParserOptions::default();
         Parser::new(text.as_bytes(), &options).parse_program().ok()
     }
@@ -294,6 +359,9 @@ impl ShellAnalysis {
     /// Where the substitution ends that has begun before `from`: at the first parenthesis that leaves a whole program.
     pub(super) fn substitution_end(&mut self, chars: &[char], from: usize) -> Option<usize> {
         let rest = chars.get(from..)?;
+        if !self.spend(1 + rest.len() / 64) {
+            return None;
+        }
         let is_plain = |character: &char| !matches!(character, '\'' | '"' | '\\' | '#' | '<' | '(' | '`' | '\n');
         let ends = rest
             .iter()
@@ -301,8 +369,11 @@ impl ShellAnalysis {
             .filter(|(_, character)| **character == ')')
             .map(|(end, _)| end)
             .take(MAX_SUBSTITUTION_ENDS);
-        for end in ends.collect::<Vec<_>>() {
+        for end in ends {
             let inside = rest.get(..end)?;
+            if !self.spend(1 + end / 16) {
+                return None;
+            }
             let is_case = inside.windows(4).any(|word| word == ['c', 'a', 's', 'e']);
             if inside.iter().all(is_plain) && !is_case {
                 return Some(from + end);
@@ -318,6 +389,9 @@ impl ShellAnalysis {
 
     /// Runs what is substituted in a text, whatever stands around it.
     pub(super) fn analyze_substitutions(&mut self, text: &str, openings: &[&str]) {
+        if !self.spend(1 + text.len() / 4) {
+            return;
+        }
         let chars: Vec<char> = text.chars().collect();
         for opening in openings {
             let opening: Vec<char> = opening.chars().collect();

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 /// The result of an expansion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::guard) enum Expansion {
     /// Exactly one word.
     One,
@@ -14,7 +14,7 @@ pub(in crate::guard) enum Expansion {
 }
 
 /// A word of a command.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::guard) enum Arg {
     /// This very word.
     Known(String),
@@ -73,6 +73,17 @@ impl Arg {
                     words.iter().map(|word| word.get(cut..).map(str::to_owned)).collect::<Option<Vec<_>>>()
                 });
                 Self::Unknown { head: rest.to_owned(), tail: tail.clone(), form: *form, words: words.map(Into::into) }
+            }
+        }
+    }
+
+    /// The word behind this beginning.
+    pub fn behind(self, start: &str) -> Self {
+        match self {
+            Self::Known(text) => Self::Known(format!("{start}{text}")),
+            Self::Unknown { head, tail, form, words } => {
+                let words = words.map(|words| words.iter().map(|word| format!("{start}{word}")).collect());
+                Self::Unknown { head: format!("{start}{head}"), tail, form, words }
             }
         }
     }

@@ -78,6 +78,9 @@ impl ShellAnalysis {
         if rest.is_empty() {
             return;
         }
+        if !self.spend(rest.len() * lines.as_ref().map_or(1, Vec::len)) {
+            return;
+        }
         let mut inner: Vec<Arg> = rest
             .iter()
             .map(|arg| match arg.text() {
@@ -102,9 +105,7 @@ impl ShellAnalysis {
         if replaced.is_none() {
             inner.push(lines.map_or_else(Arg::anything, |lines| Arg::one_of(lines, Expansion::Many)));
         }
-        self.wrapper_depth += 1;
-        self.analyze_command(inner, &Stdin::Other);
-        self.wrapper_depth -= 1;
+        self.analyze_child(inner, &Stdin::Other);
     }
 
     /// The commands that `find` and `fd` run with each file.
@@ -117,7 +118,8 @@ impl ShellAnalysis {
                 matches!(word, "-exec" | "-execdir" | "-ok" | "-okdir")
             }
         };
-        for (place, word) in argv.iter().enumerate().skip(1) {
+        // Backwards: the command of another `find` stands behind it, and is known when its turn comes.
+        for (place, word) in argv.iter().enumerate().skip(1).rev() {
             if word.may_split() {
                 self.note_unresolved("find runs an expansion");
             }
@@ -129,6 +131,9 @@ impl ShellAnalysis {
             }
             let rest = argv.get(place + 1..).unwrap_or_default();
             let found = listing::of_command(argv.get(..place).unwrap_or_default(), None);
+            if !self.spend(rest.len() * found.as_ref().map_or(1, Vec::len)) {
+                return;
+            }
             let inner: Vec<Arg> = rest
                 .iter()
                 .take_while(|word| !matches!(word.text(), Some(";")))
@@ -158,14 +163,10 @@ impl ShellAnalysis {
                     .iter()
                     .map(|word| if word.text().is_none() { Arg::anything() } else { word.clone() })
                     .collect();
-                self.wrapper_depth += 1;
-                self.analyze_command(inner, &Stdin::Inherited);
-                self.wrapper_depth -= 1;
+                self.analyze_child(inner, &Stdin::Inherited);
                 continue;
             }
-            self.wrapper_depth += 1;
-            self.analyze_command(inner, &Stdin::Inherited);
-            self.wrapper_depth -= 1;
+            self.analyze_child(inner, &Stdin::Inherited);
         }
     }
 }

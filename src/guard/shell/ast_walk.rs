@@ -15,9 +15,15 @@ use super::{
     working_dir::Place,
 };
 
+/// The steps of a simple command, besides its words.
+const SIMPLE_COMMAND_STEPS: usize = 40;
+
 impl ShellAnalysis {
     pub(super) fn walk_list(&mut self, list: &CompoundList, stdin: &Stdin) {
         for item in &list.0 {
+            if self.budget.is_spent() {
+                return;
+            }
             match item.1 {
                 SeparatorOperator::Async => self.in_subshell(|scan| scan.walk_and_or(&item.0, stdin)),
                 SeparatorOperator::Sequence => self.walk_and_or(&item.0, stdin),
@@ -41,7 +47,7 @@ impl ShellAnalysis {
                     self.walk_pipeline(pipeline, stdin);
                     let last = self.last_words.first().and_then(Arg::text);
                     let leaves = matches!(last, Some("exit" | "return" | "break" | "continue"));
-                    self.place = if leaves { succeeded } else { Rc::new(self.place.or(&succeeded)) };
+                    self.place = if leaves { succeeded } else { self.either_place(&succeeded) };
                 }
             }
         }
@@ -49,7 +55,7 @@ impl ShellAnalysis {
             self.variables = always_set;
         }
         if let Some(failed) = failed.filter(|_| !self.stops_on_failure) {
-            self.place = Rc::new(self.place.or(&failed));
+            self.place = self.either_place(&failed);
         }
     }
 
@@ -59,8 +65,17 @@ impl ShellAnalysis {
         self.walk_pipeline(pipeline, stdin);
         if before != self.place {
             let others = failed.take().unwrap_or_else(|| Rc::clone(&before));
+            self.spend(others.size() + before.size());
             *failed = Some(Rc::new(others.or(&before)));
         }
+    }
+
+    /// Where the text stands now, or there.
+    fn either_place(&mut self, other: &Rc<Place>) -> Rc<Place> {
+        if self.place == *other || !self.spend(self.place.size() + other.size()) {
+            return Rc::clone(&self.place);
+        }
+        Rc::new(self.place.or(other))
     }
 
     /// A list that runs or does not.
@@ -68,7 +83,7 @@ impl ShellAnalysis {
         let (place, variables) = (Rc::clone(&self.place), self.variables.clone());
         self.walk_list(list, stdin);
         self.variables = variables;
-        self.place = Rc::new(self.place.or(&place));
+        self.place = self.either_place(&place);
     }
 
     /// A list that runs repeatedly: the directory at its end can be the one at its beginning.
@@ -77,6 +92,7 @@ impl ShellAnalysis {
         self.walk_branch(list, stdin);
         if place != self.place {
             self.place = Rc::new(Place::lost());
+            self.spend(self.commands.len() - commands + self.writes.len() - writes);
             let lost = &self.place;
             self.commands.iter_mut().skip(commands).for_each(|seen| seen.place = Rc::clone(lost));
             self.writes.iter_mut().skip(writes).for_each(|write| write.place = Rc::clone(lost));
@@ -89,6 +105,9 @@ impl ShellAnalysis {
         }
         let mut input = stdin.clone();
         for command in &pipeline.seq {
+            if !self.spend(input.size()) {
+                return;
+            }
             self.last_words.clear();
             self.in_subshell(|scan| scan.walk_command(command, &input));
             let lines = match &input {
@@ -138,7 +157,7 @@ impl ShellAnalysis {
                 let words = words.map(|words| words.concat()).filter(|words| !words.is_empty() && words.len() <= 64);
                 let value = words.map_or_else(Arg::anything, |words| Arg::one_of(words, Expansion::One));
                 let before = self.variables.clone();
-                self.variables.set(&clause.variable_name, &value);
+                self.set_variable(&clause.variable_name, &value);
                 self.walk_loop(&clause.body.list, stdin);
                 self.variables = before;
             }
@@ -219,6 +238,9 @@ impl ShellAnalysis {
     }
 
     fn walk_simple(&mut self, command: &SimpleCommand, stdin: &Stdin) {
+        if !self.spend(SIMPLE_COMMAND_STEPS + stdin.size()) {
+            return;
+        }
         let mut stdin = stdin.clone();
         let mut argv = Vec::new();
         let prefix = command.prefix.iter().flat_map(|prefix| &prefix.0);
@@ -264,11 +286,15 @@ impl ShellAnalysis {
                 }
             }
             Item::AssignmentWord(assignment, word) => {
-                let name = self.walk_assignment(assignment);
+                let (name, value) = self.walk_assignment(assignment);
                 if !is_prefix {
-                    argv.push(match &assignment.value {
-                        AssignmentValue::Scalar(_) => self.walk_word(word),
-                        AssignmentValue::Array(_) => Arg::starting_with(&format!("{name}=")),
+                    argv.push(match (value, &assignment.name) {
+                        // What is substituted in it is looked at once.
+                        (Some(value), AssignmentName::VariableName(_)) => {
+                            value.behind(&format!("{name}{}=", if assignment.append { "+" } else { "" }))
+                        }
+                        (Some(_), AssignmentName::ArrayElementName(..)) => self.walk_word(word),
+                        (None, _) => Arg::starting_with(&format!("{name}=")),
                     });
                 }
             }
@@ -279,7 +305,8 @@ impl ShellAnalysis {
         }
     }
 
-    fn walk_assignment(&mut self, assignment: &Assignment) -> String {
+    /// Notes an assignment; answers with its variable, and its value if it is one word.
+    fn walk_assignment(&mut self, assignment: &Assignment) -> (String, Option<Arg>) {
         self.assigns = true;
         let name = match &assignment.name {
             AssignmentName::VariableName(name) => name.clone(),
@@ -294,7 +321,8 @@ impl ShellAnalysis {
                 let value = self.walk_word(value);
                 self.note_assignment(&name, &value);
                 let is_plain = matches!(assignment.name, AssignmentName::VariableName(_)) && !assignment.append;
-                self.variables.set(&name, if is_plain { &value } else { &unknown });
+                self.set_variable(&name, if is_plain { &value } else { &unknown });
+                return (name, Some(value));
             }
             AssignmentValue::Array(values) => {
                 for (index, value) in values {
@@ -306,7 +334,7 @@ impl ShellAnalysis {
                 }
             }
         }
-        name
+        (name, None)
     }
 
     /// The input that a redirection gives to the command, if it does.

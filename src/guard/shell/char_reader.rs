@@ -17,6 +17,11 @@ impl CharReader<'_> {
         Some(character)
     }
 
+    /// How many characters are left.
+    pub(super) fn left(&self) -> usize {
+        self.chars.len().saturating_sub(self.at)
+    }
+
     pub(super) fn text(&self, from: usize, to: usize) -> String {
         self.chars.get(from..to).unwrap_or_default().iter().collect()
     }

@@ -22,6 +22,9 @@ impl ShellAnalysis {
             self.note_unresolved("the shell nesting is too deep");
             return;
         }
+        if !self.spend(2 + 2 * argv.len()) {
+            return;
+        }
         if first.head().len() > 1 && first.head().starts_with('-') {
             // `time -o FILE …`, where the shell has no command of that name.
             let words = std::iter::once(Arg::known("time")).chain(argv).collect();

@@ -242,6 +242,9 @@ impl ShellAnalysis {
             return;
         };
         let text = text.to_owned();
+        if !self.spend(8 + text.len()) {
+            return;
+        }
         self.analyze_maybe(&text);
         for path in outside_paths(&text) {
             self.writes.push(Write { path: Arg::known(path), place: Rc::clone(&self.place) });
@@ -354,17 +357,20 @@ fn has_foreign_names(text: &str) -> bool {
 
 /// Whether a program of awk has a pipe that is no part of a pattern.
 fn awk_has_pipe(text: &str) -> bool {
-    let chars: Vec<char> = text.chars().collect();
-    chars.iter().enumerate().any(|(at, character)| {
-        let is_pipe =
-            *character == '|' && chars.get(at + 1) != Some(&'|') && (at == 0 || chars.get(at - 1) != Some(&'|'));
-        let before: String = chars.get(..at).unwrap_or_default().iter().collect();
-        let after: String = chars.get(at + 1..).unwrap_or_default().iter().collect();
-        let follows = after.trim_start();
-        is_pipe
-            && (before.contains("print")
-                || follows.starts_with(['"', '(', '$', '&'])
-                || before.trim_end().ends_with('"'))
+    let first_print = text.find("print");
+    let mut last = None;
+    text.char_indices().any(|(at, character)| {
+        let before_last = last;
+        if !character.is_whitespace() {
+            last = Some(character);
+        }
+        let rest = text.get(at + character.len_utf8()..).unwrap_or_default();
+        character == '|'
+            && !rest.starts_with('|')
+            && !text.get(..at).unwrap_or_default().ends_with('|')
+            && (first_print.is_some_and(|print| print < at)
+                || rest.trim_start().starts_with(['"', '(', '$', '&'])
+                || before_last == Some('"'))
     })
 }
 
@@ -409,10 +415,20 @@ fn perl_evaluates(text: &str) -> bool {
     let is_flag = |character: char| {
         matches!(character, 'g' | 'i' | 'm' | 's' | 'x' | 'o' | 'r' | 'e' | 'a' | 'd' | 'l' | 'u' | 'p' | 'n' | 'c')
     };
-    text.match_indices("ee").any(|(at, _)| {
-        let before = text.get(..at).unwrap_or_default().trim_end_matches(is_flag);
-        before.ends_with(|character: char| character.is_ascii_punctuation())
-    })
+    let mut before = ' ';
+    let mut flags = String::new();
+    for character in text.chars().chain([' ']) {
+        if is_flag(character) {
+            flags.push(character);
+            continue;
+        }
+        if before.is_ascii_punctuation() && flags.contains("ee") {
+            return true;
+        }
+        flags.clear();
+        before = character;
+    }
+    false
 }
 
 /// Whether a program of python loads a module that is not known to be harmless.

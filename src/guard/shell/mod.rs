@@ -17,6 +17,7 @@ mod nested_shell;
 mod plain_commands;
 mod program_lists;
 mod sed;
+mod seen_before;
 mod text_checks;
 mod variables;
 mod word_builder;

@@ -310,7 +310,7 @@ impl ShellAnalysis {
                         let head =
                             word.head().split_once('=').map(|(name, value)| (name.to_owned(), word.with_head(value)));
                         if let Some((name, value)) = head {
-                            self.variables.set(&name, &value);
+                            self.set_variable(&name, &value);
                         }
                     }
                 }
@@ -331,6 +331,9 @@ impl ShellAnalysis {
 
     fn change_directory(&mut self, name: &str, words: &[Arg]) {
         let before = Rc::clone(&self.place);
+        if !self.spend(self.place.size()) {
+            return;
+        }
         if name == "popd" {
             self.place = self.place_stack.pop().unwrap_or_else(|| Rc::new(Place::lost()));
             return;

@@ -1,5 +1,7 @@
 //! Checks of a whole text before it is parsed.
 
+use std::collections::BTreeSet;
+
 /// Why a text is not looked at further.
 pub(super) fn unsupported_chars(text: &str) -> Option<&'static str> {
     let is_control = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
@@ -67,7 +69,7 @@ pub(super) fn unsupported_shape(text: &str) -> Option<&'static str> {
     if !text.contains("<<") {
         return None;
     }
-    let delimiters: Vec<&str> = text
+    let delimiters: BTreeSet<&str> = text
         .match_indices("<<")
         .filter(|(at, _)| !text.get(..*at).unwrap_or_default().ends_with('<'))
         .filter_map(|(at, _)| text.get(at + 2..))
@@ -81,6 +83,7 @@ pub(super) fn unsupported_shape(text: &str) -> Option<&'static str> {
     if !text.contains("\\\n") {
         return None;
     }
+    let ends: BTreeSet<&str> = delimiters.iter().map(|delimiter| delimiter.trim_matches(['\'', '"'])).collect();
     let mut joined = String::new();
     for line in text.lines() {
         match line.strip_suffix('\\') {
@@ -88,7 +91,7 @@ pub(super) fn unsupported_shape(text: &str) -> Option<&'static str> {
             None if joined.is_empty() => {}
             None => {
                 joined.push_str(line);
-                if delimiters.iter().any(|delimiter| delimiter.trim_matches(['\'', '"']) == joined) {
+                if ends.contains(joined.as_str()) {
                     return Some("the end of a here-document is continued over lines");
                 }
                 joined.clear();

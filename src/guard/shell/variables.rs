@@ -1,6 +1,6 @@
 //! Variables that a text sets plainly: once, before their use, where nothing else can set them.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, rc::Rc};
 
 use super::arg::Arg;
 
@@ -35,16 +35,30 @@ const OTHER_SETTERS: &[&str] = &[
 /// The variables of one shell.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Variables {
-    known: BTreeMap<String, Arg>,
+    known: Rc<BTreeMap<String, Arg>>,
+    /// The number of the last change.
+    version: usize,
 }
 
 impl Variables {
-    /// Notes a value, which is lost where it is one of several.
-    pub(super) fn set(&mut self, name: &str, value: &Arg) {
+    /// Notes a value, which is lost where it is one of several. Each change has its own number.
+    pub(super) fn set(&mut self, name: &str, value: &Arg, version: usize) {
+        self.version = version;
         match value.candidates() {
-            Some(_) => self.known.insert(name.to_owned(), value.clone()),
-            None => self.known.remove(name),
+            Some(_) => Rc::make_mut(&mut self.known).insert(name.to_owned(), value.clone()),
+            None if self.known.contains_key(name) => Rc::make_mut(&mut self.known).remove(name),
+            None => None,
         };
+    }
+
+    /// The number of the last change: the same number, the same values.
+    pub(super) fn version(&self) -> usize {
+        self.version
+    }
+
+    /// How many are known: a change may copy all of them.
+    pub(super) fn len(&self) -> usize {
+        self.known.len()
     }
 
     /// The value that a variable has here.

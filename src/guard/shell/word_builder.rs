@@ -77,6 +77,11 @@ impl WordBuilder {
         }
     }
 
+    /// How many characters its words have.
+    pub(super) fn size(&self) -> usize {
+        self.words.iter().flatten().map(String::len).sum()
+    }
+
     pub(super) fn finish(self) -> Arg {
         match self.form {
             None => Arg::Known(self.head),

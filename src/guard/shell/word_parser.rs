@@ -30,6 +30,9 @@ pub(super) fn parse_word(scan: &mut ShellAnalysis, raw: &str) -> Arg {
     if raw.chars().all(plain) || raw == "[" || raw == "[[" || raw == "{" || raw == "}" {
         return Arg::known(raw);
     }
+    if !scan.spend(1 + raw.len() / 4) {
+        return Arg::anything();
+    }
     let chars: Vec<char> = raw.chars().collect();
     let mut reader = CharReader { chars: &chars, at: 0 };
     let mut build = WordBuilder::default();
@@ -40,11 +43,15 @@ pub(super) fn parse_word(scan: &mut ShellAnalysis, raw: &str) -> Arg {
         reader.at = 1;
     }
     parse_into(scan, &mut reader, &mut build, Quoting::Open);
+    scan.spend(build.size() / 4);
     build.finish()
 }
 
 /// Reads a text in which quotes are characters: a here-document, or arithmetic.
 pub(super) fn parse_document(scan: &mut ShellAnalysis, text: &str) -> Arg {
+    if !scan.spend(1 + text.len() / 4) {
+        return Arg::anything();
+    }
     let chars: Vec<char> = text.chars().collect();
     let mut build = WordBuilder::default();
     parse_into(scan, &mut CharReader { chars: &chars, at: 0 }, &mut build, Quoting::Document);
@@ -53,6 +60,11 @@ pub(super) fn parse_document(scan: &mut ShellAnalysis, text: &str) -> Arg {
 
 fn parse_into(scan: &mut ShellAnalysis, reader: &mut CharReader<'_>, build: &mut WordBuilder, quoting: Quoting) {
     while let Some(character) = reader.next() {
+        // An expansion may copy every word that this one may become.
+        let is_expansion = matches!(character, '$' | '`' | '*' | '?' | '[' | '{' | '(');
+        if is_expansion && !scan.spend(1 + build.size() / 16) || scan.budget.is_spent() {
+            return;
+        }
         match (quoting, character) {
             (Quoting::Open, '\\') => match reader.next() {
                 Some('\n') => {}
@@ -89,6 +101,7 @@ fn parse_into(scan: &mut ShellAnalysis, reader: &mut CharReader<'_>, build: &mut
             (Quoting::Open, '*' | '?') => build.push_pattern(),
             (Quoting::Open, '(' | ')') => build.push_unknown(Expansion::Many),
             (Quoting::Open, '[') => {
+                scan.spend(1 + reader.left() / 16);
                 if reader.chars.get(reader.at..).is_some_and(|rest| rest.contains(&']')) {
                     build.push_pattern();
                 } else {
@@ -96,6 +109,7 @@ fn parse_into(scan: &mut ShellAnalysis, reader: &mut CharReader<'_>, build: &mut
                 }
             }
             (Quoting::Open, '{') => {
+                scan.spend(1 + reader.left() / 4);
                 let rest = reader.chars.get(reader.at..).unwrap_or_default();
                 let list = rest.contains(&'}') && (rest.contains(&',') || rest.windows(2).any(|two| two == ['.', '.']));
                 match brace_words(rest).filter(|_| list) {
@@ -240,7 +254,7 @@ fn part_of_value(scan: &ShellAnalysis, text: &str) -> Option<Vec<String>> {
 }
 
 fn parse_embedded(scan: &mut ShellAnalysis, text: &str) {
-    if text.contains(['$', '`', '<', '>']) {
+    if text.contains(['$', '`', '<', '>']) && !scan.is_seen_before(("expansion", text)) {
         parse_document(scan, text);
         // Process substitution is none in a document.
         scan.analyze_substitutions(text, &["<(", ">("]);

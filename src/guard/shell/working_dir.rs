@@ -6,7 +6,7 @@ use super::arg::Arg;
 const MAX_WAYS: usize = 32;
 
 /// The directories that the shell may be in, each as the changes from where the text began.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::guard) struct Place {
     /// Each possible way; the empty one is where the text began.
     pub ways: Vec<Vec<String>>,
@@ -24,6 +24,11 @@ impl Place {
     /// Anywhere.
     pub fn lost() -> Self {
         Self { is_lost: true, ..Self::default() }
+    }
+
+    /// The steps of work with it.
+    pub fn size(&self) -> usize {
+        1 + self.ways.iter().map(|way| 1 + way.len()).sum::<usize>()
     }
 
     /// Behind a change to this directory.

@@ -1,5 +1,7 @@
 //! The words of a command that its program writes.
 
+use std::collections::HashSet;
+
 use super::{
     arg::Arg,
     git,
@@ -200,7 +202,7 @@ impl<'a> Words<'a> {
             let head = arg.head();
             head.starts_with('-') && !head.starts_with("--") && head.contains('e')
         });
-        let scripts = self.behind(&["-e", "-f", "--expression", "--file"]);
+        let scripts: HashSet<Arg> = self.behind(&["-e", "-f", "--expression", "--file"]).into_iter().collect();
         let skip = if has_pi && skip == 1 { 1 } else { skip };
         self.plain().skip(skip).filter(|word| !scripts.contains(word)).cloned().collect()
     }

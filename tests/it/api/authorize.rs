@@ -21,6 +21,18 @@ action = "deny"
 reason = "nothing is fetched"
 "#;
 
+const PUSH_RULE: &str = r#"
+[guard]
+default = "allow"
+
+[[guard.rules]]
+name = "no-force-push"
+tools = ["Bash"]
+command = ["git", "push"]
+flags = ["--force"]
+action = "deny"
+"#;
+
 fn ask(world: &TestProject, tool: &str) -> (u16, Value) {
     post(world, "/authorize", &json!({ "run_id": run_of(world, "s1"), "tool": tool, "input": { "a": 1 } }))
 }
@@ -199,4 +211,39 @@ fn panic_is_denied_and_the_server_continues() {
     }
     assert_eq!(recorded(&world, "Read"), (0, 0));
     assert_eq!(get(&world, "/health").0, 200);
+}
+
+#[test]
+fn complex_texts_are_denied_while_the_server_answers_and_ends() {
+    let world = world();
+    configure(&world, PUSH_RULE);
+    let mut server = Server::start(&world, &[]);
+    let texts = [
+        format!("{}git push -f", "find . -exec ".repeat(40)),
+        format!("{}git push -f", "coproc ".repeat(1_142)),
+        format!("{}git push -f", "(( (".repeat(500)),
+        "echo a; ".repeat(8_000),
+    ];
+    let run = run_of(&world, "s1");
+    let call = |text: &String| json!({ "run_id": run, "tool": "Bash", "input": { "command": text } });
+    thread::scope(|scope| {
+        let asked: Vec<_> =
+            texts.iter().map(|text| scope.spawn(|| post(&world, "/authorize", &call(text)).1)).collect();
+        assert_eq!(get(&world, "/health").0, 200);
+        for (asked, text) in asked.into_iter().zip(&texts) {
+            assert_eq!(asked.join().unwrap()["allowed"], false, "{}", &text[..40]);
+        }
+    });
+    assert_eq!(get(&world, "/health").0, 200);
+    // A text that is being judged does not hold up the end.
+    let mut open = Vec::new();
+    for text in &texts {
+        let mut stream = socket(&world);
+        let body = call(text).to_string();
+        let head = format!("POST /authorize HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len());
+        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        open.push(stream);
+    }
+    server.signal(Signal::SIGTERM);
+    assert_eq!(server.ended().code, Some(0));
 }

@@ -10,6 +10,7 @@ mod push_hook;
 mod rules;
 pub mod sample_rules;
 mod shell_fuzz;
+mod slow_texts;
 mod trust;
 mod write_paths;
 

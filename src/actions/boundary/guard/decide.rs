@@ -20,19 +20,36 @@ use crate::{
     actions::{App, core::other_host},
     config::trust::GuardTrust,
     domain::{Role, session::Session},
-    guard::{self, Evaluation, PathLocation, ShellInput},
+    guard::{self, Evaluation, PathLocation},
     os::big_stack,
     store::lanes,
 };
 
-/// Maximum evaluation time.
+/// Maximum evaluation time. The steps of an evaluation are limited, so that only a machine at a standstill needs as long.
 const EVALUATION_TIMEOUT: Duration = Duration::from_secs(2);
-/// The most evaluations of large texts at a time: one that takes too long is answered, and goes on until it is done.
-const MAX_HEAVY: usize = 8;
-/// How many of them are at work.
-static HEAVY: AtomicUsize = AtomicUsize::new(0);
-/// Stack size for the evaluation of long or deeply nested texts.
-const STACK_BYTES: usize = 256 << 20;
+/// The most evaluations at a time: one that takes too long is answered, and goes on until it is done.
+const MAX_EVALUATIONS: usize = 64;
+/// Stack size of an evaluation, for the deepest text that is parsed.
+const STACK_BYTES: usize = 64 << 20;
+
+/// One of the evaluations that are at work.
+struct AtWork;
+
+/// How many of them there are.
+static AT_WORK: AtomicUsize = AtomicUsize::new(0);
+
+impl AtWork {
+    fn begin() -> Option<Self> {
+        let started = Self;
+        (AT_WORK.fetch_add(1, Ordering::Relaxed) < MAX_EVALUATIONS).then_some(started)
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        AT_WORK.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 /// Decides on a call; records nothing.
 #[must_use]
@@ -101,31 +118,16 @@ pub fn evaluate(
         let worktree = Err("not resolved: no rule has a path condition".to_owned());
         PathResolver { base: PathBuf::new(), worktree, protected: Vec::new() }
     };
-    let is_heavy = facts.shell_inputs.iter().any(|script| match script {
-        ShellInput::Text(text) => guard::needs_large_stack(text),
-        ShellInput::Argv(argv) => argv.iter().any(|arg| guard::needs_large_stack(arg)),
-        ShellInput::Unsupported(_) => false,
-    });
-    let evaluate = move || {
+    let Some(at_work) = AtWork::begin() else {
+        return Err("the call could not be judged: too many others are being judged".to_owned());
+    };
+    let evaluation = big_stack::run(STACK_BYTES, EVALUATION_TIMEOUT, move || {
+        let _at_work = at_work;
         guard::evaluate(&rules, &facts, &|path: &str, below: &[String]| -> PathLocation {
             resolver.locate(path, below)
         })
-    };
-    let evaluation = if is_heavy {
-        if HEAVY.load(Ordering::Relaxed) >= MAX_HEAVY {
-            return Err("the call could not be evaluated: others that are too complex are still at work".to_owned());
-        }
-        HEAVY.fetch_add(1, Ordering::Relaxed);
-        big_stack::run(STACK_BYTES, EVALUATION_TIMEOUT, move || {
-            let evaluation = std::panic::catch_unwind(std::panic::AssertUnwindSafe(evaluate)).ok();
-            HEAVY.fetch_sub(1, Ordering::Relaxed);
-            evaluation
-        })
-        .flatten()
-    } else {
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(evaluate)).ok()
-    };
-    evaluation.ok_or_else(|| "the call could not be evaluated: the text is too complex".to_owned())
+    });
+    evaluation.ok_or_else(|| "the call could not be judged in time".to_owned())
 }
 
 fn new_path_resolver(loaded: &LoadedRules, app: &App, session: Option<&Session>, call: &ToolCall) -> PathResolver {

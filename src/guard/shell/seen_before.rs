@@ -1,0 +1,30 @@
+//! Texts and commands that were looked at already: a wrapper names the same words in several ways, and each of them again. Without
+//! this the work doubles with each wrapper.
+
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, Hash, RandomState},
+};
+
+/// How deep something stood when it was looked at: in texts, and behind wrappers.
+type Depth = (usize, usize);
+
+/// What was looked at.
+#[derive(Debug, Default)]
+pub(super) struct SeenBefore {
+    depths: HashMap<u64, Depth>,
+    // Its keys are random: no text can be made to look like another.
+    hashing: RandomState,
+}
+
+impl SeenBefore {
+    /// Whether this was looked at already, and not deeper than now: a deeper look ends earlier. Notes it if not.
+    pub fn is_seen(&mut self, key: impl Hash, depth: Depth) -> bool {
+        let key = self.hashing.hash_one(key);
+        let is_seen = self.depths.get(&key).is_some_and(|known| known.0 <= depth.0 && known.1 <= depth.1);
+        if !is_seen {
+            self.depths.insert(key, depth);
+        }
+        is_seen
+    }
+}
