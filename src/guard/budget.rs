@@ -3,8 +3,8 @@
 
 use std::{cell::Cell, rc::Rc};
 
-/// The most steps of one call. One step is about as much work as a shell's reader has with one character: some 100 ns.
-pub const MAX_STEPS: usize = 250_000;
+/// The most steps of one call. One step is about as much work as a shell's reader has with one character: at most 250 ns.
+pub const MAX_STEPS: usize = 200_000;
 
 /// Why a call is denied whose judgement would cost more.
 pub(super) const TOO_COMPLEX: &str = "the text is too complex to judge";

@@ -286,7 +286,14 @@ impl<'a> CallAnalysis<'a> {
                 }
             }
         }
-        match doubt {
+        let runs_named = |scan: &ShellAnalysis| {
+            let runner = scan.runner.as_ref().filter(|_| !rule.has_path_condition())?;
+            let is_named =
+                self.budget.spend(scan.written.len() / 8) && matching::mentions(rule, &scan.written, &self.budget);
+            is_named.then(|| format!("it writes a file that names the command, and {runner} may run it"))
+        };
+        let doubt = doubt.or_else(|| self.analyses.iter().find_map(runs_named));
+        match doubt.or_else(|| self.budget.is_spent().then(|| TOO_COMPLEX.to_owned())) {
             Some(why) => RuleMatch::Maybe(why),
             None => RuleMatch::No("no command matches".to_owned()),
         }
@@ -328,7 +335,7 @@ impl<'a> CallAnalysis<'a> {
             }
             Paths::Known(told) => told,
         };
-        let target = |path| Target { path: Arg::known(path), place: Rc::default(), is_loose: false, by: None };
+        let target = |path| Target::new(Arg::known(path), &Rc::default());
         self.match_paths(rule, &told.iter().map(target).collect::<Vec<_>>())
     }
 
@@ -383,6 +390,8 @@ impl<'a> CallAnalysis<'a> {
                     return RuleMatch::Maybe(TOO_COMPLEX.to_owned());
                 }
                 match ((self.locate)(text, if is_absolute { &[] } else { directories }), rule.outside) {
+                    (PathLocation::Protected { inside, .. }, true)
+                        if target.is_git && inside.split('/').next() == Some(".git") => {}
                     (PathLocation::Outside(real) | PathLocation::Protected { real, .. }, true)
                         if !is_lost || is_absolute =>
                     {

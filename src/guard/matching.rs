@@ -58,6 +58,36 @@ pub(super) fn match_deny(rule: &Rule, seen: &FoundCommand, budget: &Budget) -> M
     }
 }
 
+/// How many words of another language may stand between the words of a command: `Command::new("git").args(["push", …])`.
+const MAX_WORDS_BETWEEN: usize = 2;
+/// How many words behind a command may be its flags.
+const MAX_FLAG_WORDS: usize = 12;
+
+/// Whether a text that is written to a file names the command of a rule, with one of its flags, in whatever language.
+pub(super) fn mentions(rule: &Rule, text: &str, budget: &Budget) -> bool {
+    let Some(program) = rule.command.first().map(|word| plain_name(base_name(word))) else { return false };
+    // A line end that is written as one separates words.
+    let text = text.replace("\\n", "\n").replace("\\t", "\t");
+    let is_part = |character: char| character.is_alphanumeric() || matches!(character, '-' | '_' | '+' | '=');
+    text.split([';', '&', '|', '\n']).any(|line| {
+        let words: Vec<Arg> = line.split(|one| !is_part(one)).filter(|word| !word.is_empty()).map(Arg::known).collect();
+        // A line that a patch adds begins with its sign.
+        let plain = |word: &str| plain_name(word.trim_start_matches('+'));
+        let is_program = |word: &Arg| word.text().is_some_and(|word| is_named(&program, &plain(word)));
+        words.iter().enumerate().filter(|(_, word)| is_program(word)).any(|(at, _)| {
+            let mut rest = words.get(at + 1..).unwrap_or_default();
+            for want in rule.command.iter().skip(1) {
+                let found = rest.iter().take(MAX_WORDS_BETWEEN + 1).position(|word| word.text() == Some(want));
+                let Some(found) = found else { return false };
+                rest = rest.get(found + 1..).unwrap_or_default();
+            }
+            let rest = rest.get(..MAX_FLAG_WORDS).unwrap_or(rest);
+            let is_known = budget.spend(1 + rest.len() * rule.flags.len());
+            !is_known || rule.flags.is_empty() || match_flags(rule, rest, false) == MatchResult::Yes
+        })
+    })
+}
+
 /// Whether a rule that allows means this very command, as it stands.
 pub(super) fn match_allow(rule: &Rule, seen: &FoundCommand) -> bool {
     let words: Option<Vec<&str>> = seen.argv.iter().map(Arg::text).collect();

@@ -11,7 +11,7 @@ use super::{
         self, FoundCommand, Place, ShellAnalysis, Write,
         arg::Arg,
         writers::{READ_OPTIONS, READERS, WRITERS, writes_elsewhere},
-        written_words::{Words, is_git_read, leading_part, written_words},
+        written_words::{Words, git_writes, is_git_read, leading_part, written_words},
     },
 };
 
@@ -24,6 +24,8 @@ pub(super) struct Target {
     pub place: Rc<Place>,
     /// Whether it counts only if it plainly leads out of the worktree.
     pub is_loose: bool,
+    /// Whether it is one of git's own directories, which git may write in the worktree.
+    pub is_git: bool,
     /// The program that writes elsewhere whatever its words say.
     pub by: Option<&'static str>,
 }
@@ -31,15 +33,20 @@ pub(super) struct Target {
 impl Target {
     /// A word of a command.
     pub fn of(path: Arg, seen: &FoundCommand) -> Self {
-        Self { path, place: Rc::clone(&seen.place), is_loose: false, by: None }
+        Self::new(path, &seen.place)
+    }
+
+    /// A path that is surely written.
+    pub fn new(path: Arg, place: &Rc<Place>) -> Self {
+        Self { path, place: Rc::clone(place), is_loose: false, is_git: false, by: None }
     }
 }
 
 /// Every path that a text writes to.
 pub(super) fn written_paths(scan: &ShellAnalysis) -> Vec<Target> {
-    let target =
-        |write: &Write| Target { path: write.path.clone(), place: Rc::clone(&write.place), is_loose: false, by: None };
+    let target = |write: &Write| Target::new(write.path.clone(), &write.place);
     let mut targets: Vec<Target> = scan.writes.iter().map(target).collect();
+    targets.extend(scan.git_directories.iter().map(target).map(|target| Target { is_git: true, ..target }));
     for seen in scan.commands.iter().filter(|seen| seen.is_sure) {
         targets.extend(command_targets(seen));
         targets.extend(other_targets(seen));
@@ -50,7 +57,7 @@ pub(super) fn written_paths(scan: &ShellAnalysis) -> Vec<Target> {
 /// The words of a command that its program is known to write.
 pub(super) fn command_targets(seen: &FoundCommand) -> Vec<Target> {
     let place = working_place(seen);
-    let target = |path| Target { path, place: Rc::clone(&place), is_loose: false, by: None };
+    let target = |path| Target::new(path, &place);
     written_words(&seen.argv).into_iter().map(target).collect()
 }
 
@@ -71,10 +78,10 @@ fn other_targets(seen: &FoundCommand) -> Vec<Target> {
     let Some(name) = seen.argv.first().and_then(Arg::program) else { return Vec::new() };
     let name = same_commands::program(&name);
     let words = Words::of(&seen.argv);
-    let target = |path: Arg| Target { path, place: Rc::clone(&seen.place), is_loose: true, by: None };
+    let target = |path: Arg| Target { is_loose: true, ..Target::of(path, seen) };
     let mut found = Vec::new();
     if let by @ Some(_) = writes_elsewhere(name, &seen.argv) {
-        found.push(Target { path: Arg::known("/"), place: Rc::clone(&seen.place), is_loose: false, by });
+        found.push(Target { by, ..Target::of(Arg::known("/"), seen) });
     }
     if READERS.contains(&name) || shell::runs_others(name) {
         return found;
@@ -98,6 +105,11 @@ fn other_targets(seen: &FoundCommand) -> Vec<Target> {
         seen.argv.get(at).and_then(Arg::text).is_none_or(is_git_read)
             || seen.argv.iter().take(at).any(|arg| matches!(arg.text(), Some("-C" | "--git-dir" | "--work-tree")))
     };
+    if is_git && git_writes(&seen.argv) {
+        let (at, _) = shell::git::command_at(&seen.argv);
+        let own = Words::of(seen.argv.get(..at).unwrap_or_default()).behind(&["--git-dir"]);
+        found.extend(own.into_iter().map(|path| Target { is_git: true, ..Target::of(path, seen) }));
+    }
     if !reads && !WRITERS.iter().any(|writer| writer.is(name, &seen.argv) && writer.is_all()) {
         found.push(target(Arg::known(".")));
     }
@@ -124,12 +136,12 @@ fn other_targets(seen: &FoundCommand) -> Vec<Target> {
 pub(super) fn possible_paths(scan: &ShellAnalysis) -> Vec<Target> {
     let mut targets = Vec::new();
     for write in &scan.writes {
-        targets.push(Target { path: write.path.clone(), place: Rc::clone(&write.place), is_loose: false, by: None });
+        targets.push(Target::new(write.path.clone(), &write.place));
     }
     for seen in scan.commands.iter().filter(|seen| seen.is_sure) {
         let values = seen.argv.iter().skip(1).filter_map(|arg| Some(arg.with_head(arg.head().split_once('=')?.1)));
         let words = seen.argv.iter().skip(1).cloned().chain(values);
-        targets.extend(words.map(|path| Target { path, place: Rc::clone(&seen.place), is_loose: false, by: None }));
+        targets.extend(words.map(|path| Target::of(path, seen)));
     }
     targets
 }

@@ -85,6 +85,8 @@ pub(super) struct Files {
     pub(super) written: BTreeSet<String>,
     /// The files that it runs, by their last name.
     pub(super) executed: BTreeSet<String>,
+    /// How often it changes one.
+    pub(super) changes: usize,
     /// Whether it writes one whose name cannot be determined.
     pub(super) writes_unknown: bool,
     /// Whether it runs one whose name cannot be determined.
@@ -129,6 +131,13 @@ pub(in crate::guard) struct ShellAnalysis {
     /// The words of the last simple command.
     pub(super) last_words: Vec<Arg>,
     pub(super) files: Files,
+    /// The parts of the text that write files.
+    pub written: String,
+    /// What may run a file that the text does not name.
+    pub runner: Option<String>,
+    /// Directories of git that it sets: they are git's own, whatever else lies in them.
+    pub git_directories: Vec<Write>,
+    pub(super) is_in_pipeline: bool,
     /// Whether it sets a variable.
     pub assigns: bool,
     /// Whether it takes the hooks away that a session's environment gives to git.
@@ -197,6 +206,9 @@ impl ShellAnalysis {
         }
         if self.files.writes_git && programs.contains("git") {
             self.note_unresolved("it writes a file that git executes, and runs git");
+        }
+        if !self.written.is_empty() {
+            self.runner = self.find_runner();
         }
         self.unresolved.dedup();
         self.spend(0);

@@ -100,6 +100,20 @@ impl ShellAnalysis {
     }
 
     fn walk_pipeline(&mut self, pipeline: &Pipeline, stdin: &Stdin) {
+        let was_inside = std::mem::replace(&mut self.is_in_pipeline, true);
+        let changes = self.files.changes;
+        self.walk_stages(pipeline, stdin);
+        self.is_in_pipeline = was_inside;
+        if !was_inside && self.files.changes > changes {
+            let text = pipeline.to_string();
+            if self.spend(text.len() / 8) {
+                self.written.push_str(&text);
+                self.written.push('\n');
+            }
+        }
+    }
+
+    fn walk_stages(&mut self, pipeline: &Pipeline, stdin: &Stdin) {
         if let [command] = pipeline.seq.as_slice() {
             return self.walk_command(command, stdin);
         }
@@ -320,6 +334,10 @@ impl ShellAnalysis {
             AssignmentValue::Scalar(value) => {
                 let value = self.walk_word(value);
                 self.note_assignment(&name, &value);
+                if assignment.append {
+                    // What it has then was put together in pieces.
+                    self.note_assignment(&name, &unknown);
+                }
                 let is_plain = matches!(assignment.name, AssignmentName::VariableName(_)) && !assignment.append;
                 self.set_variable(&name, if is_plain { &value } else { &unknown });
                 return (name, Some(value));

@@ -257,6 +257,62 @@ fn cluster_at<'a>(text: &'a str, option: &str) -> Option<(&'a str, &'a str)> {
     cluster.split_once(option.strip_prefix('-')?)
 }
 
+/// Whether `git config` sets what git runs, or the files where it finds that.
+pub(super) fn sets_program(words: &[Arg]) -> bool {
+    let plain = config_words(words);
+    let [key, value, ..] = plain.as_slice() else { return false };
+    let Some(key) = key.text().map(str::to_ascii_lowercase) else { return true };
+    names_program(&key)
+        || matches!(key.as_str(), "core.hookspath" | "core.worktree" | "core.attributesfile")
+        || ["include.", "includeif."].iter().any(|section| key.starts_with(section))
+        || key.starts_with("alias.") && value.text().is_none_or(|value| value.starts_with('!'))
+}
+
+/// Whether git runs the value of this setting.
+fn names_program(key: &str) -> bool {
+    EXECUTED_SETTINGS.contains(&key)
+        || key.split('.').next() == Some("pager")
+        || EXECUTED_SETTING_SUFFIXES.iter().any(|end| key.ends_with(end))
+}
+
+/// The key that `git config` sets and what it sets it to; nothing when it reads.
+fn config_words(words: &[Arg]) -> Vec<&Arg> {
+    const VALUED: &[&str] = &["-f", "--file", "--blob", "--type", "--default", "--comment", "--value", "--url"];
+    let mut plain: Vec<&Arg> = Vec::new();
+    let mut place = 0;
+    while let Some(word) = words.get(place) {
+        match word.text() {
+            Some("-e" | "--edit" | "edit") => return Vec::new(),
+            Some(text) if VALUED.contains(&text) => place += 1,
+            Some(text) if text.starts_with('-') => {
+                if matches!(
+                    text,
+                    "--get"
+                        | "--get-all"
+                        | "--get-regexp"
+                        | "--list"
+                        | "-l"
+                        | "--get-urlmatch"
+                        | "--unset"
+                        | "--unset-all"
+                ) {
+                    return Vec::new();
+                }
+            }
+            _ => plain.push(word),
+        }
+        place += 1;
+    }
+    match plain.first().and_then(|word| word.text()) {
+        Some("get" | "list" | "unset") => return Vec::new(),
+        Some("set" | "rename-section" | "remove-section") => {
+            plain.remove(0);
+        }
+        _ => {}
+    }
+    plain
+}
+
 impl ShellAnalysis {
     /// The other programs that a command of git may run.
     pub(super) fn analyze_git(&mut self, argv: &[Arg]) {
@@ -412,9 +468,7 @@ impl ShellAnalysis {
             return;
         }
         let section = key.split('.').next().unwrap_or_default();
-        let runs = EXECUTED_SETTINGS.contains(&key.as_str())
-            || section == "pager"
-            || EXECUTED_SETTING_SUFFIXES.iter().any(|end| key.ends_with(end));
+        let runs = names_program(&key);
         let is_plain_remote =
             section == "remote" && [".url", ".fetch", ".tagopt", ".prune"].iter().any(|end| key.ends_with(end));
         let is_plain_branch = section == "branch" && !key.ends_with(".pushremote");
@@ -431,39 +485,7 @@ impl ShellAnalysis {
     }
 
     fn analyze_git_config(&mut self, words: &[Arg]) {
-        const VALUED: &[&str] = &["-f", "--file", "--blob", "--type", "--default", "--comment", "--value", "--url"];
-        let mut plain: Vec<&Arg> = Vec::new();
-        let mut place = 0;
-        while let Some(word) = words.get(place) {
-            match word.text() {
-                Some("-e" | "--edit" | "edit") => return,
-                Some(text) if VALUED.contains(&text) => place += 1,
-                Some(text) if text.starts_with('-') => {
-                    if matches!(
-                        text,
-                        "--get"
-                            | "--get-all"
-                            | "--get-regexp"
-                            | "--list"
-                            | "-l"
-                            | "--get-urlmatch"
-                            | "--unset"
-                            | "--unset-all"
-                    ) {
-                        return;
-                    }
-                }
-                _ => plain.push(word),
-            }
-            place += 1;
-        }
-        match plain.first().and_then(|word| word.text()) {
-            Some("get" | "list" | "unset") => return,
-            Some("set" | "rename-section" | "remove-section") => {
-                plain.remove(0);
-            }
-            _ => {}
-        }
+        let plain = config_words(words);
         if plain.iter().any(|word| word.may_split()) {
             self.note_unknown_git_command();
         }

@@ -30,7 +30,9 @@ impl ShellAnalysis {
         let (mut place, mut has_text, mut has_file, mut has_task) = (1, false, false, false);
         while let Some(arg) = argv.get(place) {
             let Some(text) = arg.text() else {
-                if arg.may_be_option() {
+                // A file of the worktree, as `git ls-files` prints it, is taken for a file.
+                let is_file = || arg.candidates().is_some_and(|words| words.iter().all(|word| word.starts_with('*')));
+                if arg.may_be_option() && !is_file() {
                     self.note_unresolved(&format!("{name} runs an expansion"));
                     return;
                 }
@@ -295,6 +297,9 @@ impl ShellAnalysis {
     }
 }
 
+/// How programs name the home directory.
+const HOME_SIGNS: &[&str] = &[".home()", "expanduser", "homedir()", "Dir.home", "'HOME'", "\"HOME\"", "env.HOME"];
+
 /// Paths that lead away from where a program runs, and stand in one that may write to them.
 fn outside_paths(text: &str) -> Vec<String> {
     const SIGNS: &[&str] = &[
@@ -331,14 +336,17 @@ fn outside_paths(text: &str) -> Vec<String> {
         "open(F",
         ">",
     ];
-    if !SIGNS.iter().any(|sign| text.contains(sign)) {
+    let signs = || SIGNS.iter().filter(|sign| text.contains(**sign));
+    if signs().next().is_none() {
         return Vec::new();
     }
     let away = |word: &&str| {
         let leads = word.starts_with("../") || *word == ".." || word.starts_with('~') || word.contains("/../");
         leads || word.len() > 1 && word.starts_with('/') && !word.contains([' ', '\n', '(', ')', '\\'])
     };
-    text.split(['\'', '"', '`']).filter(away).map(str::to_owned).collect()
+    let home = HOME_SIGNS.iter().any(|sign| text.contains(sign)) && signs().any(|sign| *sign != ">");
+    let home = home.then(|| "~".to_owned());
+    text.split(['\'', '"', '`']).filter(away).map(str::to_owned).chain(home).collect()
 }
 
 /// Whether words outside of quotes have characters beyond ASCII: some languages read them as others.

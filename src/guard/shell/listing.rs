@@ -53,6 +53,7 @@ pub(super) fn of_command(argv: &[Arg], input: Option<&[String]>) -> Option<Vec<S
             (formats.peek().is_some() && formats.all(is_plain)).then(|| vec!["*".to_owned()])
         }
         "pwd" => plain(&["."]),
+        "mktemp" => temporary_file(args),
         "grep" | "egrep" | "fgrep" if letters(&['l', 'L']) || has(&["--files-with-matches"]) => {
             let skip = usize::from(!has(&["-e", "-f"]));
             let files: Vec<&Arg> = words().skip(skip).collect();
@@ -72,6 +73,8 @@ pub(super) fn of_command(argv: &[Arg], input: Option<&[String]>) -> Option<Vec<S
                 ["grep", rest @ ..] if is_here && prints_names_only(rest) => plain(&["*"]),
                 ["diff", rest @ ..] if is_here && rest.contains(&"--name-only") => plain(&["*"]),
                 ["rev-parse", "--show-toplevel"] if is_here => plain(&["*"]),
+                // Wherever it lies, it is git's own.
+                ["rev-parse", "--git-dir" | "--git-common-dir"] if is_here => plain(&[".git"]),
                 ["rev-parse", "HEAD" | "--short" | "--abbrev-ref", ..]
                 | ["branch", "--show-current"]
                 | ["symbolic-ref", "--short", "HEAD"]
@@ -81,6 +84,30 @@ pub(super) fn of_command(argv: &[Arg], input: Option<&[String]>) -> Option<Vec<S
         }
         _ if FILTERS.contains(&name.as_str()) && !letters(&['o']) => input.map(<[String]>::to_vec),
         _ => None,
+    }
+}
+
+/// The file that `mktemp` makes, where it makes it below a directory that its words name.
+fn temporary_file(args: &[Arg]) -> Option<Vec<String>> {
+    let (mut directory, mut template) = (None, None);
+    let mut words = args.iter();
+    while let Some(word) = words.next() {
+        match word.text()? {
+            "-p" => directory = Some(words.next()?.text()?),
+            "-d" | "-u" | "-q" | "-dq" | "-qd" | "--directory" | "--quiet" => {}
+            text if text.starts_with("--tmpdir=") => directory = text.strip_prefix("--tmpdir="),
+            text if text.starts_with('-') => return None,
+            text => template = Some(text),
+        }
+    }
+    let name = match template {
+        Some(template) => template.replace("XXX", "*").replace('X', "*"),
+        None => "*".to_owned(),
+    };
+    match (directory, template) {
+        (Some(directory), _) => Some(vec![format!("{}/{name}", directory.trim_end_matches('/'))]),
+        (None, Some(_)) => Some(vec![name]),
+        (None, None) => None,
     }
 }
 

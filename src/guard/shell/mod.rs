@@ -9,6 +9,7 @@ mod ast_walk;
 mod brace_list;
 mod char_reader;
 mod command_table;
+mod conventions;
 pub(super) mod git;
 mod inline_code;
 mod languages;

@@ -54,6 +54,10 @@ const TARGET_VARIABLES: &[&str] = &[
     "OUT_DIR",
 ];
 
+/// Variables that name the directories and files that git writes.
+const GIT_TARGET_VARIABLES: &[&str] =
+    &["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"];
+
 /// Ends of the names of variables whose text is run as a command.
 const COMMAND_VARIABLE_SUFFIXES: &[&str] =
     &["_COMMAND", "PAGER", "EDITOR", "VISUAL", "BROWSER", "ASKPASS", "_SSH", "_RSH", "EXTERNAL_DIFF", "GIT_SSH"];
@@ -208,9 +212,10 @@ impl ShellAnalysis {
 
     /// Notes a file that the text writes.
     pub(super) fn note_written_file(&mut self, arg: &Arg) {
-        if self.is_tentative {
+        if self.is_tentative || arg.text() == Some("/dev/null") {
             return;
         }
+        self.files.changes += 1;
         let text = match arg {
             Arg::Known(text) => text,
             Arg::Unknown { tail, .. } => tail,
@@ -331,7 +336,7 @@ impl ShellAnalysis {
 
     fn change_directory(&mut self, name: &str, words: &[Arg]) {
         let before = Rc::clone(&self.place);
-        if !self.spend(self.place.size()) {
+        if !self.spend(4 * self.place.size()) {
             return;
         }
         if name == "popd" {
@@ -399,6 +404,12 @@ impl ShellAnalysis {
             self.place = Rc::new(Place::lost());
         }
         if TARGET_VARIABLES.contains(&name) {
+            self.writes.push(Write { path: value.clone(), place: Rc::clone(&self.place) });
+        }
+        if GIT_TARGET_VARIABLES.contains(&name) {
+            self.git_directories.push(Write { path: value.clone(), place: Rc::clone(&self.place) });
+        }
+        if name.starts_with("GIT_TRACE") && value.head().starts_with('/') {
             self.writes.push(Write { path: value.clone(), place: Rc::clone(&self.place) });
         }
         // Whatever else the text says of it, it is not what it usually is.

@@ -82,7 +82,11 @@ pub(in crate::guard) const WRITERS: &[Writer] = &[
         options: &["-t", "--target-directory"],
         ..all(&["cp", "install", "scp", "ln"], WrittenWords::LastOrTarget)
     },
-    all(&["rsync", "ffmpeg", "convert"], WrittenWords::Last),
+    all(&["ffmpeg", "convert"], WrittenWords::Last),
+    Writer {
+        options: &["--backup-dir", "--partial-dir", "--temp-dir", "-T", "--log-file"],
+        ..all(&["rsync"], WrittenWords::Last)
+    },
     Writer { options: &["-o", "--output"], ..all(&["uniq", "split"], WrittenWords::BehindFirst) },
     Writer { options: &["-f", "--prefix"], ..with_options(&["csplit"], &[]) },
     all(&["zip"], WrittenWords::First),

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::{
     ShellAnalysis,
     arg::{Arg, Expansion, base_name},
+    conventions::changes_files,
     program_lists::CONTENT_WRITERS,
     working_dir::Place,
     written_words::written_words,
@@ -14,6 +15,7 @@ impl ShellAnalysis {
     /// Files that a command writes, by their names, and those that it reads as its program.
     pub(super) fn note_written_files(&mut self, name: &str, argv: &[Arg]) {
         let words = || argv.iter().skip(1).filter(|word| !word.head().starts_with('-'));
+        self.files.changes += usize::from(!self.is_tentative && changes_files(name, argv));
         match name {
             // A copy keeps its name in a directory, and a program under another name is that program still.
             "cp" | "mv" | "ln" | "install" => {
@@ -24,7 +26,8 @@ impl ShellAnalysis {
                 self.note_renamed_programs(&known);
                 // A file below a link that leads elsewhere is not written here.
                 let leads = |word: &Arg| word.head().starts_with(['/', '~']) || word.head().starts_with("..");
-                if name == "ln" && known.iter().rev().skip(1).any(leads) {
+                // A link that is not there yet is no directory to come back from.
+                if name == "ln" && (known.iter().rev().skip(1).any(leads) || self.text.contains("/..")) {
                     self.place = Rc::new(Place::lost());
                 }
             }

@@ -49,6 +49,20 @@ pub(in crate::guard) fn is_git_read(command: &str) -> bool {
     GIT_READ_COMMANDS.contains(&command)
 }
 
+/// Whether a command of git changes the repository: it is no reading one, and asks for no list.
+pub(in crate::guard) fn git_writes(argv: &[Arg]) -> bool {
+    let (at, _) = git::command_at(argv);
+    let Some(command) = argv.get(at).and_then(Arg::text) else { return true };
+    let words = argv.get(at + 1..).unwrap_or_default();
+    let has = |names: &[&str]| words.iter().filter_map(Arg::text).any(|word| names.contains(&word));
+    match command {
+        "reflog" => has(&["expire", "delete"]),
+        "branch" | "tag" | "remote" | "worktree" | "stash" | "notes" if words.is_empty() => false,
+        _ if is_git_read(command) => false,
+        _ => !has(&["-l", "--list", "list", "--get", "--get-all", "get", "--show-current", "-v", "-vv"]),
+    }
+}
+
 /// The words that a command writes, as far as its program is known.
 pub(in crate::guard) fn written_words(argv: &[Arg]) -> Vec<Arg> {
     let Some(name) = argv.first().and_then(Arg::program) else { return Vec::new() };
@@ -65,6 +79,7 @@ pub(in crate::guard) fn written_words(argv: &[Arg]) -> Vec<Arg> {
             words.plain().skip(2).cloned().collect()
         }
         "sqlite3" => words.of_database(),
+        "xxd" => words.of_dump(),
         "ssh-keygen" => words.of_key_maker(),
         "dd" => words.args.iter().filter_map(|arg| Some(arg.with_head(arg.head().strip_prefix("of=")?))).collect(),
         _ => Vec::new(),
@@ -248,7 +263,11 @@ impl<'a> Words<'a> {
                 found.extend(words.iter().filter(|arg| !arg.head().starts_with('-') && leads(arg)).cloned());
             }
             "config" if self.has("--global") || self.has("--system") => found.push(Arg::known("/")),
-            "config" => found.extend(self.behind(&["-f", "--file"])),
+            "config" => match self.behind(&["-f", "--file"]) {
+                files if files.is_empty() && git::sets_program(words) => found.push(Arg::known(".git/config")),
+                files => found.extend(files),
+            },
+            "checkout-index" => found.extend(self.behind(&["--prefix"])),
             _ => {}
         }
         let outputs = self.behind(&["--output", "-o", "--output-directory"]);
@@ -276,6 +295,20 @@ impl<'a> Words<'a> {
             }
         }
         found
+    }
+
+    /// The second file of `xxd`, behind options with a value.
+    fn of_dump(&self) -> Vec<Arg> {
+        let mut words = self.args.iter();
+        let mut files = Vec::new();
+        while let Some(word) = words.next() {
+            match word.head() {
+                "-c" | "-g" | "-l" | "-n" | "-o" | "-R" | "-s" | "-cols" | "-len" | "-seek" => drop(words.next()),
+                head if head.starts_with('-') && head.len() > 1 => {}
+                _ => files.push(word.clone()),
+            }
+        }
+        files.into_iter().skip(1).collect()
     }
 
     /// The key that is made: an option that another use of the program reads.

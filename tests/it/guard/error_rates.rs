@@ -1,5 +1,6 @@
 //! How often the guard is wrong on lines of every day, and how often a write outside passes. One half of each list was looked at
-//! while the rules were written, the other was not: both must hold. The lists `later_…` were written after the rules.
+//! while the rules were written, the other was not: both must hold. The lists `later_…` were written after the rules, and `third_…`
+//! after those.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -18,6 +19,10 @@ const LATER_INSIDE: &str = include_str!("../../data/guard/later_inside.txt");
 const LATER_EVERYDAY: &str = include_str!("../../data/guard/later_everyday.txt");
 const LATER_OUTSIDE: &str = include_str!("../../data/guard/later_outside.txt");
 const LATER_FORCED: &str = include_str!("../../data/guard/later_forced.txt");
+const THIRD_INSIDE: &str = include_str!("../../data/guard/third_inside.txt");
+const THIRD_EVERYDAY: &str = include_str!("../../data/guard/third_everyday.txt");
+const THIRD_OUTSIDE: &str = include_str!("../../data/guard/third_outside.txt");
+const THIRD_FORCED: &str = include_str!("../../data/guard/third_forced.txt");
 
 const WORKTREE: &str = "/work/tree";
 
@@ -52,6 +57,9 @@ fn locate(path: &str, below: &[String]) -> PathLocation {
         }
     }
     match real.strip_prefix(Path::new(WORKTREE)) {
+        Ok(inside) if inside.starts_with(".git") => {
+            PathLocation::Protected { inside: inside.display().to_string(), real: real.display().to_string() }
+        }
         Ok(inside) => PathLocation::Inside(inside.display().to_string()),
         Err(_) => PathLocation::Outside(real.display().to_string()),
     }
@@ -92,6 +100,7 @@ fn everyday_writes_inside_are_allowed() {
     assert!(cases(INSIDE).len() >= 140);
     at_most(80, &all_rules(), INSIDE, false);
     at_most(80, &all_rules(), LATER_INSIDE, false);
+    at_most(80, &all_rules(), THIRD_INSIDE, false);
 }
 
 #[test]
@@ -100,6 +109,8 @@ fn everyday_lines_are_allowed_under_every_kind_of_rule() {
     at_most(10, &all_rules(), EVERYDAY, false);
     at_most(10, &all_rules(), LATER_EVERYDAY, false);
     at_most(10, &no_force_push(), LATER_EVERYDAY, false);
+    at_most(80, &all_rules(), THIRD_EVERYDAY, false);
+    at_most(50, &no_force_push(), THIRD_EVERYDAY, false);
     at_most(10, &no_force_push(), EVERYDAY, false);
     at_most(10, &no_force_push(), HARMLESS, false);
 }
@@ -109,11 +120,13 @@ fn writes_outside_are_denied() {
     assert!(cases(OUTSIDE).len() >= 240);
     at_most(100, &all_rules(), OUTSIDE, true);
     at_most(100, &all_rules(), LATER_OUTSIDE, true);
+    at_most(0, &all_rules(), THIRD_OUTSIDE, true);
 }
 
 #[test]
 fn forced_pushes_in_later_spellings_are_denied() {
     at_most(0, &no_force_push(), LATER_FORCED, true);
+    at_most(0, &no_force_push(), THIRD_FORCED, true);
 }
 
 #[test]
@@ -144,5 +157,23 @@ fn writes_outside_are_not_told_from_writes_inside_by_their_programs() {
     ] {
         assert!(is_allowed(&rules, inside), "{inside}");
         assert!(!is_allowed(&rules, outside), "{outside}");
+    }
+}
+
+#[test]
+fn written_file_that_names_the_command_counts_as_run() {
+    // The same programs run what the text wrote: what is written decides, and that it is written.
+    let rules = no_force_push();
+    for (harmless, forced) in [
+        ("echo 'x = 1' > conftest.py; pytest", "echo 'run(\"git push -f\")' > conftest.py; pytest"),
+        ("sed -i s/a/b/ x.sh; sh x.sh", "sed -i 's/a/git push -f/' x.sh; sh x.sh"),
+        ("git commit -m 'no git push -f'; cargo test", "echo 'git push -f' > build.rs; cargo test"),
+        ("grep -r 'git push -f' . && go test ./...", "grep -r 'git push -f' . > x_test.go && go test ./..."),
+        ("echo 'git push -f' >> README.md; git commit -am x", "echo 'git push -f' > .husky/pre-push; git commit -am x"),
+        ("echo 'git push -f' >> README.md; ls", "echo 'git push -f' > Rakefile; rake"),
+        ("echo 'git push' > task.rb; rake", "echo 'git push --force' > task.rb; rake"),
+    ] {
+        assert!(is_allowed(&rules, harmless), "{harmless}");
+        assert!(!is_allowed(&rules, forced), "{forced}");
     }
 }

@@ -219,6 +219,14 @@ fn large_texts_are_judged_within_their_steps_and_stack() {
 }
 
 #[test]
+fn large_file_of_an_everyday_line_is_judged() {
+    let line = "    let found = rows.iter().map(|row| (row.id, row.name)).collect::<Vec<_>>();\n";
+    let text = format!("cat > src/rows.rs <<'E'\n{}E\ncargo test", line.repeat((24 << 10) / line.len()));
+    let (steps, allowed) = steps(&text);
+    assert!(allowed && steps < MAX_STEPS, "{steps}");
+}
+
+#[test]
 fn text_beyond_the_steps_is_denied_and_says_so() {
     let (rules, text) = (no_force_push(), "echo a; ".repeat(6_000));
     let judged = judged(&rules, &text);

@@ -103,14 +103,13 @@ fn unresolvable_reason(path: &str) -> Option<&'static str> {
 /// The path with all links resolved. A missing path is resolved by its nearest existing parent.
 fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     let mut left: VecDeque<OsString> = path.components().map(|part| part.as_os_str().to_owned()).collect();
-    let (mut real, mut links, mut missing) = (PathBuf::from("/"), 0, false);
+    let (mut real, mut links, mut missing) = (PathBuf::from("/"), 0, 0_usize);
     while let Some(part) = left.pop_front() {
         match Path::new(&part).components().next() {
-            Some(Component::ParentDir) if missing => {
-                return Err(io::Error::other("'..' after a missing directory"));
-            }
+            // What is missing is a directory once it is made; what is there keeps its links.
             Some(Component::ParentDir) => {
                 real.pop();
+                missing = missing.saturating_sub(1);
             }
             Some(Component::Normal(name)) => {
                 let next = real.join(name);
@@ -130,7 +129,7 @@ fn resolve_links(path: &Path) -> io::Result<PathBuf> {
                     }
                     Ok(_) => real = next,
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                        missing = true;
+                        missing += 1;
                         real = next;
                     }
                     Err(error) => return Err(error),
@@ -166,7 +165,16 @@ mod tests {
             protected: protected_directories(&tree, [tree.join("state"), top.clone()].into_iter()),
         };
         let inside = |path: &str| matches!(places.locate(path, &[]), PathLocation::Inside(_));
-        for path in ["a", "sub/new/deep", "./sub/../a", "near/x", &format!("{}/a", tree.display()), "/dev/null"] {
+        for path in [
+            "a",
+            "sub/new/deep",
+            "new/deep/../../a",
+            "near/new/../a",
+            "./sub/../a",
+            "near/x",
+            &format!("{}/a", tree.display()),
+            "/dev/null",
+        ] {
             assert!(inside(path), "{path}: {:?}", places.locate(path, &[]));
         }
         for path in [
@@ -181,6 +189,8 @@ mod tests {
             "$HOME/x",
             "",
             "new/../../x",
+            "away/new/../x",
+            "away/new/deep/../../../x",
             "file:///etc/passwd",
             "/proc/self/cwd/x",
             "a\0b",
