@@ -31,10 +31,10 @@ const LINES: &[&str] = &[
     "cat > src/greet.rs <<'EOF'\npub fn greet(name: &str) -> String {\n    format!(\"Hello, {name}!\")\n}\nEOF",
 ];
 
-/// What costs the most, put together to texts of this size.
+/// What costs the most, put together to texts of these sizes.
 const COMPLEX: &[&str] =
     &["e|", "*|", "x; ", "x || ", "cd a || env ", "cd a; ", "find . -exec ", "env ", "rm a ", "x 'a b' "];
-const MAX_TEXT_BYTES: usize = 64 << 10;
+const TEXT_BYTES: [usize; 4] = [16 << 10, 32 << 10, 48 << 10, 64 << 10];
 const COMPLEX_ROUNDS: usize = 10;
 
 const RULES: &str = r#"
@@ -102,18 +102,17 @@ fn in_process() {
     let worst = spans.iter().max().copied().unwrap_or_default();
     let figure = format!("{:.3} ms (worst {:.3} ms)", ms(median(spans)), ms(worst));
     row("a line of a day, judged by three rules, in process", &figure, "–");
-    let longest = COMPLEX.iter().map(|part| {
-        let text = part.repeat(MAX_TEXT_BYTES / part.len());
-        let mut spans = Vec::new();
-        for _ in 0..COMPLEX_ROUNDS {
+    // Beyond the limit a text is denied before it is parsed: the most costly one is shorter than the longest.
+    let longest = COMPLEX.iter().flat_map(|part| TEXT_BYTES.map(|bytes| part.repeat(bytes / part.len()))).map(|text| {
+        let took = |_| {
             let start = Instant::now();
-            assert!(!judged(&rules, &text).allowed, "{part}");
-            spans.push(start.elapsed());
-        }
-        median(spans)
+            judged(&rules, &text);
+            start.elapsed()
+        };
+        median((0..COMPLEX_ROUNDS).map(took).collect())
     });
     let figure = format!("{:.0} ms", ms(longest.max().unwrap_or_default()));
-    row("the most complex text of 64 KB, judged by three rules, in process", &figure, "≤ 50 ms");
+    row("the most complex text of up to 64 KB, judged by three rules, in process", &figure, "≤ 50 ms");
 }
 
 /// A project with the rules and a session.
