@@ -248,7 +248,10 @@ impl ShellAnalysis {
     /// Takes a text apart that is run.
     pub(super) fn analyze(&mut self, text: &str) {
         if self.spend(1 + text.len() / 16) && !self.is_seen_before(("text", text)) {
+            let last_words = self.last_words.clone();
             self.in_subshell(|scan| scan.analyze_text(text, &Stdin::Inherited));
+            // Where another shell ends, this one does not.
+            self.last_words = last_words;
         }
     }
 
@@ -319,9 +322,9 @@ impl ShellAnalysis {
 
     /// Runs `work` in a shell of its own: its changes of the shell end with it.
     pub(super) fn in_subshell<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
-        let (place, variables) = (Rc::clone(&self.place), self.variables.clone());
+        let (place, variables, stops) = (Rc::clone(&self.place), self.variables.clone(), self.stops_on_failure);
         let done = work(self);
-        (self.place, self.variables) = (place, variables);
+        (self.place, self.variables, self.stops_on_failure) = (place, variables, stops);
         done
     }
 

@@ -148,6 +148,8 @@ fn writes_outside_are_not_told_from_writes_inside_by_their_programs() {
         ("f() { touch x; }; f", "cd ..; f() { touch x; }; f"),
         ("(cd sub && touch x); touch y", "(cd .. && touch x); touch y"),
         ("cd sub || exit 1; touch x; cd ..; touch y", "cd sub; cd ..; touch x"),
+        ("cd sub || exit 1; touch ../x", "cd sub || sh -c 'exit 1'; touch ../x"),
+        ("set -e; cd sub; touch ../x", "(set -e); cd sub; touch ../x"),
         ("for i in 1 2; do (cd sub && touch x); done", "for i in 1 2; do cd ..; touch x; done"),
         ("OUT=a; mkdir $OUT", "false && OUT=a; mkdir $OUT"),
         ("OUT=a; mkdir $OUT", "mkdir $OUT; OUT=a"),
