@@ -59,6 +59,8 @@ ask() {
     126:* | 127:*) die "tmux cannot be run: ${said}" ;;
     *'no server running on '* | *'error connecting to '*'(No such file or directory)'*) return 1 ;;
     *"can't find pane"* | *"can't find session"* | *"can't find window"*) return 1 ;;
+    # Whatever the target, tmux says this while its server has no session at all.
+    *'no current target'*) return 1 ;;
     *'lost server'* | *'server exited'*) return 1 ;;
     *) die "tmux failed: ${said}" ;;
   esac

@@ -16,6 +16,7 @@ use super::{
     shared_checks::reader,
     tmux::{server, tmux},
 };
+use crate::common::test_project::CommandOutput;
 
 /// Calls the script, demands a failure within the limit, and that nothing was answered.
 #[track_caller]
@@ -110,6 +111,28 @@ fn dead_pane_is_no_session_and_its_name_is_free() {
     assert_eq!(caller.said(&["list-running", ""]), "");
 }
 
+/// tmux says "no current target" while its server has no session at all, whichever pane it was asked for.
+#[test]
+fn last_session_that_ends_just_before_the_keys_is_no_failure() {
+    let caller = Caller::of("tmux");
+    let bin = caller.program(
+        "tmux",
+        "#!/bin/sh\ncase \"$*\" in *display-message*) ;; *) \"$REAL\" -S \"$3\" set-option -s exit-empty off \\; kill-session -t =s-x: ;; esac\n\
+         exec \"$REAL\" \"$@\"",
+    );
+    let path = std::env::var("PATH").unwrap();
+    let real = std::env::split_paths(&path).map(|folder| folder.join("tmux")).find(|file| file.exists()).unwrap();
+    for args in [&["send-keys", "x", "Enter"][..], &["interrupt", "x"], &["clear-scrollback", "x"]] {
+        caller.start("x", "exec cat", json!({}));
+        let mut command = caller.command(args);
+        command.env("PATH", format!("{}:{path}", bin.parent().unwrap().display())).env("REAL", &real);
+        let run: CommandOutput = given(command, b"").wait_with_output().unwrap().into();
+        run.exits(0);
+        assert_eq!(caller.said(&["is-running", "x"]), "false\n", "{args:?}");
+        caller.said(&["stop", "x"]);
+    }
+}
+
 #[test]
 fn missing_or_silent_tmux_gives_no_answer() {
     let caller = Caller::of("tmux");
@@ -119,7 +142,7 @@ fn missing_or_silent_tmux_gives_no_answer() {
     let call = |args: &[&str], path: &str| {
         let mut command = caller.command(args);
         command.env("PATH", path);
-        crate::common::test_project::CommandOutput::from(given(command, b"").wait_with_output().unwrap())
+        CommandOutput::from(given(command, b"").wait_with_output().unwrap())
     };
     let programs: Vec<(&str, i32, &str)> = vec![
         ("exit 127", 1, "cannot be run"),
@@ -182,9 +205,7 @@ fn server_environment_stays_out_of_later_programs() {
             .env("FAIRWAY_SESSION_ID", "surrounding")
             .env("FAIRWAY_LAUNCH", "surrounding");
         let start = json!({"command": "env; exec cat", "env": {"BIG": "x".repeat(40_000)}});
-        let run = crate::common::test_project::CommandOutput::from(
-            given(command, start.to_string().as_bytes()).wait_with_output().unwrap(),
-        );
+        let run = CommandOutput::from(given(command, start.to_string().as_bytes()).wait_with_output().unwrap());
         run.exits(0)
     };
     start("first", ("SECRET_OF_FIRST", "leaks"));
@@ -225,7 +246,7 @@ fn on_the_persons_own_server_only_its_own_sessions_are_touched() {
     let call = |args: &[&str], stdin: &str| {
         let mut command = caller.command(args);
         command.env("FAIRWAY_BACKEND_SOCKET", "default").env("TMUX_TMPDIR", caller.folder("own"));
-        crate::common::test_project::CommandOutput::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
+        CommandOutput::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
     };
     own(&caller, &["new-session", "-d", "-s", "s-mine", "cat"]);
     own(&caller, &["set-option", "-g", "destroy-unattached", "off"]);
@@ -273,9 +294,7 @@ fn server_outlives_the_session_that_started_it() {
     let inside = |args: &[&str]| {
         let mut command = caller.command(args);
         command.env("FAIRWAY_ADAPTER_STATE", caller.folder("inner"));
-        crate::common::test_project::CommandOutput::from(given(command, b"").wait_with_output().unwrap())
-            .exits(0)
-            .stdout
+        CommandOutput::from(given(command, b"").wait_with_output().unwrap()).exits(0).stdout
     };
     eventually("the inner one is up", || caller.said(&["peek", "outer", "0"]).contains("running").then_some(()));
     caller.said(&["stop", "outer"]);
@@ -318,9 +337,7 @@ fn binary_without_a_setting_is_found_in_path() {
     let call = |args: &[&str], stdin: &str| {
         let mut command = caller.command(args);
         command.env_remove("FAIRWAY_BIN").env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
-        crate::common::test_project::CommandOutput::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
-            .exits(0)
-            .stdout
+        CommandOutput::from(given(command, stdin.as_bytes()).wait_with_output().unwrap()).exits(0).stdout
     };
     call(&["start", "x"], r#"{"command":"exec cat"}"#);
     call(&["nudge", "x"], "here");
@@ -336,9 +353,7 @@ fn state_without_a_setting_lies_in_the_home() {
     let call = |args: &[&str], stdin: &str| {
         let mut command = caller.command(args);
         command.env_remove("GC_EXEC_STATE_DIR").env("FAIRWAY_BACKEND_SOCKET", &far);
-        crate::common::test_project::CommandOutput::from(given(command, stdin.as_bytes()).wait_with_output().unwrap())
-            .exits(0)
-            .stdout
+        CommandOutput::from(given(command, stdin.as_bytes()).wait_with_output().unwrap()).exits(0).stdout
     };
     let report = call(&["start", "x"], r#"{"command":"exec cat"}"#);
     assert!(report.contains("far.sock"), "{report}");
