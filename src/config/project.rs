@@ -289,6 +289,47 @@ pub fn is_same_repository(one: &Path, other: &Path) -> bool {
     main(one).is_some_and(|found| main(other) == Some(found))
 }
 
+/// Why a directory is no sound worktree of the repository around `root`; `None` when it is one, when that repository is unknown,
+/// and for one whose repository was moved. No git runs: an agent can write all of these files.
+#[must_use]
+pub fn worktree_damage(root: &Path, top: &Path) -> Option<String> {
+    let common = GitDir::around(root)?.common.canonicalize().ok()?;
+    let entry = top.join(".git");
+    let found = entry.symlink_metadata().ok()?;
+    if found.is_dir() || found.is_symlink() {
+        let is_main = entry.canonicalize().is_ok_and(|own| own == common);
+        return (!is_main).then(|| "its .git file was replaced by another repository".to_owned());
+    }
+    let Some(own) = link_target(top) else { return Some("its .git file names no repository".to_owned()) };
+    let real = own.canonicalize().ok()?;
+    // The main worktree of a repository with a directory elsewhere.
+    if real == common {
+        return None;
+    }
+    if real.parent() != Some(common.join("worktrees").as_path()) {
+        return Some(format!("its .git file names another repository, {}", own.display()));
+    }
+    let named = fs::read_to_string(real.join("commondir")).ok();
+    let named = named.map(|named| normalize(&real.join(named.trim_end())));
+    match named.as_deref().map(Path::canonicalize) {
+        Some(Ok(found)) if found == common => None,
+        _ => Some(format!("{} names another repository", real.join("commondir").display())),
+    }
+}
+
+/// The record of the repository around `root` about the worktree at `top`: a directory below git's common one.
+#[must_use]
+pub fn worktree_record(root: &Path, top: &Path) -> Option<PathBuf> {
+    let common = GitDir::around(root)?.common.canonicalize().ok()?;
+    let top = top.canonicalize().ok()?;
+    fs::read_dir(common.join("worktrees")).ok()?.flatten().map(|entry| entry.path()).find(|record| {
+        let named = fs::read_to_string(record.join("gitdir")).unwrap_or_default();
+        let named = Path::new(named.trim_end());
+        named.file_name() == Some(".git".as_ref())
+            && named.parent().and_then(|dir| dir.canonicalize().ok()).is_some_and(|dir| dir == top)
+    })
+}
+
 /// The main worktree's top (of a bare repository, the directory that holds it), when `top` is a linked worktree's. A
 /// submodule's `.git` is a file too, but leads to a directory without `commondir`.
 fn main_worktree_of(top: &Path) -> Option<PathBuf> {

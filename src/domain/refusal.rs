@@ -93,6 +93,9 @@ pub enum Refusal {
     /// The directory of the lane's worktree does not exist, or is no worktree any more.
     #[error("the worktree of the lane {lane} is gone: {dir}")]
     WorktreeMissing { lane: LaneName, dir: String },
+    /// The worktree of a lane is not one of the project's repository any more.
+    #[error("lane {lane} is damaged: {why}")]
+    LaneDamaged { lane: LaneName, why: String },
     /// An event is older than the reflog that would tell what the lane's branch was then.
     #[error("event {event} ({}) is before the reflog of {branch}, which {}", .at.to_local(), match .begins {
         Some(begins) => format!("begins at {}", begins.to_local()),
@@ -454,6 +457,7 @@ impl Refusal {
             | Self::NoCommit { .. } => "not_found",
             Self::Ambiguous { .. } | Self::SeveralClaimed { .. } => "ambiguous",
             Self::AlreadyExists { .. } | Self::IdUsed { .. } => "exists",
+            Self::LaneDamaged { .. } => "lane_damaged",
             Self::InUse { .. } | Self::TaskInUse { .. } | Self::LaneHeld { .. } => "in_use",
             Self::UnsavedWork { .. } => "unsaved_work",
             Self::LaneWithoutWorktree { .. } | Self::NoWorktree { .. } | Self::NoRepository { .. } => "no_worktree",

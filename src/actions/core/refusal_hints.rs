@@ -83,6 +83,7 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         Refusal::LaneWithoutWorktree { lane } => {
             (Refused, Some(format!("name one: fairway lane edit {lane} --worktree DIR")))
         }
+        Refusal::LaneDamaged { lane, .. } => (Conflict, Some(format!("mend it: fairway lane repair {lane}"))),
         Refusal::WorktreeMissing { lane, .. } => (NotFound, Some(format!("make it again: fairway lane repair {lane}"))),
         Refusal::BeforeReflog { lane, .. } => {
             (NotFound, Some(format!("compare with a commit: fairway lane diff {lane} --since COMMIT")))

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::{lookup, other_host};
 use crate::actions::App;
 use crate::{
-    config::project::{is_same_repository, worktree_top},
+    config::project::{is_same_repository, worktree_damage, worktree_top},
     domain::{Refusal, TaskId, lane::Lane, session::Session, task::Task},
     os::git::Git,
     store::{ReadTx, claims, lanes, sessions},
@@ -81,12 +81,26 @@ pub(crate) fn of_work(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDir
     Ok(dir.map_or(WorkDirectory::Unknown, WorkDirectory::Here))
 }
 
+/// Refuses a task whose lane's worktree is not one of the project's repository any more: it would be judged by another one.
+///
+/// # Errors
+/// `lane_damaged`; as the store fails.
+pub(crate) fn refuse_damaged(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<()> {
+    let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
+    let Some(lane) = lane.filter(|lane| !other_host::has_worktree(app, lane)) else { return Ok(()) };
+    match lane.worktree.as_deref().and_then(|dir| worktree_damage(&app.project.root, Path::new(dir))) {
+        Some(why) => Err(Refusal::LaneDamaged { lane: lane.name, why }.into()),
+        None => Ok(()),
+    }
+}
+
 /// The directory in which a task's commands run, when it is one of this host: its worktree, but a subdirectory of it when the
 /// caller is in one.
 ///
 /// # Errors
-/// As the store fails.
+/// `lane_damaged`; as the store fails.
 pub(crate) fn dir(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDirectory> {
+    refuse_damaged(app, tx, task)?;
     let cwd = &app.env.cwd;
     Ok(match of_work(app, tx, task)? {
         WorkDirectory::Here(dir) if is_named_by_lane(tx, task)? || !is_inside(cwd, &dir) => WorkDirectory::Here(dir),

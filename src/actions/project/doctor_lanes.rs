@@ -49,10 +49,13 @@ fn inspect(app: &App, lane: &Lane) -> Option<Finding> {
     match checkout::presence(app, lane) {
         Presence::None | Presence::Elsewhere => None,
         Presence::Missing(dir) if dir.is_dir() && dir.read_dir().is_ok_and(|mut entries| entries.next().is_some()) => {
-            let quoted = shell_words::quote(&dir.to_string_lossy()).into_owned();
-            found("is no worktree any more", &dir, format!("mv {quoted} {quoted}.old && {repair}"))
+            found("is no worktree any more", &dir, repair)
         }
         Presence::Missing(dir) => found("is gone", &dir, repair),
+        Presence::Damaged(_, why) => {
+            let message = format!("lane {} is damaged: {why}", lane.name);
+            Some(Finding::new("lane_damaged", Severity::Error, message).with_fix(repair))
+        }
         Presence::Present(dir) if lane.owns_worktree => {
             let inside = Repository::around(Git::new(app.env.vars(), &dir)).ok()?;
             if inside.is_unfinished().ok()? { found("was never checked out", &dir, repair) } else { None }

@@ -48,7 +48,7 @@ pub(crate) struct GitFacts {
 ///
 /// # Errors
 /// `not_found`; `no_worktree` when a gate needs git and no worktree is known, `lane_elsewhere` or `session_mismatch` when it is on
-/// another host (`words`: the command); as the store fails.
+/// another host (`words`: the command); `lane_damaged`; as the store fails.
 pub(crate) fn collect_facts(
     app: &App,
     id: &TaskId,
@@ -59,6 +59,7 @@ pub(crate) fn collect_facts(
 ) -> Result<GitFacts> {
     let (task, dir, lane_base, needs_git) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
+        task_worktree::refuse_damaged(app, tx, &task)?;
         let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
         let dir = task_worktree::of_work(app, tx, &task)?;
         let needs_git = needs_git(app, tx, &task, gates)?;

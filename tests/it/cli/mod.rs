@@ -23,6 +23,7 @@ mod init;
 mod land;
 mod land_edge_cases;
 mod lane;
+mod lane_damaged;
 mod lane_prune;
 mod lane_removal;
 mod lane_work;

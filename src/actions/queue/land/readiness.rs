@@ -7,7 +7,10 @@ use crate::{
     actions::{
         App,
         core::{lookup, other_host},
-        queue::gates::{self, GitFacts},
+        queue::{
+            gates::{self, GitFacts},
+            lane::checkout,
+        },
     },
     domain::{
         Refusal, TaskId,
@@ -32,10 +35,13 @@ pub(super) struct Judged {
 /// or bisect.
 ///
 /// # Errors
-/// `lane_elsewhere`, `unsaved_work`, `no_commit`, `operation_unfinished`, `git_failed`.
+/// `lane_elsewhere`, `lane_damaged`, `unsaved_work`, `no_commit`, `operation_unfinished`, `git_failed`.
 pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
     if let Some(lane) = &unit.lane {
         other_host::refuse_lane(app, lane, &["land", &unit.word()])?;
+    }
+    if let Some(lane) = &unit.lane {
+        checkout::refuse_damaged(app, lane)?;
     }
     let (Some(lane), Some(dir)) = (&unit.lane, unit.dir(app)) else { return Ok(()) };
     let git = Git::new(app.env.vars(), &dir);

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::{App, core::other_host},
+    config::project::worktree_damage,
     domain::{Refusal, lane::Lane},
     env::vars,
     os::git::{Git, GitError, Scratch},
@@ -21,6 +22,8 @@ pub enum Presence {
     Present(PathBuf),
     /// There is no such directory, or it is a worktree no more.
     Missing(PathBuf),
+    /// The directory is there, and is no worktree of the project's repository; why.
+    Damaged(PathBuf, String),
     /// The directory is on another host. Nothing here tells more of it.
     Elsewhere,
 }
@@ -34,13 +37,28 @@ pub fn presence(app: &App, lane: &Lane) -> Presence {
         return Presence::Elsewhere;
     }
     let is_present = dir.is_dir() && (!lane.owns_worktree || dir.join(".git").exists());
-    if is_present { Presence::Present(dir) } else { Presence::Missing(dir) }
+    match worktree_damage(&app.project.root, &dir) {
+        Some(why) if is_present => Presence::Damaged(dir, why),
+        _ if is_present => Presence::Present(dir),
+        _ => Presence::Missing(dir),
+    }
+}
+
+/// Refuses a lane whose worktree is damaged.
+///
+/// # Errors
+/// `lane_damaged`.
+pub fn refuse_damaged(app: &App, lane: &Lane) -> Result<(), Refusal> {
+    match presence(app, lane) {
+        Presence::Damaged(_, why) => Err(Refusal::LaneDamaged { lane: lane.name.clone(), why }),
+        _ => Ok(()),
+    }
 }
 
 /// The directory of a lane's worktree, for a command of these words.
 ///
 /// # Errors
-/// `no_worktree`; `not_found` when it is gone; `lane_elsewhere`.
+/// `no_worktree`; `not_found` when it is gone; `lane_damaged`; `lane_elsewhere`.
 pub fn dir(app: &App, lane: &Lane, words: &[&str]) -> Result<PathBuf> {
     match presence(app, lane) {
         Presence::Present(dir) => Ok(dir),
@@ -48,6 +66,7 @@ pub fn dir(app: &App, lane: &Lane, words: &[&str]) -> Result<PathBuf> {
         Presence::Missing(dir) => {
             Err(Refusal::WorktreeMissing { lane: lane.name.clone(), dir: dir.display().to_string() }.into())
         }
+        Presence::Damaged(_, why) => Err(Refusal::LaneDamaged { lane: lane.name.clone(), why }.into()),
         Presence::Elsewhere => Err(app.read(|tx| other_host::lane_refusal(tx, lane, words))?.into()),
     }
 }
@@ -82,6 +101,12 @@ pub fn git_view(app: &App, lane: &Lane) -> Option<LaneGitView> {
             worktree: lane.worktree.clone().unwrap_or_default(),
             base,
             problem: Some(format!("the worktree is on the host {}", host_name(app, lane))),
+            ..LaneGitView::default()
+        }),
+        Presence::Damaged(dir, why) => Some(LaneGitView {
+            worktree: dir.display().to_string(),
+            base,
+            problem: Some(format!("the lane is damaged: {why}")),
             ..LaneGitView::default()
         }),
         Presence::Missing(dir) => Some(LaneGitView {

@@ -71,6 +71,10 @@ fn prune_one(app: &App, lane: &Lane, dry_run: bool) -> Result<Outcome> {
         let command = host.command(&["lane", "prune"]);
         return Ok(Outcome::Kept(kept(lane, "lane_elsewhere", format!("it is on the host {}", host.name), command)));
     }
+    if let Presence::Damaged(_, why) = presence {
+        let command = format!("fairway lane repair {}", lane.name);
+        return Ok(Outcome::Kept(kept(lane, "lane_damaged", format!("the lane is damaged: {why}"), command)));
+    }
     let is_missing = matches!(presence, Presence::Missing(_));
     if lane.status != LaneStatus::Closed {
         let why = if is_missing { "its worktree is gone".to_owned() } else { format!("it is {}", lane.status) };

@@ -5,7 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::{
-    checkout, close, removal, status, worktree,
+    checkout::{self, Presence},
+    close, removal, status, worktree,
     worktree_removal::{self, Checkout},
 };
 use crate::{
@@ -68,6 +69,9 @@ pub(in crate::actions::queue) fn remove_landed(app: &App, name: &LaneName, commi
     };
     if tip != commit {
         return stays(format!("its branch {branch} has commits that have not landed"));
+    }
+    if let Presence::Damaged(_, why) = checkout::presence(app, &lane) {
+        return stays(format!("the lane is damaged: {why}"));
     }
     let is_present = path.join(".git").exists();
     if is_present {

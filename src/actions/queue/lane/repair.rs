@@ -2,7 +2,7 @@
 //! repository after the project was moved.
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -19,9 +19,12 @@ use crate::{
         Answer, App,
         core::{errors, lookup, other_host},
     },
-    config::project::is_lost_worktree,
+    config::project::{is_lost_worktree, worktree_record},
     domain::{Event, EventKind, LaneName, Refusal, lane::Lane},
-    os::git::{Git, Repository},
+    os::{
+        files,
+        git::{Git, Repository},
+    },
     store::lanes,
 };
 
@@ -29,7 +32,7 @@ use crate::{
 /// is there stays as it is; one of a moved project is connected with its repository again.
 ///
 /// # Errors
-/// `no_worktree`; `lane_elsewhere`; `exists` when other files are in its directory; `not_found` for the base; `git_failed`.
+/// `no_worktree`; `lane_elsewhere`; `lane_held` when other files are in its directory; `not_found` for the base; `git_failed`.
 pub fn repair(app: &App, name: &LaneName) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
@@ -52,6 +55,9 @@ pub fn repair(app: &App, name: &LaneName) -> Result<Answer> {
             inside.checkout()?;
             return record(app, &lane, &dir, false);
         }
+        Presence::Damaged(dir, _) => return mend(app, &lane, &dir),
+        // The directory is there without its `.git` file.
+        Presence::Missing(dir) if lane.owns_worktree && has_files(&dir) => return mend(app, &lane, &dir),
         Presence::Missing(dir) => dir,
     };
     let branch = lane.branch.clone().unwrap_or_else(|| format!("lane/{name}"));
@@ -61,10 +67,58 @@ pub fn repair(app: &App, name: &LaneName) -> Result<Answer> {
     record(app, &lane, &dir, is_new_branch)
 }
 
+fn has_files(dir: &Path) -> bool {
+    dir.read_dir().is_ok_and(|mut entries| entries.next().is_some())
+}
+
+/// Connects a directory with git's record of it again. Its files stay as they are, and what was in the place of its `.git` file is
+/// kept beside it.
+fn mend(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
+    let _alone = worktree::lock_git(app)?;
+    let Some(record) = worktree_record(&app.project.root, dir) else {
+        let quoted = shell_words::quote(&dir.to_string_lossy()).into_owned();
+        let why = format!("git has no record of its worktree, and {} has files", dir.display());
+        let hint = format!("move them away: mv {quoted} {quoted}.old && fairway lane repair {}", lane.name);
+        return Err(Refusal::LaneHeld { lane: lane.name.clone(), why, hint }.into());
+    };
+    let kept = set_aside(&dir.join(".git"), &record).map_err(errors::internal)?;
+    files::write_atomic(&dir.join(".git"), format!("gitdir: {}\n", record.display()).as_bytes(), 0o644)
+        .and_then(|()| files::write_atomic(&record.join("commondir"), b"../..\n", 0o644))
+        .map_err(errors::internal)?;
+    let head = fs::read_to_string(record.join("HEAD")).unwrap_or_default();
+    let is_sound = head.starts_with("ref: refs/") || head.trim_end().chars().all(|digit| digit.is_ascii_hexdigit());
+    if let (Some(branch), false) = (&lane.branch, is_sound && !head.is_empty()) {
+        let text = format!("ref: refs/heads/{branch}\n");
+        files::write_atomic(&record.join("HEAD"), text.as_bytes(), 0o644).map_err(errors::internal)?;
+    }
+    let answer = recorded_connection(app, lane, dir)?;
+    Ok(match kept {
+        Some(kept) => answer.note(format!("the repository that was in its place is {}", kept.display())),
+        None => answer,
+    })
+}
+
+/// Renames an entry that is not the `.git` file of this record; returns its new path.
+fn set_aside(entry: &Path, record: &Path) -> io::Result<Option<PathBuf>> {
+    let own = format!("gitdir: {}", record.display());
+    let is_own = || fs::read_to_string(entry).is_ok_and(|text| text.trim_end() == own);
+    match entry.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+        Ok(found) if found.is_file() && is_own() => return Ok(None),
+        Ok(_) => {}
+    }
+    let free = (1..).map(|number| entry.with_file_name(format!(".git.replaced.{number}")));
+    let kept = free.take(1000).find(|path| path.symlink_metadata().is_err());
+    let kept = kept.ok_or_else(|| io::Error::other("there are too many replaced repositories"))?;
+    fs::rename(entry, &kept)?;
+    Ok(Some(kept))
+}
+
 /// The lane's worktree, when it has lost its repository: the project was moved, and the worktree with it or not.
 fn lost_worktree(app: &App, lane: &Lane) -> Result<Option<PathBuf>> {
     Ok(match checkout::presence(app, lane) {
-        Presence::None | Presence::Elsewhere => None,
+        Presence::None | Presence::Elsewhere | Presence::Damaged(..) => None,
         Presence::Present(dir) => Some(dir).filter(|dir| is_lost_worktree(dir)),
         Presence::Missing(_) if lane.owns_worktree => {
             Some(PathBuf::from(worktree::default_path(app, &lane.name)?)).filter(|dir| is_lost_worktree(dir))
@@ -77,6 +131,11 @@ fn lost_worktree(app: &App, lane: &Lane) -> Result<Option<PathBuf>> {
 fn connect(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     let _alone = worktree::lock_git(app)?;
     Repository::around(Git::new(app.env.vars(), &app.project.root))?.repair_worktree(dir)?;
+    recorded_connection(app, lane, dir)
+}
+
+/// Records that a worktree is connected with its repository again.
+fn recorded_connection(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     let git = Git::new(app.env.vars(), dir);
     Repository::around(git)?;
     let branch = git.current_branch()?;
@@ -99,7 +158,7 @@ fn connect(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
 /// Creates the worktree, and the branch if it is gone; returns whether it was.
 fn make(app: &App, git: &Repository<'_>, lane: &Lane, branch: &str, dir: &Path) -> Result<bool> {
     let _alone = worktree::lock_git(app)?;
-    if dir.read_dir().is_ok_and(|mut entries| entries.next().is_some()) || dir.is_file() {
+    if dir.is_file() {
         return Err(Refusal::AlreadyExists { noun: "directory", id: dir.display().to_string() }.into());
     }
     if dir.is_dir() {

@@ -16,9 +16,10 @@ use crate::{
 /// `git worktree remove`; a repository in an ignored directory does.
 ///
 /// # Errors
-/// `unsaved_work`, `git_failed`.
+/// `unsaved_work`, `lane_damaged`, `git_failed`.
 pub(super) fn check(app: &App, lane: &Lane, verb: &'static str) -> Result<()> {
     let unsaved = |why: String| Refusal::UnsavedWork { lane: lane.name.clone(), verb, why, dir: None };
+    checkout::refuse_damaged(app, lane)?;
     let root = Git::new(app.env.vars(), &app.project.root);
     let base = checkout::base(app, lane);
     let Some(base_commit) = root.commit(base) else {

@@ -138,8 +138,11 @@ fn recorded(app: &App, problem: Option<String>) -> Result<Refreshed> {
 /// A lane that is not closed and whose worktree is on this host, and there.
 fn with_worktree(app: &App, lane: Lane) -> Option<(Lane, PathBuf)> {
     match checkout::presence(app, &lane) {
-        Presence::Present(dir) if lane.status != LaneStatus::Closed => Some((lane, dir)),
-        _ => None,
+        _ if lane.status == LaneStatus::Closed => None,
+        Presence::Present(dir) | Presence::Damaged(dir, _) => Some((lane, dir)),
+        // Without a `.git` file it is unknown; a directory that is gone has nothing to overlap.
+        Presence::Missing(dir) if dir.is_dir() => Some((lane, dir)),
+        Presence::Missing(_) | Presence::None | Presence::Elsewhere => None,
     }
 }
 

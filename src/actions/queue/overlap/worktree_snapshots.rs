@@ -3,7 +3,10 @@
 use std::{path::Path, time::Instant};
 
 use crate::{
-    actions::{App, queue::lane::checkout},
+    actions::{
+        App,
+        queue::lane::checkout::{self, Presence},
+    },
     domain::{
         lane::Lane,
         overlap::{LaneSnapshot, LineRange, SnapshotPath},
@@ -45,6 +48,13 @@ pub fn is_local(snapshot: &LaneSnapshot) -> bool {
 impl Looker<'_> {
     /// A new snapshot of a lane's worktree. The known one, when nothing has changed since; `None` when the time is over.
     pub fn look(self, lane: &Lane, worktree: &Path, known: Option<&LaneSnapshot>) -> Option<LaneSnapshot> {
+        match checkout::presence(self.app, lane) {
+            Presence::Damaged(_, why) => {
+                return Some(self.unknown(lane, format!("the lane is damaged: {why}"), known));
+            }
+            Presence::Missing(_) => return Some(self.unknown(lane, "its .git file is missing".to_owned(), known)),
+            Presence::Present(_) | Presence::None | Presence::Elsewhere => {}
+        }
         let git = Git::new(self.app.env.vars(), worktree);
         let repository = SnapshotRepository::new(git, self.facts, self.dir.join(lane.name.as_str()), self.deadline);
         let fork = known.filter(|known| known.host == local_host()).and_then(known_fork);

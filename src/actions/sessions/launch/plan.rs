@@ -379,10 +379,11 @@ fn worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>) -> Result<P
 
 /// Checks that the worktree is there; a launch without `pre_start` does not make one.
 fn check_worktree(app: &App, request: &LaunchRequest, lane: Option<&Lane>, worktree: &Path) -> Result<(), Refusal> {
-    if let (None, Some(lane)) = (&request.worktree, lane)
-        && let Presence::Missing(dir) = checkout::presence(app, lane)
-    {
-        return Err(Refusal::WorktreeMissing { lane: lane.name.clone(), dir: dir.display().to_string() });
+    if let (None, Some(lane)) = (&request.worktree, lane) {
+        if let Presence::Missing(dir) = checkout::presence(app, lane) {
+            return Err(Refusal::WorktreeMissing { lane: lane.name.clone(), dir: dir.display().to_string() });
+        }
+        checkout::refuse_damaged(app, lane)?;
     }
     if worktree.is_dir() { Ok(()) } else { Err(Refusal::not_found("worktree", worktree.display().to_string())) }
 }
