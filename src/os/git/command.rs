@@ -33,8 +33,23 @@ const REPOSITORY_VARS: &[&str] = &[
     "GIT_CEILING_DIRECTORIES",
 ];
 
-/// Switched off: programs that a repository's configuration names.
-const SWITCHED_OFF: [&str; 4] = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
+/// Switched off: programs that a repository's configuration names, also by way of its submodules and of signed commits.
+const SWITCHED_OFF: [&str; 10] = [
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "submodule.recurse=false",
+    "-c",
+    "diff.submodule=short",
+    "-c",
+    "log.showSignature=false",
+];
+
+/// Objects that are not here are not fetched: a repository's configuration names the program and the address. Git before 2.45
+/// knows the second only, which permits no protocol.
+const NO_FETCH: [(&str, &str); 2] = [("GIT_NO_LAZY_FETCH", "1"), ("GIT_ALLOW_PROTOCOL", "none")];
 
 /// The pager that git starts where none is named.
 const DEFAULT_PAGER: &str = "less";
@@ -171,6 +186,7 @@ impl<'a> Git<'a> {
             env.retain(|name, _| !REPOSITORY_VARS.iter().any(|var| name == var));
         }
         env.insert("GIT_OPTIONAL_LOCKS".into(), "0".into());
+        env.extend(NO_FETCH.map(|(name, value)| (name.into(), value.into())));
         env.extend(self.more_vars.iter().cloned());
         env
     }

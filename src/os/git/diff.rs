@@ -19,7 +19,7 @@ const DIFF_TIMEOUT: Duration = Duration::from_secs(600);
 const SIGPIPE_EXIT: i32 = 141;
 
 /// The flags of every comparison: no program that the repository names for showing files.
-const DIFF: [&str; 3] = ["diff", "--no-ext-diff", "--no-textconv"];
+const DIFF: [&str; 4] = ["diff", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"];
 
 /// A file that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]

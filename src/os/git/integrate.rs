@@ -101,12 +101,12 @@ impl Git<'_> {
         Ok(text.lines().any(|line| line.starts_with('+')))
     }
 
-    /// Merges `base` into `head`.
+    /// Merges `base` into `head`. The merge is worked out by another git on the same objects.
     ///
     /// # Errors
     /// When git fails, also because no committer is configured.
-    pub fn plan_merge(&self, head: &str, base: &str, message: &str) -> Result<Integration, GitError> {
-        Ok(match self.merge_trees(head, base)? {
+    pub fn plan_merge(&self, merges: &Git<'_>, head: &str, base: &str, message: &str) -> Result<Integration, GitError> {
+        Ok(match merges.merge_trees(head, base)? {
             Ok(tree) => {
                 let message = format!("{message}\n");
                 Integration::Commit(self.commit_tree(
@@ -121,15 +121,16 @@ impl Git<'_> {
     }
 
     /// Puts the commits that only `head` has on top of `base`, as `git rebase` does: without merges, without those whose
-    /// changes `base` has, with their authors. A commit that becomes empty is left out.
+    /// changes `base` has, with their authors. A commit that becomes empty is left out. The merges are worked out by another git
+    /// on the same objects.
     ///
     /// # Errors
     /// When git fails, also because no committer is configured.
-    pub fn plan_rebase(&self, head: &str, base: &str) -> Result<Integration, GitError> {
-        self.rebase_by(self, head, base, self.signs_commits()?)
+    pub fn plan_rebase(&self, merges: &Git<'_>, head: &str, base: &str) -> Result<Integration, GitError> {
+        self.rebase_by(merges, head, base, self.signs_commits()?)
     }
 
-    /// A rebase whose merges are worked out by another git on the same objects.
+    /// A rebase whose commits are signed where `sign` says so.
     pub(super) fn rebase_by(
         &self,
         merges: &Git<'_>,
@@ -216,7 +217,7 @@ impl Git<'_> {
         identity: &Identity,
         sign: bool,
     ) -> Result<String, GitError> {
-        let mut args: Vec<OsString> = Vec::new();
+        let mut args: Vec<OsString> = if sign { self.signer_flags()? } else { Vec::new() };
         if let Identity::Author { encoding: Some(encoding), .. } = identity {
             let mut setting = OsString::from("i18n.commitEncoding=");
             setting.push(encoding);

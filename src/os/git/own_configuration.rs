@@ -12,6 +12,8 @@ use crate::os::{capture::Captured, exit_reason::ExitReason};
 
 /// The settings that make a filter over the content of files.
 const FILTERS: &str = r"^filter\..*\.(clean|smudge|process|required)$";
+/// The settings that name the programs that sign commits.
+const SIGNERS: &str = r"^gpg\.(program|[^.]*\.program|ssh\.defaultkeycommand)$";
 /// The settings that name the pager of a comparison.
 const PAGERS: &str = r"^(core\.pager|pager\.diff)$";
 
@@ -68,6 +70,22 @@ impl Git<'_> {
             |text: &OsString| matches!(text.to_str(), Some("true" | "false" | "yes" | "no" | "on" | "off" | ""));
         let of_diff = own("pager.diff").filter(|text| !is_switch(text));
         Ok(of_diff.or_else(|| own("core.pager")).or_else(|| var("PAGER")))
+    }
+
+    /// The flags that leave the programs that sign commits as the user's own configuration has them, else as git has them.
+    pub(super) fn signer_flags(&self) -> Result<Vec<OsString>, GitError> {
+        let settings = self.settings(SIGNERS)?;
+        let foreign = settings.iter().filter(|(_, setting)| setting.is_foreign);
+        let flag = |(name, setting): (&String, &Setting)| {
+            let default = match name.as_str() {
+                "gpg.x509.program" => "gpgsm",
+                "gpg.ssh.program" => "ssh-keygen",
+                "gpg.ssh.defaultkeycommand" => "",
+                _ => "gpg",
+            };
+            format!("{name}={}", setting.own.as_deref().unwrap_or(default))
+        };
+        Ok(foreign.flat_map(|one| [OsString::from("-c"), flag(one).into()]).collect())
     }
 
     /// The settings whose names match, by name.

@@ -119,7 +119,7 @@ impl<'a> Repository<'a> {
     pub fn is_partial_checkout(&self) -> Result<bool, GitError> {
         let text = self.git.run_on_files_checked(
             "status",
-            &["status", "--porcelain", "--untracked-files=normal"],
+            &["status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=dirty"],
             QUERY_TIMEOUT,
         )?;
         Ok(!text.is_empty() && text.lines().all(|line| line.starts_with("D ") || line.starts_with(" D")))

@@ -141,11 +141,15 @@ fn command_lines_with(what: &str) -> Vec<String> {
     lines.filter(|line| line.contains(what)).collect()
 }
 
-const SECRET: &str = "the word xylophone";
+/// Words that no other test puts into a command line at the same time.
+fn secret() -> String {
+    format!("the word xylophone-{}", std::process::id())
+}
 
 fn it_begins_guarded_in_a_lane(agent: Agent) {
     let Some(lane) = Lane::of(agent) else { return };
-    let prompt = format!("{SECRET}: RUN[[touch denied]] then RUN[[touch allowed]]");
+    let secret = secret();
+    let prompt = format!("{secret}: RUN[[touch denied]] then RUN[[touch allowed]]");
     let session = lane.launch(&["--lane", "l", "--prompt", &prompt], &agent.unattended_args());
     assert_eq!(session["provider"], agent.name());
     assert_eq!(session["notes"], serde_json::json!([]));
@@ -154,13 +158,13 @@ fn it_begins_guarded_in_a_lane(agent: Agent) {
     assert_eq!(lane.denied_by(), ["no-canary"]);
 
     let heard = eventually("the model is told", || lane.models.requests().pop());
-    assert_eq!(heard.count(SECRET), 1, "{heard:#?}");
+    assert_eq!(heard.count(&secret), 1, "{heard:#?}");
     assert!(heard.count("Run `fairway prime` and begin.") > 0, "{heard:#?}");
-    assert_eq!(command_lines_with(SECRET), Vec::<String>::new());
+    assert_eq!(command_lines_with(&secret), Vec::<String>::new());
     assert!(!command_lines_with("Run `fairway prime` and begin.").is_empty());
     let mut found = Vec::new();
-    files_with(&lane.world.root().join(".fairway"), SECRET, &mut found);
-    files_with(&lane.world.dir().join("home/.local/state"), SECRET, &mut found);
+    files_with(&lane.world.root().join(".fairway"), &secret, &mut found);
+    files_with(&lane.world.dir().join("home/.local/state"), &secret, &mut found);
     assert_eq!(found, Vec::<PathBuf>::new());
     // Nothing has come into the repository.
     let changed = lane.world.git(&lane.worktree(), &["status", "--short"]);
@@ -191,7 +195,7 @@ fn prompt_survives_the_trust_question(agent: Agent, question: &str, keys: &[&[&s
         Agent::Claude => untrusted(".claude.json", &|text| text.replace("hasTrustDialogAccepted\":true", "x\":1")),
         _ => untrusted(".codex/config.toml", &|text| text.split("[projects").next().unwrap().to_owned()),
     }
-    let session = lane.launch(&["--lane", "l", "--prompt", SECRET], &[]);
+    let session = lane.launch(&["--lane", "l", "--prompt", &secret()], &[]);
     lane.shows(question);
     // Nothing types meanwhile.
     lane.world.run(["session", "reconcile"]).exits(0);
@@ -205,7 +209,7 @@ fn prompt_survives_the_trust_question(agent: Agent, question: &str, keys: &[&[&s
     }
     lane.first_prompt_arrives();
     let heard = eventually("the model is told", || lane.models.requests().pop());
-    assert_eq!(heard.count(SECRET), 1, "{heard:#?}");
+    assert_eq!(heard.count(&secret()), 1, "{heard:#?}");
     lane.stop(&session);
 }
 
@@ -225,7 +229,7 @@ fn codex_trust_questions_are_left_to_a_person_and_the_prompt_comes_after_them() 
 #[test]
 fn codex_launch_says_that_its_hooks_wait_for_trust_until_they_are_trusted() {
     let Some(lane) = Lane::of(Agent::Codex) else { return };
-    let session = lane.launch(&["--lane", "l", "--prompt", SECRET], &[]);
+    let session = lane.launch(&["--lane", "l", "--prompt", &secret()], &[]);
     let note = text(&session["notes"][0]);
     assert!(note.contains("skips the hooks of Fairway until you trust them") && note.contains("no guard"), "{note}");
     lane.shows("Hooks need review");
@@ -244,7 +248,8 @@ fn codex_launch_says_that_its_hooks_wait_for_trust_until_they_are_trusted() {
 fn claude_code_event_counts_once_when_the_hooks_are_installed_as_well() {
     let Some(lane) = Lane::of(Agent::Claude) else { return };
     lane.world.run(["hook", "install", "claude", "--user"]).exits(0);
-    let prompt = format!("{SECRET}: RUN[[touch denied]] then RUN[[touch allowed]]");
+    let secret = secret();
+    let prompt = format!("{secret}: RUN[[touch denied]] then RUN[[touch allowed]]");
     let session = lane.launch(&["--lane", "l", "--prompt", &prompt], &lane.agent.unattended_args());
     lane.first_prompt_arrives();
     eventually("it works", || lane.has("allowed").then_some(()));
@@ -253,7 +258,7 @@ fn claude_code_event_counts_once_when_the_hooks_are_installed_as_well() {
     assert!(!lane.has("denied"));
     let heard = lane.models.requests().pop().unwrap();
     assert_eq!(heard.count("You are the session s,"), 1, "{heard:#?}");
-    assert_eq!(heard.count(SECRET), 1, "{heard:#?}");
+    assert_eq!(heard.count(&secret), 1, "{heard:#?}");
     let log = "SELECT data FROM events WHERE kind = 'session.activity' AND session_id = 's'";
     let to_busy = lane.world.rows(log).into_iter().filter(|row| row["data"].contains("\"to\":\"busy\"")).count();
     assert_eq!(to_busy, 1);

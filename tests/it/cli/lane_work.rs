@@ -1,7 +1,6 @@
 //! `fairway lane diff`, `lane sync` and the state of worktrees, with real git.
 
 use std::{
-    collections::BTreeSet,
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
@@ -9,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::common::{TestProject, terminal::at_terminal};
+use crate::common::TestProject;
 
 /// A project with the lane `ui` in a worktree of its own.
 fn with_lane() -> (TestProject, PathBuf) {
@@ -345,7 +344,7 @@ fn sync_without_a_name_to_commit_with_changes_nothing() {
         fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
     }
     world.git(&root, &["config", "commit.gpgSign", "true"]);
-    world.git(&root, &["config", "gpg.program", signer.to_str().unwrap()]);
+    world.git(&root, &["config", "--global", "gpg.program", signer.to_str().unwrap()]);
     for (name, value) in [("NAME", "Ann"), ("EMAIL", "ann@example.com")] {
         world.set(&format!("GIT_AUTHOR_{name}"), value).set(&format!("GIT_COMMITTER_{name}"), value);
     }
@@ -477,69 +476,4 @@ fn diff_since_an_event_shows_the_changes_after_it() {
     );
     assert!(run.stderr.contains("hint: compare with a commit: fairway lane diff ui --since COMMIT"), "{run:?}");
     world.run(["lane", "diff", "ui", "--since", "999999", "--json"]).refuses(3, "not_found");
-}
-
-/// A program that an agent put into the configuration of the repository, of the worktree, or of an included file.
-#[test]
-fn looks_at_a_lane_run_no_filter_and_no_pager_of_the_repository() {
-    let (world, tree) = with_lane();
-    let root = world.root();
-    let canary = world.dir().join("canary");
-    let program = world.dir().join("program.sh");
-    fs::write(&program, format!("#!/bin/sh\necho \"$1\" >>'{}'\nexec cat\n", canary.display())).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let program = program.to_str().unwrap();
-    fs::write(tree.join("included"), format!("[filter \"c\"]\n\tclean = {program} c\n")).unwrap();
-    fs::write(tree.join(".gitattributes"), "code.txt filter=a\nw.txt filter=b\ni.txt filter=c\n").unwrap();
-    for name in ["w.txt", "i.txt"] {
-        fs::write(tree.join(name), "one\n").unwrap();
-    }
-    world.git(&tree, &["add", "--all"]);
-    world.git(&tree, &["commit", "--quiet", "--message=attributes"]);
-    let settings = ["filter.a.clean", "filter.a.smudge", "core.pager", "pager.diff"];
-    for name in settings {
-        world.git(&root, &["config", name, &format!("{program} a")]);
-    }
-    world.git(&root, &["config", "extensions.worktreeConfig", "true"]);
-    world.git(&tree, &["config", "--worktree", "filter.b.clean", &format!("{program} b")]);
-    world.git(&tree, &["config", "include.path", tree.join("included").to_str().unwrap()]);
-    // Of the same size, so that git has to read them.
-    for (name, text) in [("code.txt", "cod2\n"), ("w.txt", "two\n"), ("i.txt", "two\n")] {
-        fs::write(tree.join(name), text).unwrap();
-    }
-    world.run(["task", "add", "T-1", "one", "--lane", "ui", "--check", "c=true"]);
-    world.run(["claim", "T-1"]);
-    let _ = fs::remove_file(&canary);
-    for words in [
-        &["lane", "show", "ui"][..],
-        &["lane", "list", "--git"],
-        &["lane", "diff", "ui"],
-        &["lane", "diff", "ui", "--stat"],
-        &["lane", "sync", "ui", "--dry-run"],
-        &["lane", "prune", "--dry-run"],
-        &["lane", "rm", "ui"],
-        &["merge-ready", "T-1"],
-        &["evidence", "run", "T-1", "--", "true"],
-        &["land", "ui", "--dry-run"],
-        &["overlap"],
-        &["status"],
-        &["doctor"],
-        &["lane", "add", "new", "--create-worktree"],
-    ] {
-        world.run(words);
-        assert!(!canary.exists(), "{words:?} ran {}", fs::read_to_string(&canary).unwrap());
-    }
-    let mut shown = world.fairway(["lane", "diff", "ui"]);
-    shown.env_remove("GIT_PAGER").env("PAGER", "cat");
-    let screen = at_terminal(shown, &[]).screen;
-    assert!(screen.contains("two") && !canary.exists(), "{screen}");
-    // Git by itself runs each of them.
-    world.git(&tree, &["status"]);
-    let ran: BTreeSet<String> = fs::read_to_string(&canary).unwrap().lines().map(str::to_owned).collect();
-    assert_eq!(ran, ["a", "b", "c"].map(str::to_owned).into());
-    // A filter of the user's own configuration runs, with the user's program.
-    fs::remove_file(&canary).unwrap();
-    world.git(&root, &["config", "--global", "filter.a.clean", &format!("{program} own")]);
-    world.run(["lane", "show", "ui"]).exits(0);
-    assert_eq!(fs::read_to_string(&canary).unwrap(), "own\n");
 }

@@ -33,6 +33,7 @@ mod note;
 mod notify;
 mod overlap;
 mod person_inbox;
+mod planted_programs;
 mod prime;
 mod prompt;
 mod request_id;

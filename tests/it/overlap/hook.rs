@@ -66,7 +66,11 @@ fn look_after_a_tool_asks_git_few_times() {
     fs::create_dir(&bin).unwrap();
     let path = std::env::var("PATH").unwrap();
     // The words are `-c … -c … SUBCOMMAND …`.
-    let script = format!("#!/bin/sh\necho \"$5\" >>'{}'\nPATH='{path}' exec git \"$@\"\n", calls.display());
+    let script = format!(
+        "#!/bin/sh\nfor word; do case $word in -c | *=*) ;; *) break ;; esac; done\n\
+         echo \"$word\" >>'{}'\nPATH='{path}' exec git \"$@\"\n",
+        calls.display()
+    );
     fs::write(bin.join("git"), script).unwrap();
     fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
     for file in [bin.join("git"), world.root().join(".git/config")] {

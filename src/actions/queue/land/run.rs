@@ -425,12 +425,7 @@ fn is_base_moved(error: &anyhow::Error) -> bool {
 
 /// The units that would land, in their order, worked out among objects that are thrown away.
 fn plan(app: &App, request: &LandRequest, git: &Git<'_>) -> Result<(Answer, u8)> {
-    let merges =
-        MergeRepository::open(git, &checkout::temp_dir(app).join(format!("fairway-land-{}", std::process::id())))?;
-    let result = plan_with(app, request, git, &merges);
-    drop(merges);
-    let _ = std::fs::remove_dir(checkout::temp_dir(app).join(format!("fairway-land-{}", std::process::id())));
-    result
+    checkout::ask_merges(app, git, |merges| plan_with(app, request, git, &merges))
 }
 
 fn plan_with(app: &App, request: &LandRequest, git: &Git<'_>, merges: &MergeRepository) -> Result<(Answer, u8)> {

@@ -9,7 +9,7 @@ use crate::{
     config::project::worktree_damage,
     domain::{Refusal, lane::Lane},
     env::vars,
-    os::git::{Git, GitError, Scratch},
+    os::git::{Git, GitError, MergeRepository, Scratch},
     wire::LaneGitView,
 };
 
@@ -83,6 +83,17 @@ pub fn base<'a>(app: &'a App, lane: &'a Lane) -> &'a str {
 /// When it cannot be written.
 pub fn scratch(app: &App, git: &Git<'_>) -> Result<Scratch, GitError> {
     Scratch::create(git, &temp_dir(app))
+}
+
+/// A question about merges, in a repository that runs no program of the project's configuration. Nothing of it stays.
+///
+/// # Errors
+/// When git fails or is too old; as the question fails.
+pub fn ask_merges<T>(app: &App, git: &Git<'_>, question: impl FnOnce(MergeRepository) -> Result<T>) -> Result<T> {
+    let parent = temp_dir(app).join(format!("fairway-merges-{}", std::process::id()));
+    let answer = question(MergeRepository::open(git, &parent)?);
+    let _ = std::fs::remove_dir(parent);
+    answer
 }
 
 /// The directory for temporary files.

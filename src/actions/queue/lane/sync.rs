@@ -12,7 +12,7 @@ use super::{
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{LaneName, Refusal, lane::Lane},
-    os::git::{Git, Integration, UncommittedWork},
+    os::git::{Git, Integration, MergeRepository, UncommittedWork},
     store::{ReadTx, sessions},
     wire::LaneSyncView,
 };
@@ -68,11 +68,16 @@ pub fn sync(app: &App, name: &LaneName, options: SyncOptions) -> Result<Answer> 
     }
     if options.dry_run {
         let scratch = checkout::scratch(app, &git)?;
-        let (how, to) = facts.plan(&git.with_scratch(&scratch), ahead, options.rebase)?;
+        let (how, to) = checkout::ask_merges(app, &git, |merges| {
+            let merges = merges.with_attributes_of(&facts.head);
+            facts.plan(&git.with_scratch(&scratch), &merges.git().with_scratch(&scratch), ahead, options.rebase)
+        })?;
         let to = Some(to).filter(|_| how == "fast_forward");
         return facts.answer(how, to.as_deref(), true, facts.line("would", how, ahead));
     }
-    let (how, to) = facts.plan(&git, ahead, options.rebase)?;
+    let merges = MergeRepository::open(&git, &app.project.state.join("sync"))?.writing_to_project();
+    let merges = merges.with_attributes_of(&facts.head);
+    let (how, to) = facts.plan(&git, &merges.git(), ahead, options.rebase)?;
     let plan = SyncPlan {
         base: facts.base.clone(),
         base_commit: facts.base_commit.clone(),
@@ -107,7 +112,7 @@ struct Facts<'a> {
 
 impl Facts<'_> {
     /// The commit to move to, and how it is made.
-    fn plan(&self, git: &Git<'_>, ahead: u64, rebase: bool) -> Result<(&'static str, String)> {
+    fn plan(&self, git: &Git<'_>, merges: &Git<'_>, ahead: u64, rebase: bool) -> Result<(&'static str, String)> {
         if ahead == 0 {
             return Ok(("fast_forward", self.base_commit.clone()));
         }
@@ -116,10 +121,10 @@ impl Facts<'_> {
             if git.has_merges(&self.base_commit, &self.head)? {
                 return Err(Refusal::MergeCommits { lane: self.name.clone() }.into());
             }
-            git.plan_rebase(&self.head, &self.base_commit)?
+            git.plan_rebase(merges, &self.head, &self.base_commit)?
         } else {
             let message = format!("Merge branch '{}' into {}", self.base, self.branch);
-            git.plan_merge(&self.head, &self.base_commit, &message)?
+            git.plan_merge(merges, &self.head, &self.base_commit, &message)?
         };
         match result {
             Integration::Commit(commit) => Ok((verb, commit)),
