@@ -191,17 +191,18 @@ async fn shutdown_signal(signals: (Signal, Signal), exit_after: Option<Duration>
     }
 }
 
-/// Shields the state directory, and makes snapshots of the store while it changes.
+/// Shields the state directory, makes snapshots of the store and writes its log back, as long as it changes.
 async fn keep_store_safe(factory: AppFactory, mut changes: watch::Receiver<u64>) {
     loop {
         let factory = factory.clone();
         let work = move || factory.open().map(|mut project| project.app().map(store_safety::keep_safe));
         // Without settings, or without a place for snapshots, the server has other work.
         let _ = tokio::task::spawn_blocking(move || drop(work())).await;
-        sleep(snapshots::MIN_INTERVAL).await;
         if changes.changed().await.is_err() {
             return;
         }
+        // Writes make snapshots themselves. When they pause, the log is idle.
+        sleep(snapshots::IDLE_WAL_AGE + Duration::from_secs(1)).await;
     }
 }
 

@@ -27,6 +27,8 @@ use crate::{
 
 /// The size of the WAL in bytes above which a closing writer writes it back.
 const MAX_WAL_BYTES: u64 = 1 << 20;
+/// The age of the last write after which a reader writes the WAL back.
+pub const IDLE_WAL_AGE: Duration = Duration::from_secs(60);
 
 /// The oldest supported SQLite: older ones can lose WAL frames.
 const OLDEST_SQLITE: (i32, &str) = (3_051_003, "3.51.3");
@@ -352,15 +354,25 @@ fn reject_network_file_system(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Decides, before a connection is closed, whether closing writes the WAL back. That costs a millisecond, so a writer does it
-/// only when the WAL is large. A reader leaves an existing WAL as it was.
+/// only when the WAL is large. A reader leaves an existing WAL as it was while others write: one that is idle is written back, since
+/// a program that changes every file of a tree costs the WAL, and leaves the store's records where they are.
 pub(super) fn prepare_close(conn: &Connection, path: &Path, wal_was_there: bool) {
-    let small = wal_size(path).is_none_or(|size| size < MAX_WAL_BYTES);
     let wrote = conn.total_changes() > 0;
-    let keep_log = if wrote { small } else { wal_was_there };
+    let keep_log = if wrote {
+        wal_size(path).is_none_or(|size| size < MAX_WAL_BYTES)
+    } else {
+        wal_was_there && !has_idle_wal(path)
+    };
     if keep_log {
         // If this fails, the WAL is written back: slower, but safe.
         let _ = conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
     }
+}
+
+/// Whether the store has a WAL to which nothing was written for a while, by the clock of the file system.
+pub(super) fn has_idle_wal(path: &Path) -> bool {
+    let wal = fs::metadata(sibling_path(path, "-wal")).ok().filter(|wal| wal.len() > 0);
+    wal.and_then(|wal| wal.modified().ok()?.elapsed().ok()).is_some_and(|age| age >= IDLE_WAL_AGE)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one module that opens connections")]

@@ -10,13 +10,18 @@ use super::{Store, StoreError, backup, open, progress};
 use crate::{
     domain::rules::retention::{self, Finished, Limits},
     env::Timestamp,
-    os::files,
+    os::{files, lock::InheritableLock},
 };
 
 /// The directory of the snapshots, in that of what is kept about a store outside its tree.
 const DIR: &str = "snapshots";
+/// The lock of the process that makes a snapshot, beside that directory.
+const LOCK: &str = "snapshots.lock";
 /// The ending of a snapshot's name, after time and event.
 const SUFFIX: &str = ".db";
+/// The time after the last write at which its store counts as idle.
+pub use super::open::IDLE_WAL_AGE;
+
 /// The shortest time between two snapshots.
 pub const MIN_INTERVAL: Duration = Duration::from_secs(10 * 60);
 /// When a snapshot of an unchanged store is made again, so that deleted messages are gone from the newest one too.
@@ -46,15 +51,9 @@ pub struct Snapshot {
 #[must_use]
 pub fn list(outside: &Path) -> Vec<Snapshot> {
     let read = |entry: fs::DirEntry| {
-        let name = entry.file_name().into_string().ok()?;
-        let (at, event) = name.strip_suffix(SUFFIX)?.split_once('-')?;
+        let (at, event) = parse_name(entry.file_name().to_str()?)?;
         let found = entry.metadata().ok().filter(fs::Metadata::is_file)?;
-        Some(Snapshot {
-            path: entry.path(),
-            at: Timestamp::from_millis(at.parse().ok()?),
-            event: event.parse().ok()?,
-            bytes: found.len(),
-        })
+        Some(Snapshot { path: entry.path(), at, event, bytes: found.len() })
     };
     let entries = fs::read_dir(outside.join(DIR)).into_iter().flatten().flatten();
     let mut found: Vec<Snapshot> = entries.filter_map(read).collect();
@@ -63,21 +62,72 @@ pub fn list(outside: &Path) -> Vec<Snapshot> {
     found
 }
 
-/// Makes a snapshot when the newest one is old enough and the store has changed since, and removes the surplus. `None` when
-/// none was due, or the store is too large for one.
+/// Whether there is a snapshot.
+#[must_use]
+pub fn exist(outside: &Path) -> bool {
+    newest(outside).is_some()
+}
+
+/// The time and the event of the newest snapshot, by its name alone: every write asks.
+fn newest(outside: &Path) -> Option<(Timestamp, i64)> {
+    let entries = fs::read_dir(outside.join(DIR)).into_iter().flatten().flatten();
+    entries.filter_map(|entry| parse_name(entry.file_name().to_str()?)).max()
+}
+
+/// Reads `TIME-EVENT.db`.
+fn parse_name(name: &str) -> Option<(Timestamp, i64)> {
+    let (at, event) = name.strip_suffix(SUFFIX)?.split_once('-')?;
+    Some((Timestamp::from_millis(at.parse().ok()?), event.parse().ok()?))
+}
+
+/// Writes the log of an idle store back into its file, where a program that changes every file of a tree costs less. For a process
+/// that keeps the store open: SQLite does it for others when the last of them closes it.
+///
+/// # Errors
+/// As SQLite fails.
+pub fn write_back_idle_log(store: &Store) -> Result<(), StoreError> {
+    let Some(path) = store.path().filter(|path| open::has_idle_wal(path)) else { return Ok(()) };
+    let mut answer = store.file()?.conn.prepare_cached("PRAGMA wal_checkpoint(TRUNCATE)")?;
+    answer.query_row([], |_| Ok(())).map_err(|error| StoreError::from(error).with_path(path))
+}
+
+/// Whether a snapshot is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// When the newest one is old enough and the store has changed since.
+    Due,
+    /// When the store has changed since the newest one.
+    Changed,
+}
+
+/// Makes a snapshot and removes the surplus. `None` when none was needed, another process makes one, or the store is too large for
+/// one.
 ///
 /// # Errors
 /// As the store or the files fail; [`StoreError::Damaged`] when the store is damaged.
-pub fn make_if_due(store: &Store, outside: &Path, now: Timestamp) -> Result<Option<Snapshot>, StoreError> {
+pub fn make(store: &Store, outside: &Path, now: Timestamp, when: When) -> Result<Option<Snapshot>, StoreError> {
     let Some(path) = store.path() else { return Ok(None) };
+    // Of most writes this is all.
+    if when == When::Due && newest(outside).is_some_and(|(at, _)| age(at, now) < MIN_INTERVAL) {
+        return Ok(None);
+    }
     let event = progress::position(&store.file()?.conn)?.1.event;
-    if !is_due(list(outside).first(), event, now) || size(path) > MAX_STORE_BYTES {
+    let is_needed = |newest: Option<(Timestamp, i64)>| match (when, newest) {
+        (When::Due, newest) => is_due(newest, event, now),
+        (When::Changed, newest) => newest.map_or(0, |(_, known)| known) != event,
+    };
+    if !is_needed(newest(outside)) || size(path) > MAX_STORE_BYTES {
         return Ok(None);
     }
     let dir = outside.join(DIR);
     let io = |error| StoreError::io(dir.display().to_string(), error);
     for dir in dir.ancestors().take(3).collect::<Vec<_>>().into_iter().rev() {
         files::private_dir(dir).map_err(io)?;
+    }
+    // Of the processes that write at once, one makes it.
+    let lock = InheritableLock::try_acquire(&outside.join(LOCK)).map_err(io)?;
+    if lock.is_none() || !is_needed(newest(outside)) {
+        return Ok(None);
     }
     let target = dir.join(format!("{}-{event}{SUFFIX}", now.millis()));
     let bytes = backup::back_up(store, &target, true)?.bytes;
@@ -86,11 +136,14 @@ pub fn make_if_due(store: &Store, outside: &Path, now: Timestamp) -> Result<Opti
 }
 
 /// Whether a snapshot of a store with this newest event is due.
-fn is_due(newest: Option<&Snapshot>, event: i64, now: Timestamp) -> bool {
-    let Some(newest) = newest else { return event > 0 };
-    // A snapshot of a clock that was ahead is as old as it is far from now.
-    let age = now.since(newest.at).max(newest.at.since(now));
-    age >= RENEW_INTERVAL || (age >= MIN_INTERVAL && event != newest.event)
+fn is_due(newest: Option<(Timestamp, i64)>, event: i64, now: Timestamp) -> bool {
+    let Some((at, known)) = newest else { return event > 0 };
+    age(at, now) >= RENEW_INTERVAL || (age(at, now) >= MIN_INTERVAL && event != known)
+}
+
+/// The age of a snapshot. One of a clock that was ahead is as old as it is far from now.
+fn age(at: Timestamp, now: Timestamp) -> Duration {
+    now.since(at).max(at.since(now))
 }
 
 /// The bytes of the store and its log.
@@ -125,8 +178,7 @@ mod tests {
     #[test]
     fn snapshot_is_due_after_a_change_and_ten_minutes_or_after_a_day() {
         let at = |minutes: i64| Timestamp::from_millis(1_000_000_000 + minutes * 60_000);
-        let newest = Snapshot { path: PathBuf::new(), at: at(0), event: 5, bytes: 0 };
-        let due = |event, minutes| is_due(Some(&newest), event, at(minutes));
+        let due = |event, minutes| is_due(Some((at(0), 5)), event, at(minutes));
         assert!(!is_due(None, 0, at(0)) && is_due(None, 1, at(0)));
         assert!(!due(6, 9) && due(6, 10) && !due(5, 10));
         assert!(!due(5, 23 * 60) && due(5, 24 * 60));

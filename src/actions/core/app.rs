@@ -6,13 +6,13 @@ use anyhow::Result;
 
 pub use super::idempotency::IdempotencyKey;
 
-use super::{answer::Answer, errors, keepalive, lookup, open_store};
+use super::{answer::Answer, errors, keepalive, lookup, open_store, store_safety};
 use crate::{
     config::{ConfigError, Layers, Project, Settings, load_in_force},
     domain::Actor,
     env::Env,
     os::{digest, files, host, notify::ChangeWaiter},
-    store::{ReadTx, Store, StoreError, WriteTx, future_times, tasks},
+    store::{ReadTx, Store, StoreError, WriteTx, future_times, snapshots, tasks},
 };
 
 /// A change and its answer.
@@ -169,7 +169,11 @@ impl App {
             return Ok(store);
         }
         if self.reader.get().is_none() {
-            let _ = self.reader.set(open_store::for_reading(&self.env, &self.project, &self.settings.store)?);
+            let _ = self.reader.set(self.opened(open_store::for_reading(
+                &self.env,
+                &self.project,
+                &self.settings.store,
+            ))?);
         }
         self.reader.get().ok_or_else(|| errors::internal("the store was not kept"))
     }
@@ -183,9 +187,22 @@ impl App {
             return Ok(store);
         }
         if self.writer.get().is_none() {
-            let _ = self.writer.set(open_store::for_writing(&self.env, &self.project, &self.settings.store)?);
+            let _ = self.writer.set(self.opened(open_store::for_writing(
+                &self.env,
+                &self.project,
+                &self.settings.store,
+            ))?);
         }
         self.writer.get().ok_or_else(|| errors::internal("the store was not kept"))
+    }
+
+    /// The store; of one that lost records, an error whose hint offers a snapshot only where there is one.
+    fn opened(&self, result: Result<Store, StoreError>) -> Result<Store> {
+        result.map_err(|error| {
+            let has_snapshot = || self.project.outside_dir().is_some_and(|outside| snapshots::exist(&outside));
+            let lost = matches!(error, StoreError::Damaged { .. } | StoreError::Lost { .. } | StoreError::Gone { .. });
+            if lost && !has_snapshot() { anyhow::Error::from(error).context(errors::NoSnapshot) } else { error.into() }
+        })
     }
 
     /// A waiter that every change of the store wakes. Bind it before the first query: a change between query and wait then
@@ -258,7 +275,10 @@ impl App {
     /// # Errors
     /// As `change` or the store fails; nothing is written then.
     pub fn transaction<T>(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
-        self.store_for_writing()?.write(self.env.now(), &self.actor.name, change)
+        let store = self.store_for_writing()?;
+        let done = store.write(self.env.now(), &self.actor.name, change)?;
+        store_safety::snapshot_after_write(self, store);
+        Ok(done)
     }
 }
 

@@ -30,6 +30,11 @@ pub fn internal(why: impl Display) -> anyhow::Error {
     InternalError(why.to_string()).into()
 }
 
+/// Of a store that lost records: there is no snapshot of it.
+#[derive(Debug, Error)]
+#[error("there is no snapshot of the store")]
+pub struct NoSnapshot;
+
 /// Classifies any error that a use case or entry point returns.
 #[must_use]
 pub fn classify(error: &anyhow::Error) -> Failure {
@@ -40,8 +45,10 @@ pub fn classify(error: &anyhow::Error) -> Failure {
         if let Some(failure) = cause.downcast_ref::<InvalidValue>() {
             return refusal(&failure.clone().into());
         }
-        if let Some(failure) = cause.downcast_ref::<StoreError>().map(store) {
-            return failure;
+        if let Some(failure) = cause.downcast_ref::<StoreError>() {
+            let hint = error.downcast_ref::<NoSnapshot>().and_then(|_| hint_without_snapshot(failure));
+            let failure = store(failure);
+            return Failure { hint: hint.map(str::to_owned).or(failure.hint), ..failure };
         }
         if let Some(failure) = cause.downcast_ref::<ConfigError>().map(config) {
             return failure;
@@ -81,6 +88,21 @@ const OUTPUT_FILE_HINT: &str = "move runs.db, runs.db-wal and runs.db-shm away: 
 
 fn is_output_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == OUTPUT_FILE)
+}
+
+/// The way on where no snapshot can be restored.
+fn hint_without_snapshot(error: &StoreError) -> Option<&'static str> {
+    match error {
+        StoreError::Damaged { path: Some(path), .. } if is_output_file(path) => None,
+        StoreError::Damaged { .. } => Some("there is no snapshot; restore a backup: fairway restore FILE"),
+        StoreError::Lost { .. } => Some(
+            "there is no snapshot; restore a backup: fairway restore FILE; or go on without them: fairway doctor --accept",
+        ),
+        StoreError::Gone { .. } => Some(
+            "there is no snapshot; restore a backup: fairway restore FILE; or begin a new store: fairway init --new",
+        ),
+        _ => None,
+    }
 }
 
 fn store(error: &StoreError) -> Failure {

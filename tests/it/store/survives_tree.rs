@@ -28,6 +28,12 @@ fn with_tasks() -> TestProject {
     world
 }
 
+/// Makes a snapshot of everything until now.
+fn snapshot(world: &TestProject) {
+    world.advance_clock(11 * 60);
+    world.run(["session", "reconcile"]).exits(0);
+}
+
 /// The directory of what is kept about the store outside the tree.
 fn outside(world: &TestProject) -> PathBuf {
     let stores = world.dir().join("home/.local/state/fairway/stores");
@@ -80,7 +86,7 @@ fn word_of_another_length_replaced_in_a_written_back_store_is_told_with_the_snap
     let world = with_tasks();
     // Into the main file, as a long day does.
     rusqlite::Connection::open(world.store()).unwrap().pragma_update(None, "wal_checkpoint", "TRUNCATE").unwrap();
-    world.run(["session", "reconcile"]).exits(0);
+    snapshot(&world);
     shell(&world, "grep -rl foo_total . | xargs sed -i 's/foo_total/a_longer_total/g'");
     let error = world.run(["ready", "--json"]).refuses(1, "store_damaged").error();
     assert!(error["hint"].as_str().unwrap().contains("fairway restore --latest"), "{error}");
@@ -91,8 +97,8 @@ fn word_of_another_length_replaced_in_a_written_back_store_is_told_with_the_snap
 #[test]
 fn gone_store_is_refused_until_the_newest_snapshot_is_back() {
     let world = with_tasks();
-    world.run(["session", "reconcile"]).exits(0);
-    assert_eq!(world.json(["restore", "--list"]).as_array().unwrap().len(), 1);
+    snapshot(&world);
+    assert_eq!(world.json(["restore", "--list"]).as_array().unwrap().len(), 2);
     world.run(["task", "add", "after the snapshot"]).exits(0);
     world.run(["claim", "T-6"]).exits(0);
     world.git(&world.root(), &["clean", "-ffdxq"]);
@@ -117,7 +123,7 @@ fn gone_store_is_refused_until_the_newest_snapshot_is_back() {
 #[test]
 fn restoring_a_readable_store_names_the_missing_events() {
     let world = with_tasks();
-    world.run(["session", "reconcile"]).exits(0);
+    snapshot(&world);
     world.run(["task", "add", "after the snapshot"]).exits(0);
     let restored = world.run(["restore", "--latest"]).exits(0);
     assert!(restored.stderr.contains("1 event(s) are missing since: 8 to 8"), "{restored:?}");
@@ -129,7 +135,6 @@ fn restoring_a_readable_store_names_the_missing_events() {
 fn new_store_in_the_place_of_a_gone_one_goes_on_with_its_numbers() {
     let world = with_tasks();
     fs::remove_dir_all(world.root().join(".fairway")).unwrap();
-    world.run(["restore", "--latest", "--json"]).refuses(3, "not_found");
     world.run(["init", "--json"]).refuses(1, "store_gone");
     world.run(["init", "--new"]).exits(0);
     assert_eq!(world.run(["task", "list", "--quiet"]).exits(0).stdout, "");
@@ -229,24 +234,103 @@ fn project_below_a_repository_is_shielded_at_its_own_path() {
 }
 
 #[test]
-fn snapshots_are_made_after_ten_minutes_and_a_change() {
-    let world = with_tasks();
-    let count = || world.json(["restore", "--list"]).as_array().unwrap().len();
-    world.run(["session", "reconcile", "--dry-run"]).exits(0);
-    assert_eq!(count(), 0);
-    world.run(["session", "reconcile"]).exits(0);
+fn writes_make_snapshots_after_ten_minutes() {
+    let world = TestProject::with_git();
+    let events = || -> Vec<i64> {
+        let list = world.json(["restore", "--list"]);
+        list.as_array().unwrap().iter().map(|one| one["event"].as_i64().unwrap()).collect()
+    };
+    world.run(["task", "add", "one"]).exits(0);
+    assert_eq!(events(), [1]);
     world.run(["task", "add", "more"]).exits(0);
-    world.run(["session", "reconcile"]).exits(0);
-    assert_eq!(count(), 1);
+    assert_eq!(events(), [1]);
     world.advance_clock(11 * 60);
+    world.run(["ready"]).exits(0);
+    assert_eq!(events(), [1]);
+    world.run(["task", "edit", "T-1", "--title", "another"]).exits(0);
+    assert_eq!(events(), [3, 1]);
+    // After a day one is made without a change, so that what was deleted is gone from it.
+    world.advance_clock(25 * 60 * 60);
     world.run(["session", "reconcile"]).exits(0);
-    world.advance_clock(11 * 60);
-    world.run(["session", "reconcile"]).exits(0);
-    assert_eq!(count(), 2);
+    assert_eq!(events().len(), 3);
     // A snapshot is a backup.
     let newest = world.json(["restore", "--list"])[0]["file"].as_str().unwrap().to_owned();
     world.run(["restore", &newest]).exits(0);
+    assert_eq!(world.run(["task", "list", "--quiet"]).exits(0).stdout.lines().count(), 2);
+}
+
+#[test]
+fn imported_tasks_come_back_without_a_launch_or_a_server() {
+    let world = TestProject::with_git();
+    world.run(["task", "add", "first"]).exits(0);
+    let file = world.dir().join("tasks.jsonl");
+    let lines: String = (0..150).map(|n| format!("{{\"id\":\"M-{n}\",\"title\":\"foo_total {n}\"}}\n")).collect();
+    fs::write(&file, lines).unwrap();
+    world.run(["task", "import", file.to_str().unwrap()]).exits(0);
+    for _ in 0..3 {
+        world.run(["claim"]).exits(0);
+    }
+    shell(&world, "grep -rl foo_total . | xargs sed -i 's/foo_total/bar_total/g'");
+    let error = world.run(["task", "list", "--json"]).refuses(1, "store_damaged").error();
+    assert!(error["hint"].as_str().unwrap().contains("fairway restore --latest"), "{error}");
+    world.run(["restore", "--latest"]).exits(0);
+    assert_eq!(world.run(["task", "list", "--quiet"]).exits(0).stdout.lines().count(), 151);
+}
+
+#[test]
+fn writers_at_once_make_one_snapshot() {
+    let world = TestProject::with_git();
+    world.run(["task", "add", "one"]).exits(0);
+    world.advance_clock(11 * 60);
+    let calls: Vec<_> = (0..8)
+        .map(|n| world.fairway(["task", "edit", "T-1", "--title", &format!("title {n}")]).spawn().unwrap())
+        .collect();
+    for mut call in calls {
+        assert!(call.wait().unwrap().success());
+    }
+    assert_eq!(world.json(["restore", "--list"]).as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn log_of_an_idle_store_is_written_back() {
+    let world = with_tasks();
+    let log = world.store().with_file_name("fairway.db-wal");
+    assert!(fs::metadata(&log).unwrap().len() > 0);
+    world.run(["ready"]).exits(0);
+    assert!(fs::metadata(&log).unwrap().len() > 0, "it was written just now");
+    let idle = || {
+        let hour = std::time::Duration::from_secs(60 * 60);
+        let old = std::time::SystemTime::now() - hour;
+        fs::File::options().append(true).open(&log).unwrap().set_modified(old).unwrap();
+    };
+    idle();
+    world.run(["ready"]).exits(0);
+    assert!(!log.exists());
+    // While another process has the store open, that process does it: nothing is left for a search and replace.
+    world.real_time();
+    world.run(["task", "add", "more"]).exits(0);
+    idle();
+    world.run(["serve", "--exit-after", "1s"]).exits(0);
+    assert_eq!(fs::metadata(&log).map_or(0, |log| log.len()), 0);
+    shell(&world, "rm -f .fairway/*-wal");
     assert_eq!(world.run(["task", "list", "--quiet"]).exits(0).stdout.lines().count(), 6);
+}
+
+#[test]
+fn hint_offers_a_snapshot_only_where_there_is_one() {
+    let world = with_tasks();
+    let snapshots = fs::read_dir(world.dir().join("home/.local/state/fairway/stores")).unwrap();
+    for dir in snapshots.flatten().map(|entry| entry.path().join("snapshots")).filter(|dir| dir.exists()) {
+        fs::remove_dir_all(dir).unwrap();
+    }
+    let hint = |world: &TestProject, code: &str| {
+        world.run(["ready", "--json"]).refuses(1, code).error()["hint"].as_str().unwrap().to_owned()
+    };
+    shell(&world, "rm -f .fairway/*-wal");
+    let without = "there is no snapshot; restore a backup: fairway restore FILE; or ";
+    assert_eq!(hint(&world, "store_damaged"), format!("{without}go on without them: fairway doctor --accept"));
+    shell(&world, "rm -f .fairway/fairway.db*");
+    assert_eq!(hint(&world, "store_gone"), format!("{without}begin a new store: fairway init --new"));
 }
 
 #[test]
@@ -297,7 +381,8 @@ fn moved_project_and_a_copy_of_it_are_no_loss() {
 #[test]
 fn torn_memory_counts_as_none() {
     let world = with_tasks();
-    let file = fs::read_dir(outside(&world)).unwrap().map(|entry| entry.unwrap().path()).next().unwrap();
+    let mut files = fs::read_dir(outside(&world)).unwrap().map(|entry| entry.unwrap().path());
+    let file = files.find(|file| file.extension().is_some_and(|ending| ending == "progress")).unwrap();
     let text = fs::read_to_string(&file).unwrap();
     assert_eq!(text, "fairway store 1\nevent 7\ntask T 5\nend\n");
     fs::write(&file, &text[..20]).unwrap();

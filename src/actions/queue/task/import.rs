@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::import_record::{self, BLOCKS, ImportedTask, PARENT};
 use crate::{
-    actions::{Answer, App},
+    actions::{Answer, App, core::store_safety},
     domain::{Event, EventKind, Refusal, TaskId, rules::cycle},
     store::{ReadTx, lanes, removed_tasks, tasks},
     wire::import::{IgnoredFieldView, ImportFormat, ImportReport, MissingDependencyView, parse},
@@ -45,7 +45,7 @@ pub fn import(app: &App, text: &str, form: Option<ImportFormat>, dry_run: bool) 
     if dry_run {
         return app.read(|tx| answer(&plan(tx, &file, true)?));
     }
-    app.mutate(|tx| {
+    let done = app.mutate(|tx| {
         let plan = plan(tx, &file, false)?;
         for one in &plan.fresh {
             tasks::insert(tx, &one.task)?;
@@ -61,7 +61,9 @@ pub fn import(app: &App, text: &str, form: Option<ImportFormat>, dry_run: bool) 
             )?;
         }
         answer(&plan)
-    })
+    })?;
+    store_safety::snapshot_after_import(app);
+    Ok(done)
 }
 
 fn read(app: &App, text: &str, form: Option<ImportFormat>) -> Result<ImportFile> {

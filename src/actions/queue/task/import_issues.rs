@@ -9,7 +9,10 @@ use anyhow::Result;
 
 use super::validate;
 use crate::{
-    actions::{Answer, App, core::lookup},
+    actions::{
+        Answer, App,
+        core::{lookup, store_safety},
+    },
     domain::{
         Event, EventKind, Refusal, Role, TaskId,
         excerpt::excerpt,
@@ -117,7 +120,7 @@ pub fn import(app: &App, text: &str, options: &IssueImportOptions, dry_run: bool
     if dry_run {
         return app.read(|tx| answer(&plan(app, tx, &issues, &ignored, options, true)?));
     }
-    app.mutate(|tx| {
+    let done = app.mutate(|tx| {
         let plan = plan(app, tx, &issues, &ignored, options, false)?;
         for (url, change) in &plan.changes {
             let (event, digests) = match change {
@@ -149,7 +152,9 @@ pub fn import(app: &App, text: &str, options: &IssueImportOptions, dry_run: bool
             )?;
         }
         answer(&plan)
-    })
+    })?;
+    store_safety::snapshot_after_import(app);
+    Ok(done)
 }
 
 fn convert(record: &IssueRecord, options: &IssueImportOptions, now: Timestamp) -> Result<Issue, Refusal> {
