@@ -13,6 +13,11 @@ pub const VALUE: &str = "GIT_CONFIG_VALUE_";
 /// The setting that names the directory of the hooks.
 pub const HOOKS_PATH: &str = "core.hooksPath";
 
+/// The hook that asks the guard about a push.
+pub const PRE_PUSH: &str = "pre-push";
+/// The same hook, where a rule may deny a push that only adds.
+pub const EVERY_PUSH: &str = "pre-push-every";
+
 /// The most settings that are read from an environment.
 const MAX_SETTINGS: usize = 256;
 

@@ -52,6 +52,31 @@ impl Effect {
     }
 }
 
+/// What a push does to a ref of the remote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PushKind {
+    /// It makes the ref, or adds commits to it.
+    Update,
+    /// It takes commits away, or moves a tag.
+    Overwrite,
+    /// It deletes the ref.
+    Delete,
+}
+
+impl PushKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Update, Self::Overwrite, Self::Delete];
+
+    /// The flags of a command rule that mean such a push.
+    const fn flags(self) -> &'static [&'static str] {
+        match self {
+            Self::Update => &[],
+            Self::Overwrite => &["--force", "-f", "--force-with-lease", "--force-if-includes", "--mirror", "+*"],
+            Self::Delete => &["--delete", "-d", "--prune", "--mirror", ":*"],
+        }
+    }
+}
+
 /// The tools of a role. Names are exact, or have a `*` for any run of characters.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RoleEntry {
@@ -104,6 +129,20 @@ impl Rule {
         self.outside || !self.paths.is_empty()
     }
 
+    /// Whether it denies every push that does this. A rule about some paths or some remotes is left to the text.
+    fn denies_push(&self, kind: PushKind) -> bool {
+        if self.effect == Some(Effect::ForcePush) {
+            return kind != PushKind::Update;
+        }
+        let is_push =
+            matches!(self.command.iter().map(String::as_str).collect::<Vec<_>>()[..], ["git"] | ["git", "push"]);
+        let says = |flag: &String| kind.flags().contains(&flag.as_str());
+        self.action == Action::Deny
+            && is_push
+            && !self.has_path_condition()
+            && (self.flags.is_empty() || self.flags.iter().any(says))
+    }
+
     /// Whether it inspects the call's input, not only the tool's name.
     #[must_use]
     pub fn inspects_input(&self) -> bool {
@@ -144,14 +183,11 @@ impl fmt::Display for Rule {
 }
 
 impl Rules {
-    /// The first rule that denies this effect to a role.
+    /// The first rule that denies such a push to a role: by its effect, or by a command and flags that say it.
     #[must_use]
-    pub fn denied_effect(&self, effect: Effect, role: &Role) -> Option<&Rule> {
-        let is_meant = |rule: &&Rule| {
-            rule.effect == Some(effect)
-                && (rule.roles.is_empty() || rule.roles.iter().any(|name| name == role.as_str()))
-        };
-        self.rules.iter().find(is_meant)
+    pub fn denied_push(&self, kind: PushKind, role: &Role) -> Option<&Rule> {
+        let has_role = |rule: &Rule| rule.roles.is_empty() || rule.roles.iter().any(|name| name == role.as_str());
+        self.rules.iter().find(|rule| rule.denies_push(kind) && has_role(rule))
     }
 
     /// Why the role's entry forbids this tool; `None`: it does not.

@@ -1,4 +1,4 @@
-//! Hooks of git in a launched session: a push that overwrites or deletes asks the guard, and every hook of the repository runs
+//! Hooks of git in a launched session: a push that a rule may deny asks the guard, and every hook of the repository runs
 //! as it would without Fairway, with its arguments, its input and its exit code.
 
 use std::{
@@ -25,6 +25,7 @@ use crate::{
     config::{Project, project::git_dir},
     domain::RunId,
     env::{Env, git_hooks, vars},
+    guard::PushKind,
     os::{
         capture::{self, Call},
         exec, executable,
@@ -32,8 +33,6 @@ use crate::{
     },
 };
 
-/// The hook that asks the guard.
-const PRE_PUSH: &str = "pre-push";
 /// How long git may take to compare two commits.
 const COMPARE_TIMEOUT: Duration = Duration::from_secs(20);
 /// How much a push may say on stdin: some hundred thousand refs.
@@ -42,24 +41,27 @@ const MAX_STDIN_BYTES: u64 = 64 << 20;
 /// Runs `hook git HOOK ARGUMENTS…`. Returns only the exit code of a failure, or 0 where the repository has no such hook.
 pub(super) fn run(args: &[OsString], env: impl FnOnce() -> Env) -> u8 {
     let Some((name, args)) = args.split_first() else { return 2 };
-    match catch_panic(|| handle(name, args, &env())) {
+    let asks_always = name == git_hooks::EVERY_PUSH;
+    let name = if asks_always { OsStr::new(git_hooks::PRE_PUSH) } else { name };
+    match catch_panic(|| handle(name, args, asks_always, &env())) {
         Ok(()) => 0,
         Err(why) => {
             let name = name.to_string_lossy();
-            let denied = if name == PRE_PUSH { "the push is denied: " } else { "" };
+            let denied = if name == git_hooks::PRE_PUSH { "the push is denied: " } else { "" };
             let _ = io::stderr().write_all(format!("fairway: git {name}: {denied}{}\n", one_line(&why)).as_bytes());
             1
         }
     }
 }
 
-fn handle(name: &OsStr, args: &[OsString], env: &Env) -> Result<(), String> {
-    if name == PRE_PUSH {
+fn handle(name: &OsStr, args: &[OsString], asks_always: bool, env: &Env) -> Result<(), String> {
+    if name == git_hooks::PRE_PUSH {
         let updates = read_updates()?;
-        let forced = forced_refs(&updates, env)?;
-        if !forced.is_empty() {
+        let mut changes = changes(&updates, env)?;
+        changes.retain(|(kind, _)| asks_always || *kind != PushKind::Update);
+        if !changes.is_empty() {
             let remote = args.first().map(|remote| remote.to_string_lossy()).unwrap_or_default();
-            ask(env, &remote, &forced)?;
+            ask(env, &remote, changes)?;
         }
         hand_on_stdin(&updates).map_err(|error| format!("cannot hand on the input: {error}"))?;
     }
@@ -78,29 +80,29 @@ fn read_updates() -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The refs of the remote that would be deleted, or would lose commits. Lines are `LOCAL_REF LOCAL_ID REMOTE_REF REMOTE_ID`.
-fn forced_refs(updates: &[u8], env: &Env) -> Result<Vec<String>, String> {
+/// What a push would do to which refs of the remote. Lines are `LOCAL_REF LOCAL_ID REMOTE_REF REMOTE_ID`.
+fn changes(updates: &[u8], env: &Env) -> Result<Vec<(PushKind, String)>, String> {
     let text = String::from_utf8_lossy(updates);
-    let mut forced = Vec::new();
+    let mut changes = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty()) {
         let fields: Vec<&str> = line.split(' ').collect();
         let [_, local, remote_ref, remote] = fields.as_slice() else {
             return Err(format!("git has sent a line of another form: {line}"));
         };
         let is_none = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte == b'0');
-        let is_forced = if is_none(local) {
-            true
+        let kind = if is_none(local) {
+            PushKind::Delete
         } else if is_none(remote) || local == remote {
-            false
-        } else {
+            PushKind::Update
+        } else if remote_ref.starts_with("refs/tags/") || !is_ancestor(env, remote, local) {
             // A tag is moved only by force, wherever it leads.
-            remote_ref.starts_with("refs/tags/") || !is_ancestor(env, remote, local)
+            PushKind::Overwrite
+        } else {
+            PushKind::Update
         };
-        if is_forced {
-            forced.push((*remote_ref).to_owned());
-        }
+        changes.push((kind, (*remote_ref).to_owned()));
     }
-    Ok(forced)
+    Ok(changes)
 }
 
 /// Whether git can tell that the remote's commit is contained in the local one. One that is absent here cannot be.
@@ -129,13 +131,16 @@ fn git(env: &Env, vars: &BTreeMap<OsString, OsString>, args: &[OsString]) -> Opt
 }
 
 /// Asks the guard.
-fn ask(env: &Env, remote: &str, refs: &[String]) -> Result<(), String> {
-    let what = format!("it overwrites or deletes {} of {remote}", refs.join(", "));
+fn ask(env: &Env, remote: &str, changes: Vec<(PushKind, String)>) -> Result<(), String> {
+    let (kinds, refs): (Vec<PushKind>, Vec<String>) = changes.into_iter().unzip();
+    let is_forced = kinds.iter().any(|kind| *kind != PushKind::Update);
+    let what = if is_forced { "overwrites or deletes" } else { "changes" };
+    let what = format!("it {what} {} of {remote}", refs.join(", "));
     let run = env.var(vars::FAIRWAY_RUN_ID).filter(|_| env.var(vars::FAIRWAY_SESSION_ID).is_some()).map(RunId::parse);
     let run = run.ok_or_else(|| format!("{what}, and the environment names no session"))?;
     let project = Project::discover(env, None).map_err(|error| message_with_hint(&error.into()))?;
     let app = context::build_app(env.clone(), project).map_err(|error| message_with_hint(&error))?;
-    let decision = guard::authorize_forced_push(&app, &run, remote, refs);
+    let decision = guard::authorize_push(&app, &run, remote, &kinds, &refs);
     if decision.allowed {
         return Ok(());
     }

@@ -27,10 +27,15 @@ struct Pushing {
 
 impl Pushing {
     fn new(launch: &[&str]) -> Self {
+        Self::under(RULE, launch)
+    }
+
+    /// Under this rule.
+    fn under(rule: &str, launch: &[&str]) -> Self {
         let world = Sessions::with_git();
         let config = world.root().join(".fairway.toml");
         let text = fs::read_to_string(&config).unwrap();
-        fs::write(&config, format!("{text}{RULE}")).unwrap();
+        fs::write(&config, format!("{text}{rule}")).unwrap();
         world.run(["trust"]).exits(0);
         let root = world.root();
         world.git(&root, &["init", "--quiet", "--bare", "--initial-branch=main", "../remote.git"]);
@@ -64,6 +69,13 @@ impl Pushing {
         let mut command = Command::new("sh");
         command.args(["-c", text]).env_clear().envs(&self.env).current_dir(directory);
         command.output().unwrap().into()
+    }
+
+    #[track_caller]
+    fn passes(&self, directory: &Path, text: &str) {
+        let before = self.remote();
+        self.sh(directory, text).exits(0);
+        assert_ne!(self.remote(), before, "{text}");
     }
 
     #[track_caller]
@@ -137,6 +149,47 @@ fn forced_push_is_denied_however_it_is_spelled() {
     pushing.world.run(["session", "stop", "s1"]).exits(0);
     let run = pushing.sh(&root, "git push -f");
     assert!(run.code != Some(0) && run.stderr.contains("the push is denied: the session s1 is"), "{run:#?}");
+}
+
+/// A rule about the command and its flags holds for pushes that a program makes, too.
+#[test]
+fn rule_about_the_command_holds_for_pushes_of_programs() {
+    let rule = |more: &str| {
+        let head = "\n[[guard.rules]]\nname = \"no-rewrite\"\ncommand = [\"git\", \"push\"]\n";
+        format!("{head}{more}action = \"deny\"\nreason = \"ask a person\"\n")
+    };
+    let in_script = |line: &str| format!("printf '%s' '{line}' >../x.sh; sh ../x.sh");
+    let prepared = |rule: &str| {
+        let pushing = Pushing::under(rule, &[]);
+        let root = pushing.world.root();
+        pushing.world.git(&root, &["push", "--quiet", "origin", "main:side", "main:other"]);
+        pushing.sh(&root, "git commit --quiet --allow-empty -m one").exits(0);
+        (pushing, root)
+    };
+    // About force: a push that adds, or deletes, is none of it.
+    let (pushing, root) = prepared(&rule("flags = [\"--force\", \"-f\"]\n"));
+    pushing.passes(&root, &in_script("git push --quiet"));
+    pushing.sh(&root, "git commit --quiet --amend --allow-empty -m two").exits(0);
+    for line in ["git push -f", "git push origin +main", "git push --force-with-lease", "git push --mirror"] {
+        pushing.denied(&root, &in_script(line));
+    }
+    pushing.passes(&root, &in_script("git push --quiet origin --delete side"));
+    // About deletions.
+    let (pushing, root) = prepared(&rule("flags = [\"--delete\", \"-d\"]\n"));
+    pushing.passes(&root, &in_script("git push --quiet"));
+    for line in
+        ["git push origin :side", "git push origin --delete side", "git push --prune origin refs/heads/*:refs/heads/*"]
+    {
+        pushing.denied(&root, &in_script(line));
+    }
+    pushing.sh(&root, "git commit --quiet --amend --allow-empty -m two").exits(0);
+    pushing.passes(&root, &in_script("git push --quiet -f origin main"));
+    // About every push.
+    let (pushing, root) = prepared(&rule(""));
+    for line in ["git push", "git push origin main:new", "git push origin :side", "git push -f"] {
+        pushing.denied(&root, &in_script(line));
+    }
+    pushing.sh(&root, "git fetch --quiet && git status && git log -1").exits(0);
 }
 
 #[test]

@@ -18,6 +18,6 @@ pub use self::{
     call::{EntryPoint, GuardDecision, ToolCall},
     decide::{decide, decide_with_rules, evaluate},
     own_program::is_own_verb,
-    push::authorize_forced_push,
+    push::authorize_push,
     rules::LoadedRules,
 };

@@ -1,4 +1,4 @@
-//! Decides whether a session may overwrite or delete what a remote has.
+//! Decides whether a session may push.
 
 use serde_json::{Map, json};
 
@@ -12,17 +12,17 @@ use crate::{
     actions::App,
     config::trust::GuardTrust,
     domain::{RunId, session::Session},
-    guard::Effect,
+    guard::PushKind,
     store::sessions,
 };
 
 /// The name of such a push in the log.
 const TOOL: &str = "git push";
 
-/// Decides on a push that overwrites or deletes these refs of a remote, and records the decision. A push of an unknown session
+/// Decides on a push that does these things to these refs of a remote, and records the decision. A push of an unknown session
 /// run is denied, and so is every one while the rules are not trusted.
 #[must_use]
-pub fn authorize_forced_push(app: &App, run_id: &RunId, remote: &str, refs: &[String]) -> GuardDecision {
+pub fn authorize_push(app: &App, run_id: &RunId, remote: &str, kinds: &[PushKind], refs: &[String]) -> GuardDecision {
     let session = match with_short_timeout(app, || app.read(|tx| Ok(sessions::by_run_id(tx, run_id)?))) {
         Ok(Some(session)) => session,
         Ok(None) => return GuardDecision::denied("the session run is unknown"),
@@ -37,21 +37,22 @@ pub fn authorize_forced_push(app: &App, run_id: &RunId, remote: &str, refs: &[St
         context: Map::new(),
         runs_own_program: false,
     };
-    let decision = decide(&LoadedRules::load(app), &session);
+    let decision = decide(&LoadedRules::load(app), &session, kinds);
     record_or_deny(app, EntryPoint::Hook, Some(&session), &call, decision)
 }
 
-fn decide(loaded: &LoadedRules, session: &Session) -> GuardDecision {
+fn decide(loaded: &LoadedRules, session: &Session, kinds: &[PushKind]) -> GuardDecision {
     if session.status.is_final() {
         return GuardDecision::denied(format!("the session {} is {}", session.id, session.status));
     }
     if let GuardTrust::Untrusted(why) = &loaded.trust {
         return GuardDecision::denied(format!("{why}; review it, then run: fairway trust"));
     }
-    let rule = loaded.rules.as_ref().and_then(|rules| rules.denied_effect(Effect::ForcePush, &session.role));
+    let rules = loaded.rules.as_ref();
+    let rule = rules.and_then(|rules| kinds.iter().find_map(|kind| rules.denied_push(*kind, &session.role)));
     let reason = rule.map_or_else(
         || "no rule denies it".to_owned(),
-        |rule| rule.reason.clone().unwrap_or_else(|| "it overwrites or deletes what the remote has".to_owned()),
+        |rule| rule.reason.clone().unwrap_or_else(|| "the rules deny such a push".to_owned()),
     );
     GuardDecision {
         allowed: rule.is_none(),

@@ -14,7 +14,7 @@ use crate::{
     actions::{App, core::errors},
     domain::{Refusal, Role},
     env::{git_hooks, vars},
-    guard::Effect,
+    guard::PushKind,
     os::{
         capture::{self, Call},
         digest, executable,
@@ -58,15 +58,20 @@ const FREQUENT_HOOKS: &[&str] = &["post-index-change", "reference-transaction"];
 /// How long git may take to name the directory of the hooks.
 const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The directory of the hooks for a session in this role and worktree: where a rule denies a forced push by its effect.
+/// The mark of a directory whose hook asks about every push, also about one that only adds.
+const EVERY_PUSH: &str = "a";
+
+/// The directory of the hooks for a session in this role and worktree: where a rule denies pushes, by their effect or by the
+/// command and its flags.
 ///
 /// # Errors
 /// When there is no home, or the path cannot stand in a variable.
 pub(super) fn directory(app: &App, role: &Role, worktree: &Path) -> Result<Option<PathBuf>> {
-    let rules = app.settings.guard.as_ref();
-    if rules.and_then(|rules| rules.denied_effect(Effect::ForcePush, role)).is_none() {
+    let Some(rules) = app.settings.guard.as_ref() else { return Ok(None) };
+    if PushKind::ALL.into_iter().all(|kind| rules.denied_push(kind, role).is_none()) {
         return Ok(None);
     }
+    let every = if rules.denied_push(PushKind::Update, role).is_some() { EVERY_PUSH } else { "" };
     let home = || Refusal::invalid("the environment", "has no home directory; set HOME or XDG_STATE_HOME");
     let base = git_hooks::base(&app.env).ok_or_else(home)?;
     let program = executable::current_executable().map_err(errors::internal)?;
@@ -77,7 +82,7 @@ pub(super) fn directory(app: &App, role: &Role, worktree: &Path) -> Result<Optio
         let is_there = own.as_ref().is_some_and(|own| own.join(hook).exists());
         if is_there { hook.get(..1).unwrap_or_default() } else { "" }
     });
-    Ok(Some(base.join(format!("{}-{}", name.get(..12).unwrap_or_default(), marks.collect::<String>()))))
+    Ok(Some(base.join(format!("{}-{}", name.get(..12).unwrap_or_default(), marks.chain([every]).collect::<String>()))))
 }
 
 /// Where a repository has its own hooks.
@@ -110,15 +115,19 @@ fn write_all(directory: &Path) -> io::Result<()> {
     let program = executable::current_executable()?;
     let program = shell_words::quote(&program.to_string_lossy()).into_owned();
     // Without the program nothing asks the guard: the hook fails, and so does what git was about to do.
-    let script = format!(
-        "#!/bin/sh\n[ -x {program} ] || {{\n\techo \"fairway: {program} is gone, so git's ${{0##*/}} hook fails; launch the session again\" >&2\n\texit 1\n}}\nexec {program} hook git \"${{0##*/}}\" \"$@\"\n"
-    );
+    let script = |name: &str| {
+        format!(
+            "#!/bin/sh\n[ -x {program} ] || {{\n\techo \"fairway: {program} is gone, so git's ${{0##*/}} hook fails; launch the session again\" >&2\n\texit 1\n}}\nexec {program} hook git {name} \"$@\"\n"
+        )
+    };
     files::private_dir(directory)?;
     let marks = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let marks = marks.rsplit('-').next().unwrap_or_default();
     let frequent = FREQUENT_HOOKS.iter().filter(|hook| hook.get(..1).is_some_and(|mark| marks.contains(mark)));
     for name in HOOKS.iter().chain(frequent) {
         let path = directory.join(name);
+        let asks_always = *name == git_hooks::PRE_PUSH && marks.contains(EVERY_PUSH);
+        let script = script(if asks_always { git_hooks::EVERY_PUSH } else { name });
         if fs::read(&path).is_ok_and(|content| content == script.as_bytes()) {
             continue;
         }
