@@ -6,13 +6,17 @@ use anyhow::Result;
 
 pub use super::idempotency::IdempotencyKey;
 
-use super::{answer::Answer, errors, keepalive, lookup, open_store, store_safety};
+use super::{answer::Answer, errors, keepalive, lookup, open_store};
 use crate::{
     config::{ConfigError, Layers, Project, Settings, load_in_force},
     domain::Actor,
     env::Env,
     os::{digest, files, host, notify::ChangeWaiter},
-    store::{ReadTx, Store, StoreError, WriteTx, future_times, snapshots, tasks},
+    store::{
+        ReadTx, Store, StoreError, WriteTx, future_times,
+        snapshots::{self, When},
+        tasks,
+    },
 };
 
 /// A change and its answer.
@@ -257,6 +261,20 @@ impl App {
         done.map_err(with_request_id)
     }
 
+    /// Makes a snapshot after an import, whose tasks exist nowhere else in this form.
+    pub fn snapshot_after_import(&self) {
+        if let Ok(store) = self.store_for_reading() {
+            self.make_snapshot(store, When::Changed);
+        }
+    }
+
+    /// Makes a snapshot of a store that was just written. A failure is none of the caller's, whose change is committed.
+    fn make_snapshot(&self, store: &Store, when: When) {
+        if let Some(outside) = self.project.outside_dir() {
+            let _ = snapshots::make(store, &outside, self.env.now(), when);
+        }
+    }
+
     /// Counts leases and heartbeats that a clock which was ahead has written from now. Writes only if there are any.
     ///
     /// # Errors
@@ -277,7 +295,7 @@ impl App {
     pub fn transaction<T>(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
         let store = self.store_for_writing()?;
         let done = store.write(self.env.now(), &self.actor.name, change)?;
-        store_safety::snapshot_after_write(self, store);
+        self.make_snapshot(store, When::Due);
         Ok(done)
     }
 }

@@ -5,7 +5,7 @@ use super::git_shield;
 use crate::{
     actions::App,
     store::{
-        Store, StoreError,
+        StoreError,
         snapshots::{self, When},
     },
 };
@@ -25,24 +25,5 @@ pub fn keep_safe(app: &App) -> Option<String> {
             Some(format!("warning: no snapshot was made: {error}; check the store: fairway doctor"))
         }
         _ => None,
-    }
-}
-
-/// Makes a snapshot of a store that was just written, if one is due. A failure is none of the caller's, whose change is
-/// committed.
-pub fn snapshot_after_write(app: &App, store: &Store) {
-    snapshot(app, store, When::Due);
-}
-
-/// Makes a snapshot after an import, which no one would type again.
-pub fn snapshot_after_import(app: &App) {
-    if let Ok(store) = app.store_for_reading() {
-        snapshot(app, store, When::Changed);
-    }
-}
-
-fn snapshot(app: &App, store: &Store, when: When) {
-    if let Some(outside) = app.project.outside_dir() {
-        let _ = snapshots::make(store, &outside, app.env.now(), when);
     }
 }

@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::import_record::{self, BLOCKS, ImportedTask, PARENT};
 use crate::{
-    actions::{Answer, App, core::store_safety},
+    actions::{Answer, App},
     domain::{Event, EventKind, Refusal, TaskId, rules::cycle},
     store::{ReadTx, lanes, removed_tasks, tasks},
     wire::import::{IgnoredFieldView, ImportFormat, ImportReport, MissingDependencyView, parse},
@@ -62,7 +62,7 @@ pub fn import(app: &App, text: &str, form: Option<ImportFormat>, dry_run: bool) 
         }
         answer(&plan)
     })?;
-    store_safety::snapshot_after_import(app);
+    app.snapshot_after_import();
     Ok(done)
 }
 

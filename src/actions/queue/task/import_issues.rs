@@ -9,10 +9,7 @@ use anyhow::Result;
 
 use super::validate;
 use crate::{
-    actions::{
-        Answer, App,
-        core::{lookup, store_safety},
-    },
+    actions::{Answer, App, core::lookup},
     domain::{
         Event, EventKind, Refusal, Role, TaskId,
         excerpt::excerpt,
@@ -153,7 +150,7 @@ pub fn import(app: &App, text: &str, options: &IssueImportOptions, dry_run: bool
         }
         answer(&plan)
     })?;
-    store_safety::snapshot_after_import(app);
+    app.snapshot_after_import();
     Ok(done)
 }
 
