@@ -201,7 +201,7 @@ async fn keep_store_safe(factory: AppFactory, mut changes: watch::Receiver<u64>)
         if changes.changed().await.is_err() {
             return;
         }
-        // Writes make snapshots themselves. When they pause, the log is idle.
+        // The server's own writes make no snapshot before it ends. When writes pause, the log is idle.
         sleep(snapshots::IDLE_WAL_AGE + Duration::from_secs(1)).await;
     }
 }

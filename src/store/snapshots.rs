@@ -111,6 +111,7 @@ pub fn make(store: &Store, outside: &Path, now: Timestamp, when: When) -> Result
     if when == When::Due && newest(outside).is_some_and(|(at, _)| age(at, now) < MIN_INTERVAL) {
         return Ok(None);
     }
+    store.file()?.check_path_unchanged()?;
     let event = progress::position(&store.file()?.conn)?.1.event;
     let is_needed = |newest: Option<(Timestamp, i64)>| match (when, newest) {
         (When::Due, newest) => is_due(newest, event, now),

@@ -6,17 +6,13 @@ use anyhow::Result;
 
 pub use super::idempotency::IdempotencyKey;
 
-use super::{answer::Answer, errors, keepalive, lookup, open_store};
+use super::{after_write::AfterWrite, answer::Answer, errors, keepalive, lookup, open_store};
 use crate::{
     config::{ConfigError, Layers, Project, Settings, load_in_force},
     domain::Actor,
     env::Env,
     os::{digest, files, host, notify::ChangeWaiter},
-    store::{
-        ReadTx, Store, StoreError, WriteTx, future_times,
-        snapshots::{self, When},
-        tasks,
-    },
+    store::{ReadTx, Store, StoreError, WriteTx, future_times, snapshots, tasks},
 };
 
 /// A change and its answer.
@@ -39,6 +35,7 @@ pub struct App {
     pub idempotency_key: Option<IdempotencyKey>,
     writer: Rc<OnceCell<Store>>,
     reader: Rc<OnceCell<Store>>,
+    after_write: Rc<AfterWrite>,
 }
 
 impl App {
@@ -52,15 +49,17 @@ impl App {
         actor: Actor,
         request: Option<IdempotencyKey>,
     ) -> Self {
+        let (project, writer, reader) = (Rc::new(project), Rc::default(), Rc::default());
         Self {
+            after_write: AfterWrite::new(&project, &writer, &reader),
             env,
-            project: Rc::new(project),
+            project,
             layers: Rc::new(layers),
             settings: Rc::new(settings),
             actor,
             idempotency_key: request,
-            writer: Rc::default(),
-            reader: Rc::default(),
+            writer,
+            reader,
         }
     }
 
@@ -110,6 +109,7 @@ impl App {
             idempotency_key: request,
             writer: Rc::clone(&self.writer),
             reader: Rc::clone(&self.reader),
+            after_write: Rc::clone(&self.after_write),
         }
     }
 
@@ -123,14 +123,22 @@ impl App {
     /// This context for the project at another path, with nothing open yet.
     #[must_use]
     pub fn with_project(&self, project: Project) -> Self {
-        Self { project: Rc::new(project), ..self.with_fresh_store() }
+        let project = Rc::new(project);
+        let (writer, reader) = (Rc::default(), Rc::default());
+        let after_write = AfterWrite::new(&project, &writer, &reader);
+        Self {
+            project,
+            writer,
+            reader,
+            after_write,
+            ..self.with_actor(self.actor.clone(), self.idempotency_key.clone())
+        }
     }
 
     /// This context with nothing open yet, for use after the store file was replaced.
     #[must_use]
     pub fn with_fresh_store(&self) -> Self {
-        let (writer, reader) = (Rc::default(), Rc::default());
-        Self { writer, reader, ..self.with_actor(self.actor.clone(), self.idempotency_key.clone()) }
+        self.with_project(Project::clone(&self.project))
     }
 
     /// Runs `query` on one snapshot. A missing store answers as an empty one.
@@ -261,18 +269,9 @@ impl App {
         done.map_err(with_request_id)
     }
 
-    /// Makes a snapshot after an import, whose tasks exist nowhere else in this form.
+    /// Has a snapshot made at the end of the command: imported tasks exist nowhere else in this form.
     pub fn snapshot_after_import(&self) {
-        if let Ok(store) = self.store_for_reading() {
-            self.make_snapshot(store, When::Changed);
-        }
-    }
-
-    /// Makes a snapshot of a store that was just written. A failure is none of the caller's, whose change is committed.
-    fn make_snapshot(&self, store: &Store, when: When) {
-        if let Some(outside) = self.project.outside_dir() {
-            let _ = snapshots::make(store, &outside, self.env.now(), when);
-        }
+        self.after_write.imported(self.env.now());
     }
 
     /// Counts leases and heartbeats that a clock which was ahead has written from now. Writes only if there are any.
@@ -293,9 +292,8 @@ impl App {
     /// # Errors
     /// As `change` or the store fails; nothing is written then.
     pub fn transaction<T>(&self, change: impl FnOnce(&WriteTx<'_>) -> Result<T>) -> Result<T> {
-        let store = self.store_for_writing()?;
-        let done = store.write(self.env.now(), &self.actor.name, change)?;
-        self.make_snapshot(store, When::Due);
+        let done = self.store_for_writing()?.write(self.env.now(), &self.actor.name, change)?;
+        self.after_write.wrote(self.env.now());
         Ok(done)
     }
 }

@@ -1,6 +1,7 @@
 //! The base of all use cases: the context of a command, its answer and its errors, lookups, trust, and the changes of
 //! messages, approval requests and sessions that several groups share. Core imports no other group.
 
+mod after_write;
 pub(crate) mod answer;
 pub(crate) mod app;
 pub(crate) mod approval_state;
