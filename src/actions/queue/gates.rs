@@ -68,6 +68,7 @@ pub(crate) fn collect_facts(
         }
         Ok((task, dir, lane.and_then(|lane| lane.base), needs_git))
     })?;
+    let can_land = base.is_none() && (task.fields.lane.is_some() || task.commit.is_some());
     let base = base.map(str::to_owned).or(lane_base).unwrap_or_else(|| app.settings.project.base_branch.clone());
     let Some(existing) = dir.here().filter(|dir| dir.is_dir()) else {
         if needs_git {
@@ -77,7 +78,7 @@ pub(crate) fn collect_facts(
             };
             return Err(Refusal::NoWorktree { task: id.clone(), why }.into());
         }
-        let work = WorkFacts { base, ..WorkFacts::default() };
+        let work = WorkFacts { base, can_land, ..WorkFacts::default() };
         let evaluated_commit = commit.map(str::to_owned).or(task.commit);
         return Ok(GitFacts { dir, given: commit.map(str::to_owned), head: None, evaluated_commit, work });
     };
@@ -92,7 +93,7 @@ pub(crate) fn collect_facts(
         _ => None,
     };
     let worktree = Some(existing.to_string_lossy().into_owned());
-    let work = WorkFacts { worktree, branch: branch.flatten(), clean, based, base };
+    let work = WorkFacts { worktree, branch: branch.flatten(), clean, based, base, can_land };
     Ok(GitFacts { dir, given, head, evaluated_commit: judged, work })
 }
 
@@ -138,6 +139,7 @@ pub(crate) fn evaluate(
         clean: git_facts.work.clean.filter(|_| same_dir),
         based: git_facts.work.based.filter(|_| same_dir && commit == git_facts.evaluated_commit),
         base: git_facts.work.base.clone(),
+        can_land: git_facts.work.can_land,
     };
     let holders = if gates.contains(&Gate::Reviews) { claimants(tx, &task.id)? } else { Vec::new() };
     let open_handoffs: Vec<i64> = handoffs::of_task(tx, &task.id)?

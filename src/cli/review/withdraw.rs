@@ -7,13 +7,13 @@ use crate::{
     cli::{context::Context, exit::Exit},
 };
 
-/// Withdraw a review that you requested
+/// Withdraw a review request, or your negative verdict
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Review number
     #[arg(value_name = "ID")]
     id: i64,
-    /// Override the requester; needs --reason
+    /// Override the one who made it; needs --reason
     #[arg(long, requires = "reason")]
     force: bool,
     /// Reason for --force, kept in the history

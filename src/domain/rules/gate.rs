@@ -40,6 +40,8 @@ pub struct WorkFacts {
     pub based: Option<bool>,
     /// The base branch's name.
     pub base: String,
+    /// Whether a landing would merge the work with this base: `fairway land` knows its commit, and takes the same base.
+    pub can_land: bool,
 }
 
 /// Everything the gates depend on.
@@ -73,10 +75,10 @@ pub struct GateFacts<'a> {
     pub work: &'a WorkFacts,
 }
 
-/// Judges the required gates, in their order.
+/// Judges the required gates, in their order. A reviewer's refusal holds whatever is required.
 #[must_use]
 pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
-    let mut blockers = Vec::new();
+    let mut blockers: Vec<Blocker> = refusals(facts.reviews).map(|review| refusal_blocker(review, facts)).collect();
     for gate in required {
         match gate {
             Gate::Evidence => blockers.extend(evidence_blocker(facts)),
@@ -165,6 +167,34 @@ fn check_blocker(check: &Check, facts: &GateFacts<'_>) -> Option<Blocker> {
     Some(Blocker { code, message, fix })
 }
 
+/// The reviews that refuse the work: of each reviewer in each domain the newest verdict, when it is no approval.
+fn refusals(reviews: &[Review]) -> impl Iterator<Item = &Review> {
+    let is_same = |one: &Review, other: &Review| {
+        one.domain == other.domain
+            && one.reviewer == other.reviewer
+            && is_same_claimant(&one.actor, &other.actor)
+            && other.verdict.is_some()
+    };
+    let is_newest =
+        move |(at, review): &(usize, &Review)| !reviews.iter().skip(at + 1).any(|later| is_same(review, later));
+    let refuses = |review: &&Review| review.verdict.is_some_and(|verdict| verdict != Verdict::Approve);
+    reviews.iter().enumerate().filter(is_newest).map(|(_, review)| review).filter(refuses)
+}
+
+fn refusal_blocker(review: &Review, facts: &GateFacts<'_>) -> Blocker {
+    let (task, domain) = (facts.task, &review.domain);
+    let reviewer = review.reviewer.as_deref().unwrap_or(&review.actor);
+    let what = if review.verdict == Some(Verdict::Reject) { "rejects it" } else { "asks for changes" };
+    let is_requested = facts.reviews.iter().any(|other| other.verdict.is_none() && other.domain == *domain);
+    let fix = if is_requested {
+        format!("by {reviewer}: fairway review record {task} --domain {domain} --verdict VERDICT")
+    } else {
+        format!("fairway review request {task} --domain {domain}")
+    };
+    let message = format!("{reviewer} {what} in the domain '{domain}' (review {})", review.id);
+    Blocker { code: "review_negative", message, fix }
+}
+
 /// The blocker of a domain. An approval counts for the present commit only where `at_commit` says so.
 fn review_blocker(domain: &Label, at_commit: bool, facts: &GateFacts<'_>) -> Option<Blocker> {
     let mut of_domain = facts.reviews.iter().rev().filter(|review| review.domain == *domain);
@@ -183,10 +213,8 @@ fn review_blocker(domain: &Label, at_commit: bool, facts: &GateFacts<'_>) -> Opt
             ("review_missing", format!("the requested review in the domain '{domain}' is not given"))
         }
         None => ("review_missing", format!("no review in the domain '{domain}'")),
-        Some(review) if review.verdict != Some(Verdict::Approve) => (
-            "review_negative",
-            format!("the newest review in the domain '{domain}' asks for changes (review {})", review.id),
-        ),
+        // It is a blocker by itself.
+        Some(review) if review.verdict != Some(Verdict::Approve) => return None,
         Some(review) if facts.claimants.iter().any(|claimant| is_same_claimant(claimant, &review.actor)) => (
             "review_own",
             format!("review {} in the domain '{domain}' is by {}, who has claimed the task", review.id, review.actor),
@@ -233,14 +261,25 @@ fn worktree_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
     Some(Blocker { code: "worktree_dirty", message: message.into(), fix: git_in(facts, "status") })
 }
 
+/// No fix advises a rebase: it would leave what was checked and reviewed behind.
 fn base_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
     let base = &facts.work.base;
-    let message = match facts.work.based {
+    let quoted = shell_words::quote(base);
+    let (message, fix) = match facts.work.based {
         Some(true) => return None,
-        Some(false) => format!("the work is not based on the current '{base}'"),
-        None => format!("cannot determine whether the work is based on '{base}'"),
+        Some(false) if facts.work.can_land => (
+            format!("the work does not contain the current '{base}'; a landing merges and checks both"),
+            format!("fairway land {}", facts.task),
+        ),
+        Some(false) => {
+            (format!("the work does not contain the current '{base}'"), git_in(facts, &format!("merge {quoted}")))
+        }
+        None => (
+            format!("cannot determine whether the work contains '{base}'"),
+            git_in(facts, &format!("rev-parse --verify {quoted}")),
+        ),
     };
-    Some(Blocker { code: "not_based", message, fix: git_in(facts, &format!("rebase {}", shell_words::quote(base))) })
+    Some(Blocker { code: "not_based", message, fix })
 }
 
 /// A git command for the judged worktree, wherever the reader is.
@@ -334,6 +373,7 @@ mod tests {
                 clean: Some(true),
                 based: Some(true),
                 base: "main".into(),
+                can_land: true,
             },
         }
     }
@@ -401,12 +441,6 @@ mod tests {
             ("no review", Gate::Reviews, "review_missing", |g| g.reviews.clear()),
             ("only asked for", Gate::Reviews, "review_missing", |g| g.reviews = vec![review(1, None, "worker")]),
             ("of another domain", Gate::Reviews, "review_missing", |g| g.domains = vec![label("security")]),
-            ("changes asked for later", Gate::Reviews, "review_negative", |g| {
-                g.reviews.push(review(2, Some(Verdict::Changes), "another"));
-            }),
-            ("rejected later", Gate::Reviews, "review_negative", |g| {
-                g.reviews.push(review(2, Some(Verdict::Reject), "another"));
-            }),
             ("one's own approval", Gate::Reviews, "review_own", |g| g.holders.push("reviewer".into())),
             ("lapsed", Gate::Reviews, "review_lapsed", |g| g.commit = Some("2222222")),
             ("asked for again", Gate::Reviews, "review_requested", |g| g.reviews.push(review(2, None, "worker"))),
@@ -467,6 +501,31 @@ mod tests {
     }
 
     #[test]
+    fn refusal_of_a_reviewer_holds_until_that_reviewer_approves() {
+        let domain = |name: &str, review: Review| Review { domain: label(name), ..review };
+        let refusing = |reviews: Vec<Review>| {
+            let given = Given { reviews, ..given() };
+            let report = evaluate(&[], &facts(&given));
+            assert!(report.blockers.iter().all(|blocker| blocker.code == "review_negative"), "{report:?}");
+            report.blockers.into_iter().map(|blocker| blocker.message).collect::<Vec<_>>()
+        };
+        let changes = |id, actor| review(id, Some(Verdict::Changes), actor);
+        let approval = |id, actor| review(id, Some(Verdict::Approve), actor);
+        let by = |actor: &str, id: i64| format!("{actor} asks for changes in the domain 'data' (review {id})");
+        assert_eq!(refusing(vec![changes(1, "ann")]), [by("ann", 1)]);
+        assert_eq!(refusing(vec![changes(1, "ann"), approval(2, "bob")]), [by("ann", 1)]);
+        assert_eq!(refusing(vec![changes(1, "ann"), domain("style", approval(2, "ann"))]), [by("ann", 1)]);
+        assert_eq!(refusing(vec![changes(1, "ann"), review(2, None, "ann")]), [by("ann", 1)]);
+        let for_another = Review { reviewer: Some("carl".into()), ..approval(2, "ann") };
+        assert_eq!(refusing(vec![changes(1, "ann"), for_another]), [by("ann", 1)]);
+        assert_eq!(refusing(vec![changes(1, "ann"), changes(2, "bob"), approval(3, "ann")]), [by("bob", 2)]);
+        let rejected = review(1, Some(Verdict::Reject), "ann");
+        assert_eq!(refusing(vec![rejected.clone()]), ["ann rejects it in the domain 'data' (review 1)"]);
+        assert_eq!(refusing(vec![rejected, approval(2, "ann")]), [""; 0]);
+        assert_eq!(refusing(vec![changes(1, "ann@host"), approval(2, "ann@host#1f3a")]), [""; 0]);
+    }
+
+    #[test]
     fn fix_of_a_review_never_leads_to_an_approval_of_ones_own_work() {
         let fix = |reviews: Vec<Review>| {
             let given = Given { reviews, ..given() };
@@ -479,7 +538,7 @@ mod tests {
         assert_eq!(fix(vec![review(1, Some(Verdict::Approve), "worker")]), request);
         assert_eq!(
             fix(vec![review(1, Some(Verdict::Changes), "reviewer"), review(2, None, "worker")]),
-            "by a reviewer who never claimed T-1: fairway review record T-1 --domain data --verdict VERDICT"
+            "by reviewer: fairway review record T-1 --domain data --verdict VERDICT"
         );
     }
 

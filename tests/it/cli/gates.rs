@@ -166,8 +166,8 @@ fn merge_ready_wants_everything_at_one_commit() {
     $ fairway merge-ready T-1 --base no-such-branch
     T-1 is not ready to be merged:
       judged: [world]/project (branch main, commit [commit], base no-such-branch)
-      not_based: cannot determine whether the work is based on 'no-such-branch'
-          git -C [world]/project rebase no-such-branch
+      not_based: cannot determine whether the work contains 'no-such-branch'
+          git -C [world]/project rev-parse --verify no-such-branch
     [exit 5]
     ");
 
@@ -193,8 +193,10 @@ fn submitted_task_is_resumed_by_claimant_or_reviewer() {
         "fairway --session s1 claim T-1",
         "fairway --session s1 task resume T-1",
         "fairway --session s1 task submit T-1",
-        "fairway --session s2 review record T-1 --domain code --verdict changes",
         "fairway --session s3 task resume T-1",
+        "fairway --session s2 review record T-1 --domain code --verdict changes",
+        "fairway --session s1 task resume T-1",
+        "fairway --session s1 task submit T-1",
         "fairway --session s2 task resume T-1",
         "fairway --session s1 task submit T-1",
         "fairway --session s1 task resume T-1",
@@ -209,12 +211,16 @@ fn submitted_task_is_resumed_by_claimant_or_reviewer() {
     [exit 4]
     $ fairway --session s1 task submit T-1
     submitted T-1: in_progress → review
-    $ fairway --session s2 review record T-1 --domain code --verdict changes
-    recorded review 1 of T-1: changes in the domain 'code'
     $ fairway --session s3 task resume T-1
     error: T-1 is claimed by s1, not by you (s3)
     hint: to stand in for the holder of T-1: --force --reason TEXT
     [exit 4]
+    $ fairway --session s2 review record T-1 --domain code --verdict changes
+    recorded review 1 of T-1: changes in the domain 'code'
+    $ fairway --session s1 task resume T-1
+    unchanged: T-1 is in_progress already
+    $ fairway --session s1 task submit T-1
+    submitted T-1: in_progress → review
     $ fairway --session s2 task resume T-1
     resumed T-1: review → in_progress
     $ fairway --session s1 task submit T-1
@@ -269,7 +275,10 @@ fn merge_ready_judges_the_lane_and_not_the_main_checkout() {
     world.git(&world.root(), &["commit", "--quiet", "--message=base"]);
     let report = world.run(["merge-ready", "T-1", "--json"]).exits(5).json();
     assert_eq!(blockers(&report), ["not_based"]);
-    assert_eq!(report["blockers"][0]["fix"], format!("git -C {} rebase main", lane.display()));
+    // A landing would merge both; it takes no other base.
+    assert_eq!(report["blockers"][0]["fix"], "fairway land T-1");
+    let given = world.run(["merge-ready", "T-1", "--base", "main", "--json"]).exits(5).json();
+    assert_eq!(given["blockers"][0]["fix"], format!("git -C {} merge main", lane.display()));
     // A person who takes over, and a task that is done, are judged there too.
     world.run(["claim", "T-1", "--steal", "--reason", "I merge it"]).exits(0);
     assert_eq!(world.run(["merge-ready", "T-1", "--json"]).json()["judged"]["worktree"], lane.to_str().unwrap());

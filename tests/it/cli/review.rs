@@ -1,5 +1,7 @@
 //! `fairway review …`
 
+use std::fs;
+
 use crate::common::{TestProject, fixtures, test_project::CommandOutput};
 
 #[test]
@@ -103,8 +105,8 @@ fn requested_review_blocks_a_merge_until_it_is_given() {
             .collect()
     };
     assert_eq!(codes(), [""; 0]);
-    // A verdict that was not asked for is not a gate.
-    world.run(["--session", "s2", "review", "record", "T-1", "--domain", "style", "--verdict", "changes"]).exits(0);
+    // An approval that was not asked for is not a gate.
+    world.run(["--session", "s2", "review", "record", "T-1", "--domain", "style", "--verdict", "approve"]).exits(0);
     assert_eq!(codes(), [""; 0]);
     let asked = "by a reviewer who never claimed T-1: fairway review record T-1 --domain code --verdict VERDICT";
     world.run(["--session", "s1", "review", "request", "T-1", "--domain", "code"]).exits(0);
@@ -113,10 +115,11 @@ fn requested_review_blocks_a_merge_until_it_is_given() {
     assert_eq!(codes(), [""; 0]);
     world.run(["--session", "s1", "review", "request", "T-1", "--domain", "code"]).exits(0);
     world.run(["--session", "s2", "review", "record", "T-1", "--domain", "code", "--verdict", "changes"]).exits(0);
-    let negative = "review_negative: the newest review in the domain 'code' asks for changes (review 3)";
+    let negative = "review_negative: s2 asks for changes in the domain 'code' (review 3)";
     assert_eq!(codes(), [format!("{negative} | fairway review request T-1 --domain code")]);
     world.run(["--session", "s1", "review", "request", "T-1", "--domain", "code"]).exits(0);
-    assert_eq!(codes(), [format!("{negative} | {asked}")]);
+    let by_s2 = "by s2: fairway review record T-1 --domain code --verdict VERDICT";
+    assert_eq!(codes(), [format!("{negative} | {by_s2}")]);
     world.run(["--session", "s2", "review", "record", "T-1", "--domain", "code", "--verdict", "approve"]).exits(0);
     assert_eq!(codes(), [""; 0]);
     world.run(["--session", "s1", "review", "request", "T-1", "--domain", "code"]).exits(0);
@@ -124,6 +127,72 @@ fn requested_review_blocks_a_merge_until_it_is_given() {
         codes(),
         [format!("review_requested: another review in the domain 'code' is requested (review 5) | {asked}")]
     );
+}
+
+/// Whatever the gates are, what one command refuses the others refuse.
+#[test]
+fn refused_work_is_neither_ready_nor_done_nor_landed() {
+    let world = TestProject::with_git();
+    for (key, value) in [("user.name", "Ann"), ("user.email", "ann@example.com")] {
+        world.git(&world.root(), &["config", key, value]);
+    }
+    fs::write(world.root().join(".fairway.toml"), "[gates.done]\nrequire = []\n[gates.merge]\nrequire = []\n").unwrap();
+    world.git(&world.root(), &["add", ".fairway.toml"]);
+    world.git(&world.root(), &["commit", "--quiet", "--message=rules"]);
+    world.run(["trust"]).exits(0);
+    world.run(["lane", "add", "ui", "--create-worktree"]).exits(0);
+    let tree = world.root().join(".fairway/worktrees/ui");
+    fs::write(tree.join("work.txt"), "work\n").unwrap();
+    world.git(&tree, &["add", "--all"]);
+    world.git(&tree, &["commit", "--quiet", "--message=work"]);
+    for session in ["author", "ann", "bob"] {
+        fixtures::add_session(&world, session, "dev", None);
+    }
+    world.run(["task", "add", "T-1", "one", "--lane", "ui"]).exits(0);
+    world.run(["--session", "author", "claim", "T-1"]).exits(0);
+    world.run(["--session", "author", "task", "submit", "T-1"]).exits(0);
+    let record = |session: &str, verdict: &str, notes: &str| {
+        let words = ["--session", session, "review", "record", "T-1", "--verdict", verdict, "--notes", notes];
+        world.run(words).exits(0);
+    };
+    let is_refused = || {
+        for words in [
+            &["merge-ready", "T-1"][..],
+            &["--session", "author", "done", "T-1"],
+            &["land", "T-1", "--dry-run"],
+            &["land", "T-1"],
+        ] {
+            let run = world.run(words);
+            assert_eq!(run.code, Some(5), "{words:?}: {run:?}");
+            assert!(format!("{run:?}").contains("asks for changes in the domain 'general'"), "{words:?}: {run:?}");
+        }
+    };
+    record("ann", "changes", "the total is wrong");
+    is_refused();
+    // The task is its author's again, who is told.
+    assert_eq!(world.json(["task", "show", "T-1"])["status"], "in_progress");
+    let inbox = world.run(["--session", "author", "inbox"]).exits(0).stdout;
+    assert!(
+        inbox.contains("T-1: ann asks for changes in the domain 'general' (review 1): the total is wrong"),
+        "{inbox}"
+    );
+    world.run(["--session", "author", "task", "resume", "T-1"]).exits(0);
+    record("bob", "approve", "fine");
+    is_refused();
+    // The author cannot take it back, and a stranger needs a reason.
+    for words in [
+        &["--session", "author", "review", "withdraw", "1", "--json"][..],
+        &["--session", "author", "review", "withdraw", "1", "--force", "--reason", "no", "--json"],
+        &["--session", "bob", "review", "withdraw", "1", "--json"],
+    ] {
+        world.run(words).refuses(4, "not_creator");
+    }
+    world.run(["--session", "ann", "review", "withdraw", "1"]).exits(0);
+    world.run(["merge-ready", "T-1"]).exits(0);
+    record("ann", "reject", "no");
+    world.run(["merge-ready", "T-1"]).exits(5);
+    record("ann", "approve", "yes");
+    world.run(["land", "T-1"]).exits(0);
 }
 
 #[test]
@@ -176,7 +245,7 @@ fn request_is_withdrawn_by_its_requester_or_by_force() {
         "fairway review withdraw 1",
         "fairway review list T-1",
         "fairway review request T-1 --domain code",
-        "fairway review record T-1 --verdict changes",
+        "fairway review record T-1 --verdict approve",
         "fairway review withdraw 2",
     ]), @"
     $ fairway task add T-1 'one'
@@ -196,8 +265,9 @@ fn request_is_withdrawn_by_its_requester_or_by_force() {
     no reviews
     $ fairway review request T-1 --domain code
     requested review 2 of T-1 in the domain 'code'
-    $ fairway review record T-1 --verdict changes
-    recorded review 2 of T-1: changes in the domain 'code'
+    $ fairway review record T-1 --verdict approve
+    recorded review 2 of T-1: approve in the domain 'code'
+    the approval names no commit, so it cannot count: --commit SHA
     $ fairway review withdraw 2
     error: review 2 is already recorded
     [exit 4]

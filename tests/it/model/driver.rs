@@ -137,8 +137,18 @@ impl Store {
 }
 
 /// The tables that a sequence can change, in an order that references allow.
-pub(super) const TABLES: [&str; 9] =
-    ["checkpoints", "evidence", "handoffs", "reviews", "claims", "tasks", "agent_sessions", "events", "requests"];
+pub(super) const TABLES: [&str; 10] = [
+    "checkpoints",
+    "evidence",
+    "handoffs",
+    "reviews",
+    "claims",
+    "messages",
+    "tasks",
+    "agent_sessions",
+    "events",
+    "requests",
+];
 
 impl FileStore {
     fn keep(path: PathBuf) -> Self {

@@ -107,6 +107,12 @@ pub enum Mutant {
     DeadPassedOver,
     /// A release leaves the task in the lane of the claim.
     LaneStays,
+    /// A refusal does not stop the end of a task.
+    RefusalIgnored,
+    /// A reviewer's approval leaves their refusal in force.
+    RefusalForEver,
+    /// A refused task stays in review.
+    RefusedWaits,
 }
 
 impl Mutant {
@@ -163,5 +169,8 @@ impl Mutant {
         Self::ContinuedForgetsHandoff,
         Self::DeadPassedOver,
         Self::LaneStays,
+        Self::RefusalIgnored,
+        Self::RefusalForEver,
+        Self::RefusedWaits,
     ];
 }

@@ -228,9 +228,21 @@ pub fn sequence() -> impl Strategy<Value = Vec<Op>> {
                     acts(next, Verb::Done, task),
                 ]
             }),
-        1 => (who(), who(), who(), task()).prop_map(move |(who, asks, goes_on, task)| {
+        1 => (who(), who(), who(), task(), any::<bool>()).prop_map(move |(who, asks, goes_on, task, again)| {
             let asked = says(asks, task, Word::Review { approves: false });
-            vec![claim(who, task), acts(who, Verb::SubmitAt, task), asked, acts(goes_on, Verb::Resume, task)]
+            let mut ops = vec![claim(who, task), acts(who, Verb::SubmitAt, task), asked];
+            if again {
+                ops.push(acts(who, Verb::SubmitAt, task));
+            }
+            ops.push(acts(goes_on, Verb::Resume, task));
+            ops
+        }),
+        // A refusal, another's approval, and perhaps the refuser's own.
+        1 => (who(), who(), who(), task()).prop_map(move |(who, asks, approves, task)| {
+            let passed = says(who, task, Word::Evidence { kind: "test", pass: true });
+            let asked = says(asks, task, Word::Review { approves: false });
+            let approved = says(approves, task, Word::Review { approves: true });
+            vec![claim(who, task), passed, asked, approved, acts(who, Verb::Done, task)]
         }),
         2 => (who(), who(), task(), offer(), reply())
             .prop_map(move |(who, other, task, offer, reply)| {

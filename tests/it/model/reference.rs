@@ -42,6 +42,8 @@ pub(super) struct Task {
     pub(super) reviews: i64,
     /// The actor that asked for changes last.
     pub(super) asked: Option<Who>,
+    /// Who refused it and has not approved it since.
+    pub(super) refusers: Vec<Who>,
 }
 
 #[derive(Debug, Clone)]
@@ -125,6 +127,7 @@ impl Model {
             evidence: Vec::new(),
             reviews: 0,
             asked: None,
+            refusers: Vec::new(),
         };
         let session = |status| Session { status, heartbeat: BEGINNING };
         Self {
@@ -351,7 +354,9 @@ impl Model {
         };
         let task = &self.tasks[number];
         let wrong = token.is_some_and(|token| token != task.epoch);
-        if task.last == Some((word, who)) && !wrong {
+        // Whoever resumed it, it is resumed: a review that refuses the work does so for the claimant.
+        let is_resumed = verb == Verb::Resume && task.last.is_some_and(|(last, _)| last == word);
+        if (task.last == Some((word, who)) || is_resumed) && !wrong {
             return if self.is(Mutant::RepeatFails) { Err("wrong_state") } else { Ok(()) };
         }
         let intent = match verb {
@@ -370,7 +375,8 @@ impl Model {
         let (forgets, stays) = (self.is(Mutant::CommitForgotten), self.is(Mutant::DoneKeepsHolder));
         let takes = self.is(Mutant::ResumeTakes);
         let stays_in_lane = self.is(Mutant::LaneStays);
-        let passes = self.is(Mutant::GateIgnored) || self.passes(number);
+        let is_refused = !self.tasks[number].refusers.is_empty() && !self.is(Mutant::RefusalIgnored);
+        let passes = (self.is(Mutant::GateIgnored) || self.passes(number)) && !is_refused;
         let asked = self.tasks[number].asked == Some(who) && !self.is(Mutant::OnlyHolderResumes);
         let resumes = self.tasks[number].holder == Some(who) || asked || self.is(Mutant::AnybodyResumes);
         let task = &mut self.tasks[number];
@@ -429,12 +435,21 @@ impl Model {
     fn record(&mut self, who: Who, number: usize, word: Word, token: Option<i64>) -> Expected {
         self.fence(who, number, token, Intent::Record)?;
         let (now, anything) = (self.now, self.is(Mutant::ClosedHandedOver));
+        let (stands, waits) = (self.is(Mutant::RefusalForEver), self.is(Mutant::RefusedWaits));
         let task = &mut self.tasks[number];
         match word {
             Word::Evidence { kind, pass } => task.evidence.push((kind, pass, now)),
             Word::Review { approves } => {
                 task.reviews += 1;
-                task.asked = if approves { task.asked } else { Some(who) };
+                if approves {
+                    task.refusers.retain(|refuser| *refuser != who || stands);
+                    return Ok(());
+                }
+                task.refusers.push(who);
+                task.asked = Some(who);
+                if task.status == "review" && !waits {
+                    (task.status, task.lease, task.last) = ("in_progress", None, Some(("resume", who)));
+                }
             }
             Word::Handoff { .. } if matches!(task.status, "done" | "cancelled") && !anything => {
                 return Err("wrong_state");

@@ -32,9 +32,14 @@ fn item(facts: &Facts, held: &HeldTask) -> Need {
         known => {
             let what = if known.is_some() { "no blocker is known without git" } else { "its gates were not evaluated" };
             let line = format!("submitted: {}", held.title);
-            about(Need::new(NeedKind::Review, task.as_str(), since, line, what.to_owned()))
-                .then("check the gates", merge_ready())
-                .then("finish it", format!("fairway done {task} --force --reason TEXT"))
+            let need = about(Need::new(NeedKind::Review, task.as_str(), since, line, what.to_owned()))
+                .then("check the gates", merge_ready());
+            match &held.lane {
+                Some(lane) => need
+                    .then("see the changes", format!("fairway lane diff {lane}"))
+                    .then("land it", format!("fairway land {task}")),
+                None => need.then("finish it", format!("fairway done {task} --force --reason TEXT")),
+            }
         }
     }
 }

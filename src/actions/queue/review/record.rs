@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{default_domain, state};
+use super::{default_domain, send_back, state};
 use crate::{
     actions::{
         Answer, App,
@@ -36,7 +36,7 @@ pub struct NewReview {
     pub notes: Option<String>,
 }
 
-/// Records a verdict, without a state transition. It answers the open request of its domain.
+/// Records a verdict. It answers the open request of its domain. One that refuses the work sends the task back to its author.
 ///
 /// # Errors
 /// `not_found`, `stale_claim`, `usage` if the domain is ambiguous, `invalid_value`.
@@ -82,6 +82,7 @@ pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
         let line = format!("recorded review {} of {id}: {} in the domain '{}'", review.id, new.verdict, review.domain);
         let answer = Answer::new(&ReviewView::from(&review), review.id, line)?;
         if new.verdict != Verdict::Approve {
+            send_back::send_back(app, tx, &task, &review)?;
             return Ok(answer);
         }
         Ok(if claims::latest_epoch(tx, id, &app.actor.name)?.is_some() {

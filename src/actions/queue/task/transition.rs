@@ -100,7 +100,10 @@ pub fn perform_in(
 fn repeat_answer(app: &App, tx: &WriteTx<'_>, task: &Task, verb: &Transition<'_>) -> Result<Option<Answer>> {
     let fenced = app.actor.epoch.is_some_and(|epoch| epoch != task.epoch);
     let newest = events::newest_transition(tx, &task.id)?;
-    let same = newest.is_some_and(|event| event.kind == verb.kind.as_str() && event.actor == app.actor.name);
+    // A review that refuses the work resumes the task, and its author may do so again.
+    let by_any = verb.kind == EventKind::TaskResumed;
+    let same =
+        newest.is_some_and(|event| event.kind == verb.kind.as_str() && (by_any || event.actor == app.actor.name));
     if fenced || !same {
         return Ok(None);
     }

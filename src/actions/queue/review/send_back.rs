@@ -1,0 +1,64 @@
+//! What a review that refuses the work sets off: the task is in progress again, and its author is told.
+
+use anyhow::Result;
+use serde_json::json;
+
+use crate::{
+    actions::{
+        App,
+        mail::send::send_system,
+        queue::task::transition::{self, Transition},
+    },
+    domain::{
+        EventKind,
+        message::{Priority, Recipient},
+        review::{Review, Verdict},
+        rules::fencing::TaskWrite,
+        task::{Task, TaskState},
+    },
+    store::WriteTx,
+};
+
+/// The source of such a message.
+const SOURCE: &str = "review";
+
+/// Sends a task back to its author with the review's notes.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn send_back(app: &App, tx: &WriteTx<'_>, task: &Task, review: &Review) -> Result<()> {
+    if let TaskState::Review(_) = &task.state {
+        let reason = format!("review {} refuses it", review.id);
+        let verb = Transition {
+            kind: EventKind::TaskResumed,
+            intent: TaskWrite::Override,
+            past_tense: "resumed",
+            reason: Some(&reason),
+            force: None,
+        };
+        transition::apply(tx, task, &task.resumed()?, &verb)?;
+    }
+    tell_author(app, tx, task, review)
+}
+
+/// Tells the claiming session, or else the next one of the task's lane.
+fn tell_author(app: &App, tx: &WriteTx<'_>, task: &Task, review: &Review) -> Result<()> {
+    let claim = task.state.claim();
+    if claim.is_some_and(|claim| app.actor.is_named(&claim.claimant)) {
+        return Ok(());
+    }
+    let what = if review.verdict == Some(Verdict::Reject) { "rejects it" } else { "asks for changes" };
+    let reviewer = review.reviewer.as_deref().unwrap_or(&review.actor);
+    let notes = review.notes.as_deref().map(|notes| format!(": {notes}")).unwrap_or_default();
+    let text =
+        format!("{}: {reviewer} {what} in the domain '{}' (review {}){notes}", task.id, review.domain, review.id);
+    let metadata = json!({ "review": review.id, "tasks": [task.id.as_str()] });
+    let key = format!("review {}", review.id);
+    let tell = |to: &Recipient| send_system(tx, to, (SOURCE, Priority::Normal), text.clone(), &metadata, &key);
+    let session = claim.and_then(|claim| claim.session.clone());
+    let is_told = session.map(|session| tell(&Recipient::Session(session))).transpose()?.unwrap_or(false);
+    if let (Some(lane), false) = (&task.fields.lane, is_told) {
+        tell(&Recipient::Lane(lane.clone()))?;
+    }
+    Ok(())
+}
