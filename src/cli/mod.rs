@@ -34,6 +34,7 @@ mod inbox;
 mod init;
 mod land;
 mod lane;
+mod leading_hyphens;
 mod man;
 mod mcp;
 mod merge_ready;

@@ -11,7 +11,8 @@ use super::{
     exit::Exit,
     fingerprint::{self, Canonical},
     globals::{self, Globals},
-    parser::{Cli, Verb},
+    leading_hyphens,
+    parser::{self, Cli, Verb},
     partial_parser,
     print_error::print_error,
     sandbox, status,
@@ -28,7 +29,7 @@ use crate::{
 pub fn main(env: Env) -> Exit {
     let words: Vec<OsString> = std::env::args_os().collect();
     let partly = partial_parser::of(&words).and_then(|parser| parse(parser, &words).ok());
-    let (mut cli, asked) = match partly.map_or_else(|| parse(Cli::command(), &words), Ok) {
+    let (mut cli, asked) = match partly.map_or_else(|| parse_whole(&words), Ok) {
         Ok(parsed) => parsed,
         Err(error) => return error::unparsed(&error, &words, &env),
     };
@@ -47,12 +48,20 @@ pub fn main(env: Env) -> Exit {
     }
 }
 
+fn parse_whole(words: &[OsString]) -> Result<(Cli, Option<Canonical>), clap::Error> {
+    parse(Cli::command(), words).or_else(|error| {
+        let marked = leading_hyphens::marked(words);
+        let parsed = marked.map(|words| parse(leading_hyphens::accepting(parser::command()), &words));
+        parsed.and_then(Result::ok).ok_or(error)
+    })
+}
+
 /// The command line, with its canonical form when a request id asks for it.
-fn parse(mut parser: clap::Command, words: &[OsString]) -> Result<(Cli, Option<Canonical>), clap::Error> {
-    let mut matches: ArgMatches = parser.try_get_matches_from_mut(words)?;
+fn parse(mut command: clap::Command, words: &[OsString]) -> Result<(Cli, Option<Canonical>), clap::Error> {
+    let mut matches: ArgMatches = command.try_get_matches_from_mut(words)?;
     let has_request_id = matches.try_contains_id(globals::REQUEST_ID).unwrap_or(false);
-    let asked = has_request_id.then(|| fingerprint::canonical(&parser, &matches));
-    let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut parser))?;
+    let asked = has_request_id.then(|| fingerprint::canonical(&command, &matches));
+    let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))?;
     Ok((cli, asked))
 }
 

@@ -219,3 +219,27 @@ fn unknown_words_have_a_command_as_their_hint() {
     [exit 3]
     ");
 }
+
+/// A list item is a text. A flag that does not exist is none.
+#[test]
+fn texts_may_begin_with_a_hyphen() {
+    let world = TestProject::new();
+    world.add_session("s1");
+    world.run(["task", "add", "T-1", "-f is ignored", "--body", "- first\n- second"]).exits(0);
+    world.run(["task", "add", "- an item"]).exits(0);
+    world.run(["--session", "s1", "claim", "T-1"]).exits(0);
+    world.run(["--session", "s1", "note", "- done: --force is refused"]).exits(0);
+    world.run(["--session", "s1", "task", "block", "T-1", "--reason", "-u needs a user"]).exits(0);
+    world.run(["send", "s1", "--no-wait is slow"]).exits(0);
+    let task = world.json(["task", "show", "T-1"]);
+    assert_eq!(task["title"], "-f is ignored");
+    assert_eq!(task["body"], "- first\n- second");
+    let events = world.run(["events"]).exits(0).stdout;
+    for text in ["-u needs a user", "- done: --force is refused"] {
+        assert!(events.contains(text), "{text}: {events}");
+    }
+    for words in [&["task", "add", "T-3", "title", "--bdoy", "x"][..], &["note", "--tsak", "T-1"], &["note", "-x"]] {
+        let run = world.run(words).exits(2);
+        assert!(run.stderr.contains("unexpected argument"), "{words:?}: {run:?}");
+    }
+}

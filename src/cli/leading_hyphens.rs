@@ -1,0 +1,45 @@
+//! Texts that begin with a hyphen, as list items do: `fairway note "- done"`. A word that cannot be a flag, because its name
+//! would hold a space, is marked as a text, and the arguments that take a text remove the mark. Everything else is parsed as ever.
+
+use std::ffi::OsString;
+
+use clap::builder::{StringValueParser, TypedValueParser, ValueParser};
+
+/// No argument of a program can hold it.
+const MARK: char = '\0';
+
+/// The command line with its texts marked; `None` when there is none.
+pub(super) fn marked(words: &[OsString]) -> Option<Vec<OsString>> {
+    let own = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let is_text = |(at, word): (usize, &OsString)| at < own && is_text(&word.to_string_lossy());
+    words.iter().enumerate().any(is_text).then(|| {
+        let mark = |(at, word): (usize, &OsString)| {
+            let mut marked = OsString::from(if is_text((at, word)) { MARK.to_string() } else { String::new() });
+            marked.push(word);
+            marked
+        };
+        words.iter().enumerate().map(mark).collect()
+    })
+}
+
+fn is_text(word: &str) -> bool {
+    word.starts_with('-') && word.split('=').next().is_some_and(|name| name.contains(char::is_whitespace))
+}
+
+/// The same commands, whose texts may be marked.
+pub(super) fn accepting(command: clap::Command) -> clap::Command {
+    let accept = |arg: clap::Arg| if takes_text(&arg) { arg.value_parser(unmarked()) } else { arg };
+    command.mut_args(accept).mut_subcommands(accepting)
+}
+
+fn takes_text(arg: &clap::Arg) -> bool {
+    let is_named = |name: &str| name.split(['|', ' ']).any(|word| matches!(word, "TEXT" | "TITLE"));
+    let is_string = arg.get_value_parser().type_id() == ValueParser::string().type_id();
+    let names = arg.get_value_names().unwrap_or_default();
+    is_string && (arg.get_id() == "text" || names.iter().any(|name| is_named(name)))
+}
+
+fn unmarked() -> ValueParser {
+    let unmark = |text: String| text.strip_prefix(MARK).map(str::to_owned).unwrap_or(text);
+    StringValueParser::new().map(unmark).into()
+}
