@@ -40,4 +40,12 @@ pub enum ConfigError {
     /// An invalid value.
     #[error("{place}: {key}: {why}")]
     Value { place: String, key: String, why: String },
+    /// All of these, found by a check.
+    #[error("{}", list(.problems))]
+    All { problems: Vec<ConfigError> },
+}
+
+fn list(problems: &[ConfigError]) -> String {
+    let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    texts.join("; ")
 }

@@ -263,7 +263,7 @@ pub(super) fn read_text(path: &Path) -> Result<Option<String>, ConfigError> {
     }
 }
 
-fn parse(path: &Path, text: &str) -> Result<Table, ConfigError> {
+pub(super) fn parse(path: &Path, text: &str) -> Result<Table, ConfigError> {
     let syntax = |error: toml::de::Error| {
         let line = error.span().map(|span| text.get(..span.start).unwrap_or("").matches('\n').count() + 1);
         let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();

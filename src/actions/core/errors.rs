@@ -352,6 +352,12 @@ fn config(error: &ConfigError) -> Failure {
         ConfigError::Syntax { .. } | ConfigError::UnknownKey { .. } | ConfigError::Value { .. } => {
             ("config_invalid", FailureKind::Usage, Some("see all problems: fairway config check"))
         }
+        ConfigError::All { problems } => {
+            let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            let hint = Some("see every key and its values: fairway config example".to_owned());
+            let details = json!({ "problems": problems });
+            return Failure { hint, details, ..plain("config_invalid", FailureKind::Usage, error.to_string()) };
+        }
     };
     Failure { hint: hint.map(str::to_owned), ..plain(code, kind, error.to_string()) }
 }

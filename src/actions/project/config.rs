@@ -4,7 +4,7 @@ use anyhow::Result;
 use toml::{Table, Value};
 
 use crate::actions::{App, core::trust};
-use crate::config::Project;
+use crate::config::{self, ConfigError, Project};
 use crate::env::Env;
 use crate::wire::{ConfigCheckView, SettingView};
 
@@ -25,9 +25,13 @@ pub fn show(app: &App) -> Vec<SettingView> {
 /// The files of a valid configuration, as they are now, and whether they are trusted.
 ///
 /// # Errors
-/// When the configuration is wrong, whatever is in force in its place.
+/// With every problem when the configuration is wrong, whatever is in force in its place.
 pub fn check(env: &Env, project: &Project) -> Result<ConfigCheckView> {
-    let (layers, state) = trust::check_present(env, project)?;
+    let checked = trust::check_present(env, project);
+    let (layers, state) = checked.map_err(|error| match error.downcast::<ConfigError>() {
+        Ok(first) => config::all_problems(first, project, env).into(),
+        Err(error) => error,
+    })?;
     Ok(ConfigCheckView {
         valid: true,
         files: layers.files().iter().map(|(path, _)| path.display().to_string()).collect(),

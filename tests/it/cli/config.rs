@@ -383,3 +383,27 @@ fn config_check_says_whether_the_text_is_trusted() {
     assert!(shown.stdout.contains("\"approvals.roles\"") && shown.stderr.contains("in force"), "{shown:?}");
     assert_eq!(shown.json().as_array().unwrap().iter().filter(|one| one["value"] == json!(["lead"])).count(), 1);
 }
+
+#[test]
+fn config_check_names_every_problem() {
+    let world = TestProject::new();
+    let text = "x = 1\n[claims]\nlease = 'soon'\n[cliams]\nlease = '1h'\n[[review_routes]]\npahts = ['a']\ndomain = 'docs'\n[project]\nname = 3\n\
+                [providers.claude]\ncomand = 'claude'\n";
+    fs::write(world.root().join(".fairway.toml"), text).unwrap();
+    let checked = world.run(["config", "check"]).exits(2).stderr;
+    assert_eq!(checked.lines().filter(|line| line.starts_with("error: ")).count(), 6, "{checked}");
+    assert!(checked.ends_with("hint: see every key and its values: fairway config example\n"), "{checked}");
+    let error = world.run(["config", "check", "--json"]).refuses(2, "config_invalid").error();
+    let problems: Vec<&str> =
+        error["details"]["problems"].as_array().unwrap().iter().map(|one| one.as_str().unwrap()).collect();
+    for part in ["'x'", "claims.lease", "'cliams'", "pahts", "project.name", "comand"] {
+        assert!(problems.iter().any(|problem| problem.contains(part)), "{part}: {problems:#?}");
+    }
+    // One problem is said as by every command, and does not lead back here.
+    fs::write(world.root().join(".fairway.toml"), "x = 1\n").unwrap();
+    let (checked, other) = (world.run(["config", "check"]).exits(2).stderr, world.run(["status"]).exits(2).stderr);
+    assert_eq!(checked.lines().next(), other.lines().next());
+    assert!(!checked.contains("config check") && other.contains("hint: see all problems: fairway config check"));
+    fs::write(world.root().join(".fairway.toml"), "x = \n").unwrap();
+    assert!(world.run(["config", "check"]).exits(2).stderr.contains("is not valid TOML"));
+}
