@@ -38,3 +38,15 @@ pub struct Handoff {
     /// The actor that answered it.
     pub answered_by: Option<String>,
 }
+
+impl Handoff {
+    /// The role or lane that it is for, as in a sentence.
+    #[must_use]
+    pub fn recipient(&self) -> String {
+        match (&self.to_role, &self.to_lane) {
+            (Some(role), _) => format!("role {role}"),
+            (None, Some(lane)) => format!("lane {lane}"),
+            (None, None) => "no receiver".to_owned(),
+        }
+    }
+}

@@ -195,9 +195,10 @@ pub enum Refusal {
     /// A handoff that was created under an older claim.
     #[error("handoff {id} is stale: its epoch is {made}, {task} is at epoch {current}{}", claimed_by(.by.as_deref()))]
     StaleHandoff { id: i64, task: TaskId, made: i64, current: i64, by: Option<String> },
-    /// Only the claimant may finish, block or release the task.
-    #[error("{task} is claimed by {by}, not by you ({you})")]
-    NotClaimant { task: TaskId, by: String, you: String },
+    /// Only the claimant may finish, block or release the task. `can_continue`: its session is over, and the actor may continue
+    /// its claim.
+    #[error("{task} is claimed by {by}{}, not by you ({you})", if *can_continue { ", which is over" } else { "" })]
+    NotClaimant { task: TaskId, by: String, you: String, can_continue: bool },
     /// A transition that does not exist.
     #[error("{task} is {status} and cannot be {verb}")]
     WrongState { task: TaskId, status: TaskStatus, verb: &'static str },
@@ -274,6 +275,9 @@ pub enum Refusal {
     /// The session belongs to another task, session run or role.
     #[error("{why}")]
     SessionMismatch { why: String },
+    /// The task has an open handoff already.
+    #[error("{task} is offered already: handoff {handoff} to {to} is open")]
+    AlreadyOffered { task: TaskId, handoff: i64, to: String, is_yours: bool },
     /// The record is already answered.
     #[error("{noun} {id} is already {status}")]
     AlreadyAnswered { noun: &'static str, id: i64, status: &'static str },
@@ -497,6 +501,7 @@ impl Refusal {
             Self::SessionMismatch { .. } | Self::SessionElsewhere { .. } => "session_mismatch",
             Self::SessionAsks { .. } => "session_asks",
             Self::NothingClaimed { .. } => "nothing_claimed",
+            Self::AlreadyOffered { .. } => "already_offered",
             Self::AlreadyAnswered { .. } => "already_answered",
             Self::ApprovalLapsed { .. } => "approval_lapsed",
             Self::NotAnswerable { .. } => "not_answerable",

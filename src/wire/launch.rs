@@ -78,6 +78,8 @@ pub struct RelaunchedView {
     pub launched: LaunchedView,
     /// The provider's id of the conversation that is resumed; `null` when a new one begins.
     pub conversation: Option<String>,
+    /// The tasks whose claims the session continues.
+    pub continued: Vec<String>,
 }
 
 /// `session launch --dry-run`.

@@ -70,7 +70,7 @@ pub use explain::{ExplainView, FactView};
 pub use finding::{DoctorView, FindingView};
 pub use gate::{BlockerView, GateReportView, JudgedWorkView};
 pub use guard::{EvaluationView, GuardResultView, LoggedDecisionView, RuleTraceView};
-pub use handoff::{AcceptedHandoffView, HandoffView};
+pub use handoff::{AcceptedHandoffView, HandedWorkView, HandoffView};
 pub use hook::HookChangeView;
 pub use host::{HostRenewedView, HostView};
 pub use job::{

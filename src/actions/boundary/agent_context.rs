@@ -19,6 +19,7 @@ use crate::{
         Actor, LaneName, Role, SessionId, TaskId,
         actor::is_same_claimant,
         age,
+        handoff::{Handoff, HandoffStatus},
         hidden_text::reveal_hidden,
         message::{Message, Priority, Recipient},
         quote::{LEGEND, Mark, quote},
@@ -304,6 +305,9 @@ fn work_section(
         let reason = quoted_line(reason, MAX_LINE_CHARS, Mark::Data);
         let _ = write!(text, "It is blocked, until fairway task unblock {id}:\n{reason}");
     }
+    if subject.has_claimed(task) {
+        text.push_str(&handed_over(tx, subject, task)?);
+    }
     for waiting in lookup::not_ready_reasons(tx, task)?.iter().take(MAX_LISTED) {
         let _ = writeln!(text, "Not ready: {}.", waiting.message);
     }
@@ -351,6 +355,35 @@ fn work_section(
         let _ = writeln!(text, "You have also claimed {}{more}: fairway task list --held", named.join(", "));
     }
     Ok(fit_budget(text, budget.work, &format!("fairway task show {id}")))
+}
+
+/// What the subject must know of a task that it was handed: who handed it over, what they said, and where the work is.
+fn handed_over(tx: &ReadTx<'_>, subject: &Subject, task: &Task) -> Result<String> {
+    let mut text = String::new();
+    let is_mine = |handoff: &Handoff| {
+        let by = handoff.answered_by.as_deref();
+        handoff.status == HandoffStatus::Accepted && by.is_some_and(|by| is_same_claimant(by, &subject.name))
+    };
+    if let Some(handoff) = handoffs::of_task(tx, &task.id)?.into_iter().rfind(is_mine) {
+        let mark = Mark::of_author(&handoff.from_actor);
+        let _ = write!(
+            text,
+            "{} handed it over to you:\n{}",
+            handoff.from_actor,
+            quoted_line(&secrets::mask(&handoff.summary), MAX_LINE_CHARS, mark)
+        );
+        if let Some(payload) = &handoff.payload {
+            text.push_str(&quoted(&secrets::mask(payload), 2 * MAX_LINE_CHARS, mark));
+        }
+    }
+    let lane = task.fields.lane.as_ref().filter(|lane| subject.lane.as_ref() != Some(lane));
+    if let Some(lane) = lane.map(|name| lanes::find(tx, name)).transpose()?.flatten() {
+        let _ = writeln!(text, "Its work is in the lane {}, not in yours:", lane.name);
+        for place in [&lane.worktree, &lane.branch].into_iter().flatten() {
+            text.push_str(&quoted_line(place, MAX_LINE_CHARS, Mark::Work));
+        }
+    }
+    Ok(text)
 }
 
 /// A task's status and claimant.

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use super::session_process;
 use crate::{
     domain::{
         Actor, LaneName, Refusal, Role, RoutingKey, RunId, SessionId, TaskId,
@@ -138,7 +139,27 @@ pub fn is_used_key(tx: &ReadTx<'_>, key: &RoutingKey) -> Result<bool> {
 /// `stale_claim`, `not_claimant`.
 pub fn check_authority(tx: &ReadTx<'_>, task: &Task, actor: &Actor, intent: TaskWrite) -> Result<()> {
     let latest = claims::latest_epoch(tx, &task.id, &actor.name)?;
-    Ok(fencing::check(task, actor, latest, intent)?)
+    match fencing::check(task, actor, latest, intent) {
+        Err(Refusal::NotClaimant { task: id, by, you, .. }) => {
+            let can_continue = can_continue(tx, task, actor)?;
+            Err(Refusal::NotClaimant { task: id, by, you, can_continue }.into())
+        }
+        checked => Ok(checked?),
+    }
+}
+
+/// Whether the actor may continue the claim on a task: its session is of the lane in which a session that is over made it.
+///
+/// # Errors
+/// As the store fails.
+pub fn can_continue(tx: &ReadTx<'_>, task: &Task, actor: &Actor) -> Result<bool> {
+    let find = |id: &SessionId| sessions::find(tx, id);
+    let holder = task.state.claim().and_then(|claim| claim.session.as_ref()).map(find).transpose()?.flatten();
+    let own_lane = actor.session.as_ref().map(find).transpose()?.flatten().and_then(|session| session.lane);
+    let (Some(holder), Some(own_lane)) = (holder, own_lane) else { return Ok(false) };
+    let made_in = claims::newest(tx, &task.id)?.and_then(|claim| claim.place.lane);
+    let is_over = || holder.status.is_final() || session_process::aliveness(&holder).is_dead();
+    Ok(actor.session.as_ref() != Some(&holder.id) && made_in == Some(own_lane) && is_over())
 }
 
 /// The open dependencies of a task. Queries the store only if there are any.

@@ -114,6 +114,7 @@ pub(super) fn details(refusal: &Refusal) -> Value {
         }
         Refusal::JobFinal { run, status } => json!({ "run_id": run, "status": status.as_str() }),
         Refusal::InputFull { run, taken } => json!({ "run_id": run, "bytes": taken }),
+        Refusal::AlreadyOffered { task, handoff, .. } => json!({ "task_id": task.as_str(), "handoff_id": handoff }),
         Refusal::AlreadyAnswered { noun, id, status } => json!({ "noun": noun, "id": id, "status": status }),
         Refusal::ApprovalLapsed { id, .. } => json!({ "approval_id": id }),
         Refusal::NotAnswerable { id, session, .. } | Refusal::SelfApproval { id, session } => {

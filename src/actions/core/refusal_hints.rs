@@ -170,6 +170,9 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         Refusal::StaleClaim { task, .. } | Refusal::StaleHandoff { task, .. } => {
             (Conflict, Some(format!("see who has it: fairway task show {task}")))
         }
+        Refusal::NotClaimant { task, can_continue: true, .. } => {
+            (Conflict, Some(format!("to continue the claim: fairway claim {task}")))
+        }
         Refusal::NotClaimant { task, .. } => {
             (Conflict, Some(format!("to stand in for the holder of {task}: --force --reason TEXT")))
         }
@@ -206,6 +209,10 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         Refusal::JobElsewhere { run, command, .. } => {
             let forget = format!("to give it up, if its host or container is gone: fairway exec rm --force {run}");
             (Conflict, Some(format!("run it there: {command}\n{forget}")))
+        }
+        Refusal::AlreadyOffered { handoff, is_yours, .. } => {
+            let force = if *is_yours { "" } else { " --force --reason TEXT" };
+            (Conflict, Some(format!("withdraw that one first: fairway handoff withdraw {handoff}{force}")))
         }
         Refusal::SessionMismatch { .. } | Refusal::AlreadyAnswered { .. } => (Conflict, None),
         Refusal::SessionAsks { session, typing, .. } => {

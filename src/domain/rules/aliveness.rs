@@ -45,7 +45,8 @@ pub fn ways_on(
     remaining: usize,
 ) -> Vec<NextCommand> {
     let id = &session.id;
-    let release = (status != TaskStatus::Review)
+    // A process that works on would be a second worker of a task that is released.
+    let release = (status != TaskStatus::Review && remaining == 0)
         .then(|| NextCommand::new("release it", format!("fairway release {task} --force --reason TEXT")));
     match alive.alive {
         is_alive if is_alive == Some(false) || session.status.is_final() => {
@@ -143,7 +144,7 @@ mod tests {
         let submitted = ways_on(&task, TaskStatus::Review, &one, &alive, Some(&lane), 0);
         let submitted: Vec<String> = submitted.into_iter().map(|way| way.command).collect();
         assert_eq!(submitted, [relaunch, "fairway claim T-1"]);
-        assert_eq!(ways(&one, &gone(), Some(&lane), 2), ["fairway session stop s-1", release]);
+        assert_eq!(ways(&one, &gone(), Some(&lane), 2), ["fairway session stop s-1"]);
         assert!(ways(&one, &ProcessObservation::Alive, Some(&lane), 0).is_empty());
         assert!(ways(&one, &ProcessObservation::NotRecorded, Some(&lane), 0).is_empty());
         one.adapter_script = None;

@@ -50,7 +50,8 @@ pub fn check(task: &Task, actor: &Actor, latest: Option<i64>, intent: TaskWrite)
     }
     match holder {
         Some(claim) if !is_holder && intent != TaskWrite::AddRecord => {
-            Err(Refusal::NotClaimant { task: task.id.clone(), by: claim.claimant.clone(), you: actor.name.clone() })
+            let (task, by, you) = (task.id.clone(), claim.claimant.clone(), actor.name.clone());
+            Err(Refusal::NotClaimant { task, by, you, can_continue: false })
         }
         _ => Ok(()),
     }

@@ -46,7 +46,7 @@ fn it_comes_back_with_its_conversation(agent: Agent) {
     eventually("status says so", || world.run(["status"]).exits(0).stdout.contains(&relaunch).then_some(()));
 
     // Written out: the guard denies a program that a variable names.
-    let word = format!("the second word RUN[[{FAIRWAY} claim T-1]]");
+    let word = format!("the second word RUN[[{FAIRWAY} note 'it goes on']]");
     let again = world.run(["session", "relaunch", &id, "--json", "--prompt", &word]).exits(0).json();
     let next = text(&again["id"]);
     assert_eq!((&again["id"], &again["relaunch_of"]), (&json!(format!("{id}-2")), &json!(id)));
@@ -54,12 +54,12 @@ fn it_comes_back_with_its_conversation(agent: Agent) {
     let request = eventually("it is told to go on", || told("the second word"));
     assert!(request.count("the first word") > 0, "its conversation is not there: {request:#?}");
     assert!(!request.has_new("the first word"), "{request:#?}");
-    assert!(request.count("fairway claim T-1") > 0, "{request:#?}");
-    // The agent's own claim continues that of the dead session.
-    eventually("the claim", || {
-        let claim = world.json(["task", "show", "T-1"])["claim"].clone();
-        (claim["session_id"] == json!(next)).then_some(())
-    });
+    assert!(request.count("You have its claim: T-1") > 0, "{request:#?}");
+    assert_eq!(again["continued"], json!(["T-1"]));
+    // It writes under the claim at once.
+    let notes = "SELECT summary FROM checkpoints WHERE summary = 'it goes on'";
+    eventually("the note", || (!world.rows(notes).is_empty()).then_some(()));
+    assert_eq!(world.json(["task", "show", "T-1"])["claim"]["session_id"], json!(next));
     let ended = world.rows("SELECT ended_as FROM claims WHERE epoch = 1").remove(0);
     assert_eq!(ended["ended_as"], "continued");
     world.run(["session", "stop", &next]).exits(0);

@@ -86,8 +86,10 @@ fn handoff_moves_the_claim_when_it_is_accepted_with_it() {
     [exit 4]
     $ fairway --session s2 handoff accept 1 --claim
     accepted handoff 1 of T-1, which is now claimed by s2 under epoch 2: one
+      summary: the page is next
     $ fairway --session s2 handoff accept 1 --claim
     unchanged: handoff 1 is accepted already; T-1 is claimed by s2
+      summary: the page is next
     $ fairway --session s3 handoff decline 1 --reason 'too late'
     error: handoff 1 is already accepted
     [exit 4]
@@ -155,17 +157,19 @@ fn handoff_is_declined_withdrawn_or_outdated() {
     hint: raise the limit: fairway lane edit ui --wip 1
     [exit 5]
     $ fairway --session s1 handoff create T-1 --to frontend --summary 'd'
-    created handoff 4 of T-1 to role frontend
+    error: T-1 is offered already: handoff 3 to lane ui is open
+    hint: withdraw that one first: fairway handoff withdraw 3
+    [exit 4]
     $ fairway --session s1 release T-1
     released T-1: in_progress → todo
     $ fairway --session s1 claim T-1
     claimed T-1: one
     $ fairway --session s2 handoff accept 4 --claim
-    error: handoff 4 is stale: its epoch is 1, T-1 is at epoch 2 (claimed by s1)
-    hint: see who has it: fairway task show T-1
-    [exit 4]
+    error: there is no handoff '4'
+    [exit 3]
     $ fairway handoff withdraw 4 --force --reason 'superseded'
-    withdrew handoff 4 of T-1
+    error: there is no handoff '4'
+    [exit 3]
     $ fairway handoff list --open
     ID  TASK  STATUS  FROM     TO       AGE  SUMMARY
     3   T-1   open    backend  lane ui  7s   c
@@ -255,7 +259,7 @@ fn accepting_claims_unless_told_otherwise() {
     assert_eq!(world.json(["task", "show", "T-1"])["claim"]["role"], "writer");
 
     let kept = world.run(["--session", "s2", "handoff", "accept", "2", "--no-claim"]).exits(0);
-    assert_eq!(kept.stdout, "accepted handoff 2 of T-2; T-2 is claimed by s1\n");
+    assert_eq!(kept.stdout, "accepted handoff 2 of T-2; T-2 is claimed by s1\n  summary: x\n");
     assert_eq!(world.json(["task", "show", "T-2"])["claim"]["epoch"], 1);
     world.run(["handoff", "accept", "3", "--claim", "--no-claim", "--json"]).refuses(2, "usage");
 
@@ -267,7 +271,10 @@ fn accepting_claims_unless_told_otherwise() {
     world.run(["--session", "s1", "release", "T-2"]).exits(0);
     offer("T-2");
     let free = world.run(["--session", "s2", "handoff", "accept", "4", "--no-claim"]).exits(0);
-    assert_eq!(free.stdout, "accepted handoff 4 of T-2; T-2 is not claimed; to claim it: fairway claim T-2\n");
+    assert_eq!(
+        free.stdout,
+        "accepted handoff 4 of T-2; T-2 is not claimed; to claim it: fairway claim T-2\n  summary: x\n"
+    );
 }
 
 #[test]
@@ -303,4 +310,84 @@ fn task_moves_to_the_lane_that_it_is_handed_to() {
     // It stays there: its claimant put it into the lane, not a claim.
     world.run(["--session", "s2", "release", "T-1"]).exits(0);
     assert_eq!(world.json(["task", "show", "T-1"])["lane"], "ui");
+}
+
+/// The commits of a task do not move with its claim: it stays in their lane, and the acceptor is told where they are.
+#[test]
+fn work_that_was_begun_stays_in_its_lane() {
+    let world = TestProject::with_git();
+    for (key, value) in [("user.name", "Ann"), ("user.email", "ann@example.com")] {
+        world.git(&world.root(), &["config", key, value]);
+    }
+    for (lane, session, role) in [("from", "sf", "dev"), ("to", "st", "qa")] {
+        world.run(["lane", "add", lane, "--create-worktree"]).exits(0);
+        fixtures::add_session(&world, session, role, Some(lane));
+    }
+    let from = world.root().join(".fairway/worktrees/from");
+    let offer = |task: &str, to: &[&str]| {
+        let words = ["--session", "sf", "handoff", "create", task, "--summary", "test it", "--payload", "as agreed"];
+        world.run(words.iter().chain(to)).exits(0);
+    };
+    // Of T-1 nothing is begun: it moves.
+    for task in ["T-1", "T-2", "T-3"] {
+        world.run(["task", "add", task, "t"]).exits(0);
+        world.run(["--session", "sf", "claim", task]).exits(0);
+    }
+    offer("T-1", &["--to", "qa"]);
+    let moved = world.json(["--session", "st", "handoff", "accept", "1"]);
+    assert_eq!((&moved["work"], &moved["claimant"]), (&serde_json::Value::Null, &"st".into()));
+    assert_eq!(world.json(["task", "show", "T-1"])["lane"], "to");
+    // A commit, and for the other one a change, stay where they are.
+    std::fs::write(from.join("h"), "h\n").unwrap();
+    world.git(&from, &["add", "--all"]);
+    world.git(&from, &["commit", "--quiet", "--message=h"]);
+    offer("T-2", &["--to", "qa"]);
+    let shown = world.run(["--session", "st", "handoff", "accept", "2"]).exits(0).stdout;
+    let work = format!("\n  summary: test it\n  work: lane from, branch lane/from, 1 commit, in {}\n", from.display());
+    assert!(shown.ends_with(&work), "{shown}");
+    assert_eq!(world.json(["task", "show", "T-2"])["lane"], "from");
+    let again = world.json(["--session", "st", "handoff", "accept", "2"]);
+    assert_eq!((&again["work"]["lane"], &again["work"]["commits"]), (&"from".into(), &1.into()));
+    let prime = world.run(["--session", "st", "prime", "--task", "T-2"]).exits(0).stdout;
+    for text in [
+        "sf handed it over to you:",
+        "test it",
+        "as agreed",
+        "Its work is in the lane from, not in yours:",
+        "lane/from",
+    ] {
+        assert!(prime.contains(text), "{text}: {prime}");
+    }
+    // Gates, evidence and the landing are about that commit.
+    let head = world.git(&from, &["rev-parse", "HEAD"]);
+    let run = ["--session", "st", "evidence", "run", "T-2", "--json", "--", "cat", "h"];
+    let evidence = world.run(run).exits(0).json();
+    assert_eq!((&evidence["result"], evidence["commit"].as_str()), (&"pass".into(), Some(head.trim())));
+    world.run(["--session", "st", "done", "T-2"]).exits(0);
+    std::fs::write(from.join("draft"), "d\n").unwrap();
+    offer("T-3", &["--to-lane", "to"]);
+    let kept = world.json(["--session", "st", "handoff", "accept", "3"]);
+    assert_eq!((&kept["work"]["lane"], &kept["work"]["has_changes"]), (&"from".into(), &true.into()));
+    assert_eq!(world.json(["task", "show", "T-3"])["lane"], "from");
+}
+
+#[test]
+fn task_is_offered_once() {
+    let world = TestProject::new();
+    fixtures::add_session(&world, "s1", "backend", None);
+    world.run(["task", "add", "T-1", "one"]).exits(0);
+    world.run(["--session", "s1", "claim", "T-1"]).exits(0);
+    let offer =
+        |role: &str| ["--session", "s1", "handoff", "create", "T-1", "--to", role, "--summary", "x"].map(str::to_owned);
+    world.run(offer("qa")).exits(0);
+    let repeated = world.run(offer("qa")).exits(0).stdout;
+    assert_eq!(repeated, "unchanged: handoff 1 of T-1 to role qa is open already\n");
+    let error =
+        world.run(offer("writer").iter().map(String::as_str).chain(["--json"])).refuses(4, "already_offered").error();
+    assert_eq!(error["hint"], "withdraw that one first: fairway handoff withdraw 1");
+    let other = ["handoff", "create", "T-1", "--to", "writer", "--summary", "y", "--json"];
+    let error = world.run(other).refuses(4, "already_offered").error();
+    assert_eq!(error["hint"], "withdraw that one first: fairway handoff withdraw 1 --force --reason TEXT");
+    world.run(["--session", "s1", "handoff", "withdraw", "1"]).exits(0);
+    world.run(offer("writer")).exits(0);
 }

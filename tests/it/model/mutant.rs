@@ -113,6 +113,8 @@ pub enum Mutant {
     RefusalForEver,
     /// A refused task stays in review.
     RefusedWaits,
+    /// A task may have two open offers.
+    OfferedTwice,
 }
 
 impl Mutant {
@@ -172,5 +174,6 @@ impl Mutant {
         Self::RefusalIgnored,
         Self::RefusalForEver,
         Self::RefusedWaits,
+        Self::OfferedTwice,
     ];
 }

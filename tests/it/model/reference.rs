@@ -435,6 +435,7 @@ impl Model {
     fn record(&mut self, who: Who, number: usize, word: Word, token: Option<i64>) -> Expected {
         self.fence(who, number, token, Intent::Record)?;
         let (now, anything) = (self.now, self.is(Mutant::ClosedHandedOver));
+        let offers = self.is(Mutant::OfferedTwice);
         let (stands, waits) = (self.is(Mutant::RefusalForEver), self.is(Mutant::RefusedWaits));
         let task = &mut self.tasks[number];
         match word {
@@ -453,6 +454,12 @@ impl Model {
             }
             Word::Handoff { .. } if matches!(task.status, "done" | "cancelled") && !anything => {
                 return Err("wrong_state");
+            }
+            Word::Handoff { theirs }
+                if let Some(open) =
+                    self.handoffs.iter().find(|one| one.task == number && one.status == "open" && !offers) =>
+            {
+                return if (open.from, open.theirs) == (who, theirs) { Ok(()) } else { Err("already_offered") };
             }
             Word::Handoff { theirs } => {
                 let epoch = task.epoch;

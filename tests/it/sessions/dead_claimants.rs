@@ -1,13 +1,20 @@
 //! A session whose processes are gone is dead on every surface at once: nothing reconciles it, and nothing is written.
 
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use fairway::os::{poll_until, process::ProcessKey};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::{Sessions, eventually, marked, text};
-use crate::common::TestProject;
+use crate::common::{
+    TestProject, require,
+    test_project::{CommandOutput, FAIRWAY},
+};
 
 /// A session `api-agent` in the lane `api` that has claimed T-1 and written down how far it came.
 fn working() -> (Sessions, Value) {
@@ -110,11 +117,49 @@ fn remaining_processes_of_a_dead_session_end_before_its_claim_continues() {
     let remains = eventually("a dead session", || need(&world, "dead:api-agent"));
     let commands: Vec<String> =
         remains["commands"].as_array().unwrap().iter().map(|next| text(&next["command"])).collect();
-    assert_eq!(commands, ["fairway session stop api-agent", "fairway release T-1 --force --reason TEXT"], "{remains}");
+    assert_eq!(commands, ["fairway session stop api-agent"], "{remains}");
     kill_all(&session);
     let remains = need(&world, "dead:api-agent").unwrap();
     assert_eq!(remains["commands"][0]["command"], "fairway session relaunch api-agent", "{remains}");
     assert_eq!(remains["commands"][1]["command"], "fairway claim T-1", "{remains}");
+}
+
+/// A session of the lane whose commands run in a pid namespace of their own, as those of a sandbox do.
+fn in_sandbox(world: &Sessions, words: &[&str]) -> Option<CommandOutput> {
+    let flags = ["--pid", "--fork", "--mount-proc", "--kill-child"];
+    let unshare = |words: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(flags).args(words).stdin(Stdio::null());
+        command
+    };
+    unshare(&["true"]).stderr(Stdio::null()).status().is_ok_and(|status| status.success()).then(|| {
+        let own = world.fairway(words);
+        let mut command = unshare(&[FAIRWAY]);
+        command.args(words).env_clear().envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(own.get_current_dir().unwrap()).output().unwrap().into()
+    })
+}
+
+#[test]
+fn recorded_end_is_proof_enough_in_a_sandbox() {
+    let (world, session) = working();
+    world.run(["session", "upsert", "--id", "next", "--role", "dev", "--lane", "api"]).exits(0);
+    let sandboxed = |words: &[&str]| in_sandbox(&world, &[&["--session", "next"], words].concat());
+    let held = sandboxed(&["claim", "T-1", "--json"]);
+    require::met(held.is_some(), "no pid namespace can be made: it needs root");
+    let Some(held) = held else { return };
+    held.refuses(4, "already_claimed");
+    // Killed as a whole: nothing has recorded an end, and nothing of it can be seen from there.
+    kill_all(&session);
+    sandboxed(&["claim", "T-1", "--json"]).unwrap().refuses(4, "already_claimed");
+    world.run(["session", "end", "api-agent", "--status", "failed"]).exits(0);
+    for words in [&["done", "T-1"][..], &["task", "submit", "T-1"], &["release", "T-1"]] {
+        let refused = sandboxed(words).unwrap().exits(4).stderr;
+        assert!(refused.contains("hint: to continue the claim: fairway claim T-1\n"), "{words:?}: {refused}");
+        assert!(!refused.contains("--force"), "{words:?}: {refused}");
+    }
+    let claimed = sandboxed(&["claim", "T-1", "--json"]).unwrap().exits(0).json();
+    assert_eq!((&claimed["takeover"], &claimed["from"]), (&json!("continued"), &json!("api-agent")));
 }
 
 #[test]

@@ -61,11 +61,10 @@ fn relaunch(world: &Sessions, args: &[&str]) -> crate::common::test_project::Com
 }
 
 #[test]
-fn dead_session_is_relaunched_in_its_place_and_claims_nothing() {
+fn dead_session_is_relaunched_in_its_place_with_its_claims() {
     let world = working();
     relaunch(&world, &["T-1-claude"]).refuses(4, "session_alive");
     kill(&world, "T-1-claude");
-    let claims = world.queue();
     fs::remove_file(world.dir().join("told")).unwrap();
     let session = relaunch(&world, &["T-1-claude"]).exits(0).json();
     for (key, value) in [
@@ -83,12 +82,18 @@ fn dead_session_is_relaunched_in_its_place_and_claims_nothing() {
         assert_eq!(session[key], value, "{key}: {session}");
     }
     assert!(text(&session["notes"][0]).contains("the conversation is not resumed: its id is unknown"), "{session}");
-    assert_eq!(world.queue(), claims, "a relaunch claims nothing");
-    assert_eq!(world.session("T-1-claude")["status"], "failed");
-    // Its agent is told what to continue, and the claim goes on.
-    eventually("the prompt", || is_told(&world, "T-1-claude-2", "fairway claim T-1").then_some(()));
-    let claimed = world.json(["claim", "--session", "T-1-claude-2"]);
-    assert_eq!((&claimed["takeover"], &claimed["from"]), (&json!("continued"), &json!("T-1-claude")));
+    // The claim goes on with the launch, and its agent is told so.
+    assert_eq!(session["continued"], json!(["T-1"]));
+    let claim = world.json(["task", "show", "T-1"])["claim"].clone();
+    assert_eq!((&claim["session_id"], &claim["epoch"]), (&json!("T-1-claude-2"), &json!(2)));
+    let ended = world.rows("SELECT ended_as FROM claims WHERE epoch = 1").remove(0);
+    assert_eq!((ended["ended_as"].as_str(), world.session("T-1-claude")["status"].as_str()), ("continued", "failed"));
+    eventually("the prompt", || is_told(&world, "T-1-claude-2", "You have its claim: T-1").then_some(()));
+    world.run(["--session", "T-1-claude-2", "note", "it goes on"]).exits(0);
+    // The board has one row for one work, and asks for nothing.
+    let status = world.run(["status"]).exits(0).stdout;
+    assert!(!status.contains("session relaunch"), "{status}");
+    world.run(["--session", "T-1-claude", "note", "too late"]).exits(4);
     // Both ways round: it is relaunched already, and it is alive.
     let error = relaunch(&world, &["T-1-claude"]).refuses(4, "session_alive").error();
     assert!(text(&error["hint"]).contains("fairway session stop T-1-claude-2"), "{error}");
@@ -97,8 +102,52 @@ fn dead_session_is_relaunched_in_its_place_and_claims_nothing() {
     kill(&world, "T-1-claude-2");
     let session = relaunch(&world, &["T-1-claude-2"]).exits(0).json();
     assert_eq!((&session["id"], &session["relaunch_of"]), (&json!("T-1-claude-3"), &json!("T-1-claude-2")));
+    assert_eq!(session["continued"], json!(["T-1"]));
     let shown = world.json(["session", "show", "T-1-claude-3"]);
     assert_eq!(shown["relaunch_of"], "T-1-claude-2");
+}
+
+/// What is blocked stays so, what waits for its review too, and no rule for a claim stands in the way.
+#[test]
+fn relaunch_has_every_claim_as_it_was() {
+    let world = working();
+    let claim = |task: &str, title: &str| {
+        world.run(["task", "add", task, title, "--lane", "T-1", "--role", "agent"]).exits(0);
+        world.run(["--session", "T-1-claude", "claim", task]).exits(0);
+    };
+    claim("T-2", "two");
+    claim("T-3", "three");
+    world.run(["--session", "T-1-claude", "task", "block", "T-2", "--reason", "no key"]).exits(0);
+    world.run(["--session", "T-1-claude", "task", "submit", "T-3"]).exits(0);
+    world.run(["lane", "edit", "T-1", "--wip", "1"]).exits(0);
+    kill(&world, "T-1-claude");
+    let relaunched = world.run(["session", "relaunch", "T-1-claude"]).exits(0).stdout;
+    assert!(relaunched.contains("\n  continues: T-1, T-2, T-3\n"), "{relaunched}");
+    let state = |task: &str| {
+        let task = world.json(["task", "show", task]);
+        (text(&task["status"]), text(&task["claim"]["claimant"]))
+    };
+    let next = || "T-1-claude-2".to_owned();
+    assert_eq!(state("T-1"), ("in_progress".to_owned(), next()));
+    assert_eq!(state("T-2"), ("blocked".to_owned(), next()));
+    assert_eq!(state("T-3"), ("review".to_owned(), next()));
+    let asked = ["review", "record", "T-3", "--verdict", "changes", "--notes", "the total is wrong"];
+    world.run(asked).exits(0);
+    assert!(is_told(&world, "T-1-claude-2", "the total is wrong"));
+}
+
+#[test]
+fn claims_of_a_relaunch_that_failed_go_on_with_the_next_one() {
+    let world = working();
+    kill(&world, "T-1-claude");
+    let program = world.dir().join("claude");
+    let working = fs::read_to_string(&program).unwrap();
+    fs::write(&program, "#!/bin/sh\nexit 3\n").unwrap();
+    world.run(["session", "relaunch", "T-1-claude"]).exits(7);
+    fs::write(&program, working).unwrap();
+    let session = relaunch(&world, &["T-1-claude"]).exits(0).json();
+    assert_eq!(session["continued"], json!(["T-1"]));
+    assert_eq!(world.json(["task", "show", "T-1"])["claim"]["session_id"], session["id"]);
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use super::state::{insert, require_open};
+use super::state::{self, insert, require_open};
 use crate::{
     actions::{Answer, App, core::lookup},
     domain::{
-        LaneName, Role, TaskId,
+        LaneName, Refusal, Role, TaskId,
         handoff::{Handoff, HandoffStatus},
         rules::fencing::TaskWrite,
         text_limits,
@@ -31,7 +31,8 @@ pub struct NewHandoff {
 /// Creates an open handoff under the task's current epoch. The claim stays until the handoff is accepted with the claim.
 ///
 /// # Errors
-/// `not_found`, `wrong_state` on a closed task, `stale_claim`, `invalid_value`.
+/// `not_found`, `wrong_state` on a closed task, `already_offered` while another handoff of it is open, `stale_claim`,
+/// `invalid_value`.
 pub fn create(app: &App, id: &TaskId, new: &NewHandoff) -> Result<Answer> {
     let summary = text_limits::check_line("summary", &new.summary)?;
     let payload = new.payload.as_deref().map(|payload| text_limits::check_body("payload", payload)).transpose()?;
@@ -39,6 +40,17 @@ pub fn create(app: &App, id: &TaskId, new: &NewHandoff) -> Result<Answer> {
         let task = lookup::task(tx, id)?;
         lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
         require_open(&task)?;
+        if let Some(open) = state::open_of_task(tx, id)? {
+            let is_same = app.actor.is_named(&open.from_actor)
+                && (&open.to_role, &open.to_lane) == (&new.to_role, &new.to_lane)
+                && (&open.summary, &open.payload) == (&summary, &payload);
+            if !is_same {
+                let (to, is_yours) = (open.recipient(), app.actor.is_named(&open.from_actor));
+                return Err(Refusal::AlreadyOffered { task: id.clone(), handoff: open.id, to, is_yours }.into());
+            }
+            let line = format!("unchanged: handoff {} of {id} to {} is open already", open.id, open.recipient());
+            return Answer::new(&HandoffView::from(&open), open.id, line);
+        }
         if let Some(lane) = &new.to_lane {
             lookup::lane(tx, lane)?;
         }
@@ -61,12 +73,7 @@ pub fn create(app: &App, id: &TaskId, new: &NewHandoff) -> Result<Answer> {
             },
             None,
         )?;
-        let to = match (&new.to_role, &new.to_lane) {
-            (Some(role), _) => format!("role {role}"),
-            (None, Some(lane)) => format!("lane {lane}"),
-            (None, None) => "no receiver".into(),
-        };
-        let line = format!("created handoff {} of {id} to {to}", handoff.id);
+        let line = format!("created handoff {} of {id} to {}", handoff.id, handoff.recipient());
         Answer::new(&HandoffView::from(&handoff), handoff.id, line)
     })
 }

@@ -6,5 +6,6 @@ pub mod decline;
 pub mod list;
 mod state;
 pub mod withdraw;
+mod work;
 
-pub(crate) use state::{insert, require_open};
+pub(crate) use state::{insert, open_of_task, require_open};

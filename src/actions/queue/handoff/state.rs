@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::actions::{Answer, App, core::lookup};
 use crate::{
     domain::{
-        Event, EventKind, LaneName, Refusal, Role,
+        Event, EventKind, LaneName, Refusal, Role, TaskId,
         handoff::{Handoff, HandoffStatus},
         rules::handoff as rule,
         session::Session,
@@ -25,6 +25,14 @@ pub(super) struct HandoffForActor {
 
 pub(super) fn find(tx: &ReadTx<'_>, id: i64) -> Result<Handoff> {
     handoffs::find(tx, id)?.ok_or_else(|| Refusal::not_found("handoff", id.to_string()).into())
+}
+
+/// The open handoff of a task.
+///
+/// # Errors
+/// As the store fails.
+pub(crate) fn open_of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<Handoff>, StoreError> {
+    Ok(handoffs::of_task(tx, task)?.into_iter().find(|handoff| handoff.status == HandoffStatus::Open))
 }
 
 /// Loads a handoff that the actor answers with `status`.

@@ -28,7 +28,7 @@ use crate::{
     },
     store::{
         ReadTx, WriteTx, claims, events, lanes,
-        tasks::{self, ReadyScope},
+        tasks::{self, ListScope, ReadyScope},
     },
     wire::ClaimedView,
 };
@@ -151,6 +151,46 @@ pub fn claim_at_start(
     let about_lane = assignment_note(&task, &granted);
     notes.retain(|note| about_lane.as_ref() != Some(note));
     Ok(StartClaim { task: id.clone(), epoch: lookup::task(tx, id)?.epoch, is_continued, notes })
+}
+
+/// Moves the claims of sessions that are over to the session that takes their place, in the transaction that records its start.
+/// The session is the actor of `app`. The rules for a claim held when it was made, and are not asked again.
+///
+/// # Errors
+/// As the store fails.
+pub fn continue_at_relaunch(
+    app: &App,
+    tx: &WriteTx<'_>,
+    session: &Session,
+    predecessors: &[Session],
+) -> Result<Vec<TaskId>> {
+    let actor = Actor { role: Some(session.role.clone()), ..app.actor.clone() };
+    let mut continued = Vec::new();
+    for task in held_by(tx, predecessors)? {
+        let Some(claim) = task.state.claim() else { continue };
+        let takeover = Takeover::Continued { from: claim.claimant.clone() };
+        let place = claim_place::plan(tx, &task, &takeover, &actor, session.lane.as_ref())?;
+        let own = task.new_claim(&actor, tx.now(), claim.lease.or(app.settings.claims.lease));
+        install(app, tx, &task, &own, &takeover, &place)?;
+        continued.push(task.id);
+    }
+    Ok(continued)
+}
+
+/// The tasks that these sessions have claimed.
+///
+/// # Errors
+/// As the store fails.
+pub fn held_by(tx: &ReadTx<'_>, sessions: &[Session]) -> Result<Vec<Task>> {
+    let mut held = Vec::new();
+    tasks::for_each(tx, ListScope::Claimed, |task| {
+        let claimant = task.state.claim().and_then(|claim| claim.session.as_ref());
+        if claimant.is_some_and(|id| sessions.iter().any(|session| session.id == *id)) {
+            held.push(task);
+        }
+        Ok(true)
+    })?;
+    Ok(held)
 }
 
 /// Checks that [`claim_at_start`] would claim the task. The session need not be recorded, nor its lane.

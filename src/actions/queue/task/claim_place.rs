@@ -60,9 +60,9 @@ pub fn plan(
 }
 
 impl PlannedPlace {
-    /// This place, with the task moved to a lane for good: its claimant handed it over to that lane.
+    /// This place, with the task in a lane for good: that of its work, or the one that its claimant handed it over to.
     #[must_use]
-    pub fn handed_to(self, lane: &LaneName) -> Self {
+    pub fn put_in(self, lane: &LaneName) -> Self {
         Self { task_lane: Some(lane.clone()), is_assigned: false, ..self }
     }
 

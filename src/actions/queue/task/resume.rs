@@ -4,7 +4,10 @@ use anyhow::Result;
 
 use super::transition::{self, Transition};
 use crate::{
-    actions::{Answer, App, core::force_reason::ForceReason},
+    actions::{
+        Answer, App,
+        core::{force_reason::ForceReason, lookup},
+    },
     domain::{EventKind, Refusal, TaskId, review::Verdict, rules::fencing::TaskWrite},
     store::reviews,
 };
@@ -28,8 +31,9 @@ pub fn resume(app: &App, id: &TaskId, force: Option<&ForceReason>) -> Result<Ans
         let holder = task.state.claim().map(|claim| claim.claimant.as_str()).unwrap_or_default();
         let asked = reviews::of_task(tx, id)?.into_iter().rfind(|review| review.verdict == Some(Verdict::Changes));
         if force.is_none() && !you.is_named(holder) && asked.is_none_or(|review| !you.is_named(&review.actor)) {
+            let can_continue = lookup::can_continue(tx, task, you)?;
             let (task, by, you) = (id.clone(), holder.to_owned(), you.name.clone());
-            return Err(Refusal::NotClaimant { task, by, you }.into());
+            return Err(Refusal::NotClaimant { task, by, you, can_continue }.into());
         }
         Ok(resumed)
     })

@@ -18,7 +18,7 @@ use crate::{
     },
     adapters::AdapterError,
     domain::{
-        Event, EventKind, Refusal, SessionId,
+        Event, EventKind, Refusal, SessionId, TaskId,
         session::{Session, SessionStatus},
     },
     store::{ReadTx, WriteTx, events, lanes, requests, sessions, tasks},
@@ -91,8 +91,12 @@ pub(crate) fn unfinished(app: &App) -> Result<Option<Session>> {
 pub(crate) enum Recorded {
     /// Nothing: the same request has this answer already.
     Earlier(Answer),
-    /// The session is starting, with this claim.
-    Starting(Option<StartClaim>),
+    /// The session is starting.
+    Starting,
+    /// It is, with this claim.
+    Claimed(StartClaim),
+    /// It is, with the claims on these tasks of the sessions whose place it takes.
+    Continued(Vec<TaskId>),
 }
 
 /// Records the session as starting, with the request's intent and the claim of a start. `dead` are dead sessions whose claims a
@@ -106,9 +110,10 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead
             return Ok(Recorded::Earlier(earlier));
         }
     }
-    if let Purpose::Relaunch(relaunch) = &plan.purpose {
-        relaunch.end_predecessors(tx)?;
-    }
+    let predecessors = match &plan.purpose {
+        Purpose::Relaunch(relaunch) => relaunch.end_predecessors(tx)?,
+        Purpose::Launch | Purpose::Start(_) => Vec::new(),
+    };
     if let Some(acting) = &app.actor.session {
         lookup::session(tx, acting)?;
         sessions::touch(tx, acting)?;
@@ -154,17 +159,20 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead
         .with(OWN_ENV, plan.own.env.clone())
         .with("relaunch_of", session.relaunch_of.as_ref().map(ToString::to_string));
     tx.record(&with_task(session, event))?;
-    let claim = match (&plan.purpose, &session.task) {
+    let claimant = || app.with_actor(actor::of_session(session), None);
+    let recorded = match (&plan.purpose, &session.task) {
         (Purpose::Start(start), Some(task)) if start.claims => {
-            let claimant = app.with_actor(actor::of_session(session), None);
-            Some(claim::claim_at_start(&claimant, tx, session, task, dead)?)
+            Recorded::Claimed(claim::claim_at_start(&claimant(), tx, session, task, dead)?)
         }
-        _ => None,
+        (Purpose::Relaunch(_), _) => {
+            Recorded::Continued(claim::continue_at_relaunch(&claimant(), tx, session, &predecessors)?)
+        }
+        _ => Recorded::Starting,
     };
     if let Some(request) = &app.idempotency_key {
         store_response(tx, request, &Answer::new(&SessionView::from(session), &session.id, INTENT_LINE)?)?;
     }
-    Ok(Recorded::Starting(claim))
+    Ok(recorded)
 }
 
 /// The parts of a session's launch that are not stored; `None` when its event does not name them.

@@ -10,7 +10,7 @@ use crate::{
     actions::Answer,
     adapters::StartReport,
     domain::{
-        SessionId,
+        SessionId, TaskId,
         session::{Session, SessionStatus},
     },
     os::process::ProcessKey,
@@ -58,7 +58,9 @@ pub(crate) fn answer_with_prompt(
         Purpose::Start(start) => start_lines(session, start),
         Purpose::Relaunch(relaunch) => {
             let resumed = relaunch.conversation.as_ref().map_or("", |_| ", with its conversation");
-            (format!("relaunched {} as {id}{resumed}", relaunch.of), String::new())
+            let tasks: Vec<&str> = relaunch.continued.iter().map(TaskId::as_str).collect();
+            let claims = if tasks.is_empty() { String::new() } else { format!("\n  continues: {}", tasks.join(", ")) };
+            (format!("relaunched {} as {id}{resumed}", relaunch.of), claims)
         }
     };
     let mut line = if has_ended {
@@ -87,7 +89,9 @@ pub(crate) fn answer_with_prompt(
             Answer::new(&StartedView { launched, title, added_task, added_lane, claimed: start.claims }, id, line)?
         }
         Purpose::Relaunch(relaunch) => {
-            Answer::new(&RelaunchedView { launched, conversation: relaunch.conversation.clone() }, id, line)?
+            let continued = relaunch.continued.iter().map(ToString::to_string).collect();
+            let conversation = relaunch.conversation.clone();
+            Answer::new(&RelaunchedView { launched, conversation, continued }, id, line)?
         }
     };
     answer.notes = notes;

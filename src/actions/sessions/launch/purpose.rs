@@ -7,8 +7,8 @@ use crate::{
         core::{dead_session::DeadSession, lookup},
         queue::task::claim::StartClaim,
     },
-    domain::{Refusal, SessionId, session::Session},
-    store::{ReadTx, StoreError, WriteTx, sessions},
+    domain::{Refusal, SessionId, TaskId, session::Session},
+    store::{ReadTx, StoreError, WriteTx, claims, sessions},
 };
 
 /// The command that launches.
@@ -46,24 +46,28 @@ pub struct Relaunch {
     pub dead: Vec<DeadSession>,
     /// The conversation that is resumed.
     pub conversation: Option<String>,
+    /// The tasks whose claims go on, once they do.
+    pub continued: Vec<TaskId>,
 }
 
 impl Relaunch {
-    /// Ends the sessions whose place is taken, as far as their ends are not recorded.
+    /// Ends the sessions whose place is taken, as far as their ends are not recorded. Returns those with claims.
     ///
     /// # Errors
     /// `session_alive` when one of them is not dead any more, or was relaunched meanwhile.
-    pub(crate) fn end_predecessors(&self, tx: &WriteTx<'_>) -> Result<()> {
+    pub(crate) fn end_predecessors(&self, tx: &WriteTx<'_>) -> Result<Vec<Session>> {
         for dead in &self.dead {
             if let Some(session) = dead.confirm(tx)? {
                 dead.end(tx, &session)?;
             }
         }
         let of = lookup::session(tx, &self.of)?;
-        let alive = if of.status.is_final() { successors(tx, &self.of)?.pop() } else { Some(of) };
-        match alive {
-            Some(session) => Err(not_over(&session, &self.of, "it is recorded as alive").into()),
-            None => Ok(()),
+        let predecessors = predecessors(tx, &of)?;
+        let successors = if of.status.is_final() { successors(tx, &self.of)? } else { vec![of] };
+        let is_alive = |session: &&Session| !session.status.is_final();
+        match successors.iter().chain(&predecessors).find(is_alive) {
+            Some(session) => Err(not_over(session, &self.of, "it is recorded as alive").into()),
+            None => Ok(predecessors),
         }
     }
 }
@@ -81,6 +85,23 @@ pub(crate) fn chain(tx: &ReadTx<'_>, session: &Session) -> Result<Vec<Session>, 
         chain.push(earlier);
     }
     Ok(chain)
+}
+
+/// The sessions with claims that go on in a relaunch of `of`: itself, those whose place it took, and relaunches of it that failed.
+///
+/// # Errors
+/// As the store fails.
+pub(crate) fn predecessors(tx: &ReadTx<'_>, of: &Session) -> Result<Vec<Session>, StoreError> {
+    let earlier = chain(tx, of)?;
+    let mut found = Vec::new();
+    for id in claims::claiming_sessions(tx, None, None)? {
+        let Some(session) = sessions::find(tx, &id)? else { continue };
+        let is_earlier = earlier.iter().any(|earlier| earlier.id == id);
+        if is_earlier || chain(tx, &session)?.iter().any(|earlier| earlier.id == of.id) {
+            found.push(session);
+        }
+    }
+    Ok(found)
 }
 
 /// The open sessions that took the place of another one, or of one of its relaunches.

@@ -80,11 +80,16 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
     );
     match recorded? {
         Recorded::Earlier(answer) => return resolve_previous(app, answer, &plan.purpose),
-        Recorded::Starting(None) => {}
-        Recorded::Starting(Some(claim)) => {
+        Recorded::Starting => {}
+        Recorded::Claimed(claim) => {
             plan.notes.extend(claim.notes.iter().cloned());
             if let Purpose::Start(start) = &mut plan.purpose {
                 start.claim = Some(claim);
+            }
+        }
+        Recorded::Continued(tasks) => {
+            if let Purpose::Relaunch(relaunch) = &mut plan.purpose {
+                relaunch.continued = tasks;
             }
         }
     }

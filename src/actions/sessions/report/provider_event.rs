@@ -290,8 +290,12 @@ fn write_records(
     }
     match &reported.handoff_to {
         Some(role) => {
-            let made = handoff::insert(tx, new_handoff(plan, task, role), Some(session))?;
-            written.handoff = Some(HandoffView::from(&made));
+            // A task is offered once; the program of an agent cannot withdraw an offer.
+            let offered = match handoff::open_of_task(tx, &task.id)? {
+                Some(open) => open,
+                None => handoff::insert(tx, new_handoff(plan, task, role), Some(session))?,
+            };
+            written.handoff = Some(HandoffView::from(&offered));
         }
         None => {
             let record = claimed_evidence(reported, plan, task, sha256);

@@ -20,17 +20,17 @@ pub(super) fn of_start(task: &TaskId) -> String {
     format!("Your task is {task}. Begin with `fairway prime`: it prints the task, its checks and the next commands.")
 }
 
-/// The first prompt of a relaunch, which names the claims that it continues.
+/// The first prompt of a relaunch, which names the tasks whose claims it has.
 pub(super) fn of_relaunch(of: &SessionId, held: &[TaskId]) -> String {
     let begin = "Begin with `fairway prime`: it prints the work so far and the next commands.";
     match held {
         [] => format!("You take the place of the session {of}, which is over. {begin}"),
         held => {
-            let claims: Vec<String> = held.iter().map(|task| format!("`fairway claim {task}`")).collect();
-            let them = if held.len() == 1 { "its claim" } else { "its claims" };
+            let tasks: Vec<&str> = held.iter().map(TaskId::as_str).collect();
+            let claim = if held.len() == 1 { "claim" } else { "claims" };
             format!(
-                "You take the place of the session {of}, which is over. Continue {them} first: {}. {begin}",
-                claims.join(", ")
+                "You take the place of the session {of}, which is over. You have its {claim}: {}. {begin}",
+                tasks.join(", ")
             )
         }
     }

@@ -1,5 +1,5 @@
-//! Launching the next session in the place of one that is over: same lane, task, role, provider and backend, and the same
-//! conversation where the provider can resume it. Claims nothing: the program continues the claims.
+//! Launching the next session in the place of one that is over: same lane, task, role, provider and backend, the same
+//! conversation where the provider can resume it, and the claims.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -14,6 +14,7 @@ use crate::{
             inside_session, lookup, other_host,
             session_process::{self, RunProcesses},
         },
+        queue::task::claim,
         sessions::{
             launch::{
                 intent,
@@ -36,7 +37,6 @@ use crate::{
         session::Session,
         task::TaskStatus,
     },
-    store::tasks::{self, ListScope},
 };
 
 /// A request to relaunch a session.
@@ -105,10 +105,18 @@ pub fn dead_with_claims(app: &App) -> Result<Vec<SessionId>> {
 
 /// Proves that a session and its relaunches are over. Returns those whose end is not recorded.
 fn prove_over(app: &App, of: &Session) -> Result<Vec<DeadSession>> {
-    let successors = app.read(|tx| Ok(purpose::successors(tx, &of.id)?))?;
+    let others = app.read(|tx| {
+        let mut others = purpose::successors(tx, &of.id)?;
+        for session in purpose::predecessors(tx, of)? {
+            if session.id != of.id && others.iter().all(|other| other.id != session.id) {
+                others.push(session);
+            }
+        }
+        Ok(others)
+    })?;
     let mut prober = BackendProber::new();
     let mut dead = Vec::new();
-    for session in std::iter::once(of).chain(&successors) {
+    for session in std::iter::once(of).chain(&others) {
         let refused = |why: &str| purpose::not_over(session, &of.id, why);
         if !session.status.is_final() {
             if !session_process::is_local(session) {
@@ -199,7 +207,7 @@ fn plan(
         usual => usual?,
     };
     let provider = of.provider.clone().filter(|provider| usual.session.provider.as_ref() != Some(provider));
-    let own = first_prompt::reads_prompts(app, of).then(|| held_tasks(app, chain)).transpose()?;
+    let own = first_prompt::reads_prompts(app, of).then(|| held_tasks(app, of)).transpose()?;
     let own = own.map(|held| first_prompt::of_relaunch(&of.id, &held));
     let prompt = first_prompt::with_text(own, request.prompt.as_deref());
     let launch = LaunchRequest { provider, prompt, ..launch };
@@ -217,7 +225,7 @@ fn plan(
     let now = plan.session.worktree.as_deref().unwrap_or_default();
     plan.notes.extend(gone.map(|gone| format!("the worktree {} is gone; the session works in {now}", gone.display())));
     plan.session.relaunch_of = Some(of.id.clone());
-    plan.purpose = Purpose::Relaunch(Relaunch { of: of.id.clone(), dead, conversation });
+    plan.purpose = Purpose::Relaunch(Relaunch { of: of.id.clone(), dead, conversation, continued: Vec::new() });
     Ok(plan)
 }
 
@@ -247,18 +255,8 @@ fn conversation(
     }
 }
 
-/// The unfinished tasks that a session, or one whose place it took, has claimed.
-fn held_tasks(app: &App, chain: &[Session]) -> Result<Vec<TaskId>> {
-    let mut held = Vec::new();
-    app.read(|tx| {
-        tasks::for_each(tx, ListScope::Claimed, |task| {
-            let claimant = task.state.claim().and_then(|claim| claim.session.as_ref());
-            let is_theirs = claimant.is_some_and(|id| chain.iter().any(|session| session.id == *id));
-            if is_theirs && task.state.status() != TaskStatus::Review {
-                held.push(task.id);
-            }
-            Ok(true)
-        })?;
-        Ok(held)
-    })
+/// The tasks that the session will continue, but those in review.
+fn held_tasks(app: &App, of: &Session) -> Result<Vec<TaskId>> {
+    let held = app.read(|tx| claim::held_by(tx, &purpose::predecessors(tx, of)?))?;
+    Ok(held.into_iter().filter(|task| task.state.status() != TaskStatus::Review).map(|task| task.id).collect())
 }
