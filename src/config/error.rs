@@ -22,6 +22,9 @@ pub enum ConfigError {
         None => " there".to_owned(),
     })]
     RootGone { root: PathBuf, found: Option<PathBuf>, session: Option<String> },
+    /// The place of a project of a linked worktree from which git does not find the worktree's repository.
+    #[error("the worktrees of {} would have their project in {}, from which git does not find that repository", .repository.display(), .place.display())]
+    NotInRepository { place: PathBuf, repository: PathBuf },
     /// A working directory that is not there.
     #[error("the working directory cannot be used: {why}")]
     NoWorkingDir { why: String },

@@ -23,6 +23,8 @@ pub struct LandSettings {
     /// The time limit of each of these commands.
     #[serde(deserialize_with = "time_limit")]
     pub timeout: Duration,
+    /// How often a command that failed runs again on the same tree.
+    pub retries: u32,
     /// Whether the new commits are signed.
     pub sign: bool,
     /// The roles of sessions that may land.
@@ -37,6 +39,7 @@ impl Default for LandSettings {
             checks: Vec::new(),
             prepare: Vec::new(),
             timeout: Duration::from_secs(30 * 60),
+            retries: 1,
             sign: false,
             roles: Vec::new(),
         }
@@ -80,10 +83,12 @@ mod tests {
     fn settings_have_defaults_and_wrong_values_are_named() {
         let usual = LandSettings::default();
         assert_eq!((usual.style, usual.timeout.as_secs(), usual.names_programs()), (LandStyle::Merge, 1800, false));
+        assert_eq!((usual.retries, Settings::parse("land.retries = 0").unwrap().land.retries), (1, 0));
         for (text, key) in [
             ("land.style = 'octopus'", "land.style"),
             ("land.checks = ['  ']", "land.checks"),
             ("land.timeout = '0s'", "land.timeout"),
+            ("land.retries = -1", "land.retries"),
             ("land.roles = ['a b']", "land.roles"),
         ] {
             assert_eq!(Settings::parse(text).unwrap_err().0, key);

@@ -100,7 +100,8 @@ impl Project {
     /// worktree its counterpart in the main one, where every command will look for it.
     ///
     /// # Errors
-    /// [`ConfigError::NoWorkingDir`] when neither is there; [`ConfigError::RootGone`] inside a session whose project is gone.
+    /// [`ConfigError::NoWorkingDir`] when neither is there; [`ConfigError::RootGone`] inside a session whose project is gone;
+    /// [`ConfigError::NotInRepository`] in a worktree of a bare repository without a `.git` beside it.
     pub fn init_root(env: &Env, root: Option<&Path>) -> Result<PathBuf, ConfigError> {
         let stated = root.map(Path::to_path_buf).or_else(|| env.var_os(vars::FAIRWAY_ROOT).map(PathBuf::from));
         match (stated, &env.cwd_error) {
@@ -114,7 +115,13 @@ impl Project {
             (None, Some(why)) => Err(ConfigError::NoWorkingDir { why: why.clone() }),
             (None, None) => {
                 let here = normalize(&env.cwd);
-                Ok(main_counterpart(&here).unwrap_or(here))
+                let Some(place) = main_counterpart(&here) else { return Ok(here) };
+                match GitDir::around(&here) {
+                    Some(git) if !place.join(CONFIG_FILE).is_file() && !git.is_found_from(&place) => {
+                        Err(ConfigError::NotInRepository { place, repository: git.common })
+                    }
+                    _ => Ok(place),
+                }
             }
         }
     }
@@ -276,6 +283,12 @@ impl GitDir {
         let common = fs::read_to_string(own.join("commondir"));
         let common = common.map_or_else(|_| own.clone(), |common| normalize(&own.join(common.trim_end())));
         Some(Self { top: top.to_path_buf(), common })
+    }
+
+    /// Whether git finds the same repository from a directory.
+    fn is_found_from(&self, dir: &Path) -> bool {
+        let common = |git: &Self| git.common.canonicalize().ok();
+        Self::around(dir).is_some_and(|found| common(&found).is_some_and(|found| common(self) == Some(found)))
     }
 }
 

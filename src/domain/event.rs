@@ -68,6 +68,7 @@ string_enum! {
         ExecFinished => "exec.finished",
         ExecRecovered => "exec.recovered",
         ExecRemoved => "exec.removed",
+        LandingStopped => "landing.stopped",
         OverlapFound => "overlap.found",
         OverlapCleared => "overlap.cleared",
         ConfigTrusted => "config.trusted",

@@ -17,6 +17,8 @@ string_enum! {
         Stale => "stale",
         /// The lease of a claim has expired.
         Lease => "lease",
+        /// A base fails its own check, or nothing can be prepared: no work lands.
+        Landing => "landing",
         /// A submitted task has an unmet gate.
         Gate => "gate",
         /// A submitted task waits for its end.

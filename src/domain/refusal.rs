@@ -1,5 +1,7 @@
 //! Every refusal by a rule, with its message and code. Exit codes and hints are in `actions::core::errors`.
 
+use std::fmt;
+
 use thiserror::Error;
 
 use super::{
@@ -171,15 +173,21 @@ pub enum Refusal {
     /// A lane with merges cannot be rebased.
     #[error("{of} has merge commits, which a rebase would leave out")]
     CannotRebase { of: String },
+    /// The work that was to land points to a commit of a submodule that others cannot get.
+    #[error("{of} sets {path} to the commit {}, which neither the submodule in the checkout of {base} nor a remote of it has", .commit.get(..12).unwrap_or(.commit))]
+    SubmoduleCommitMissing { of: String, base: String, path: String, commit: String, command: String, is_in_lane: bool },
     /// The work that was to land conflicts with the base.
     #[error("{of} conflicts with {base} in {}{}", list_files(.files), landed_with(.with))]
     LandConflict { of: String, base: String, files: Vec<String>, with: Vec<String>, lane: Option<LaneName> },
     /// The work that was to land was sent back, and neither it nor the base has changed since.
-    #[error("{of} was sent back at this commit and base: {why}")]
+    #[error("{of} was sent back at this commit and base, and is not tried again until one of them changes: {why}")]
     SentBackBefore { of: String, why: String, lane: Option<LaneName>, base: String },
     /// The work that was to land fails a check on the merged tree.
     #[error("{} fails the check '{}' on the merged tree of {} ({}){}", .0.of, .0.check, .0.base, .0.how, landed_with(&.0.with))]
     LandCheckFailed(Box<FailedLandCheck>),
+    /// A command of a landing failed, and not because of the work.
+    #[error("{0}")]
+    LandStopped(Box<StoppedLanding>),
     /// The repository has no commit that a branch could start from.
     #[error("there is no base branch '{base}': the repository has no commit")]
     NoCommit { base: String },
@@ -413,8 +421,62 @@ pub struct FailedLandCheck {
     pub with: Vec<String>,
     /// The number of its evidence, if a task has it.
     pub evidence: Option<i64>,
+    /// The file with the check's output.
+    pub output: String,
     /// The lane.
     pub lane: Option<LaneName>,
+    /// Whether the base has commits that the work lacks.
+    pub is_behind: bool,
+}
+
+/// What kept work from landing that is not the work itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopCause {
+    /// The base alone fails a check.
+    BaseRed,
+    /// A check finds no program.
+    ProgramMissing,
+    /// A command that prepares the tree for the checks fails.
+    PrepareFailed,
+}
+
+/// A command of a landing that failed, and not because of the work that was to land.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoppedLanding {
+    /// The work that was to land.
+    pub of: String,
+    /// The base.
+    pub base: String,
+    /// The command.
+    pub command: String,
+    /// The cause.
+    pub cause: StopCause,
+    /// How the command ended.
+    pub how: String,
+    /// Whether it failed on the base alone.
+    pub is_base: bool,
+    /// Whether every other landing would fail too.
+    pub stops_all: bool,
+    /// The file with the command's output.
+    pub output: String,
+}
+
+impl fmt::Display for StoppedLanding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { of, base, command, how, .. } = self;
+        match (self.cause, self.is_base) {
+            (StopCause::PrepareFailed, true) => write!(f, "the preparation '{command}' fails on {base} alone ({how})")?,
+            (StopCause::PrepareFailed, false) => write!(
+                f,
+                "the preparation '{command}' fails on the merged tree of {of} and {base} ({how}), and passes on {base} alone"
+            )?,
+            (StopCause::ProgramMissing, _) => {
+                write!(f, "the check '{command}' finds no program ({how}), on {base} alone neither")?;
+            }
+            (StopCause::BaseRed, _) => write!(f, "{base} alone fails the check '{command}' ({how})")?,
+        }
+        write!(f, "; {of} is not sent back{}", if self.stops_all { ", and nothing more lands" } else { "" })
+    }
 }
 
 /// The first files of a list, and how many more there are.
@@ -429,7 +491,13 @@ fn list_files(files: &[String]) -> String {
 
 /// The names of the work that landed since a lane last had the base.
 fn landed_with(with: &[String]) -> String {
-    if with.is_empty() { String::new() } else { format!("; landed since: {}", with.join(", ")) }
+    const MAX_LISTED: usize = 3;
+    let listed = with.iter().take(MAX_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match with.len().saturating_sub(MAX_LISTED) {
+        _ if with.is_empty() => String::new(),
+        0 => format!("; landed since: {listed}"),
+        more => format!("; landed since: {listed} and {more} more"),
+    }
 }
 
 fn claimed_by(claimant: Option<&str>) -> String {
@@ -480,9 +548,15 @@ impl Refusal {
             Self::NoCommonCommit { .. } => "no_common_commit",
             Self::BaseMoved { .. } => "base_moved",
             Self::NoIdentity { .. } => "no_identity",
+            Self::SubmoduleCommitMissing { .. } => "submodule_commit_missing",
             Self::LandConflict { .. } => "land_conflict",
             Self::SentBackBefore { .. } => "sent_back_before",
             Self::LandCheckFailed(_) => "land_check_failed",
+            Self::LandStopped(stopped) => match stopped.cause {
+                StopCause::BaseRed => "land_base_red",
+                StopCause::ProgramMissing => "land_program_missing",
+                StopCause::PrepareFailed => "land_prepare_failed",
+            },
             Self::AlreadyClaimed { .. } => "already_claimed",
             Self::AlreadyClaimedByYou { .. } => "already_yours",
             Self::StaleClaim { .. } | Self::StaleHandoff { .. } => "stale_claim",

@@ -25,6 +25,11 @@ macro_rules! select {
 const UNFINISHED: &str = select!("WHERE ended_at IS NULL ORDER BY id");
 const NEWEST_OF: &str = select!("WHERE commit_id = $1 AND base = $2 AND style = $3 ORDER BY id DESC LIMIT 1");
 const LANDED_IN: &str = select!("WHERE state = 'landed' AND base = $1 ORDER BY id DESC LIMIT $2");
+/// A landing of a base on itself, which is the newest one in that base.
+const STOPPED: &str = select!(
+    "WHERE state = 'failed' AND commit_id = base_before AND NOT EXISTS (SELECT 1 FROM landings AS later WHERE later.base = \
+     landings.base AND later.id > landings.id) ORDER BY id"
+);
 const UNLANDED_IN: &str = "SELECT id FROM tasks WHERE lane = $1 AND landed_commit IS NULL AND status <> 'cancelled' \
      ORDER BY priority, created_at, id";
 const IN_REVIEW: &str = "SELECT id FROM tasks INDEXED BY tasks_held WHERE claimant IS NOT NULL AND status = 'review' \
@@ -121,6 +126,14 @@ pub fn update(tx: &WriteTx<'_>, landing: &Landing) -> Result<(), StoreError> {
 /// As the store fails.
 pub fn unfinished(tx: &ReadTx<'_>) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), UNFINISHED, &[], read)
+}
+
+/// The bases in which nothing lands since a command failed on them alone, each by the landing that found it.
+///
+/// # Errors
+/// As the store fails.
+pub fn stopped(tx: &ReadTx<'_>) -> Result<Vec<Landing>, StoreError> {
+    sql::rows(tx.conn(), STOPPED, &[], read)
 }
 
 /// The newest landing of a commit into a base in a style.

@@ -77,6 +77,8 @@ pub struct LandCheckView {
     pub command: String,
     /// pass or fail.
     pub result: &'static str,
+    /// Whether it passed only when it ran again.
+    pub flaky: bool,
     /// The numbers of its evidence.
     pub evidence: Vec<i64>,
 }

@@ -343,6 +343,12 @@ fn config(error: &ConfigError) -> Failure {
             let hint = root_gone_hint(root, found.as_deref(), session.as_deref());
             return Failure { hint: Some(hint), ..plain("no_project", FailureKind::NotFound, error.to_string()) };
         }
+        ConfigError::NotInRepository { place, repository } => {
+            let text = format!("gitdir: {}", repository.display());
+            let (text, file) = (shell_words::quote(&text), place.join(".git").to_string_lossy().into_owned());
+            let hint = format!("connect it, then go on: echo {text} >{} && fairway init", shell_words::quote(&file));
+            return Failure { hint: Some(hint), ..plain("no_worktree", FailureKind::Refused, error.to_string()) };
+        }
         ConfigError::NoWorkingDir { .. } => (
             "no_project",
             FailureKind::NotFound,

@@ -89,11 +89,19 @@ pub(super) fn details(refusal: &Refusal) -> Value {
         Refusal::CheckoutChanged { base, dir, files } | Refusal::FilesInTheWay { base, dir, files } => {
             json!({ "base": base, "directory": dir, "files": files })
         }
+        Refusal::SubmoduleCommitMissing { base, path, commit, .. } => {
+            json!({ "base": base, "path": path, "commit": commit })
+        }
         Refusal::LandConflict { base, files, with, .. } => {
             json!({ "base": base, "files": files, "landed_since": with })
         }
         Refusal::LandCheckFailed(failed) => json!({
             "base": failed.base, "check": failed.check, "landed_since": failed.with, "evidence": failed.evidence,
+            "output": failed.output,
+        }),
+        Refusal::LandStopped(stopped) => json!({
+            "base": stopped.base, "command": stopped.command, "on_base": stopped.is_base,
+            "stops_all": stopped.stops_all, "output": stopped.output,
         }),
         Refusal::SessionFinal { session, status } | Refusal::SessionExited { session, status } => {
             json!({ "session_id": session.as_str(), "status": status.as_str() })

@@ -118,8 +118,10 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         Refusal::BaseBehind { ahead: 0, dir, .. } => {
             (Refused, Some(format!("bring it up to date: {}", git_in(dir, "pull --ff-only"))))
         }
-        Refusal::BaseBehind { dir, .. } => {
-            (Refused, Some(format!("bring both together: {}", git_in(dir, "pull --rebase"))))
+        // A rebase would make other commits of what was checked and landed.
+        Refusal::BaseBehind { dir, upstream, .. } => {
+            let merge = format!("merge --no-edit {}", shell_words::quote(upstream));
+            (Refused, Some(format!("bring both together as they are: {}", git_in(dir, &merge))))
         }
         Refusal::BaseInSeveral { base, dirs } => {
             let dir = dirs.last().map_or("DIR", String::as_str);
@@ -152,10 +154,27 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         }
         Refusal::CannotRebase { .. } => (Refused, Some("set [land] style = \"squash\": fairway config edit".into())),
         Refusal::SentBackBefore { lane, base, .. } => (Refused, Some(bring_in(lane.as_ref(), base))),
+        Refusal::SubmoduleCommitMissing { command, is_in_lane, .. } => {
+            let verb = if *is_in_lane { "push the commit" } else { "fetch it" };
+            (Refused, Some(format!("{verb}: {command}")))
+        }
         Refusal::LandConflict { lane, base, .. } => (Refused, Some(bring_in(lane.as_ref(), base))),
         Refusal::LandCheckFailed(failed) => {
-            let output = failed.evidence.map(|number| format!("see its output: fairway evidence show {number}"));
-            (Refused, Some(output.unwrap_or_else(|| bring_in(failed.lane.as_ref(), &failed.base))))
+            let output = match failed.evidence {
+                Some(number) => format!("see its output: fairway evidence show {number}"),
+                None => format!("see its output: less {}", shell_words::quote(&failed.output)),
+            };
+            let tree = match &failed.lane {
+                _ if !failed.is_behind => String::new(),
+                Some(lane) => format!("\nput the merged tree into the lane: fairway lane sync {lane} --merge"),
+                None => format!("\nmake the merged tree: git merge {}", shell_words::quote(&failed.base)),
+            };
+            (Refused, Some(format!("{output}{tree}")))
+        }
+        Refusal::LandStopped(stopped) => {
+            let output = shell_words::quote(&stopped.output);
+            let again = if stopped.stops_all { "fairway land --queue" } else { "fairway land --all" };
+            (Refused, Some(format!("see its output: less {output}\nland again when it is mended: {again}")))
         }
         Refusal::NoCommit { .. } => (NotFound, Some("commit first: git add -A && git commit -m 'first commit'".into())),
         Refusal::AlreadyClaimed { task, .. } => {

@@ -715,6 +715,22 @@ event_data! {
         status: JobStatus,
     }
 
+    /// Nothing more lands in a base: it fails a check alone, a program is missing, or nothing could be prepared.
+    LandingStopped {
+        /// The number of the landing.
+        landing: i64,
+        /// The base.
+        base: String,
+        /// The commit of the base.
+        base_commit: String,
+        /// The command that failed.
+        command: String,
+        /// How the command ended.
+        how: String,
+        /// The file with its output.
+        output: String,
+    }
+
     /// An overlap was found, or is gone.
     Overlap {
         /// The other lane; null for the base.
@@ -818,6 +834,7 @@ fn data_of(kind: EventKind, generator: &mut SchemaGenerator) -> Schema {
         Kind::ExecFinished => generator.subschema_for::<ExecFinished>(),
         Kind::ExecRecovered => generator.subschema_for::<ExecRecovered>(),
         Kind::ExecRemoved => generator.subschema_for::<ExecRemoved>(),
+        Kind::LandingStopped => generator.subschema_for::<LandingStopped>(),
         Kind::OverlapFound | Kind::OverlapCleared => generator.subschema_for::<Overlap>(),
         Kind::ConfigTrusted => generator.subschema_for::<ConfigTrusted>(),
         Kind::StoreRestored => generator.subschema_for::<StoreRestored>(),

@@ -54,9 +54,7 @@ impl Git<'_> {
     /// Whether the worktree has no changed, staged or untracked file.
     #[must_use]
     pub fn is_clean(&self) -> Option<bool> {
-        let args = ["status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=dirty"];
-        let done = self.run_on_files(&args, QUERY_TIMEOUT).ok()?;
-        (done.exit == ExitReason::Code(0)).then_some(done.stdout.is_empty())
+        Some(self.changes().ok()?.is_empty())
     }
 
     /// The commit of HEAD, if the worktree is clean.

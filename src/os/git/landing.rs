@@ -249,7 +249,12 @@ impl Git<'_> {
         let args =
             ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=dirty"];
         let text = self.run_on_files_checked("status", &args, QUERY_TIMEOUT)?;
-        Ok(text.split_terminator('\0').filter_map(tracked_change).map(str::to_owned).collect())
+        let changes = || text.split_terminator('\0').filter_map(|entry| Some((entry, tracked_change(entry)?)));
+        let is_content = |entry: &str| entry.starts_with("1 .M ");
+        let candidates: Vec<&str> = changes().filter(|(entry, _)| is_content(entry)).map(|(_, path)| path).collect();
+        let unchanged = self.unchanged_by_times(&candidates)?;
+        let is_change = |(entry, path): &(&str, &str)| !is_content(entry) || !unchanged.contains(*path);
+        Ok(changes().filter(is_change).map(|(_, path)| path.to_owned()).collect())
     }
 
     /// The paths that `to` has and `from` lacks; bytes that are not UTF-8 are replaced.

@@ -2,7 +2,7 @@
 //! repository, a worktree, or a file that these include names do not: an agent can write there.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},
     time::Duration,
 };
@@ -48,6 +48,14 @@ impl Git<'_> {
         let mut all = filter_flags(&self.settings(FILTERS)?, |_| true);
         all.extend(args.iter().map(|arg| arg.as_ref().to_owned()));
         Ok(all)
+    }
+
+    /// The names of the filters over new content that another configuration than the user's own names.
+    pub(super) fn filters_that_are_off(&self) -> Result<BTreeSet<String>, GitError> {
+        let settings = self.settings(FILTERS)?;
+        let foreign = settings.iter().filter(|(_, setting)| setting.is_foreign);
+        let driver = |name: &str| Some(name.strip_prefix("filter.")?.rsplit_once('.')?.0.to_owned());
+        Ok(foreign.filter_map(|(name, _)| driver(name)).collect())
     }
 
     /// Runs a checkout without filters but those of the user's own configuration. It fails where the repository requires another

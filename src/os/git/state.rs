@@ -39,10 +39,7 @@ impl Git<'_> {
     /// # Errors
     /// When git fails.
     pub fn count_changed_files(&self) -> Result<usize, GitError> {
-        let args =
-            ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"];
-        let text = self.run_on_files_checked("status", &args, QUERY_TIMEOUT)?;
-        Ok(text.split_terminator('\0').count())
+        Ok(self.changes()?.len())
     }
 
     /// The top directory of the worktree that contains the working directory.

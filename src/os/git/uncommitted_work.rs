@@ -17,6 +17,9 @@ use crate::os::exit_reason::ExitReason;
 /// How many files, and how many repositories, a text names.
 const MAX_DISPLAYED: usize = 3;
 
+/// The state, in front of the path, of a file that differs from the index and whose index is as the commit.
+const CHANGED_CONTENT: &str = " M ";
+
 /// The work in a worktree that is in no commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UncommittedWork {
@@ -88,7 +91,9 @@ impl Git<'_> {
         let scratch = Scratch::create(self, temp)?.with_index_of(self)?;
         let git = self.with_scratch(&scratch);
         for flag in ["--no-assume-unchanged", "--no-skip-worktree"] {
-            let done = git.run_with(&["update-index", flag, "-z", "--stdin"], &[], &hidden, QUERY_TIMEOUT)?;
+            // Git looks into young files when it writes an index.
+            let args = git.on_files(&["update-index", flag, "-z", "--stdin"])?;
+            let done = git.run_with(&args, &[], &hidden, QUERY_TIMEOUT)?;
             if done.exit != ExitReason::Code(0) {
                 return Err(git_error("update-index", &done));
             }
@@ -111,15 +116,26 @@ impl Git<'_> {
         Ok(tips)
     }
 
-    /// The changed and new files, each as `git status --porcelain` says it. No git runs in a submodule.
+    /// The changed and new files, each as `git status --porcelain` says it. No git runs in a submodule. A file whose filter is off
+    /// is as the index has its times.
     ///
     /// # Errors
     /// When git fails.
     pub fn changes(&self) -> Result<Vec<String>, GitError> {
+        self.changes_and_filtered().map(|(changes, _)| changes)
+    }
+
+    /// The changes, and whether git takes more files for changed, because their filter is off.
+    pub(super) fn changes_and_filtered(&self) -> Result<(Vec<String>, bool), GitError> {
         let args =
             ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"];
         let text = self.run_on_files_checked("status", &args, QUERY_TIMEOUT)?;
-        Ok(text.split_terminator('\0').map(str::to_owned).collect())
+        let entries = || text.split_terminator('\0');
+        let candidates: Vec<&str> = entries().filter_map(|entry| entry.strip_prefix(CHANGED_CONTENT)).collect();
+        let unchanged = self.unchanged_by_times(&candidates)?;
+        let is_change = |entry: &&str| entry.strip_prefix(CHANGED_CONTENT).is_none_or(|path| !unchanged.contains(path));
+        let changes = entries().filter(is_change).map(str::to_owned).collect();
+        Ok((changes, !unchanged.is_empty()))
     }
 
     /// The files that are there and that git was told to take for unchanged, each with a NUL. One that a sparse checkout leaves

@@ -95,7 +95,10 @@ impl<'a> Repository<'a> {
         let inside = Git::new(self.git.vars(), path);
         let args = ["worktree", "remove"].map(OsString::from);
         let mut args = if path.is_dir() { inside.on_files(&args)? } else { args.to_vec() };
-        if force {
+        if !force && path.is_dir() && inside.changes_and_filtered()? == (Vec::new(), true) {
+            // Git takes files for changed because their filter is off.
+            args.push("--force".into());
+        } else if force {
             // Twice, for a worktree that an interrupted command left locked.
             args.extend(["--force"; 2].map(OsString::from));
         }

@@ -44,6 +44,7 @@ fn every_value_names_its_source() {
     gates.merge.require                   ["evidence", "checks", "reviews", "handoffs_accepted", "no_open_questions", "clean_worktree", "based_on"]  default
     land.style                            "merge"                                                                                                    default
     land.timeout                          "30m"                                                                                                      default
+    land.retries                          1                                                                                                          default
     land.sign                             false                                                                                                      default
     roles.backend.provider                "p"                                                                                                        [world]/project/.fairway.toml
     roles.backend.env                     { A = "1" }                                                                                                [world]/project/.fairway.toml

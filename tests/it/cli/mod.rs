@@ -21,6 +21,7 @@ mod hook;
 mod hosts;
 mod init;
 mod land;
+mod land_blame;
 mod land_edge_cases;
 mod lane;
 mod lane_damaged;

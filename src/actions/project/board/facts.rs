@@ -19,6 +19,7 @@ use crate::{
         checkpoint::CheckpointState,
         handoff::Handoff,
         job::Job,
+        landing::Landing,
         lane::{Lane, LaneStatus},
         message::{HUMAN_SOURCES, Message, Recipient},
         overlap::LaneOverlap,
@@ -28,7 +29,7 @@ use crate::{
     },
     env::Timestamp,
     store::{
-        ReadTx, approvals, handoffs, jobs, lanes, messages,
+        ReadTx, approvals, handoffs, jobs, landings, lanes, messages,
         overlaps::{self, LaneDiffstat},
         overview::{self, ExpiredMessage, FailedJob, WrittenCheckpoint},
         session_reports, tasks,
@@ -61,6 +62,8 @@ pub(super) struct Facts {
     pub diffstats: Vec<LaneDiffstat>,
     /// The overlaps when they were last judged.
     pub overlaps: Vec<LaneOverlap>,
+    /// The bases in which nothing lands, by the landing that found it.
+    pub stopped: Vec<Landing>,
     pub approvals: Vec<Approval>,
     pub handoffs: Vec<Handoff>,
     /// The tasks of sessions whose newest written checkpoint awaits input.
@@ -103,6 +106,7 @@ impl Facts {
         }
         self.diffstats = overlaps::diffstats(tx)?;
         self.overlaps = self.live_overlaps(tx)?;
+        self.stopped = landings::stopped(tx)?;
         self.approvals = approvals::all(tx, true)?;
         self.handoffs = handoffs::all(tx, true)?;
         self.read_questions(tx, &changed)?;

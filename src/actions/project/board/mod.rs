@@ -11,6 +11,7 @@ mod facts;
 mod guard;
 mod handoff;
 mod jobs;
+mod landing;
 mod lanes;
 mod need;
 mod overlap;

@@ -1,7 +1,8 @@
 //! The board as a document, from its facts.
 
 use super::{
-    approval, blocked, claimant, facts::Facts, guard, handoff, jobs, lanes, need, overlap, prompt, question, submitted,
+    approval, blocked, claimant, facts::Facts, guard, handoff, jobs, landing, lanes, need, overlap, prompt, question,
+    submitted,
 };
 use crate::{
     actions::App,
@@ -21,6 +22,7 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
     needs_you.extend(submitted::items(facts));
     needs_you.extend(blocked::items(facts));
     needs_you.extend(overlap::items(facts));
+    needs_you.extend(landing::items(facts));
     needs_you.extend(handoff::items(facts));
     needs_you.extend(prompt::items(facts));
     BoardView {

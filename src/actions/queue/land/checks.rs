@@ -1,6 +1,7 @@
 //! The checks of a candidate, on its tree, in one worktree that is kept for the next landing.
 
 use std::{
+    cell::RefCell,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -8,7 +9,10 @@ use std::{
 
 use anyhow::Result;
 
-use super::unit::{Unit, project_git};
+use super::{
+    base::Base,
+    unit::{Unit, project_git},
+};
 use crate::{
     actions::{
         App,
@@ -19,6 +23,7 @@ use crate::{
     domain::{
         TaskId,
         evidence::{Evidence, EvidenceResult, LANDING_KIND},
+        refusal::{StopCause, StoppedLanding},
     },
     env::Timestamp,
     os::{
@@ -36,6 +41,9 @@ use crate::{
 /// The maximum size of the stored output of a check; the middle of a longer output is dropped.
 const CAPTURE_LIMIT_BYTES: usize = 1024 * 1024;
 
+/// The exit code of a shell that finds no program of that name.
+const NO_PROGRAM: i32 = 127;
+
 /// A command that the tree of a candidate must pass.
 #[derive(Debug, Clone)]
 struct CheckCommand {
@@ -47,7 +55,7 @@ struct CheckCommand {
     is_prepare: bool,
 }
 
-/// A command that failed.
+/// A check that the work fails and its base passes.
 #[derive(Debug, Clone)]
 pub(super) struct FailedCheck {
     /// Its name, else its command.
@@ -56,6 +64,66 @@ pub(super) struct FailedCheck {
     pub(super) how: String,
     /// The number of its evidence, if a task has it.
     pub(super) evidence: Option<i64>,
+    /// The file with its output.
+    pub(super) output: String,
+}
+
+/// The result of the checks of a candidate.
+#[derive(Debug, Clone)]
+pub(super) enum Verdict {
+    /// The base may move to it.
+    Passed,
+    /// The work breaks a check.
+    Failed(FailedCheck),
+    /// A command failed for another reason than the work.
+    Stopped(StoppedLanding),
+}
+
+/// A command that has run, also again.
+struct Ran {
+    exit: ExitReason,
+    elapsed: Duration,
+    /// What all runs wrote.
+    output: Vec<u8>,
+    /// Its end in words.
+    how: String,
+    /// How the run before ended that failed.
+    earlier: Option<String>,
+}
+
+impl Ran {
+    fn passed(&self) -> bool {
+        self.exit == ExitReason::Code(0)
+    }
+
+    fn is_program_missing(&self) -> bool {
+        self.exit == ExitReason::Code(NO_PROGRAM)
+    }
+}
+
+/// How a command failed on a base.
+#[derive(Debug, Clone)]
+struct BaseFailure {
+    command: String,
+    is_prepare: bool,
+    is_program_missing: bool,
+    how: String,
+    output: String,
+}
+
+/// The result of a command on a commit of a base; `None`: it passes.
+#[derive(Debug)]
+struct BaseResult {
+    commit: String,
+    command: String,
+    failure: Option<BaseFailure>,
+}
+
+/// The checks of one call of `land`. What a commit of a base passes is kept.
+pub(super) struct Checks<'a> {
+    app: &'a App,
+    say: &'a dyn Fn(&str),
+    bases: RefCell<Vec<BaseResult>>,
 }
 
 fn commands(app: &App, unit: &Unit) -> Vec<CheckCommand> {
@@ -67,8 +135,6 @@ fn commands(app: &App, unit: &Unit) -> Vec<CheckCommand> {
             is_prepare: false,
         })
     });
-    let of_config =
-        |is_prepare| move |command: &String| CheckCommand { of: None, command: command.clone(), is_prepare };
     let mut all: Vec<CheckCommand> = settings.checks.iter().map(of_config(false)).chain(own).collect();
     if !all.is_empty() {
         all.splice(0..0, settings.prepare.iter().map(of_config(true)));
@@ -76,51 +142,142 @@ fn commands(app: &App, unit: &Unit) -> Vec<CheckCommand> {
     all
 }
 
+fn of_config(is_prepare: bool) -> impl Fn(&String) -> CheckCommand {
+    move |command| CheckCommand { of: None, command: command.clone(), is_prepare }
+}
+
 /// The number of checks of a unit.
 pub(super) fn count(app: &App, unit: &Unit) -> usize {
     commands(app, unit).iter().filter(|one| !one.is_prepare).count()
 }
 
-/// Runs the checks of a unit on a candidate until one fails. Each one is recorded as observed evidence of the kind `landing`.
-///
-/// # Errors
-/// `git_failed`, `interrupted`; as the store fails.
-pub(super) fn run(
-    app: &App,
-    unit: &Unit,
-    candidate: &str,
-    say: &dyn Fn(&str),
-) -> Result<(Vec<LandCheckView>, Option<FailedCheck>)> {
-    let all = commands(app, unit);
-    let mut views = Vec::new();
-    if all.is_empty() {
-        return Ok((views, None));
+impl<'a> Checks<'a> {
+    pub(super) fn new(app: &'a App, say: &'a dyn Fn(&str)) -> Self {
+        Self { app, say, bases: RefCell::new(Vec::new()) }
     }
-    let dir = check_out(app, candidate)?;
-    for one in &all {
-        let verb = if one.is_prepare { "preparing" } else { "checking" };
-        say(&format!("{verb} {}: {}", unit.label(), one.command));
-        let (ran, output) = run_one(app, &dir, &one.command)?;
-        let passed = ran.exit == ExitReason::Code(0);
-        if one.is_prepare && passed {
-            continue;
+
+    /// Runs the checks of a unit on a candidate until one fails. Each one is recorded as observed evidence of the kind `landing`.
+    /// What fails is tried on the base alone before the work is blamed.
+    ///
+    /// # Errors
+    /// `git_failed`, `interrupted`; as the store fails.
+    pub(super) fn run(&self, unit: &Unit, candidate: &str, base: &Base) -> Result<(Vec<LandCheckView>, Verdict)> {
+        let all = commands(self.app, unit);
+        let mut views = Vec::new();
+        if all.is_empty() {
+            return Ok((views, Verdict::Passed));
         }
-        let numbers = record(app, unit, one, candidate, &ran, &output)?;
-        views.push(LandCheckView {
-            task_id: one.of.as_ref().map(|(task, _)| task.to_string()),
-            name: one.of.as_ref().map(|(_, name)| name.clone()),
-            command: one.command.clone(),
-            result: if passed { EvidenceResult::Pass } else { EvidenceResult::Fail }.as_str(),
-            evidence: numbers.clone(),
-        });
-        if !passed {
-            let name = one.of.as_ref().map_or_else(|| one.command.clone(), |(_, name)| name.clone());
-            let failed =
-                FailedCheck { name, how: how(&ran, app.settings.land.timeout), evidence: numbers.first().copied() };
-            return Ok((views, Some(failed)));
+        let dir = check_out(self.app, candidate)?;
+        for one in &all {
+            let verb = if one.is_prepare { "preparing" } else { "checking" };
+            (self.say)(&format!("{verb} {}: {}", unit.label(), one.command));
+            let ran = self.run_command(&dir, &one.command)?;
+            let passed = ran.passed();
+            if !passed && let Some(stopped) = self.other_cause(unit, base, one, &ran)? {
+                return Ok((views, Verdict::Stopped(stopped)));
+            }
+            if one.is_prepare {
+                continue;
+            }
+            let (numbers, output) = record(self.app, unit, one, candidate, &ran)?;
+            views.push(LandCheckView {
+                task_id: one.of.as_ref().map(|(task, _)| task.to_string()),
+                name: one.of.as_ref().map(|(_, name)| name.clone()),
+                command: one.command.clone(),
+                result: if passed { EvidenceResult::Pass } else { EvidenceResult::Fail }.as_str(),
+                flaky: ran.earlier.is_some() && passed,
+                evidence: numbers.clone(),
+            });
+            if !passed {
+                let name = one.of.as_ref().map_or_else(|| one.command.clone(), |(_, name)| name.clone());
+                let (how, evidence) = (ran.how, numbers.first().copied());
+                return Ok((views, Verdict::Failed(FailedCheck { name, how, evidence, output })));
+            }
+            if one.of.is_none() {
+                // The candidate is the next base.
+                self.keep(candidate, &one.command, None);
+            }
+        }
+        Ok((views, Verdict::Passed))
+    }
+
+    /// The cause of a failure that is not the work: the base fails alone, a program is missing, or nothing could be prepared.
+    fn other_cause(&self, unit: &Unit, base: &Base, one: &CheckCommand, ran: &Ran) -> Result<Option<StoppedLanding>> {
+        // The base lacks the work that a task's own check is about.
+        if one.of.is_some() && !ran.is_program_missing() {
+            return Ok(None);
+        }
+        let (failure, is_base) = match self.on_base(base, one)? {
+            Some(failure) if one.of.is_none() || failure.is_prepare || failure.is_program_missing => (failure, true),
+            None if one.is_prepare => (failure_of(self.app, one, ran)?, false),
+            _ => return Ok(None),
+        };
+        let stops_all = is_base && (one.of.is_none() || failure.is_prepare);
+        let cause = match &failure {
+            failure if failure.is_prepare => StopCause::PrepareFailed,
+            failure if failure.is_program_missing => StopCause::ProgramMissing,
+            _ => StopCause::BaseRed,
+        };
+        let BaseFailure { command, how, output, .. } = failure;
+        let (of, base) = (unit.label(), base.name.clone());
+        Ok(Some(StoppedLanding { of, base, command, cause, how, is_base, stops_all, output }))
+    }
+
+    /// How a command fails on a commit of the base, after what prepares it; `None` when it passes.
+    fn on_base(&self, base: &Base, wanted: &CheckCommand) -> Result<Option<BaseFailure>> {
+        let is_it = |one: &&BaseResult| one.commit == base.commit && one.command == wanted.command;
+        if let Some(known) = self.bases.borrow().iter().find(is_it) {
+            return Ok(known.failure.clone());
+        }
+        (self.say)(&format!("trying {} alone: {}", base.name, wanted.command));
+        let dir = check_out(self.app, &base.commit)?;
+        let prepare: Vec<CheckCommand> = self.app.settings.land.prepare.iter().map(of_config(true)).collect();
+        let before = prepare.iter().take_while(|one| !wanted.is_prepare || one.command != wanted.command);
+        let mut failure = None;
+        for one in before.chain([wanted]) {
+            let ran = self.run_command(&dir, &one.command)?;
+            if !ran.passed() {
+                failure = Some(failure_of(self.app, one, &ran)?);
+                break;
+            }
+        }
+        self.keep(&base.commit, &wanted.command, failure.clone());
+        Ok(failure)
+    }
+
+    fn keep(&self, commit: &str, command: &str, failure: Option<BaseFailure>) {
+        let (commit, command) = (commit.to_owned(), command.to_owned());
+        self.bases.borrow_mut().push(BaseResult { commit, command, failure });
+    }
+
+    /// Runs a command, and again when it fails. A program that is missing stays missing.
+    fn run_command(&self, dir: &Path, command: &str) -> Result<Ran> {
+        let settings = &self.app.settings.land;
+        let (mut output, mut earlier, mut left) = (Vec::new(), None, settings.retries);
+        loop {
+            let (ran, written) = run_one(self.app, dir, command)?;
+            output.extend_from_slice(&written);
+            let how = how(&ran, settings.timeout);
+            let is_over = matches!(ran.exit, ExitReason::Code(0 | NO_PROGRAM));
+            if is_over || left == 0 {
+                return Ok(Ran { exit: ran.exit, elapsed: ran.elapsed, output, how, earlier });
+            }
+            left -= 1;
+            (self.say)(&format!("trying it again, it failed ({how}): {command}"));
+            output.extend_from_slice(format!("\n[{how}; once more]\n").as_bytes());
+            earlier = Some(how);
         }
     }
-    Ok((views, None))
+}
+
+fn failure_of(app: &App, one: &CheckCommand, ran: &Ran) -> Result<BaseFailure> {
+    Ok(BaseFailure {
+        command: one.command.clone(),
+        is_prepare: one.is_prepare,
+        is_program_missing: ran.is_program_missing(),
+        how: ran.how.clone(),
+        output: store_output(app, &ran.output)?.to_string_lossy().into_owned(),
+    })
 }
 
 fn how(ran: &StreamResult, timeout: Duration) -> String {
@@ -144,27 +301,26 @@ fn run_one(app: &App, dir: &Path, command: &str) -> Result<(StreamResult, Vec<u8
     Ok((ran, output))
 }
 
-/// Records the run on the task whose check it is, or on every task that lands. Returns the numbers.
-fn record(
-    app: &App,
-    unit: &Unit,
-    check: &CheckCommand,
-    candidate: &str,
-    ran: &StreamResult,
-    output: &[u8],
-) -> Result<Vec<i64>> {
+/// Records the run on the task whose check it is, or on every task that lands. Returns the numbers, and the file with the output.
+fn record(app: &App, unit: &Unit, check: &CheckCommand, candidate: &str, ran: &Ran) -> Result<(Vec<i64>, String)> {
     let is_of = |task: &TaskId| check.of.as_ref().is_none_or(|(of, _)| of == task);
     let tasks: Vec<&TaskId> = unit.members.iter().map(|one| &one.task.id).filter(|task| is_of(task)).collect();
-    if tasks.is_empty() {
-        return Ok(Vec::new());
+    if tasks.is_empty() && ran.passed() {
+        return Ok((Vec::new(), String::new()));
     }
-    let artifact = store_output(app, output)?;
-    let result = if ran.exit == ExitReason::Code(0) { EvidenceResult::Pass } else { EvidenceResult::Fail };
+    let artifact = store_output(app, &ran.output)?.to_string_lossy().into_owned();
+    let result = if ran.passed() { EvidenceResult::Pass } else { EvidenceResult::Fail };
     let exit_code = match ran.exit {
         ExitReason::Code(code) => Some(i64::from(code)),
         ExitReason::Signal(_) | ExitReason::TimedOut => None,
     };
-    app.transaction(|tx| {
+    let summary = match &ran.earlier {
+        Some(earlier) if ran.passed() => {
+            format!("flaky: on the merged tree of {}: {} after {earlier}", unit.base, ran.how)
+        }
+        _ => format!("on the merged tree of {}: {}", unit.base, ran.how),
+    };
+    let numbers = app.transaction(|tx| {
         let mut numbers = Vec::new();
         for id in tasks {
             let task = lookup::task(tx, id)?;
@@ -178,17 +334,18 @@ fn record(
                 check: check.of.as_ref().map(|(_, name)| name.clone()),
                 exit_code,
                 duration_ms: Some(i64::try_from(ran.elapsed.as_millis()).unwrap_or(i64::MAX)),
-                artifact: Some(artifact.to_string_lossy().into_owned()),
-                sha256: Some(sha256_hex(output)),
+                artifact: Some(artifact.clone()),
+                sha256: Some(sha256_hex(&ran.output)),
                 commit: Some(candidate.to_owned()),
-                summary: Some(format!("on the merged tree of {}: {}", unit.base, how(ran, app.settings.land.timeout))),
+                summary: Some(summary.clone()),
                 observed: true,
                 created_at: Timestamp::from_millis(0),
             };
             numbers.push(evidence::insert(tx, &task, record, None)?.id);
         }
-        Ok(numbers)
-    })
+        Ok::<_, anyhow::Error>(numbers)
+    })?;
+    Ok((numbers, artifact))
 }
 
 /// The directory of the worktree for checks.

@@ -15,6 +15,7 @@ use crate::{
     domain::{
         Event, EventKind,
         landing::{Landing, LandingState},
+        refusal::StoppedLanding,
         rules::fencing::TaskWrite,
         task::{Task, TaskState, TaskStatus},
     },
@@ -93,11 +94,18 @@ fn described(event: Event, task: &Task, landing: &Landing) -> Event {
         .with("candidate", landing.candidate.as_deref())
 }
 
-/// Sends a unit back: the landing is over, tasks in review are in progress again, and their claimants are told.
+/// Sends a unit back: the landing is over, tasks in review are in progress again, and their claimants are told, and the sessions
+/// of what landed `since`.
 ///
 /// # Errors
 /// As the store fails.
-pub(super) fn sent_back(app: &App, unit: &Unit, landing: &mut Landing, error: &str, hint: &str) -> Result<()> {
+pub(super) fn sent_back(
+    app: &App,
+    unit: &Unit,
+    landing: &mut Landing,
+    (error, hint): (&str, &str),
+    since: &[Landing],
+) -> Result<()> {
     app.transaction(|tx| {
         for member in &unit.members {
             let Some(task) = tasks::find(tx, &member.task.id)? else { continue };
@@ -119,7 +127,36 @@ pub(super) fn sent_back(app: &App, unit: &Unit, landing: &mut Landing, error: &s
             }
         }
         collisions::tell_sent_back(tx, unit, landing.id, error, hint)?;
+        collisions::tell_landed(tx, unit, landing.id, error, since)?;
         end(tx, landing, LandingState::SentBack, Some(error.to_owned()))
+    })?;
+    drop_ref(app, landing);
+    Ok(())
+}
+
+/// Records that a landing ended for another cause than its work. Where that stops every other landing in the base, a landing of
+/// the base on itself tells it until the next one begins.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn stopped(app: &App, landing: &mut Landing, base_commit: &str, stopped: &StoppedLanding) -> Result<()> {
+    app.transaction(|tx| {
+        end(tx, landing, LandingState::Failed, Some(stopped.to_string()))?;
+        if !stopped.stops_all {
+            return Ok::<_, anyhow::Error>(());
+        }
+        let (commit, error) = (base_commit.to_owned(), Some(format!("{stopped}; its output is in {}", stopped.output)));
+        let own = Landing { lane: None, commit, candidate: None, tasks: Vec::new(), error, ..landing.clone() };
+        let own = landings::insert(tx, own)?;
+        let event = Event::new(EventKind::LandingStopped)
+            .with("landing", own.id)
+            .with("base", own.base.as_str())
+            .with("base_commit", base_commit)
+            .with("command", stopped.command.as_str())
+            .with("how", stopped.how.as_str())
+            .with("output", stopped.output.as_str());
+        tx.record(&event)?;
+        Ok(())
     })?;
     drop_ref(app, landing);
     Ok(())

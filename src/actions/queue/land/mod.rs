@@ -10,6 +10,7 @@ mod recovery;
 mod report;
 mod run;
 mod schedule;
+mod submodules;
 mod unit;
 
 pub use run::{LandRequest, is_at_work, land};

@@ -60,7 +60,12 @@ pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
         return Err(Refusal::NoLaneCommit { lane, branch, known: Some(unit.commit.clone()) }.into());
     }
     let named = changes.iter().take(MAX_DISPLAYED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let why = format!("its worktree holds changes that are in no commit ({named})");
+    let paths: Vec<&str> = changes.iter().map(String::as_str).collect();
+    let off = match git.with_filter_off(&paths)?.into_iter().next() {
+        Some(file) => format!("; the filter of {file} is the repository's and did not run"),
+        None => String::new(),
+    };
+    let why = format!("its worktree holds changes that are in no commit ({named}{off})");
     Err(Refusal::UnsavedWork { lane: lane.name.clone(), verb: "land", why, dir: Some(shown) }.into())
 }
 

@@ -3,7 +3,12 @@
 use std::fmt::Write as _;
 
 use crate::{
-    actions::{App, core::errors},
+    actions::{
+        App,
+        core::errors,
+        queue::lane::checkout::{self, Presence},
+    },
+    domain::lane::LaneStatus,
     wire::{LandOrderView, LandingView},
 };
 
@@ -25,8 +30,16 @@ pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {
         told: Vec::new(),
         removed_worktree: None,
         error: None,
-        notes: Vec::new(),
+        notes: without_worktree(app, unit).into_iter().collect(),
     }
+}
+
+/// What lands of a lane whose worktree is gone.
+fn without_worktree(app: &App, unit: &Unit) -> Option<String> {
+    let lane = unit.lane.as_ref().filter(|lane| lane.status != LaneStatus::Closed)?;
+    let (Presence::Missing(dir), Some(branch)) = (checkout::presence(app, lane), &lane.branch) else { return None };
+    let commit = unit.commit.get(..12).unwrap_or(&unit.commit);
+    Some(format!("the worktree {} of the lane {} does not exist: {commit} of {branch} lands", dir.display(), lane.name))
 }
 
 /// The view of a landing that was interrupted and is completed now.
@@ -61,6 +74,12 @@ pub(super) fn state_of(error: &anyhow::Error) -> &'static str {
         "lane_elsewhere" => "skipped",
         _ => "failed",
     }
+}
+
+/// The note on the units that come after the one at which a queue stopped; `None` without one.
+pub(super) fn not_tried(units: &[Unit]) -> Option<String> {
+    let names: Vec<String> = units.iter().map(Unit::label).collect();
+    (!names.is_empty()).then(|| format!("not tried: {}", names.join(", ")))
 }
 
 /// The order in a line.

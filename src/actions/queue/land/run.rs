@@ -5,7 +5,9 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::Result;
 
 use super::{
-    base, candidate, checks, collisions, finish, readiness, recovery, report, schedule,
+    base, candidate,
+    checks::{self, Checks, Verdict},
+    collisions, finish, readiness, recovery, report, schedule, submodules,
     unit::{self, Found, MAX_EARLIER, Unit, project_git},
 };
 use crate::{
@@ -72,7 +74,7 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str)) -> Result<(Ans
     let lock = lock(app, say)?;
     let mut landings: Vec<LandingView> =
         recovery::run(app, say)?.iter().map(|done| report::completed(app, done)).collect();
-    let locked = LockedLand { app, git, lock: &lock, say };
+    let locked = LockedLand { app, git, lock: &lock, checks: Checks::new(app, say) };
     let mut order = Vec::new();
     // The last pass tells what is left out.
     let mut notes;
@@ -88,19 +90,25 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str)) -> Result<(Ans
         }
         order.extend(places);
         let is_alone = request.names.len() == 1;
-        let mut has_landed = false;
-        for unit in units {
-            match locked.land(&unit, landings.iter().any(|known| known.id.is_some() && known.commit == unit.commit)) {
+        let (mut has_landed, mut is_stopped) = (false, false);
+        let mut left = units.iter();
+        while let Some(unit) = left.next() {
+            match locked.land(unit, landings.iter().any(|known| known.id.is_some() && known.commit == unit.commit)) {
                 (_, Some(error)) if is_alone && !landings.iter().any(|one| one.state == "landed") => {
                     return Err(error);
                 }
-                (view, _) => {
+                (view, error) => {
                     has_landed |= view.state == "landed";
                     landings.push(view);
+                    is_stopped = error.as_ref().is_some_and(stops_all);
                 }
             }
+            if is_stopped {
+                notes.extend(report::not_tried(left.as_slice()));
+                break;
+            }
         }
-        if !request.queue || !has_landed {
+        if is_stopped || !request.queue || !has_landed {
             break;
         }
         // The next pass tells again what did not land in this one.
@@ -174,7 +182,7 @@ struct LockedLand<'a> {
     app: &'a App,
     git: Git<'a>,
     lock: &'a FileLock,
-    say: &'a dyn Fn(&str),
+    checks: Checks<'a>,
 }
 
 impl LockedLand<'_> {
@@ -239,7 +247,7 @@ impl LockedLand<'_> {
             return self.unchanged(unit, base, view);
         }
         let mut landing = self.begin(unit, base, LandingState::Moving, Some(unit.commit.clone()))?;
-        view.notes = finish::landed(self.app, unit, &mut landing, &[])?;
+        view.notes.extend(finish::landed(self.app, unit, &mut landing, &[])?);
         view.id = Some(landing.id);
         view.candidate = landing.candidate;
         view.state = "landed";
@@ -304,7 +312,7 @@ impl LockedLand<'_> {
         }
         let candidate = landing.candidate.clone().unwrap_or_default();
         let told = collisions::find(self.app, unit, &base.commit, &candidate)?;
-        view.notes = finish::landed(self.app, unit, &mut landing, &told)?;
+        view.notes.extend(finish::landed(self.app, unit, &mut landing, &told)?);
         view.told = told.iter().map(collisions::Collision::view).collect();
         let is_new = candidate != base.commit || !unit.members.is_empty();
         view.state = if is_new { "landed" } else { "unchanged" };
@@ -330,10 +338,10 @@ impl LockedLand<'_> {
         let made = match made {
             Integration::Commit(commit) => commit,
             Integration::Conflict { files, .. } => {
-                let with = self.landed_since(unit, base)?;
-                let (of, lane) = (unit.label(), unit.lane_name().cloned());
+                let since = self.landed_since(unit, base)?;
+                let (of, lane, with) = (unit.label(), unit.lane_name().cloned(), names(&since));
                 let refusal = Refusal::LandConflict { of, base: unit.base.clone(), files, with, lane };
-                return self.send_back(unit, landing, refusal);
+                return self.send_back(unit, landing, refusal, &since);
             }
         };
         if made == base.commit {
@@ -346,23 +354,32 @@ impl LockedLand<'_> {
             });
         }
         base.refuse_files_in_the_way(&self.git, &made)?;
+        submodules::check(self.app, &self.git, unit, base, &made)?;
         finish::hold(self.app, landing, &made)?;
         landing.candidate = Some(made.clone());
         self.app.transaction(|tx| Ok(landings::update(tx, landing)?))?;
         view.candidate = Some(made.clone());
-        let (ran, failed) = checks::run(self.app, unit, &made, self.say)?;
+        let (ran, verdict) = self.checks.run(unit, &made, base)?;
         view.checks = ran;
-        if let Some(failed) = failed {
+        if let Verdict::Stopped(stopped) = verdict {
+            finish::stopped(self.app, landing, &base.commit, &stopped)?;
+            return Err(Refusal::LandStopped(Box::new(stopped)).into());
+        }
+        if let Verdict::Failed(failed) = verdict {
+            let is_behind = self.git.is_ancestor(&base.commit, &unit.commit) == Some(false);
+            let since = self.landed_since(unit, base)?;
             let refusal = Refusal::LandCheckFailed(Box::new(FailedLandCheck {
                 of: unit.label(),
                 base: unit.base.clone(),
                 check: failed.name,
                 how: failed.how,
-                with: self.landed_since(unit, base)?,
+                with: names(&since),
                 evidence: failed.evidence,
+                output: failed.output,
                 lane: unit.lane_name().cloned(),
+                is_behind,
             }));
-            return self.send_back(unit, landing, refusal);
+            return self.send_back(unit, landing, refusal, &since);
         }
         // The checks may have taken long.
         let now = base::check(self.app, &unit.base)?;
@@ -377,25 +394,22 @@ impl LockedLand<'_> {
         now.move_to(self.app, self.lock, &made)
     }
 
-    fn send_back(&self, unit: &Unit, landing: &mut Landing, refusal: Refusal) -> Result<()> {
+    /// Sends a unit back. `since`: what landed since its commit last had the base.
+    fn send_back(&self, unit: &Unit, landing: &mut Landing, refusal: Refusal, since: &[Landing]) -> Result<()> {
         let error = anyhow::Error::from(refusal);
         let failure = errors::classify(&error);
         let hint = failure.hint.unwrap_or_default();
-        finish::sent_back(self.app, unit, landing, &failure.message, &hint)?;
+        finish::sent_back(self.app, unit, landing, (&failure.message, &hint), since)?;
         Err(error)
     }
 
-    /// The tasks, or else the lanes, that landed in the base since the unit's commit last had it.
-    fn landed_since(&self, unit: &Unit, base: &base::Base) -> Result<Vec<String>> {
+    /// The landings in the base since the unit's commit last had it, newest first.
+    fn landed_since(&self, unit: &Unit, base: &base::Base) -> Result<Vec<Landing>> {
         let Some(fork) = self.git.merge_base(&base.commit, &unit.commit)? else { return Ok(Vec::new()) };
         let since = self.git.commits_between(&fork, &base.commit)?;
-        let earlier = self.app.read(|tx| Ok(landings::landed_in(tx, &unit.base, MAX_EARLIER)?))?;
-        let is_since = |one: &&Landing| one.candidate.as_ref().is_some_and(|candidate| since.contains(candidate));
-        let names = earlier.iter().filter(is_since).flat_map(|one| match (&one.tasks[..], &one.lane) {
-            ([], lane) => lane.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            (tasks, _) => tasks.iter().map(|(id, _)| id.to_string()).collect(),
-        });
-        Ok(names.collect())
+        let mut earlier = self.app.read(|tx| Ok(landings::landed_in(tx, &unit.base, MAX_EARLIER)?))?;
+        earlier.retain(|one| one.candidate.as_ref().is_some_and(|candidate| since.contains(candidate)));
+        Ok(earlier)
     }
 
     /// Ends the lane whose work has landed. A failure leaves it as it is.
@@ -411,6 +425,15 @@ impl LockedLand<'_> {
     }
 }
 
+/// The tasks of landings, or else their lanes.
+fn names(landings: &[Landing]) -> Vec<String> {
+    let names = landings.iter().flat_map(|one| match (&one.tasks[..], &one.lane) {
+        ([], lane) => lane.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        (tasks, _) => tasks.iter().map(|(id, _)| id.to_string()).collect(),
+    });
+    names.collect()
+}
+
 /// Whether a unit's commit has landed in its base, also as another commit.
 fn has_landed(app: &App, git: &Git<'_>, unit: &Unit, base: &str) -> Result<bool> {
     let earlier = app.read(|tx| Ok(landings::landed_in(tx, &unit.base, MAX_EARLIER)?))?;
@@ -421,6 +444,11 @@ fn has_landed(app: &App, git: &Git<'_>, unit: &Unit, base: &str) -> Result<bool>
 
 fn is_base_moved(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref::<Refusal>(), Some(Refusal::BaseMoved { .. }))
+}
+
+/// Whether every other landing would fail too.
+fn stops_all(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref::<Refusal>(), Some(Refusal::LandStopped(stopped)) if stopped.stops_all)
 }
 
 /// The units that would land, in their order, worked out among objects that are thrown away.
@@ -485,6 +513,7 @@ fn plan_one(
     match candidate::make(app, maker, unit, &base.commit)? {
         Integration::Commit(commit) => {
             base.refuse_files_in_the_way(&maker.project, &commit)?;
+            submodules::check(app, &maker.project, unit, base, &commit)?;
             view.state = "would_land";
             // The commit is thrown away with this plan, so it is not told.
             base.commit = commit;

@@ -135,20 +135,21 @@ fn recorded(app: &App, problem: Option<String>) -> Result<Refreshed> {
     app.read(|tx| Ok(Refreshed { snapshots: overlaps::snapshots(tx)?, overlaps: overlaps::all(tx)?, problem }))
 }
 
-/// A lane that is not closed and whose worktree is on this host, and there.
+/// A lane that is not closed and whose worktree is on this host, and there or gone from its branch.
 fn with_worktree(app: &App, lane: Lane) -> Option<(Lane, PathBuf)> {
     match checkout::presence(app, &lane) {
         _ if lane.status == LaneStatus::Closed => None,
         Presence::Present(dir) | Presence::Damaged(dir, _) => Some((lane, dir)),
-        // Without a `.git` file it is unknown; a directory that is gone has nothing to overlap.
-        Presence::Missing(dir) if dir.is_dir() => Some((lane, dir)),
+        // Without a `.git` file it is unknown, and without its directory too: its branch has work all the same.
+        Presence::Missing(dir) if dir.is_dir() || lane.branch.is_some() => Some((lane, dir)),
         Presence::Missing(_) | Presence::None | Presence::Elsewhere => None,
     }
 }
 
 /// A directory of the repository: the project's root, or a worktree when the root is in none.
 fn repository_dir<'a>(app: &'a App, live: &'a [(Lane, PathBuf)]) -> &'a Path {
-    let first = live.first().map_or(app.project.root.as_path(), |(_, dir)| dir.as_path());
+    let there = live.iter().map(|(_, dir)| dir.as_path()).find(|dir| dir.is_dir());
+    let first = there.unwrap_or(app.project.root.as_path());
     let is_inside = app.project.root.ancestors().any(|dir| dir.join(".git").exists());
     if is_inside { &app.project.root } else { first }
 }

@@ -52,7 +52,14 @@ impl Looker<'_> {
             Presence::Damaged(_, why) => {
                 return Some(self.unknown(lane, format!("the lane is damaged: {why}"), known));
             }
-            Presence::Missing(_) => return Some(self.unknown(lane, "its .git file is missing".to_owned(), known)),
+            Presence::Missing(dir) => {
+                let why = if dir.is_dir() {
+                    "its .git file is missing".to_owned()
+                } else {
+                    format!("its worktree {} does not exist", dir.display())
+                };
+                return Some(self.unknown(lane, why, known));
+            }
             Presence::Present(_) | Presence::None | Presence::Elsewhere => {}
         }
         let git = Git::new(self.app.env.vars(), worktree);
