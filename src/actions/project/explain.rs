@@ -241,7 +241,7 @@ fn probes(app: &App, session: &Session, now: Timestamp, view: &mut ExplainView) 
         let message = match &process {
             ProcessObservation::NotRecorded => "no process is recorded".to_owned(),
             ProcessObservation::Alive => format!("process {} is running", session.pid.unwrap_or_default()),
-            ProcessObservation::Gone(why) => why.clone(),
+            ProcessObservation::Gone(why) | ProcessObservation::Orphaned(why) => why.clone(),
             ProcessObservation::Unknown(why) => format!("unknown: {why}"),
         };
         view.fact("process", message, "the kernel", Some(now));
