@@ -121,7 +121,9 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
             Ok(())
         }
         Place::File if new => Ok(()),
-        Place::File => open_store::for_reading(env, &project, &StoreSettings::default()).map(drop),
+        Place::File => open_store::for_reading(env, &project, &StoreSettings::default())
+            .map(drop)
+            .map_err(|error| open_store::with_way_back(&project, error)),
     };
     let mut created = Vec::new();
     let config = root.join(CONFIG_FILE);
