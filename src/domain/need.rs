@@ -13,6 +13,8 @@ string_enum! {
         Guard => "guard",
         /// A dead session has claims.
         Dead => "dead",
+        /// The program of a session works on without its supervisor.
+        Orphan => "orphan",
         /// A session with claims is stale, and its death is not proven.
         Stale => "stale",
         /// The lease of a claim has expired.

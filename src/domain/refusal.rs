@@ -293,6 +293,9 @@ pub enum Refusal {
     /// A provider's settings file is invalid.
     #[error("{path} {why}; it was not changed")]
     InvalidSettings { path: String, why: String },
+    /// A link leads out of the repository.
+    #[error("{file} is {target}, outside of the repository, by a link")]
+    LinkOutside { file: String, target: String },
     /// A handoff to another role or lane.
     #[error("handoff {id} is for the {} {wants}; you {} {have}", if *.is_role { "role" } else { "lane" },
         if *.is_role { "act as" } else { "work in" })]
@@ -507,6 +510,7 @@ impl Refusal {
             Self::NotAnswerable { .. } => "not_answerable",
             Self::SelfApproval { .. } => "own_approval",
             Self::InvalidSettings { .. } => "settings_invalid",
+            Self::LinkOutside { .. } => "link_outside",
             Self::NotForYou { is_role: true, .. } => "role_mismatch",
             Self::NotForYou { is_role: false, .. } => "lane_mismatch",
             Self::NotCreator { .. } => "not_creator",

@@ -14,6 +14,8 @@ string_enum! {
     AliveSource {
         /// The kernel, about the recorded process of this host.
         Process => "process",
+        /// The kernel, about the program of a session whose supervisor is gone.
+        Program => "program",
         /// The store, in which the session's end is recorded.
         End => "end",
         /// Nothing: this host cannot tell.
@@ -37,6 +39,12 @@ impl Aliveness {
     #[must_use]
     pub fn is_dead(&self) -> bool {
         self.alive == Some(false)
+    }
+
+    /// Whether the session's program works on without its supervisor.
+    #[must_use]
+    pub fn is_orphaned(&self) -> bool {
+        self.source == AliveSource::Program
     }
 }
 
@@ -132,10 +140,20 @@ impl SessionOverview {
         self.session.status.is_final() || self.alive.is_dead()
     }
 
-    /// The status for people: `dead` for a session whose process is gone before its end was recorded.
+    /// Whether its program works on without its supervisor.
+    #[must_use]
+    pub fn is_orphaned(&self) -> bool {
+        self.alive.is_orphaned() && !self.session.status.is_final()
+    }
+
+    /// The status for people: `dead` for a session whose process is gone before its end was recorded, and `orphaned` for one
+    /// whose program works on without its supervisor.
     #[must_use]
     pub fn shown_status(&self) -> &'static str {
         let status = self.session.status;
+        if self.is_orphaned() {
+            return "orphaned";
+        }
         if self.alive.is_dead() && !status.is_final() { "dead" } else { status.as_str() }
     }
 

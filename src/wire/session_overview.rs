@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{SessionView, values::time};
 use crate::domain::{
     session::{Activity, Session},
-    session_facts::{Aliveness, Doing, HeldTask, NextCommand, Seen, SessionOverview},
+    session_facts::{AliveSource, Aliveness, Doing, HeldTask, NextCommand, Seen, SessionOverview},
 };
 
 /// A session in a list: its members, and what is known besides.
@@ -62,7 +62,7 @@ impl SessionOverviewView {
                 Some(at) => ShownState { shape: '✗', word, since: Some(at), source: "end" },
                 None => ShownState { shape: '✗', word, since: seen, source: self.seen_by },
             },
-            (word @ "stale", _) => ShownState { shape: '✗', word, since: seen, source: self.seen_by },
+            (word @ ("stale" | "orphaned"), _) => ShownState { shape: '✗', word, since: seen, source: self.seen_by },
             (word, None | Some("unknown")) => ShownState { shape: '·', word, since: seen, source: self.seen_by },
             (_, Some(activity)) => {
                 let (shape, word) = match activity {
@@ -94,8 +94,8 @@ pub struct SessionDetailView {
 pub struct AliveView {
     /// `null` when this host cannot tell.
     pub alive: Option<bool>,
-    /// `process`, `end` or `none`.
-    #[cfg_attr(test, schemars(with = "crate::domain::session_facts::AliveSource"))]
+    /// `process`, `program` (its supervisor is gone), `end` or `none`.
+    #[cfg_attr(test, schemars(with = "AliveSource"))]
     pub alive_source: &'static str,
     /// The observation.
     pub alive_reason: String,
@@ -245,6 +245,7 @@ impl ClaimantView {
             // Its end is recorded, and its process is still there.
             ("failed", Some(true)) => Some("failed"),
             (_, Some(false)) => Some("dead"),
+            _ if self.alive.alive_source == AliveSource::Program.as_str() => Some("orphaned"),
             ("stale", _) => Some("stale"),
             _ => None,
         }

@@ -228,6 +228,10 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
             (NotFound, Some(format!("name one: {command} --task {task}")))
         }
         Refusal::InvalidSettings { .. } => (Usage, None),
+        Refusal::LinkOutside { .. } => {
+            let look = "see the files: fairway setup --dry-run";
+            (Refused, Some(format!("{look}\nwrite them all the same: fairway setup --follow-links")))
+        }
         Refusal::ApprovalLapsed { .. } => (Conflict, Some("list the approvals: fairway approvals list".into())),
         Refusal::NotAnswerable { session, .. } => {
             (Refused, Some(format!("answer in its terminal: fairway session attach {session}")))

@@ -75,7 +75,7 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
         let role = claim.role.as_ref().map(|role| format!(" as {role}")).unwrap_or_default();
         let message = format!("claimed by {}{role}, epoch {}", claim.claimant, claim.epoch);
         view.fact("held", message, &from, Some(claim.claimed_at));
-        match claim.lease_until {
+        match claim.lease_end(now) {
             Some(until) if claim.is_expired(now) => {
                 let message = format!("lease expired at {until}; another claim may take the task over");
                 view.fact("lease_expired", message, &from, Some(until));
@@ -241,7 +241,7 @@ fn probes(app: &App, session: &Session, now: Timestamp, view: &mut ExplainView) 
         let message = match &process {
             ProcessObservation::NotRecorded => "no process is recorded".to_owned(),
             ProcessObservation::Alive => format!("process {} is running", session.pid.unwrap_or_default()),
-            ProcessObservation::Gone(why) => why.clone(),
+            ProcessObservation::Gone(why) | ProcessObservation::Orphaned(why) => why.clone(),
             ProcessObservation::Unknown(why) => format!("unknown: {why}"),
         };
         view.fact("process", message, "the kernel", Some(now));

@@ -2,7 +2,7 @@
 
 use super::liveness::ProcessObservation;
 use crate::domain::{
-    LaneName, TaskId,
+    LaneName, SessionId, TaskId,
     session::{Session, SessionStatus},
     session_facts::{AliveSource, Aliveness, NextCommand},
     task::TaskStatus,
@@ -19,6 +19,9 @@ pub fn judge(session: &Session, is_local: bool, process: &ProcessObservation) ->
         ProcessObservation::Alive if is_local && end => {
             proven(true, format!("process {pid} is running, though the session is recorded as {}", session.status))
         }
+        ProcessObservation::Orphaned(why) if is_local => {
+            Aliveness { alive: Some(true), source: AliveSource::Program, reason: why.clone() }
+        }
         _ if end => {
             let verb = if session.status == SessionStatus::Failed { "failed" } else { "ended" };
             let reason = session.reason.clone().unwrap_or_else(|| format!("its session {verb}"));
@@ -27,6 +30,8 @@ pub fn judge(session: &Session, is_local: bool, process: &ProcessObservation) ->
         _ if !is_local => unknown(format!("it runs on {}", session.host)),
         ProcessObservation::Alive => proven(true, format!("process {pid} is running")),
         ProcessObservation::Gone(why) => proven(false, why.clone()),
+        // Its arm is above.
+        ProcessObservation::Orphaned(why) => unknown(why.clone()),
         ProcessObservation::NotRecorded => unknown("no process is recorded".to_owned()),
         ProcessObservation::Unknown(why) => unknown(why.clone()),
     }
@@ -71,6 +76,8 @@ pub fn ways_on(
             });
             stop.into_iter().chain(relaunch).chain(continue_it).chain(release).collect()
         }
+        // Its claim is not released while it works: the task would have two workers.
+        Some(true) if alive.is_orphaned() => vec![stop_orphan(id)],
         Some(true) if session.status == SessionStatus::Stale => {
             vec![NextCommand::new("record that it is alive", "fairway session reconcile")]
         }
@@ -80,6 +87,12 @@ pub fn ways_on(
         }
         _ => Vec::new(),
     }
+}
+
+/// The way on for a program without its supervisor: it works on until it is stopped.
+#[must_use]
+pub fn stop_orphan(id: &SessionId) -> NextCommand {
+    NextCommand::new("stop it; it works on otherwise", format!("fairway session stop {id}"))
 }
 
 #[cfg(test)]
@@ -147,6 +160,14 @@ mod tests {
         assert_eq!(ways(&one, &gone(), Some(&lane), 2), ["fairway session stop s-1"]);
         assert!(ways(&one, &ProcessObservation::Alive, Some(&lane), 0).is_empty());
         assert!(ways(&one, &ProcessObservation::NotRecorded, Some(&lane), 0).is_empty());
+        // A program without its supervisor works: its claim is not given to another.
+        let orphaned = ProcessObservation::Orphaned("its supervisor is gone".into());
+        for status in [SessionStatus::Running, SessionStatus::Stale] {
+            let one = Session { status, ..one.clone() };
+            assert_eq!(ways(&one, &orphaned, Some(&lane), 0), ["fairway session stop s-1"]);
+            assert_eq!(judge(&one, true, &orphaned).alive, Some(true));
+        }
+        assert_eq!(judge(&one, false, &orphaned).alive, None);
         one.adapter_script = None;
         assert_eq!(ways(&one, &gone(), Some(&lane), 0), ["fairway claim T-1", release]);
         one.status = SessionStatus::Stale;

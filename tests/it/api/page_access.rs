@@ -107,6 +107,14 @@ fn page_and_worker_api_are_two_hosts_at_one_port() {
         let headers = format!("host: {evil}\r\ncookie: {}\r\n{bearer}", client.cookie);
         assert_eq!(request(port, "GET", "/", &headers, "").status, 403, "{evil}");
     }
+    // A target that is a whole address names the host, whatever the header says.
+    let name = host.split_once(": ").unwrap().1;
+    for (named, page, api) in [(name, 200, 403), ("evil.example", 403, 403), (&format!("127.0.0.1:{port}"), 403, 200)] {
+        let target = |path: &str| format!("http://{named}{path}");
+        assert_eq!(request(port, "GET", &target("/"), &client.headers(), "").status, page, "{named}");
+        let headers = format!("host: 127.0.0.1:{port}\r\n{bearer}");
+        assert_eq!(request(port, "GET", &target("/health"), &headers, "").status, api, "{named}");
+    }
     // The runtimes' token reads permission requests and answers none.
     let api = format!("host: 127.0.0.1:{port}\r\n{bearer}");
     assert_eq!(request(port, "GET", "/approvals", &api, "").status, 200);

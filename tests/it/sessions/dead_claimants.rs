@@ -18,10 +18,16 @@ use crate::common::{
 
 /// A session `api-agent` in the lane `api` that has claimed T-1 and written down how far it came.
 fn working() -> (Sessions, Value) {
+    working_as(&["sleep", "600"])
+}
+
+/// With this program.
+fn working_as(program: &[&str]) -> (Sessions, Value) {
     let world = Sessions::new();
     world.run(["task", "add", "T-1", "Fix the total"]).exits(0);
     world.run(["lane", "add", "api"]).exits(0);
-    let session = world.launch(&["--role", "dev", "--lane", "api", "--name", "api-agent", "--", "sleep", "600"]);
+    let flags = ["--role", "dev", "--lane", "api", "--name", "api-agent", "--"];
+    let session = world.launch(&[&flags, program].concat());
     world.run(["--session", "api-agent", "--as", "dev", "claim", "T-1"]).exits(0);
     let words = ["checkpoint", "record", "T-1", "--state", "active", "--summary", "the parser is done"];
     world.run([&["--session", "api-agent"], &words[..]].concat()).exits(0);
@@ -32,6 +38,23 @@ fn kill(keys: impl IntoIterator<Item = ProcessKey>) {
     for key in keys {
         let _ = key.signal(Signal::SIGKILL);
     }
+}
+
+fn kill_supervisor(session: &Value) {
+    kill(ProcessKey::of(i32::try_from(session["pid"].as_i64().unwrap()).unwrap()));
+}
+
+/// The program of a session: the process of its run that sleeps for 601 s, or else the only one.
+fn program(session: &Value) -> Option<ProcessKey> {
+    let is_program = |key: &ProcessKey| {
+        let line = fs::read(format!("/proc/{}/cmdline", key.pid)).unwrap_or_default();
+        i64::from(key.pid) != session["pid"] && line.split(|byte| *byte == 0).any(|word| word == b"601")
+    };
+    marked(&text(&session["run_id"])).unwrap().into_iter().find(is_program)
+}
+
+fn commands(need: &Value) -> Vec<String> {
+    need["commands"].as_array().unwrap().iter().map(|next| text(&next["command"])).collect()
 }
 
 /// Kills the root process first, so that it cannot record the end of its program, and then what is left of the session run.
@@ -109,15 +132,63 @@ fn killed_session_is_dead_everywhere_at_once_and_the_cure_is_named() {
     assert_eq!(self::need(&world, "dead:api-agent"), None);
 }
 
+/// The supervisor is killed, and the agent works on: it is neither dead nor stale, and no second worker is advised.
+#[test]
+fn program_that_outlives_its_supervisor_works_until_it_is_stopped() {
+    let (world, session) = working_as(&["sleep", "601"]);
+    kill_supervisor(&session);
+    let orphan = eventually("an item", || need(&world, "orphan:api-agent"));
+    assert_eq!(commands(&orphan), ["fairway session stop api-agent"], "{orphan}");
+    assert_eq!((&orphan["task_id"], need(&world, "dead:api-agent")), (&json!("T-1"), None));
+    let events = |world: &TestProject| world.run(["events", "--json"]).exits(0).stdout;
+    let before = events(&world);
+    for _ in 0..3 {
+        let report = world.json(["session", "reconcile"]);
+        assert_eq!((&report["stale"], &report["revived"]), (&json!([]), &json!([])), "{report:#}");
+        world.run(["--session", "api-agent", "note", "on it"]).exits(0);
+    }
+    assert!(!events(&world).replace(&before, "").contains("session."), "its state does not change");
+    let pid = program(&session).unwrap().pid;
+    let reason = format!("its supervisor is gone, its program (process {pid}) works");
+    let shown = world.json(["session", "show", "api-agent"]);
+    assert_eq!(
+        (&shown["alive"], &shown["alive_source"], &shown["alive_reason"]),
+        (&json!(true), &json!("program"), &json!(reason))
+    );
+    for (words, expected) in [
+        (
+            &["session", "show", "api-agent"][..],
+            &["status      orphaned", "yes: its supervisor is gone", "session stop"][..],
+        ),
+        (&["session", "list"], &["api-agent  orphaned"]),
+        (&["task", "list"], &["api-agent (orphaned)"]),
+        (&["task", "show", "T-1"], &["api-agent (orphaned)", "stop it; it works on otherwise: fairway session stop"]),
+        (&["status"], &["✗ orphan", &reason]),
+    ] {
+        let shown = world.run(words).exits(0).stdout;
+        for part in expected {
+            assert!(shown.contains(part), "{words:?} without {part:?}:\n{shown}");
+        }
+        assert!(!shown.contains("--force") && !shown.contains("dead"), "{words:?}:\n{shown}");
+    }
+    world.run(["session", "relaunch", "api-agent", "--json"]).refuses(4, "session_alive");
+    world.run(["release", "--dead"]).exits(0);
+    assert_eq!(world.json(["task", "show", "T-1"])["status"], "in_progress");
+    world.run(["session", "stop", "api-agent"]).exits(0);
+    assert_eq!(marked(&text(&session["run_id"])).unwrap(), []);
+    assert_eq!((need(&world, "orphan:api-agent"), need(&world, "dead:api-agent").is_some()), (None, true));
+}
+
 #[test]
 fn remaining_processes_of_a_dead_session_end_before_its_claim_continues() {
-    let (world, session) = working();
-    let root = i32::try_from(session["pid"].as_i64().unwrap()).unwrap();
-    kill(ProcessKey::of(root));
+    // A helper that its program leaves behind.
+    let (world, session) = working_as(&["sh", "-c", "setsid sleep 600 & exec sleep 601"]);
+    let run = text(&session["run_id"]);
+    eventually("the helper", || (marked(&run).unwrap().len() >= 3).then_some(()));
+    kill_supervisor(&session);
+    kill(program(&session));
     let remains = eventually("a dead session", || need(&world, "dead:api-agent"));
-    let commands: Vec<String> =
-        remains["commands"].as_array().unwrap().iter().map(|next| text(&next["command"])).collect();
-    assert_eq!(commands, ["fairway session stop api-agent"], "{remains}");
+    assert_eq!(commands(&remains), ["fairway session stop api-agent"], "{remains}");
     kill_all(&session);
     let remains = need(&world, "dead:api-agent").unwrap();
     assert_eq!(remains["commands"][0]["command"], "fairway session relaunch api-agent", "{remains}");

@@ -1,4 +1,4 @@
-//! Claims whose claimant is dead or stale, and claims with an expired lease.
+//! Claims whose claimant is dead or stale, sessions without their supervisor, and claims with an expired lease.
 
 use super::{
     facts::{Facts, is_in_trouble},
@@ -8,6 +8,7 @@ use crate::{
     actions::core::claimants,
     domain::{
         need::NeedKind,
+        rules::aliveness,
         session_facts::{HeldTask, SessionOverview},
         task::TaskStatus,
     },
@@ -18,9 +19,10 @@ pub(super) fn items(facts: &Facts) -> Vec<Need> {
     let mut items: Vec<Need> = facts
         .sessions
         .iter()
-        .filter(|one| is_in_trouble(one) && unfinished(one).next().is_some())
+        .filter(|one| is_in_trouble(one) && !one.is_orphaned() && unfinished(one).next().is_some())
         .map(|one| of_session(facts, one))
         .collect();
+    items.extend(facts.sessions.iter().filter(|one| one.is_orphaned()).map(of_orphan));
     items.extend(leases(facts));
     items
 }
@@ -60,6 +62,21 @@ fn of_session(facts: &Facts, one: &SessionOverview) -> Need {
         }
     }
     need
+}
+
+/// A session whose program works on without its supervisor, with claims or without.
+fn of_orphan(one: &SessionOverview) -> Need {
+    let id = &one.session.id;
+    let held = unfinished(one).next();
+    let title = held.map(|held| format!("; {}: {}", held.task, held.title)).unwrap_or_default();
+    let line = format!("{}{title}", one.alive.reason);
+    let evidence = format!("{} (source: {})", one.alive.reason, one.alive.source);
+    let need = Need::new(NeedKind::Orphan, id.as_str(), Some(one.seen.at), line, evidence).session(one);
+    let need = match held {
+        Some(held) => need.task(&held.task),
+        None => need,
+    };
+    need.command(&aliveness::stop_orphan(id))
 }
 
 fn leases(facts: &Facts) -> Vec<Need> {

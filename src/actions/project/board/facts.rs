@@ -227,15 +227,15 @@ impl Facts {
         Ok(())
     }
 
-    /// Whether the claimant of a task is a session that needs a person itself: dead or stale.
+    /// Whether the claimant of a task is a session that needs a person itself: dead, stale or without its supervisor.
     pub(super) fn claimant_in_trouble(&self, held: &HeldTask) -> bool {
         held.session.as_ref().and_then(|id| self.session(id)).is_some_and(is_in_trouble)
     }
 }
 
-/// Whether a session is over, or stale.
+/// Whether a session is over, stale, or without its supervisor.
 pub(super) fn is_in_trouble(one: &SessionOverview) -> bool {
-    one.is_over() || one.session.status == SessionStatus::Stale
+    one.is_over() || one.is_orphaned() || one.session.status == SessionStatus::Stale
 }
 
 /// Whether a session may be working: neither final nor proven dead.
