@@ -260,6 +260,12 @@ pub enum Refusal {
     /// The session waits for a person's answer, and typed text would be that answer.
     #[error("the session {session} asks: {}", excerpt(.question))]
     SessionAsks { session: SessionId, question: String, typing: bool },
+    /// A question that is not the one that is asked now.
+    #[error("there is no question '{item}': {why}")]
+    QuestionOver { item: String, why: String },
+    /// An answer that cannot go in at once. `hint`: a purpose with its command.
+    #[error("{item} cannot be answered now: {why}")]
+    Unanswerable { item: String, why: String, hint: String },
     /// The caller has claimed no task.
     #[error("you ({you}) have claimed no task")]
     NothingClaimed { you: String },
@@ -453,6 +459,7 @@ impl Refusal {
             | Self::RelaunchNeeds { .. }
             | Self::SeveralAgentPrograms { .. } => "usage",
             Self::NotFound { .. }
+            | Self::QuestionOver { .. }
             | Self::UnknownBackend { .. }
             | Self::NoneFound { .. }
             | Self::TaskRemoved { .. }
@@ -507,7 +514,7 @@ impl Refusal {
             Self::AlreadyOffered { .. } => "already_offered",
             Self::AlreadyAnswered { .. } => "already_answered",
             Self::ApprovalLapsed { .. } => "approval_lapsed",
-            Self::NotAnswerable { .. } => "not_answerable",
+            Self::NotAnswerable { .. } | Self::Unanswerable { .. } => "not_answerable",
             Self::SelfApproval { .. } => "own_approval",
             Self::InvalidSettings { .. } => "settings_invalid",
             Self::LinkOutside { .. } => "link_outside",

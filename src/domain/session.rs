@@ -15,6 +15,17 @@ string_enum! {
     }
 }
 
+/// The source of an activity that the hook of a provider reports.
+pub const HOOK_SOURCE: &str = "hook";
+/// The source of an activity that the screen shows.
+pub const SCREEN_SOURCE: &str = "screen";
+/// The source of the activity of a session that waits for a permission request.
+pub const APPROVAL_SOURCE: &str = "approval";
+/// The source of the activity of a session that got an answer.
+pub const ANSWER_SOURCE: &str = "answer";
+/// The sources of questions that are a dialog of the provider's program.
+pub const ANSWERED_IN_WINDOW: &[&str] = &[HOOK_SOURCE, SCREEN_SOURCE];
+
 /// A session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
@@ -92,6 +103,8 @@ pub struct Session {
     pub relaunch_of: Option<SessionId>,
     /// The message with its first prompt.
     pub first_prompt: Option<i64>,
+    /// How many questions it has asked by its activity: the number of the last one.
+    pub questions: i64,
     /// Grows with every change; a mark made from an older look fails.
     pub version: i64,
 }
@@ -138,6 +151,7 @@ impl Session {
             context_usage: None,
             relaunch_of: None,
             first_prompt: None,
+            questions: 0,
             version: 1,
         }
     }
@@ -257,11 +271,20 @@ impl Session {
         })
     }
 
-    /// The reported activity. Another activity ends a question.
+    /// The reported activity. Another activity ends a question; another text is another question.
     #[must_use]
     pub fn with_activity(&self, activity: Activity, waiting_for: Option<&str>, source: &str, now: Timestamp) -> Self {
         let waiting_for = waiting_for.filter(|_| activity == Activity::RequiresAction).map(str::to_owned);
-        Self { activity, waiting_for, activity_source: Some(source.to_owned()), activity_at: Some(now), ..self.clone() }
+        let is_asked_anew = activity == Activity::RequiresAction
+            && (self.activity != Activity::RequiresAction || self.waiting_for != waiting_for);
+        Self {
+            activity,
+            waiting_for,
+            activity_source: Some(source.to_owned()),
+            activity_at: Some(now),
+            questions: self.questions + i64::from(is_asked_anew),
+            ..self.clone()
+        }
     }
 }
 
@@ -337,5 +360,19 @@ pub(in crate::domain) mod tests {
         let asks = session(SessionStatus::Running).with_activity(Activity::RequiresAction, Some("which?"), "test", now);
         assert_eq!(asks.waiting_for.as_deref(), Some("which?"));
         assert_eq!(asks.with_activity(Activity::Busy, Some("which?"), "test", now).waiting_for, None);
+    }
+
+    #[test]
+    fn questions_are_counted_by_text_and_time() {
+        let at = Timestamp::from_millis;
+        let ask =
+            |session: &Session, text, now| session.with_activity(Activity::RequiresAction, Some(text), "test", at(now));
+        let first = ask(&session(SessionStatus::Running), "which?", 1);
+        let repeated = ask(&first, "which?", 2);
+        let other = ask(&repeated, "may I?", 3);
+        let busy = other.with_activity(Activity::Busy, None, "test", at(4));
+        let again = ask(&busy, "may I?", 5);
+        let counts = [&first, &repeated, &other, &busy, &again].map(|session| session.questions);
+        assert_eq!(counts, [1, 1, 2, 2, 3]);
     }
 }

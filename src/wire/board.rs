@@ -74,6 +74,14 @@ impl NeedView {
     }
 }
 
+impl NeedView {
+    /// Whether it is a question that a text answers.
+    #[must_use]
+    pub fn takes_answer(&self) -> bool {
+        self.commands.iter().any(|next| next.command.starts_with("fairway answer "))
+    }
+}
+
 /// Numbers of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -101,6 +101,8 @@ pub(super) fn details(refusal: &Refusal) -> Value {
         Refusal::SessionAsks { session, question, .. } => {
             json!({ "session_id": session.as_str(), "question": question })
         }
+        Refusal::QuestionOver { item, .. } => json!({ "noun": "question", "id": item, "near": [] }),
+        Refusal::Unanswerable { item, .. } => json!({ "question_id": item }),
         Refusal::SeveralClaimed { tasks, .. } => {
             json!({ "noun": "task", "found": tasks.iter().map(TaskId::as_str).collect::<Vec<_>>() })
         }

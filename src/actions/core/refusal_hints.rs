@@ -222,6 +222,8 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
             let force = format!("type it all the same: fairway session nudge {session} --force TEXT");
             (Conflict, Some(if *typing { format!("{answer}\n{force}") } else { answer }))
         }
+        Refusal::QuestionOver { .. } => (NotFound, Some("see what is asked now: fairway status".into())),
+        Refusal::Unanswerable { hint, .. } => (Refused, Some(hint.clone())),
         Refusal::NothingClaimed { .. } => (Conflict, Some("claim one: fairway claim".into())),
         Refusal::SeveralClaimed { tasks, command } => {
             let task = tasks.first().map_or("ID", TaskId::as_str);

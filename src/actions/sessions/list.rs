@@ -7,6 +7,7 @@ use crate::{
     actions::{
         App,
         core::{claimants, errors, lookup, session_overview, session_process::RunProcesses},
+        sessions::report::shown_idle,
     },
     domain::{
         SessionId,
@@ -22,7 +23,8 @@ use crate::{
 /// As the store fails.
 pub fn list(app: &App, scope: SessionScope) -> Result<Vec<SessionOverviewView>> {
     app.read(|tx| {
-        let found = session_overview::read(tx, scope, &overview::held(tx)?)?;
+        let mut found = session_overview::read(tx, scope, &overview::held(tx)?)?;
+        shown_idle::judge(app, tx, &mut found)?;
         Ok(found.iter().map(SessionOverviewView::from).collect())
     })
 }
@@ -34,7 +36,8 @@ pub fn list(app: &App, scope: SessionScope) -> Result<Vec<SessionOverviewView>> 
 pub fn show(app: &App, id: &SessionId) -> Result<(SessionOverview, Vec<NextCommand>)> {
     app.read(|tx| {
         let session = lookup::session(tx, id)?;
-        let found = session_overview::with_facts(tx, vec![session], &overview::held(tx)?)?;
+        let mut found = session_overview::with_facts(tx, vec![session], &overview::held(tx)?)?;
+        shown_idle::judge(app, tx, &mut found)?;
         let overview = found.into_iter().next().ok_or_else(|| errors::internal("the session was not kept"))?;
         let mut processes = RunProcesses::default();
         let ways = |held: &HeldTask| {

@@ -18,14 +18,14 @@ use crate::{
             },
         },
         sessions::{
-            self,
+            self, answer,
             control::stop,
             launch::{provider_hooks::ProviderHooks, start::PromptWatch},
             prompt::{self, NewPrompt},
             start::relaunch::{self, RelaunchRequest},
         },
     },
-    domain::{Refusal, SessionId, TaskId, approval::Decision, id::Label, message::Priority},
+    domain::{Refusal, SessionId, TaskId, approval::Decision, id::Label, message::Priority, question::QuestionId},
 };
 
 /// The word in a command that stands for a text that the person writes.
@@ -37,6 +37,7 @@ const PROMPT_SOURCE: &str = "nudge";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PageCommand {
     Approval(i64, Decision),
+    Answer(QuestionId),
     Prompt(SessionId),
     Stop(SessionId),
     Relaunch(SessionId),
@@ -59,6 +60,7 @@ impl PageCommand {
         let task = |text: &str| TaskId::parse(text).ok();
         match words.strip_prefix(&["fairway"])? {
             ["approvals", "answer", id, decision] => Some(Self::Approval(number(id)?, Decision::parse(decision)?)),
+            ["answer", item, TEXT] => QuestionId::parse(item).ok().map(Self::Answer),
             ["prompt", id, TEXT] => session(id).map(Self::Prompt),
             ["session", "stop", id] => session(id).map(Self::Stop),
             ["session", "relaunch", id] => session(id).map(Self::Relaunch),
@@ -77,6 +79,7 @@ impl PageCommand {
     /// The text that the person must write for it: its label; `None` for a command without one.
     pub(super) fn text_label(&self) -> Option<&'static str> {
         match self {
+            Self::Answer(_) => Some("Answer"),
             Self::Prompt(_) => Some("Text"),
             Self::Release(_) | Self::Unblock(_) | Self::Done(_) | Self::DeclineHandoff(_) => Some("Reason"),
             _ => None,
@@ -110,6 +113,7 @@ impl PageCommand {
         let force = || needed().map(|reason| ForceReason { reason });
         match self {
             Self::Approval(id, decision) => approval::answer(app, *id, *decision, text),
+            Self::Answer(item) => answer::answer(app, item, &needed()?),
             Self::Prompt(to) => {
                 let prompt = NewPrompt {
                     to: to.clone(),
@@ -172,6 +176,7 @@ mod tests {
         let task = || TaskId::parse("T-1").unwrap();
         for (text, command) in [
             ("fairway approvals answer 3 allow", PageCommand::Approval(3, Decision::Allow)),
+            ("fairway answer question:s-1:3 TEXT", PageCommand::Answer(QuestionId::activity(session(), 3))),
             ("fairway prompt s-1 TEXT", PageCommand::Prompt(session())),
             ("fairway session stop s-1", PageCommand::Stop(session())),
             ("fairway session relaunch s-1", PageCommand::Relaunch(session())),
@@ -191,6 +196,8 @@ mod tests {
             "fairway approvals answer x allow",
             "fairway approvals answer 3 maybe",
             "fairway prompt s-1 other words",
+            "fairway answer question:s-1 TEXT",
+            "fairway answer approval:3 TEXT",
             "fairway session stop --all",
             "fairway session attach s-1",
             "fairway release T-1 --force --reason TEXT; fairway trust",

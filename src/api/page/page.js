@@ -32,6 +32,32 @@
     template.innerHTML = html;
     return template.content.firstElementChild;
   };
+  // A text for an item that is gone is kept, so that the person can copy it; it can be sent no more.
+  const KEPT = "settled, or another question by now: nothing was sent, and your text is kept to copy";
+  const isWritten = (item) => [...item.querySelectorAll("textarea")].some((field) => field.value.trim());
+  const lock = (item) => {
+    for (const field of item.querySelectorAll("textarea")) field.readOnly = true;
+    for (const button of item.querySelectorAll("button")) button.disabled = true;
+    const note = document.createElement("p");
+    note.className = "warning";
+    note.setAttribute("role", "alert");
+    note.textContent = KEPT;
+    const discard = document.createElement("button");
+    discard.type = "button";
+    discard.className = "plain";
+    discard.textContent = "discard the text";
+    discard.addEventListener("click", () => {
+      item.remove();
+      main.focus({ preventScroll: true });
+    });
+    item.append(note, discard);
+  };
+  const keep = (item) => {
+    item.dataset.key = `kept ${item.dataset.key}`;
+    item.classList.add("kept");
+    // While its text is on the way to the server, the answer tells what became of it.
+    if (!item.querySelector("form[data-sent]")) lock(item);
+  };
   const fields = (item) => [...item.querySelectorAll("summary, button, textarea, pre")];
 
   // Takes over what a person has opened, written and focused in the item that is replaced.
@@ -50,6 +76,10 @@
     const section = document.getElementById(part.name);
     if (!section) return;
     const list = section.querySelector("ul");
+    const left = [...list.children].filter((item) => !part.order.includes(item.dataset.key));
+    const kept = left.filter((item) => item.classList.contains("kept") || isWritten(item));
+    const places = kept.map((item) => [...list.children].indexOf(item));
+    for (const item of kept) if (!item.classList.contains("kept")) keep(item);
     const known = keyed(list);
     const focused = list.contains(document.activeElement) ? document.activeElement : null;
     const owner = focused?.closest("li");
@@ -65,6 +95,7 @@
       return fresh;
     });
     if (items.includes(undefined)) return location.reload();
+    kept.forEach((item, index) => items.splice(Math.min(places[index], items.length), 0, item));
     if (part.name === "needs") {
       const added = items.filter((item) => !known.has(item.dataset.key));
       const said = added.map((item) => `needs you: ${item.querySelector(".head").textContent}: ${item.querySelector(".line").textContent}`);
@@ -84,7 +115,7 @@
       }
     }
     const number = section.querySelector(".number");
-    if (number) number.textContent = String(items.length);
+    if (number) number.textContent = String(part.order.length);
     const none = section.querySelector(".none");
     if (none) none.hidden = items.length > 0;
     section.hidden = !none && items.length === 0;
@@ -92,7 +123,7 @@
   };
 
   const showTitle = () => {
-    const count = document.querySelectorAll("#needs li").length;
+    const count = document.querySelectorAll("#needs li:not(.kept)").length;
     document.title = count ? `(${count}) ${project}` : project;
   };
 
@@ -105,10 +136,14 @@
   const act = async (form, submitter) => {
     const body = new URLSearchParams(new FormData(form, submitter));
     const buttons = [...form.querySelectorAll("button")];
+    const item = form.closest("li");
+    let isDone = false;
     buttons.forEach((button) => (button.disabled = true));
+    form.dataset.sent = "";
     try {
       const answer = await fetch(form.action, { method: "POST", headers: { accept: "application/json" }, body });
       const document = await answer.json();
+      isDone = answer.ok;
       if (answer.ok) {
         const notes = document.notes.map((note) => `note: ${note}`);
         say([document.line, ...notes].join("\n"), false);
@@ -122,7 +157,12 @@
     } catch {
       say("error: the server does not answer; nothing is known of the command", true);
     } finally {
+      delete form.dataset.sent;
       buttons.forEach((button) => (button.disabled = false));
+      if (item?.classList.contains("kept")) {
+        if (isDone) item.remove();
+        else lock(item);
+      }
     }
   };
 

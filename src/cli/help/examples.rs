@@ -110,6 +110,10 @@ const EXAMPLES: &[Examples] = &[
     ("message list", &["fairway message list --to-session s1"]),
     ("message withdraw", &["fairway message withdraw 12"]),
     ("inbox", &["fairway inbox --wait 30s --ack"]),
+    (
+        "answer",
+        &["fairway answer question:s1:3 'yes, both currencies'", "fairway answer question:s1:c12 --text-file note.md"],
+    ),
     ("prompt", &["fairway prompt s1 'run the tests again'", "fairway prompt s1 --text-file note.md --wait-ack 1m"]),
     ("outbox", &["fairway outbox", "fairway outbox withdraw 12"]),
     ("outbox list", &["fairway outbox list --to-session s1"]),

@@ -216,6 +216,7 @@ pub(super) const DOCUMENTS: &[Document] = &[
             "session end",
             "session forget",
             "session nudge",
+            "answer",
             "session interrupt",
             "session stop",
             "session meta set",

@@ -409,12 +409,16 @@ impl Canvas<'_> {
         let y = self.rows.saturating_sub(1);
         match &state.mode {
             Mode::Filter(editor) => return self.editor(y, "/", editor),
-            Mode::Text { title, editor, .. } => {
+            Mode::Text { title, asked, editor, over, .. } => {
                 let above = y.saturating_sub(1);
+                self.asked(asked.as_deref(), above);
                 self.clear(above);
                 self.clear(y);
-                let hint = format!("{title}: Enter sends, Esc leaves");
-                self.put(0, above, &hint, self.style(Meaning::Strong));
+                let (hint, meaning) = match over {
+                    Some(why) => (format!("{title}: {why}"), Meaning::Bad),
+                    None => (format!("{title}: Enter sends, Esc leaves"), Meaning::Strong),
+                };
+                self.put(0, above, &hint, self.style(meaning));
                 return self.editor(y, "> ", editor);
             }
             Mode::Confirm { action, question } => {
@@ -444,6 +448,16 @@ impl Canvas<'_> {
             Mode::Board => self.board_status(state, y),
         }
         None
+    }
+
+    /// The whole question above the line at `bottom`, as far as the screen has room.
+    fn asked(&mut self, question: Option<&str>, bottom: usize) {
+        let lines = question.map(|text| wrap(text, self.columns)).unwrap_or_default();
+        let first = bottom.saturating_sub(lines.len());
+        for (at, line) in lines.iter().enumerate().take(bottom) {
+            self.clear(first + at);
+            self.put(0, first + at, line, self.style(Meaning::Notice));
+        }
     }
 
     fn board_status(&mut self, state: &State, y: usize) {

@@ -235,7 +235,8 @@ fn need_text(need: &NeedView, now: Timestamp) -> RowText {
     let cure = match need.kind {
         "approval" if approval_of(need).is_some() => "y allow  n deny".to_owned(),
         "approval" => "Enter look".to_owned(),
-        "question" => "p answer".to_owned(),
+        "question" if need.takes_answer() => "p answer".to_owned(),
+        "question" if need.session_id.is_some() => "Enter answer".to_owned(),
         "blocked" if need.session_id.is_some() => "p tell it".to_owned(),
         "dead" | "stale" | "lease" => "r release".to_owned(),
         "gate" | "review" | "handoff" if need.task_id.is_some() => "e explain".to_owned(),

@@ -11,7 +11,7 @@ use crate::{
     env::Timestamp,
     os::terminal::Size,
     render::Meaning,
-    wire::{ApprovalView, BoardView},
+    wire::{ApprovalView, BoardView, NeedView},
 };
 
 /// The most lines of a viewer that are kept; the oldest go first.
@@ -42,8 +42,12 @@ pub(super) enum Mode {
     Filter(Editor),
     Text {
         title: String,
+        /// The whole question that the text answers.
+        asked: Option<String>,
         text_for: TextFor,
         editor: Editor,
+        /// Why the text can be sent no more; it stays to be copied.
+        over: Option<String>,
     },
     Confirm {
         action: Action,
@@ -217,6 +221,7 @@ impl State {
         let selected = self.row().map(|row| row.id.clone());
         self.board = board;
         self.select_rows(selected);
+        self.lock_text();
         // A request that was answered elsewhere is asked no more.
         if let Mode::Approval { id, .. } = &self.mode {
             let (id, key) = (*id, format!("approval:{id}"));
@@ -225,6 +230,18 @@ impl State {
                 self.message = Some((Meaning::Notice, format!("approval {id} is no longer open")));
             }
         }
+    }
+
+    /// Locks a text whose question is no longer on the board, or is another one by now.
+    fn lock_text(&mut self) {
+        let Mode::Text { text_for: TextFor::Answer { item }, over, .. } = &mut self.mode else { return };
+        if self.board.needs_you.iter().any(|need| need.id == *item) {
+            return;
+        }
+        let of_session = |id: &str| id.rsplit_once(':').map(|(session, _)| session.to_owned());
+        let is_other = |need: &NeedView| need.kind == "question" && of_session(&need.id) == of_session(item);
+        let why = if self.board.needs_you.iter().any(is_other) { "another question is asked" } else { "it is settled" };
+        *over = Some(format!("{why}: nothing is sent; Esc leaves"));
     }
 
     /// The rows by board and filter. The cursor stays on its object; when that is gone, it stays where it is.
@@ -358,8 +375,8 @@ impl State {
                 self.mode = Mode::Confirm { action, question };
                 Vec::new()
             }
-            Ok(Wish::Ask { title, text_for }) => {
-                self.mode = Mode::Text { title, text_for, editor: Editor::default() };
+            Ok(Wish::Ask { title, asked, text_for }) => {
+                self.mode = Mode::Text { title, asked, text_for, editor: Editor::default(), over: None };
                 Vec::new()
             }
             Ok(Wish::Answer { id, allow }) => vec![Effect::LoadApproval { id, allow }],
@@ -408,9 +425,10 @@ impl State {
     }
 
     fn text_key(&mut self, key: &Key) -> Vec<Effect> {
-        let Mode::Text { text_for, editor, .. } = &mut self.mode else { return Vec::new() };
+        let Mode::Text { text_for, editor, over, .. } = &mut self.mode else { return Vec::new() };
         match key {
             Key::Escape => self.mode = Mode::Board,
+            _ if over.is_some() => {}
             Key::Enter => {
                 let text = editor.text();
                 if text.trim().is_empty() {

@@ -1,6 +1,7 @@
 //! Each verb from outside, as a transcript or by its documents.
 
 mod adapter;
+mod answer;
 mod approvals;
 mod backup;
 mod checkpoint;

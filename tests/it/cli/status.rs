@@ -99,8 +99,8 @@ fn each_question_of_a_coordinator_is_answered_by_one_command() {
     assert_eq!(
         needs,
         [
-            ("question:asks", "which currency?"),
-            ("question:T-2", "is the old format still read?"),
+            ("question:asks:1", "which currency?"),
+            ("question:waits:c1", "is the old format still read?"),
             ("lease:T-5", "the lease of slow has expired: Write the manual"),
             ("gate:T-4", "no passing evidence since the last claim: Refunds"),
             ("blocked:T-3", "no access to the archive"),
@@ -161,8 +161,8 @@ fn item_disappears_when_it_is_settled_and_the_others_stay_in_place() {
     let mut left: Vec<String> = ids(&all).into_iter().map(str::to_owned).collect();
     let answer = ["checkpoint", "record", "T-2", "--state", "active", "--summary", "yes, it is"];
     for (id, words) in [
-        ("question:asks", &["session", "heartbeat", "asks", "--activity", "busy"][..]),
-        ("question:T-2", &[&["--session", "waits"], &answer[..]].concat()),
+        ("question:asks:1", &["session", "heartbeat", "asks", "--activity", "busy"][..]),
+        ("question:waits:c1", &[&["--session", "waits"], &answer[..]].concat()),
         ("lease:T-5", &["--session", "slow", "session", "heartbeat", "slow"]),
         ("gate:T-4", &["--session", "submits", "task", "resume", "T-4"]),
         ("blocked:T-3", &["--session", "stuck", "task", "unblock", "T-3"]),

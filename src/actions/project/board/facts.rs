@@ -11,7 +11,7 @@ use anyhow::Result;
 
 use super::{changed_subjects::News, day_costs::DayCosts, sessions, task_counts::KeptCounts, watches::Watches};
 use crate::{
-    actions::{App, core::session_process::RunProcesses, queue::gates},
+    actions::{App, core::session_process::RunProcesses, queue::gates, sessions::report::shown_idle},
     domain::{
         LaneName, PersonName, SessionId, TaskId,
         approval::Approval,
@@ -73,6 +73,8 @@ pub(super) struct Facts {
     pub undelivered: Vec<Message>,
     /// Messages of people that expired lately.
     pub expired: Vec<ExpiredMessage>,
+    /// When the screen of a session may show next that its turn was interrupted.
+    next_judgement: Option<Timestamp>,
     /// When a message expires next.
     next_expiry: Option<Timestamp>,
     /// The number of unread messages to the acting person; `None` for a session.
@@ -93,6 +95,7 @@ impl Facts {
         (self.now, self.seq) = (now, news.seq);
         self.held = overview::held(tx)?;
         let changed = sessions::advance(&mut self.sessions, tx, &self.held, news, watches)?;
+        self.next_judgement = shown_idle::judge(app, tx, &mut self.sessions)?;
         let has_death = self.sessions.iter().any(|one| one.is_over() && changed.contains(&one.session.id));
         if has_death {
             self.processes.take();
@@ -126,7 +129,13 @@ impl Facts {
         let expired = self.expired.iter().map(|message| message.at.plus(EXPIRED_FOR + AFTER));
         let failed = self.failed_jobs.iter().map(|job| job.finished_at.plus(FAILED_FOR + AFTER));
         let ends = expired.chain(failed).chain(self.costs.end());
-        leases.chain(first_hooks).chain(self.next_expiry).chain(ends).filter(|at| *at > self.now).min()
+        leases
+            .chain(first_hooks)
+            .chain(self.next_expiry)
+            .chain(self.next_judgement)
+            .chain(ends)
+            .filter(|at| *at > self.now)
+            .min()
     }
 
     pub(super) fn session(&self, id: &SessionId) -> Option<&SessionOverview> {

@@ -82,6 +82,22 @@ pub(in crate::actions::sessions) fn queue_first(
     Ok(message.id)
 }
 
+/// Queues an answer to a question of a session: a message that its next reader gets, also in the middle of a turn. Returns its id.
+///
+/// # Errors
+/// `session_final`, `invalid_value`; as the store fails.
+pub(in crate::actions::sessions) fn queue_answer(
+    app: &App,
+    tx: &WriteTx<'_>,
+    id: &SessionId,
+    text: &str,
+) -> Result<i64> {
+    let prepared = PreparedPrompt::of_text(app, text, Priority::Urgent, None)?;
+    let session = lookup::session(tx, id)?;
+    session.check_open()?;
+    Ok(prepared.queue_message(tx, &session)?.id)
+}
+
 /// A checked prompt.
 pub(super) struct PreparedPrompt {
     content: String,
