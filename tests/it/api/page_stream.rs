@@ -95,6 +95,24 @@ fn open_page_sees_a_death_and_costs_nothing_while_nothing_happens() {
 }
 
 #[test]
+fn stream_has_a_beat_at_once_and_again_while_nothing_happens() {
+    let world = world();
+    let (_server, client) = open(&world, &[]);
+    let mut events = client.events("");
+    let first = events.beat();
+    assert_eq!(first["lost"], Value::Null);
+    let start = Instant::now();
+    assert_eq!(events.beat()["lost"], Value::Null);
+    assert!(start.elapsed() < Duration::from_secs(18), "{:?}", start.elapsed());
+    // A client that comes later learns how old the proof is.
+    assert!(client.events("").beat()["age_ms"].as_u64().unwrap() < 15_000);
+    fs::rename(world.root().join(".fairway"), world.root().join("gone")).unwrap();
+    let lost = eventually("the loss is told", || events.beat()["lost"].as_str().map(str::to_owned));
+    assert!(!lost.is_empty());
+    fs::rename(world.root().join("gone"), world.root().join(".fairway")).unwrap();
+}
+
+#[test]
 fn browser_that_reads_nothing_delays_nothing_else_and_is_current_once_it_reads() {
     let world = world();
     let conn = rusqlite::Connection::open(world.store()).unwrap();
