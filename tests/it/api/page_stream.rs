@@ -95,6 +95,29 @@ fn open_page_sees_a_death_and_costs_nothing_while_nothing_happens() {
 }
 
 #[test]
+fn session_becomes_stale_on_an_open_page_by_its_silence_alone() {
+    let world = world();
+    configure(&world, "[sessions]\nstale_after = \"3s\"");
+    for (session, task) in [("a", "T-1"), ("b", "T-2"), ("c", "T-3")] {
+        world.run(["session", "upsert", "--id", session, "--role", "worker"]).exits(0);
+        world.run(["task", "add", task, "Fix the total"]).exits(0);
+        world.run(["--session", session, "claim", task]).exits(0);
+    }
+    // The others wait for a person, who may take as long as he likes.
+    for session in ["s1", "b", "c"] {
+        world.run(["session", "heartbeat", session, "--activity", "requires_action"]).exits(0);
+    }
+    let (_server, client) = open(&world, &[]);
+    let mut events = client.events("");
+    let before = world.value("SELECT max(seq) FROM events");
+    let seen = events.until("no heartbeat for more than 3s");
+    assert!(seen.last().unwrap().1.to_string().contains("stale:a"), "{seen:?}");
+    // Nothing has written that.
+    assert_eq!(world.value("SELECT max(seq) FROM events"), before);
+    assert_eq!(world.value("SELECT status FROM agent_sessions WHERE id = 'a'"), "running");
+}
+
+#[test]
 fn stream_has_a_beat_at_once_and_again_while_nothing_happens() {
     let world = world();
     let (_server, client) = open(&world, &[]);
