@@ -86,7 +86,8 @@ fn open_page_sees_a_death_and_costs_nothing_while_nothing_happens() {
         "T-1: process ",
         "Fix the total",
         "<time datetime=\"20",
-        "fairway release T-1 --force --reason TEXT",
+        // Its program is still there: a second worker must not begin beside it.
+        "fairway session stop d1",
     ] {
         assert!(first.contains(part), "{part}: {first}");
     }
