@@ -228,7 +228,7 @@ fn session_that_a_person_stopped_is_at_rest_and_one_that_died_is_not() {
     let row = shown.lines().find(|line| line.contains("api-agent")).unwrap();
     assert!(row.starts_with("○ api") && row.contains("stopped by you"), "{row}");
     assert!(row.contains("release it? fairway release T-1 --force --reason TEXT"), "{row}");
-    // The hook or the supervisor may have recorded the end before the stop was over.
+    // One that dies is an item as before.
     let other = world.launch(&["--role", "dev", "--lane", "api", "--name", "second", "--", "sleep", "600"]);
     world.run(["task", "add", "T-2", "Refunds"]).exits(0);
     world.run(["--session", "second", "--as", "dev", "claim", "T-2"]).exits(0);
