@@ -351,8 +351,8 @@ fn claims_of_a_person_that_wait_are_not_shown_as_busy() {
     for text in [&shown, &top] {
         let shape = |task: &str| {
             let begin = |line: &str| line.trim_start_matches(['›', ' ']).chars().next();
-            let rows = text.lines().filter(|line| line.contains(task)).filter_map(begin);
-            rows.filter(|shape| "●✗?".contains(*shape)).next_back().unwrap()
+            let mut rows = text.lines().filter(|line| line.contains(task)).filter_map(begin);
+            rows.rfind(|shape| "●✗?".contains(*shape)).unwrap()
         };
         assert_eq!((shape("T-1 "), shape("T-2 "), shape("T-3 ")), ('●', '✗', '?'), "{text}");
     }
