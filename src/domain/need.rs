@@ -19,6 +19,8 @@ string_enum! {
         Stale => "stale",
         /// The lease of a claim has expired.
         Lease => "lease",
+        /// A landing sent work back, and it was not submitted again.
+        Landing => "landing",
         /// A submitted task has an unmet gate.
         Gate => "gate",
         /// A submitted task waits for its end.
@@ -31,6 +33,8 @@ string_enum! {
         Handoff => "handoff",
         /// A person's message was not delivered.
         Prompt => "prompt",
+        /// A job has failed.
+        Job => "job",
     }
 }
 

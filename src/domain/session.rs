@@ -25,6 +25,10 @@ pub const APPROVAL_SOURCE: &str = "approval";
 pub const ANSWER_SOURCE: &str = "answer";
 /// The sources of questions that are a dialog of the provider's program.
 pub const ANSWERED_IN_WINDOW: &[&str] = &[HOOK_SOURCE, SCREEN_SOURCE];
+/// The `activity_source` of a session that is being stopped.
+pub const STOP_SOURCE: &str = "fairway session stop";
+/// The begin of the reason of a session that was stopped, before a name.
+pub const STOP_REASON: &str = "stopped by ";
 
 /// A session.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,7 +59,7 @@ pub struct Session {
     pub waiting_for: Option<String>,
     /// Where the activity was reported from.
     pub activity_source: Option<String>,
-    /// When the activity was reported.
+    /// Since when it has this activity, as reported.
     pub activity_at: Option<Timestamp>,
     /// The host and pid namespace it runs in.
     pub host: String,
@@ -271,17 +275,27 @@ impl Session {
         })
     }
 
-    /// The reported activity. Another activity ends a question; another text is another question.
+    /// The name of the one who stopped it on purpose: it has not ended by itself.
+    #[must_use]
+    pub fn stopped_by(&self) -> Option<&str> {
+        let by = self.reason.as_deref()?.strip_prefix(STOP_REASON)?;
+        // An agent that stops itself leaves its claims behind.
+        let is_stopped = self.status.is_final() && self.activity_source.as_deref() == Some(STOP_SOURCE);
+        (is_stopped && by != self.id.as_str()).then_some(by)
+    }
+
+    /// The reported activity. Another activity ends a question; another text is another question. A report of the same state
+    /// does not begin it anew.
     #[must_use]
     pub fn with_activity(&self, activity: Activity, waiting_for: Option<&str>, source: &str, now: Timestamp) -> Self {
         let waiting_for = waiting_for.filter(|_| activity == Activity::RequiresAction).map(str::to_owned);
-        let is_asked_anew = activity == Activity::RequiresAction
-            && (self.activity != Activity::RequiresAction || self.waiting_for != waiting_for);
+        let is_same = self.activity == activity && self.waiting_for == waiting_for;
+        let is_asked_anew = activity == Activity::RequiresAction && !is_same;
         Self {
             activity,
             waiting_for,
             activity_source: Some(source.to_owned()),
-            activity_at: Some(now),
+            activity_at: self.activity_at.filter(|_| is_same).or(Some(now)),
             questions: self.questions + i64::from(is_asked_anew),
             ..self.clone()
         }

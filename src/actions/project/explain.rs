@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::actions::{
     App,
     core::{
-        claimants, lookup,
+        claimants, launch_parts, lookup,
         session_process::{self, RunProcesses},
     },
     queue::task::{claim, event_text::transition_detail},
@@ -98,8 +98,9 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
                 let source = format!("{} of {}", alive.source, session.id);
                 view.fact("dead", format!("the claimant's session is dead: {}", alive.reason), source, Some(now));
             }
-            for way in claimants::ways_on(&task.id, task.state.status(), &session, &alive, &mut RunProcesses::default())
-            {
+            let (status, can_relaunch) = (task.state.status(), launch_parts::can_relaunch(tx, &session)?);
+            let mut processes = RunProcesses::default();
+            for way in claimants::ways_on(&task.id, status, &session, &alive, can_relaunch, &mut processes) {
                 view.fact("next", format!("{}: {}", way.purpose, way.command), "rules", None);
             }
         }

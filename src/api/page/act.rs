@@ -7,6 +7,7 @@ use crate::{
     actions::{
         Answer, App,
         boundary::approval,
+        jobs::rm,
         mail::outbox,
         project::reconcile,
         queue::{
@@ -25,7 +26,9 @@ use crate::{
             start::relaunch::{self, RelaunchRequest},
         },
     },
-    domain::{Refusal, SessionId, TaskId, approval::Decision, id::Label, message::Priority, question::QuestionId},
+    domain::{
+        Refusal, SessionId, TaskId, approval::Decision, id::Label, job::JobId, message::Priority, question::QuestionId,
+    },
 };
 
 /// The word in a command that stands for a text that the person writes.
@@ -49,6 +52,7 @@ pub(super) enum PageCommand {
     AcceptHandoff(i64),
     DeclineHandoff(i64),
     WithdrawMessage(i64),
+    RemoveJob(JobId),
 }
 
 impl PageCommand {
@@ -71,6 +75,7 @@ impl PageCommand {
             ["done", id, "--force", "--reason", TEXT] => task(id).map(Self::Done),
             ["handoff", "accept", id] => number(id).map(Self::AcceptHandoff),
             ["handoff", "decline", id, "--reason", TEXT] => number(id).map(Self::DeclineHandoff),
+            ["exec", "rm", id] => JobId::parse(id).ok().map(Self::RemoveJob),
             ["outbox", "withdraw", id] => number(id).map(Self::WithdrawMessage),
             _ => None,
         }
@@ -93,6 +98,7 @@ impl PageCommand {
             Self::Release(_) => Some("The claim ends, and the task goes back to the queue."),
             Self::Done(_) => Some("The task is finished, if its gates are met."),
             Self::DeclineHandoff(_) => Some("The handoff is declined for good."),
+            Self::RemoveJob(_) => Some("The job and its output are deleted."),
             Self::WithdrawMessage(_) => Some("The message is not delivered any more."),
             _ => None,
         }
@@ -162,6 +168,7 @@ impl PageCommand {
             Self::AcceptHandoff(id) => accept::accept(app, *id, true),
             Self::DeclineHandoff(id) => decline::decline(app, *id, &needed()?),
             Self::WithdrawMessage(id) => outbox::withdraw(app, *id, None),
+            Self::RemoveJob(id) => rm::rm(app, &[id.to_string()], false),
         }
     }
 }
@@ -174,6 +181,7 @@ mod tests {
     fn command_of_the_board_is_understood_and_no_other() {
         let session = || SessionId::parse("s-1").unwrap();
         let task = || TaskId::parse("T-1").unwrap();
+        let job = || JobId::parse("01900000-0000-7000-8000-000000000001").unwrap();
         for (text, command) in [
             ("fairway approvals answer 3 allow", PageCommand::Approval(3, Decision::Allow)),
             ("fairway answer question:s-1:3 TEXT", PageCommand::Answer(QuestionId::activity(session(), 3))),
@@ -188,6 +196,7 @@ mod tests {
             ("fairway handoff accept 4", PageCommand::AcceptHandoff(4)),
             ("fairway handoff decline 4 --reason TEXT", PageCommand::DeclineHandoff(4)),
             ("fairway outbox withdraw 5", PageCommand::WithdrawMessage(5)),
+            ("fairway exec rm 01900000-0000-7000-8000-000000000001", PageCommand::RemoveJob(job())),
         ] {
             assert_eq!(PageCommand::parse(text), Some(command), "{text}");
         }

@@ -320,6 +320,9 @@ fn session(html: &mut Html, one: &SessionOverviewView, access: Access) {
     if let Some(doing) = doing(one) {
         html.markup("<p class=\"doing\">").text(&doing).markup("</p>");
     }
+    if let Some(release) = &one.release {
+        written(html, "release it?", release);
+    }
     let is_over = matches!(one.shown_status, "dead" | "failed" | "ended");
     if access == Access::Full && !is_over {
         html.markup("<div class=\"commands\">");
@@ -339,7 +342,7 @@ fn session(html: &mut Html, one: &SessionOverviewView, access: Access) {
 
 fn claim(html: &mut Html, held: &HeldTaskView) {
     html.markup("<p class=\"head\">");
-    shape(html, '●', "good");
+    shape(html, held.shape(), class_of(held.shape()));
     labelled(html, "id", &held.claimant);
     labelled(html, "id", &held.task_id);
     html.markup("<span class=\"state\">").text(held.status).markup(" ");

@@ -7,6 +7,16 @@
   const news = document.getElementById("news");
   const result = document.getElementById("result");
   const project = document.title;
+  // A beat comes every 15 s. So long after the last one the page is not live, in milliseconds.
+  const BEAT_LIMIT = 19000;
+  // The time between two attempts to connect again.
+  const RETRY_DELAY = 8000;
+  // The timers of a hidden tab are slow; those of a worker are not.
+  const clock = new Worker("/clock.js");
+  let source;
+  // When the board was proven current last, and whether it may have changed since.
+  let provenAt = Date.now();
+  let isStale = false;
   // A tap so soon after the list has moved may be meant for another item.
   const SETTLE = 400;
   let movedAt = -SETTLE;
@@ -124,7 +134,14 @@
 
   const showTitle = () => {
     const count = document.querySelectorAll("#needs li:not(.kept)").length;
-    document.title = count ? `(${count}) ${project}` : project;
+    const title = count ? `(${count}) ${project}` : project;
+    document.title = isStale ? `${asOf()} · ${title}` : title;
+  };
+
+  const pad = (number) => String(number).padStart(2, "0");
+  const asOf = () => {
+    const at = new Date(provenAt);
+    return `as of ${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
   };
 
   const say = (text, refused) => {
@@ -166,8 +183,20 @@
     }
   };
 
+  const askForReload = () => {
+    say(`not done: this page is ${asOf()}. Reload it first: copy what you have written.\n`, true);
+    const button = document.createElement("button");
+    button.textContent = "reload the page";
+    button.addEventListener("click", () => location.reload());
+    result.append(button);
+  };
+
   document.addEventListener("submit", (event) => {
     const form = event.target;
+    if (isStale) {
+      event.preventDefault();
+      return askForReload();
+    }
     if (form.getAttribute("action") !== "/act") return;
     event.preventDefault();
     act(form, event.submitter);
@@ -180,23 +209,53 @@
     }
   }, true);
 
+  // The server has proven the board, so many milliseconds ago.
+  const proven = (age) => {
+    provenAt = Date.now() - age;
+    isStale = false;
+    connection.textContent = "live";
+    connection.className = "";
+    document.body.classList.remove("stale");
+    clock.postMessage(BEAT_LIMIT - age);
+    showTitle();
+  };
+  const stale = (why) => {
+    isStale = true;
+    connection.textContent = `${asOf()}, not current: ${why}`;
+    connection.className = "lost";
+    document.body.classList.add("stale");
+    showTitle();
+  };
+  const isOverdue = () => !isStale && Date.now() - provenAt > BEAT_LIMIT;
+  const reconnect = () => {
+    if (source.readyState === EventSource.CLOSED) return;
+    stale("the server is silent. Connecting again …");
+    source.close();
+    connect();
+  };
+  clock.addEventListener("message", reconnect);
+  document.addEventListener("visibilitychange", () => isOverdue() && reconnect());
+
   const connect = () => {
-    const source = new EventSource(`/events?since=${encodeURIComponent(main.dataset.since)}`);
-    source.addEventListener("open", () => {
-      connection.textContent = "live";
-      connection.className = "";
-    });
+    source = new EventSource(`/events?since=${encodeURIComponent(document.body.dataset.version ?? main.dataset.since)}`);
     source.addEventListener("board", (event) => {
       for (const part of JSON.parse(event.data).parts) update(part);
       document.body.dataset.version = event.lastEventId;
     });
-    source.addEventListener("error", () => {
-      const isOver = source.readyState === EventSource.CLOSED;
-      connection.textContent = isOver
-        ? "this page is not current: the server has ended. Open it again: fairway serve --http --open"
-        : "this page is not current: the connection is lost. Connecting again …";
-      connection.className = "lost";
+    source.addEventListener("beat", (event) => {
+      // This machine has slept: what comes now may have waited on the way.
+      if (isOverdue()) return reconnect();
+      const { age_ms, lost } = JSON.parse(event.data);
+      if (age_ms > BEAT_LIMIT) return;
+      if (lost === null) proven(age_ms);
+      else stale(lost);
     });
+    source.addEventListener("error", () => {
+      stale(source.readyState === EventSource.CLOSED
+        ? "the server has ended. Open it again: fairway serve --http --open"
+        : "the connection is lost. Connecting again …");
+    });
+    clock.postMessage(isStale ? RETRY_DELAY : BEAT_LIMIT);
   };
 
   showAges(document);

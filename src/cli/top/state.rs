@@ -28,6 +28,8 @@ pub(super) struct State {
     pub mode: Mode,
     /// The outcome of the last command, in the status line.
     pub message: Option<(Meaning, String)>,
+    /// The time at which the board was current last; `None` while it is.
+    pub as_of: Option<Timestamp>,
     /// The command that runs.
     pub running: Option<String>,
     pub size: Size,
@@ -87,6 +89,11 @@ pub(super) enum Input {
     Resize(Size),
     /// The board was composed anew.
     Board(Box<BoardView>),
+    /// The board cannot be composed any more.
+    Lost {
+        as_of: Timestamp,
+        why: String,
+    },
     /// A whole approval; `None` when it is no longer open.
     Approval {
         id: i64,
@@ -150,6 +157,7 @@ impl State {
             filter: String::new(),
             mode: Mode::Board,
             message: None,
+            as_of: None,
             running: None,
             size,
             person,
@@ -187,7 +195,14 @@ impl State {
                 self.see_approval();
                 return vec![Effect::Clear];
             }
-            Input::Board(board) => self.board(*board),
+            Input::Board(board) => {
+                self.as_of = None;
+                self.board(*board);
+            }
+            Input::Lost { as_of, why } => {
+                self.as_of = Some(as_of);
+                self.message = Some((Meaning::Bad, why));
+            }
             Input::Approval { id, found: None, .. } => {
                 self.message = Some((Meaning::Notice, format!("approval {id} is no longer open")));
             }

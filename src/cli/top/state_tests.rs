@@ -368,3 +368,17 @@ fn next_task_is_named_before_it_is_started() {
     state.take(Input::Ended { is_ok: true, said: "started".to_owned() });
     assert!(shown(&state).contains("started"));
 }
+
+#[test]
+fn board_that_is_not_current_says_since_when() {
+    let mut state = state(vec![need("question", "bob", "bob", "fairway prompt bob TEXT")]);
+    let as_of = Timestamp::parse(NOW).unwrap();
+    state.take(Input::Lost { as_of, why: "the store is gone".into() });
+    let text = shown(&state);
+    let header = text.lines().next().unwrap();
+    assert!(header.contains(&format!(" as of {} ", as_of.local_time())), "{header}");
+    assert!(text.contains("the store is gone"), "{text}");
+    let board = state.board.clone();
+    state.take(Input::Board(Box::new(board)));
+    assert!(!shown(&state).contains("as of"));
+}

@@ -98,24 +98,25 @@ fn killed_session_is_dead_everywhere_at_once_and_the_cure_is_named() {
     assert_eq!((&listed[0]["status"], &listed[0]["alive"]), (&json!("running"), &json!(false)));
     assert!(text(&listed[0]["alive_reason"]).starts_with(&format!("process {}", session["pid"])), "{listed}");
     let release = "fairway release T-1 --force --reason TEXT";
-    let relaunch = "fairway session relaunch api-agent";
     for (words, expected) in [
         (&["session", "list"][..], &["api-agent  dead", "T-1", "the parser is done"][..]),
-        (&["session", "show", "api-agent"], &["status      dead", "T-1", relaunch, "fairway claim T-1", release]),
+        (&["session", "show", "api-agent"], &["status      dead", "T-1", "fairway claim T-1", release]),
         (&["session", "status", "api-agent"], &["dead: process"]),
         (&["task", "list"], &["api-agent (dead)"]),
         (&["task", "list", "--held"], &["api-agent (dead)"]),
-        (&["task", "show", "T-1"], &["api-agent (dead)", relaunch, "lane api: fairway claim T-1", release]),
+        (&["task", "show", "T-1"], &["api-agent (dead)", "lane api: fairway claim T-1", release]),
         (&["ready", "--why"], &["api-agent (dead)", "lane api: fairway claim T-1", release]),
         (&["lane", "show", "api"], &["api-agent  dead", "T-1"]),
         (&["explain", "task", "T-1"], &["session is dead: process", "lane api: fairway claim T-1", release]),
         (&["doctor"], &["claimant_dead", release]),
-        (&["status"], &["✗ dead", "api-agent", relaunch, "lane api: fairway claim T-1", release]),
+        (&["status"], &["✗ dead", "api-agent", "lane api: fairway claim T-1", release]),
     ] {
         let shown = world.run(words).exits(0).stdout;
         for part in expected {
             assert!(shown.contains(part), "{words:?} without {part:?}:\n{shown}");
         }
+        // Its program was one of its own, which is not stored.
+        assert!(!shown.contains("relaunch"), "{words:?}:\n{shown}");
     }
     for words in [["explain", "session", "api-agent"], ["session", "show", "api-agent"]] {
         let shown = world.run(words).exits(0).stdout;
@@ -191,8 +192,7 @@ fn remaining_processes_of_a_dead_session_end_before_its_claim_continues() {
     assert_eq!(commands(&remains), ["fairway session stop api-agent"], "{remains}");
     kill_all(&session);
     let remains = need(&world, "dead:api-agent").unwrap();
-    assert_eq!(remains["commands"][0]["command"], "fairway session relaunch api-agent", "{remains}");
-    assert_eq!(remains["commands"][1]["command"], "fairway claim T-1", "{remains}");
+    assert_eq!(remains["commands"][0]["command"], "fairway claim T-1", "{remains}");
 }
 
 /// A session of the lane whose commands run in a pid namespace of their own, as those of a sandbox do.
@@ -283,4 +283,29 @@ fn session_that_cannot_be_looked_at_is_not_called_dead() {
     assert!(world.run(["task", "list"]).stdout.contains("unrecorded (stale)"));
     let needs = world.json(["status"])["needs_you"].clone();
     assert_eq!((&needs[0]["id"], needs.as_array().unwrap().len()), (&json!("stale:unrecorded"), 1));
+}
+
+#[test]
+fn session_that_a_person_stopped_is_at_rest_and_one_that_died_is_not() {
+    let (world, session) = working();
+    world.run(["session", "stop", "api-agent"]).exits(0);
+    assert_eq!(need(&world, "dead:api-agent"), None);
+    let board = world.json(["status"]);
+    let stopped = &board["lanes"][0]["sessions"][0];
+    let me = world.json(["session", "show", "api-agent"])["reason"].as_str().unwrap().to_owned();
+    assert_eq!(me, format!("stopped by {}", stopped["stopped_by"].as_str().unwrap()));
+    let shown = world.run(["status"]).exits(0).stdout;
+    assert!(shown.starts_with("nothing needs you"), "{shown}");
+    let row = shown.lines().find(|line| line.contains("api-agent")).unwrap();
+    assert!(row.starts_with("○ api") && row.contains("stopped by you"), "{row}");
+    assert!(row.contains("release it? fairway release T-1 --force --reason TEXT"), "{row}");
+    // One that dies is an item as before.
+    let other = world.launch(&["--role", "dev", "--lane", "api", "--name", "second", "--", "sleep", "600"]);
+    world.run(["task", "add", "T-2", "Refunds"]).exits(0);
+    world.run(["--session", "second", "--as", "dev", "claim", "T-2"]).exits(0);
+    kill_all(&other);
+    let died = need(&world, "dead:second").unwrap();
+    let commands: Vec<&Value> = died["commands"].as_array().unwrap().iter().map(|next| &next["command"]).collect();
+    // Its program was one of its own, which is not stored.
+    assert_eq!(commands, ["fairway claim T-2", "fairway release T-2 --force --reason TEXT"], "{session}");
 }

@@ -9,9 +9,17 @@ use std::{
 
 use anyhow::Result;
 
-use super::{changed_subjects::News, day_costs::DayCosts, sessions, task_counts::KeptCounts, watches::Watches};
+use super::{
+    changed_subjects::News, day_costs::DayCosts, sent_back, sessions, task_counts::KeptCounts, watches::Watches,
+};
 use crate::{
-    actions::{App, core::session_process::RunProcesses, queue::gates, sessions::report::shown_idle},
+    actions::{
+        App,
+        core::session_process::RunProcesses,
+        jobs::{last_line::last_line, view::JobReader},
+        queue::gates,
+        sessions::{liveness::silence, report::shown_idle},
+    },
     domain::{
         LaneName, PersonName, SessionId, TaskId,
         approval::Approval,
@@ -19,10 +27,10 @@ use crate::{
         checkpoint::CheckpointState,
         handoff::Handoff,
         job::Job,
+        landing::Landing,
         lane::{Lane, LaneStatus},
         message::{HUMAN_SOURCES, Message, Recipient},
         overlap::LaneOverlap,
-        session::SessionStatus,
         session_facts::{HeldTask, SessionOverview},
         task::TaskStatus,
     },
@@ -82,10 +90,22 @@ pub(super) struct Facts {
     /// Sessions with a provider of which no hook and no report of a runtime has come. Known while there are guard rules.
     pub silent: BTreeSet<SessionId>,
     pub active_jobs: Vec<Job>,
-    pub failed_jobs: Vec<FailedJob>,
+    pub failed_jobs: Vec<ShownFailure>,
+    /// Landings that sent work back.
+    pub sent_back: Vec<Landing>,
     pub costs: DayCosts,
     /// The remaining processes of dead sessions.
     pub processes: RefCell<RunProcesses>,
+}
+
+/// A job that failed lately.
+#[derive(Debug)]
+pub(super) struct ShownFailure {
+    pub job: FailedJob,
+    /// The last line of its output.
+    pub last_line: Option<String>,
+    /// Whether the same command has succeeded since.
+    pub is_mended: bool,
 }
 
 impl Facts {
@@ -113,13 +133,16 @@ impl Facts {
         self.read_messages(app, tx, news.everything || news.messages || has_death)?;
         self.read_silent(app, tx, &changed)?;
         self.active_jobs = jobs::active(tx)?;
-        self.failed_jobs = overview::failed_jobs(tx, now.minus(FAILED_FOR), MAX_FAILED_JOBS)?;
+        self.read_failed_jobs(app, tx)?;
+        if news.everything || news.lanes || !news.tasks.is_empty() {
+            self.sent_back = sent_back::find(tx, &self.held, &self.lanes)?;
+        }
         let reporters = (!news.everything).then(|| changed.union(&news.sessions));
         self.costs.advance(tx, now, reporters)
     }
 
-    /// The next time at which the board changes without an event: a lease ends, a message expires, an agent should have called
-    /// its first hook, an item has been shown for long enough, or a day is over.
+    /// The next time at which the board changes without an event: a lease ends, a message expires, a session becomes
+    /// stale by its silence, an agent should have called its first hook, an item has been shown for long enough, or a day is over.
     pub(super) fn next_change(&self, app: &App) -> Option<Timestamp> {
         const AFTER: Duration = Duration::from_millis(1);
         let leases = self.held.iter().filter_map(|held| held.lease_until);
@@ -127,10 +150,12 @@ impl Facts {
         let guarded = self.sessions.iter().filter(|_| app.settings.guard.is_some()).filter(is_silent);
         let first_hooks = guarded.map(|one| one.session.started_at.plus(FIRST_HOOK_TIMEOUT));
         let expired = self.expired.iter().map(|message| message.at.plus(EXPIRED_FOR + AFTER));
-        let failed = self.failed_jobs.iter().map(|job| job.finished_at.plus(FAILED_FOR + AFTER));
+        let failed = self.failed_jobs.iter().map(|job| job.job.finished_at.plus(FAILED_FOR + AFTER));
         let ends = expired.chain(failed).chain(self.costs.end());
+        let silences = self.sessions.iter().filter_map(|one| silence::deadline(app, one));
         leases
             .chain(first_hooks)
+            .chain(silences)
             .chain(self.next_expiry)
             .chain(self.next_judgement)
             .chain(ends)
@@ -149,6 +174,22 @@ impl Facts {
             |name: &LaneName| self.lanes.iter().any(|one| one.name == *name && one.status != LaneStatus::Closed);
         found.retain(|one| is_live(&one.lane) && one.other.as_ref().is_none_or(is_live));
         Ok(found)
+    }
+
+    /// Reads which jobs failed, and once the end of the output of each.
+    fn read_failed_jobs(&mut self, app: &App, tx: &ReadTx<'_>) -> Result<()> {
+        let mut before = std::mem::take(&mut self.failed_jobs);
+        let mut reader = JobReader::new();
+        for job in overview::failed_jobs(tx, self.now.minus(FAILED_FOR), MAX_FAILED_JOBS)? {
+            let known = before.iter().position(|known| known.job.id == job.id).map(|at| before.swap_remove(at));
+            let last_line = match known {
+                Some(known) => known.last_line,
+                None => jobs::find(tx, &job.id)?.and_then(|whole| last_line(app, &mut reader, &whole)),
+            };
+            let is_mended = overview::succeeded_since(tx, &job)?;
+            self.failed_jobs.push(ShownFailure { job, last_line, is_mended });
+        }
+        Ok(())
     }
 
     fn read_questions(&mut self, tx: &ReadTx<'_>, changed: &BTreeSet<SessionId>) -> Result<()> {
@@ -244,7 +285,7 @@ impl Facts {
 
 /// Whether a session is over, stale, or without its supervisor.
 pub(super) fn is_in_trouble(one: &SessionOverview) -> bool {
-    one.is_over() || one.is_orphaned() || one.session.status == SessionStatus::Stale
+    one.is_over() || one.is_orphaned() || one.is_stale()
 }
 
 /// Whether a session may be working: neither final nor proven dead.

@@ -1,7 +1,8 @@
 //! The board as a document, from its facts.
 
 use super::{
-    approval, blocked, claimant, facts::Facts, guard, handoff, jobs, lanes, need, overlap, prompt, question, submitted,
+    approval, blocked, claimant, facts::Facts, guard, handoff, jobs, landing, lanes, need, overlap, prompt, question,
+    submitted,
 };
 use crate::{
     actions::App,
@@ -18,11 +19,13 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
     needs_you.extend(question::items(app, facts));
     needs_you.extend(guard::items(app, facts, hook_providers));
     needs_you.extend(claimant::items(facts));
+    needs_you.extend(landing::items(facts));
     needs_you.extend(submitted::items(facts));
     needs_you.extend(blocked::items(facts));
     needs_you.extend(overlap::items(facts));
     needs_you.extend(handoff::items(facts));
     needs_you.extend(prompt::items(facts));
+    needs_you.extend(jobs::items(facts));
     BoardView {
         version: VERSION,
         at: facts.now.to_string(),

@@ -18,13 +18,13 @@ use super::{
     profile::{self, LaunchHooks, ProfileInput},
     program::{self, SHELL},
     provider_hooks::ProviderHooks,
-    purpose::{OwnParts, Purpose},
+    purpose::Purpose,
     session_id,
 };
 use crate::{
     actions::{
         App,
-        core::{errors, lookup, open_store, other_host, trust},
+        core::{errors, launch_parts::OwnParts, lookup, open_store, other_host, trust},
         queue::lane::checkout::{self, Presence},
     },
     adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, is_session_var},

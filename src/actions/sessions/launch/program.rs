@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The provider of a launch that names none: the user's shell.
-pub const SHELL: &str = "shell";
+pub use crate::actions::core::launch_parts::SHELL;
 
 /// The requested program.
 #[derive(Debug, Clone, PartialEq, Eq)]

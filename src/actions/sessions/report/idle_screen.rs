@@ -177,7 +177,7 @@ fn record(
         if now < still_until {
             return Ok(ScreenVerdict::LookAgain(still_until.since(now)));
         }
-        let idle = session.with_activity(Activity::Idle, None, SCREEN_SOURCE, since.max(from.minus(STILL_FOR)));
+        let idle = session.with_activity(Activity::Idle, None, SCREEN_SOURCE, now);
         keepalive::update_session(tx, &idle)?;
         activity::record_activity_change(tx, &session, &idle)?;
         Ok(ScreenVerdict::Idle)

@@ -1,0 +1,38 @@
+//! Work that a landing sent back.
+
+use super::{facts::Facts, need::Need};
+use crate::domain::{landing::Landing, need::NeedKind};
+
+/// An item for each landing that sent work back.
+pub(super) fn items(facts: &Facts) -> Vec<Need> {
+    facts.sent_back.iter().filter_map(|landing| item(facts, landing)).collect()
+}
+
+fn item(facts: &Facts, landing: &Landing) -> Option<Need> {
+    let (task, _) = landing.tasks.first()?;
+    let ids: Vec<&str> = landing.tasks.iter().map(|(task, _)| task.as_str()).collect();
+    let why = landing.error.as_deref().unwrap_or("it did not land");
+    let line = format!("{} sent back: {why}", ids.join(", "));
+    let evidence = format!("landing {} of commit {} into {}", landing.id, short(&landing.commit), landing.base);
+    let key = landing.id.to_string();
+    let held = facts.held.iter().find(|held| held.task == *task);
+    let lane = landing.lane.as_ref().or_else(|| held?.lane.as_ref());
+    let need = Need::new(NeedKind::Landing, &key, landing.ended_at, line, evidence).task(task).lane(lane);
+    let worker = held.and_then(|held| facts.session(held.session.as_ref()?)).filter(|one| !one.is_over());
+    let need = match worker {
+        Some(one) => need.session(one).then("tell it what to do", format!("fairway prompt {} TEXT", one.session.id)),
+        None => need,
+    };
+    let need = match lane {
+        Some(lane) => need.then("see the changes", format!("fairway lane diff {lane}")),
+        None => need,
+    };
+    Some(match held {
+        Some(_) => need.then("submit it again, once it is mended", format!("fairway task submit {task}")),
+        None => need.then("land it again, once it is mended", format!("fairway land {task}")),
+    })
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
+}
