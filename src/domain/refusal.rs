@@ -453,11 +453,8 @@ fn claimed_by(claimant: Option<&str>) -> String {
 
 /// A noun as a sentence says it. `details` keep older words, which are a promise.
 fn spoken(noun: &'static str) -> &'static str {
-    match noun {
-        "run" => "job",
-        "adapter script" => "backend script",
-        noun => noun,
-    }
+    const SPOKEN: [(&str, &str); 2] = [("run", "job"), ("adapter script", "backend script")];
+    SPOKEN.iter().find(|(kept, _)| *kept == noun).map_or(noun, |(_, spoken)| spoken)
 }
 
 /// Why a backend's script cannot be run, when it is there.

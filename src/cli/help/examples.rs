@@ -168,7 +168,7 @@ const EXAMPLES: &[Examples] = &[
     ("guard check", &["fairway guard check --tool Bash --input '{\"command\":\"git push\"}'"]),
     ("guard test", &["fairway guard test --input 'git push --force'"]),
     ("guard log", &["fairway guard log --denied"]),
-    ("guide", &["fairway guide"]),
+    ("guide", &["fairway guide", "fairway guide jobs"]),
     ("explain", &["fairway explain T-4", "fairway explain session s1"]),
     ("explain task", &["fairway explain task T-4"]),
     ("explain session", &["fairway explain session s1"]),
