@@ -245,7 +245,7 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         Refusal::NothingClaimed { .. } => (Conflict, Some("claim one: fairway claim".into())),
         Refusal::SeveralClaimed { tasks, command } => {
             let task = tasks.first().map_or("ID", TaskId::as_str);
-            (NotFound, Some(format!("name one: {command} --task {task}")))
+            (NotFound, Some(format!("name one: {command} {task}")))
         }
         Refusal::InvalidSettings { .. } => (Usage, None),
         Refusal::ApprovalLapsed { .. } => (Conflict, Some("list the approvals: fairway approvals list".into())),

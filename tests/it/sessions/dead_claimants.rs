@@ -109,6 +109,21 @@ fn killed_session_is_dead_everywhere_at_once_and_the_cure_is_named() {
     assert_eq!(self::need(&world, "dead:api-agent"), None);
 }
 
+/// The two words that a person types: an id and `--dead`.
+#[test]
+fn release_of_a_named_task_with_dead_releases_that_one_alone() {
+    let (world, session) = working();
+    world.run(["task", "add", "--id", "T-7", "other"]).exits(0);
+    let alive = world.run(["release", "T-1", "--dead"]).exits(0).stdout;
+    assert!(alive.contains("no claim of a dead session"), "{alive}");
+    kill_all(&session);
+    let other = world.run(["release", "T-7", "--dead"]).exits(0).stdout;
+    assert!(other.contains("no claim of a dead session"), "{other}");
+    world.run(["release", "T-99", "--dead", "--json"]).refuses(3, "not_found");
+    let released = world.run(["release", "T-1", "--dead"]).exits(0).stdout;
+    assert!(released.starts_with("released T-1: in_progress → todo (api-agent is dead"), "{released}");
+}
+
 #[test]
 fn remaining_processes_of_a_dead_session_end_before_its_claim_continues() {
     let (world, session) = working();
