@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use anyhow::Result;
 
 use self::{
-    plan::{Plan, Step, Work},
+    plan::{NO_GIT, Plan, Step, Work},
     record::Record,
 };
 use super::{confirm, context::Context, doctor::hooks::doctor_context, exit::Exit, values};
@@ -172,6 +172,9 @@ fn check_hooks(ctx: &Context, plan: &Plan) -> Result<Vec<Finding>> {
 /// The plan, with every line that would be trusted.
 fn plan_text(ctx: &Context, plan: &Plan) -> Result<String> {
     let mut text = format!("fairway setup in {}\n", plan.project.root.display());
+    if !plan.is_in_git() {
+        let _ = writeln!(text, "  first        {NO_GIT}");
+    }
     for step in &plan.steps {
         let line = escape_line(&step.line);
         let _ = match &step.work {

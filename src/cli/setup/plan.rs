@@ -31,6 +31,9 @@ use crate::{
     wire::SetupStepView,
 };
 
+/// The task of a person who sets up a directory without git.
+pub(super) const NO_GIT: &str = "this is no git repository, and lanes need one: git init, then a first commit";
+
 /// The work of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Work {
@@ -166,10 +169,15 @@ impl Plan {
         targets.into_iter().find(|(_, target)| is_outside(target))
     }
 
+    /// Whether the project is in a git repository.
+    pub fn is_in_git(&self) -> bool {
+        self.project.root.ancestors().any(|dir| dir.join(".git").exists())
+    }
+
     /// A lane's worktree has committed files only.
     fn add_git_steps(&mut self) {
-        if !self.project.root.ancestors().any(|dir| dir.join(".git").exists()) {
-            self.left.push("this is no git repository, and lanes need one: git init, then a first commit".to_owned());
+        if !self.is_in_git() {
+            self.left.push(NO_GIT.to_owned());
             return;
         }
         let is_new = self.is_new;

@@ -77,9 +77,7 @@ impl Printer {
             let (shape, meaning) = (need.shape(), meaning_of(need.shape()));
             let about: Vec<&str> = match need.kind {
                 // Its line names the tasks.
-                "dead" | "stale" | "orphan" | "landing" | "job" => {
-                    need.session_id.iter().map(String::as_str).collect()
-                }
+                "dead" | "stale" | "orphan" | "landing" | "job" => need.session_id.iter().map(String::as_str).collect(),
                 _ => [&need.session_id, &need.task_id].into_iter().flatten().map(String::as_str).collect(),
             };
             let since = need.since.as_deref().map(|at| age(at, self.now)).unwrap_or_default();

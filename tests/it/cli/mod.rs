@@ -14,6 +14,7 @@ mod events;
 mod evidence;
 mod exec;
 mod explain;
+mod first_words;
 mod gates;
 mod guard;
 mod guide;

@@ -177,7 +177,22 @@ fn program_that_outlives_its_supervisor_works_until_it_is_stopped() {
     assert_eq!(world.json(["task", "show", "T-1"])["status"], "in_progress");
     world.run(["session", "stop", "api-agent"]).exits(0);
     assert_eq!(marked(&text(&session["run_id"])).unwrap(), []);
-    assert_eq!((need(&world, "orphan:api-agent"), need(&world, "dead:api-agent").is_some()), (None, true));
+    assert_eq!((need(&world, "orphan:api-agent"), need(&world, "dead:api-agent")), (None, None));
+}
+
+/// The two words that a person types: an id and `--dead`.
+#[test]
+fn release_of_a_named_task_with_dead_releases_that_one_alone() {
+    let (world, session) = working();
+    world.run(["task", "add", "--id", "T-7", "other"]).exits(0);
+    let alive = world.run(["release", "T-1", "--dead"]).exits(0).stdout;
+    assert!(alive.contains("no claim of a dead session"), "{alive}");
+    kill_all(&session);
+    let other = world.run(["release", "T-7", "--dead"]).exits(0).stdout;
+    assert!(other.contains("no claim of a dead session"), "{other}");
+    world.run(["release", "T-99", "--dead", "--json"]).refuses(3, "not_found");
+    let released = world.run(["release", "T-1", "--dead"]).exits(0).stdout;
+    assert!(released.starts_with("released T-1: in_progress → todo (api-agent is dead"), "{released}");
 }
 
 #[test]

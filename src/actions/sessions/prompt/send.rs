@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::{Map, Value};
 
+use super::listener;
 use crate::{
     actions::{
         Answer, App,
@@ -61,6 +62,18 @@ pub fn send(app: &App, prompt: &NewPrompt) -> Result<Answer> {
         expire(tx)?;
         prepared.queue(tx, &lookup::session(tx, &prompt.to)?)
     })
+}
+
+/// The document of a sent prompt, for a caller that asks whether the agent gets it now. Nothing is queued for an agent that a
+/// listener brings its prompts, unless the prompt waits for the agent.
+#[must_use]
+pub fn as_delivered(app: &App, session: &SessionId, mut document: Value) -> Value {
+    let goes_now = document["queued"] == true && document["reason"].is_null();
+    if goes_now && listener::has_any(app, session) {
+        document["queued"] = false.into();
+        document["position"] = 0.into();
+    }
+    document
 }
 
 /// Queues the first prompt of a session that is about to start, and records it as such. Returns its id.
