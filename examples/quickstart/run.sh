@@ -160,10 +160,15 @@ step "Another agent claims shop-4, and is killed"
 try session launch --role backend --task-id shop-4 --name calendar-agent -- sh "${here}/idle.sh"
 wait_for '"status":"in_progress"' task show shop-4 --json
 pid=$("${FAIRWAY}" session show calendar-agent --json | sed 's/.*"pid":\([0-9]*\).*/\1/')
-printf '$ kill -9 %s\n' "${pid}"
-kill -9 "${pid}"
+# The supervisor and its program: the program alone would work on.
+program=$(ps -o pid= --ppid "${pid}")
+killed=("${pid}" "${program//[[:space:]]/}")
+printf '$ kill -9 %s\n' "${killed[*]}"
+kill -9 "${killed[@]}"
 # A killed process takes a moment to be gone, or a corpse that waits for its parent.
-while [[ -e "/proc/${pid}" ]] && ! grep -q ') Z ' "/proc/${pid}/stat" 2>/dev/null; do sleep 0.05; done
+for pid in "${killed[@]}"; do
+  while [[ -e "/proc/${pid}" ]] && ! grep -q ') Z ' "/proc/${pid}/stat" 2>/dev/null; do sleep 0.05; done
+done
 printf '(cron runs this; it marks what died, and never takes a task away)\n'
 try session reconcile
 holds '"status":"stale"' session show calendar-agent --json

@@ -115,7 +115,7 @@ keep() {
   esac
   program=$(word "${program}")
   path=$(word "${path}")
-  at pipe-pane -t "${pane}" "exec ${program} adapter tee -- ${path}" || die "tmux cannot pipe ${pane}"
+  at pipe-pane -t "${pane}" "exec ${program} adapter transcript -- ${path}" || die "tmux cannot pipe ${pane}"
 }
 
 if [ -n "${FAIRWAY_TMUX_PANE:-}" ]; then adopt "${FAIRWAY_TMUX_PANE}"; else launch; fi

@@ -70,9 +70,10 @@ def arguments():
 
 
 def script():
-    """The script of this checkout."""
+    """The script that `fairway adapter install` writes above this file, else that of this checkout."""
     here = os.path.dirname(os.path.realpath(__file__))
-    return os.path.join(here, "..", "..", "session-adapters", "provider-event.sh")
+    installed = os.path.join(here, "..", "provider-event.sh")
+    return installed if os.path.exists(installed) else os.path.join(here, "..", "..", "session-adapters", "provider-event.sh")
 
 
 def feed(stream, lines):

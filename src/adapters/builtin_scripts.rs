@@ -74,6 +74,19 @@ pub const PROVIDER_EVENT: BuiltIn = BuiltIn {
     multiplexer: None,
 };
 
+/// Files to copy and to change, by their place below the directory of [`install`]: the template of a backend script, the bridges
+/// and a watcher. The bridges have the names of backend scripts, so they have a directory of their own.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("minimal.sh", include_str!("../../examples/session-adapters/minimal.sh")),
+    ("bridges/README.md", include_str!("../../examples/session-adapters/README.md")),
+    ("bridges/launch.sh", include_str!("../../examples/session-adapters/launch.sh")),
+    ("bridges/shell.sh", include_str!("../../examples/session-adapters/shell.sh")),
+    ("bridges/tmux.sh", include_str!("../../examples/session-adapters/tmux.sh")),
+    ("bridges/zellij.sh", include_str!("../../examples/session-adapters/zellij.sh")),
+    ("watchers/README.md", include_str!("../../examples/watchers/README.md")),
+    ("watchers/codex-app-server.py", include_str!("../../examples/watchers/codex-app-server.py")),
+];
+
 /// The built-in script of a backend's name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static BuiltIn> {
@@ -126,22 +139,23 @@ impl BuiltIn {
     }
 }
 
-/// Writes every script to a directory, to be read, copied and changed.
+/// Writes every script, the template, the bridges and the watcher to a directory, to be read, copied and changed.
 ///
 /// # Errors
 /// When one cannot be written; one that is there and differs is kept.
 pub fn install(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    fs::create_dir_all(dir)?;
     let mut written = Vec::new();
-    for script in ALL.iter().chain([&PROVIDER_EVENT]) {
-        let path = dir.join(script.file);
+    let scripts = ALL.iter().chain([&PROVIDER_EVENT]).map(|script| (script.file, script.text));
+    for (place, text) in scripts.chain(EXAMPLES.iter().copied()) {
+        let path = dir.join(place);
         match fs::read(&path) {
-            Ok(found) if found == script.text.as_bytes() => continue,
+            Ok(found) if found == text.as_bytes() => continue,
             Ok(_) => return Err(io::Error::other(format!("{} is there and differs; it is kept", path.display()))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        files::write_atomic(&path, script.text.as_bytes(), 0o755)?;
+        fs::create_dir_all(path.parent().unwrap_or(dir))?;
+        files::write_atomic(&path, text.as_bytes(), if text.starts_with("#!") { 0o755 } else { 0o644 })?;
         written.push(path);
     }
     Ok(written)

@@ -10,7 +10,7 @@ use std::{
 use super::builtin_scripts::{self, BuiltIn};
 use crate::{
     config::{Backend, project::normalize},
-    domain::Refusal,
+    domain::{Refusal, refusal::NOT_EXECUTABLE},
     env::{Env, vars},
     os::{executable, user},
 };
@@ -56,15 +56,35 @@ pub fn resolve_backend(
         (None, Some(stated)) => (stated, root, None),
         (None, None) => return resolve_built_in(word, env, backends),
     };
-    let missing = || Refusal::not_found("backend", word);
     if stated.is_empty() || stated.contains('\0') {
-        return Err(missing());
+        return Err(Refusal::not_found("backend", word));
     }
-    let path = env.var_os(vars::PATH).map(std::ffi::OsString::as_os_str);
-    let script = normalize(&executable::find(stated, path, base).ok_or_else(missing)?);
+    let script =
+        normalize(&find_script(stated, configured.is_some(), base, env).ok_or_else(|| missing(word, stated, base))?);
     check_permissions(&script)?;
     let backend = backend.unwrap_or_else(|| format!("exec:{}", script.display()));
     Ok(ResolvedBackend { backend, script, built_in: None })
+}
+
+/// The file of a script. A configured bare name means the file beside the configuration, else a program in PATH.
+fn find_script(stated: &str, is_configured: bool, base: &Path, env: &Env) -> Option<PathBuf> {
+    let beside = (is_configured && !stated.contains('/')).then(|| base.join(stated));
+    let path = env.var_os(vars::PATH).map(std::ffi::OsString::as_os_str);
+    beside.filter(|file| executable::is_executable(file)).or_else(|| executable::find(stated, path, base))
+}
+
+/// Why there is no script to run.
+fn missing(backend: &str, stated: &str, base: &Path) -> Refusal {
+    let file = normalize(&base.join(stated));
+    let refused = |script: String, reason| Refusal::NoBackendScript { backend: backend.to_owned(), script, reason };
+    match fs::metadata(&file) {
+        Ok(found) if found.is_file() => refused(file.display().to_string(), NOT_EXECUTABLE),
+        Ok(_) => refused(file.display().to_string(), "is not a file"),
+        Err(_) if stated.contains('/') => refused(file.display().to_string(), "is missing: no such file"),
+        Err(_) => {
+            refused(stated.to_owned(), "is missing: no such file beside .fairway.toml, and no such program in PATH")
+        }
+    }
 }
 
 fn resolve_built_in(word: &str, env: &Env, backends: &Backends) -> Result<ResolvedBackend, Refusal> {

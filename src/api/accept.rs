@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::{
-    auth::Transport,
+    auth::{self, Transport},
     catch_panic::catch_panic,
     connections::{ConnectionHandle, Connections, InFlight, MAX_CONNECTIONS},
     error::ApiError,
@@ -133,7 +133,8 @@ impl Acceptor {
                 Transport::Network => Site::network_address(request.headers(), ends),
             });
             let is_page = page_address.is_some() || transport == Transport::Network;
-            let authenticated = if is_page { Ok(()) } else { transport.authenticate(&request) };
+            let authenticated = auth::check_target(&request)
+                .and_then(|()| if is_page { Ok(()) } else { transport.authenticate(&request) });
             async move {
                 let path = request.uri().path().to_owned();
                 let result = match authenticated {

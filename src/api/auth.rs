@@ -61,6 +61,19 @@ impl Transport {
     }
 }
 
+/// Refuses a request whose target is a whole address of another authority than its `Host`: by the protocol the target counts.
+///
+/// # Errors
+/// `not_admitted`, with the reason.
+pub(super) fn check_target<T>(request: &Request<T>) -> Result<(), ApiError> {
+    let uri = request.uri();
+    let named = uri.scheme().and_then(|_| uri.authority());
+    if named.is_none_or(|named| single_header(request.headers(), header::HOST) == Some(named.as_str())) {
+        return Ok(());
+    }
+    Err(ApiError::unauthorized(StatusCode::FORBIDDEN, "the request's target names another host than its header Host"))
+}
+
 /// The value of a header that occurs exactly once.
 pub(super) fn single_header(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut all = headers.get_all(name).iter();

@@ -111,7 +111,7 @@ pub fn serve(app: &App, options: &ServeOptions, on_listen: impl FnOnce(&ListenAd
     let (change, changes) = watch::channel(0_u64);
     let (end, ending) = watch::channel(false);
     let writer = Writer::start(factory.clone()).context("cannot start the writer thread")?;
-    ServerState::open(factory.clone().open()?, writer, changes, ending.clone(), app.env.now(), is_inside);
+    ServerState::open(factory.clone().open()?, writer, changes, &waiter, ending.clone(), app.env.now(), is_inside);
     // A server inside a session may lack the network or the desktop, and would use up a person's notifications.
     let _notifications = if is_inside {
         None

@@ -1,7 +1,7 @@
 //! The state that all handlers share. It belongs to the serving thread, and no handler borrows it across an `await`, so it
 //! needs no lock.
 
-use std::{cell::RefCell, rc::Rc, time::Duration};
+use std::{cell::RefCell, path::PathBuf, rc::Rc, time::Duration};
 
 use anyhow::Result;
 use tokio::{
@@ -20,6 +20,7 @@ use crate::{
     actions::{App, IdempotencyKey, boundary::guard::LoadedRules},
     domain::{Actor, RunId, session::Session},
     env::Timestamp,
+    os::notify::ChangeWaiter,
     store::sessions,
 };
 
@@ -43,6 +44,8 @@ pub(super) struct ServerState {
     pub(super) identities: RefCell<IdentityStore>,
     /// Changes whenever any process has changed the store.
     pub(super) changes: watch::Receiver<u64>,
+    /// The socket at which changes are told.
+    waiter: PathBuf,
     /// Becomes true when the server shuts down.
     pub(super) shutdown: watch::Receiver<bool>,
     pub(super) started: Timestamp,
@@ -56,12 +59,15 @@ impl ServerState {
         current: LiveProject,
         writer: Writer,
         changes: watch::Receiver<u64>,
+        waiter: &ChangeWaiter,
         shutdown: watch::Receiver<bool>,
         started: Timestamp,
         is_inside: bool,
     ) {
+        let waiter = waiter.path().to_path_buf();
         let project = RefCell::new(current);
-        let state = Self { project, writer, identities: RefCell::default(), changes, shutdown, started, is_inside };
+        let state =
+            Self { project, writer, identities: RefCell::default(), changes, waiter, shutdown, started, is_inside };
         STATE.with(|here| here.replace(Some(Rc::new(state))));
     }
 
@@ -73,6 +79,11 @@ impl ServerState {
             drop(state.identities);
             state.writer.finish();
         }
+    }
+
+    /// Whether other processes can tell of changes: the state directory is the one that the server was started with.
+    pub(super) fn hears_changes(&self) -> bool {
+        self.waiter.exists()
     }
 
     /// The app with current settings.

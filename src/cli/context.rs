@@ -198,8 +198,14 @@ impl Context {
     }
 
     fn open(&self, what: &'static str, path: &Path) -> Result<fs::File, Refusal> {
-        fs::File::open(self.env.cwd.join(path))
-            .map_err(|error| Refusal::invalid(what, format!("cannot be read from {}: {error}", path.display())))
+        let file = self.env.cwd.join(path);
+        fs::File::open(&file).map_err(|error| Refusal::FileUnreadable {
+            what,
+            file: path.display().to_string(),
+            why: error.to_string(),
+            // The nearest directory that is there.
+            dir: file.ancestors().skip(1).find(|dir| dir.is_dir()).unwrap_or(Path::new("/")).display().to_string(),
+        })
     }
 
     fn read(&self, what: &'static str, from: impl Read, most: usize) -> Result<String> {

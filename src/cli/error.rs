@@ -17,6 +17,7 @@ use super::{
     print_error::{print_error, shortened},
 };
 use crate::{
+    domain::TaskId,
     env::Env,
     render::{Out, OutError, Style},
     wire::{Failure, FailureKind},
@@ -76,7 +77,7 @@ fn usage(error: &clap::Error, words: &[OsString]) -> Failure {
         }
         ErrorKind::InvalidSubcommand => {
             let sentence = sentence(error).replace("unrecognized subcommand", "unknown command");
-            (sentence, unknown_command(error, &path, &line, &command))
+            (sentence, unknown_command(error, &path, &line, &command, words))
         }
         ErrorKind::UnknownArgument => (sentence(error), unknown_argument(error, &line, &command)),
         ErrorKind::MissingRequiredArgument | ErrorKind::ArgumentConflict => {
@@ -150,12 +151,17 @@ fn walk<'t>(tree: &'t clap::Command, words: &[OsString]) -> (Vec<String>, &'t cl
     (path, at)
 }
 
-fn unknown_command(error: &clap::Error, path: &str, line: &str, command: &clap::Command) -> String {
+fn unknown_command(error: &clap::Error, path: &str, line: &str, command: &clap::Command, words: &[OsString]) -> String {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
         return format!("list the commands: {line} --help");
     };
-    if let Some(hint) = familiar_names::hint(path, typed) {
+    let after =
+        words.iter().skip_while(|word| word.to_str() != Some(typed.as_str())).nth(1).and_then(|word| word.to_str());
+    if let Some(hint) = familiar_names::hint(path, typed, after) {
         return hint;
+    }
+    if path.is_empty() && TaskId::is_distinct(typed) {
+        return format!("show the task: fairway task show {typed}");
     }
     let visible = command.get_subcommands().filter(|one| !one.is_hide_set());
     let names = visible.flat_map(|one| std::iter::once(one.get_name()).chain(one.get_visible_aliases()));

@@ -3,20 +3,57 @@
 use anyhow::Result;
 
 use super::{context::Context, exit::Exit};
-use crate::{actions::project::guide, render::escape_controls, wire::GuideView};
+use crate::{
+    actions::project::{guide, guide_pages},
+    render::{Table, escape_controls},
+    wire::{GuideTopicView, GuideView},
+};
 
-/// Print how an agent works in a project
+/// Print how an agent works in a project, or a guide
 ///
-/// Works everywhere, also in a worktree without a .fairway directory and outside of projects. A project's own
-/// .fairway/AGENTS.md is printed in its place if a person has changed it.
+/// Without a topic it works everywhere, also in a worktree without a .fairway directory and outside of projects. A project's
+/// own .fairway/AGENTS.md is printed in its place if a person has changed it. With a topic it prints that guide of the manual.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Topic of a guide, as --list names it
+    #[arg(value_name = "TOPIC", conflicts_with = "list")]
+    topic: Option<String>,
+    /// List the topics
+    #[arg(long)]
+    list: bool,
+}
 
 impl Args {
-    #[expect(clippy::unused_self, reason = "every command is called alike")]
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        let guide = guide::guide(&ctx.env, ctx.globals.root.as_deref());
-        let document = GuideView { text: guide.text.clone(), file: guide.file };
-        ctx.show(&document, Vec::new, || escape_controls(&guide.text))
+        if self.list {
+            return list(ctx);
+        }
+        let document = match self.topic {
+            Some(topic) => {
+                let page = guide_pages::find(&topic)?;
+                GuideView { text: page.text(), file: None, topic: Some(page.topic) }
+            }
+            None => {
+                let guide = guide::guide(&ctx.env, ctx.globals.root.as_deref());
+                GuideView { text: guide.text, file: guide.file, topic: None }
+            }
+        };
+        ctx.show(&document, Vec::new, || escape_controls(&document.text))
     }
+}
+
+fn list(ctx: &Context) -> Result<Exit> {
+    let pages = guide_pages::ALL;
+    let document: Vec<_> = pages.iter().map(|page| GuideTopicView { topic: page.topic, title: page.title() }).collect();
+    ctx.show(
+        &document,
+        || document.iter().map(|page| page.topic.to_owned()).collect(),
+        || {
+            let mut table = Table::new(&["topic", "title"]);
+            for page in &document {
+                table.row([page.topic, page.title]);
+            }
+            table.render(ctx.out.width)
+        },
+    )
 }

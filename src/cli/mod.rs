@@ -3,6 +3,7 @@
 
 mod adapter;
 mod age;
+mod answer;
 mod approvals;
 mod backup;
 mod checkpoint;

@@ -4,11 +4,11 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use super::{
-    adapter, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo, doctor,
-    events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, host, inbox,
-    init, land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, prime, prompt, ready, release,
-    restore, review, search, send, serve, session, setup, sidecar, skill, start, status, store, task, top, trust,
-    usage,
+    adapter, answer, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo,
+    doctor, events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, host,
+    inbox, init, land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, prime, prompt, ready,
+    release, restore, review, search, send, serve, session, setup, sidecar, skill, start, status, store, task, top,
+    trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -65,6 +65,7 @@ pub(super) enum Verb {
     Inbox(inbox::Args),
     Prompt(prompt::Args),
     Outbox(outbox::Args),
+    Answer(answer::Args),
     #[command(visible_alias = "approval")]
     Approvals(approvals::Args),
     #[command(subcommand)]
@@ -134,6 +135,7 @@ impl Verb {
             Self::Inbox(args) => args.run(ctx),
             Self::Prompt(args) => args.run(ctx),
             Self::Outbox(args) => args.run(ctx),
+            Self::Answer(args) => args.run(ctx),
             Self::Approvals(args) => args.run(ctx),
             Self::Session(verb) => verb.run(ctx),
             Self::Sidecar(args) => args.run(ctx),

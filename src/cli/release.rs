@@ -19,7 +19,7 @@ use crate::{
 #[command(group = clap::ArgGroup::new("which").args(["ids", "lane", "all", "dead"]).required(true).multiple(true))]
 pub struct Args {
     /// Task ids
-    #[arg(value_parser = values::task, value_name = "ID", conflicts_with_all = ["lane", "all", "dead"])]
+    #[arg(value_parser = values::task, value_name = "ID", conflicts_with_all = ["lane", "all"])]
     ids: Vec<TaskId>,
     /// Release your claims in this lane; with --force all claims
     #[arg(long, value_parser = values::lane)]
@@ -27,14 +27,15 @@ pub struct Args {
     /// Release all your claims; with --force all claims
     #[arg(long, conflicts_with_all = ["lane", "dead"])]
     all: bool,
-    /// Release the claims of dead sessions
+    /// Release dead sessions' claims; with ids, only those
     #[arg(long, conflicts_with = "force")]
     dead: bool,
     #[command(flatten)]
     force: ForceArgs,
 }
 
-/// Flags of the verbs that only a claimant may use.
+// Flags of the verbs that only a claimant may use. No doc comment: where they are flattened into a command without one, the
+// command line would show it.
 #[derive(Debug, clap::Args)]
 pub struct ForceArgs {
     /// Override the claimant; needs --reason
@@ -52,12 +53,18 @@ impl ForceArgs {
         Some(ForceReason { reason })
     }
 
-    /// The reason of a verb that cannot do without.
+    /// The reason of a verb of `fairway task` that cannot do without.
     ///
     /// # Errors
     /// `usage`.
-    pub fn needed(&self, verb: &str) -> Result<&str, Refusal> {
-        self.reason.as_deref().ok_or_else(|| Refusal::Usage { why: format!("{verb} needs --reason TEXT") })
+    pub fn needed(&self, verb: &str, tasks: &[TaskId]) -> Result<&str, Refusal> {
+        self.reason.as_deref().ok_or_else(|| {
+            let ids = tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" ");
+            Refusal::ArgumentMissing {
+                why: format!("{verb} needs --reason TEXT"),
+                hint: format!("say why: fairway task {verb} {ids} --reason TEXT"),
+            }
+        })
     }
 }
 
@@ -66,7 +73,7 @@ impl Args {
         let app = ctx.app()?;
         let (reason, force) = (self.force.reason.as_deref(), self.force.force());
         let answer = match self.ids.as_slice() {
-            _ if self.dead => sessions::release::release_dead(&app, self.lane.as_ref(), reason)?,
+            _ if self.dead => sessions::release::release_dead(&app, self.lane.as_ref(), &self.ids, reason)?,
             [] => release::release_held(&app, self.lane.as_ref(), reason, force.as_ref())?,
             [id] => release::release(&app, id, reason, force.as_ref())?,
             ids => release::release_several(&app, ids, reason, force.as_ref())?,

@@ -21,6 +21,7 @@ use crate::{
         message::Priority,
         notification::NotifySink,
         provider_event::ProviderState,
+        question::QuestionId,
         review::Verdict,
         search::SearchKind,
         session::{Activity, SessionStatus},
@@ -53,6 +54,7 @@ reader!(task -> TaskId);
 reader!(role -> Role);
 reader!(lane -> LaneName);
 reader!(session -> SessionId);
+reader!(question -> QuestionId);
 reader!(routing_key -> RoutingKey);
 reader!(label -> Label);
 

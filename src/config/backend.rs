@@ -9,7 +9,7 @@ use crate::domain::string_enum::string_enum;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Backend {
-    /// The script; a path with a slash is relative to the root, a bare name is looked up in PATH.
+    /// The script; a path relative to the root; a bare name that is no file there is looked up in PATH.
     pub script: Option<String>,
     /// Its own limit of silence.
     pub stale_after: Option<StaleAfter>,

@@ -359,7 +359,8 @@ fn linked_git_dirs(top: &Path) -> Option<(PathBuf, PathBuf)> {
 }
 
 /// The canonical path of a file whose directory, or all of it, may be missing.
-fn canonical_or_near(path: &Path) -> PathBuf {
+#[must_use]
+pub fn canonical_or_near(path: &Path) -> PathBuf {
     let path = normalize(path);
     let found = path.ancestors().skip(1).find_map(|dir| Some((dir, dir.canonicalize().ok()?)));
     let rest = found.as_ref().and_then(|(dir, real)| Some(real.join(path.strip_prefix(dir).ok()?)));

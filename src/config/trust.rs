@@ -95,15 +95,15 @@ fn scripts_inside(root: &Path, settings: &Settings) -> Vec<PathBuf> {
         LeadingWord::Unresolved => None,
     };
     let launches = || settings.roles.values().chain(settings.providers.values());
-    let mut named: Vec<String> = settings.backends.values().filter_map(|backend| backend.script.clone()).collect();
-    named.extend(exec(&settings.sessions.default_backend));
+    let mut named: Vec<String> = exec(&settings.sessions.default_backend).into_iter().collect();
     named.extend(launches().filter_map(|launch| exec(launch.backend.as_deref()?)));
     named.extend(launches().filter_map(|launch| program(launch.command.as_deref()?)));
     named.extend(launches().flat_map(LaunchSettings::commands).filter_map(|(_, command)| program(command)));
     named.extend(settings.notify.command.as_deref().and_then(program));
     let inside = |word: &str| Some(normalize(&root.join(word))).filter(|path| path.starts_with(root) && path.is_file());
-    // A path even without a slash.
+    // A path even without a slash; of a backend only if the file is there.
     let setup = launches().filter_map(|launch| inside(launch.session_setup_script.as_deref()?));
+    let setup = setup.chain(settings.backends.values().filter_map(|backend| inside(backend.script.as_deref()?)));
     named.iter().filter(|word| word.contains('/')).filter_map(|word| inside(word)).chain(setup).collect()
 }
 

@@ -30,6 +30,13 @@ impl Claim {
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.lease_until.is_some_and(|until| until <= now)
     }
+
+    /// When the lease ends. One that a clock which was ahead has written counts from now.
+    #[must_use]
+    pub fn lease_end(&self, now: Timestamp) -> Option<Timestamp> {
+        let counted = self.lease.map(|lease| now.plus(lease));
+        self.lease_until.map(|until| counted.map_or(until, |counted| until.min(counted)))
+    }
 }
 
 string_enum! {

@@ -31,6 +31,7 @@ pub mod other_host;
 pub mod overlap;
 pub mod prompt_wait;
 pub mod provider_event;
+pub mod question;
 pub mod quote;
 pub mod refusal;
 pub mod review;

@@ -13,11 +13,13 @@ string_enum! {
         Guard => "guard",
         /// A dead session has claims.
         Dead => "dead",
+        /// The program of a session works on without its supervisor.
+        Orphan => "orphan",
         /// A session with claims is stale, and its death is not proven.
         Stale => "stale",
         /// The lease of a claim has expired.
         Lease => "lease",
-        /// A base fails its own check, or nothing can be prepared: no work lands.
+        /// A landing sent work back, and it was not submitted again; or a base fails its own check, so that no work lands.
         Landing => "landing",
         /// A submitted task has an unmet gate.
         Gate => "gate",
@@ -31,6 +33,8 @@ string_enum! {
         Handoff => "handoff",
         /// A person's message was not delivered.
         Prompt => "prompt",
+        /// A job has failed.
+        Job => "job",
     }
 }
 

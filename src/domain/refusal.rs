@@ -44,8 +44,17 @@ pub enum Refusal {
     /// Arguments or fields that exclude each other or are missing.
     #[error("{why}")]
     Usage { why: String },
+    /// Arguments of which one is missing, with the command that has it.
+    #[error("{why}")]
+    ArgumentMissing { why: String, hint: String },
+    /// A file of the command line that cannot be opened.
+    #[error("{what} cannot be read from {file}: {why}")]
+    FileUnreadable { what: &'static str, file: String, why: String, dir: String },
+    /// The backend script of a session does not know an operation; `hint` is another way.
+    #[error("{script} does not know {operation}")]
+    BackendCannot { script: String, operation: &'static str, hint: String },
     /// The object does not exist; `near` has ids of similar spelling.
-    #[error("there is no {noun} '{id}'")]
+    #[error("there is no {} '{id}'", spoken(noun))]
     NotFound { noun: &'static str, id: String, near: Vec<String> },
     /// The task was removed.
     #[error("there is no task '{task}': it was removed")]
@@ -68,17 +77,23 @@ pub enum Refusal {
     /// No backend has the name or a similar one; `known` has the names that exist.
     #[error("there is no backend '{name}'")]
     UnknownBackend { name: String, known: Vec<String> },
+    /// The script of a backend is missing, or is no program; `script` is its path, or the name that was looked for in PATH.
+    #[error("the script {script} of the backend '{backend}' {reason}")]
+    NoBackendScript { backend: String, script: String, reason: &'static str },
+    /// No session has the run of a lifecycle report, and the report registers none.
+    #[error("there is no session with the run '{run}'")]
+    RunUnregistered { run: String },
     /// Several objects do not exist.
     #[error("there are no such {noun}s: {}", .ids.join(", "))]
     NoneFound { noun: &'static str, ids: Vec<String> },
     /// An abbreviated id that fits several objects.
-    #[error("{noun} '{id}' is ambiguous: it fits {}", .found.join(", "))]
+    #[error("{} '{id}' is ambiguous: it fits {}", spoken(noun), .found.join(", "))]
     Ambiguous { noun: &'static str, id: String, found: Vec<String> },
     /// The id or name is taken.
     #[error("{noun} '{id}' already exists")]
     AlreadyExists { noun: &'static str, id: String },
     /// The object is referenced by others.
-    #[error("{noun} '{id}' is in use: {by}")]
+    #[error("{} '{id}' is in use: {by}", spoken(noun))]
     InUse { noun: &'static str, id: String, by: String },
     /// A session, a claim, a job or git itself needs the worktree of the lane.
     #[error("lane '{lane}' is in use: {why}")]
@@ -268,6 +283,12 @@ pub enum Refusal {
     /// The session waits for a person's answer, and typed text would be that answer.
     #[error("the session {session} asks: {}", excerpt(.question))]
     SessionAsks { session: SessionId, question: String, typing: bool },
+    /// A question that is not the one that is asked now.
+    #[error("there is no question '{item}': {why}")]
+    QuestionOver { item: String, why: String },
+    /// An answer that cannot go in at once. `hint`: a purpose with its command.
+    #[error("{item} cannot be answered now: {why}")]
+    Unanswerable { item: String, why: String, hint: String },
     /// The caller has claimed no task.
     #[error("you ({you}) have claimed no task")]
     NothingClaimed { you: String },
@@ -301,6 +322,9 @@ pub enum Refusal {
     /// A provider's settings file is invalid.
     #[error("{path} {why}; it was not changed")]
     InvalidSettings { path: String, why: String },
+    /// A link leads out of the repository.
+    #[error("{file} is {target}, outside of the repository, by a link")]
+    LinkOutside { file: String, target: String },
     /// A handoff to another role or lane.
     #[error("handoff {id} is for the {} {wants}; you {} {have}", if *.is_role { "role" } else { "lane" },
         if *.is_role { "act as" } else { "work in" })]
@@ -504,21 +528,35 @@ fn claimed_by(claimant: Option<&str>) -> String {
     claimant.map_or_else(|| " and has no claimant".into(), |claimant| format!(" (claimed by {claimant})"))
 }
 
+/// A noun as a sentence says it. `details` keep older words, which are a promise.
+fn spoken(noun: &'static str) -> &'static str {
+    const SPOKEN: [(&str, &str); 2] = [("run", "job"), ("adapter script", "backend script")];
+    SPOKEN.iter().find(|(kept, _)| *kept == noun).map_or(noun, |(_, spoken)| spoken)
+}
+
+/// Why a backend's script cannot be run, when it is there.
+pub const NOT_EXECUTABLE: &str = "is not executable";
+
 impl Refusal {
     /// The stable code, as in the documentation.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Invalid { .. } => "invalid_value",
+            Self::Invalid { .. } | Self::FileUnreadable { .. } => "invalid_value",
+            Self::BackendCannot { .. } => "adapter_unsupported",
             Self::Line { .. } | Self::IssueKeysMissing { .. } => "invalid_line",
             Self::Usage { .. }
+            | Self::ArgumentMissing { .. }
             | Self::NeedsTerminal { .. }
             | Self::NoLaunchRole { .. }
             | Self::TitleExpected { .. }
             | Self::RelaunchNeeds { .. }
             | Self::SeveralAgentPrograms { .. } => "usage",
             Self::NotFound { .. }
+            | Self::QuestionOver { .. }
             | Self::UnknownBackend { .. }
+            | Self::NoBackendScript { .. }
+            | Self::RunUnregistered { .. }
             | Self::NoneFound { .. }
             | Self::TaskRemoved { .. }
             | Self::NoLiveSession { .. }
@@ -578,9 +616,10 @@ impl Refusal {
             Self::AlreadyOffered { .. } => "already_offered",
             Self::AlreadyAnswered { .. } => "already_answered",
             Self::ApprovalLapsed { .. } => "approval_lapsed",
-            Self::NotAnswerable { .. } => "not_answerable",
+            Self::NotAnswerable { .. } | Self::Unanswerable { .. } => "not_answerable",
             Self::SelfApproval { .. } => "own_approval",
             Self::InvalidSettings { .. } => "settings_invalid",
+            Self::LinkOutside { .. } => "link_outside",
             Self::NotForYou { is_role: true, .. } => "role_mismatch",
             Self::NotForYou { is_role: false, .. } => "lane_mismatch",
             Self::NotCreator { .. } => "not_creator",

@@ -15,6 +15,21 @@ string_enum! {
     }
 }
 
+/// The source of an activity that the hook of a provider reports.
+pub const HOOK_SOURCE: &str = "hook";
+/// The source of an activity that the screen shows.
+pub const SCREEN_SOURCE: &str = "screen";
+/// The source of the activity of a session that waits for a permission request.
+pub const APPROVAL_SOURCE: &str = "approval";
+/// The source of the activity of a session that got an answer.
+pub const ANSWER_SOURCE: &str = "answer";
+/// The sources of questions that are a dialog of the provider's program.
+pub const ANSWERED_IN_WINDOW: &[&str] = &[HOOK_SOURCE, SCREEN_SOURCE];
+/// The `activity_source` of a session that is being stopped.
+pub const STOP_SOURCE: &str = "fairway session stop";
+/// The begin of the reason of a session that was stopped, before a name.
+pub const STOP_REASON: &str = "stopped by ";
+
 /// A session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
@@ -44,7 +59,7 @@ pub struct Session {
     pub waiting_for: Option<String>,
     /// Where the activity was reported from.
     pub activity_source: Option<String>,
-    /// When the activity was reported.
+    /// Since when it has this activity, as reported.
     pub activity_at: Option<Timestamp>,
     /// The host and pid namespace it runs in.
     pub host: String,
@@ -92,6 +107,8 @@ pub struct Session {
     pub relaunch_of: Option<SessionId>,
     /// The message with its first prompt.
     pub first_prompt: Option<i64>,
+    /// How many questions it has asked by its activity: the number of the last one.
+    pub questions: i64,
     /// Grows with every change; a mark made from an older look fails.
     pub version: i64,
 }
@@ -138,6 +155,7 @@ impl Session {
             context_usage: None,
             relaunch_of: None,
             first_prompt: None,
+            questions: 0,
             version: 1,
         }
     }
@@ -257,11 +275,30 @@ impl Session {
         })
     }
 
-    /// The reported activity. Another activity ends a question.
+    /// The name of the one who stopped it on purpose: it has not ended by itself.
+    #[must_use]
+    pub fn stopped_by(&self) -> Option<&str> {
+        let by = self.reason.as_deref()?.strip_prefix(STOP_REASON)?;
+        // An agent that stops itself leaves its claims behind.
+        let is_stopped = self.status.is_final() && self.activity_source.as_deref() == Some(STOP_SOURCE);
+        (is_stopped && by != self.id.as_str()).then_some(by)
+    }
+
+    /// The reported activity. Another activity ends a question; another text is another question. A report of the same state
+    /// does not begin it anew.
     #[must_use]
     pub fn with_activity(&self, activity: Activity, waiting_for: Option<&str>, source: &str, now: Timestamp) -> Self {
         let waiting_for = waiting_for.filter(|_| activity == Activity::RequiresAction).map(str::to_owned);
-        Self { activity, waiting_for, activity_source: Some(source.to_owned()), activity_at: Some(now), ..self.clone() }
+        let is_same = self.activity == activity && self.waiting_for == waiting_for;
+        let is_asked_anew = activity == Activity::RequiresAction && !is_same;
+        Self {
+            activity,
+            waiting_for,
+            activity_source: Some(source.to_owned()),
+            activity_at: self.activity_at.filter(|_| is_same).or(Some(now)),
+            questions: self.questions + i64::from(is_asked_anew),
+            ..self.clone()
+        }
     }
 }
 
@@ -337,5 +374,19 @@ pub(in crate::domain) mod tests {
         let asks = session(SessionStatus::Running).with_activity(Activity::RequiresAction, Some("which?"), "test", now);
         assert_eq!(asks.waiting_for.as_deref(), Some("which?"));
         assert_eq!(asks.with_activity(Activity::Busy, Some("which?"), "test", now).waiting_for, None);
+    }
+
+    #[test]
+    fn questions_are_counted_by_text_and_time() {
+        let at = Timestamp::from_millis;
+        let ask =
+            |session: &Session, text, now| session.with_activity(Activity::RequiresAction, Some(text), "test", at(now));
+        let first = ask(&session(SessionStatus::Running), "which?", 1);
+        let repeated = ask(&first, "which?", 2);
+        let other = ask(&repeated, "may I?", 3);
+        let busy = other.with_activity(Activity::Busy, None, "test", at(4));
+        let again = ask(&busy, "may I?", 5);
+        let counts = [&first, &repeated, &other, &busy, &again].map(|session| session.questions);
+        assert_eq!(counts, [1, 1, 2, 2, 3]);
     }
 }

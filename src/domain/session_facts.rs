@@ -1,6 +1,8 @@
 //! The facts about a session besides its row: whether it is alive, its claims, its activity and the time of its last sign. Each
 //! fact names its source.
 
+use std::borrow::Cow;
+
 use super::{
     LaneName, SessionId, TaskId,
     session::{Activity, Session, SessionStatus},
@@ -14,6 +16,8 @@ string_enum! {
     AliveSource {
         /// The kernel, about the recorded process of this host.
         Process => "process",
+        /// The kernel, about the program of a session whose supervisor is gone.
+        Program => "program",
         /// The store, in which the session's end is recorded.
         End => "end",
         /// Nothing: this host cannot tell.
@@ -37,6 +41,12 @@ impl Aliveness {
     #[must_use]
     pub fn is_dead(&self) -> bool {
         self.alive == Some(false)
+    }
+
+    /// Whether the session's program works on without its supervisor.
+    #[must_use]
+    pub fn is_orphaned(&self) -> bool {
+        self.source == AliveSource::Program
     }
 }
 
@@ -123,6 +133,12 @@ pub struct SessionOverview {
     pub doing: Option<Doing>,
     /// When it was last seen.
     pub seen: Seen,
+    /// Whether it can be relaunched by its id alone; known of a session that is over.
+    pub can_relaunch: bool,
+    /// Why it counts as stale although that is not recorded; `None` for one that was not judged.
+    pub silence: Option<String>,
+    /// Whether the reader is the one who stopped it.
+    pub is_stopped_by_reader: bool,
 }
 
 impl SessionOverview {
@@ -132,18 +148,52 @@ impl SessionOverview {
         self.session.status.is_final() || self.alive.is_dead()
     }
 
-    /// The status for people: `dead` for a session whose process is gone before its end was recorded.
+    /// Whether its program works on without its supervisor.
+    #[must_use]
+    pub fn is_orphaned(&self) -> bool {
+        self.alive.is_orphaned() && !self.session.status.is_final()
+    }
+
+    /// Whether its death is suspected: that is recorded, or it has been silent for too long.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.session.status == SessionStatus::Stale || self.silence.is_some()
+    }
+
+    /// Its row with the status that it is judged to have now.
+    #[must_use]
+    pub fn judged(&self) -> Cow<'_, Session> {
+        match &self.silence {
+            Some(_) => Cow::Owned(Session { status: SessionStatus::Stale, ..self.session.clone() }),
+            None => Cow::Borrowed(&self.session),
+        }
+    }
+
+    /// Who stopped it on purpose, so that its end is no failure; `None` while something of it is alive.
+    #[must_use]
+    pub fn stopped_by(&self) -> Option<&str> {
+        self.session.stopped_by().filter(|_| self.alive.alive != Some(true))
+    }
+
+    /// The status for people: `dead` for a session whose process is gone before its end was recorded, and `orphaned` for one
+    /// whose program works on without its supervisor.
     #[must_use]
     pub fn shown_status(&self) -> &'static str {
         let status = self.session.status;
-        if self.alive.is_dead() && !status.is_final() { "dead" } else { status.as_str() }
+        if self.is_orphaned() {
+            return "orphaned";
+        }
+        if self.alive.is_dead() && !status.is_final() {
+            return "dead";
+        }
+        self.judged().status.as_str()
     }
 
     /// The activity; `None` when its last report says nothing about now, because the session is dead, stale or over.
     #[must_use]
     pub fn current_activity(&self) -> Option<Activity> {
         let session = &self.session;
-        (!self.is_over() && session.status != SessionStatus::Stale).then_some(session.activity)
+        (!self.is_over() && !self.is_stale()).then_some(session.activity)
     }
 
     /// The input that it waits for, if a person must act now.
@@ -181,7 +231,16 @@ mod tests {
         let session = session(status).with_activity(Activity::RequiresAction, Some("which?"), "test", now);
         let seen = Seen::of(&session, None);
         let alive = Aliveness { alive, source: AliveSource::None, reason: String::new() };
-        SessionOverview { session, alive, holds: Vec::new(), doing: None, seen }
+        SessionOverview {
+            session,
+            alive,
+            holds: Vec::new(),
+            doing: None,
+            seen,
+            can_relaunch: false,
+            silence: None,
+            is_stopped_by_reader: false,
+        }
     }
 
     #[test]
@@ -206,6 +265,30 @@ mod tests {
         assert_eq!(overview(SessionStatus::Stale, Some(false)).shown_status(), "dead");
         assert_eq!(overview(SessionStatus::Failed, Some(false)).shown_status(), "failed");
         assert_eq!(overview(SessionStatus::Stale, None).shown_status(), "stale");
+    }
+
+    #[test]
+    fn silence_makes_a_session_stale_for_readers() {
+        let mut silent = overview(SessionStatus::Running, None);
+        silent.silence = Some("no heartbeat for more than 30m".into());
+        assert_eq!((silent.shown_status(), silent.current_activity()), ("stale", None));
+        assert_eq!(silent.judged().status, SessionStatus::Stale);
+    }
+
+    #[test]
+    fn end_by_a_stop_is_told_from_a_death() {
+        let mut stopped = overview(SessionStatus::Failed, Some(false));
+        assert_eq!(stopped.stopped_by(), None);
+        stopped.session.reason = Some("stopped by ada".into());
+        assert_eq!(stopped.stopped_by(), None);
+        stopped.session.activity_source = Some(crate::domain::session::STOP_SOURCE.into());
+        assert_eq!(stopped.stopped_by(), Some("ada"));
+        // Something of it runs on, or it has stopped itself.
+        stopped.alive.alive = Some(true);
+        assert_eq!(stopped.stopped_by(), None);
+        stopped.alive.alive = Some(false);
+        stopped.session.reason = Some("stopped by s-1".into());
+        assert_eq!(stopped.stopped_by(), None);
     }
 
     #[test]

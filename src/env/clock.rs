@@ -47,6 +47,13 @@ impl Timestamp {
         }
     }
 
+    /// The time of day in the time zone of this machine, to the second.
+    #[must_use]
+    pub fn local_time(self) -> String {
+        let time = DateTime::<Utc>::from_timestamp_millis(self.0).unwrap_or_default();
+        time.with_timezone(&Local).format("%H:%M:%S").to_string()
+    }
+
     /// The beginning of its day, in UTC.
     #[must_use]
     pub const fn start_of_day(self) -> Self {

@@ -13,6 +13,12 @@ pub const VALUE: &str = "GIT_CONFIG_VALUE_";
 /// The setting that names the directory of the hooks.
 pub const HOOKS_PATH: &str = "core.hooksPath";
 
+/// The variable with the settings of git's options `-c`.
+pub const PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
+
+/// The directory with the `git` of a session, below that of its hooks.
+pub const BIN: &str = "bin";
+
 /// The hook that asks the guard about a push.
 pub const PRE_PUSH: &str = "pre-push";
 /// The same hook, where a rule may deny a push that only adds.
@@ -31,9 +37,21 @@ pub fn base(env: &Env) -> Option<PathBuf> {
 pub fn settings(get: impl Fn(&str) -> Option<String>, base: &Path) -> Vec<(String, String)> {
     let count = get(COUNT).and_then(|count| count.trim().parse::<usize>().ok()).unwrap_or_default();
     let pair = |at: usize| Some((get(&format!("{KEY}{at}"))?, get(&format!("{VALUE}{at}"))?));
-    let is_ours =
-        |(key, value): &(String, String)| key.eq_ignore_ascii_case(HOOKS_PATH) && Path::new(value).starts_with(base);
-    (0..count.min(MAX_SETTINGS)).filter_map(pair).filter(|pair| !is_ours(pair)).collect()
+    (0..count.min(MAX_SETTINGS)).filter_map(pair).filter(|(key, value)| !is_ours(key, value, base)).collect()
+}
+
+fn is_ours(key: &str, value: &str, base: &Path) -> bool {
+    key.eq_ignore_ascii_case(HOOKS_PATH) && Path::new(value).starts_with(base)
+}
+
+/// The text of [`PARAMETERS`] without the hooks of Fairway; `None` when nothing is left, or it is not as git writes it.
+#[must_use]
+pub fn parameters(text: &str, base: &Path) -> Option<String> {
+    let is_others = |word: &String| !word.split_once('=').is_some_and(|(key, value)| is_ours(key, value, base));
+    // The one form of quotes that git reads back.
+    let quoted = |word: String| format!("'{}'", word.replace('\'', "'\\''").replace('!', "'\\!'"));
+    let words: Vec<String> = shell_words::split(text).ok()?.into_iter().filter(is_others).map(quoted).collect();
+    (!words.is_empty()).then(|| words.join(" "))
 }
 
 /// The variables that give these settings to git.
@@ -60,5 +78,15 @@ mod tests {
         let given = variables(&all);
         let read = settings(|name| given.iter().find(|(given, _)| given == name).map(|(_, value)| value.clone()), base);
         assert_eq!(read, [pair("user.name", "A"), pair("core.hookspath", ".husky")]);
+    }
+
+    #[test]
+    fn parameters_are_written_as_git_reads_them_and_without_the_hooks_of_fairway() {
+        let base = Path::new("/state/git-hooks");
+        let given = r"'core.hooksPath'='.husky' 'core.hooksPath'='/state/git-hooks/1' 'alias.x=!it'\''s'";
+        assert_eq!(parameters(given, base).unwrap(), r"'core.hooksPath=.husky' 'alias.x='\!'it'\''s'");
+        assert_eq!(parameters("'core.hookspath'='/state/git-hooks/1'", base), None);
+        assert_eq!(parameters("", base), None);
+        assert_eq!(parameters("'", base), None);
     }
 }

@@ -57,7 +57,6 @@ pub const OWN_VERBS: &[OwnVerb] = &[
     verb(&["handoff", "withdraw"], &[], &[]),
     verb(&["task", "show"], &[], &[]),
     verb(&["task", "list"], &["--all", "--held"], &["--status", "--grep", "--role", "--lane", "--label", "--limit"]),
-    verb(&["submit"], &[], &["--commit"]),
     verb(&["task", "submit"], &[], &["--commit"]),
     verb(&["done"], &[], &["--commit"]),
     verb(&["task", "done"], &[], &["--commit"]),

@@ -18,7 +18,7 @@ use super::{
     is_tool_event,
     launch_entry::{self, BY_LAUNCH},
     payload::Payload,
-    via_server, wake_hook,
+    session_git, via_server, wake_hook,
 };
 use crate::{
     actions::boundary::{
@@ -49,11 +49,14 @@ static ON_FAILURE_IGNORE: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_sign
 /// The word in place of the provider when git calls a hook of a launched session.
 const GIT: &str = "git";
 
+/// The word in place of the provider for the `git` of a launched session.
+const SESSION_GIT: &str = "session-git";
+
 /// The event name of the wake hook.
 pub const WAKE_EVENT: &str = "wait";
 
-/// Runs `hook PROVIDER EVENT`, and `hook git HOOK`, without the command line parser, which would slow down every tool call. `None` for any other
-/// arguments.
+/// Runs `hook PROVIDER EVENT`, `hook git HOOK` and `hook session-git DIRECTORY`, without the command line parser, which would
+/// slow down every tool call. `None` for any other arguments.
 #[must_use]
 pub fn fast_path(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
     let mut next = || args.next()?.into_string().ok();
@@ -63,6 +66,9 @@ pub fn fast_path(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
     let first = next()?;
     if first == GIT {
         return Some(git_hook::run(&args.collect::<Vec<_>>(), Env::from_process));
+    }
+    if first == SESSION_GIT {
+        return Some(session_git::run(&args.collect::<Vec<_>>(), &Env::from_process()));
     }
     let (provider, event) = (Provider::parse(&first)?, args.next()?.into_string().ok()?);
     let by_launch = match args.next() {

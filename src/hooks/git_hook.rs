@@ -30,6 +30,7 @@ use crate::{
         capture::{self, Call},
         exec, executable,
         exit_reason::ExitReason,
+        git,
     },
 };
 
@@ -112,12 +113,12 @@ fn is_ancestor(env: &Env, remote: &str, local: &str) -> bool {
     // Replaced commits are this repository's own view.
     vars.insert("GIT_NO_REPLACE_OBJECTS".into(), "1".into());
     vars.insert("GIT_GRAFT_FILE".into(), "/dev/null".into());
-    git(env, &vars, &args).is_some_and(|done| done.exit == ExitReason::Code(0))
+    run_git(env, &vars, &args).is_some_and(|done| done.exit == ExitReason::Code(0))
 }
 
-fn git(env: &Env, vars: &BTreeMap<OsString, OsString>, args: &[OsString]) -> Option<capture::Captured> {
+fn run_git(env: &Env, vars: &BTreeMap<OsString, OsString>, args: &[OsString]) -> Option<capture::Captured> {
     let path = vars.get(OsStr::new(vars::PATH)).map(OsString::as_os_str);
-    let program = executable::find("git", path, &env.cwd)?;
+    let program = git::find_program(path, &env.cwd)?;
     let call = Call {
         program: &program,
         args,
@@ -173,7 +174,7 @@ fn configured_directory(env: &Env) -> Result<PathBuf, String> {
     let failed = || "cannot find the hooks of the repository".to_owned();
     let vars = without_own_settings(env).ok_or_else(failed)?;
     let args = ["rev-parse", "--git-path", "hooks"].map(OsString::from);
-    let done = git(env, &vars, &args).filter(|done| done.exit == ExitReason::Code(0)).ok_or_else(failed)?;
+    let done = run_git(env, &vars, &args).filter(|done| done.exit == ExitReason::Code(0)).ok_or_else(failed)?;
     let path = done.stdout.strip_suffix(b"\n").unwrap_or(&done.stdout);
     Ok(PathBuf::from(OsStr::from_bytes(path)))
 }
@@ -184,12 +185,22 @@ fn without_own_settings(env: &Env) -> Option<BTreeMap<OsString, OsString>> {
     let settings = git_hooks::settings(|name| env.var(name).map(str::to_owned), &base);
     let is_setting = |name: &OsString| {
         let name = name.to_string_lossy();
-        name == git_hooks::COUNT || name.starts_with(git_hooks::KEY) || name.starts_with(git_hooks::VALUE)
+        name == git_hooks::COUNT
+            || name == git_hooks::PARAMETERS
+            || name.starts_with(git_hooks::KEY)
+            || name.starts_with(git_hooks::VALUE)
     };
     let others =
         env.vars().iter().filter(|(name, _)| !is_setting(name)).map(|(name, value)| (name.clone(), value.clone()));
-    let own = git_hooks::variables(&settings).into_iter().map(|(name, value)| (name.into(), value.into()));
+    let parameters = own_parameters(env, &base).map(|text| (git_hooks::PARAMETERS.to_owned(), text));
+    let own =
+        git_hooks::variables(&settings).into_iter().chain(parameters).map(|(name, value)| (name.into(), value.into()));
     Some(others.chain(own).collect())
+}
+
+/// What the caller of git has set with `-c`.
+fn own_parameters(env: &Env, base: &Path) -> Option<String> {
+    git_hooks::parameters(env.var(git_hooks::PARAMETERS)?, base)
 }
 
 /// The directory `hooks` of the repository, where surely nothing names another one: git runs some hooks many times for one
@@ -202,9 +213,8 @@ fn default_directory(env: &Env) -> Option<PathBuf> {
     };
     let settings = git_hooks::settings(|name| env.var(name).map(str::to_owned), &base);
     if settings.iter().any(|(key, _)| names_another(key.as_bytes()))
-        || ["GIT_CONFIG_PARAMETERS", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"]
-            .iter()
-            .any(|name| env.var_os(name).is_some())
+        || own_parameters(env, &base).is_some()
+        || ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].iter().any(|name| env.var_os(name).is_some())
     {
         return None;
     }

@@ -15,6 +15,7 @@ mod launch;
 mod launch_entry;
 mod payload;
 mod provider;
+mod session_git;
 pub mod transcripts;
 mod via_server;
 mod wake_hook;

@@ -31,6 +31,15 @@ pub(super) fn error(code: ErrorCode, message: impl Into<String>, id: Option<Requ
     Outgoing::error(ErrorData::new(code, message.into(), None), id)
 }
 
+/// An error as a document. An unknown id is null, as JSON-RPC has it.
+pub(super) fn document(answer: &Outgoing) -> Value {
+    let mut document = serde_json::to_value(answer).unwrap_or_default();
+    if let Value::Object(fields) = &mut document {
+        fields.entry("id").or_insert(Value::Null);
+    }
+    document
+}
+
 /// Reads one message.
 pub(super) fn read(message: Value) -> Read {
     let answer = |code, text: &str, id| Read::Answer(Box::new(error(code, text, id)));

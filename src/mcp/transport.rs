@@ -56,7 +56,7 @@ impl StdioTransport {
     }
 
     fn write_error(&self, code: ErrorCode, why: impl Into<String>) {
-        self.write(&envelope::error(code, why, None));
+        self.write(&envelope::document(&envelope::error(code, why, None)));
     }
 
     fn accept(&mut self, line: &[u8]) {
@@ -112,9 +112,10 @@ impl StdioTransport {
     }
 
     fn answer_at_once(&mut self, answer: &Outgoing, batch: Option<u64>) {
-        match (batch, serde_json::to_value(answer)) {
-            (Some(batch), Ok(answer)) => self.in_flight.push(batch, answer),
-            _ => self.write(answer),
+        let answer = envelope::document(answer);
+        match batch {
+            Some(batch) => self.in_flight.push(batch, answer),
+            None => self.write(&answer),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Replacing this process by another program, and closing descriptors for it.
 
-use std::{collections::BTreeMap, ffi::OsString, fs, io, os::unix::process::CommandExt};
+use std::{collections::BTreeMap, ffi::OsString, fs, io, os::unix::process::CommandExt, process::Command};
 
 use nix::{errno::Errno, libc};
 
@@ -14,7 +14,22 @@ pub fn replace_process(words: &[OsString], env: &BTreeMap<OsString, OsString>) -
         Ok(command) => command,
         Err(error) => return error,
     };
-    let error = command.env_clear().envs(env).exec();
+    command.env_clear().envs(env);
+    exec(command)
+}
+
+/// Replaces this process by another program that gets everything of it: descriptors, environment, working directory. Returns
+/// only on failure, with the reason.
+#[must_use]
+pub fn hand_over(words: &[OsString]) -> io::Error {
+    match command_of_argv(words) {
+        Ok(command) => exec(command),
+        Err(error) => error,
+    }
+}
+
+fn exec(mut command: Command) -> io::Error {
+    let error = command.exec();
     io::Error::new(error.kind(), format!("{} cannot be run: {error}", command.get_program().to_string_lossy()))
 }
 

@@ -8,14 +8,22 @@ use std::{
 
 use nix::unistd::{AccessFlags, access};
 
+/// The PATH where none is set.
+pub const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
 /// The file of a program name: with a slash a path relative to `cwd`, else the first match in `path`.
 #[must_use]
 pub fn find(word: &str, path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
     if word.contains('/') {
         return Some(cwd.join(word)).filter(|file| is_executable(file));
     }
-    let dirs = path.unwrap_or_else(|| OsStr::new("/usr/local/bin:/usr/bin:/bin"));
-    std::env::split_paths(dirs).map(|dir| cwd.join(dir).join(word)).find(|file| is_executable(file))
+    find_all(word, path, cwd).next()
+}
+
+/// The files of a program name without a slash, in the order of `path`.
+pub fn find_all<'a>(word: &'a str, path: Option<&'a OsStr>, cwd: &'a Path) -> impl Iterator<Item = PathBuf> + 'a {
+    let dirs = path.unwrap_or_else(|| OsStr::new(DEFAULT_PATH));
+    std::env::split_paths(dirs).map(move |dir| cwd.join(dir).join(word)).filter(|file| is_executable(file))
 }
 
 /// Whether a path is a file that this user may execute.

@@ -119,6 +119,21 @@ fn write_and_rename(path: &Path, content: &[u8], mode: u32, outlives: bool) -> i
     })
 }
 
+/// Removes the drafts of a file that were left by processes that were killed while they wrote it.
+pub fn remove_drafts(path: &Path) {
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return;
+    };
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let draft = entry.file_name();
+        let draft = draft.to_str().and_then(|draft| draft.strip_prefix('.')?.strip_prefix(name)?.strip_prefix('.'));
+        let writer = draft.and_then(|draft| draft.strip_suffix(".tmp")?.parse::<u32>().ok());
+        if writer.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Syncs the parent directory, so that the name of a file survives a power cut.
 ///
 /// # Errors

@@ -59,6 +59,12 @@ impl ChangeWaiter {
         Ok(Waker { socket, dir: File::open(dir)?, name: name.to_owned() })
     }
 
+    /// The path of the socket. Without it no change wakes this waiter.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Removes the socket's file when it is dropped: for a waiter in a thread that ends with the process.
     #[must_use]
     pub fn file(&self) -> WaiterFile {

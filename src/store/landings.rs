@@ -24,6 +24,7 @@ macro_rules! select {
 
 const UNFINISHED: &str = select!("WHERE ended_at IS NULL ORDER BY id");
 const NEWEST_OF: &str = select!("WHERE commit_id = $1 AND base = $2 AND style = $3 ORDER BY id DESC LIMIT 1");
+const NEWEST: &str = select!("ORDER BY id DESC LIMIT $1");
 const LANDED_IN: &str = select!("WHERE state = 'landed' AND base = $1 ORDER BY id DESC LIMIT $2");
 /// A landing of a base on itself, which is the newest one in that base.
 const STOPPED: &str = select!(
@@ -142,6 +143,14 @@ pub fn stopped(tx: &ReadTx<'_>) -> Result<Vec<Landing>, StoreError> {
 /// As the store fails.
 pub fn newest_of(tx: &ReadTx<'_>, commit: &str, base: &str, style: LandStyle) -> Result<Option<Landing>, StoreError> {
     sql::first(tx.conn(), NEWEST_OF, &[&commit, &base, &style.as_str()], read)
+}
+
+/// The newest landings, newest first, at most `limit`.
+///
+/// # Errors
+/// As the store fails.
+pub fn newest(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<Landing>, StoreError> {
+    sql::rows(tx.conn(), NEWEST, &[&limit], read)
 }
 
 /// The landings in a base, newest first, at most `limit`.

@@ -36,6 +36,9 @@ const FAILED_JOBS: &str = "SELECT id, session_id, command, status, exit_code, er
      INDEXED BY exec_runs_final WHERE finished_at IS NOT NULL AND finished_at >= $1 \
      AND status IN ('failed', 'timed_out', 'lost') ORDER BY finished_at DESC LIMIT $2";
 
+const SUCCEEDED_SINCE: &str = "SELECT id FROM exec_runs INDEXED BY exec_runs_final \
+     WHERE finished_at IS NOT NULL AND finished_at >= $1 AND status = 'succeeded' AND command = $2 LIMIT 1";
+
 /// Every claimed task, by lane and id.
 ///
 /// # Errors
@@ -254,6 +257,15 @@ pub fn failed_jobs(tx: &ReadTx<'_>, since: Timestamp, limit: i64) -> Result<Vec<
     })
 }
 
+/// Whether a job with the same command has succeeded since this one failed.
+///
+/// # Errors
+/// As the store fails.
+pub fn succeeded_since(tx: &ReadTx<'_>, job: &FailedJob) -> Result<bool, StoreError> {
+    let args = [&job.finished_at.millis() as _, &job.command as _];
+    Ok(sql::first(tx.conn(), SUCCEEDED_SINCE, &args, |row| row.get::<String>(0))?.is_some())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,6 +286,7 @@ mod tests {
             (SESSION_STAMPS, "agent_sessions_live"),
             (EXPIRED_PROMPTS, "messages_settled"),
             (FAILED_JOBS, "exec_runs_final"),
+            (SUCCEEDED_SINCE, "exec_runs_final"),
         ] {
             let explain = format!("EXPLAIN QUERY PLAN {query}");
             let plan = sql::rows(&conn, &explain, &[], |row| row.get::<String>(3)).unwrap().join("\n");

@@ -41,8 +41,8 @@ pub struct BoardView {
 pub struct NeedView {
     /// Its id: the same while it lasts.
     pub id: String,
-    /// `approval`, `question`, `guard`, `dead`, `stale`, `lease`, `gate`, `review`, `blocked`, `overlap`, `handoff` or
-    /// `prompt`.
+    /// `approval`, `question`, `guard`, `dead`, `stale`, `lease`, `landing`, `gate`, `review`, `blocked`, `overlap`, `handoff`,
+    /// `prompt` or `job`.
     #[cfg_attr(test, schemars(with = "crate::domain::need::NeedKind"))]
     pub kind: &'static str,
     /// The session that it is about.
@@ -71,6 +71,14 @@ impl NeedView {
             "question" | "review" | "handoff" => '?',
             _ => '✗',
         }
+    }
+}
+
+impl NeedView {
+    /// Whether it is a question that a text answers.
+    #[must_use]
+    pub fn takes_answer(&self) -> bool {
+        self.commands.iter().any(|next| next.command.starts_with("fairway answer "))
     }
 }
 

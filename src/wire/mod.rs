@@ -107,7 +107,7 @@ pub use store::StoreCopyView;
 pub use store::{StoreMigrationView, StoreRestoredView, StoreView};
 pub use task::{CheckView, ClaimView, DependentView, TaskDetailView, TaskView, TimelineEntryView, WaitingView};
 pub use text::{
-    CompletionsView, ConfigExampleView, DemoView, GuideView, HelpView, InstalledScriptsView, ManPageView, ManPagesView,
-    SessionMetaView, SkillView,
+    CompletionsView, ConfigExampleView, DemoView, GuideTopicView, GuideView, HelpView, InstalledScriptsView,
+    ManPageView, ManPagesView, SessionMetaView, SkillView,
 };
 pub use usage::{TaskMediansView, TaskNumbersView, UsageRowView, UsageView};

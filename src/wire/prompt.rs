@@ -14,9 +14,10 @@ use crate::domain::{
 pub struct PromptView {
     /// Whether it was taken at all: not for a session that has ended.
     pub accepted: bool,
-    /// Whether it is queued without an open offer.
+    /// Whether it is queued without an open offer. `POST /prompt` says no when an idle agent is connected, which gets it at once.
     pub queued: bool,
-    /// Its place among what waits for that session: 1 is next. Absent when it is settled.
+    /// Its place among what waits for that session: 1 is next. Absent when it is settled; 0 when `POST /prompt` says that it
+    /// is not queued.
     pub position: Option<usize>,
     /// Its number.
     pub message_id: Option<i64>,

@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::{SessionView, values::time};
 use crate::domain::{
     session::{Activity, Session},
-    session_facts::{Aliveness, Doing, HeldTask, NextCommand, Seen, SessionOverview},
+    session_facts::{AliveSource, Aliveness, Doing, HeldTask, NextCommand, Seen, SessionOverview},
+    task::TaskStatus,
 };
 
 /// A session in a list: its members, and what is known besides.
@@ -29,8 +30,18 @@ pub struct SessionOverviewView {
     pub seen_by: &'static str,
     /// Where its activity was reported from.
     pub activity_source: Option<String>,
-    /// When its activity was reported.
+    /// Since when it has this activity, as reported.
     pub activity_at: Option<String>,
+    /// Why it counts as stale by its silence, before that is recorded as its status; null otherwise.
+    pub silence: Option<String>,
+    /// Who stopped it on purpose; null for an end of its own.
+    pub stopped_by: Option<String>,
+    /// The way on for the claims of a session that was stopped on purpose.
+    #[serde(skip)]
+    pub release: Option<String>,
+    /// `stopped by you`, of a session that was stopped on purpose.
+    #[serde(skip)]
+    pub shown_stop: Option<String>,
     /// The status for people, `dead` among them. JSON has `status` and `alive`.
     #[serde(skip)]
     pub shown_status: &'static str,
@@ -57,12 +68,16 @@ impl SessionOverviewView {
     #[must_use]
     pub fn shown_state(&self) -> ShownState<'_> {
         let seen = Some(self.seen_at.as_str());
+        // What was done on purpose is no alarm.
+        if let Some(word) = &self.shown_stop {
+            return ShownState { shape: '○', word, since: self.session.ended_at.as_deref(), source: "end" };
+        }
         match (self.shown_status, self.shown_activity) {
             (word @ ("dead" | "failed" | "ended"), _) => match self.session.ended_at.as_deref() {
                 Some(at) => ShownState { shape: '✗', word, since: Some(at), source: "end" },
                 None => ShownState { shape: '✗', word, since: seen, source: self.seen_by },
             },
-            (word @ "stale", _) => ShownState { shape: '✗', word, since: seen, source: self.seen_by },
+            (word @ ("stale" | "orphaned"), _) => ShownState { shape: '✗', word, since: seen, source: self.seen_by },
             (word, None | Some("unknown")) => ShownState { shape: '·', word, since: seen, source: self.seen_by },
             (_, Some(activity)) => {
                 let (shape, word) = match activity {
@@ -94,8 +109,8 @@ pub struct SessionDetailView {
 pub struct AliveView {
     /// `null` when this host cannot tell.
     pub alive: Option<bool>,
-    /// `process`, `end` or `none`.
-    #[cfg_attr(test, schemars(with = "crate::domain::session_facts::AliveSource"))]
+    /// `process`, `program` (its supervisor is gone), `end` or `none`.
+    #[cfg_attr(test, schemars(with = "AliveSource"))]
     pub alive_source: &'static str,
     /// The observation.
     pub alive_reason: String,
@@ -126,6 +141,18 @@ pub struct HeldTaskView {
     pub lease_until: Option<String>,
     /// The reason, of a blocked task.
     pub blocked_reason: Option<String>,
+}
+
+impl HeldTaskView {
+    /// The shape of a claim without a session: as of the item about it, and `●` for one that is worked on.
+    #[must_use]
+    pub fn shape(&self) -> char {
+        match self.status {
+            "blocked" => '✗',
+            "review" => '?',
+            _ => '●',
+        }
+    }
 }
 
 /// The activity of a session.
@@ -206,6 +233,14 @@ impl From<&NextCommand> for CommandView {
     }
 }
 
+/// The command that releases the claims of a session that was stopped on purpose; `None` when nothing is to be released.
+fn release(overview: &SessionOverview) -> Option<String> {
+    overview.stopped_by()?;
+    let is_open = |held: &&HeldTask| held.status != TaskStatus::Review;
+    let tasks: Vec<&str> = overview.holds.iter().filter(is_open).map(|held| held.task.as_str()).collect();
+    (!tasks.is_empty()).then(|| format!("fairway release {} --force --reason TEXT", tasks.join(" ")))
+}
+
 impl From<&SessionOverview> for SessionOverviewView {
     fn from(overview: &SessionOverview) -> Self {
         Self {
@@ -217,6 +252,13 @@ impl From<&SessionOverview> for SessionOverviewView {
             seen_by: overview.seen.by.as_str(),
             activity_source: overview.session.activity_source.clone(),
             activity_at: time(overview.session.activity_at),
+            silence: overview.silence.clone(),
+            stopped_by: overview.stopped_by().map(str::to_owned),
+            release: release(overview),
+            shown_stop: overview.stopped_by().map(|by| {
+                let by = if overview.is_stopped_by_reader { "you" } else { by };
+                format!("stopped by {by}")
+            }),
             shown_status: overview.shown_status(),
             shown_activity: overview.current_activity().map(Activity::as_str),
         }
@@ -245,6 +287,7 @@ impl ClaimantView {
             // Its end is recorded, and its process is still there.
             ("failed", Some(true)) => Some("failed"),
             (_, Some(false)) => Some("dead"),
+            _ if self.alive.alive_source == AliveSource::Program.as_str() => Some("orphaned"),
             ("stale", _) => Some("stale"),
             _ => None,
         }

@@ -30,6 +30,9 @@ pub struct SetupStepView {
     pub kind: &'static str,
     /// The file.
     pub file: String,
+    /// Where the file is, when a link in the repository leads there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
     /// `changed`, `would_change`, `unchanged` or `left`.
     pub status: &'static str,
     /// Why it is left as it is.

@@ -20,8 +20,20 @@ pub struct HelpView {
 pub struct GuideView {
     /// The text.
     pub text: String,
-    /// The file that it was read from; null for the built-in text.
+    /// The file that it was read from; null for a text of the program.
     pub file: Option<PathBuf>,
+    /// The guide's topic; null for how an agent works here.
+    pub topic: Option<&'static str>,
+}
+
+/// A topic of `guide --list`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct GuideTopicView {
+    /// The topic.
+    pub topic: &'static str,
+    /// The guide's heading.
+    pub title: &'static str,
 }
 
 /// The document of `skill`.

@@ -51,6 +51,17 @@ fn help_pages_fit_a_terminal() {
     assert_eq!([pages[0].contains("Plumbing:"), pages[1].contains("Plumbing:")], [false, true]);
 }
 
+/// The words that a reader of the seeds looks for lead to a command from the first pages.
+#[test]
+fn first_pages_name_dry_run_watchers_and_the_worker_api() {
+    let help = TestProject::uninitialized().run(["--help"]).exits(0).stdout;
+    assert!(help.contains("serve (worker API)"), "{help}");
+    let readme = include_str!("../../README.md");
+    for words in ["`fairway session launch --role backend --dry-run`", "`fairway exec spawn --watch ", "[worker API]"] {
+        assert!(readme.contains(words), "{words}");
+    }
+}
+
 /// Global options stand on one page and on no other.
 #[test]
 fn global_options_are_listed_once() {

@@ -12,7 +12,7 @@ use crate::{
     domain::Actor,
     env::Env,
     os::{digest, files, host, notify::ChangeWaiter},
-    store::{ReadTx, Store, StoreError, WriteTx, future_times, snapshots, tasks},
+    store::{ReadTx, Store, StoreError, WriteTx, future_times, tasks},
 };
 
 /// A change and its answer.
@@ -210,11 +210,7 @@ impl App {
 
     /// The store; of one that lost records, an error whose hint offers a snapshot only where there is one.
     fn opened(&self, result: Result<Store, StoreError>) -> Result<Store> {
-        result.map_err(|error| {
-            let has_snapshot = || self.project.outside_dir().is_some_and(|outside| snapshots::exist(&outside));
-            let lost = matches!(error, StoreError::Damaged { .. } | StoreError::Lost { .. } | StoreError::Gone { .. });
-            if lost && !has_snapshot() { anyhow::Error::from(error).context(errors::NoSnapshot) } else { error.into() }
-        })
+        result.map_err(|error| open_store::with_way_back(&self.project, error))
     }
 
     /// A waiter that every change of the store wakes. Bind it before the first query: a change between query and wait then

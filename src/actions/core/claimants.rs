@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::session_process::{self, RunProcesses};
+use super::{
+    launch_parts,
+    session_process::{self, RunProcesses},
+};
 use crate::{
     domain::{
         SessionId, TaskId,
@@ -43,7 +46,8 @@ impl Claimants {
             self.known.insert(id.clone(), found);
         }
         if let Some((session, alive)) = self.known.get(id).and_then(Option::as_ref) {
-            let ways = ways_on(&task.id, task.state.status(), session, alive, &mut self.processes);
+            let can_relaunch = launch_parts::can_relaunch(tx, session)?;
+            let ways = ways_on(&task.id, task.state.status(), session, alive, can_relaunch, &mut self.processes);
             view.claimant = Some(ClaimantView::new(session, alive, Seen::of(session, None), &ways));
         }
         Ok(())
@@ -57,10 +61,11 @@ pub fn ways_on(
     status: TaskStatus,
     session: &Session,
     alive: &Aliveness,
+    can_relaunch: bool,
     processes: &mut RunProcesses,
 ) -> Vec<NextCommand> {
     let is_over = alive.is_dead() || session.status.is_final();
     let is_local = session_process::is_local(session);
     let remaining = if is_over && is_local { processes.count(&session.run_id) } else { 0 };
-    aliveness::ways_on(task, status, session, alive, session.lane.as_ref(), remaining)
+    aliveness::ways_on(task, status, session, alive, can_relaunch, remaining)
 }

@@ -12,7 +12,7 @@ use super::{refusal_details::details, refusal_hints::kind_and_hint};
 use crate::{
     adapters::AdapterError,
     config::{ConfigError, project::OUTPUT_FILE},
-    domain::{Refusal, invalid_value::InvalidValue},
+    domain::{Refusal, SessionId, invalid_value::InvalidValue},
     os::{git::GitError, run_streaming::StreamError},
     render::{OutError, escape_line},
     store::StoreError,
@@ -293,7 +293,6 @@ fn adapter(error: &AdapterError) -> Failure {
             Some(format!("see its last output: fairway session peek {session}"))
         }
         AdapterError::Busy { .. } => Some("try again later".into()),
-        AdapterError::Unsupported { operation, .. } => alternative_hint(operation).map(str::to_owned),
         _ => None,
     };
     let details = match error {
@@ -304,15 +303,14 @@ fn adapter(error: &AdapterError) -> Failure {
     Failure { hint, details, retryable: error.is_retryable(), ..failure }
 }
 
-/// A similar operation that works without the backend script's support.
-pub(in crate::actions) fn alternative_hint(operation: &str) -> Option<&'static str> {
-    match operation {
-        "attach" => Some("to look at it: fairway session peek ID"),
-        "nudge" => Some("to leave it a message: fairway message send --to-session ID TEXT"),
-        "interrupt" => Some("to end it: fairway session stop ID"),
-        "send-keys" => Some("to press the key yourself: fairway session attach ID"),
-        _ => None,
-    }
+/// A similar operation on the session that works without the backend script's support.
+pub(in crate::actions) fn alternative_hint(operation: &str, session: &SessionId) -> Option<String> {
+    Some(match operation {
+        "nudge" => format!("to leave it a message: fairway message send --to-session {session} TEXT"),
+        "interrupt" => format!("to end it: fairway session stop {session}"),
+        "send-keys" => format!("to press the key yourself: fairway session attach {session}"),
+        _ => return None,
+    })
 }
 
 /// The ways on where the project of `FAIRWAY_ROOT` is gone.

@@ -14,6 +14,8 @@ use crate::{
     os::files,
 };
 
+/// The paths that git ignores in one clone, in git's common directory.
+const EXCLUDE: &str = "info/exclude";
 /// The empty repository, in git's common directory.
 const SHIELD: &str = "fairway";
 /// Its files.
@@ -24,6 +26,14 @@ const FILES: [(&str, &str); 2] =
 /// when that is done already. Best effort: the callers have other work.
 pub fn install(project: &Project) {
     let _ = try_install(project);
+}
+
+/// The empty repository and the file with git's ignored paths, when they are there for this project.
+#[must_use]
+pub fn installed(project: &Project) -> Option<(PathBuf, PathBuf)> {
+    let common = GitDir::around(&project.root)?.common;
+    let (shield, exclude) = (common.join(SHIELD), common.join(EXCLUDE));
+    (project.state.join(".git").is_file() && shield.is_dir()).then_some((shield, exclude))
 }
 
 fn try_install(project: &Project) -> io::Result<()> {
@@ -58,7 +68,7 @@ fn exclude(common: &Path, state: &Path, top: &Path) -> io::Result<()> {
         let _ = write!(pattern, "{character}");
     }
     pattern.push('/');
-    let path = common.join("info/exclude");
+    let path = common.join(EXCLUDE);
     let text = match fs::read_to_string(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         text => text?,

@@ -75,9 +75,12 @@ pub fn session_of_run(tx: &ReadTx<'_>, run_id: &RunId) -> Result<Session> {
 
 /// The error for a session run that no session has.
 pub(in crate::actions) fn unknown_run(run_id: &RunId) -> anyhow::Error {
-    // The caller's text may have any length.
-    let id: String = run_id.as_str().chars().take(64).collect();
-    Refusal::not_found("session with the run", id).into()
+    Refusal::not_found("session with the run", shown_run(run_id)).into()
+}
+
+/// A run as an error shows it: the caller's text may have any length.
+pub(in crate::actions) fn shown_run(run_id: &RunId) -> String {
+    run_id.as_str().chars().take(64).collect()
 }
 
 /// The role and lane of `actor`: the given ones, else those of the actor's session.

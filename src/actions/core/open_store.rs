@@ -1,11 +1,12 @@
 //! Opening the project's store: its file, or the schema on a server that the configuration names.
 
+use super::errors;
 #[cfg(feature = "postgres")]
 use crate::{config::StoreEngine, store::StoreAddress};
 use crate::{
     config::{Layers, Project, StoreSettings, without_password},
     env::{Env, vars},
-    store::{Store, StoreError},
+    store::{Store, StoreError, snapshots},
 };
 
 /// The store for reading; an empty one in memory where there is no file yet.
@@ -28,6 +29,14 @@ pub fn for_writing(env: &Env, project: &Project, settings: &StoreSettings) -> Re
         Some(store) => Ok(store),
         None => Store::open_for_writing(&project.store, &project.runtime_dir(), project.outside_dir().as_deref()),
     }
+}
+
+/// The error of a store that lost records, with a hint that offers a snapshot only where there is one; any other as it is.
+#[must_use]
+pub fn with_way_back(project: &Project, error: StoreError) -> anyhow::Error {
+    let has_snapshot = || project.outside_dir().is_some_and(|outside| snapshots::exist(&outside));
+    let lost = matches!(error, StoreError::Damaged { .. } | StoreError::Lost { .. } | StoreError::Gone { .. });
+    if lost && !has_snapshot() { anyhow::Error::from(error).context(errors::NoSnapshot) } else { error.into() }
 }
 
 /// The store on a server; `None` when it is in a file.

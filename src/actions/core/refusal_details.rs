@@ -14,6 +14,10 @@ pub(super) fn details(refusal: &Refusal) -> Value {
         Refusal::NoneFound { noun, ids } => json!({ "noun": noun, "ids": ids }),
         Refusal::NotFound { noun, id, near } => json!({ "noun": noun, "id": id, "near": near }),
         Refusal::UnknownBackend { name, known } => json!({ "noun": "backend", "id": name, "near": known }),
+        Refusal::NoBackendScript { backend, script, .. } => {
+            json!({ "noun": "backend", "id": backend, "near": [], "script": script })
+        }
+        Refusal::RunUnregistered { run } => json!({ "noun": "session with the run", "id": run, "near": [] }),
         Refusal::TaskRemoved { task, at } => {
             json!({ "noun": "task", "id": task.as_str(), "near": [], "removed_at": at.to_string() })
         }
@@ -109,6 +113,8 @@ pub(super) fn details(refusal: &Refusal) -> Value {
         Refusal::SessionAsks { session, question, .. } => {
             json!({ "session_id": session.as_str(), "question": question })
         }
+        Refusal::QuestionOver { item, .. } => json!({ "noun": "question", "id": item, "near": [] }),
+        Refusal::Unanswerable { item, .. } => json!({ "question_id": item }),
         Refusal::SeveralClaimed { tasks, .. } => {
             json!({ "noun": "task", "found": tasks.iter().map(TaskId::as_str).collect::<Vec<_>>() })
         }

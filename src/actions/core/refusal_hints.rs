@@ -1,7 +1,7 @@
 //! The kind and the hint of each refusal.
 
 use crate::{
-    domain::{LaneName, Refusal, TaskId, message::MessageStatus, task::TaskStatus},
+    domain::{LaneName, Refusal, TaskId, message::MessageStatus, refusal::NOT_EXECUTABLE, task::TaskStatus},
     wire::FailureKind,
 };
 
@@ -14,9 +14,14 @@ pub const SNAPSHOT: &str = "snapshot of the store";
 
 /// The kind of a refusal, and the command that leads on from it.
 pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) {
-    use FailureKind::{Busy, Conflict, Empty, NotFound, Refused, Untrusted, Usage};
+    use FailureKind::{Busy, Conflict, Empty, External, NotFound, Refused, Untrusted, Usage};
     match refusal {
         Refusal::Invalid { .. } | Refusal::Line { .. } | Refusal::Usage { .. } => (Usage, None),
+        Refusal::ArgumentMissing { hint, .. } => (Usage, Some(hint.clone())),
+        Refusal::FileUnreadable { dir, .. } => {
+            (Usage, Some(format!("see which files there are: ls {}", shell_words::quote(dir))))
+        }
+        Refusal::BackendCannot { hint, .. } => (External, Some(hint.clone())),
         Refusal::IssueKeysMissing { .. } => {
             (Usage, Some(format!("export the issues with these keys: {GH_ISSUE_LIST}")))
         }
@@ -26,7 +31,7 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         Refusal::NoLaunchRole { lane: None } => (Usage, Some("name a role: fairway session launch --role ROLE".into())),
         Refusal::RequestReused { .. } => (Usage, Some("use a new --request-id".into())),
         Refusal::EventReused { .. } => (Usage, Some("another event needs another --event-id".into())),
-        Refusal::NotFound { noun, near, .. } => {
+        Refusal::NotFound { noun, near, id } => {
             let hint = match (near.as_slice(), *noun) {
                 ([], "lane") => Some("list the lanes: fairway lane list".into()),
                 ([], "session" | "session with the run") => {
@@ -39,6 +44,10 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
                     Some("restore a backup: fairway restore FILE; or begin a new store: fairway init --new".into())
                 }
                 ([], "backend") => Some("list the backends: fairway adapter list".into()),
+                ([], "approval") => Some("list the open approvals: fairway approvals list".into()),
+                ([], "directory") => Some(format!("make it: mkdir -p {}", shell_words::quote(id))),
+                ([], "guide") => Some("list the guides: fairway guide --list".into()),
+                ([topic, ..], "guide") => Some(format!("did you mean {topic}: fairway guide {topic}")),
                 ([], _) => None,
                 (near, _) => Some(format!("did you mean {}?", near.join(", "))),
             };
@@ -54,6 +63,17 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
             Some(format!("cancel it, and it stays in the history: fairway task cancel {task} --reason TEXT")),
         ),
         Refusal::TaskInUse { task, .. } => (Conflict, Some(format!("look at its records: fairway task show {task}"))),
+        Refusal::NoBackendScript { script, reason: NOT_EXECUTABLE, .. } => {
+            (NotFound, Some(format!("make it executable: chmod +x {}", shell_words::quote(script))))
+        }
+        Refusal::NoBackendScript { .. } => (NotFound, Some("list the backends: fairway adapter list".into())),
+        Refusal::RunUnregistered { .. } => (
+            NotFound,
+            Some(
+                "to register it: POST /lifecycle with \"event\": \"started\" and a role, as in \"metadata\": {\"role\": \"backend\"}"
+                    .into(),
+            ),
+        ),
         Refusal::UnknownBackend { known, .. } => {
             (NotFound, Some(format!("choose one of {}: fairway adapter list", known.join(", "))))
         }
@@ -241,12 +261,18 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
             let force = format!("type it all the same: fairway session nudge {session} --force TEXT");
             (Conflict, Some(if *typing { format!("{answer}\n{force}") } else { answer }))
         }
+        Refusal::QuestionOver { .. } => (NotFound, Some("see what is asked now: fairway status".into())),
+        Refusal::Unanswerable { hint, .. } => (Refused, Some(hint.clone())),
         Refusal::NothingClaimed { .. } => (Conflict, Some("claim one: fairway claim".into())),
         Refusal::SeveralClaimed { tasks, command } => {
             let task = tasks.first().map_or("ID", TaskId::as_str);
-            (NotFound, Some(format!("name one: {command} --task {task}")))
+            (NotFound, Some(format!("name one: {command} {task}")))
         }
         Refusal::InvalidSettings { .. } => (Usage, None),
+        Refusal::LinkOutside { .. } => {
+            let look = "see the files: fairway setup --dry-run";
+            (Refused, Some(format!("{look}\nwrite them all the same: fairway setup --follow-links")))
+        }
         Refusal::ApprovalLapsed { .. } => (Conflict, Some("list the approvals: fairway approvals list".into())),
         Refusal::NotAnswerable { session, .. } => {
             (Refused, Some(format!("answer in its terminal: fairway session attach {session}")))
@@ -279,7 +305,7 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         Refusal::PathConflict { other, .. } => {
             (Refused, Some(format!("wait for {other}, or set [claims] path_conflicts = \"warn\"")))
         }
-        Refusal::DemoFailed { .. } => (FailureKind::External, Some("look at what it did: fairway demo --keep".into())),
+        Refusal::DemoFailed { .. } => (External, Some("look at what it did: fairway demo --keep".into())),
         Refusal::InsideSession { .. } => (Refused, Some("run it in a terminal outside of any session".into())),
         Refusal::NotConfirmed => (Refused, None),
         Refusal::NeedsTerminal { instead, .. } => (Usage, Some((*instead).to_owned())),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use super::session_process;
+use super::{launch_parts, session_process};
 use crate::{
     domain::{
         SessionId,
@@ -76,8 +76,12 @@ pub fn with_facts(
             holds: holds.remove(&session.id).unwrap_or_default(),
             doing: None,
             seen: Seen::of(&session, outputs.get(&session.id).copied()),
+            can_relaunch: false,
+            silence: None,
+            is_stopped_by_reader: false,
             session,
         };
+        overview.can_relaunch = overview.is_over() && launch_parts::can_relaunch(tx, &overview.session)?;
         overview.holds.sort_by(|a, b| a.task.as_str().cmp(b.task.as_str()));
         overview.doing = doing(tx, &overview)?;
         Ok(overview)

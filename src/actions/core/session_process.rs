@@ -1,8 +1,9 @@
 //! A session's process by `/proc`: its backend is not asked.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use crate::{
+    adapters::plumbing::SessionDir,
     domain::{
         RunId,
         rules::{aliveness, liveness::ProcessObservation},
@@ -68,6 +69,24 @@ impl RunProcesses {
     }
 }
 
+/// The program of a launched session whose supervisor is this one, which is gone; `None` when it is gone, too.
+fn orphaned_program(session: &Session, supervisor: &ProcessKey) -> Option<ProcessKey> {
+    let dir = SessionDir::of(Path::new(session.adapter_state.as_deref()?), session.name());
+    let program = dir.program().filter(|_| dir.root().as_ref() == Some(supervisor))?;
+    (program.status() == ProcessStatus::Alive).then_some(program)
+}
+
+/// The number of the process whose end would change the judgement that a session is alive.
+#[must_use]
+pub fn living_process(session: &Session) -> Option<i64> {
+    let supervisor = ProcessKey::from_record(session.pid, session.pid_started, session.boot_id.as_deref());
+    let is_gone = |key: &ProcessKey| matches!(key.status(), ProcessStatus::Gone(_));
+    match supervisor.filter(is_gone).and_then(|supervisor| orphaned_program(session, &supervisor)) {
+        Some(program) => Some(program.pid.into()),
+        None => session.pid,
+    }
+}
+
 /// The state of a session's process on this host.
 #[must_use]
 pub fn process_state(session: &Session) -> ProcessObservation {
@@ -86,7 +105,13 @@ pub fn process_state(session: &Session) -> ProcessObservation {
     if let Some(key) = ProcessKey::from_record(session.pid, session.pid_started, session.boot_id.as_deref()) {
         return match key.status() {
             ProcessStatus::Alive => ProcessObservation::Alive,
-            ProcessStatus::Gone(why) => ProcessObservation::Gone(why),
+            ProcessStatus::Gone(why) => match orphaned_program(session, &key) {
+                Some(program) => ProcessObservation::Orphaned(format!(
+                    "its supervisor is gone, its program (process {}) works",
+                    program.pid
+                )),
+                None => ProcessObservation::Gone(why),
+            },
             ProcessStatus::Unknown(why) => ProcessObservation::Unknown(why),
         };
     }

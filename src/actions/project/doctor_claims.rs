@@ -31,7 +31,8 @@ pub(super) fn find(tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
             let message =
                 format!("{} is claimed by {}, which works no more: {}", held.task, one.session.id, one.alive.reason);
             let finding = Finding::new("claimant_dead", Severity::Note, message);
-            let ways_on = claimants::ways_on(&held.task, held.status, &one.session, &one.alive, &mut processes);
+            let (session, alive, can) = (&one.session, &one.alive, one.can_relaunch);
+            let ways_on = claimants::ways_on(&held.task, held.status, session, alive, can, &mut processes);
             found.push(match ways_on.into_iter().next_back() {
                 Some(way) => finding.with_fix(way.command),
                 None => finding,

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::actions::{
     App,
     core::{
-        claimants, lookup,
+        claimants, launch_parts, lookup,
         session_process::{self, RunProcesses},
     },
     queue::task::{claim, event_text::transition_detail},
@@ -75,7 +75,7 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
         let role = claim.role.as_ref().map(|role| format!(" as {role}")).unwrap_or_default();
         let message = format!("claimed by {}{role}, epoch {}", claim.claimant, claim.epoch);
         view.fact("held", message, &from, Some(claim.claimed_at));
-        match claim.lease_until {
+        match claim.lease_end(now) {
             Some(until) if claim.is_expired(now) => {
                 let message = format!("lease expired at {until}; another claim may take the task over");
                 view.fact("lease_expired", message, &from, Some(until));
@@ -98,8 +98,9 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
                 let source = format!("{} of {}", alive.source, session.id);
                 view.fact("dead", format!("the claimant's session is dead: {}", alive.reason), source, Some(now));
             }
-            for way in claimants::ways_on(&task.id, task.state.status(), &session, &alive, &mut RunProcesses::default())
-            {
+            let (status, can_relaunch) = (task.state.status(), launch_parts::can_relaunch(tx, &session)?);
+            let mut processes = RunProcesses::default();
+            for way in claimants::ways_on(&task.id, status, &session, &alive, can_relaunch, &mut processes) {
                 view.fact("next", format!("{}: {}", way.purpose, way.command), "rules", None);
             }
         }
@@ -241,7 +242,7 @@ fn probes(app: &App, session: &Session, now: Timestamp, view: &mut ExplainView) 
         let message = match &process {
             ProcessObservation::NotRecorded => "no process is recorded".to_owned(),
             ProcessObservation::Alive => format!("process {} is running", session.pid.unwrap_or_default()),
-            ProcessObservation::Gone(why) => why.clone(),
+            ProcessObservation::Gone(why) | ProcessObservation::Orphaned(why) => why.clone(),
             ProcessObservation::Unknown(why) => format!("unknown: {why}"),
         };
         view.fact("process", message, "the kernel", Some(now));

@@ -29,6 +29,8 @@ use crate::{
 /// The actor of a new store's first transaction.
 const CREATOR: &str = "init";
 
+const TRUST_UNREADABLE: &str = "cannot read what was trusted of this project";
+
 /// The text to paste into AGENTS.md or CLAUDE.md.
 const PASTE_TEXT: &str =
     "This project uses Fairway. Run `fairway guide` before you start; claim work with `fairway claim`.";
@@ -119,24 +121,22 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
             Ok(())
         }
         Place::File if new => Ok(()),
-        Place::File => open_store::for_reading(env, &project, &StoreSettings::default()).map(drop),
+        Place::File => open_store::for_reading(env, &project, &StoreSettings::default())
+            .map(drop)
+            .map_err(|error| open_store::with_way_back(&project, error)),
     };
     let mut created = Vec::new();
     let config = root.join(CONFIG_FILE);
     let is_missing = !config.exists();
-    let trusted = if is_missing {
-        trust::trusted_text(env, &root, CONFIG_FILE).context("cannot read what was trusted of this project")?
-    } else {
-        None
-    };
+    let trusted =
+        if is_missing { trust::trusted_text(env, &root, CONFIG_FILE).context(TRUST_UNREADABLE)? } else { None };
     let was_here = trusted.is_some() || project.state.exists() || outside.as_deref().is_some_and(progress::is_known);
     if new || (is_missing && was_here) {
         // An agent would replace the rules that hold it.
         inside_session::refuse_without_project(env, "init of a project that was here")?;
     }
     if is_missing {
-        let text = trusted.clone().flatten().unwrap_or_else(|| first_config(&root));
-        write(&config, &text, 0o644, &mut created)?;
+        write(&config, &config_text(trusted.clone().flatten(), &root), 0o644, &mut created)?;
     }
     files::private_dir(&project.state).with_context(|| format!("cannot create {}", project.state.display()))?;
     let ignore = project.state.join(".gitignore");
@@ -226,6 +226,20 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
     };
     let answer = answer.note(format!("next: fairway setup, or add this line to AGENTS.md or CLAUDE.md: {PASTE_TEXT}"));
     Ok(if is_new { answer.note("then add a task: fairway task add 'Fix the total'") } else { answer })
+}
+
+/// The text of the configuration that [`init`] writes where there is none.
+///
+/// # Errors
+/// When the text that was trusted cannot be read.
+pub fn new_config(env: &Env, root: &Path) -> Result<String> {
+    let trusted = trust::trusted_text(env, root, CONFIG_FILE).context(TRUST_UNREADABLE)?;
+    Ok(config_text(trusted.flatten(), root))
+}
+
+/// The text that was trusted last, else that of a new project.
+fn config_text(trusted: Option<String>, root: &Path) -> String {
+    trusted.unwrap_or_else(|| first_config(root))
 }
 
 fn write(path: &Path, content: &str, mode: u32, created: &mut Vec<PathBuf>) -> Result<()> {

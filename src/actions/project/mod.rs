@@ -18,6 +18,7 @@ pub mod explain;
 pub mod explain_subject;
 mod findings;
 pub mod guide;
+pub mod guide_pages;
 pub mod hosts;
 pub mod init;
 pub mod notify;

@@ -309,7 +309,12 @@ fn format_report(report: &ReconcileView, wrote: bool) -> String {
         }
         (false, true) => {
             let changed = report.stale.len() + report.revived.len() + report.idle.len();
-            format!("changed {changed} of {} sessions", report.checked)
+            let recovered = match report.runs_recovered.len() {
+                0 => String::new(),
+                1 => ", recovered 1 job".to_owned(),
+                count => format!(", recovered {count} jobs"),
+            };
+            format!("changed {changed} of {} sessions{recovered}", report.checked)
         }
         (false, false) => format!("unchanged: {} sessions", report.checked),
     };

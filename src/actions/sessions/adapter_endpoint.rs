@@ -11,6 +11,7 @@ use crate::{
     },
     adapters::{self, Adapter, builtin_scripts},
     domain::{Refusal, session::Session},
+    env::vars,
 };
 
 /// The adapter of a session, ready to be called by a command of these words.
@@ -35,7 +36,28 @@ pub fn adapter(app: &App, session: &Session, words: &[&str]) -> Result<Adapter> 
         }
     }
     let adapter = Adapter::new(script, Path::new(state), &app.project.root, &app.env).map_err(errors::internal)?;
-    Ok(adapter.with_socket(session.socket.as_deref()))
+    Ok(with_session(adapter, session).with_socket(session.socket.as_deref()))
+}
+
+/// What the session is and where it works, as its environment names it. The variables that mark the session's own processes are
+/// not among them.
+pub(in crate::actions::sessions) fn description(session: &Session) -> [(&'static str, Option<String>); 8] {
+    [
+        (vars::FAIRWAY_ROLE, Some(session.role.to_string())),
+        (vars::FAIRWAY_LANE, session.lane.as_ref().map(ToString::to_string)),
+        (vars::FAIRWAY_TASK_ID, session.task.as_ref().map(ToString::to_string)),
+        (vars::FAIRWAY_PROVIDER, session.provider.as_ref().map(ToString::to_string)),
+        (vars::FAIRWAY_BACKEND, session.backend.clone()),
+        (vars::FAIRWAY_WORKTREE, session.worktree.clone()),
+        (vars::FAIRWAY_BRANCH, session.branch.clone()),
+        (vars::FAIRWAY_TRANSCRIPT, session.transcript.clone()),
+    ]
+}
+
+/// The script with the session's description in its environment: a script in shell need not read the start configuration.
+pub(in crate::actions::sessions) fn with_session(adapter: Adapter, session: &Session) -> Adapter {
+    let described = description(session);
+    adapter.with_env(described.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))))
 }
 
 /// Refuses a command of these words for a session of another host.

@@ -1,5 +1,7 @@
 //! Listing and showing sessions.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 
 pub use crate::actions::core::session_overview::SessionScope;
@@ -7,6 +9,7 @@ use crate::{
     actions::{
         App,
         core::{claimants, errors, lookup, session_overview, session_process::RunProcesses},
+        sessions::{liveness::silence, report::shown_idle},
     },
     domain::{
         SessionId,
@@ -21,10 +24,13 @@ use crate::{
 /// # Errors
 /// As the store fails.
 pub fn list(app: &App, scope: SessionScope) -> Result<Vec<SessionOverviewView>> {
-    app.read(|tx| {
-        let found = session_overview::read(tx, scope, &overview::held(tx)?)?;
-        Ok(found.iter().map(SessionOverviewView::from).collect())
-    })
+    let mut found = app.read(|tx| {
+        let mut found = session_overview::read(tx, scope, &overview::held(tx)?)?;
+        shown_idle::judge(app, tx, &mut found)?;
+        Ok(found)
+    })?;
+    silence::judge(app, &mut found, app.env.now(), &BTreeSet::new());
+    Ok(found.iter().map(SessionOverviewView::from).collect())
 }
 
 /// One session, and for each task that it has claimed while it is dead or stale the ways on.
@@ -34,11 +40,14 @@ pub fn list(app: &App, scope: SessionScope) -> Result<Vec<SessionOverviewView>> 
 pub fn show(app: &App, id: &SessionId) -> Result<(SessionOverview, Vec<NextCommand>)> {
     app.read(|tx| {
         let session = lookup::session(tx, id)?;
-        let found = session_overview::with_facts(tx, vec![session], &overview::held(tx)?)?;
+        let mut found = session_overview::with_facts(tx, vec![session], &overview::held(tx)?)?;
+        shown_idle::judge(app, tx, &mut found)?;
+        silence::judge(app, &mut found, app.env.now(), &BTreeSet::new());
         let overview = found.into_iter().next().ok_or_else(|| errors::internal("the session was not kept"))?;
         let mut processes = RunProcesses::default();
         let ways = |held: &HeldTask| {
-            claimants::ways_on(&held.task, held.status, &overview.session, &overview.alive, &mut processes)
+            let (session, can) = (overview.judged(), overview.can_relaunch);
+            claimants::ways_on(&held.task, held.status, &session, &overview.alive, can, &mut processes)
         };
         let ways = overview.holds.iter().flat_map(ways).collect();
         Ok((overview, ways))

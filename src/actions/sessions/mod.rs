@@ -2,6 +2,7 @@
 
 pub mod actor;
 mod adapter_endpoint;
+pub mod answer;
 pub mod claim;
 pub mod control;
 mod finish;

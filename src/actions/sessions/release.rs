@@ -5,15 +5,15 @@ use anyhow::Result;
 use super::liveness::dead;
 use crate::{
     actions::{Answer, App, core::inside_session, queue::task::release},
-    domain::{LaneName, session::SessionStatus},
+    domain::{LaneName, TaskId, session::SessionStatus},
 };
 
-/// Releases the claims of sessions that are proven to be dead: those of a lane, or all. For persons. A claim whose session
+/// Releases the claims of sessions that are proven to be dead: those of a lane, of these tasks, or all. For persons. A claim whose session
 /// has ended, but of which something may be alive, stays, with a note.
 ///
 /// # Errors
 /// `inside_session`, `not_confirmed`; `not_found` for an unknown lane.
-pub fn release_dead(app: &App, lane: Option<&LaneName>, reason: Option<&str>) -> Result<Answer> {
+pub fn release_dead(app: &App, lane: Option<&LaneName>, tasks: &[TaskId], reason: Option<&str>) -> Result<Answer> {
     inside_session::refuse(app, "release --dead")?;
     let (mut dead, mut notes) = (Vec::new(), Vec::new());
     for (session, judged) in dead::judge_claimants(app, None, None)? {
@@ -25,7 +25,7 @@ pub fn release_dead(app: &App, lane: Option<&LaneName>, reason: Option<&str>) ->
             Err(_) => {}
         }
     }
-    let mut answer = release::release_dead(app, &dead, lane, reason)?;
+    let mut answer = release::release_dead(app, &dead, lane, tasks, reason)?;
     answer.notes.extend(notes);
     Ok(answer)
 }

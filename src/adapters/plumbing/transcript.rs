@@ -102,7 +102,7 @@ pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
 ///
 /// # Errors
 /// When it cannot be read, or is no file.
-pub(super) fn end(path: &Path, max_bytes: u64) -> io::Result<(Vec<u8>, bool)> {
+pub fn end(path: &Path, max_bytes: u64) -> io::Result<(Vec<u8>, bool)> {
     let (start, bytes) = read_end(path, 0, max_bytes)?;
     let room = max_bytes.saturating_sub(u64::try_from(bytes.len()).unwrap_or(max_bytes));
     if start > 0 || room == 0 {

@@ -7,6 +7,7 @@ use crate::{
     actions::{
         Answer, App,
         boundary::approval,
+        jobs::rm,
         mail::outbox,
         project::reconcile,
         queue::{
@@ -18,14 +19,16 @@ use crate::{
             },
         },
         sessions::{
-            self,
+            self, answer,
             control::stop,
             launch::{provider_hooks::ProviderHooks, start::PromptWatch},
             prompt::{self, NewPrompt},
             start::relaunch::{self, RelaunchRequest},
         },
     },
-    domain::{Refusal, SessionId, TaskId, approval::Decision, id::Label, message::Priority},
+    domain::{
+        Refusal, SessionId, TaskId, approval::Decision, id::Label, job::JobId, message::Priority, question::QuestionId,
+    },
 };
 
 /// The word in a command that stands for a text that the person writes.
@@ -37,6 +40,7 @@ const PROMPT_SOURCE: &str = "nudge";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PageCommand {
     Approval(i64, Decision),
+    Answer(QuestionId),
     Prompt(SessionId),
     Stop(SessionId),
     Relaunch(SessionId),
@@ -48,6 +52,7 @@ pub(super) enum PageCommand {
     AcceptHandoff(i64),
     DeclineHandoff(i64),
     WithdrawMessage(i64),
+    RemoveJob(JobId),
 }
 
 impl PageCommand {
@@ -59,6 +64,7 @@ impl PageCommand {
         let task = |text: &str| TaskId::parse(text).ok();
         match words.strip_prefix(&["fairway"])? {
             ["approvals", "answer", id, decision] => Some(Self::Approval(number(id)?, Decision::parse(decision)?)),
+            ["answer", item, TEXT] => QuestionId::parse(item).ok().map(Self::Answer),
             ["prompt", id, TEXT] => session(id).map(Self::Prompt),
             ["session", "stop", id] => session(id).map(Self::Stop),
             ["session", "relaunch", id] => session(id).map(Self::Relaunch),
@@ -69,6 +75,7 @@ impl PageCommand {
             ["done", id, "--force", "--reason", TEXT] => task(id).map(Self::Done),
             ["handoff", "accept", id] => number(id).map(Self::AcceptHandoff),
             ["handoff", "decline", id, "--reason", TEXT] => number(id).map(Self::DeclineHandoff),
+            ["exec", "rm", id] => JobId::parse(id).ok().map(Self::RemoveJob),
             ["outbox", "withdraw", id] => number(id).map(Self::WithdrawMessage),
             _ => None,
         }
@@ -77,6 +84,7 @@ impl PageCommand {
     /// The text that the person must write for it: its label; `None` for a command without one.
     pub(super) fn text_label(&self) -> Option<&'static str> {
         match self {
+            Self::Answer(_) => Some("Answer"),
             Self::Prompt(_) => Some("Text"),
             Self::Release(_) | Self::Unblock(_) | Self::Done(_) | Self::DeclineHandoff(_) => Some("Reason"),
             _ => None,
@@ -90,6 +98,7 @@ impl PageCommand {
             Self::Release(_) => Some("The claim ends, and the task goes back to the queue."),
             Self::Done(_) => Some("The task is finished, if its gates are met."),
             Self::DeclineHandoff(_) => Some("The handoff is declined for good."),
+            Self::RemoveJob(_) => Some("The job and its output are deleted."),
             Self::WithdrawMessage(_) => Some("The message is not delivered any more."),
             _ => None,
         }
@@ -110,6 +119,7 @@ impl PageCommand {
         let force = || needed().map(|reason| ForceReason { reason });
         match self {
             Self::Approval(id, decision) => approval::answer(app, *id, *decision, text),
+            Self::Answer(item) => answer::answer(app, item, &needed()?),
             Self::Prompt(to) => {
                 let prompt = NewPrompt {
                     to: to.clone(),
@@ -158,6 +168,7 @@ impl PageCommand {
             Self::AcceptHandoff(id) => accept::accept(app, *id, true),
             Self::DeclineHandoff(id) => decline::decline(app, *id, &needed()?),
             Self::WithdrawMessage(id) => outbox::withdraw(app, *id, None),
+            Self::RemoveJob(id) => rm::rm(app, &[id.to_string()], false),
         }
     }
 }
@@ -170,8 +181,10 @@ mod tests {
     fn command_of_the_board_is_understood_and_no_other() {
         let session = || SessionId::parse("s-1").unwrap();
         let task = || TaskId::parse("T-1").unwrap();
+        let job = || JobId::parse("01900000-0000-7000-8000-000000000001").unwrap();
         for (text, command) in [
             ("fairway approvals answer 3 allow", PageCommand::Approval(3, Decision::Allow)),
+            ("fairway answer question:s-1:3 TEXT", PageCommand::Answer(QuestionId::activity(session(), 3))),
             ("fairway prompt s-1 TEXT", PageCommand::Prompt(session())),
             ("fairway session stop s-1", PageCommand::Stop(session())),
             ("fairway session relaunch s-1", PageCommand::Relaunch(session())),
@@ -183,6 +196,7 @@ mod tests {
             ("fairway handoff accept 4", PageCommand::AcceptHandoff(4)),
             ("fairway handoff decline 4 --reason TEXT", PageCommand::DeclineHandoff(4)),
             ("fairway outbox withdraw 5", PageCommand::WithdrawMessage(5)),
+            ("fairway exec rm 01900000-0000-7000-8000-000000000001", PageCommand::RemoveJob(job())),
         ] {
             assert_eq!(PageCommand::parse(text), Some(command), "{text}");
         }
@@ -191,6 +205,8 @@ mod tests {
             "fairway approvals answer x allow",
             "fairway approvals answer 3 maybe",
             "fairway prompt s-1 other words",
+            "fairway answer question:s-1 TEXT",
+            "fairway answer approval:3 TEXT",
             "fairway session stop --all",
             "fairway session attach s-1",
             "fairway release T-1 --force --reason TEXT; fairway trust",

@@ -167,7 +167,7 @@ fn need_item(need: &NeedView, approvals: &[ApprovalView]) -> Item {
                 _ => true,
             });
             match command.filter(|_| access == Access::Full) {
-                Some(command) => form(html, Some(&need.id), &next.purpose, &next.command, &command),
+                Some(command) => form(html, Some(need), &next.purpose, &next.command, &command),
                 None => written(html, &next.purpose, &next.command),
             }
         }
@@ -202,7 +202,7 @@ fn written(html: &mut Html, purpose: &str, command: &str) {
 }
 
 /// A command that the page does: a button, or a disclosure with a text or a question before the button.
-fn form(html: &mut Html, item: Option<&str>, purpose: &str, words: &str, command: &PageCommand) {
+fn form(html: &mut Html, need: Option<&NeedView>, purpose: &str, words: &str, command: &PageCommand) {
     let (label, question) = (command.text_label(), command.question());
     let is_asked = label.is_some() || question.is_some();
     if is_asked {
@@ -211,8 +211,8 @@ fn form(html: &mut Html, item: Option<&str>, purpose: &str, words: &str, command
     html.markup("<form method=\"post\" action=\"/act\"><input type=\"hidden\" name=\"command\"")
         .attribute("value", words);
     html.markup(">");
-    if let Some(item) = item {
-        html.markup("<input type=\"hidden\" name=\"item\"").attribute("value", item).markup(">");
+    if let Some(need) = need {
+        html.markup("<input type=\"hidden\" name=\"item\"").attribute("value", &need.id).markup(">");
     }
     if let Some(question) = question {
         html.markup("<p class=\"question\">").text(question).markup("</p>");
@@ -220,6 +220,10 @@ fn form(html: &mut Html, item: Option<&str>, purpose: &str, words: &str, command
     }
     if is_asked {
         html.markup("<p><code>").text(words).markup("</code></p>");
+    }
+    // The whole question stands above the field while one writes.
+    if let Some(need) = need.filter(|_| matches!(command, PageCommand::Answer(_))) {
+        html.markup("<p class=\"asked\">").text(&need.line).markup("</p>");
     }
     if let Some(label) = label {
         html.markup("<label>").markup(label).markup(" <textarea name=\"text\" rows=\"2\" required></textarea></label>");
@@ -316,6 +320,9 @@ fn session(html: &mut Html, one: &SessionOverviewView, access: Access) {
     if let Some(doing) = doing(one) {
         html.markup("<p class=\"doing\">").text(&doing).markup("</p>");
     }
+    if let Some(release) = &one.release {
+        written(html, "release it?", release);
+    }
     let is_over = matches!(one.shown_status, "dead" | "failed" | "ended");
     if access == Access::Full && !is_over {
         html.markup("<div class=\"commands\">");
@@ -335,7 +342,7 @@ fn session(html: &mut Html, one: &SessionOverviewView, access: Access) {
 
 fn claim(html: &mut Html, held: &HeldTaskView) {
     html.markup("<p class=\"head\">");
-    shape(html, '●', "good");
+    shape(html, held.shape(), class_of(held.shape()));
     labelled(html, "id", &held.claimant);
     labelled(html, "id", &held.task_id);
     html.markup("<span class=\"state\">").text(held.status).markup(" ");

@@ -21,7 +21,7 @@ pub(super) fn class_of(shape: char) -> &'static str {
 
 /// The work of a session, in its own words.
 pub(super) fn doing(one: &SessionOverviewView) -> Option<String> {
-    let blocked = one.holds.iter().find_map(|held| held.blocked_reason.as_ref());
+    let blocked = one.holds.iter().find_map(|held| held.blocked_reason.as_ref()).filter(|_| one.release.is_none());
     match (blocked, &one.doing, &one.session.task_id) {
         (Some(reason), ..) => Some(format!("blocked: {reason}")),
         (_, Some(doing), _) => Some(doing.text.clone()),

@@ -7,6 +7,16 @@
   const news = document.getElementById("news");
   const result = document.getElementById("result");
   const project = document.title;
+  // A beat comes every 15 s. So long after the last one the page is not live, in milliseconds.
+  const BEAT_LIMIT = 19000;
+  // The time between two attempts to connect again.
+  const RETRY_DELAY = 8000;
+  // The timers of a hidden tab are slow; those of a worker are not.
+  const clock = new Worker("/clock.js");
+  let source;
+  // When the board was proven current last, and whether it may have changed since.
+  let provenAt = Date.now();
+  let isStale = false;
   // A tap so soon after the list has moved may be meant for another item.
   const SETTLE = 400;
   let movedAt = -SETTLE;
@@ -32,6 +42,32 @@
     template.innerHTML = html;
     return template.content.firstElementChild;
   };
+  // A text for an item that is gone is kept, so that the person can copy it; it can be sent no more.
+  const KEPT = "settled, or another question by now: nothing was sent, and your text is kept to copy";
+  const isWritten = (item) => [...item.querySelectorAll("textarea")].some((field) => field.value.trim());
+  const lock = (item) => {
+    for (const field of item.querySelectorAll("textarea")) field.readOnly = true;
+    for (const button of item.querySelectorAll("button")) button.disabled = true;
+    const note = document.createElement("p");
+    note.className = "warning";
+    note.setAttribute("role", "alert");
+    note.textContent = KEPT;
+    const discard = document.createElement("button");
+    discard.type = "button";
+    discard.className = "plain";
+    discard.textContent = "discard the text";
+    discard.addEventListener("click", () => {
+      item.remove();
+      main.focus({ preventScroll: true });
+    });
+    item.append(note, discard);
+  };
+  const keep = (item) => {
+    item.dataset.key = `kept ${item.dataset.key}`;
+    item.classList.add("kept");
+    // While its text is on the way to the server, the answer tells what became of it.
+    if (!item.querySelector("form[data-sent]")) lock(item);
+  };
   const fields = (item) => [...item.querySelectorAll("summary, button, textarea, pre")];
 
   // Takes over what a person has opened, written and focused in the item that is replaced.
@@ -50,6 +86,10 @@
     const section = document.getElementById(part.name);
     if (!section) return;
     const list = section.querySelector("ul");
+    const left = [...list.children].filter((item) => !part.order.includes(item.dataset.key));
+    const kept = left.filter((item) => item.classList.contains("kept") || isWritten(item));
+    const places = kept.map((item) => [...list.children].indexOf(item));
+    for (const item of kept) if (!item.classList.contains("kept")) keep(item);
     const known = keyed(list);
     const focused = list.contains(document.activeElement) ? document.activeElement : null;
     const owner = focused?.closest("li");
@@ -65,6 +105,7 @@
       return fresh;
     });
     if (items.includes(undefined)) return location.reload();
+    kept.forEach((item, index) => items.splice(Math.min(places[index], items.length), 0, item));
     if (part.name === "needs") {
       const added = items.filter((item) => !known.has(item.dataset.key));
       const said = added.map((item) => `needs you: ${item.querySelector(".head").textContent}: ${item.querySelector(".line").textContent}`);
@@ -84,7 +125,7 @@
       }
     }
     const number = section.querySelector(".number");
-    if (number) number.textContent = String(items.length);
+    if (number) number.textContent = String(part.order.length);
     const none = section.querySelector(".none");
     if (none) none.hidden = items.length > 0;
     section.hidden = !none && items.length === 0;
@@ -92,8 +133,15 @@
   };
 
   const showTitle = () => {
-    const count = document.querySelectorAll("#needs li").length;
-    document.title = count ? `(${count}) ${project}` : project;
+    const count = document.querySelectorAll("#needs li:not(.kept)").length;
+    const title = count ? `(${count}) ${project}` : project;
+    document.title = isStale ? `${asOf()} · ${title}` : title;
+  };
+
+  const pad = (number) => String(number).padStart(2, "0");
+  const asOf = () => {
+    const at = new Date(provenAt);
+    return `as of ${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
   };
 
   const say = (text, refused) => {
@@ -105,10 +153,14 @@
   const act = async (form, submitter) => {
     const body = new URLSearchParams(new FormData(form, submitter));
     const buttons = [...form.querySelectorAll("button")];
+    const item = form.closest("li");
+    let isDone = false;
     buttons.forEach((button) => (button.disabled = true));
+    form.dataset.sent = "";
     try {
       const answer = await fetch(form.action, { method: "POST", headers: { accept: "application/json" }, body });
       const document = await answer.json();
+      isDone = answer.ok;
       if (answer.ok) {
         const notes = document.notes.map((note) => `note: ${note}`);
         say([document.line, ...notes].join("\n"), false);
@@ -122,12 +174,29 @@
     } catch {
       say("error: the server does not answer; nothing is known of the command", true);
     } finally {
+      delete form.dataset.sent;
       buttons.forEach((button) => (button.disabled = false));
+      if (item?.classList.contains("kept")) {
+        if (isDone) item.remove();
+        else lock(item);
+      }
     }
+  };
+
+  const askForReload = () => {
+    say(`not done: this page is ${asOf()}. Reload it first: copy what you have written.\n`, true);
+    const button = document.createElement("button");
+    button.textContent = "reload the page";
+    button.addEventListener("click", () => location.reload());
+    result.append(button);
   };
 
   document.addEventListener("submit", (event) => {
     const form = event.target;
+    if (isStale) {
+      event.preventDefault();
+      return askForReload();
+    }
     if (form.getAttribute("action") !== "/act") return;
     event.preventDefault();
     act(form, event.submitter);
@@ -140,23 +209,53 @@
     }
   }, true);
 
+  // The server has proven the board, so many milliseconds ago.
+  const proven = (age) => {
+    provenAt = Date.now() - age;
+    isStale = false;
+    connection.textContent = "live";
+    connection.className = "";
+    document.body.classList.remove("stale");
+    clock.postMessage(BEAT_LIMIT - age);
+    showTitle();
+  };
+  const stale = (why) => {
+    isStale = true;
+    connection.textContent = `${asOf()}, not current: ${why}`;
+    connection.className = "lost";
+    document.body.classList.add("stale");
+    showTitle();
+  };
+  const isOverdue = () => !isStale && Date.now() - provenAt > BEAT_LIMIT;
+  const reconnect = () => {
+    if (source.readyState === EventSource.CLOSED) return;
+    stale("the server is silent. Connecting again …");
+    source.close();
+    connect();
+  };
+  clock.addEventListener("message", reconnect);
+  document.addEventListener("visibilitychange", () => isOverdue() && reconnect());
+
   const connect = () => {
-    const source = new EventSource(`/events?since=${encodeURIComponent(main.dataset.since)}`);
-    source.addEventListener("open", () => {
-      connection.textContent = "live";
-      connection.className = "";
-    });
+    source = new EventSource(`/events?since=${encodeURIComponent(document.body.dataset.version ?? main.dataset.since)}`);
     source.addEventListener("board", (event) => {
       for (const part of JSON.parse(event.data).parts) update(part);
       document.body.dataset.version = event.lastEventId;
     });
-    source.addEventListener("error", () => {
-      const isOver = source.readyState === EventSource.CLOSED;
-      connection.textContent = isOver
-        ? "this page is not current: the server has ended. Open it again: fairway serve --http --open"
-        : "this page is not current: the connection is lost. Connecting again …";
-      connection.className = "lost";
+    source.addEventListener("beat", (event) => {
+      // This machine has slept: what comes now may have waited on the way.
+      if (isOverdue()) return reconnect();
+      const { age_ms, lost } = JSON.parse(event.data);
+      if (age_ms > BEAT_LIMIT) return;
+      if (lost === null) proven(age_ms);
+      else stale(lost);
     });
+    source.addEventListener("error", () => {
+      stale(source.readyState === EventSource.CLOSED
+        ? "the server has ended. Open it again: fairway serve --http --open"
+        : "the connection is lost. Connecting again …");
+    });
+    clock.postMessage(isStale ? RETRY_DELAY : BEAT_LIMIT);
   };
 
   showAges(document);

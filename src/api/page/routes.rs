@@ -34,6 +34,7 @@ use crate::{
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
+const CLOCK: &str = include_str!("clock.js");
 const ICON: &str = include_str!("icon.svg");
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -47,6 +48,7 @@ const ROUTES: &[(&str, &str)] = &[
     ("/device", "POST"),
     ("/page.css", "GET,HEAD"),
     ("/page.js", "GET,HEAD"),
+    ("/clock.js", "GET,HEAD"),
     ("/icon.svg", "GET,HEAD"),
 ];
 
@@ -113,6 +115,7 @@ async fn route(request: Request, address: Option<PageAddress>) -> Result<Respons
     match path.as_str() {
         "/page.css" => return Ok(file("text/css; charset=utf-8", STYLE)),
         "/page.js" => return Ok(file("text/javascript; charset=utf-8", SCRIPT)),
+        "/clock.js" => return Ok(file("text/javascript; charset=utf-8", CLOCK)),
         "/icon.svg" => return Ok(file("image/svg+xml", ICON)),
         "/open" => return open(&site, &address, &request),
         _ => {}

@@ -11,6 +11,7 @@ use std::{
 };
 
 use anyhow::Result;
+use serde_json::json;
 use tokio::{
     sync::{Notify, watch},
     task::AbortHandle,
@@ -32,6 +33,8 @@ use crate::{
 const MIN_PAUSE: Duration = Duration::from_millis(50);
 const MAX_PAUSE: Duration = Duration::from_millis(800);
 const PAUSE_PER_WORK: u32 = 40;
+/// An open page hears at least so often that its board is current.
+const BEAT_INTERVAL: Duration = Duration::from_secs(15);
 /// The pause after a board that could not be composed.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
@@ -42,11 +45,35 @@ pub(super) struct Feed {
     factory: Mutex<AppFactory>,
     /// Tells versions of this server from those of another one.
     era: String,
-    frames: watch::Sender<Arc<Frame>>,
+    shown: watch::Sender<Shown>,
     is_following: AtomicBool,
     /// How many clients with full access listen.
     watchers: watch::Sender<usize>,
     deaths: Deaths,
+}
+
+/// What the clients are shown: the newest frame, and whether it is current.
+#[derive(Debug, Clone)]
+struct Shown {
+    frame: Arc<Frame>,
+    /// `None` until the first board is composed.
+    beat: Option<Beat>,
+}
+
+/// The last judgement whether the board is current.
+#[derive(Debug, Clone)]
+struct Beat {
+    at: Instant,
+    /// Why it is not current.
+    lost: Option<String>,
+}
+
+impl Beat {
+    /// It as an event, with its age: a client that connects later knows how old the judgement is.
+    fn event(&self) -> String {
+        let age = u64::try_from(self.at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        format!("event: beat\ndata: {}\n\n", json!({ "age_ms": age, "lost": self.lost }))
+    }
 }
 
 /// The processes that are watched, and the signal that one has ended.
@@ -75,7 +102,7 @@ impl Feed {
             composer: Composer::start(factory.clone(), hook_providers)?,
             factory: Mutex::new(factory),
             era: random::hex()?.chars().take(8).collect(),
-            frames: watch::Sender::new(Frame::empty()),
+            shown: watch::Sender::new(Shown { frame: Frame::empty(), beat: None }),
             is_following: AtomicBool::new(false),
             watchers: watch::Sender::new(0),
             deaths: Deaths::default(),
@@ -93,11 +120,11 @@ impl Feed {
     /// When the settings or the store cannot be read.
     pub(super) async fn board(&self) -> Result<(ComposedBoard, Arc<Frame>), ApiError> {
         let board = self.composer.compose().await?;
-        let next = self.frames.borrow().next(board.parts.clone());
+        let next = self.shown.borrow().frame.next(board.parts.clone());
         if let Some(next) = next {
-            self.frames.send_replace(next);
+            self.shown.send_modify(|shown| shown.frame = next);
         }
-        let frame = Arc::clone(&self.frames.borrow());
+        let frame = Arc::clone(&self.shown.borrow().frame);
         Ok((board, frame))
     }
 
@@ -118,13 +145,14 @@ impl Feed {
             self.watchers.send_modify(|count| *count += 1);
             Watcher(self.watchers.clone())
         });
-        let mut frames = self.frames.subscribe();
+        let mut shown = self.shown.subscribe();
+        let mut beat_at = None;
         let Ok(mut shutdown) = server_state().map(|state| state.shutdown.clone()) else { return };
         if !self.is_following.swap(true, SeqCst) {
             tokio::spawn(Arc::clone(&self).follow());
         }
         loop {
-            let frame = Arc::clone(&frames.borrow_and_update());
+            let Shown { frame, beat } = shown.borrow_and_update().clone();
             if frame.version != since {
                 // A version of the future is one of a server before this one.
                 let known = if since > frame.version { 0 } else { since };
@@ -135,7 +163,13 @@ impl Feed {
                 }
                 since = frame.version;
             }
-            if !items.wait_for_change(&mut frames, &mut shutdown).await {
+            if let Some(beat) = beat.filter(|beat| beat_at != Some(beat.at)) {
+                if !items.send_text(beat.event()).await {
+                    return;
+                }
+                beat_at = Some(beat.at);
+            }
+            if !items.wait_for_change(&mut shown, &mut shutdown).await {
                 return;
             }
         }
@@ -162,24 +196,59 @@ impl Feed {
             } else if presence.is_none() {
                 presence = self.attend().await;
             }
+            let before = self.shown.borrow().frame.version;
             let (pause, expiry) = match self.board().await {
-                Ok((board, _)) => {
+                Ok((board, frame)) => {
+                    self.beat(frame.version != before);
                     self.deaths.watch(&board.processes);
                     let expiry = board.next_change.map(|end| Instant::now() + end.since(board.now) + MIN_PAUSE);
                     ((board.took * PAUSE_PER_WORK).clamp(MIN_PAUSE, MAX_PAUSE), expiry)
                 }
-                Err(_) => (RETRY_DELAY, Some(Instant::now() + RETRY_DELAY)),
+                Err(error) => {
+                    self.lose(error.failure.message.clone());
+                    (RETRY_DELAY, Some(Instant::now() + RETRY_DELAY))
+                }
             };
+            let beat = self.shown.borrow().beat.as_ref().map_or_else(Instant::now, |beat| beat.at) + BEAT_INTERVAL;
             sleep(pause).await;
             tokio::select! {
                 changed = changes.changed() => if changed.is_err() { return Ok(()) },
                 _ = watchers.changed() => {}
                 () = self.deaths.ended.notified() => {}
-                () = self.frames.closed() => return Ok(()),
+                () = self.shown.closed() => return Ok(()),
+                () = sleep_until(beat) => {}
                 () = sleep_until(expiry.unwrap_or_else(Instant::now)), if expiry.is_some() => {}
                 _ = shutdown.wait_for(|shutdown| *shutdown) => return Ok(()),
             }
         }
+    }
+
+    /// Tells the clients that the board is current, if that is news or time.
+    fn beat(&self, is_new: bool) {
+        if !server_state().is_ok_and(|state| state.hears_changes()) {
+            return self.lose("the project's state directory was replaced. Start the server again".to_owned());
+        }
+        let is_fresh = |beat: &Beat| !is_new && beat.lost.is_none();
+        self.show(Beat { at: Instant::now(), lost: None }, is_fresh);
+    }
+
+    /// Tells the clients that the board is not current.
+    fn lose(&self, why: String) {
+        let beat = Beat { at: Instant::now(), lost: Some(why) };
+        let lost = beat.lost.clone();
+        self.show(beat, |known| known.lost == lost);
+    }
+
+    /// Replaces the last judgement, unless it says the same and is younger than [`BEAT_INTERVAL`].
+    fn show(&self, beat: Beat, is_same: impl FnOnce(&Beat) -> bool) {
+        self.shown.send_if_modified(|shown| {
+            let known = shown.beat.as_ref().filter(|known| known.at.elapsed() < BEAT_INTERVAL);
+            let is_due = !known.is_some_and(is_same);
+            if is_due {
+                shown.beat = Some(beat);
+            }
+            is_due
+        });
     }
 
     async fn attend(&self) -> Option<attendance::Presence> {

@@ -36,10 +36,17 @@ pub(in crate::api) async fn post(request: Request) -> Result<Response, ApiError>
     let session = state::read(|app| app.read(|tx| session_of_run(tx, &body.run_id)))?.id;
     let to = session.clone();
     let done = state::write(move |app| {
-        let prompt =
-            NewPrompt { to, content: body.content, priority, source, metadata: body.metadata, dedup: None, ttl: None };
+        let prompt = NewPrompt {
+            to: to.clone(),
+            content: body.content,
+            priority,
+            source,
+            metadata: body.metadata,
+            dedup: None,
+            ttl: None,
+        };
         match prompt::send(&app.with_actor(app.actor.clone(), request), &prompt) {
-            Ok(answer) => Ok(answer.document),
+            Ok(answer) => Ok(prompt::as_delivered(app, &to, answer.document)),
             Err(error) => match prompt::declined_view(&error) {
                 Some(declined) => Ok(serde_json::to_value(declined)?),
                 None => Err(error),

@@ -11,7 +11,10 @@ use crate::{
     wire::InstalledScriptsView,
 };
 
-/// Write the built-in backend scripts to a directory
+/// Write the backend scripts and examples to a directory
+///
+/// The scripts of the built-in backends and provider-event.sh; minimal.sh, the template of a backend script; bridges/, which
+/// launch a session by ROLE and TASK; watchers/, which follow a provider's events. A file that differs is kept and refused.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Directory
@@ -23,7 +26,7 @@ impl Args {
         let InstalledScripts { dir, written } = list::install(&ctx.env, &self.dir)?;
         let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
         let line = if names.is_empty() {
-            format!("unchanged: {} has every script already", dir.display())
+            format!("unchanged: {} has every file already", dir.display())
         } else {
             format!("wrote {}", names.join(", "))
         };

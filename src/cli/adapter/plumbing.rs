@@ -287,7 +287,7 @@ pub enum Plumbing {
     },
 }
 
-/// A session's own multiplexer server.
+// No doc comment: the command line would show it in place of each command's purpose.
 #[derive(Debug, clap::Args)]
 pub struct ServerArgs {
     /// Its sockets have a directory of their own
@@ -334,7 +334,7 @@ pub enum Meta {
     Remove(MetaKey),
 }
 
-/// A session and one of its keys.
+// Like `ServerArgs`, without a doc comment.
 #[derive(Debug, clap::Args)]
 pub struct MetaKey {
     /// Session name

@@ -25,7 +25,7 @@ use crate::{
         exit_reason::ExitReason,
         files, foreground, poll_until,
         process::{ProcessKey, ProcessStatus},
-        random,
+        process_tree, random,
         signals::SignalPipe,
     },
     render::OutError,
@@ -35,6 +35,8 @@ use crate::{
 const QUERY_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a scripted agent may take.
 const AGENT_TIMEOUT: Duration = Duration::from_secs(40);
+/// The variable with the demo's process, for an agent that ends with it.
+const DEMO_PID: &str = "DEMO_PID";
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A demo's directory. Its sessions are stopped when it is dropped, and the directory is removed unless it is kept.
@@ -146,8 +148,16 @@ impl Scene {
         let document: Value = serde_json::from_slice(&said.stdout).map_err(errors::internal)?;
         let pid = document["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
         let key = pid.and_then(ProcessKey::of).ok_or_else(|| errors::internal("the session has no process"))?;
+        let tag = format!("{}={}", vars::FAIRWAY_RUN_ID, document["run_id"].as_str().unwrap_or_default());
+        // First the supervisor, which would record the end of its program.
         key.signal(Signal::SIGKILL)?;
-        poll_until::poll_until(AGENT_TIMEOUT, POLL_INTERVAL, || (key.status() != ProcessStatus::Alive).then_some(()));
+        poll_until::poll_until(AGENT_TIMEOUT, POLL_INTERVAL, || {
+            let left = process_tree::with_env_entry(&tag).unwrap_or_default();
+            for one in &left {
+                let _ = one.signal(Signal::SIGKILL);
+            }
+            (left.is_empty() && key.status() != ProcessStatus::Alive).then_some(())
+        });
         Ok(key.pid)
     }
 
@@ -218,6 +228,7 @@ fn environment(env: &Env, dir: &Path) -> BTreeMap<OsString, OsString> {
         (vars::XDG_STATE_HOME, home.join(".local/state").into()),
         (vars::XDG_RUNTIME_DIR, dir.join("run").into()),
         ("XDG_CONFIG_HOME", home.join(".config").into()),
+        (DEMO_PID, std::process::id().to_string().into()),
         ("GIT_CONFIG_NOSYSTEM", "1".into()),
         ("GIT_CONFIG_GLOBAL", "/dev/null".into()),
         ("GIT_AUTHOR_NAME", "demo".into()),

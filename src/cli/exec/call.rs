@@ -12,7 +12,7 @@ use crate::{
 
 /// Execute a JSON request and print a JSON response
 ///
-/// {"action":"spawn","command":"make test"} and so on: docs/guides/jobs.md lists the actions and fields. Without an action the
+/// {"action":"spawn","command":"make test"} and so on: `fairway guide jobs` lists the actions and fields. Without an action the
 /// command is run at once. Exit 0 means that there is a response; the command's result is in it. Errors are JSON on
 /// stderr.
 #[derive(Debug, clap::Args)]

@@ -17,6 +17,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Job id or its short form
+    #[arg(value_name = "JOB")]
     run: String,
     /// First signal
     #[arg(long, value_name = "SIGNAL", value_parser = values::signal, default_value = "TERM")]

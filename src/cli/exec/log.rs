@@ -26,6 +26,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Job id or its short form
+    #[arg(value_name = "JOB")]
     run: String,
     /// Only items after this sequence number
     #[arg(long, value_name = "SEQ", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]

@@ -11,7 +11,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Job ids or their short forms
-    #[arg(required = true, value_name = "RUN")]
+    #[arg(required = true, value_name = "JOB")]
     runs: Vec<String>,
     /// Give up jobs of a host or container that is gone
     ///

@@ -15,6 +15,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Job id or its short form
+    #[arg(value_name = "JOB")]
     run: String,
     /// Keys by name
     #[arg(value_name = "KEY")]

@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Job ids or their short forms
-    #[arg(required = true, value_name = "RUN")]
+    #[arg(required = true, value_name = "JOB")]
     runs: Vec<String>,
     /// Maximum wait; exit 6 when it is over
     #[arg(long, value_name = "DURATION", value_parser = values::duration)]

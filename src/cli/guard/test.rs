@@ -41,14 +41,17 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let text = ctx.text("input", Some(self.input), None)?.unwrap_or_default();
-        let input = object(&text).unwrap_or_else(|_| json!({ "command": text }));
+        let input = object(&text).unwrap_or_else(|_| json!({ "command": &text }));
         let app = ctx.app()?;
         let session = match &app.actor.session {
             Some(session) => Some(app.read(|tx| lookup::session(tx, session))?),
             None => None,
         };
         let role = self.tested.or_else(|| app.actor.role.clone()).or_else(|| session.as_ref().map(|s| s.role.clone()));
-        let role = role.ok_or_else(|| Refusal::Usage { why: "say whose call it would be: --role ROLE".into() })?;
+        let role = role.ok_or_else(|| Refusal::ArgumentMissing {
+            why: "guard test needs the role whose call it would be".into(),
+            hint: format!("name one: fairway guard test --role ROLE --input {}", shell_words::quote(&text)),
+        })?;
         let cwd = self.cwd.or_else(|| Some(ctx.env.cwd.clone()));
         let mut call = ToolCall {
             tool: self.tool,

@@ -8,7 +8,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Start", &["setup", "start", "demo", "init", "trust", "session", "help"]),
     ("Work", &["guide", "task", "lane", "ready", "claim", "release", "done", "note", "checkpoint", "exec"]),
     ("Review", &["evidence", "review", "handoff", "merge-ready", "land"]),
-    ("Talk", &["send", "message", "prompt", "inbox"]),
+    ("Talk", &["send", "prompt", "answer", "inbox"]),
     ("Watch", &["status", "top", "overlap", "approvals", "events", "search", "explain", "usage"]),
     ("Project", &["config", "guard", "doctor", "backup", "restore"]),
     (
@@ -20,6 +20,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
             "host",
             "man",
             "mcp",
+            "message",
             "notify",
             "outbox",
             "prime",

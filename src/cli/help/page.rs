@@ -80,7 +80,9 @@ fn top_level(command: &Command, is_long: bool) -> String {
     }
     if is_long && let Some((heading, names)) = GROUPS.last() {
         let _ = writeln!(text, "\n{header}{heading}:{header:#} fairway help plumbing");
-        text.push_str(&wrapped(names.iter().copied(), "  ", ","));
+        // A reader looks for the word, which the name does not have.
+        let names = names.iter().map(|name| if *name == "serve" { "serve (worker API)" } else { name });
+        text.push_str(&wrapped(names, "  ", ","));
     }
     // The long page fits a terminal of sixty lines.
     let gap = if is_long { "" } else { "\n" };

@@ -219,7 +219,7 @@ fn words(view: &LaunchView, plan: &LaunchPlan) -> String {
     };
     let session = &view.session;
     field("session", &session.id);
-    field("adapter", &format!("{} ({})", view.adapter, plan.located.script.display()));
+    field("backend", &format!("{} ({})", view.adapter, plan.located.script.display()));
     field("command", &view.command);
     field("role", &session.role);
     field("lane", session.lane.as_deref().unwrap_or_default());

@@ -79,6 +79,9 @@ pub(in crate::cli) fn holds(one: &SessionOverviewView) -> String {
 
 /// The activity of a session in its own words; else the task that it was launched for and has not claimed.
 pub(in crate::cli) fn doing(one: &SessionOverviewView) -> String {
+    if let Some(release) = &one.release {
+        return format!("release it? {release}");
+    }
     match (&one.doing, &one.session.task_id) {
         (Some(doing), _) => doing.text.clone(),
         (None, Some(task)) if one.holds.is_empty() => format!("launched for {task}, which it has not claimed"),

@@ -28,6 +28,9 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let peek = peek::peek(&ctx.app()?, &self.id, self.lines, self.raw)?;
+        if let Some(note) = &peek.note {
+            ctx.out.note(&escape_controls(note));
+        }
         ctx.show(&peek, || vec![peek.session_id.clone()], || escape_controls(&peek.text))
     }
 }

@@ -72,7 +72,7 @@ fn words(view: &SessionDetailView, is_supervised: bool, now: Timestamp, next: &[
     field("reason", session.reason.as_deref());
     field("exit code", number(session.exit_code).as_deref());
     let activity = one.shown_activity.map(|activity| match (&one.activity_at, &one.activity_source) {
-        (Some(at), Some(source)) => format!("{activity}, reported {} ago (source: {source})", age(at, now)),
+        (Some(at), Some(source)) => format!("{activity} for {} (source: {source})", age(at, now)),
         _ => activity.to_owned(),
     });
     field("activity", activity.as_deref());

@@ -35,6 +35,9 @@ fn line(one: &SessionOverviewView) -> String {
     if one.alive.alive == Some(false) {
         return format!("dead: {}; recorded as {}", one.alive.alive_reason, session.status);
     }
+    if one.shown_status == "orphaned" {
+        return format!("{}: {}", session.status, one.alive.alive_reason);
+    }
     let doing = match one.shown_activity {
         None | Some("unknown") => String::new(),
         Some(activity) => format!(", {activity}{}", said(&session.waiting_for)),

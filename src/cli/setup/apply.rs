@@ -14,7 +14,7 @@ use crate::{
     cli::context::Context,
     config::{self, CONFIG_FILE},
     hooks::install::{self, SettingsFile, Target},
-    os::{digest::sha256_hex, executable},
+    os::{digest::sha256_hex, executable, files},
 };
 
 /// Carries out the steps of a plan. Returns the notes of the parts.
@@ -30,15 +30,19 @@ pub(super) fn apply(ctx: &Context, plan: &Plan) -> Result<Vec<String>> {
             Work::Unchanged | Work::Left(_) => {}
             Work::Init => {
                 remember_trust(ctx, plan, &mut record)?;
-                let mut created = vec![project.root.join(CONFIG_FILE), project.state.join(guide::CONTRACT_FILE)];
-                created.retain(|file| !file.exists());
-                let answer = init::init(&ctx.env, ctx.globals.root.as_deref(), false, None)?;
-                notes.extend(answer.notes.into_iter().filter(|note| note.starts_with("this project is inside")));
-                for file in created {
-                    let text = SettingsFile::read(&file)?.text.unwrap_or_default();
+                let contract = project.state.join(guide::CONTRACT_FILE);
+                record.note_dirs(&contract);
+                let config = (project.root.join(CONFIG_FILE), init::new_config(&ctx.env, &project.root)?);
+                let created = [config, (contract, guide::CONTRACT.to_owned())];
+                for (file, text) in created.into_iter().filter(|(file, _)| !file.exists()) {
+                    record.files.retain(|own| own.file != file);
                     record.files.push(OwnFile { file, digest: sha256_hex(text.as_bytes()) });
                 }
+                files::private_dir(&project.state)
+                    .with_context(|| format!("cannot create {}", project.state.display()))?;
                 record.save(project)?;
+                let answer = init::init(&ctx.env, ctx.globals.root.as_deref(), false, None)?;
+                notes.extend(answer.notes.into_iter().filter(|note| note.starts_with("this project is inside")));
             }
             Work::Add(text) => add(plan, step, text, &mut record)?,
             Work::Write(text) => {
@@ -73,7 +77,10 @@ pub(super) fn apply(ctx: &Context, plan: &Plan) -> Result<Vec<String>> {
 fn add(plan: &Plan, step: &Step, text: &str, record: &mut Record) -> Result<()> {
     let file = SettingsFile::read(&step.file)?;
     record.note_dirs(&step.file);
-    record.added.push(Added { file: step.file.clone(), text: text.to_owned(), created: file.text.is_none() });
+    let added = Added { file: step.file.clone(), text: text.to_owned(), created: file.text.is_none() };
+    // A setup that was killed before it wrote has recorded the same.
+    record.added.retain(|known| *known != added);
+    record.added.push(added);
     record.save(&plan.project)?;
     file.write(Some(&(file.text.clone().unwrap_or_default() + text)))
 }

@@ -14,12 +14,12 @@ use std::fmt::Write as _;
 use anyhow::Result;
 
 use self::{
-    plan::{Plan, Step, Work},
+    plan::{NO_GIT, Plan, Step, Work},
     record::Record,
 };
 use super::{confirm, context::Context, doctor::hooks::doctor_context, exit::Exit, values};
 use crate::{
-    actions::core::{inside_session, trust},
+    actions::core::{git_shield, inside_session, trust},
     config::Project,
     domain::{
         Refusal,
@@ -47,6 +47,7 @@ const HOOK_FAILURES: &[&str] = &["not_blocking", "stale_path"];
 /// Every other byte of your files stays. A repeat changes nothing. The hooks go into files that git ignores: they name
 /// this machine's program.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Do it without asking; required without a terminal
     #[arg(long, short)]
@@ -57,6 +58,9 @@ pub struct Args {
     /// Only this provider; repeatable; default: each one in PATH
     #[arg(long = "provider", value_name = "PROVIDER", value_parser = values::hook_providers())]
     providers: Vec<Provider>,
+    /// Write through links that lead out of the repository
+    #[arg(long, conflicts_with = "undo")]
+    follow_links: bool,
     /// Take back what setup has done, except the store
     #[arg(long, conflicts_with = "providers")]
     undo: bool,
@@ -82,6 +86,10 @@ impl Args {
         };
         if self.dry_run {
             return ctx.show(&view, Vec::new, || escape_controls(&shown));
+        }
+        if let Some((file, target)) = plan.outside().filter(|_| !self.follow_links) {
+            let (file, target) = (file.display().to_string(), target.display().to_string());
+            return Err(Refusal::LinkOutside { file, target }.into());
         }
         if is_change && !self.yes && !confirm(ctx, &shown)? {
             ctx.out.note("nothing was changed");
@@ -164,6 +172,9 @@ fn check_hooks(ctx: &Context, plan: &Plan) -> Result<Vec<Finding>> {
 /// The plan, with every line that would be trusted.
 fn plan_text(ctx: &Context, plan: &Plan) -> Result<String> {
     let mut text = format!("fairway setup in {}\n", plan.project.root.display());
+    if !plan.is_in_git() {
+        let _ = writeln!(text, "  first        {NO_GIT}");
+    }
     for step in &plan.steps {
         let line = escape_line(&step.line);
         let _ = match &step.work {
@@ -171,6 +182,9 @@ fn plan_text(ctx: &Context, plan: &Plan) -> Result<String> {
             Work::Left(why) => writeln!(text, "  left alone   {line}: {why}"),
             _ => writeln!(text, "  {:<12} {line}", step.kind),
         };
+        if let Some(target) = &step.target {
+            let _ = writeln!(text, "                 by a link: {}", escape_line(&target.display().to_string()));
+        }
         if let (Work::Add(added), "config") = (&step.work, step.kind) {
             for line in added.trim().lines() {
                 let _ = writeln!(text, "                 {line}");
@@ -223,6 +237,10 @@ fn undo_text(project: &Project, steps: &[SetupStepView]) -> String {
     }
     if project.store.exists() {
         let _ = writeln!(text, "the store stays: {}", project.store.display());
+        if let Some((shield, exclude)) = git_shield::installed(project) {
+            let (shield, exclude) = (shield.display(), exclude.display());
+            let _ = writeln!(text, "and what keeps git's cleaners from it: {shield}, a line in {exclude}");
+        }
     }
     text
 }

@@ -19,6 +19,7 @@ use crate::{
     cli::{completions, context::Context},
     config::{
         CONFIG_FILE, Layers, Project, Settings,
+        project::{canonical_or_near, worktree_top},
         trust::{self, Trust},
     },
     domain::Refusal,
@@ -29,6 +30,9 @@ use crate::{
     os::{digest::sha256_hex, executable, git::Git},
     wire::SetupStepView,
 };
+
+/// The task of a person who sets up a directory without git.
+pub(super) const NO_GIT: &str = "this is no git repository, and lanes need one: git init, then a first commit";
 
 /// The work of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +60,8 @@ pub(super) struct Step {
     pub kind: &'static str,
     /// Its file.
     pub file: PathBuf,
+    /// Where the file is, when a link leads there.
+    pub target: Option<PathBuf>,
     /// A sentence for a person.
     pub line: String,
     pub work: Work,
@@ -72,6 +78,7 @@ impl Step {
         SetupStepView {
             kind: self.kind,
             file: self.file.display().to_string(),
+            target: self.target.as_ref().map(|target| target.display().to_string()),
             status: match (&self.work, is_done) {
                 (Work::Unchanged, _) => "unchanged",
                 (Work::Left(_), _) => "left",
@@ -125,13 +132,52 @@ impl Plan {
         plan.add_completions(ctx, command)?;
         plan.add_trust(ctx)?;
         plan.add_git_steps();
+        plan.follow_links()?;
         Ok(plan)
+    }
+
+    /// Names the targets of links in the repository on the way to a file that would be written.
+    fn follow_links(&mut self) -> Result<()> {
+        let root = &self.project.root;
+        let real_root = root.canonicalize()?;
+        for step in self.steps.iter_mut().filter(|step| step.is_change()) {
+            // The user's own files lie where the user wants them.
+            let Ok(below) = step.file.strip_prefix(root) else { continue };
+            for dir in below.ancestors().skip(1).map(|dir| root.join(dir)) {
+                if let (Ok(target), false) = (fs::read_link(&dir), dir.exists()) {
+                    let why = format!(
+                        "cannot be written: {} is a link to {}, which does not exist",
+                        dir.display(),
+                        target.display()
+                    );
+                    return Err(Refusal::InvalidSettings { path: step.file.display().to_string(), why }.into());
+                }
+            }
+            let target = canonical_or_near(&SettingsFile::read(&step.file)?.path);
+            step.target = Some(target).filter(|target| *target != real_root.join(below));
+        }
+        Ok(())
+    }
+
+    /// The first file that a link puts outside of the repository, and where it is.
+    pub fn outside(&self) -> Option<(&Path, &Path)> {
+        let top = worktree_top(&self.project.root).or_else(|| self.project.root.canonicalize().ok());
+        let is_outside = |target: &Path| {
+            top.as_deref().is_none_or(|top| target.strip_prefix(top).map_or(true, |below| below.starts_with(".git")))
+        };
+        let targets = self.steps.iter().filter_map(|step| Some((step.file.as_path(), step.target.as_deref()?)));
+        targets.into_iter().find(|(_, target)| is_outside(target))
+    }
+
+    /// Whether the project is in a git repository.
+    pub fn is_in_git(&self) -> bool {
+        self.project.root.ancestors().any(|dir| dir.join(".git").exists())
     }
 
     /// A lane's worktree has committed files only.
     fn add_git_steps(&mut self) {
-        if !self.project.root.ancestors().any(|dir| dir.join(".git").exists()) {
-            self.left.push("this is no git repository, and lanes need one: git init, then a first commit".to_owned());
+        if !self.is_in_git() {
+            self.left.push(NO_GIT.to_owned());
             return;
         }
         let is_new = self.is_new;
@@ -151,7 +197,7 @@ impl Plan {
     }
 
     fn push(&mut self, kind: &'static str, file: PathBuf, line: impl Into<String>, work: Work) {
-        self.steps.push(Step { kind, file, line: line.into(), work });
+        self.steps.push(Step { kind, file, target: None, line: line.into(), work });
     }
 
     /// A path as a person reads it: below the root without it.
@@ -261,7 +307,7 @@ impl Plan {
         let root = self.project.root.clone();
         let Ok(exclude) = Git::new(ctx.env.vars(), &root).exclude_file() else { return Ok(()) };
         // Patterns are relative to the top of the worktree.
-        let top = crate::config::project::worktree_top(&root).unwrap_or_else(|| root.clone());
+        let top = worktree_top(&root).unwrap_or_else(|| root.clone());
         let below = root.canonicalize().unwrap_or(root);
         let below = below.strip_prefix(&top).map(Path::display).map(|below| below.to_string()).unwrap_or_default();
         let prefix = if below.is_empty() { "/".to_owned() } else { format!("/{below}/") };

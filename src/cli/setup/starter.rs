@@ -8,7 +8,7 @@ own_lane_only = true # an agent of a lane claims only tasks of that lane
 
 /// The first rules of a project without any.
 pub(super) const GUARD: &str = "\
-# What agents may run. Try a rule: fairway guard test --input 'git push --force'. After a change: fairway trust
+# What agents may run. Try a rule: fairway guard test --role dev --input 'git push --force'. After a change: fairway trust
 [guard]
 default = \"allow\"
 

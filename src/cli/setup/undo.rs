@@ -16,7 +16,7 @@ use crate::{
         Provider,
         install::{self, SettingsFile},
     },
-    os::{digest::sha256_hex, executable},
+    os::{digest::sha256_hex, executable, files},
     wire::SetupStepView,
 };
 
@@ -34,7 +34,7 @@ pub(super) fn undo(ctx: &Context, project: &Project, record: &Record, is_dry: bo
             Undone::Unchanged => ("unchanged", None),
             Undone::Left(why) => ("left", Some(why)),
         };
-        views.push(SetupStepView { kind, file: file.display().to_string(), status, why, text: None });
+        views.push(SetupStepView { kind, file: file.display().to_string(), target: None, status, why, text: None });
     };
     // First: a hook of a project without its configuration would deny every tool call.
     for hooks in record.hooks.iter().rev() {
@@ -61,12 +61,21 @@ pub(super) fn undo(ctx: &Context, project: &Project, record: &Record, is_dry: bo
         tell("trust", &trust.file, if is_changed { Undone::Changed } else { Undone::Unchanged });
     }
     if !is_dry {
+        let added = record.added.iter().map(|added| &added.file);
+        let others = record.files.iter().map(|own| &own.file).chain(record.hooks.iter().map(|hooks| &hooks.file));
+        for file in added.chain(others) {
+            files::remove_drafts(&SettingsFile::read(file)?.path);
+        }
         for dir in record.created_dirs.iter().rev() {
             // Only an empty directory: another program may have put something there.
             let _ = fs::remove_dir(dir);
         }
         let path = Record::path(project);
         fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        if record.created_dirs.contains(&project.state) {
+            // It was killed before it made anything else there.
+            let _ = fs::remove_dir(&project.state);
+        }
     }
     Ok(views)
 }

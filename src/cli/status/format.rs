@@ -77,7 +77,7 @@ impl Printer {
             let (shape, meaning) = (need.shape(), meaning_of(need.shape()));
             let about: Vec<&str> = match need.kind {
                 // Its line names the tasks.
-                "dead" | "stale" => need.session_id.iter().map(String::as_str).collect(),
+                "dead" | "stale" | "orphan" | "landing" | "job" => need.session_id.iter().map(String::as_str).collect(),
                 _ => [&need.session_id, &need.task_id].into_iter().flatten().map(String::as_str).collect(),
             };
             let since = need.since.as_deref().map(|at| age(at, self.now)).unwrap_or_default();
@@ -212,7 +212,7 @@ impl Printer {
         let session = &one.session;
         let (shape, activity) = activity(one, self.now);
         let provider = session.provider.as_deref().unwrap_or("-");
-        let blocked = one.holds.iter().find_map(|held| held.blocked_reason.as_ref());
+        let blocked = one.holds.iter().find_map(|held| held.blocked_reason.as_ref()).filter(|_| one.release.is_none());
         let doing = match blocked {
             Some(reason) => format!("blocked: {reason}"),
             None => list::doing(one),
@@ -232,9 +232,10 @@ impl Printer {
             Some(reason) => format!("blocked: {reason}"),
             None => held.title.clone(),
         };
+        let shape = held.shape();
         match lane {
-            Some(lane) => table.row([&format!("● {lane}"), &held.task_id, &held.claimant, "-", &since, &doing]),
-            None => table.row([&format!("● {}", held.claimant), &held.task_id, &since, &doing]),
+            Some(lane) => table.row([&format!("{shape} {lane}"), &held.task_id, &held.claimant, "-", &since, &doing]),
+            None => table.row([&format!("{shape} {}", held.claimant), &held.task_id, &since, &doing]),
         }
     }
 

@@ -23,7 +23,7 @@ pub struct Args {
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
-        let reason = self.force.needed("cancel")?;
+        let reason = self.force.needed("cancel", &self.id)?;
         let force = self.force.force();
         each::each(ctx, &ctx.app()?, &self.id, |app, id| cancel::cancel(app, id, reason, force.as_ref()))
     }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    actions::queue::task::done,
+    actions::queue::task::{claimed, done},
     cli::{context::Context, exit::Exit, release::ForceArgs, values},
     domain::TaskId,
 };
@@ -14,9 +14,9 @@ use crate::{
 /// gates.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Task id
+    /// Task id [default: the task that you have claimed]
     #[arg(value_parser = values::task)]
-    id: TaskId,
+    id: Option<TaskId>,
     /// Commit of the finished work
     #[arg(long, value_name = "SHA", value_parser = values::commit)]
     commit: Option<String>,
@@ -27,6 +27,14 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let force = self.force.force();
-        ctx.answer(&done::done(&ctx.app()?, &self.id, self.commit.as_deref(), force.as_ref())?)
+        let app = ctx.app()?;
+        // A repeat finds its claim ended, and is answered as the first call.
+        if self.id.is_none()
+            && let Some(answer) = app.stored_response()?
+        {
+            return ctx.answer(&answer);
+        }
+        let id = claimed::named_or_only(&app, self.id, "fairway done")?;
+        ctx.answer(&done::done(&app, &id, self.commit.as_deref(), force.as_ref())?)
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     domain::TaskId,
 };
 
-/// Move a task to another status
+// No doc comment: the command line would show it in place of each command's purpose.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Task id
@@ -20,7 +20,7 @@ pub struct Args {
 
 impl Args {
     pub(super) fn block(self, ctx: &Context) -> Result<Exit> {
-        let reason = self.force.needed("block")?;
+        let reason = self.force.needed("block", std::slice::from_ref(&self.id))?;
         ctx.answer(&block::block(&ctx.app()?, &self.id, reason, self.force.force().as_ref())?)
     }
 

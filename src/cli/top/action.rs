@@ -1,7 +1,7 @@
 //! The command behind each key: argv as one types it.
 
 use super::rows::Subject;
-use crate::wire::BoardView;
+use crate::wire::{BoardView, NeedView};
 
 /// A command of this program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,8 +41,8 @@ pub(super) enum Wish {
     Peek { session: String, action: Action },
     /// Run it after it was confirmed; the text says what cannot be undone.
     Confirm { action: Action, question: String },
-    /// Run it with a text, which stands where the argument says.
-    Ask { title: String, text_for: TextFor },
+    /// Run it with a text, which stands where the argument says. `asked`: the whole question that the text answers.
+    Ask { title: String, asked: Option<String>, text_for: TextFor },
     /// Answer an approval, after its whole command was shown.
     Answer { id: i64, allow: bool },
     /// Start the next ready task, after it was confirmed.
@@ -52,6 +52,8 @@ pub(super) enum Wish {
 /// The command that a typed text completes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TextFor {
+    /// The answer to a question: an item of the board.
+    Answer { item: String },
     /// A prompt to a session.
     Prompt { session: String },
     /// The reason to release a claim of someone else.
@@ -62,7 +64,8 @@ impl TextFor {
     /// The command with this text.
     pub(super) fn action(&self, text: &str) -> Action {
         match self {
-            // A prompt's text is in no argument list, where every process could read it.
+            // Such a text is in no argument list, where every process could read it.
+            Self::Answer { item } => Action { stdin: Some(text.to_owned()), ..Action::new(&["answer", item, "-"]) },
             Self::Prompt { session } => {
                 Action { stdin: Some(text.to_owned()), ..Action::new(&["prompt", session, "-"]) }
             }
@@ -121,12 +124,19 @@ pub(super) fn wish(key: char, subject: &Subject<'_>, board: &BoardView, person: 
             Some(id) => Ok(Wish::Answer { id, allow: key == 'y' }),
             None => Err("no permission request is here that can be answered from here"),
         },
-        'p' => match session {
-            Some(session) => Ok(Wish::Ask {
+        'p' => match (question(subject, session, board), session) {
+            (Some(need), _) if need.takes_answer() => Ok(Wish::Ask {
+                title: format!("answer to {}", session.unwrap_or_default()),
+                asked: Some(need.line.clone()),
+                text_for: TextFor::Answer { item: need.id.clone() },
+            }),
+            (Some(_), _) => Err("it is answered in its own window: Enter"),
+            (None, Some(session)) => Ok(Wish::Ask {
                 title: format!("prompt to {session}"),
+                asked: None,
                 text_for: TextFor::Prompt { session: session.to_owned() },
             }),
-            None => Err("no session is here"),
+            (None, None) => Err("no session is here"),
         },
         's' => match (session, subject.job) {
             (_, Some(job)) => Ok(Wish::Confirm {
@@ -149,6 +159,7 @@ pub(super) fn wish(key: char, subject: &Subject<'_>, board: &BoardView, person: 
                     Some(name) => format!("reason to release {task}, claimed by {name}"),
                     None => format!("reason to release {task}"),
                 },
+                asked: None,
                 text_for: TextFor::Release { task: task.to_owned() },
             }),
             None => Err("no claimed task is here"),
@@ -174,6 +185,7 @@ pub(super) fn typed(key: char, subject: &Subject<'_>, board: &BoardView, person:
         Wish::Attach { session } => format!("fairway session attach {session}"),
         Wish::View(action) | Wish::Follow(action) => action.typed(),
         Wish::Peek { action, .. } | Wish::Confirm { action, .. } => action.typed(),
+        Wish::Ask { text_for: TextFor::Answer { item }, .. } => format!("fairway answer {item} TEXT"),
         Wish::Ask { text_for: TextFor::Prompt { session }, .. } => format!("fairway prompt {session} TEXT"),
         Wish::Ask { text_for: TextFor::Release { task }, .. } => {
             format!("fairway release {task} --force --reason TEXT")
@@ -181,6 +193,15 @@ pub(super) fn typed(key: char, subject: &Subject<'_>, board: &BoardView, person:
         Wish::Answer { id, allow } => answer(id, allow).typed(),
         Wish::StartNext => "fairway start TASK".to_owned(),
     })
+}
+
+/// The question of a row: its own, or of a session without another item.
+fn question<'a>(subject: &Subject<'a>, session: Option<&str>, board: &'a BoardView) -> Option<&'a NeedView> {
+    let is_question = |need: &&NeedView| need.kind == "question";
+    if subject.need.is_some() {
+        return subject.need.filter(is_question);
+    }
+    board.needs_you.iter().find(|need| is_question(need) && session.is_some() && need.session_id.as_deref() == session)
 }
 
 fn is_about_task(subject: &Subject<'_>) -> bool {

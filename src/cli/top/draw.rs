@@ -50,7 +50,9 @@ const REST: Column = Column { most: usize::MAX, rank: 0, is_rest: true };
 /// Draws a frame. Returns the place of the cursor of a text that is typed.
 pub(super) fn draw(buffer: &mut Buffer, state: &State, look: Look) -> Option<Position> {
     let area = buffer.area;
-    let mut canvas = Canvas { columns: usize::from(area.width), rows: usize::from(area.height), buffer, look };
+    let is_current = state.as_of.is_none();
+    let mut canvas =
+        Canvas { columns: usize::from(area.width), rows: usize::from(area.height), buffer, look, is_current };
     if canvas.columns == 0 || canvas.rows == 0 {
         return None;
     }
@@ -71,6 +73,8 @@ struct Canvas<'a> {
     columns: usize,
     rows: usize,
     look: Look,
+    /// A board that may have changed is drawn without colours.
+    is_current: bool,
 }
 
 /// A line of the list.
@@ -83,6 +87,7 @@ enum Line {
 impl Canvas<'_> {
     fn style(&self, meaning: Meaning) -> Style {
         let style = Style::new();
+        let meaning = if self.is_current { meaning } else { Meaning::Faint };
         match (meaning, self.look.has_colour) {
             (Meaning::Strong, _) => style.add_modifier(Modifier::BOLD),
             (Meaning::Good, true) => style.fg(Color::Green),
@@ -123,7 +128,11 @@ impl Canvas<'_> {
         parts.extend(board.cost_usd.map(|cost| format!("{} today", dollars(cost))));
         let inbox = board.inbox.filter(|count| *count > 0);
         parts.extend(inbox.map(|count| format!("{count} for you: fairway inbox")));
-        let end = self.put(0, 0, &board.project, self.style(Meaning::Strong));
+        let mut end = self.put(0, 0, &board.project, self.style(Meaning::Strong));
+        if let Some(as_of) = state.as_of {
+            let style = Style::new().add_modifier(Modifier::BOLD | Modifier::REVERSED);
+            end = self.put(end + 2, 0, &format!(" as of {} ", as_of.local_time()), style);
+        }
         let numbers = parts.join(" · ");
         let room = self.columns.saturating_sub(end + 2);
         self.put_right(0, &fit(&numbers, room), self.style(Meaning::Faint));
@@ -409,12 +418,16 @@ impl Canvas<'_> {
         let y = self.rows.saturating_sub(1);
         match &state.mode {
             Mode::Filter(editor) => return self.editor(y, "/", editor),
-            Mode::Text { title, editor, .. } => {
+            Mode::Text { title, asked, editor, over, .. } => {
                 let above = y.saturating_sub(1);
+                self.asked(asked.as_deref(), above);
                 self.clear(above);
                 self.clear(y);
-                let hint = format!("{title}: Enter sends, Esc leaves");
-                self.put(0, above, &hint, self.style(Meaning::Strong));
+                let (hint, meaning) = match over {
+                    Some(why) => (format!("{title}: {why}"), Meaning::Bad),
+                    None => (format!("{title}: Enter sends, Esc leaves"), Meaning::Strong),
+                };
+                self.put(0, above, &hint, self.style(meaning));
                 return self.editor(y, "> ", editor);
             }
             Mode::Confirm { action, question } => {
@@ -444,6 +457,16 @@ impl Canvas<'_> {
             Mode::Board => self.board_status(state, y),
         }
         None
+    }
+
+    /// The whole question above the line at `bottom`, as far as the screen has room.
+    fn asked(&mut self, question: Option<&str>, bottom: usize) {
+        let lines = question.map(|text| wrap(text, self.columns)).unwrap_or_default();
+        let first = bottom.saturating_sub(lines.len());
+        for (at, line) in lines.iter().enumerate().take(bottom) {
+            self.clear(first + at);
+            self.put(0, first + at, line, self.style(Meaning::Notice));
+        }
     }
 
     fn board_status(&mut self, state: &State, y: usize) {

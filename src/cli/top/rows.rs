@@ -155,7 +155,7 @@ impl Row {
                 let held = lane.tasks.get(one)?;
                 let (activity, doing) = claim_words(held, now);
                 let cells = [&lane.name, &held.task_id, &held.claimant, "-", &activity, &doing, "", ""];
-                Some(RowText { shape: '●', meaning: Meaning::Good, cells: cells.map(str::to_owned).into() })
+                Some(claim_row(held, cells.map(str::to_owned).into()))
             }),
             Place::FreeLane(at) => board.lanes.get(at).map(|lane| {
                 let state = if lane.status == "open" { "free" } else { lane.status };
@@ -167,7 +167,7 @@ impl Row {
             Place::Claim(at) => board.claims.get(at).map(|held| {
                 let (activity, doing) = claim_words(held, now);
                 let cells = [held.claimant.clone(), held.task_id.clone(), activity, doing];
-                RowText { shape: '●', meaning: Meaning::Good, cells: cells.into() }
+                claim_row(held, cells.into())
             }),
             Place::Job(at) => board.jobs.active.get(at).map(|job| job_text(job, now)),
             Place::Failed(at) => board.jobs.failed.get(at).map(|job| job_text(job, now)),
@@ -235,7 +235,8 @@ fn need_text(need: &NeedView, now: Timestamp) -> RowText {
     let cure = match need.kind {
         "approval" if approval_of(need).is_some() => "y allow  n deny".to_owned(),
         "approval" => "Enter look".to_owned(),
-        "question" => "p answer".to_owned(),
+        "question" if need.takes_answer() => "p answer".to_owned(),
+        "question" if need.session_id.is_some() => "Enter answer".to_owned(),
         "blocked" if need.session_id.is_some() => "p tell it".to_owned(),
         "dead" | "stale" | "lease" => "r release".to_owned(),
         "gate" | "review" | "handoff" if need.task_id.is_some() => "e explain".to_owned(),
@@ -247,7 +248,8 @@ fn need_text(need: &NeedView, now: Timestamp) -> RowText {
 
 fn session_text(one: &SessionOverviewView, lane: Option<&str>, now: Timestamp) -> RowText {
     let (shape, activity) = activity(one, now);
-    let doing = match one.holds.iter().find_map(|held| held.blocked_reason.as_ref()) {
+    let blocked = one.holds.iter().find_map(|held| held.blocked_reason.as_ref()).filter(|_| one.release.is_none());
+    let doing = match blocked {
         Some(reason) => format!("blocked: {reason}"),
         None => list::doing(one),
     };
@@ -257,6 +259,11 @@ fn session_text(one: &SessionOverviewView, lane: Option<&str>, now: Timestamp) -
         Some(lane) => vec![lane.to_owned(), tasks, one.session.id.clone(), provider, activity, doing],
         None => vec![one.session.id.clone(), tasks, provider, activity, doing],
     };
+    RowText { shape, meaning: meaning_of(shape), cells }
+}
+
+fn claim_row(held: &HeldTaskView, cells: Vec<String>) -> RowText {
+    let shape = held.shape();
     RowText { shape, meaning: meaning_of(shape), cells }
 }
 

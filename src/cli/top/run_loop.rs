@@ -57,6 +57,10 @@ const MIN_COMPOSE_INTERVAL: Duration = Duration::from_millis(100);
 const COMPOSE_SHARE: u32 = 40;
 /// An event is shown after this time at the latest.
 const MAX_COMPOSE_INTERVAL: Duration = Duration::from_millis(800);
+/// So often it is checked that the board is still that of the store: a store that vanished sends no event.
+const CHECK_INTERVAL: Duration = Duration::from_secs(15);
+/// A check that comes so much later than it was due was held up: this machine has slept.
+const MAX_CHECK_DELAY: Duration = Duration::from_secs(5);
 /// A board that could not be composed is composed again after this time.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 const SIGNALS: [Signal; 6] =
@@ -86,6 +90,8 @@ struct Top<'a> {
     has_changed: bool,
     composed_at: Instant,
     interval: Duration,
+    /// When the board was last proven current.
+    proven_at: Timestamp,
     is_drawn: bool,
     drawn_at: Instant,
     /// The time that the last frame took.
@@ -141,6 +147,7 @@ fn show(ctx: &Context, providers: &[&'static str]) -> Result<End> {
         has_changed: false,
         composed_at: Instant::now(),
         interval,
+        proven_at: ctx.env.now(),
         is_drawn: false,
         drawn_at: Instant::now(),
         draw_cost: Duration::ZERO,
@@ -183,6 +190,7 @@ impl Top<'_> {
                 self.is_drawn = false;
             }
             self.has_changed |= self.time_to_deadline().is_some_and(|left| left.is_zero());
+            self.check();
             if self.has_changed && self.composed_at.elapsed() >= self.interval {
                 self.compose()?;
             }
@@ -261,7 +269,7 @@ impl Top<'_> {
 
     /// The time after which something is due even when nothing happens.
     fn limit(&self) -> Duration {
-        let mut limit = AGE_INTERVAL.saturating_sub(self.drawn_at.elapsed());
+        let mut limit = AGE_INTERVAL.saturating_sub(self.drawn_at.elapsed()).min(self.time_to_check());
         limit = self.time_to_deadline().map_or(limit, |left| left.min(limit));
         if self.has_changed {
             limit = limit.min(self.interval.saturating_sub(self.composed_at.elapsed()));
@@ -276,6 +284,29 @@ impl Top<'_> {
     fn time_to_deadline(&self) -> Option<Duration> {
         let next = self.cache.next_change().into_iter().chain(self.next_look).min()?;
         Some(next.since(self.ctx.env.now()))
+    }
+
+    /// The time until the next check; a board that is known not to be current has a time of its own.
+    fn time_to_check(&self) -> Duration {
+        if self.state.as_of.is_some() {
+            return Duration::MAX;
+        }
+        CHECK_INTERVAL.saturating_sub(self.ctx.env.now().since(self.proven_at))
+    }
+
+    /// Checks that the store is the one that the board shows, and that its changes can be heard.
+    fn check(&mut self) {
+        if !self.time_to_check().is_zero() {
+            return;
+        }
+        let now = self.ctx.env.now();
+        let has_slept = now.since(self.proven_at) > CHECK_INTERVAL + MAX_CHECK_DELAY;
+        let is_there = self.project.app().and_then(|app| app.read(|_| Ok(())));
+        if has_slept || is_there.is_err() || !self.waiter.path().exists() {
+            self.has_changed = true;
+        } else {
+            self.proven_at = now;
+        }
     }
 
     fn keys(&mut self, keys: Vec<super::key::Key>) -> Result<Option<End>> {
@@ -354,8 +385,13 @@ impl Top<'_> {
         self.composed_at = Instant::now();
         self.is_drawn = false;
         match composed {
+            Ok(_) if !self.waiter.path().exists() => {
+                self.next_look = None;
+                self.lose("the project's state directory was replaced; start top again".to_owned());
+            }
             Ok(board) => {
                 self.next_look = None;
+                self.proven_at = self.ctx.env.now();
                 self.has_changed = self.cache.is_outdated();
                 self.state.take(Input::Board(Box::new(board)));
                 self.notify();
@@ -363,10 +399,14 @@ impl Top<'_> {
             Err(error) => {
                 self.project.note_error(&error);
                 self.next_look = Some(self.ctx.env.now().plus(RETRY_INTERVAL));
-                self.state.take(Input::Failed(format!("the board is as before: {}", sentence(&error))));
+                self.lose(format!("the board is as before: {}", sentence(&error)));
             }
         }
         Ok(())
+    }
+
+    fn lose(&mut self, why: String) {
+        self.state.take(Input::Lost { as_of: self.proven_at, why });
     }
 
     /// Sends what is due to the sinks that are this terminal; a thread of its own sends to programs.

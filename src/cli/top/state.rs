@@ -11,7 +11,7 @@ use crate::{
     env::Timestamp,
     os::terminal::Size,
     render::Meaning,
-    wire::{ApprovalView, BoardView},
+    wire::{ApprovalView, BoardView, NeedView},
 };
 
 /// The most lines of a viewer that are kept; the oldest go first.
@@ -28,6 +28,8 @@ pub(super) struct State {
     pub mode: Mode,
     /// The outcome of the last command, in the status line.
     pub message: Option<(Meaning, String)>,
+    /// The time at which the board was current last; `None` while it is.
+    pub as_of: Option<Timestamp>,
     /// The command that runs.
     pub running: Option<String>,
     pub size: Size,
@@ -42,8 +44,12 @@ pub(super) enum Mode {
     Filter(Editor),
     Text {
         title: String,
+        /// The whole question that the text answers.
+        asked: Option<String>,
         text_for: TextFor,
         editor: Editor,
+        /// Why the text can be sent no more; it stays to be copied.
+        over: Option<String>,
     },
     Confirm {
         action: Action,
@@ -83,6 +89,11 @@ pub(super) enum Input {
     Resize(Size),
     /// The board was composed anew.
     Board(Box<BoardView>),
+    /// The board cannot be composed any more.
+    Lost {
+        as_of: Timestamp,
+        why: String,
+    },
     /// A whole approval; `None` when it is no longer open.
     Approval {
         id: i64,
@@ -146,6 +157,7 @@ impl State {
             filter: String::new(),
             mode: Mode::Board,
             message: None,
+            as_of: None,
             running: None,
             size,
             person,
@@ -183,7 +195,14 @@ impl State {
                 self.see_approval();
                 return vec![Effect::Clear];
             }
-            Input::Board(board) => self.board(*board),
+            Input::Board(board) => {
+                self.as_of = None;
+                self.board(*board);
+            }
+            Input::Lost { as_of, why } => {
+                self.as_of = Some(as_of);
+                self.message = Some((Meaning::Bad, why));
+            }
             Input::Approval { id, found: None, .. } => {
                 self.message = Some((Meaning::Notice, format!("approval {id} is no longer open")));
             }
@@ -217,6 +236,7 @@ impl State {
         let selected = self.row().map(|row| row.id.clone());
         self.board = board;
         self.select_rows(selected);
+        self.lock_text();
         // A request that was answered elsewhere is asked no more.
         if let Mode::Approval { id, .. } = &self.mode {
             let (id, key) = (*id, format!("approval:{id}"));
@@ -225,6 +245,18 @@ impl State {
                 self.message = Some((Meaning::Notice, format!("approval {id} is no longer open")));
             }
         }
+    }
+
+    /// Locks a text whose question is no longer on the board, or is another one by now.
+    fn lock_text(&mut self) {
+        let Mode::Text { text_for: TextFor::Answer { item }, over, .. } = &mut self.mode else { return };
+        if self.board.needs_you.iter().any(|need| need.id == *item) {
+            return;
+        }
+        let of_session = |id: &str| id.rsplit_once(':').map(|(session, _)| session.to_owned());
+        let is_other = |need: &NeedView| need.kind == "question" && of_session(&need.id) == of_session(item);
+        let why = if self.board.needs_you.iter().any(is_other) { "another question is asked" } else { "it is settled" };
+        *over = Some(format!("{why}: nothing is sent; Esc leaves"));
     }
 
     /// The rows by board and filter. The cursor stays on its object; when that is gone, it stays where it is.
@@ -358,8 +390,8 @@ impl State {
                 self.mode = Mode::Confirm { action, question };
                 Vec::new()
             }
-            Ok(Wish::Ask { title, text_for }) => {
-                self.mode = Mode::Text { title, text_for, editor: Editor::default() };
+            Ok(Wish::Ask { title, asked, text_for }) => {
+                self.mode = Mode::Text { title, asked, text_for, editor: Editor::default(), over: None };
                 Vec::new()
             }
             Ok(Wish::Answer { id, allow }) => vec![Effect::LoadApproval { id, allow }],
@@ -408,9 +440,10 @@ impl State {
     }
 
     fn text_key(&mut self, key: &Key) -> Vec<Effect> {
-        let Mode::Text { text_for, editor, .. } = &mut self.mode else { return Vec::new() };
+        let Mode::Text { text_for, editor, over, .. } = &mut self.mode else { return Vec::new() };
         match key {
             Key::Escape => self.mode = Mode::Board,
+            _ if over.is_some() => {}
             Key::Enter => {
                 let text = editor.text();
                 if text.trim().is_empty() {

@@ -219,6 +219,51 @@ fn answer_runs_after_the_request_was_shown_whole_and_the_key_was_pressed_again()
     assert!(shown(&state).contains("hint: fairway x"));
 }
 
+fn question(number: u32, line: &str) -> NeedView {
+    let id = format!("question:bob:{number}");
+    let need = need("question", &format!("bob:{number}"), "bob", &format!("fairway answer {id} TEXT"));
+    NeedView { line: line.to_owned(), ..need }
+}
+
+#[test]
+fn answer_names_its_question_which_stands_whole_above_the_field() {
+    let long = format!("may I drop the table {} now?", "orders ".repeat(20));
+    let mut state = state(vec![question(1, &long)]);
+    assert!(shown(&state).contains("p answer"), "{}", shown(&state));
+    press(&mut state, "pyes");
+    let screen = shown(&state).replace(['\n', ' '], "");
+    assert!(screen.contains(&long.replace(' ', "")), "{}", shown(&state));
+    let effects = press(&mut state, "\n");
+    let [Effect::Run(action)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(
+        (action.argv.as_slice(), action.stdin.as_deref()),
+        (&["answer".into(), "question:bob:1".into(), "-".into()][..], Some("yes"))
+    );
+}
+
+#[test]
+fn text_whose_question_has_changed_is_kept_and_not_sent() {
+    for (now, why) in [(vec![question(2, "may I?")], "another question is asked"), (Vec::new(), "it is settled")] {
+        let mut state = state(vec![question(1, "which?")]);
+        press(&mut state, "/which\npyes");
+        state.take(Input::Board(Box::new(board(now))));
+        assert_eq!(press(&mut state, "x\n"), []);
+        let screen = shown(&state);
+        assert!(screen.contains(why) && screen.contains("> yes") && screen.contains("which?"), "{screen}");
+        press(&mut state, "\u{1b}");
+        assert!(matches!(state.mode, Mode::Board));
+    }
+}
+
+#[test]
+fn question_in_the_window_of_the_agent_takes_no_text() {
+    let mut state = state(vec![need("question", "bob:1", "bob", "fairway session attach bob")]);
+    assert!(shown(&state).contains("Enter answer"), "{}", shown(&state));
+    assert_eq!(press(&mut state, "p"), []);
+    assert!(matches!(state.mode, Mode::Board));
+    assert!(shown(&state).contains("answered in its own window"), "{}", shown(&state));
+}
+
 #[test]
 fn request_that_is_settled_elsewhere_is_asked_no_more() {
     let mut state = state(vec![approval(7), approval(8)]);
@@ -322,4 +367,18 @@ fn next_task_is_named_before_it_is_started() {
     state.take(Input::Next(None));
     state.take(Input::Ended { is_ok: true, said: "started".to_owned() });
     assert!(shown(&state).contains("started"));
+}
+
+#[test]
+fn board_that_is_not_current_says_since_when() {
+    let mut state = state(vec![need("question", "bob", "bob", "fairway prompt bob TEXT")]);
+    let as_of = Timestamp::parse(NOW).unwrap();
+    state.take(Input::Lost { as_of, why: "the store is gone".into() });
+    let text = shown(&state);
+    let header = text.lines().next().unwrap();
+    assert!(header.contains(&format!(" as of {} ", as_of.local_time())), "{header}");
+    assert!(text.contains("the store is gone"), "{text}");
+    let board = state.board.clone();
+    state.take(Input::Board(Box::new(board)));
+    assert!(!shown(&state).contains("as of"));
 }

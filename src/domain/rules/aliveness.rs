@@ -2,7 +2,7 @@
 
 use super::liveness::ProcessObservation;
 use crate::domain::{
-    LaneName, TaskId,
+    SessionId, TaskId,
     session::{Session, SessionStatus},
     session_facts::{AliveSource, Aliveness, NextCommand},
     task::TaskStatus,
@@ -19,6 +19,9 @@ pub fn judge(session: &Session, is_local: bool, process: &ProcessObservation) ->
         ProcessObservation::Alive if is_local && end => {
             proven(true, format!("process {pid} is running, though the session is recorded as {}", session.status))
         }
+        ProcessObservation::Orphaned(why) if is_local => {
+            Aliveness { alive: Some(true), source: AliveSource::Program, reason: why.clone() }
+        }
         _ if end => {
             let verb = if session.status == SessionStatus::Failed { "failed" } else { "ended" };
             let reason = session.reason.clone().unwrap_or_else(|| format!("its session {verb}"));
@@ -27,24 +30,27 @@ pub fn judge(session: &Session, is_local: bool, process: &ProcessObservation) ->
         _ if !is_local => unknown(format!("it runs on {}", session.host)),
         ProcessObservation::Alive => proven(true, format!("process {pid} is running")),
         ProcessObservation::Gone(why) => proven(false, why.clone()),
+        // Its arm is above.
+        ProcessObservation::Orphaned(why) => unknown(why.clone()),
         ProcessObservation::NotRecorded => unknown("no process is recorded".to_owned()),
         ProcessObservation::Unknown(why) => unknown(why.clone()),
     }
 }
 
 /// The ways on for a task whose claimant is dead or stale, best first; none for a claimant that works. A submitted task is not
-/// released: it waits for its reviewer. `lane` is the claimant's, `remaining` the number of processes of its session run that
-/// are still there.
+/// released: it waits for its reviewer. `can_relaunch`: its id is enough for a relaunch. `remaining` is the number of processes of
+/// its session run that are still there.
 #[must_use]
 pub fn ways_on(
     task: &TaskId,
     status: TaskStatus,
     session: &Session,
     alive: &Aliveness,
-    lane: Option<&LaneName>,
+    can_relaunch: bool,
     remaining: usize,
 ) -> Vec<NextCommand> {
     let id = &session.id;
+    let lane = session.lane.as_ref();
     // A process that works on would be a second worker of a task that is released.
     let release = (status != TaskStatus::Review && remaining == 0)
         .then(|| NextCommand::new("release it", format!("fairway release {task} --force --reason TEXT")));
@@ -59,8 +65,7 @@ pub fn ways_on(
                 NextCommand::new(format!("end {what}"), format!("fairway session stop {id}"))
             });
             // A claim goes on in its lane once nothing of the session run is alive.
-            let is_launched = session.adapter_script.is_some();
-            let relaunch = lane.filter(|_| remaining == 0 && is_launched).map(|_| {
+            let relaunch = lane.filter(|_| remaining == 0 && can_relaunch).map(|_| {
                 NextCommand::new("relaunch its session, to continue it", format!("fairway session relaunch {id}"))
             });
             let continue_it = lane.filter(|_| remaining == 0).map(|lane| {
@@ -71,6 +76,8 @@ pub fn ways_on(
             });
             stop.into_iter().chain(relaunch).chain(continue_it).chain(release).collect()
         }
+        // Its claim is not released while it works: the task would have two workers.
+        Some(true) if alive.is_orphaned() => vec![stop_orphan(id)],
         Some(true) if session.status == SessionStatus::Stale => {
             vec![NextCommand::new("record that it is alive", "fairway session reconcile")]
         }
@@ -80,6 +87,12 @@ pub fn ways_on(
         }
         _ => Vec::new(),
     }
+}
+
+/// The way on for a program without its supervisor: it works on until it is stopped.
+#[must_use]
+pub fn stop_orphan(id: &SessionId) -> NextCommand {
+    NextCommand::new("stop it; it works on otherwise", format!("fairway session stop {id}"))
 }
 
 #[cfg(test)]
@@ -126,31 +139,40 @@ mod tests {
     #[test]
     fn next_commands_continue_a_claim_only_without_remaining_processes() {
         let task = TaskId::parse("T-1").unwrap();
-        let lane = LaneName::parse("api").unwrap();
+        let lane = crate::domain::LaneName::parse("api").unwrap();
         let mut one = session(SessionStatus::Running);
         one.adapter_script = Some("/s".into());
-        let ways = |one: &Session, process: &ProcessObservation, lane: Option<&LaneName>, remaining| -> Vec<String> {
+        let ways = |one: &Session, process: &ProcessObservation, can_relaunch, remaining| -> Vec<String> {
             let alive = judge(one, true, process);
-            ways_on(&task, TaskStatus::InProgress, one, &alive, lane, remaining)
+            ways_on(&task, TaskStatus::InProgress, one, &alive, can_relaunch, remaining)
                 .into_iter()
                 .map(|way| way.command)
                 .collect()
         };
         let release = "fairway release T-1 --force --reason TEXT";
         let relaunch = "fairway session relaunch s-1";
-        assert_eq!(ways(&one, &gone(), Some(&lane), 0), [relaunch, "fairway claim T-1", release]);
-        assert_eq!(ways(&one, &gone(), None, 0), [release]);
+        assert_eq!(ways(&one, &gone(), true, 0), [release]);
+        one.lane = Some(lane);
+        assert_eq!(ways(&one, &gone(), true, 0), [relaunch, "fairway claim T-1", release]);
         let alive = judge(&one, true, &gone());
-        let submitted = ways_on(&task, TaskStatus::Review, &one, &alive, Some(&lane), 0);
+        let submitted = ways_on(&task, TaskStatus::Review, &one, &alive, true, 0);
         let submitted: Vec<String> = submitted.into_iter().map(|way| way.command).collect();
         assert_eq!(submitted, [relaunch, "fairway claim T-1"]);
-        assert_eq!(ways(&one, &gone(), Some(&lane), 2), ["fairway session stop s-1"]);
-        assert!(ways(&one, &ProcessObservation::Alive, Some(&lane), 0).is_empty());
-        assert!(ways(&one, &ProcessObservation::NotRecorded, Some(&lane), 0).is_empty());
-        one.adapter_script = None;
-        assert_eq!(ways(&one, &gone(), Some(&lane), 0), ["fairway claim T-1", release]);
+        assert_eq!(ways(&one, &gone(), true, 2), ["fairway session stop s-1"]);
+        assert!(ways(&one, &ProcessObservation::Alive, true, 0).is_empty());
+        assert!(ways(&one, &ProcessObservation::NotRecorded, true, 0).is_empty());
+        // A program without its supervisor works: its claim is not given to another.
+        let orphaned = ProcessObservation::Orphaned("its supervisor is gone".into());
+        for status in [SessionStatus::Running, SessionStatus::Stale] {
+            let one = Session { status, ..one.clone() };
+            assert_eq!(ways(&one, &orphaned, true, 0), ["fairway session stop s-1"]);
+            assert_eq!(judge(&one, true, &orphaned).alive, Some(true));
+        }
+        assert_eq!(judge(&one, false, &orphaned).alive, None);
+        // Its program is not stored, or it was not launched by Fairway.
+        assert_eq!(ways(&one, &gone(), false, 0), ["fairway claim T-1", release]);
         one.status = SessionStatus::Stale;
-        assert_eq!(ways(&one, &ProcessObservation::Alive, None, 0), ["fairway session reconcile"]);
-        assert_eq!(ways(&one, &ProcessObservation::NotRecorded, None, 0), ["fairway explain session s-1", release]);
+        assert_eq!(ways(&one, &ProcessObservation::Alive, false, 0), ["fairway session reconcile"]);
+        assert_eq!(ways(&one, &ProcessObservation::NotRecorded, false, 0), ["fairway explain session s-1", release]);
     }
 }

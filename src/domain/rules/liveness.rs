@@ -16,6 +16,8 @@ pub enum ProcessObservation {
     Alive,
     /// It is certain that it is not: gone, a zombie, another one of its pid, another boot.
     Gone(String),
+    /// It is the supervisor of the session's program and is gone; the program is there.
+    Orphaned(String),
     /// It cannot be determined.
     Unknown(String),
 }
@@ -87,6 +89,8 @@ pub fn assess(facts: &LivenessFacts<'_>, now: Timestamp) -> Liveness {
         };
     }
     match (facts.process, facts.backend) {
+        // Its backend knows the supervisor only.
+        (ProcessObservation::Orphaned(why), _) => return Liveness::Live(why.clone()),
         (ProcessObservation::Gone(why), _) | (_, BackendObservation::Gone(why)) => {
             return Liveness::Stale(StaleCause::Exited, why.clone());
         }
@@ -221,6 +225,11 @@ mod tests {
                 ] {
                     assert!(matches!(look(&session, &process, &backend, late), Liveness::Live(_)));
                 }
+            }
+            // A program without its supervisor lives, whatever the backend says.
+            let orphaned = ProcessObservation::Orphaned("its supervisor is gone".into());
+            for backend in [BackendObservation::NotRecorded, dead(), deaf()] {
+                assert!(matches!(look(&session(Running), &orphaned, &backend, late), Liveness::Live(_)));
             }
             // Unknown is unknown however old it is.
             for (process, backend) in

@@ -1,6 +1,7 @@
 //! Rules: pure functions from facts to a decision.
 
 pub mod aliveness;
+pub mod answering;
 pub mod claim;
 pub mod command_line;
 pub mod cycle;

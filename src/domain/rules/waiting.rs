@@ -5,7 +5,11 @@ use crate::{
         age,
         message::{Message, MessageStatus},
         prompt_wait::{PromptWait, WaitReason},
-        rules::delivery::{self, Urgency},
+        question::QuestionId,
+        rules::{
+            answering::{self, AnswerWay},
+            delivery::{self, Urgency},
+        },
         secrets,
         session::{Session, SessionStatus},
     },
@@ -45,6 +49,10 @@ pub fn of_message(message: &Message, session: &Session, now: Timestamp) -> Optio
     let hint = match reason {
         WaitReason::SessionBusy | WaitReason::StateUnknown if has_backend => {
             Some(format!("type it now: fairway session nudge {id} --queued"))
+        }
+        WaitReason::SessionAsks if has_backend && answering::way(session) == AnswerWay::Text => {
+            let question = QuestionId::activity(id.clone(), session.questions);
+            Some(format!("answer the question: fairway answer {question} TEXT"))
         }
         WaitReason::SessionAsks if has_backend => Some(format!("answer in its terminal: fairway session attach {id}")),
         WaitReason::Typed if has_backend => Some(format!("look at it: fairway session attach {id}")),

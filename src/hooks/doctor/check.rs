@@ -286,11 +286,10 @@ fn check_codex_trust(context: &DoctorContext<'_>, file: &Path, found: &[Installe
                 || "hooks are disabled in codex, or the project is not trusted".to_owned(),
                 |why| quote_output(&why).trim_start().to_owned(),
             );
-            Some(Finding::new(
-                "not_loaded",
-                Severity::Error,
-                format!("codex does not load the hooks of {shown}: {why}"),
-            ))
+            Some(
+                Finding::new("not_loaded", Severity::Error, format!("codex does not load the hooks of {shown}: {why}"))
+                    .with_fix("codex, and trust the directory; then fairway doctor hooks codex"),
+            )
         }
         codex_trust::HookTrust::Unavailable(why) => Some(Finding::new(
             "trust_unknown",

@@ -44,10 +44,9 @@ fn shrink(schema: &mut Value) {
     if let Some(Value::Object(properties)) = fields.get_mut("properties") {
         properties.values_mut().for_each(shrink);
     }
-    for name in ["items", "additionalProperties"] {
-        if let Some(below) = fields.get_mut(name) {
-            shrink(below);
-        }
+    // A `null` among the values of a map is a value.
+    if let Some(items) = fields.get_mut("items") {
+        shrink(items);
     }
 }
 

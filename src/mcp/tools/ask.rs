@@ -31,7 +31,7 @@ tool! {
 
 fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     call.session(TOOL.name)?;
-    let task = claimed::or_only(call.app, asked.task.as_deref(), TOOL.name)?;
+    let task = claimed::or_only(call.app, asked.task.as_deref())?;
     let question = NewCheckpoint {
         state: CheckpointState::AwaitingInput,
         summary: asked.question.trim_end().to_owned(),

@@ -2,36 +2,16 @@
 
 use anyhow::Result;
 
+pub(super) use crate::actions::queue::task::claimed::all;
 use crate::{
-    actions::App,
-    domain::{Refusal, TaskId},
-    store::overview,
+    actions::{App, queue::task::claimed},
+    domain::TaskId,
 };
-
-/// The tasks that the caller has claimed.
-///
-/// # Errors
-/// As the store fails.
-pub(super) fn all(app: &App) -> Result<Vec<TaskId>> {
-    let held = app.read(|tx| Ok(overview::held(tx)?))?;
-    Ok(held.into_iter().filter(|held| app.actor.is_named(&held.claimant)).map(|held| held.task).collect())
-}
 
 /// The named task, else the only claimed one.
 ///
 /// # Errors
 /// `nothing_claimed`, `ambiguous`, an invalid id.
-pub(super) fn or_only(app: &App, named: Option<&str>, tool: &'static str) -> Result<TaskId> {
-    if let Some(named) = named {
-        return Ok(TaskId::parse(named)?);
-    }
-    let mut tasks = all(app)?;
-    match (tasks.pop(), tasks.is_empty()) {
-        (Some(task), true) => Ok(task),
-        (Some(last), false) => {
-            tasks.push(last);
-            Err(Refusal::SeveralClaimed { tasks, command: tool }.into())
-        }
-        (None, _) => Err(Refusal::NothingClaimed { you: app.actor.name.clone() }.into()),
-    }
+pub(super) fn or_only(app: &App, named: Option<&str>) -> Result<TaskId> {
+    claimed::named_or_only(app, named.map(TaskId::parse).transpose()?, "the argument task:")
 }

@@ -87,7 +87,7 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     call.session(TOOL.name)?;
     asked.check()?;
     let app = call.app;
-    let task = claimed::or_only(app, asked.task.as_deref(), TOOL.name)?;
+    let task = claimed::or_only(app, asked.task.as_deref())?;
     let commit = asked.commit.as_deref().map(arguments::commit).transpose()?;
     let answer = match asked.how {
         How::Done => done::done(app, &task, commit.as_deref(), None)?,

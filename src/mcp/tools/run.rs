@@ -1,15 +1,14 @@
-//! `run`: background jobs, by the documents of `exec call`.
+//! `run`: commands and background jobs. Its arguments are the document of `exec call`, and its schema is that of its type.
 
-use std::{collections::BTreeMap, fmt::Write as _};
+use std::fmt::Write as _;
 
 use anyhow::Result;
-use rmcp::schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
+    arguments,
     next::one_line,
-    tool::{Outcome, ToolCall, tool},
+    tool::{Effect, Outcome, Tool, ToolCall},
 };
 use crate::{
     domain::{
@@ -18,7 +17,7 @@ use crate::{
         terminal_input::TerminalInput,
     },
     mcp::{child::Printed, guard_check, reply::Reply},
-    wire::exec_request::{self, ExecRequest, RequestedCommand},
+    wire::exec_request::{self, ExecDocument, ExecRequest, RequestedCommand},
 };
 
 /// How many of the last lines of the output the text has.
@@ -26,107 +25,34 @@ const MAX_OUTPUT_LINES: usize = 10;
 /// The word that ends a text on stdin, as the guard reads it.
 const STDIN_END: &str = "END_OF_THE_INPUT";
 
-#[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(crate = "rmcp::schemars")]
-enum Action {
-    Spawn,
-    Poll,
-    Log,
-    Wait,
-    Kill,
-    SendKeys,
-    List,
-}
-
-tool! {
+pub(super) const TOOL: Tool = Tool {
     name: "run",
     title: "Run commands as jobs",
     description: "Run a command. Without an action: run it now and answer with its output, at most a minute. spawn: start a \
                   background job and answer with its run_id. poll: state and new output of a job. log: its output. wait, kill, \
-                  send_keys: as they say. list: the jobs.",
-    effect: Runs,
-    /// The document of `exec call`, without the keys of other sessions.
-    #[derive(Serialize)]
-    arguments: {
-        /// Without one: run the command now.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        action: Option<Action>,
-        /// Shell text to run.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        command: Option<String>,
-        /// In place of it: program and arguments, without a shell.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        argv: Option<Vec<String>>,
-        /// Directory to run it in.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cwd: Option<String>,
-        /// spawn: further variables.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        env: Option<BTreeMap<String, String>>,
-        /// spawn: text on its stdin.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        stdin: Option<String>,
-        /// spawn: give it a terminal.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pty: Option<bool>,
-        /// spawn: run it after the jobs of this queue.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        queue: Option<String>,
-        /// Limit of its time, or of the wait.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        timeout_secs: Option<f64>,
-        /// spawn: wait so long for its end before answering.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        yield_ms: Option<u64>,
-        /// The job.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        run_id: Option<String>,
-        /// wait: several jobs.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        run_ids: Option<Vec<String>>,
-        /// poll, log: output after this number.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        since_seq: Option<u64>,
-        /// poll: wait so long for news.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        wait_ms: Option<u64>,
-        /// log, list: how many.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        limit: Option<u64>,
-        /// kill: name of the signal; default TERM.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        signal: Option<String>,
-        /// `send_keys`: the text to type.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        keys: Option<String>,
-        /// list: only jobs that have not ended.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        unfinished: Option<bool>,
+                  send_keys: as they say. list: the jobs. rm, gc: delete ended ones.",
+    schema: arguments::schema::<ExecDocument>,
+    effect: Effect::Runs,
+    call,
+};
+
+/// Fields of `spawn` that change how its command runs.
+const SPAWN_ONLY: [&str; 5] = ["env", "stdin", "pty", "queue", "yield_ms"];
+
+/// Refuses a field of `spawn` for a command that runs now, which would run without it: `exec call` ignores it.
+fn check(document: &Value) -> Result<(), Refusal> {
+    let is_given =
+        |name: &str| document.get(name).is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)));
+    match SPAWN_ONLY.iter().find(|name| !is_given("action") && is_given(name)) {
+        Some(name) => Err(Refusal::Usage { why: format!("{name} belongs to the action spawn") }),
+        None => Ok(()),
     }
 }
 
-impl Arguments {
-    /// Refuses an argument of `spawn` for a command that runs now, which would run without it.
-    fn check(&self) -> Result<(), Refusal> {
-        let of_spawn = [
-            ("env", self.env.is_some()),
-            ("stdin", self.stdin.is_some()),
-            ("pty", self.pty.is_some()),
-            ("queue", self.queue.is_some()),
-            ("yield_ms", self.yield_ms.is_some()),
-        ];
-        match of_spawn.iter().find(|(_, is_given)| self.action.is_none() && *is_given) {
-            Some((name, _)) => Err(Refusal::Usage { why: format!("{name} belongs to the action spawn") }),
-            None => Ok(()),
-        }
-    }
-}
-
-fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
-    asked.check()?;
-    let document = serde_json::to_string(&asked)?;
+fn call(call: &ToolCall<'_>) -> Result<Outcome> {
+    let document = call.arguments.to_string();
     let request = exec_request::parse(&document)?;
+    check(&call.arguments)?;
     let is_reading = matches!(
         request,
         ExecRequest::Poll { .. } | ExecRequest::Log { .. } | ExecRequest::Wait { .. } | ExecRequest::List { .. }

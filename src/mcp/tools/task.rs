@@ -33,7 +33,7 @@ tool! {
 
 fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     let app = call.app;
-    let id = claimed::or_only(app, asked.task.as_deref(), TOOL.name)?;
+    let id = claimed::or_only(app, asked.task.as_deref())?;
     let detail = list::show(app, &id)?;
     let mut checkpoints = checkpoint::list::list(app, &id, true)?;
     let mut records = evidence::list::list(app, &id)?;

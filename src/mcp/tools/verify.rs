@@ -53,7 +53,7 @@ tool! {
 
 fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     let session = call.session(TOOL.name)?;
-    let task = claimed::or_only(call.app, asked.task.as_deref(), TOOL.name)?;
+    let task = claimed::or_only(call.app, asked.task.as_deref())?;
     if asked.timeout_seconds.is_some_and(|seconds| !(1..=MAX_TIMEOUT_SECONDS).contains(&seconds)) {
         return Err(Refusal::invalid("timeout_seconds", format!("must be from 1 to {MAX_TIMEOUT_SECONDS}")).into());
     }

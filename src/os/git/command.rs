@@ -3,7 +3,8 @@
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
-    io,
+    fs::File,
+    io::{self, Read},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -56,6 +57,9 @@ const DEFAULT_PAGER: &str = "less";
 
 /// How much of an output that is read whole is kept, in bytes.
 pub(super) const MAX_WHOLE_OUTPUT: usize = 256 << 20;
+
+/// The first bytes of the script that is `git` in the PATH of a launched session, before the program.
+pub const SESSION_GIT_HEAD: &str = "#!/bin/sh\n# git of a session that Fairway launched\n";
 
 /// The longest error message of git that is quoted, in characters.
 const MAX_REASON_CHARS: usize = 300;
@@ -176,7 +180,7 @@ impl<'a> Git<'a> {
     pub(super) fn program(&self) -> Result<PathBuf, GitError> {
         let path = self.vars.get(OsStr::new("PATH")).map(OsString::as_os_str);
         let absent = || GitError::CannotStart(io::Error::from(io::ErrorKind::NotFound));
-        executable::find("git", path, Path::new("/")).ok_or_else(absent)
+        find_program(path, Path::new("/")).ok_or_else(absent)
     }
 
     /// The caller's variables without those that select another repository.
@@ -204,6 +208,18 @@ impl<'a> Git<'a> {
         let done = self.run(args, limit)?;
         if done.exit == ExitReason::Code(0) { Ok(output_text(&done.stdout)) } else { Err(git_error(step, &done)) }
     }
+}
+
+/// The file of the program in a PATH, behind every `git` that Fairway puts before it in a session.
+#[must_use]
+pub fn find_program(path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
+    executable::find_all("git", path, cwd).find(|file| !is_session_git(file))
+}
+
+fn is_session_git(file: &Path) -> bool {
+    let mut head = [0; SESSION_GIT_HEAD.len()];
+    let read = File::open(file).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head == *SESSION_GIT_HEAD.as_bytes()
 }
 
 fn with_fixed<T: AsRef<OsStr>>(args: &[T]) -> Vec<OsString> {

@@ -24,7 +24,7 @@ mod worktree;
 mod worktree_snapshot;
 
 pub use changed_lines::{ChangedLines, ChangedPath};
-pub use command::{Git, GitError};
+pub use command::{Git, GitError, SESSION_GIT_HEAD, find_program};
 pub use diff::{ChangedFile, DiffFormat, WorktreeDiff};
 pub use integrate::Integration;
 pub use interrupted_checkout::{InterruptedCheckout, MoveState};

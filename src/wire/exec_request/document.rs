@@ -3,71 +3,141 @@
 
 use std::{collections::BTreeMap, fmt, marker::PhantomData};
 
+use rmcp::schemars::JsonSchema;
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, Visitor, value::MapAccessDeserializer},
 };
-use serde_json::{Number, Value};
+use serde_json::{Number, Value, json};
 
-use crate::domain::{Refusal, excerpt::excerpt};
+use crate::domain::{
+    Refusal,
+    excerpt::excerpt,
+    job::{ItemType, RecoveryPolicy},
+    string_enum::string_enum,
+    watcher::WatchScope,
+};
 
 /// The longest document, in bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 
-/// The fields of all actions.
-#[derive(Debug, Default, Deserialize)]
+/// The actions, in the order in which a text lists them.
+pub(super) const ACTIONS: &[&str] = &["spawn", "poll", "log", "kill", "send_keys", "wait", "list", "rm", "gc"];
+
+string_enum! {
+    /// The condition that ends a `poll`.
+    Until { Exit => "exit", Output => "output", Event => "event" }
+}
+
+/// The fields of all actions. Its schema is that of the agents' tool, so a field's text is what a model reads of it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct ExecDocument {
+#[schemars(crate = "rmcp::schemars")]
+pub struct ExecDocument {
+    /// Without one: run the command now.
+    #[schemars(extend("enum" = ACTIONS))]
     pub(super) action: Option<String>,
+    /// Shell text to run.
     pub(super) command: Option<String>,
+    /// In place of it: program and arguments, without a shell.
     pub(super) argv: Option<Vec<String>>,
+    /// spawn: false waits for its end. Default true.
     pub(super) background: Option<bool>,
+    /// spawn: give it a terminal.
     pub(super) pty: Option<bool>,
+    /// spawn with pty: the terminal's size.
     pub(super) size: Option<Object<SizeDocument>>,
+    /// Limit of its time, or of the wait.
     pub(super) timeout_secs: Option<Number>,
+    /// How much output is kept.
     pub(super) max_output_bytes: Option<u64>,
+    /// spawn: a line that matches is an event of the job and a message to you.
     pub(super) watch: Option<Vec<Object<WatchDocument>>>,
+    /// spawn: who gets its messages, default you. list: whose jobs.
     pub(super) session_id: Option<String>,
+    /// spawn: run it after the jobs of this queue; '' for none.
     pub(super) queue: Option<String>,
+    /// Directory to run it in.
     pub(super) cwd: Option<String>,
+    /// spawn: further variables; null unsets.
     pub(super) env: Option<BTreeMap<String, Option<String>>>,
+    /// spawn: text on its stdin.
     pub(super) stdin: Option<String>,
+    /// spawn: after a crash run it again (default), or not.
+    #[schemars(extend("enum" = words(RecoveryPolicy::ALL)))]
     pub(super) recovery: Option<String>,
+    /// spawn: wait so long for its end before answering.
     pub(super) yield_ms: Option<u64>,
+    /// The job.
     pub(super) run_id: Option<String>,
+    /// wait, rm: several jobs.
     pub(super) run_ids: Option<Vec<String>>,
+    /// poll, log: output after this number.
     pub(super) since_seq: Option<u64>,
+    /// poll: wait so long for news.
     pub(super) wait_ms: Option<u64>,
+    /// poll: the news to wait for; default any.
+    #[schemars(extend("enum" = words(Until::ALL)))]
     pub(super) until: Option<String>,
+    /// log, list: how many.
     pub(super) limit: Option<u64>,
+    /// log: only this.
+    #[schemars(extend("enum" = words(ItemType::ALL)))]
     pub(super) stream: Option<String>,
-    /// A name or a number.
+    /// kill: name or number of the signal; default TERM.
+    #[schemars(extend("type" = ["string", "integer"]))]
     pub(super) signal: Option<Value>,
+    /// kill: time to end by itself.
     pub(super) grace_ms: Option<u64>,
-    /// A text or a list of inputs.
+    /// `send_keys`: text to type, or a list of objects with one member each; key: a name such as Enter.
+    #[schemars(extend("type" = ["string", "array"], "items" = key_schema()))]
     pub(super) keys: Option<Value>,
+    /// list: only jobs that have not ended.
     pub(super) unfinished: Option<bool>,
+    /// gc: only tell what would go.
     pub(super) dry_run: Option<bool>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(crate = "rmcp::schemars")]
 pub(super) struct SizeDocument {
     pub(super) rows: Option<u64>,
     pub(super) cols: Option<u64>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(crate = "rmcp::schemars", extend("required" = ["regex"]))]
 pub(super) struct WatchDocument {
     pub(super) regex: Option<String>,
+    /// Its name; default match.
     pub(super) event: Option<String>,
+    /// Only the first match.
     pub(super) once: Option<bool>,
+    #[schemars(extend("enum" = words(WatchScope::ALL)))]
     pub(super) scope: Option<String>,
 }
 
-/// A struct that is read from an object only: a derived reader would take a list for one, by position.
-#[derive(Debug)]
+/// The schema of one input of `keys`, which [`super::super::terminal_input`] reads.
+fn key_schema() -> Value {
+    let text = json!({ "type": "string" });
+    let number = json!({ "type": "integer" });
+    let size = json!({ "type": "object", "properties": { "rows": number, "cols": number } });
+    let members =
+        json!({ "text": text, "key": text, "paste": text, "hex": text, "eof": { "type": "boolean" }, "size": size });
+    json!({ "type": "object", "properties": members })
+}
+
+/// The words of a closed set, as a schema lists them.
+fn words<T: ToString>(all: &[T]) -> Vec<String> {
+    all.iter().map(ToString::to_string).collect()
+}
+
+// A struct that is read from an object only: a derived reader would take a list for one, by position. A doc comment would be its
+// description in the schema.
+#[derive(Debug, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
 pub(super) struct Object<T>(pub(super) T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {

@@ -6,6 +6,6 @@ mod fields;
 mod request;
 mod spawn;
 
-pub use document::MAX_DOCUMENT_BYTES;
-pub use request::{ExecRequest, Until, parse};
+pub use document::{ExecDocument, MAX_DOCUMENT_BYTES, Until};
+pub use request::{ExecRequest, parse};
 pub use spawn::{RequestedCommand, SpawnParams};

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     super::terminal_input,
-    document::{self, ExecDocument, quoted, usage_error},
+    document::{self, ACTIONS, ExecDocument, Until, quoted, usage_error},
     fields::{choice, millis, seconds, session_key},
     spawn::{RequestedCommand, SpawnParams},
 };
@@ -15,7 +15,6 @@ use crate::{
     domain::{
         Refusal, RoutingKey,
         job::ItemType,
-        string_enum::string_enum,
         terminal_input::{TerminalInput, check},
     },
     os::signals,
@@ -23,8 +22,6 @@ use crate::{
 
 /// The default timeout of a call without an action.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
-/// The actions, as a sentence lists them.
-const ACTIONS: &str = "spawn, poll, log, kill, send_keys, wait, list, rm, gc";
 
 /// An action and its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,11 +105,6 @@ pub enum ExecRequest {
     },
 }
 
-string_enum! {
-    /// The condition that ends a `poll`.
-    Until { Exit => "exit", Output => "output", Event => "event" }
-}
-
 /// Reads a document.
 ///
 /// # Errors
@@ -158,7 +150,7 @@ pub fn parse(text: &str) -> Result<ExecRequest, Refusal> {
         },
         "rm" => ExecRequest::Rm { runs: job_ids(document)? },
         "gc" => ExecRequest::Gc { dry_run: document.dry_run.unwrap_or_default() },
-        other => return Err(usage_error("action", format!("is {}, none of {ACTIONS}", quoted(other)))),
+        other => return Err(usage_error("action", format!("is {}, none of {}", quoted(other), ACTIONS.join(", ")))),
     })
 }
 

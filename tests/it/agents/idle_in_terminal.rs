@@ -26,7 +26,7 @@ fn idle_claude_code_wakes_and_its_exit_is_noticed() {
         let output = command.env("TERM", "xterm-256color").output().unwrap();
         assert!(output.status.success(), "{output:?}");
     };
-    let program = format!("exec {} --dangerously-skip-permissions", scene.program.display());
+    let program = format!("exec {} {}", scene.program.display(), Agent::Claude.unattended_args().join(" "));
     tmux(&["new-session", "-d", "-x", "120", "-y", "40", &program]);
     let session = eventually("its session is known", || {
         world.rows("SELECT id, pid FROM agent_sessions WHERE pid IS NOT NULL").pop()

@@ -270,11 +270,8 @@ fn claude_code_event_counts_once_when_the_hooks_are_installed_as_well() {
 fn agent_started_inside_a_launched_session_is_guarded_by_the_installed_hooks() {
     let Some(lane) = Lane::of(Agent::Claude) else { return };
     lane.world.run(["hook", "install", "claude", "--user"]).exits(0);
-    let inner = format!(
-        "{} --dangerously-skip-permissions -p 'RUN[(touch denied)] then RUN[(touch allowed)]'",
-        lane.program.display()
-    );
-    fs::write(lane.world.dir().join("inner.sh"), inner.replace("[(", "[[").replace(")]", "]]")).unwrap();
+    let words = lane.agent.headless_args("'RUN[[touch denied]] then RUN[[touch allowed]]'");
+    fs::write(lane.world.dir().join("inner.sh"), format!("{} {}", lane.program.display(), words.join(" "))).unwrap();
     let prompt = format!("RUN[[sh {}/inner.sh]]", lane.world.dir().display());
     let session = lane.launch(&["--lane", "l", "--prompt", &prompt], &lane.agent.unattended_args());
     eventually("the inner one works", || lane.has("allowed").then_some(()));
@@ -310,8 +307,7 @@ fn codex_in_its_sandbox_claims_and_commits_in_a_linked_worktree() {
     ];
     // One call, so that they run in order.
     let prompt = format!("RUN[[{}]]", commands.join("; "));
-    let args = ["--dangerously-bypass-hook-trust".to_owned(), "--ask-for-approval".to_owned(), "never".to_owned()];
-    let session = lane.launch(&["--lane", "l", "--prompt", &prompt], &args);
+    let session = lane.launch(&["--lane", "l", "--prompt", &prompt], &lane.agent.unattended_args());
     eventually("it has finished", || lane.has("finished").then_some(()));
     let claims = lane.world.rows("SELECT session_id FROM claims WHERE task_id = 'T-1'");
     assert_eq!(claims.len(), 1, "{}", lane.screen());

@@ -24,10 +24,14 @@ fn server_args(agent: Agent) -> Vec<String> {
             let servers = json!({ "mcpServers": { "fairway": { "command": FAIRWAY, "args": ["mcp"] } } });
             vec!["--mcp-config".into(), servers.to_string()]
         }
-        // It hands on only the variables that are named.
+        // It hands on only the variables that are named, and asks a person before a tool that runs programs, unless a person
+        // has approved that tool.
         Agent::Codex => vec![
             "-c".into(),
-            format!("mcp_servers.fairway={{command={FAIRWAY:?},args=[\"mcp\"],env_vars=[\"FAIRWAY_SESSION_ID\"]}}"),
+            format!(
+                "mcp_servers.fairway={{command={FAIRWAY:?},args=[\"mcp\"],env_vars=[\"FAIRWAY_SESSION_ID\"],\
+                 tools={{run={{approval_mode=\"approve\"}}}}}}"
+            ),
         ],
         Agent::Gemini => Vec::new(),
     }

@@ -12,6 +12,7 @@ mod page_access;
 mod page_changes;
 mod page_client;
 mod page_in_chromium;
+mod page_not_live;
 mod page_stream;
 mod routes;
 

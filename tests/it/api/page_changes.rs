@@ -104,6 +104,39 @@ fn items_are_settled_by_the_commands_that_the_board_names() {
     }
 }
 
+/// The form of an answer shows the whole question and carries its id: a page that is not current answers no other one.
+#[test]
+fn answer_of_the_page_reaches_the_question_that_it_shows_and_no_other() {
+    let world = world();
+    let script = "while IFS= read -r line; do printf '%s\\n' \"$line\" >>\"$0\"; done";
+    let launch = ["session", "launch", "--role", "dev", "--name", "q1", "--", "sh", "-c", script, "../got"];
+    world.run(launch).exits(0);
+    let ask = |question: &str| {
+        let beat = ["session", "heartbeat", "q1", "--activity", "requires_action", "--waiting-for", question];
+        world.run(beat).exits(0);
+    };
+    ask("may I run the <b>tests</b>?");
+    let (_server, client) = open(&world, &[]);
+    let page = client.get("/").body;
+    assert!(page.contains("<p class=\"asked\">may I run the &lt;b&gt;tests&lt;/b&gt;?</p>"), "{page}");
+    let fields =
+        |item: &'static str, command: &'static str| [("item", item), ("command", command), ("text", "yes, go on")];
+    let first = fields("question:q1:1", "fairway answer question:q1:1 TEXT");
+    ask("may I drop the database?");
+    assert_eq!(client.act(&first).code(), (404, "not_found".into()));
+    // The command of another item.
+    assert_eq!(client.act(&fields("question:q1:2", first[1].1)).code(), (404, "not_found".into()));
+    let second = fields("question:q1:2", "fairway answer question:q1:2 TEXT");
+    let done = client.act(&second);
+    assert_eq!((done.status, &done.json()["line"]), (200, &json!("answered question:q1:2: typed 10 bytes into q1")));
+    eventually("the answer", || {
+        let got = fs::read_to_string(world.dir().join("got")).unwrap_or_default();
+        (got == "yes, go on\n").then_some(())
+    });
+    assert_eq!(client.act(&second).code(), (404, "not_found".into()));
+    world.run(["session", "stop", "q1"]).exits(0);
+}
+
 /// Texts that a browser must not take for markup, and what a person would not see.
 const HOSTILE: &str = "\"'><script src=//evil>canary</script><img src=x onerror=canary()>&lt;\u{202e}\u{200b}";
 

@@ -107,13 +107,30 @@ impl Events {
     /// The id and the parts of the next change.
     pub(super) fn next(&mut self) -> (String, Value) {
         let mut id = String::new();
+        let mut is_board = false;
         loop {
             let mut line = String::new();
             assert!(self.lines.read_line(&mut line).unwrap() > 0, "the stream has ended");
             if let Some(text) = line.strip_prefix("id: ") {
                 text.trim_end().clone_into(&mut id);
-            } else if let Some(data) = line.strip_prefix("data: ") {
+            } else if let Some(kind) = line.strip_prefix("event: ") {
+                is_board = kind.trim_end() == "board";
+            } else if let Some(data) = line.strip_prefix("data: ").filter(|_| is_board) {
                 return (id, serde_json::from_str::<Value>(data).unwrap()["parts"].clone());
+            }
+        }
+    }
+
+    /// The next beat.
+    pub(super) fn beat(&mut self) -> Value {
+        let mut is_beat = false;
+        loop {
+            let mut line = String::new();
+            assert!(self.lines.read_line(&mut line).unwrap() > 0, "the stream has ended");
+            if let Some(kind) = line.strip_prefix("event: ") {
+                is_beat = kind.trim_end() == "beat";
+            } else if let Some(data) = line.strip_prefix("data: ").filter(|_| is_beat) {
+                return serde_json::from_str(data).unwrap();
             }
         }
     }

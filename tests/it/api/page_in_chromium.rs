@@ -107,6 +107,54 @@ fn board_works_by_keyboard_on_a_phone_with_hostile_texts() {
     shows(&browser, "document.getElementById('connection').textContent.includes('not current')");
 }
 
+/// What a person writes for a question stays when another one is asked, and cannot be sent any more.
+#[test]
+fn answer_is_locked_with_its_text_when_the_question_changes() {
+    if !require::program("chromedriver") || !require::program("chromium") {
+        return;
+    }
+    let world = TestProject::new();
+    world.real_time();
+    world.run(["session", "launch", "--role", "dev", "--name", "q1", "--", "sleep", "300"]).exits(0);
+    let ask = |question: &str| {
+        let beat = ["session", "heartbeat", "q1", "--activity", "requires_action", "--waiting-for", question];
+        world.run(beat).exits(0);
+    };
+    ask("may I run the tests?");
+    let server = Server::start(&world, &["--open"]);
+    let browser = Chromium::start(&world);
+    browser.open(server.at["open_url"].as_str().unwrap());
+    shows(&browser, "document.getElementById('connection').textContent === 'live'");
+    browser.click("#needs summary");
+    assert_eq!(
+        browser.run("return document.querySelector('#needs .asked').textContent"),
+        json!("may I run the tests?")
+    );
+    tab_to(&browser, "one.tagName === 'TEXTAREA' && one.closest('#needs') !== null");
+    browser.press("yes, go on");
+    ask("may I drop the database?");
+    shows(&browser, "document.querySelectorAll('#needs li').length === 2");
+    let locked = "#needs li.kept";
+    for (what, expected) in [
+        ("textarea').value", json!("yes, go on")),
+        ("textarea').readOnly", json!(true)),
+        (".asked').textContent", json!("may I run the tests?")),
+        ("form button').disabled", json!(true)),
+    ] {
+        assert_eq!(browser.run(&format!("return document.querySelector('{locked} {what}")), expected, "{what}");
+    }
+    let note = browser.run(&format!("return document.querySelector('{locked} [role=alert]').textContent"));
+    assert!(note.as_str().unwrap().contains("nothing was sent"), "{note}");
+    assert!(browser.run("return document.title").as_str().unwrap().starts_with("(1) "));
+    // It stays while other things change, until the person has copied it.
+    world.run(["session", "heartbeat", "q1", "--activity", "idle"]).exits(0);
+    shows(&browser, "document.querySelectorAll('#needs li').length === 1");
+    assert_eq!(browser.run(&format!("return document.querySelector('{locked} textarea').value")), json!("yes, go on"));
+    browser.run(&format!("document.querySelector('{locked} > button').click()"));
+    shows(&browser, "document.querySelectorAll('#needs li').length === 0");
+    world.run(["session", "stop", "q1"]).exits(0);
+}
+
 #[test]
 fn board_of_two_hundred_sessions_with_hostile_texts_fits_a_phone() {
     if !require::program("chromedriver") || !require::program("chromium") {

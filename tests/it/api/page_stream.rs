@@ -6,7 +6,10 @@ use fairway::os::lock::SharedLock;
 use nix::sys::socket::{setsockopt, sockopt};
 
 use super::{page_client::open, *};
-use crate::common::fixtures::{add_lane, discard_store};
+use crate::{
+    common::fixtures::{add_lane, discard_store},
+    sessions::marked,
+};
 
 #[test]
 fn stream_has_what_changed_and_goes_on_where_the_client_was() {
@@ -73,7 +76,11 @@ fn open_page_sees_a_death_and_costs_nothing_while_nothing_happens() {
     let is_watched = || SharedLock::is_locked(&runtime(&world).join("attended/approvals")).unwrap();
     assert!(is_watched(), "the page does not count");
     let start = Instant::now();
+    // Its supervisor first, which would record the end.
     kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+    for left in marked(launched["run_id"].as_str().unwrap()).unwrap() {
+        let _ = left.signal(Signal::SIGKILL);
+    }
     let seen = events.until("dead");
     // A second, and what a busy machine may take besides.
     assert!(!seen.is_empty() && start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
@@ -86,12 +93,54 @@ fn open_page_sees_a_death_and_costs_nothing_while_nothing_happens() {
         "T-1: process ",
         "Fix the total",
         "<time datetime=\"20",
-        "fairway release T-1 --force --reason TEXT",
+        // Its program is still there: a second worker must not begin beside it.
+        "fairway session stop d1",
     ] {
         assert!(first.contains(part), "{part}: {first}");
     }
     drop(events);
     eventually("the end of the watch", || (!is_watched()).then_some(()));
+}
+
+#[test]
+fn session_becomes_stale_on_an_open_page_by_its_silence_alone() {
+    let world = world();
+    configure(&world, "[sessions]\nstale_after = \"3s\"");
+    for (session, task) in [("a", "T-1"), ("b", "T-2"), ("c", "T-3")] {
+        world.run(["session", "upsert", "--id", session, "--role", "worker"]).exits(0);
+        world.run(["task", "add", task, "Fix the total"]).exits(0);
+        world.run(["--session", session, "claim", task]).exits(0);
+    }
+    // The others wait for a person, who may take as long as he likes.
+    for session in ["s1", "b", "c"] {
+        world.run(["session", "heartbeat", session, "--activity", "requires_action"]).exits(0);
+    }
+    let (_server, client) = open(&world, &[]);
+    let mut events = client.events("");
+    let before = world.value("SELECT max(seq) FROM events");
+    let seen = events.until("no heartbeat for more than 3s");
+    assert!(seen.last().unwrap().1.to_string().contains("stale:a"), "{seen:?}");
+    // Nothing has written that.
+    assert_eq!(world.value("SELECT max(seq) FROM events"), before);
+    assert_eq!(world.value("SELECT status FROM agent_sessions WHERE id = 'a'"), "running");
+}
+
+#[test]
+fn stream_has_a_beat_at_once_and_again_while_nothing_happens() {
+    let world = world();
+    let (_server, client) = open(&world, &[]);
+    let mut events = client.events("");
+    let first = events.beat();
+    assert_eq!(first["lost"], Value::Null);
+    let start = Instant::now();
+    assert_eq!(events.beat()["lost"], Value::Null);
+    assert!(start.elapsed() < Duration::from_secs(18), "{:?}", start.elapsed());
+    // A client that comes later learns how old the proof is.
+    assert!(client.events("").beat()["age_ms"].as_u64().unwrap() < 15_000);
+    fs::rename(world.root().join(".fairway"), world.root().join("gone")).unwrap();
+    let lost = eventually("the loss is told", || events.beat()["lost"].as_str().map(str::to_owned));
+    assert!(!lost.is_empty());
+    fs::rename(world.root().join("gone"), world.root().join(".fairway")).unwrap();
 }
 
 #[test]

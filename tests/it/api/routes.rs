@@ -71,6 +71,16 @@ fn runtime_reports_its_life_and_its_health() {
     let started = json!({ "event": "started", "run_id": run, "session_id": "s2", "timestamp": at(0),
         "metadata": { "role": "backend", "provider": "acme", "odd": [1] }, "odd": true });
     assert_eq!(post(&world, "/lifecycle", &started).0, 200);
+    // What registers an unknown run is said, whatever is reported of it.
+    for event in ["started", "idle"] {
+        let body = json!({ "event": event, "run_id": "uuid", "metadata": {} });
+        let (status, answer) = post(&world, "/lifecycle", &body);
+        assert_eq!((status, &answer["error"]["code"]), (404, &json!("not_found")), "{answer}");
+        assert!(
+            answer["error"]["hint"].as_str().unwrap().contains("\"metadata\": {\"role\": \"backend\"}"),
+            "{answer}"
+        );
+    }
     let life = |event: &str, millis: i64| {
         let (status, answer) =
             post(&world, "/lifecycle", &json!({ "event": event, "run_id": run, "timestamp": at(millis) }));

@@ -51,6 +51,32 @@ fn prompt_comes_down_the_stream_and_is_acknowledged() {
     assert_eq!(stream.next(), None);
 }
 
+/// `queued` is true only if the agent is busy, or if nothing is connected.
+#[test]
+fn prompt_to_an_idle_agent_with_a_stream_is_not_queued() {
+    let world = world();
+    let _server = Server::start(&world, &[]);
+    let run = run_of(&world, "s1");
+    let send = || {
+        let (status, answer) = post(&world, "/prompt", &json!({ "run_id": run, "content": "x" }));
+        assert_eq!((status, &answer["accepted"]), (200, &json!(true)), "{answer}");
+        json!([answer["queued"], answer["position"], answer["reason"]])
+    };
+    assert_eq!(send(), json!([true, 1, "state_unknown"]));
+    post(&world, "/lifecycle", &json!({ "event": "idle", "run_id": run }));
+    assert_eq!(send(), json!([true, 2, null]), "nothing is connected");
+    let mut stream = Reader::of(&world, &format!("/stream?run_id={run}"), None);
+    stream.next().unwrap();
+    stream.next().unwrap();
+    assert_eq!(send(), json!([false, 0, null]), "two are offered, and the third goes at once, too");
+    stream.next().unwrap();
+    post(&world, "/lifecycle", &json!({ "event": "busy", "run_id": run }));
+    assert_eq!(send(), json!([true, 4, "session_busy"]));
+    drop(stream);
+    post(&world, "/lifecycle", &json!({ "event": "idle", "run_id": run }));
+    eventually("the stream is gone", || (send()[0] == true).then_some(()));
+}
+
 #[test]
 fn unacknowledged_prompt_is_resent_to_the_next_stream() {
     let world = world();

@@ -1,8 +1,11 @@
 //! `fairway adapter list`, `install` and `check`.
 
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
-use crate::common::TestProject;
+use crate::common::{
+    TestProject,
+    test_project::{CommandOutput, FAIRWAY},
+};
 
 #[test]
 fn list_shows_backends_with_their_source() {
@@ -26,13 +29,107 @@ fn list_shows_backends_with_their_source() {
     $ fairway adapter list --json
     [{"name":"shell","source":"built_in","script":"shell.sh","about":"a process of its own, output to the transcript; needs nothing"},{"name":"tmux","source":"built_in","script":"tmux.sh","about":"a detached tmux session on a private server; needs tmux 3.2"},{"name":"screen","source":"built_in","script":"screen.sh","about":"a screen of its own on a private socket; needs GNU screen and coreutils"},{"name":"zellij","source":"built_in","script":"zellij.sh","about":"a zellij of its own on a private socket; needs zellij 0.44 and coreutils"},{"name":"mine","source":"configured","script":"/opt/mine.sh","about":null}]
     $ fairway adapter install scripts
-    wrote [world]/project/scripts/shell.sh, [world]/project/scripts/tmux.sh, [world]/project/scripts/screen.sh, [world]/project/scripts/zellij.sh, [world]/project/scripts/provider-event.sh
+    wrote [world]/project/scripts/shell.sh, [world]/project/scripts/tmux.sh, [world]/project/scripts/screen.sh, [world]/project/scripts/zellij.sh, [world]/project/scripts/provider-event.sh, [world]/project/scripts/minimal.sh, [world]/project/scripts/bridges/README.md, [world]/project/scripts/bridges/launch.sh, [world]/project/scripts/bridges/shell.sh, [world]/project/scripts/bridges/tmux.sh, [world]/project/scripts/bridges/zellij.sh, [world]/project/scripts/watchers/README.md, [world]/project/scripts/watchers/codex-app-server.py
     $ fairway adapter install scripts
-    unchanged: [world]/project/scripts has every script already
+    unchanged: [world]/project/scripts has every file already
     $ fairway adapter install .fairway.toml
     error: the directory [world]/project/.fairway.toml is not a directory
     [exit 2]
     "#);
+}
+
+/// A session of the installed template: what seed and guide tell to type works without a checkout.
+#[test]
+fn installed_template_and_bridge_launch_a_session() {
+    let world = TestProject::new();
+    world.real_time();
+    world.run(["adapter", "install", "scripts"]).exits(0);
+    let listed = ["minimal.sh", "bridges/launch.sh", "bridges/tmux.sh", "watchers/codex-app-server.py"];
+    for file in listed {
+        assert!(world.root().join("scripts").join(file).is_file(), "{file}");
+    }
+    world.run(["trust"]).exits(0);
+    let launch = ["session", "launch", "--role", "r", "--name", "s1", "--backend", "exec:scripts/minimal.sh"];
+    world.run([&launch[..], &["--", "sleep", "60"]].concat()).exits(0);
+    world.run(["session", "stop", "s1"]).exits(0);
+    let mut bridge = world.command(world.root().join("scripts/bridges/shell.sh"));
+    bridge.arg("r").env("FAIRWAY_BIN", FAIRWAY).env("FAIRWAY_PROVIDER_COMMAND", "sleep 60");
+    let launched: CommandOutput = bridge.output().unwrap().into();
+    assert!(launched.exits(0).stdout.starts_with("launched "));
+    world.run(["session", "stop", "--all"]).exits(0);
+    let watcher = world.command(world.root().join("scripts/watchers/codex-app-server.py")).arg("--help").output();
+    let help: CommandOutput = watcher.unwrap().into();
+    assert!(help.exits(0).stdout.contains("usage: codex-app-server.py"));
+    // What a person has changed is kept.
+    fs::write(world.root().join("scripts/minimal.sh"), "#!/bin/sh\n").unwrap();
+    let kept = world.run(["adapter", "install", "scripts"]);
+    assert!(kept.stderr.contains("minimal.sh is there and differs; it is kept"), "{}", kept.stderr);
+}
+
+/// `script = "rec.sh"` means the file beside the configuration, and a missing script is told with its path.
+#[test]
+fn configured_script_is_found_beside_the_configuration() {
+    let world = TestProject::new();
+    world.real_time();
+    let root = world.root();
+    fs::write(root.join(".fairway.toml"), "[backends.rec]\nscript = \"rec.sh\"\n").unwrap();
+    world.run(["trust"]).exits(0);
+    let launch = |backend: &str| {
+        let run = world.run(["session", "launch", "--role", "r", "--backend", backend, "--", "sleep", "60"]);
+        world.redacted(&run.exits(3).stderr)
+    };
+    assert_eq!(
+        launch("rec"),
+        "error: the script rec.sh of the backend 'rec' is missing: no such file beside .fairway.toml, and no such program \
+         in PATH\nhint: list the backends: fairway adapter list\n"
+    );
+    assert_eq!(
+        launch("exec:./nosuch.sh"),
+        "error: the script [world]/project/nosuch.sh of the backend 'exec:./nosuch.sh' is missing: no such file\n\
+         hint: list the backends: fairway adapter list\n"
+    );
+    fs::write(root.join("plain.sh"), "").unwrap();
+    assert_eq!(
+        launch("exec:./plain.sh"),
+        "error: the script [world]/project/plain.sh of the backend 'exec:./plain.sh' is not executable\n\
+         hint: make it executable: chmod +x [world]/project/plain.sh\n"
+    );
+    let minimal = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/session-adapters/minimal.sh");
+    fs::copy(minimal, root.join("rec.sh")).unwrap();
+    // The file that begins to be meant is trusted by its content, as one with a slash.
+    let refused = world.run(["session", "launch", "--role", "r", "--backend", "rec", "--", "sleep", "60"]).exits(9);
+    assert!(refused.stderr.contains("rec.sh has changed since it was trusted"), "{}", refused.stderr);
+    assert!(world.run(["trust"]).exits(0).stdout.contains("rec.sh"));
+    world.run(["session", "launch", "--role", "r", "--name", "s1", "--backend", "rec", "--", "sleep", "60"]).exits(0);
+    world.run(["session", "stop", "s1"]).exits(0);
+}
+
+#[test]
+fn script_gets_the_description_of_its_session_and_not_its_marks() {
+    let world = TestProject::new();
+    world.real_time();
+    let minimal = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/session-adapters/minimal.sh");
+    let seen = world.dir().join("seen");
+    fs::create_dir(&seen).unwrap();
+    let record = format!("set -u\nenv | grep '^FAIRWAY_' | sort >'{}'/\"$1\"\n", seen.display());
+    let script = world.root().join("rec.sh");
+    fs::write(&script, fs::read_to_string(minimal).unwrap().replacen("set -u\n", &record, 1)).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    world.run(["lane", "add", "api", "--role", "backend"]).exits(0);
+    world.run(["task", "add", "--id", "T-1", "Cart"]).exits(0);
+    let launch = ["session", "launch", "--role", "backend", "--lane", "api", "--task", "T-1", "--name", "s1"];
+    world
+        .run([&launch[..], &["--backend", "exec:./rec.sh", "--provider", "acme", "--", "sleep", "60"]].concat())
+        .exits(0);
+    world.run(["session", "reconcile"]).exits(0);
+    world.run(["session", "stop", "s1"]).exits(0);
+    for operation in ["start", "is-running", "stop"] {
+        let text = fs::read_to_string(seen.join(operation)).unwrap();
+        for line in ["FAIRWAY_ROLE=backend", "FAIRWAY_LANE=api", "FAIRWAY_TASK_ID=T-1", "FAIRWAY_PROVIDER=acme"] {
+            assert!(text.lines().any(|said| said == line), "{operation}: {line}: {text}");
+        }
+        assert!(!text.contains("FAIRWAY_SESSION_ID") && !text.contains("FAIRWAY_RUN_ID"), "{operation}: {text}");
+    }
 }
 
 #[test]

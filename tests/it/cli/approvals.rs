@@ -61,6 +61,7 @@ fn approvals_are_listed_and_answered() {
     [exit 5]
     $ fairway approvals answer 9 allow
     error: there is no approval '9'
+    hint: list the open approvals: fairway approvals list
     [exit 3]
     $ fairway approvals answer 3 maybe
     error: invalid value 'maybe' for '<ANSWER>': 'maybe' is none of allow, deny

@@ -1,8 +1,13 @@
 //! `fairway demo`
 
-use std::{fs, path::Path, time::Instant};
+use std::{fs, path::Path, process::Stdio, time::Instant};
 
-use crate::common::{TestProject, terminal::at_terminal, tree_snapshot};
+use fairway::os::process_tree;
+
+use crate::{
+    common::{TestProject, terminal::at_terminal, tree_snapshot},
+    sessions::eventually,
+};
 
 fn files(dir: &Path) -> Vec<std::path::PathBuf> {
     tree_snapshot::capture(dir).into_keys().collect()
@@ -93,4 +98,26 @@ fn failed_step_names_its_command_and_leaves_nothing() {
     let run = world.run(["demo", "--json"]).refuses(7, "demo_failed");
     assert!(run.error()["message"].as_str().unwrap().contains("fairway"), "{run:?}");
     assert_eq!(files(world.dir()), before);
+}
+
+/// Killed, it cannot end its agents: they end by themselves.
+#[test]
+fn killed_demo_leaves_no_agent() {
+    let world = TestProject::uninitialized();
+    world.real_time();
+    let dir = world.dir().join("demo");
+    let home = format!("HOME={}", dir.join("home").display());
+    let mut command = world.fairway(["demo", "--quiet", "--dir", dir.to_str().unwrap()]);
+    let mut demo = command.stdout(Stdio::null()).spawn().unwrap();
+    let agents = || {
+        let processes = process_tree::with_env_entry(&home).unwrap();
+        let is_agent =
+            |pid: i32| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"that-dies\0"));
+        processes.into_iter().filter(|key| is_agent(key.pid)).count()
+    };
+    eventually("the agent that dies", || (agents() > 0).then_some(()));
+    demo.kill().unwrap();
+    demo.wait().unwrap();
+    let left = || process_tree::with_env_entry(&home).unwrap();
+    eventually("nothing is left", || left().is_empty().then_some(()));
 }

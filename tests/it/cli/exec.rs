@@ -46,7 +46,7 @@ fn invalid_call_is_refused_in_json() {
     world.run(["exec", "call", "--file", "no-such", "--json"]).refuses(2, "invalid_value");
     insta::assert_snapshot!(world.transcript(&["fairway exec call --file no-such"]), @r#"
     $ fairway exec call --file no-such
-    {"error":{"code":"invalid_value","kind":"usage","message":"the document cannot be read from no-such: No such file or directory (os error 2)","hint":null,"retryable":false,"details":null}}
+    {"error":{"code":"invalid_value","kind":"usage","message":"the document cannot be read from no-such: No such file or directory (os error 2)","hint":"see which files there are: ls [world]/project","retryable":false,"details":null}}
     [exit 2]
     "#);
 }
@@ -177,14 +177,14 @@ fn job_is_started_polled_and_removed() {
     $ fairway exec log 00000fa1 --json
     {"run_id":"019b76da-b7a0-7000-8000-000000000fa1","items":[{"seq":1,"type":"stdout","payload":"no end of line","meta":null,"created_at":"2026-01-01T00:00:04.000Z"},{"seq":2,"type":"event","payload":"succeeded","meta":{"event":"end","status":"succeeded","exit_code":0,"signal":null,"attempt":1},"created_at":"2026-01-01T00:00:04.000Z"}],"next_seq":2,"has_more":false}
     $ fairway exec rm 00000bb9 0000
-    error: run '0000' is ambiguous: it fits 019b76da-bb88-7000-8000-000000001389, 019b76da-b7a0-7000-8000-000000000fa1, 019b76da-b3b8-7000-8000-000000000bb9
+    error: job '0000' is ambiguous: it fits 019b76da-bb88-7000-8000-000000001389, 019b76da-b7a0-7000-8000-000000000fa1, 019b76da-b3b8-7000-8000-000000000bb9
     [exit 3]
     $ fairway exec rm 00000bb9
     removed 1 job(s)
     $ fairway exec gc --dry-run
     unchanged: no job exceeds the limits
     $ fairway exec log 00000bb9
-    error: there is no run '00000bb9'
+    error: there is no job '00000bb9'
     hint: list the jobs: fairway exec list
     [exit 3]
     $ fairway exec worker --until-empty
@@ -220,7 +220,7 @@ fn queued_job_waits_and_is_killed() {
     00000bb9  queued   2s   -        q      echo 'never run'
     000007d1  running  3s   -        q      echo up; exec sleep 600
     $ fairway exec rm 000007d1
-    error: run '019b76da-afd0-7000-8000-0000000007d1' is in use: it is running
+    error: job '019b76da-afd0-7000-8000-0000000007d1' is in use: it is running
     hint: to end it: fairway exec kill 019b76da-afd0-7000-8000-0000000007d1
     [exit 4]
     $ fairway exec kill 00000bb9
@@ -328,7 +328,7 @@ fn invalid_spawn_starts_nothing() {
     hint: list the sessions: fairway session list --all
     [exit 3]
     $ fairway exec poll 000007d1
-    error: there is no run '000007d1'
+    error: there is no job '000007d1'
     hint: list the jobs: fairway exec list
     [exit 3]
     $ fairway exec poll 1 --wait 1s --until end
@@ -336,7 +336,7 @@ fn invalid_spawn_starts_nothing() {
     hint: read the help: fairway exec poll --help
     [exit 2]
     $ fairway exec log 000007d1 --limit 0
-    error: there is no run '000007d1'
+    error: there is no job '000007d1'
     hint: list the jobs: fairway exec list
     [exit 3]
     $ fairway exec kill 000007d1 --signal NONE

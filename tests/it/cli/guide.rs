@@ -104,3 +104,75 @@ fn contract_names_only_commands_and_flags_that_exist() {
         assert!(guide.contains(text), "{why}: {guide}");
     }
 }
+
+/// The program carries its manual: each page of docs/guides, without what a reader of the rendered page does not see.
+#[test]
+fn every_guide_is_printed_and_listed() {
+    let world = TestProject::uninitialized();
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guides");
+    let mut topics: Vec<String> = fs::read_dir(&dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    topics.sort();
+    assert_eq!(world.run(["guide", "--list", "--quiet"]).exits(0).stdout.lines().collect::<Vec<_>>(), topics);
+    for topic in &topics {
+        let page = fs::read_to_string(dir.join(format!("{topic}.md"))).unwrap();
+        let printed = world.run(["guide", topic]).exits(0).stdout;
+        assert!(!printed.contains("<!--") && !printed.contains("no-run"), "{printed}");
+        // Every line of text is there, in its order.
+        let mut lines = printed.lines();
+        let mut is_comment = false;
+        for line in page.lines().filter(|line| !line.is_empty()) {
+            is_comment |= line.starts_with("<!--");
+            if is_comment {
+                is_comment = !line.ends_with("-->");
+                continue;
+            }
+            let line = line.trim_end_matches(" no-run");
+            assert!(lines.any(|said| said == line), "{topic}: {line}");
+        }
+        let document = world.json(["guide", topic]);
+        assert_eq!((&document["topic"], &document["text"]), (&topic.as_str().into(), &printed.into()));
+    }
+    let list = world.json(["guide", "--list"]);
+    assert_eq!((list.as_array().unwrap().len(), &list[0]["title"]), (topics.len(), &"Approvals".into()));
+}
+
+#[test]
+fn unknown_topic_names_the_nearest_and_a_page_is_a_topic() {
+    let world = TestProject::uninitialized();
+    let jobs = world.run(["guide", "jobs"]).exits(0).stdout;
+    for spelled in ["docs/guides/jobs.md", "jobs.md", "Jobs"] {
+        assert_eq!(world.run(["guide", spelled]).exits(0).stdout, jobs, "{spelled}");
+    }
+    for (typed, topic) in [("job", "jobs"), ("lanes", "lanes-and-worktrees"), ("sesions", "sessions")] {
+        let error = world.run(["guide", typed, "--json"]).refuses(3, "not_found").error();
+        assert_eq!(error["hint"], format!("did you mean {topic}: fairway guide {topic}"));
+    }
+    assert_eq!(
+        world.transcript(&["fairway guide zzz", "fairway guide jobs --list"]),
+        "$ fairway guide zzz\nerror: there is no guide 'zzz'\nhint: list the guides: fairway guide --list\n[exit 3]\n\
+         $ fairway guide jobs --list\nerror: the argument '[TOPIC]' cannot be used with '--list'\n\
+         hint: write it as: fairway guide <TOPIC>\n[exit 2]\n"
+    );
+}
+
+/// An installed program comes without docs/guides, so no help sends a reader there.
+#[test]
+fn help_points_to_guides_that_the_program_prints() {
+    let world = TestProject::uninitialized();
+    let guide = regex::Regex::new(r"fairway\s+guide\s+([a-z][a-z-]+)").unwrap();
+    let mut pointed = 0;
+    let mut commands = vec![fairway::cli::command()];
+    while let Some(mut command) = commands.pop() {
+        let help = command.render_long_help().to_string();
+        assert!(!help.contains("docs/guides"), "{help}");
+        for topic in guide.captures_iter(&help) {
+            world.run(["guide", &topic[1]]).exits(0);
+            pointed += 1;
+        }
+        commands.extend(command.get_subcommands().cloned());
+    }
+    assert!(pointed >= 4, "{pointed}");
+}

@@ -246,8 +246,23 @@ fn failing_check_on_the_merged_tree_sends_back_and_the_next_lands() {
     assert_eq!(world.json(["merge-ready", &bad])["ready"], true);
     // The worktree for checks stays for the next landing, out of the way of the project's files.
     assert_eq!(world.git(&world.root(), &["status", "--porcelain"]), "");
+    let sent_back = |world: &TestProject| {
+        let needs = world.json(["status"])["needs_you"].clone();
+        needs.as_array().unwrap().iter().find(|need| need["kind"] == "landing").cloned()
+    };
+    // It is a person's claim, and a person has to hear of it.
+    let need = sent_back(&world).unwrap();
+    assert_eq!((&need["task_id"], &need["lane"]), (&json!(bad), &json!("bad")));
+    assert!(need["line"].as_str().unwrap().starts_with(&format!("{bad} sent back: ")), "{need}");
+    assert_eq!(need["commands"][0]["command"], "fairway lane diff bad");
     // A person may have reasons to try again.
     world.run(["land", &bad, "--json"]).refuses(5, "land_check_failed");
+    let again = sent_back(&world).unwrap();
+    assert_ne!(again["id"], need["id"]);
+    let submit = again["commands"][1]["command"].as_str().unwrap().to_owned();
+    assert_eq!(submit, format!("fairway task submit {bad}"));
+    world.run(["task", "submit", &bad, "--commit", &head(&world, &lane_dir(&world, "bad"))]).exits(0);
+    assert_eq!(sent_back(&world), None);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Each verb from outside, as a transcript or by its documents.
 
 mod adapter;
+mod answer;
 mod approvals;
 mod backup;
 mod checkpoint;
@@ -13,6 +14,7 @@ mod events;
 mod evidence;
 mod exec;
 mod explain;
+mod first_words;
 mod gates;
 mod guard;
 mod guide;

@@ -223,6 +223,8 @@ fn session_is_one_document_wherever_it_appears() {
         "seen_by",
         "activity_source",
         "activity_at",
+        "silence",
+        "stopped_by",
     ];
     let without_seen = |mut shown: Value| {
         for key in seen {

@@ -74,6 +74,25 @@ fn session_operations_print_their_results() {
     "#);
 }
 
+/// A script that cannot type or show a screen sends nobody in a circle.
+#[test]
+fn script_that_cannot_type_or_show_says_what_works() {
+    let world = TestProject::populated();
+    let script = world.root().join("yes.sh");
+    std::fs::write(&script, "#!/bin/sh\ncase $1 in is-running) echo true ;; *) exit 2 ;; esac\n").unwrap();
+    world.run(["prompt", "s4", "go on"]).exits(0);
+    let typed = world.run(["session", "nudge", "s4", "--queued", "--json"]).refuses(7, "adapter_unsupported").error();
+    let hint = "the messages stay queued; the agent reads them itself: fairway inbox --session s4";
+    assert_eq!(typed["hint"], hint, "{typed}");
+    assert!(world.run(["inbox", "--session", "s4"]).exits(0).stdout.contains("go on"));
+    let shown = world.run(["session", "peek", "s4"]).exits(0);
+    assert!(
+        shown.stdout.is_empty() && shown.stderr.contains("yes.sh does not know peek, and no transcript"),
+        "{shown:?}"
+    );
+    assert!(world.json(["session", "peek", "s4"])["note"].as_str().unwrap().contains("does not know peek"));
+}
+
 /// A session of a backend with the least that the protocol asks for.
 #[test]
 fn unsupported_operation_suggests_a_command() {
@@ -91,10 +110,10 @@ fn unsupported_operation_suggests_a_command() {
     [exit 2]
     $ fairway session nudge s4 hi
     unchanged: s4
-    nothing was done: [world]/project/yes.sh does not know nudge; to leave it a message: fairway message send --to-session ID TEXT
+    nothing was done: [world]/project/yes.sh does not know nudge; to leave it a message: fairway message send --to-session s4 TEXT
     $ fairway session interrupt s4
     unchanged: s4
-    nothing was done: [world]/project/yes.sh does not know interrupt; to end it: fairway session stop ID
+    nothing was done: [world]/project/yes.sh does not know interrupt; to end it: fairway session stop s4
     $ fairway session meta get s4 key
     nothing was done: [world]/project/yes.sh does not know get-meta
     ");

@@ -5,12 +5,15 @@ use std::{
     fs,
     os::unix::fs::{MetadataExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{Command, Stdio},
 };
 
 use serde_json::Value;
 
-use crate::common::{TestProject, fixtures, require};
+use crate::{
+    common::{TestProject, fixtures, require, test_project::CommandOutput},
+    storm::strace::{self, Point, Reach},
+};
 
 /// A repository, a bare home and two vendors' command lines that do nothing. Returns the world.
 fn world() -> TestProject {
@@ -126,6 +129,9 @@ fn setup_connects_all_and_undo_restores_every_byte() {
     assert_eq!(tree(&world), set_up);
     let undone = world.run(["setup", "--undo", "--yes"]).exits(0);
     assert!(undone.stdout.contains("the store stays: "), "{undone:?}");
+    let git = world.root().join(".git");
+    let shield = format!("{}, a line in {}", git.join("fairway").display(), git.join("info/exclude").display());
+    assert!(undone.stdout.ends_with(&format!("git's cleaners from it: {shield}\n")), "{undone:?}");
     assert_eq!(tree(&world), before, "byte for byte");
     let again = world.redacted(&world.run(["setup", "--undo"]).exits(0).stdout);
     assert_eq!(again, "unchanged: setup has changed nothing in [world]/project\n");
@@ -214,7 +220,7 @@ fn setup_is_refused_inside_a_session() {
     let refused = |args: &[&str]| {
         let mut command = world.fairway(args);
         let output = command.env("FAIRWAY_SESSION_ID", "s1").arg("--json").output().unwrap();
-        crate::common::test_project::CommandOutput::from(output).refuses(5, "inside_session");
+        CommandOutput::from(output).refuses(5, "inside_session");
     };
     let before = tree(&world);
     refused(&["setup", "--yes"]);
@@ -265,4 +271,113 @@ fn setup_without_agents_and_repository_says_what_is_left() {
     left for you: this is no git repository, and lanes need one: git init, then a first commit
     next: fairway start "Fix the tax"
     "#);
+}
+
+/// A project is a place of its own, with a home: what is left over from one try is not there in the next.
+fn in_place(world: &TestProject, place: &Path, words: &[&str]) -> Command {
+    let mut command = world.fairway(words);
+    command.env("HOME", place.join("home")).current_dir(place);
+    command
+}
+
+/// Every file of a place, except git's, the store's and the state of Fairway.
+fn files_of(place: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    fn walk(dir: &Path, top: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
+        for path in fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+            let below = path.strip_prefix(top).unwrap();
+            if [".git", ".fairway", "home/.local/state", "trace"].iter().any(|own| below.starts_with(own)) {
+                continue;
+            }
+            if path.is_dir() {
+                walk(&path, top, found);
+            } else {
+                found.insert(below.to_owned(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    walk(place, place, &mut found);
+    found
+}
+
+/// Killed before any change that it makes, setup is repeated or not, and then taken back.
+#[test]
+fn killed_setup_is_taken_back_byte_by_byte() {
+    if !strace::is_possible() {
+        return;
+    }
+    let world = world();
+    let (template, place) = (world.dir().join("template"), world.dir().join("place"));
+    fs::create_dir_all(template.join("home")).unwrap();
+    fs::write(template.join("CLAUDE.md"), "# Ours\n").unwrap();
+    world.git(&template, &["init", "--quiet"]);
+    let renew = || {
+        let _ = fs::remove_dir_all(&place);
+        strace::copy(&template, &place)
+    };
+    let before = files_of(&template);
+    renew();
+    let setup = in_place(&world, &place, &["setup", "--yes", "--provider", "claude"]);
+    let points: Vec<Point> = strace::points(&world, &place, Reach::Process, &setup, ".fairway.toml")
+        .into_iter()
+        .filter(|point| ["rename", "renameat2", "mkdir", "mkdirat", "linkat"].contains(&point.call.as_str()))
+        .collect();
+    assert!(points.len() > 10, "{points:?}");
+    // All while the project is made, and some of the rest.
+    let step = if std::env::var_os("FAIRWAY_SOAK").is_some() { 1 } else { 6 };
+    for (at, point) in points.iter().enumerate().filter(|(at, _)| *at < 10 || at % step == 0) {
+        renew();
+        let killed = strace::killed_at(&world, &place, Reach::Process, &setup, point);
+        assert_eq!(killed.code, None, "{point:?}: {killed:?}");
+        let run = |words: &[&str]| CommandOutput::from(in_place(&world, &place, words).output().unwrap());
+        if at % 2 == 0 {
+            run(&["setup", "--yes", "--provider", "claude"]).exits(0);
+        }
+        run(&["setup", "--undo", "--yes"]).exits(0);
+        assert_eq!(files_of(&place), before, "{point:?}, the {at}th");
+    }
+}
+
+#[test]
+fn setup_names_the_targets_of_links_and_writes_outside_of_the_repository_only_when_told() {
+    let world = world();
+    let root = world.root();
+    let elsewhere = world.dir().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let profile = elsewhere.join("profile");
+    fs::write(&profile, "alias ll='ls -l'\n").unwrap();
+    symlink("../elsewhere/profile", root.join("AGENTS.md")).unwrap();
+    let plan = world.run(["setup", "--dry-run"]).exits(0).stdout;
+    assert!(plan.contains(&format!("by a link: {}\n", profile.display())), "{plan}");
+    let plan = world.json(["setup", "--dry-run"]);
+    let targets: Vec<&Value> = plan["steps"].as_array().unwrap().iter().filter_map(|step| step.get("target")).collect();
+    assert_eq!(targets, [profile.to_str().unwrap()]);
+    let before = tree(&world);
+    let refused = world.run(["setup", "--yes", "--json"]).refuses(5, "link_outside");
+    assert!(refused.error().to_string().contains(profile.to_str().unwrap()), "{refused:?}");
+    assert_eq!(tree(&world), before);
+    // A directory for the settings of all projects.
+    fs::remove_file(root.join("AGENTS.md")).unwrap();
+    symlink(&elsewhere, root.join(".claude")).unwrap();
+    world.run(["setup", "--yes", "--json"]).refuses(5, "link_outside");
+    world.run(["setup", "--yes", "--provider", "gemini"]).exits(0);
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
+    world.run(["setup", "--yes", "--follow-links"]).exits(0);
+    assert!(elsewhere.join("settings.local.json").is_file());
+    world.run(["setup", "--undo", "--yes"]).exits(0);
+    assert!(!elsewhere.join("settings.local.json").exists());
+    // A link inside of the repository needs no word.
+    fs::remove_file(root.join(".claude")).unwrap();
+    fs::create_dir(root.join("settings")).unwrap();
+    symlink("settings", root.join(".claude")).unwrap();
+    let plan = world.run(["setup", "--dry-run"]).exits(0).stdout;
+    assert!(plan.contains("by a link: ") && plan.contains("project/settings/settings.local.json"), "{plan}");
+    world.run(["setup", "--yes"]).exits(0);
+    world.run(["setup", "--undo", "--yes"]).exits(0);
+    // One that leads nowhere is named before anything is done.
+    fs::remove_dir(root.join("settings")).unwrap();
+    let before = tree(&world);
+    let refused = world.run(["setup", "--yes", "--json"]).refuses(2, "settings_invalid");
+    assert!(refused.error().to_string().contains(".claude is a link to settings, which does not exist"), "{refused:?}");
+    assert_eq!(tree(&world), before);
 }

@@ -99,8 +99,8 @@ fn each_question_of_a_coordinator_is_answered_by_one_command() {
     assert_eq!(
         needs,
         [
-            ("question:asks", "which currency?"),
-            ("question:T-2", "is the old format still read?"),
+            ("question:asks:1", "which currency?"),
+            ("question:waits:c1", "is the old format still read?"),
             ("lease:T-5", "the lease of slow has expired: Write the manual"),
             ("gate:T-4", "no passing evidence since the last claim: Refunds"),
             ("blocked:T-3", "no access to the archive"),
@@ -161,8 +161,8 @@ fn item_disappears_when_it_is_settled_and_the_others_stay_in_place() {
     let mut left: Vec<String> = ids(&all).into_iter().map(str::to_owned).collect();
     let answer = ["checkpoint", "record", "T-2", "--state", "active", "--summary", "yes, it is"];
     for (id, words) in [
-        ("question:asks", &["session", "heartbeat", "asks", "--activity", "busy"][..]),
-        ("question:T-2", &[&["--session", "waits"], &answer[..]].concat()),
+        ("question:asks:1", &["session", "heartbeat", "asks", "--activity", "busy"][..]),
+        ("question:waits:c1", &[&["--session", "waits"], &answer[..]].concat()),
         ("lease:T-5", &["--session", "slow", "session", "heartbeat", "slow"]),
         ("gate:T-4", &["--session", "submits", "task", "resume", "T-4"]),
         ("blocked:T-3", &["--session", "stuck", "task", "unblock", "T-3"]),
@@ -185,7 +185,17 @@ fn submitted_task_waits_for_its_gates_and_then_for_its_end() {
     world.run(["evidence", "add", "T-1", "--kind", "test", "--result", "pass"]).exits(0);
     let needs_now = needs(&world);
     assert_eq!(ids(&needs_now), ["review:T-1"]);
-    assert_eq!(needs_now[0]["commands"][0]["command"], "fairway merge-ready T-1");
+    // What decides comes before what overrules.
+    let commands = needs_now[0]["commands"].as_array().unwrap().iter();
+    assert_eq!(
+        commands.map(|next| next["command"].as_str().unwrap()).collect::<Vec<_>>(),
+        [
+            "fairway review record T-1 --verdict approve --notes TEXT",
+            "fairway land T-1",
+            "fairway merge-ready T-1",
+            "fairway done T-1 --force --reason TEXT"
+        ]
+    );
     world.run(["done", "T-1"]).exits(0);
     assert!(needs(&world).is_empty());
 }
@@ -267,6 +277,85 @@ fn jobs_are_shown_with_their_last_line_and_failures_for_a_day() {
     let shown = world.run(["status"]).exits(0).stdout;
     assert!(shown.contains("JOBS (1)") && shown.contains("half way") && shown.contains("FAILED JOBS (1)"), "{shown}");
     assert!(!shown.contains('\u{1b}'), "{shown}");
+    // A failure needs a person, with the last line of its output, until it is dismissed or mended.
+    let failed = needs(&world);
+    let id = world.json(["status"])["jobs"]["failed"][0]["run_id"].as_str().unwrap().to_owned();
+    assert_eq!(ids(&failed), [format!("job:{id}")]);
+    assert!(failed[0]["line"].as_str().unwrap().ends_with(" failed with exit code 3: broken"), "{failed:?}");
+    assert_eq!(world.json(["status"])["jobs"]["failed"][0]["last_line"], "broken");
+    let dismiss = failed[0]["commands"][1]["command"].as_str().unwrap().to_owned();
+    world.run(dismiss.split(' ').skip(1)).exits(0);
+    assert!(needs(&world).is_empty());
+    let flaky = "test -f mended || { echo not yet; exit 1; }";
+    assert_ne!(world.run(["exec", "spawn", "--foreground", "--shell", flaky]).code, Some(0));
+    assert_eq!(needs(&world).len(), 1);
+    fs::write(world.root().join("mended"), "").unwrap();
+    world.run(["exec", "spawn", "--foreground", "--shell", flaky]).exits(0);
+    assert!(needs(&world).is_empty());
+}
+
+#[test]
+fn silent_session_is_stale_for_every_reader_before_anybody_reconciles() {
+    let world = TestProject::new();
+    world.run(["task", "add", "T-1", "Fix the total"]).exits(0);
+    for session in ["a", "b", "c", "d"] {
+        world.run(["session", "upsert", "--id", session, "--role", "dev"]).exits(0);
+    }
+    world.run(["--session", "a", "claim", "T-1"]).exits(0);
+    world.advance_clock(31 * 60);
+    for session in ["b", "c", "d"] {
+        world.run(["session", "heartbeat", session]).exits(0);
+    }
+    let silent = needs(&world);
+    assert_eq!(ids(&silent), ["stale:a"]);
+    assert_eq!(silent[0]["line"], "T-1: no heartbeat for more than 30m; Fix the total");
+    assert!(world.run(["status"]).exits(0).stdout.contains("✗ a"), "{silent:?}");
+    assert!(world.run(["session", "list"]).exits(0).stdout.contains("a   stale"), "{silent:?}");
+    let listed = world.json(["session", "list"]);
+    assert_eq!((&listed[0]["status"], &listed[1]["silence"]), (&json!("running"), &Value::Null));
+    assert_eq!(listed[0]["silence"], "no heartbeat for more than 30m");
+    // The reconcile writes what was shown.
+    world.run(["session", "reconcile"]).exits(0);
+    assert_eq!(ids(&needs(&world)), ["stale:a"]);
+    assert_eq!(world.json(["session", "list"])[0]["status"], "stale");
+    // So many silent ones tell of a wrong clock, for a reader too.
+    world.advance_clock(31 * 60);
+    assert_eq!(ids(&needs(&world)), ["stale:a"]);
+}
+
+#[test]
+fn state_begins_with_its_last_change() {
+    let world = TestProject::new();
+    world.run(["session", "upsert", "--id", "a", "--role", "dev"]).exits(0);
+    let since = || world.json(["session", "show", "a"])["activity_at"].as_str().unwrap().to_owned();
+    world.run(["session", "heartbeat", "a", "--activity", "busy"]).exits(0);
+    let busy = since();
+    world.advance_clock(60);
+    world.run(["session", "heartbeat", "a", "--activity", "busy"]).exits(0);
+    assert_eq!(since(), busy);
+    world.run(["session", "heartbeat", "a", "--activity", "idle"]).exits(0);
+    assert!(since() > busy);
+}
+
+#[test]
+fn claims_of_a_person_that_wait_are_not_shown_as_busy() {
+    let world = TestProject::new();
+    for task in ["T-1", "T-2", "T-3"] {
+        world.run(["task", "add", task, "x"]).exits(0);
+        world.run(["claim", task]).exits(0);
+    }
+    world.run(["task", "block", "T-2", "--reason", "no key"]).exits(0);
+    world.run(["task", "submit", "T-3"]).exits(0);
+    let shown = world.run(["status"]).exits(0).stdout;
+    let top = world.run(["top", "--once"]).exits(0).stdout;
+    for text in [&shown, &top] {
+        let shape = |task: &str| {
+            let begin = |line: &str| line.trim_start_matches(['›', ' ']).chars().next();
+            let mut rows = text.lines().filter(|line| line.contains(task)).filter_map(begin);
+            rows.rfind(|shape| "●✗?".contains(*shape)).unwrap()
+        };
+        assert_eq!((shape("T-1 "), shape("T-2 "), shape("T-3 ")), ('●', '✗', '?'), "{text}");
+    }
 }
 
 #[test]

@@ -110,6 +110,7 @@ fn repeated_import_changes_nothing() {
     [exit 2]
     $ fairway task import nowhere.jsonl
     error: the file cannot be read from nowhere.jsonl: No such file or directory (os error 2)
+    hint: see which files there are: ls [world]/project
     [exit 2]
     "#);
 }

@@ -74,6 +74,7 @@ fn task_is_blocked_submitted_cancelled_and_taken_up_again() {
     claimed T-1: one
     $ fairway task block T-1
     error: block needs --reason TEXT
+    hint: say why: fairway task block T-1 --reason TEXT
     [exit 2]
     $ fairway task block T-1 --reason rain
     blocked T-1: in_progress → blocked

@@ -12,6 +12,10 @@ use super::{TestProject, mock_models::MockModels, require};
 /// The key that a model in the test is asked with.
 const KEY: &str = "mock-key-000000000000000000000000";
 
+/// Claude Code in its mode that asks, with the commands and the tools of Fairway allowed.
+const CLAUDE_MANUAL: &[&str] =
+    &["--permission-mode", "default", "--allowedTools=Bash,mcp__fairway,mcp__plugin_fairway_fairway"];
+
 /// An agent's command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agent {
@@ -49,7 +53,6 @@ impl Agent {
                 let answers = json!({
                     "hasCompletedOnboarding": true,
                     "customApiKeyResponses": { "approved": [&KEY[KEY.len() - 20..]], "rejected": [] },
-                    "bypassPermissionsModeAccepted": true,
                     "projects": { root: { "hasTrustDialogAccepted": true } },
                 });
                 fs::write(home.join(".claude.json"), answers.to_string()).unwrap();
@@ -58,8 +61,6 @@ impl Agent {
                     ("ANTHROPIC_API_KEY", KEY.to_owned()),
                     ("DISABLE_AUTOUPDATER", "1".to_owned()),
                     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
-                    // It refuses to skip its questions as root, but for those who say that they know.
-                    ("IS_SANDBOX", "1".to_owned()),
                 ]
             }
             Self::Codex => {
@@ -90,27 +91,26 @@ impl Agent {
         }
     }
 
-    /// The words that let it work in a terminal without asking.
+    /// The words that let it work in a terminal without a person, in its default sandbox and permission mode.
+    ///
+    /// Claude Code asks for each command, unless a person has allowed it: the words are the settings of one who has. Its "auto"
+    /// mode asks a model of the vendor's, which the test has not. Codex asks only for what its sandbox forbids, and in a terminal
+    /// whether the hooks are trusted, which tests of their own answer. Gemini CLI cannot be told to allow commands one by one
+    /// that are made of several, so that it alone is told to allow all.
     pub fn unattended_args(self) -> Vec<String> {
         let words: &[&str] = match self {
-            Self::Claude => &["--dangerously-skip-permissions"],
-            Self::Codex => &["--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust"],
+            Self::Claude => CLAUDE_MANUAL,
+            Self::Codex => &["--dangerously-bypass-hook-trust"],
             Self::Gemini => &["--yolo"],
         };
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
-    /// The words that let it do one thing without a terminal, and without asking.
+    /// The words that let it do one thing without a terminal and without a person, as [`Self::unattended_args`] does.
     pub fn headless_args(self, prompt: &str) -> Vec<String> {
         let words: &[&str] = match self {
-            Self::Claude => &["--dangerously-skip-permissions", "-p", prompt],
-            Self::Codex => &[
-                "exec",
-                "--skip-git-repo-check",
-                "--dangerously-bypass-approvals-and-sandbox",
-                "--dangerously-bypass-hook-trust",
-                prompt,
-            ],
+            Self::Claude => &[CLAUDE_MANUAL[0], CLAUDE_MANUAL[1], CLAUDE_MANUAL[2], "-p", prompt],
+            Self::Codex => &["exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", prompt],
             Self::Gemini => &["--yolo", "-p", prompt],
         };
         words.iter().map(|word| (*word).to_owned()).collect()

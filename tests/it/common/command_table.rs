@@ -609,7 +609,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row("serve", "serve --for 10ms", &["serve --for 10ms --http {}", "serve --for 10ms --session {}"]),
     row("mcp", "mcp", &["mcp --root {}"]),
     row("skill", "skill", &[]),
-    row("guide", "guide", &["guide --root {}"]),
+    row("guide", "guide", &["guide --root {}", "guide {}"]),
     row("prime", "prime", &["prime --task-id {}", "prime --mode {}", "prime --session {}", "prime --as {}"]),
     row("usage", "usage", &["usage --by {}", "usage --since {}", "usage --for {}"]),
     row("config show", "config show", &[]),

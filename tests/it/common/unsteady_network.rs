@@ -75,6 +75,13 @@ impl UnsteadyNetwork {
     }
 }
 
+impl UnsteadyNetwork {
+    /// No connection passes anything on any more, new ones neither, and all stay open.
+    pub fn fall_silent(&self) {
+        self.state.silent.store(usize::MAX, SeqCst);
+    }
+}
+
 impl State {
     fn join(self: &Arc<Self>, client: TcpStream, server: TcpStream) {
         let number = self.opened.fetch_add(1, SeqCst);

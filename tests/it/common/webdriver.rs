@@ -30,6 +30,11 @@ pub struct Chromium {
 impl Chromium {
     /// Starts a browser with a profile of its own in the world's directory.
     pub fn start(world: &TestProject) -> Self {
+        Self::start_with(world, &[])
+    }
+
+    /// As [`Chromium::start`], with further flags.
+    pub fn start_with(world: &TestProject, flags: &[&str]) -> Self {
         let mut command = world.command("chromedriver");
         let mut driver = command.arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
@@ -50,6 +55,7 @@ impl Chromium {
             "--disable-sync",
             &profile,
         ];
+        let args = [&args[..], flags].concat();
         let options = json!({ "args": args });
         let wanted = json!({ "browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": { "browser": "ALL" } });
         let mut browser = Self { driver, port, session: String::new() };

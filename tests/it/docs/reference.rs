@@ -154,3 +154,42 @@ fn http_reference_has_every_route() {
         .collect();
     assert!(without.is_empty(), "no section for {without:?}");
 }
+
+/// The page, `fairway help plumbing` and the shipped scripts use the same names.
+#[test]
+fn plumbing_page_help_and_scripts_name_the_same_commands() {
+    let help = TestProject::uninitialized().run(["help", "plumbing"]).exits(0).stdout;
+    let (_, listed) = help.split_once("Called by backend scripts").unwrap();
+    let lines: Vec<(&str, &str)> = listed.lines().filter_map(|line| line.strip_prefix("  ")?.split_once(' ')).collect();
+    let listed: BTreeSet<&str> = lines.iter().map(|(name, _)| *name).collect();
+    let purposes: BTreeSet<&str> = lines.iter().map(|(_, purpose)| purpose.trim()).collect();
+    assert_eq!(purposes.len(), lines.len(), "two commands have the same purpose: {help}");
+
+    let page = text("docs/reference/backend-plumbing.md");
+    let (steps, rest) = page.split_once("## Other commands").unwrap();
+    let (table, _) = rest.split_once("## Typing").unwrap();
+    let name = Regex::new(r"`([a-z][a-z-]*)[ `]").unwrap();
+    let cells = table.lines().filter(|line| line.starts_with("| `")).map(|line| line.split(" | ").next().unwrap());
+    let items = steps.lines().filter(|line| line.starts_with("- `")).map(|line| line.split(". ").next().unwrap());
+    let mut described: BTreeSet<&str> = BTreeSet::new();
+    for cell in cells {
+        described.extend(name.captures_iter(cell).map(|found| found.get(1).unwrap().as_str()));
+    }
+    for item in items {
+        described.extend(name.captures(item).map(|found| found.get(1).unwrap().as_str()));
+    }
+    assert_eq!(described, listed);
+
+    let call = Regex::new(r"adapter ([a-z][a-z-]*)").unwrap();
+    let sources = ["session-adapters", "examples/session-adapters"].map(|dir| fs::read_dir(root().join(dir)).unwrap());
+    let mut called = BTreeSet::new();
+    for file in sources.into_iter().flatten().map(|entry| entry.unwrap().path()) {
+        let script = fs::read_to_string(&file).unwrap();
+        called.extend(call.captures_iter(&script).map(|found| found[1].to_owned()));
+    }
+    called.extend(call.captures_iter(&page).map(|found| found[1].to_owned()));
+    let of_people = ["check", "install", "list"];
+    let unknown: Vec<&String> =
+        called.iter().filter(|name| !listed.contains(name.as_str()) && !of_people.contains(&name.as_str())).collect();
+    assert!(unknown.is_empty() && called.len() > 20, "{unknown:?} of {called:?}");
+}

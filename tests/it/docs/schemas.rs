@@ -61,6 +61,8 @@ fn other_forms_of_a_verb_print_documents_too() {
         ("exec list", 0, "job-list"),
         ("restore --list", 0, "snapshot-list"),
         ("man --output pages", 0, "man-pages"),
+        ("guide jobs", 0, "guide"),
+        ("guide --list", 0, "guide-list"),
         ("lane list --git", 0, "lane-list"),
         ("usage --by day", 0, "usage"),
         ("approvals answer 1 2 allow", 3, "approval-each"),

@@ -132,7 +132,8 @@ fn state_after_a_kill_is_true_and_reads_run_nothing() {
             false,
             "{policy}: a dry run has changed something"
         );
-        place.json(["session", "reconcile"]);
+        let line = place.run(["session", "reconcile"]).exits(0).stdout;
+        assert!(line.contains(" sessions, recovered 1 job"), "{line}");
         if policy == "lost" {
             let row = place.rows().pop().unwrap();
             assert_eq!((&*row.status, place.count(&file, "began")), ("lost", 1), "{row:?}");

@@ -66,7 +66,7 @@ impl Pushing {
 
     /// Runs shell text as the session would, in this directory.
     fn sh(&self, directory: &Path, text: &str) -> CommandOutput {
-        let mut command = Command::new("sh");
+        let mut command = Command::new("/bin/sh");
         command.args(["-c", text]).env_clear().envs(&self.env).current_dir(directory);
         command.output().unwrap().into()
     }
@@ -151,6 +151,125 @@ fn forced_push_is_denied_however_it_is_spelled() {
     assert!(run.code != Some(0) && run.stderr.contains("the push is denied: the session s1 is"), "{run:#?}");
 }
 
+/// What a script or a program writes to go around the hook.
+const AROUND_THE_HOOK: &[&str] = &[
+    "git push --no-verify -f",
+    "git push -f --no-verif origin main",
+    "git --no-pager -C . --git-dir=.git push origin +main --no-verify",
+    "git config alias.p 'push --no-verify -f' && git p",
+    "git config alias.p 'push --no-verify' && git config alias.q 'p -f' && git q origin main",
+    "git config alias.P '-c core.hooksPath=/dev/null push -f' && git p",
+    "git config alias.s '!git push --no-verify -f' && git s",
+    "git config alias.t s && git config alias.s '!f() { git push --no-verify -f \"$@\"; }; f' && git t origin main",
+    "git -c alias.z='push --no-verify -f' z",
+    "git -c core.hooksPath=/dev/null push -f",
+    "P=/dev/null git --config-env=core.hooksPath=P push -f",
+    "GIT_CONFIG_PARAMETERS=\"'core.hooksPath=/dev/null'\" git push -f",
+    "GIT_CONFIG_COUNT=0 git push -f",
+    "unset GIT_CONFIG_COUNT; git push --no-verify -f",
+    "printf 'git push --no-verify -f' >../x.sh; sh ../x.sh",
+    "python3 -c 'import subprocess, sys; sys.exit(subprocess.call([\"git\", \"push\", \"-f\", \"--no-verify\"]))'",
+];
+
+#[test]
+fn push_that_goes_around_the_hook_is_denied() {
+    let mut pushing = Pushing::new(&[]);
+    let root = pushing.world.root();
+    pushing.sh(&root, "git commit --quiet --allow-empty -m one && git push --quiet").exits(0);
+    pushing.sh(&root, "git commit --quiet --amend --allow-empty -m two").exits(0);
+    let path = pushing.env[&OsString::from("PATH")].to_str().unwrap().to_owned();
+    let front = path.split(':').next().unwrap();
+    // The git of the tests, and that of the system.
+    for path in [path.clone(), format!("{front}:/usr/bin:/bin")] {
+        pushing.env.insert("PATH".into(), path.into());
+        for text in AROUND_THE_HOOK {
+            pushing.denied(&root, text);
+        }
+        // Without its variables the session is unknown.
+        let before = pushing.remote();
+        let run = pushing.sh(&root, "env -i PATH=\"$PATH\" HOME=\"$HOME\" git push --no-verify -f");
+        assert!(run.code != Some(0) && run.stderr.contains("names no session"), "{run:#?}");
+        assert_eq!(pushing.remote(), before);
+    }
+    // A hook that is gone asks nothing.
+    let hook = Path::new(front).parent().unwrap().join("pre-push");
+    fs::rename(&hook, hook.with_extension("moved")).unwrap();
+    let run = pushing.sh(&root, "git push --no-verify -f");
+    fs::rename(hook.with_extension("moved"), &hook).unwrap();
+    assert!(run.code == Some(1) && run.stderr.contains("is gone; launch the session again"), "{run:#?}");
+    // What is no forced push passes, without the hooks that were to be skipped.
+    pushing.sh(&root, "git reset --quiet --hard origin/main").exits(0);
+    pushing.hook(".git/hooks", "pre-push", "echo own >>../own.log; exit 1");
+    pushing.hook(".other", "pre-push", "echo \"other $1\" >>../own.log");
+    for text in [
+        "git push --no-verify",
+        "git -c core.hooksPath=.other push origin main",
+        "git -c core.hooksPath=/dev/null push",
+    ] {
+        pushing.passes(&root, &format!("git commit --quiet --allow-empty -m more && {text} --quiet"));
+    }
+    assert_eq!(fs::read_to_string(pushing.world.dir().join("own.log")).unwrap(), "other origin\n");
+    assert!(pushing.sh(&root, "git commit --quiet --allow-empty -m more && git push --quiet").code != Some(0));
+}
+
+#[test]
+fn git_of_a_session_hands_on_everything_else() {
+    let mut pushing = Pushing::new(&[]);
+    let root = pushing.world.root();
+    let path = pushing.env[&OsString::from("PATH")].to_str().unwrap().to_owned();
+    let (front, others) = path.split_once(':').unwrap();
+    pushing.hook(".git/hooks", "pre-commit", "exit 1");
+    let says = |pushing: &Pushing, text: &str| {
+        let run = pushing.sh(&root, text);
+        (run.stdout.clone() + &run.stderr, run.code)
+    };
+    let real = |text: &str| format!("PATH={others}; {text}");
+    for text in [
+        "git version",
+        "git",
+        "git -h",
+        "git --no-such-option push",
+        "git nothing",
+        "git config alias.bad \"push 'x\" && git bad; git config --unset alias.bad",
+        "git config alias.loop loop && git loop; git config --unset alias.loop",
+        "echo text | git hash-object --stdin",
+        "echo more >code.txt; git diff --exit-code",
+        "git commit --quiet -am no",
+        "git config alias.show-words '!printf \"<%s>\" \"$GIT_PREFIX\"' && mkdir -p sub && cd sub && git show-words 'a b' \"c'd\"",
+        "git config alias.st 'status --short' && git st -b",
+        "git -c core.abbrev=9 rev-parse --short HEAD",
+        "git stash push --quiet && git stash list | wc -l && git stash pop --quiet",
+        "sh -c 'kill -TERM $$; git version'",
+        "git push --dry-run nowhere",
+    ] {
+        assert_eq!(says(&pushing, text), says(&pushing, &real(text)), "{text}");
+    }
+    pushing.sh(&root, "git commit --quiet --no-verify -am yes").exits(0);
+    // Descriptors stay open.
+    pushing.sh(&root, "exec 7>../trace; GIT_TRACE=7 git version").exits(0);
+    assert!(fs::read_to_string(pushing.world.dir().join("trace")).unwrap().contains("version"));
+    // Two sessions' gits do not call each other for ever, and the own one needs another.
+    let other = pushing.world.dir().join("front");
+    fs::create_dir(&other).unwrap();
+    fs::copy(Path::new(front).join("git"), other.join("git")).unwrap();
+    pushing.env.insert("PATH".into(), format!("{front}:{}:{front}:{others}", other.display()).into());
+    pushing.sh(&root, "git version").exits(0);
+    pushing.env.insert("PATH".into(), format!("{front}:{}", other.display()).into());
+    let run = pushing.sh(&root, "git version");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(127), "fairway: git is not installed\n"));
+    // A launch inside of the session does not put one before the other.
+    pushing.env.insert("PATH".into(), path.clone().into());
+    let inner = Pushing::launched(&pushing.world, "s2", &["--env", &format!("PATH={path}")]);
+    assert_eq!(inner[&OsString::from("PATH")], OsString::from(path.clone()));
+    // Without the program it is the git of the system, but no push.
+    let script = fs::read_to_string(Path::new(front).join("git")).unwrap();
+    let program = pushing.env[&OsString::from("FAIRWAY_BIN")].to_str().unwrap().to_owned();
+    fs::write(other.join("git"), script.replace(&program, "/nowhere/fairway")).unwrap();
+    pushing.env.insert("PATH".into(), format!("{}:{others}", other.display()).into());
+    let run = pushing.sh(&root, "git push");
+    assert!(run.code == Some(1) && run.stderr.contains("/nowhere/fairway is gone, so git push fails"), "{run:#?}");
+}
+
 /// A rule about the command and its flags holds for pushes that a program makes, too.
 #[test]
 fn rule_about_the_command_holds_for_pushes_of_programs() {
@@ -170,7 +289,13 @@ fn rule_about_the_command_holds_for_pushes_of_programs() {
     let (pushing, root) = prepared(&rule("flags = [\"--force\", \"-f\"]\n"));
     pushing.passes(&root, &in_script("git push --quiet"));
     pushing.sh(&root, "git commit --quiet --amend --allow-empty -m two").exits(0);
-    for line in ["git push -f", "git push origin +main", "git push --force-with-lease", "git push --mirror"] {
+    for line in [
+        "git push -f",
+        "git push --no-verify -f",
+        "git push origin +main",
+        "git push --force-with-lease",
+        "git push --mirror",
+    ] {
         pushing.denied(&root, &in_script(line));
     }
     pushing.passes(&root, &in_script("git push --quiet origin --delete side"));
@@ -186,7 +311,8 @@ fn rule_about_the_command_holds_for_pushes_of_programs() {
     pushing.passes(&root, &in_script("git push --quiet -f origin main"));
     // About every push.
     let (pushing, root) = prepared(&rule(""));
-    for line in ["git push", "git push origin main:new", "git push origin :side", "git push -f"] {
+    for line in ["git push", "git push --no-verify", "git push origin main:new", "git push origin :side", "git push -f"]
+    {
         pushing.denied(&root, &in_script(line));
     }
     pushing.sh(&root, "git fetch --quiet && git status && git log -1").exits(0);

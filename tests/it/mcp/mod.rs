@@ -4,6 +4,7 @@ mod guard;
 mod lifetime;
 mod locked_store;
 mod protocol_versions;
+mod run;
 mod same_store;
 mod session;
 mod text;

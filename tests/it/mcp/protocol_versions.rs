@@ -153,6 +153,8 @@ fn message_that_is_no_request_is_answered_and_ends_nothing() {
         client.write(&format!("{line}\n"));
         let answer = client.receive();
         assert_eq!(answer["error"]["code"], code, "{}: {answer}", line.chars().take(80).collect::<String>());
+        let id = if line.contains("\"id\":1,") && code == -32600 && line != long { json!(1) } else { Value::Null };
+        assert_eq!(answer.get("id"), Some(&id), "an unknown id is null: {answer}");
     }
     client.write("\n   \n\r\n");
     client.write("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\r\n");

@@ -38,8 +38,14 @@ fn session_is_no_argument_and_no_flag() {
     let mut client = Client::of_session(&world, "s1");
     for name in ["session", "session_id", "as"] {
         client.call("note", json!({ "text": "x", name: "s2" })).refuses("usage");
+    }
+    // `session_id` of `run` is the key of a job's messages: the acting session stays the one of the environment.
+    for name in ["session", "as"] {
         client.call("run", json!({ "action": "list", name: "s2" })).refuses("usage");
     }
+    let job = json!({ "action": "spawn", "command": "echo \"$FAIRWAY_SESSION_ID\"", "session_id": "s2", "background": false });
+    let ended = client.call("run", job).succeeds().document;
+    assert_eq!((&ended["session_id"], &ended["snippet"]), (&json!("s2"), &json!("s1\n")), "{ended}");
     for flags in [["--session", "s1"], ["--as", "dev"]] {
         world.run([["mcp", "--json"], flags].concat()).refuses(2, "usage");
     }

@@ -106,7 +106,7 @@ fn refused_arguments_name_the_next_step_and_no_type_of_the_implementation() {
         ("note", json!({}), "usage", "missing field `text`"),
         ("inbox", json!({ "wait_seconds": -1 }), "usage", "expected a whole number from 0"),
         ("verify", json!({ "command": "ls" }), "usage", "expected a list"),
-        ("run", json!({ "command": "true", "env": 7 }), "usage", "expected an object"),
+        ("run", json!({ "command": "true", "env": 7 }), "usage", "env must be an object, not 7"),
         ("task", json!({ "task": "no such" }), "invalid_value", "task id 'no such' must start with"),
         ("verify", json!({ "check": "unit", "timeout_seconds": 0 }), "invalid_value", "timeout_seconds must be from 1"),
         ("verify", json!({ "check": "unit", "timeout_seconds": u64::MAX }), "invalid_value", "must be from 1 to 86400"),

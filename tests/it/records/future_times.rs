@@ -1,5 +1,7 @@
 //! Times that a clock which was ahead has written count from now.
 
+use std::time::Duration;
+
 use crate::common::TestProject;
 
 const YEAR: i64 = 365 * 24 * 60 * 60;
@@ -30,6 +32,9 @@ fn lease_of_a_clock_that_was_ahead_ends_after_its_span() {
     let world = TestProject::new();
     world.run(["task", "add", "one"]).exits(0);
     a_year_ahead(&world, &["claim", "T-1", "--lease", "30m"]);
+    // It is shown as it will end.
+    let shown = world.json(["task", "show", "T-1"])["claim"]["lease_until"].as_str().unwrap().to_owned();
+    assert_eq!(shown, world.now().plus(Duration::from_secs(30 * 60)).to_string());
     world.add_session("s2");
     let claim = || world.run(["claim", "--session", "s2", "--any-role", "--json"]);
     claim().refuses(6, "nothing_ready");

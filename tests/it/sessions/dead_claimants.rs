@@ -18,10 +18,16 @@ use crate::common::{
 
 /// A session `api-agent` in the lane `api` that has claimed T-1 and written down how far it came.
 fn working() -> (Sessions, Value) {
+    working_as(&["sleep", "600"])
+}
+
+/// With this program.
+fn working_as(program: &[&str]) -> (Sessions, Value) {
     let world = Sessions::new();
     world.run(["task", "add", "T-1", "Fix the total"]).exits(0);
     world.run(["lane", "add", "api"]).exits(0);
-    let session = world.launch(&["--role", "dev", "--lane", "api", "--name", "api-agent", "--", "sleep", "600"]);
+    let flags = ["--role", "dev", "--lane", "api", "--name", "api-agent", "--"];
+    let session = world.launch(&[&flags, program].concat());
     world.run(["--session", "api-agent", "--as", "dev", "claim", "T-1"]).exits(0);
     let words = ["checkpoint", "record", "T-1", "--state", "active", "--summary", "the parser is done"];
     world.run([&["--session", "api-agent"], &words[..]].concat()).exits(0);
@@ -32,6 +38,23 @@ fn kill(keys: impl IntoIterator<Item = ProcessKey>) {
     for key in keys {
         let _ = key.signal(Signal::SIGKILL);
     }
+}
+
+fn kill_supervisor(session: &Value) {
+    kill(ProcessKey::of(i32::try_from(session["pid"].as_i64().unwrap()).unwrap()));
+}
+
+/// The program of a session: the process of its run that sleeps for 601 s, or else the only one.
+fn program(session: &Value) -> Option<ProcessKey> {
+    let is_program = |key: &ProcessKey| {
+        let line = fs::read(format!("/proc/{}/cmdline", key.pid)).unwrap_or_default();
+        i64::from(key.pid) != session["pid"] && line.split(|byte| *byte == 0).any(|word| word == b"601")
+    };
+    marked(&text(&session["run_id"])).unwrap().into_iter().find(is_program)
+}
+
+fn commands(need: &Value) -> Vec<String> {
+    need["commands"].as_array().unwrap().iter().map(|next| text(&next["command"])).collect()
 }
 
 /// Kills the root process first, so that it cannot record the end of its program, and then what is left of the session run.
@@ -75,24 +98,25 @@ fn killed_session_is_dead_everywhere_at_once_and_the_cure_is_named() {
     assert_eq!((&listed[0]["status"], &listed[0]["alive"]), (&json!("running"), &json!(false)));
     assert!(text(&listed[0]["alive_reason"]).starts_with(&format!("process {}", session["pid"])), "{listed}");
     let release = "fairway release T-1 --force --reason TEXT";
-    let relaunch = "fairway session relaunch api-agent";
     for (words, expected) in [
         (&["session", "list"][..], &["api-agent  dead", "T-1", "the parser is done"][..]),
-        (&["session", "show", "api-agent"], &["status      dead", "T-1", relaunch, "fairway claim T-1", release]),
+        (&["session", "show", "api-agent"], &["status      dead", "T-1", "fairway claim T-1", release]),
         (&["session", "status", "api-agent"], &["dead: process"]),
         (&["task", "list"], &["api-agent (dead)"]),
         (&["task", "list", "--held"], &["api-agent (dead)"]),
-        (&["task", "show", "T-1"], &["api-agent (dead)", relaunch, "lane api: fairway claim T-1", release]),
+        (&["task", "show", "T-1"], &["api-agent (dead)", "lane api: fairway claim T-1", release]),
         (&["ready", "--why"], &["api-agent (dead)", "lane api: fairway claim T-1", release]),
         (&["lane", "show", "api"], &["api-agent  dead", "T-1"]),
         (&["explain", "task", "T-1"], &["session is dead: process", "lane api: fairway claim T-1", release]),
         (&["doctor"], &["claimant_dead", release]),
-        (&["status"], &["✗ dead", "api-agent", relaunch, "lane api: fairway claim T-1", release]),
+        (&["status"], &["✗ dead", "api-agent", "lane api: fairway claim T-1", release]),
     ] {
         let shown = world.run(words).exits(0).stdout;
         for part in expected {
             assert!(shown.contains(part), "{words:?} without {part:?}:\n{shown}");
         }
+        // Its program was one of its own, which is not stored.
+        assert!(!shown.contains("relaunch"), "{words:?}:\n{shown}");
     }
     for words in [["explain", "session", "api-agent"], ["session", "show", "api-agent"]] {
         let shown = world.run(words).exits(0).stdout;
@@ -109,19 +133,81 @@ fn killed_session_is_dead_everywhere_at_once_and_the_cure_is_named() {
     assert_eq!(self::need(&world, "dead:api-agent"), None);
 }
 
+/// The supervisor is killed, and the agent works on: it is neither dead nor stale, and no second worker is advised.
+#[test]
+fn program_that_outlives_its_supervisor_works_until_it_is_stopped() {
+    let (world, session) = working_as(&["sleep", "601"]);
+    kill_supervisor(&session);
+    let orphan = eventually("an item", || need(&world, "orphan:api-agent"));
+    assert_eq!(commands(&orphan), ["fairway session stop api-agent"], "{orphan}");
+    assert_eq!((&orphan["task_id"], need(&world, "dead:api-agent")), (&json!("T-1"), None));
+    let events = |world: &TestProject| world.run(["events", "--json"]).exits(0).stdout;
+    let before = events(&world);
+    for _ in 0..3 {
+        let report = world.json(["session", "reconcile"]);
+        assert_eq!((&report["stale"], &report["revived"]), (&json!([]), &json!([])), "{report:#}");
+        world.run(["--session", "api-agent", "note", "on it"]).exits(0);
+    }
+    assert!(!events(&world).replace(&before, "").contains("session."), "its state does not change");
+    let pid = program(&session).unwrap().pid;
+    let reason = format!("its supervisor is gone, its program (process {pid}) works");
+    let shown = world.json(["session", "show", "api-agent"]);
+    assert_eq!(
+        (&shown["alive"], &shown["alive_source"], &shown["alive_reason"]),
+        (&json!(true), &json!("program"), &json!(reason))
+    );
+    for (words, expected) in [
+        (
+            &["session", "show", "api-agent"][..],
+            &["status      orphaned", "yes: its supervisor is gone", "session stop"][..],
+        ),
+        (&["session", "list"], &["api-agent  orphaned"]),
+        (&["task", "list"], &["api-agent (orphaned)"]),
+        (&["task", "show", "T-1"], &["api-agent (orphaned)", "stop it; it works on otherwise: fairway session stop"]),
+        (&["status"], &["✗ orphan", &reason]),
+    ] {
+        let shown = world.run(words).exits(0).stdout;
+        for part in expected {
+            assert!(shown.contains(part), "{words:?} without {part:?}:\n{shown}");
+        }
+        assert!(!shown.contains("--force") && !shown.contains("dead"), "{words:?}:\n{shown}");
+    }
+    world.run(["session", "relaunch", "api-agent", "--json"]).refuses(4, "session_alive");
+    world.run(["release", "--dead"]).exits(0);
+    assert_eq!(world.json(["task", "show", "T-1"])["status"], "in_progress");
+    world.run(["session", "stop", "api-agent"]).exits(0);
+    assert_eq!(marked(&text(&session["run_id"])).unwrap(), []);
+    assert_eq!((need(&world, "orphan:api-agent"), need(&world, "dead:api-agent")), (None, None));
+}
+
+/// The two words that a person types: an id and `--dead`.
+#[test]
+fn release_of_a_named_task_with_dead_releases_that_one_alone() {
+    let (world, session) = working();
+    world.run(["task", "add", "--id", "T-7", "other"]).exits(0);
+    let alive = world.run(["release", "T-1", "--dead"]).exits(0).stdout;
+    assert!(alive.contains("no claim of a dead session"), "{alive}");
+    kill_all(&session);
+    let other = world.run(["release", "T-7", "--dead"]).exits(0).stdout;
+    assert!(other.contains("no claim of a dead session"), "{other}");
+    world.run(["release", "T-99", "--dead", "--json"]).refuses(3, "not_found");
+    let released = world.run(["release", "T-1", "--dead"]).exits(0).stdout;
+    assert!(released.starts_with("released T-1: in_progress → todo (api-agent is dead"), "{released}");
+}
+
 #[test]
 fn remaining_processes_of_a_dead_session_end_before_its_claim_continues() {
-    let (world, session) = working();
-    let root = i32::try_from(session["pid"].as_i64().unwrap()).unwrap();
-    kill(ProcessKey::of(root));
+    // A helper that its program leaves behind.
+    let (world, session) = working_as(&["sh", "-c", "setsid sleep 600 & exec sleep 601"]);
+    let run = text(&session["run_id"]);
+    eventually("the helper", || (marked(&run).unwrap().len() >= 3).then_some(()));
+    kill_supervisor(&session);
+    kill(program(&session));
     let remains = eventually("a dead session", || need(&world, "dead:api-agent"));
-    let commands: Vec<String> =
-        remains["commands"].as_array().unwrap().iter().map(|next| text(&next["command"])).collect();
-    assert_eq!(commands, ["fairway session stop api-agent"], "{remains}");
+    assert_eq!(commands(&remains), ["fairway session stop api-agent"], "{remains}");
     kill_all(&session);
     let remains = need(&world, "dead:api-agent").unwrap();
-    assert_eq!(remains["commands"][0]["command"], "fairway session relaunch api-agent", "{remains}");
-    assert_eq!(remains["commands"][1]["command"], "fairway claim T-1", "{remains}");
+    assert_eq!(remains["commands"][0]["command"], "fairway claim T-1", "{remains}");
 }
 
 /// A session of the lane whose commands run in a pid namespace of their own, as those of a sandbox do.
@@ -212,4 +298,29 @@ fn session_that_cannot_be_looked_at_is_not_called_dead() {
     assert!(world.run(["task", "list"]).stdout.contains("unrecorded (stale)"));
     let needs = world.json(["status"])["needs_you"].clone();
     assert_eq!((&needs[0]["id"], needs.as_array().unwrap().len()), (&json!("stale:unrecorded"), 1));
+}
+
+#[test]
+fn session_that_a_person_stopped_is_at_rest_and_one_that_died_is_not() {
+    let (world, session) = working();
+    world.run(["session", "stop", "api-agent"]).exits(0);
+    assert_eq!(need(&world, "dead:api-agent"), None);
+    let board = world.json(["status"]);
+    let stopped = &board["lanes"][0]["sessions"][0];
+    let me = world.json(["session", "show", "api-agent"])["reason"].as_str().unwrap().to_owned();
+    assert_eq!(me, format!("stopped by {}", stopped["stopped_by"].as_str().unwrap()));
+    let shown = world.run(["status"]).exits(0).stdout;
+    assert!(shown.starts_with("nothing needs you"), "{shown}");
+    let row = shown.lines().find(|line| line.contains("api-agent")).unwrap();
+    assert!(row.starts_with("○ api") && row.contains("stopped by you"), "{row}");
+    assert!(row.contains("release it? fairway release T-1 --force --reason TEXT"), "{row}");
+    // One that dies is an item as before.
+    let other = world.launch(&["--role", "dev", "--lane", "api", "--name", "second", "--", "sleep", "600"]);
+    world.run(["task", "add", "T-2", "Refunds"]).exits(0);
+    world.run(["--session", "second", "--as", "dev", "claim", "T-2"]).exits(0);
+    kill_all(&other);
+    let died = need(&world, "dead:second").unwrap();
+    let commands: Vec<&Value> = died["commands"].as_array().unwrap().iter().map(|next| &next["command"]).collect();
+    // Its program was one of its own, which is not stored.
+    assert_eq!(commands, ["fairway claim T-2", "fairway release T-2 --force --reason TEXT"], "{session}");
 }

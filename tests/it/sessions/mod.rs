@@ -2,6 +2,7 @@
 
 mod adopted_panes;
 mod agent_in_tmux;
+mod answer;
 mod continue_claim;
 mod control;
 mod dead_claimants;

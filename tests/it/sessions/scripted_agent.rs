@@ -114,6 +114,64 @@ fn launch_does_not_wait_for_a_program_that_reports_nothing() {
     world.run(["session", "stop", "s", "t"]).exits(0);
 }
 
+/// A trust question is on every board from the first second, with the way to its answer, and no other cause is named.
+#[test]
+fn trust_question_that_a_launch_saw_needs_a_person_until_a_hook_calls() {
+    let body = "printf '\\n ❯ No, exit\\n   Yes, I trust this folder\\n'\nread -r line\nprintf '\\033[2J\\033[H> '\nread -r line\nhook SessionStart\nsleep 300";
+    let Some(world) = scene(body) else { return };
+    world.configure(
+        "[[guard.rules]]\nname = \"no-push\"\ncommand = [\"git\", \"push\"]\naction = \"deny\"\nreason = \"not from here\"\n",
+    );
+    world.run(["trust"]).exits(0);
+    world.run(launch_words(&world, &["--prompt", "begin"])).exits(0);
+    let board = world.json(["status"]);
+    let need = &board["needs_you"][0];
+    assert_eq!((&need["id"], &need["line"]), (&"question:s:1".into(), &"Yes, I trust this folder".into()), "{board}");
+    assert_eq!(need["commands"].as_array().unwrap().len(), 1, "{need}");
+    assert_eq!(need["commands"][0]["command"], "fairway session attach s");
+    assert_eq!(world.json(["session", "show", "s"])["activity"], "requires_action");
+    let explained = world.run(["explain", "session", "s"]).exits(0);
+    assert!(explained.stdout.contains("waiting for: Yes, I trust this folder"), "{explained:?}");
+    world.run(["answer", "question:s:1", "yes", "--json"]).refuses(4, "session_asks");
+    // After the time in which an agent's first hook should have called, the cause is still this one.
+    world.write_rows("UPDATE agent_sessions SET started_at = started_at - 120000");
+    let kinds = |world: &Sessions| -> Vec<String> {
+        world.json(["status"])["needs_you"].as_array().unwrap().iter().map(|need| text(&need["kind"])).collect()
+    };
+    assert_eq!(kinds(&world), ["question"]);
+    // A person answers in the window. A look tells that, before a hook does.
+    world.run(["session", "nudge", "s", "yes", "--force"]).exits(0);
+    eventually("the dialog is gone", || {
+        world.run(["session", "reconcile"]).exits(0);
+        (world.session("s")["activity"] == "unknown").then_some(())
+    });
+    world.run(["session", "nudge", "s", "go"]).exits(0);
+    eventually("it begins", || (world.session("s")["activity"] == "idle").then_some(()));
+    assert!(!kinds(&world).contains(&"question".to_owned()));
+    end(&world);
+}
+
+/// Every reader sees that a person has interrupted a turn, though no hook says so and no command that writes has looked.
+#[test]
+fn interrupted_session_is_idle_for_readers_who_write_nothing() {
+    let body = "hook SessionStart\nhook UserPromptSubmit\nhook PreToolUse ',\"tool_name\":\"Bash\"'\n\
+                echo '  Interrupted · What should Claude do instead?'\necho '> '\nsleep 300";
+    let Some(world) = scene(body) else { return };
+    until_busy(&world);
+    let shown = |world: &Sessions| {
+        let listed = world.json(["session", "list"])[0]["activity"].clone();
+        let board = world.json(["status"])["sessions"][0]["activity"].clone();
+        let one = world.json(["session", "show", "s"])["activity"].clone();
+        assert!(listed == board && board == one || listed == "busy", "{listed} {board} {one}");
+        listed
+    };
+    assert_eq!(shown(&world), "busy");
+    eventually("it is idle", || (shown(&world) == "idle").then_some(()));
+    assert_eq!(world.session("s")["activity"], "busy");
+    assert!(world.run(["status"]).exits(0).stdout.contains("(screen)"));
+    end(&world);
+}
+
 /// A turn has begun, and a person has ended it: no hook says so, and the screen shows no work.
 const INTERRUPTED: &str = "hook SessionStart\nhook UserPromptSubmit\necho '> '\nlines";
 

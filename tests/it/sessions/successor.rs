@@ -3,7 +3,7 @@
 use fairway::os::process::ProcessKey;
 use nix::sys::signal::Signal;
 
-use super::{Sessions, eventually, text};
+use super::{Sessions, eventually, marked, text};
 
 const KNOWN: &str = "parser done; the printer in src/print.rs is half rewritten, do not touch lex.rs";
 
@@ -83,7 +83,11 @@ fn killed_claimant_is_over_before_reconcile() {
     let told = shown("m2");
     assert!(told.contains("claimed by m1, not by you") && !told.contains("--steal"), "{told}");
     let pid: i32 = world.session("m1")["pid"].parse().unwrap();
+    // Its supervisor first, which would record the end.
     ProcessKey::of(pid).unwrap().signal(Signal::SIGKILL).unwrap();
+    for left in marked(&world.session("m1")["run_id"]).unwrap() {
+        let _ = left.signal(Signal::SIGKILL);
+    }
     let told = eventually("its process is gone", || Some(shown("m2")).filter(|told| told.contains("--steal")));
     assert!(told.contains("claimed by m1, wh") && told.contains(KNOWN), "{told}");
     // The judgement leaves a checkpoint, which masks nothing either.

@@ -330,7 +330,10 @@ fn hint_offers_a_snapshot_only_where_there_is_one() {
     let without = "there is no snapshot; restore a backup: fairway restore FILE; or ";
     assert_eq!(hint(&world, "store_damaged"), format!("{without}go on without them: fairway doctor --accept"));
     shell(&world, "rm -f .fairway/fairway.db*");
-    assert_eq!(hint(&world, "store_gone"), format!("{without}begin a new store: fairway init --new"));
+    let begin = format!("{without}begin a new store: fairway init --new");
+    assert_eq!(hint(&world, "store_gone"), begin);
+    let refused = world.run(["init", "--json"]).refuses(1, "store_gone").error();
+    assert_eq!(refused["hint"], begin);
 }
 
 #[test]

@@ -30,6 +30,9 @@ pub fn busy() -> TestProject {
     world.run(["--session", "cleo", "task", "block", "T-3", "--reason", "no access to the archive"]).exits(0);
     let conn = rusqlite::Connection::open(world.store()).unwrap();
     let now = world.now().millis();
+    // An agent with a terminal, into which an answer can be typed.
+    let launched = "UPDATE agent_sessions SET adapter_script = '/backend', adapter_state = '/state' WHERE id = 'ada'";
+    conn.execute(launched, []).unwrap();
     conn.execute(
         "INSERT INTO usage_turns (run_id, session_id, role, lane, at, digest, input_tokens, output_tokens, \
          cache_read_tokens, cache_creation_tokens, cost_usd) SELECT run_id, id, role, lane, ?1, 'd-' || id, 1, 1, 0, 0, 0.4 \

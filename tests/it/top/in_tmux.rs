@@ -179,3 +179,21 @@ fn attach_comes_back_to_the_board() {
     window.press(&["q"]);
     window.is_sane();
 }
+
+#[test]
+fn board_of_a_store_that_vanished_is_not_shown_as_current() {
+    let world = world();
+    let window = Window::open(&world, 80, 24);
+    window.types("fairway top");
+    window.shows("LANES (1)");
+    let (state, gone) = (world.root().join(".fairway"), world.root().join("gone"));
+    let begin = Instant::now();
+    fs::rename(&state, &gone).unwrap();
+    let screen = window.shows(" as of ");
+    assert!(begin.elapsed() < Duration::from_secs(20) + SLACK, "{:?}", begin.elapsed());
+    assert!(screen.contains("cart"), "{screen}");
+    fs::rename(&gone, &state).unwrap();
+    window.until("the board is current", |screen| !screen.contains(" as of ") && screen.contains("LANES (1)"));
+    window.press(&["q"]);
+    window.is_sane();
+}

@@ -9,8 +9,7 @@ use crate::{
     wire::tool_input,
 };
 
-/// The source of activity reported by approvals.
-pub(in crate::actions) const SOURCE: &str = "approval";
+pub(super) use crate::domain::session::APPROVAL_SOURCE as SOURCE;
 
 pub(super) fn find(tx: &ReadTx<'_>, id: i64) -> Result<Approval> {
     approvals::find(tx, id)?.ok_or_else(|| Refusal::not_found("approval", id.to_string()).into())

@@ -10,7 +10,6 @@ mod watch;
 
 pub use crate::actions::core::approval_state::expire_pending;
 pub use answer::answer;
-pub(in crate::actions) use common::SOURCE;
 pub use list::list;
 pub use request::request;
 pub use wait::{ApprovalDecision, ApprovalWait, wait, wait_for_person};

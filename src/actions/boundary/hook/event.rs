@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use crate::{
     actions::boundary::guard::ToolCall,
-    domain::{id::Label, usage::ToolUse},
+    domain::{id::Label, session::HOOK_SOURCE, usage::ToolUse},
     os::process::ProcessKey,
 };
 
 /// The source of activity reported by hooks.
-pub(super) const SOURCE: &str = "hook";
+pub(super) const SOURCE: &str = HOOK_SOURCE;
 
 /// The caller of a hook.
 #[derive(Debug, Clone)]

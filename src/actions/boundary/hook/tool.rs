@@ -18,12 +18,12 @@ use crate::{
             runtime,
         },
         queue::overlap,
-        sessions::report::{idle_screen, telemetry},
+        sessions::report::telemetry,
     },
     config::OverlapAction,
     domain::{
         message::Channel,
-        session::{Activity, Session},
+        session::{Activity, SCREEN_SOURCE, Session},
         usage::{ToolUse, Turn},
     },
     guard::{OWN_VERB_REASON, may_write},
@@ -101,7 +101,7 @@ pub(super) fn after(app: &App, caller: &HookCaller, used: &ToolUse) -> Result<Ho
         session_reports::count_call(tx, &session.id, false)?;
         // A person has allowed the tool, here or in the provider's interface; or the screen was misread.
         let is_misread =
-            session.activity == Activity::Idle && session.activity_source.as_deref() == Some(idle_screen::SOURCE);
+            session.activity == Activity::Idle && session.activity_source.as_deref() == Some(SCREEN_SOURCE);
         let is_waiting = session.activity == Activity::RequiresAction || is_misread;
         if is_waiting && !caller.is_subagent && approvals::pending_of(tx, &session.id)?.is_empty() {
             runtime::report_activity(tx, session, Activity::Busy, None, SOURCE)?;

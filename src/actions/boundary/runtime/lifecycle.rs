@@ -146,7 +146,7 @@ fn create_session(
         other.check_run_id(Some(&report.run_id))?;
     }
     if report.event != LifecycleEvent::Started || details.patch.role.is_none() {
-        return Err(lookup::unknown_run(&report.run_id));
+        return Err(Refusal::RunUnregistered { run: lookup::shown_run(&report.run_id) }.into());
     }
     if !report.run_id.is_usable() {
         return Err(Refusal::invalid("run_id", "of a new session must be a UUID").into());

@@ -1,6 +1,6 @@
 //! The board, composed anew from what has changed since the last time.
 
-use std::{os::fd::BorrowedFd, rc::Rc};
+use std::{collections::BTreeSet, os::fd::BorrowedFd, rc::Rc};
 
 use anyhow::Result;
 
@@ -10,7 +10,12 @@ use super::{
     view,
     watches::{WatchedProcess, Watches},
 };
-use crate::{actions::App, config::Settings, env::Timestamp, wire::BoardView};
+use crate::{
+    actions::{App, project::silent_hosts, sessions::liveness::silence},
+    config::Settings,
+    env::Timestamp,
+    wire::BoardView,
+};
 
 /// The facts behind the last board. The next one reads again what the events in between are about, and the rows that are
 /// small in number: its cost does not grow with the tasks, the events and the history of the store.
@@ -52,6 +57,10 @@ impl BoardCache {
         self.next_change = None;
         self.watches.look();
         app.read(|tx| facts.advance(app, tx, &News::since(tx, seq)?, &mut self.watches))?;
+        let is_suppressed = silence::judge(app, &mut facts.sessions, facts.now, &BTreeSet::new());
+        if is_suppressed && app.settings.store.is_on_server() {
+            silence::judge(app, &mut facts.sessions, facts.now, &silent_hosts::find(app)?);
+        }
         let board = view::compose(app, &facts, hook_providers);
         self.watches.follow_rest(&facts.sessions, &facts.processes.borrow());
         self.next_change = facts.next_change(app);

@@ -1,4 +1,4 @@
-//! Claims whose claimant is dead or stale, and claims with an expired lease.
+//! Claims whose claimant is dead or stale, sessions without their supervisor, and claims with an expired lease.
 
 use super::{
     facts::{Facts, is_in_trouble},
@@ -8,19 +8,23 @@ use crate::{
     actions::core::claimants,
     domain::{
         need::NeedKind,
+        rules::aliveness,
         session_facts::{HeldTask, SessionOverview},
         task::TaskStatus,
     },
 };
 
-/// An item for each dead or stale session with claims, and for each other claim whose lease has expired.
+/// An item for each dead or stale session with claims, but not for one that was stopped on purpose; for each session without its
+/// supervisor; and for each other claim whose lease has expired.
 pub(super) fn items(facts: &Facts) -> Vec<Need> {
     let mut items: Vec<Need> = facts
         .sessions
         .iter()
-        .filter(|one| is_in_trouble(one) && unfinished(one).next().is_some())
+        .filter(|one| is_in_trouble(one) && !one.is_orphaned() && one.stopped_by().is_none())
+        .filter(|one| unfinished(one).next().is_some())
         .map(|one| of_session(facts, one))
         .collect();
+    items.extend(facts.sessions.iter().filter(|one| one.is_orphaned()).map(of_orphan));
     items.extend(leases(facts));
     items
 }
@@ -34,10 +38,8 @@ fn of_session(facts: &Facts, one: &SessionOverview) -> Need {
     let session = &one.session;
     let kind = if one.is_over() { NeedKind::Dead } else { NeedKind::Stale };
     let tasks: Vec<String> = unfinished(one).map(|held| held.task.to_string()).collect();
-    let reason = match (kind, &session.reason) {
-        (NeedKind::Stale, Some(reason)) => reason,
-        _ => &one.alive.reason,
-    };
+    let recorded = one.silence.as_ref().or(session.reason.as_ref()).filter(|_| kind == NeedKind::Stale);
+    let reason = recorded.unwrap_or(&one.alive.reason);
     let title = match (unfinished(one).next(), tasks.len()) {
         (Some(held), 1) => format!("; {}", held.title),
         _ => String::new(),
@@ -55,11 +57,27 @@ fn of_session(facts: &Facts, one: &SessionOverview) -> Need {
     }
     let mut processes = facts.processes.borrow_mut();
     for held in unfinished(one) {
-        for next in claimants::ways_on(&held.task, held.status, session, &one.alive, &mut processes) {
+        let (session, can) = (one.judged(), one.can_relaunch);
+        for next in claimants::ways_on(&held.task, held.status, &session, &one.alive, can, &mut processes) {
             need = need.command(&next);
         }
     }
     need
+}
+
+/// A session whose program works on without its supervisor, with claims or without.
+fn of_orphan(one: &SessionOverview) -> Need {
+    let id = &one.session.id;
+    let held = unfinished(one).next();
+    let title = held.map(|held| format!("; {}: {}", held.task, held.title)).unwrap_or_default();
+    let line = format!("{}{title}", one.alive.reason);
+    let evidence = format!("{} (source: {})", one.alive.reason, one.alive.source);
+    let need = Need::new(NeedKind::Orphan, id.as_str(), Some(one.seen.at), line, evidence).session(one);
+    let need = match held {
+        Some(held) => need.task(&held.task),
+        None => need,
+    };
+    need.command(&aliveness::stop_orphan(id))
 }
 
 fn leases(facts: &Facts) -> Vec<Need> {

@@ -9,9 +9,17 @@ use std::{
 
 use anyhow::Result;
 
-use super::{changed_subjects::News, day_costs::DayCosts, sessions, task_counts::KeptCounts, watches::Watches};
+use super::{
+    changed_subjects::News, day_costs::DayCosts, sent_back, sessions, task_counts::KeptCounts, watches::Watches,
+};
 use crate::{
-    actions::{App, core::session_process::RunProcesses, queue::gates},
+    actions::{
+        App,
+        core::session_process::RunProcesses,
+        jobs::{last_line::last_line, view::JobReader},
+        queue::gates,
+        sessions::{liveness::silence, report::shown_idle},
+    },
     domain::{
         LaneName, PersonName, SessionId, TaskId,
         approval::Approval,
@@ -23,7 +31,6 @@ use crate::{
         lane::{Lane, LaneStatus},
         message::{HUMAN_SOURCES, Message, Recipient},
         overlap::LaneOverlap,
-        session::SessionStatus,
         session_facts::{HeldTask, SessionOverview},
         task::TaskStatus,
     },
@@ -76,6 +83,8 @@ pub(super) struct Facts {
     pub undelivered: Vec<Message>,
     /// Messages of people that expired lately.
     pub expired: Vec<ExpiredMessage>,
+    /// When the screen of a session may show next that its turn was interrupted.
+    next_judgement: Option<Timestamp>,
     /// When a message expires next.
     next_expiry: Option<Timestamp>,
     /// The number of unread messages to the acting person; `None` for a session.
@@ -83,10 +92,22 @@ pub(super) struct Facts {
     /// Sessions with a provider of which no hook and no report of a runtime has come. Known while there are guard rules.
     pub silent: BTreeSet<SessionId>,
     pub active_jobs: Vec<Job>,
-    pub failed_jobs: Vec<FailedJob>,
+    pub failed_jobs: Vec<ShownFailure>,
+    /// Landings that sent work back.
+    pub sent_back: Vec<Landing>,
     pub costs: DayCosts,
     /// The remaining processes of dead sessions.
     pub processes: RefCell<RunProcesses>,
+}
+
+/// A job that failed lately.
+#[derive(Debug)]
+pub(super) struct ShownFailure {
+    pub job: FailedJob,
+    /// The last line of its output.
+    pub last_line: Option<String>,
+    /// Whether the same command has succeeded since.
+    pub is_mended: bool,
 }
 
 impl Facts {
@@ -96,6 +117,7 @@ impl Facts {
         (self.now, self.seq) = (now, news.seq);
         self.held = overview::held(tx)?;
         let changed = sessions::advance(&mut self.sessions, tx, &self.held, news, watches)?;
+        self.next_judgement = shown_idle::judge(app, tx, &mut self.sessions)?;
         let has_death = self.sessions.iter().any(|one| one.is_over() && changed.contains(&one.session.id));
         if has_death {
             self.processes.take();
@@ -114,13 +136,16 @@ impl Facts {
         self.read_messages(app, tx, news.everything || news.messages || has_death)?;
         self.read_silent(app, tx, &changed)?;
         self.active_jobs = jobs::active(tx)?;
-        self.failed_jobs = overview::failed_jobs(tx, now.minus(FAILED_FOR), MAX_FAILED_JOBS)?;
+        self.read_failed_jobs(app, tx)?;
+        if news.everything || news.lanes || !news.tasks.is_empty() {
+            self.sent_back = sent_back::find(tx, &self.held, &self.lanes)?;
+        }
         let reporters = (!news.everything).then(|| changed.union(&news.sessions));
         self.costs.advance(tx, now, reporters)
     }
 
-    /// The next time at which the board changes without an event: a lease ends, a message expires, an agent should have called
-    /// its first hook, an item has been shown for long enough, or a day is over.
+    /// The next time at which the board changes without an event: a lease ends, a message expires, a session becomes
+    /// stale by its silence, an agent should have called its first hook, an item has been shown for long enough, or a day is over.
     pub(super) fn next_change(&self, app: &App) -> Option<Timestamp> {
         const AFTER: Duration = Duration::from_millis(1);
         let leases = self.held.iter().filter_map(|held| held.lease_until);
@@ -128,9 +153,17 @@ impl Facts {
         let guarded = self.sessions.iter().filter(|_| app.settings.guard.is_some()).filter(is_silent);
         let first_hooks = guarded.map(|one| one.session.started_at.plus(FIRST_HOOK_TIMEOUT));
         let expired = self.expired.iter().map(|message| message.at.plus(EXPIRED_FOR + AFTER));
-        let failed = self.failed_jobs.iter().map(|job| job.finished_at.plus(FAILED_FOR + AFTER));
+        let failed = self.failed_jobs.iter().map(|job| job.job.finished_at.plus(FAILED_FOR + AFTER));
         let ends = expired.chain(failed).chain(self.costs.end());
-        leases.chain(first_hooks).chain(self.next_expiry).chain(ends).filter(|at| *at > self.now).min()
+        let silences = self.sessions.iter().filter_map(|one| silence::deadline(app, one));
+        leases
+            .chain(first_hooks)
+            .chain(silences)
+            .chain(self.next_expiry)
+            .chain(self.next_judgement)
+            .chain(ends)
+            .filter(|at| *at > self.now)
+            .min()
     }
 
     pub(super) fn session(&self, id: &SessionId) -> Option<&SessionOverview> {
@@ -144,6 +177,22 @@ impl Facts {
             |name: &LaneName| self.lanes.iter().any(|one| one.name == *name && one.status != LaneStatus::Closed);
         found.retain(|one| is_live(&one.lane) && one.other.as_ref().is_none_or(is_live));
         Ok(found)
+    }
+
+    /// Reads which jobs failed, and once the end of the output of each.
+    fn read_failed_jobs(&mut self, app: &App, tx: &ReadTx<'_>) -> Result<()> {
+        let mut before = std::mem::take(&mut self.failed_jobs);
+        let mut reader = JobReader::new();
+        for job in overview::failed_jobs(tx, self.now.minus(FAILED_FOR), MAX_FAILED_JOBS)? {
+            let known = before.iter().position(|known| known.job.id == job.id).map(|at| before.swap_remove(at));
+            let last_line = match known {
+                Some(known) => known.last_line,
+                None => jobs::find(tx, &job.id)?.and_then(|whole| last_line(app, &mut reader, &whole)),
+            };
+            let is_mended = overview::succeeded_since(tx, &job)?;
+            self.failed_jobs.push(ShownFailure { job, last_line, is_mended });
+        }
+        Ok(())
     }
 
     fn read_questions(&mut self, tx: &ReadTx<'_>, changed: &BTreeSet<SessionId>) -> Result<()> {
@@ -231,15 +280,15 @@ impl Facts {
         Ok(())
     }
 
-    /// Whether the claimant of a task is a session that needs a person itself: dead or stale.
+    /// Whether the claimant of a task is a session that needs a person itself: dead, stale or without its supervisor.
     pub(super) fn claimant_in_trouble(&self, held: &HeldTask) -> bool {
         held.session.as_ref().and_then(|id| self.session(id)).is_some_and(is_in_trouble)
     }
 }
 
-/// Whether a session is over, or stale.
+/// Whether a session is over, stale, or without its supervisor.
 pub(super) fn is_in_trouble(one: &SessionOverview) -> bool {
-    one.is_over() || one.session.status == SessionStatus::Stale
+    one.is_over() || one.is_orphaned() || one.is_stale()
 }
 
 /// Whether a session may be working: neither final nor proven dead.

@@ -29,7 +29,9 @@ pub(super) fn items(app: &App, facts: &Facts, hook_providers: &[&str]) -> Vec<Ne
     for one in facts.silent.iter().filter_map(|id| facts.session(id)) {
         let session = &one.session;
         let label = session.provider.as_ref().map_or("", |provider| provider.as_str());
-        if !hook_providers.contains(&label) || facts.now.since(session.started_at) < FIRST_HOOK_TIMEOUT {
+        // It has not begun: a person is asked first.
+        let is_asked = one.waiting_for().is_some();
+        if is_asked || !hook_providers.contains(&label) || facts.now.since(session.started_at) < FIRST_HOOK_TIMEOUT {
             continue;
         }
         let line = format!("no hook of {label} has called since its start; the guard may be off");

@@ -1,18 +1,22 @@
 //! Background jobs: what runs, and what failed lately.
 
-use super::facts::Facts;
+use super::{
+    facts::{Facts, ShownFailure},
+    need::Need,
+};
 use crate::{
     actions::{
         App,
         jobs::{last_line::last_line, view::JobReader},
     },
-    domain::{job::Job, secrets::mask},
-    store::overview::FailedJob,
-    wire::{BoardJobView, BoardJobsView},
+    domain::{SessionId, job::Job, need::NeedKind, secrets::mask},
+    wire::{BoardJobView, BoardJobsView, short_job_id},
 };
 
 /// So many active jobs are shown with the last line of their output.
 const MAX_ACTIVE: usize = 20;
+/// The longest part of a command in an item, in characters.
+const MAX_COMMAND_CHARS: usize = 60;
 
 pub(super) fn jobs(app: &App, facts: &Facts) -> BoardJobsView {
     let mut reader = JobReader::new();
@@ -37,7 +41,33 @@ fn active_view(app: &App, reader: &mut JobReader, job: &Job) -> BoardJobView {
     }
 }
 
-fn failed_view(job: &FailedJob) -> BoardJobView {
+/// An item for each job that failed lately, until it is removed or its command has succeeded.
+pub(super) fn items(facts: &Facts) -> Vec<Need> {
+    facts.failed_jobs.iter().filter(|failure| !failure.is_mended).map(|failure| item(facts, failure)).collect()
+}
+
+fn item(facts: &Facts, failure: &ShownFailure) -> Need {
+    let (job, id) = (&failure.job, failure.job.id.to_string());
+    let code = job.exit_code.map(|code| format!(" with exit code {code}")).unwrap_or_default();
+    let last = why(failure).map(|line| format!(": {line}")).unwrap_or_default();
+    let command = mask(&job.command);
+    let cut = if command.chars().count() > MAX_COMMAND_CHARS { "…" } else { "" };
+    let command: String = command.chars().take(MAX_COMMAND_CHARS).collect();
+    let line = format!("{command}{cut} {}{code}{last}", job.status);
+    let evidence = format!("job {}, the last line of its output", short_job_id(&id));
+    let need = Need::new(NeedKind::Job, &id, Some(job.finished_at), line, evidence);
+    let session = job.session.as_deref().and_then(|id| facts.session(&SessionId::parse(id).ok()?));
+    let need = session.into_iter().fold(need, Need::session);
+    need.then("see its output", format!("fairway exec log {id}")).then("dismiss it", format!("fairway exec rm {id}"))
+}
+
+/// The last line of a job's output, else why it failed.
+fn why(failure: &ShownFailure) -> Option<String> {
+    failure.last_line.clone().or_else(|| failure.job.error_message.as_deref().map(mask))
+}
+
+fn failed_view(failure: &ShownFailure) -> BoardJobView {
+    let job = &failure.job;
     BoardJobView {
         run_id: job.id.to_string(),
         session_id: job.session.clone(),
@@ -45,6 +75,6 @@ fn failed_view(job: &FailedJob) -> BoardJobView {
         status: job.status.as_str(),
         since: job.finished_at.to_string(),
         exit_code: job.exit_code,
-        last_line: job.error_message.as_deref().map(mask),
+        last_line: why(failure),
     }
 }

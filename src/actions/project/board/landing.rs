@@ -1,17 +1,47 @@
-//! Bases in which nothing lands: a check or a preparation fails on them alone.
+//! Landings that need a person: bases that fail a check or a preparation alone, and work that was sent back.
 
 use super::{facts::Facts, need::Need};
 use crate::domain::{landing::Landing, need::NeedKind};
 
-/// An item for each base.
+/// An item for each base in which nothing lands, and for each landing that sent work back.
 pub(super) fn items(facts: &Facts) -> Vec<Need> {
-    facts.stopped.iter().map(item).collect()
+    let stopped = facts.stopped.iter().map(of_stopped);
+    stopped.chain(facts.sent_back.iter().filter_map(|landing| of_sent_back(facts, landing))).collect()
 }
 
-fn item(one: &Landing) -> Need {
+fn of_stopped(one: &Landing) -> Need {
     let commit = one.commit.get(..12).unwrap_or(&one.commit);
     let evidence = format!("landing {} at {commit}", one.id);
     let line = one.error.clone().unwrap_or_else(|| format!("nothing lands in {}", one.base));
     Need::new(NeedKind::Landing, &one.id.to_string(), Some(one.started_at), line, evidence)
         .then("land again when it is mended", "fairway land --queue".to_owned())
+}
+
+fn of_sent_back(facts: &Facts, landing: &Landing) -> Option<Need> {
+    let (task, _) = landing.tasks.first()?;
+    let ids: Vec<&str> = landing.tasks.iter().map(|(task, _)| task.as_str()).collect();
+    let why = landing.error.as_deref().unwrap_or("it did not land");
+    let line = format!("{} sent back: {why}", ids.join(", "));
+    let evidence = format!("landing {} of commit {} into {}", landing.id, short(&landing.commit), landing.base);
+    let key = landing.id.to_string();
+    let held = facts.held.iter().find(|held| held.task == *task);
+    let lane = landing.lane.as_ref().or_else(|| held?.lane.as_ref());
+    let need = Need::new(NeedKind::Landing, &key, landing.ended_at, line, evidence).task(task).lane(lane);
+    let worker = held.and_then(|held| facts.session(held.session.as_ref()?)).filter(|one| !one.is_over());
+    let need = match worker {
+        Some(one) => need.session(one).then("tell it what to do", format!("fairway prompt {} TEXT", one.session.id)),
+        None => need,
+    };
+    let need = match lane {
+        Some(lane) => need.then("see the changes", format!("fairway lane diff {lane}")),
+        None => need,
+    };
+    Some(match held {
+        Some(_) => need.then("submit it again, once it is mended", format!("fairway task submit {task}")),
+        None => need.then("land it again, once it is mended", format!("fairway land {task}")),
+    })
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
 }

@@ -17,6 +17,7 @@ mod need;
 mod overlap;
 mod prompt;
 mod question;
+mod sent_back;
 mod sessions;
 mod submitted;
 mod task_counts;

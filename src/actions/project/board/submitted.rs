@@ -32,12 +32,16 @@ fn item(facts: &Facts, held: &HeldTask) -> Need {
         known => {
             let what = if known.is_some() { "no blocker is known without git" } else { "its gates were not evaluated" };
             let line = format!("submitted: {}", held.title);
+            let review = "fairway review record";
             let need = about(Need::new(NeedKind::Review, task.as_str(), since, line, what.to_owned()))
-                .then("check the gates", merge_ready());
+                .then("approve it, or --verdict changes", format!("{review} {task} --verdict approve --notes TEXT"));
+            let need = match &held.lane {
+                Some(lane) => need.then("see the changes", format!("fairway lane diff {lane}")),
+                None => need,
+            };
+            let need = need.then("land it", format!("fairway land {task}")).then("check the gates", merge_ready());
             match &held.lane {
-                Some(lane) => need
-                    .then("see the changes", format!("fairway lane diff {lane}"))
-                    .then("land it", format!("fairway land {task}")),
+                Some(_) => need,
                 None => need.then("finish it", format!("fairway done {task} --force --reason TEXT")),
             }
         }

@@ -16,15 +16,16 @@ const VERSION: u32 = 1;
 /// The document of these facts.
 pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> BoardView {
     let mut needs_you: Vec<need::Need> = approval::items(facts);
-    needs_you.extend(question::items(facts));
+    needs_you.extend(question::items(app, facts));
     needs_you.extend(guard::items(app, facts, hook_providers));
     needs_you.extend(claimant::items(facts));
+    needs_you.extend(landing::items(facts));
     needs_you.extend(submitted::items(facts));
     needs_you.extend(blocked::items(facts));
     needs_you.extend(overlap::items(facts));
-    needs_you.extend(landing::items(facts));
     needs_you.extend(handoff::items(facts));
     needs_you.extend(prompt::items(facts));
+    needs_you.extend(jobs::items(facts));
     BoardView {
         version: VERSION,
         at: facts.now.to_string(),

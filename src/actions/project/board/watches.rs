@@ -128,6 +128,7 @@ fn watched_pid(one: &SessionOverview) -> Option<i32> {
     let session = &one.session;
     let pid = match (one.alive.alive, one.alive.source) {
         (Some(true), AliveSource::Process) => session.pid,
+        (Some(true), AliveSource::Program) => session_process::living_process(session),
         (None, _) if session_process::is_local(session) => session.pid.or(session.server_pid),
         _ => None,
     };

@@ -4,9 +4,8 @@ use anyhow::Result;
 
 use super::record::{self, NewCheckpoint};
 use crate::{
-    actions::{Answer, App},
-    domain::{Refusal, TaskId, checkpoint::CheckpointState},
-    store::overview,
+    actions::{Answer, App, queue::task::claimed},
+    domain::{TaskId, checkpoint::CheckpointState},
 };
 
 /// Records a checkpoint in the state `active` on `task`, else on the only task that the caller has claimed.
@@ -17,24 +16,7 @@ pub fn note(app: &App, text: &str, task: Option<&TaskId>, artifact: Option<Strin
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
-    let task = match task {
-        Some(task) => task.clone(),
-        None => claimed_task(app)?,
-    };
+    let task = claimed::named_or_only(app, task.cloned(), "fairway note TEXT --task")?;
     let state = CheckpointState::Active;
     record::record(app, &task, NewCheckpoint { state, summary: text.to_owned(), owner: None, artifact, due: None })
-}
-
-fn claimed_task(app: &App) -> Result<TaskId> {
-    let held = app.read(|tx| Ok(overview::held(tx)?))?;
-    let mut tasks: Vec<TaskId> =
-        held.into_iter().filter(|held| app.actor.is_named(&held.claimant)).map(|held| held.task).collect();
-    match (tasks.pop(), tasks.is_empty()) {
-        (Some(task), true) => Ok(task),
-        (Some(last), false) => {
-            tasks.push(last);
-            Err(Refusal::SeveralClaimed { tasks, command: "fairway note TEXT" }.into())
-        }
-        (None, _) => Err(Refusal::NothingClaimed { you: app.actor.name.clone() }.into()),
-    }
 }

@@ -115,6 +115,9 @@ pub fn show(app: &App, id: &TaskId) -> Result<TaskDetailView> {
         let task = lookup::task(tx, id)?;
         let mut view = lookup::view(tx, &task)?;
         Claimants::new().describe(tx, &task, &mut view)?;
+        if let (Some(shown), Some(claim)) = (&mut view.claim, task.state.claim()) {
+            shown.lease_until = claim.lease_end(app.env.now()).map(|until| until.to_string());
+        }
         let dependents = tasks::dependents(tx, id)?;
         let newest = checkpoints::newest_written(tx, id)?;
         let author = newest.as_ref().map(|newest| checkpoints::author(tx, newest)).transpose()?.flatten();

@@ -6,6 +6,7 @@ pub mod cancel;
 pub mod claim;
 mod claim_order;
 pub mod claim_place;
+pub mod claimed;
 pub mod dep;
 pub mod done;
 pub mod edit;

@@ -72,11 +72,21 @@ pub fn release_held(
 ///
 /// # Errors
 /// `not_found` for an unknown lane.
-pub fn release_dead(app: &App, dead: &[DeadSession], lane: Option<&LaneName>, reason: Option<&str>) -> Result<Answer> {
+pub fn release_dead(
+    app: &App,
+    dead: &[DeadSession],
+    lane: Option<&LaneName>,
+    tasks: &[TaskId],
+    reason: Option<&str>,
+) -> Result<Answer> {
     transition::check_reasons(&verb(reason, None))?;
     app.mutate(|tx| {
         let mut released = Released::default();
-        let held = claimed_in(tx, lane)?;
+        let mut held = claimed_in(tx, lane)?;
+        for id in tasks {
+            lookup::task(tx, id)?;
+        }
+        held.retain(|task| tasks.is_empty() || tasks.contains(&task.id));
         for one in dead {
             let Some(session) = one.confirm(tx)? else { continue };
             let is_theirs = |task: &&Task| task.state.claim().and_then(|claim| claim.session.as_ref()) == Some(&one.id);

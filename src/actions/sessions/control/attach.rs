@@ -8,7 +8,7 @@ use crate::{
         App,
         core::attendance::{self, Presence},
     },
-    adapters::{Adapter, Tristate},
+    adapters::{Adapter, AdapterError, Tristate},
     domain::{Refusal, SessionId},
 };
 
@@ -17,6 +17,7 @@ use crate::{
 pub struct Attachable {
     adapter: Adapter,
     name: String,
+    session: SessionId,
     /// Ends the long wait of a permission request: the person is at the agent's window.
     _presence: Option<Presence>,
 }
@@ -27,7 +28,7 @@ impl Attachable {
     /// # Errors
     /// `adapter_failed` when the script cannot be run, `adapter_unsupported`.
     pub fn run(&self) -> Result<u8> {
-        let code = self.adapter.attach(&self.name)?;
+        let code = self.adapter.attach(&self.name).map_err(|error| refuse_unsupported(error, &self.session))?;
         // The client of zellij fails when its session ends.
         let has_ended = code != 0 && self.adapter.is_running(&self.name) == Tristate::No;
         Ok(if has_ended { 0 } else { code })
@@ -45,7 +46,25 @@ pub fn attach(app: &App, id: &SessionId) -> Result<Attachable> {
     }
     // Without it the session is attached all the same.
     let presence = attendance::attach(app, id).ok();
-    Ok(Attachable { name: live.backend_name().to_owned(), adapter: live.adapter, _presence: presence })
+    Ok(Attachable {
+        name: live.backend_name().to_owned(),
+        session: id.clone(),
+        adapter: live.adapter,
+        _presence: presence,
+    })
+}
+
+/// The error of a script that cannot attach, with what it can.
+fn refuse_unsupported(error: AdapterError, session: &SessionId) -> anyhow::Error {
+    match error {
+        AdapterError::Unsupported { script, operation } => Refusal::BackendCannot {
+            script: script.display().to_string(),
+            operation,
+            hint: format!("to look at it: fairway session peek {session}"),
+        }
+        .into(),
+        error => error.into(),
+    }
 }
 
 /// The error where there is no terminal to attach.

@@ -28,7 +28,7 @@ pub fn get(app: &App, id: &SessionId, key: &str) -> Result<(Vec<u8>, Option<Stri
     let live = RunningSession::find(app, id, &["session", "meta", "get", id.as_str(), key])?;
     match live.adapter.get_meta(live.backend_name(), key).map_err(anyhow::Error::from) {
         Ok(value) => Ok((value, None)),
-        Err(error) => unsupported_note(&error).map(|note| (Vec::new(), Some(note))).ok_or(error),
+        Err(error) => unsupported_note(&error, id).map(|note| (Vec::new(), Some(note))).ok_or(error),
     }
 }
 

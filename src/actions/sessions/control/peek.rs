@@ -28,6 +28,8 @@ pub struct Peek {
     pub source: &'static str,
     /// The lines.
     pub text: String,
+    /// Why there is no line, when the backend script shows no screen and no transcript has one.
+    pub note: Option<String>,
 }
 
 /// The last `lines` of a session; 0 means all. `raw` leaves control sequences as they were printed.
@@ -36,11 +38,16 @@ pub struct Peek {
 /// `not_found`, `session_mismatch`; `adapter_failed` and its like.
 pub fn peek(app: &App, id: &SessionId, lines: u32, raw: bool) -> Result<Peek> {
     let session = app.read(|tx| lookup::session(tx, id))?;
-    let peek = |source, text: &str| Peek { session_id: id.to_string(), source, text: secrets::mask(text) };
-    if !session.status.is_final()
-        && let Some(text) = from_backend(app, &session, lines)?
-    {
-        return Ok(peek("backend", &if raw { text } else { screen(&session, text, lines)? }));
+    let peek = |source, text: &str| Peek { session_id: id.to_string(), source, text: secrets::mask(text), note: None };
+    let mut note = None;
+    if !session.status.is_final() {
+        match from_backend(app, &session, lines)? {
+            BackendScreen::Shown(text) => {
+                return Ok(peek("backend", &if raw { text } else { screen(&session, text, lines)? }));
+            }
+            BackendScreen::Empty => {}
+            BackendScreen::Unsupported(why) => note = Some(why),
+        }
     }
     let lines = usize::try_from(lines).unwrap_or(usize::MAX);
     if !session.transcript.as_deref().is_some_and(|path| Path::new(path).exists()) {
@@ -52,22 +59,32 @@ pub fn peek(app: &App, id: &SessionId, lines: u32, raw: bool) -> Result<Peek> {
         Some(path) => transcript_screen::last_lines(path, printed_by(&session), lines)?,
         None => String::new(),
     };
-    Ok(peek("transcript", &text))
+    let note = note.filter(|_| text.is_empty()).map(|why| format!("{why}, and no transcript of {id} has a line"));
+    Ok(Peek { note, ..peek("transcript", &text) })
 }
 
 fn words(id: &SessionId) -> [&str; 3] {
     ["session", "peek", id.as_str()]
 }
 
-/// The answer of the session's backend; `None` if it shows nothing, as for a session that has exited.
-fn from_backend(app: &App, session: &Session, lines: u32) -> Result<Option<String>> {
+/// The answer of a backend.
+enum BackendScreen {
+    Shown(String),
+    /// It shows nothing, as for a session that has exited.
+    Empty,
+    /// The script does not know `peek`.
+    Unsupported(String),
+}
+
+fn from_backend(app: &App, session: &Session, lines: u32) -> Result<BackendScreen> {
     let adapter = adapter_endpoint::adapter(app, session, &words(&session.id))?;
     if adapter_endpoint::belongs_to_other(&adapter, session) {
-        return Ok(None);
+        return Ok(BackendScreen::Empty);
     }
     match adapter.peek(adapter_endpoint::backend_name(session), lines) {
-        Ok(text) => Ok(Some(text).filter(|text| !text.is_empty())),
-        Err(AdapterError::Unsupported { .. }) => Ok(None),
+        Ok(text) if text.is_empty() => Ok(BackendScreen::Empty),
+        Ok(text) => Ok(BackendScreen::Shown(text)),
+        Err(error @ AdapterError::Unsupported { .. }) => Ok(BackendScreen::Unsupported(error.to_string())),
         Err(error) => Err(error.into()),
     }
 }

@@ -25,12 +25,20 @@ const SCREEN_LINES: u32 = 60;
 /// `session_asks`; as the backend fails, also when it cannot tell the screen of a provider whose questions are known.
 pub(in crate::actions) fn type_unless_asked(app: &App, live: &RunningSession, text: &[u8]) -> Result<()> {
     let signs = refuse_open_question(app, live)?;
+    type_unless_shown(live, text, &signs)
+}
+
+/// Types a text into a session and submits it, unless one of these signs is on its screen.
+///
+/// # Errors
+/// Those of [`type_unless_asked`].
+pub(in crate::actions) fn type_unless_shown(live: &RunningSession, text: &[u8], signs: &[String]) -> Result<()> {
     let name = live.backend_name();
     if signs.is_empty() {
         return Ok(live.adapter.nudge(name, text)?);
     }
-    match live.adapter.nudge_without_question(name, text, &signs) {
-        Err(busy @ AdapterError::Busy { .. }) => match on_screen(live, &signs)? {
+    match live.adapter.nudge_without_question(name, text, signs) {
+        Err(busy @ AdapterError::Busy { .. }) => match on_screen(live, signs)? {
             Some(sign) => Err(asks(live, &sign, true)),
             None => Err(busy.into()),
         },
@@ -49,6 +57,14 @@ pub(in crate::actions) fn refuse_open_question(app: &App, live: &RunningSession)
         let question = now.waiting_for.as_deref().unwrap_or("it requires action");
         return Err(asks(live, question, true));
     }
+    refuse_shown_question(app, live)
+}
+
+/// Refuses while the session's screen shows a question. Returns the signs of the questions that its provider's program may ask.
+///
+/// # Errors
+/// Those of [`type_unless_asked`].
+pub(in crate::actions) fn refuse_shown_question(app: &App, live: &RunningSession) -> Result<Vec<String>> {
     let signs = signs(app, &live.session);
     match on_screen(live, &signs)? {
         Some(sign) => Err(asks(live, &sign, true)),

@@ -60,10 +60,10 @@ impl RunningSession {
 
 /// The note about an operation that the backend script answered with exit code 2: by the protocol a success that did nothing.
 /// `None` for any other error.
-pub(in crate::actions) fn unsupported_note(error: &anyhow::Error) -> Option<String> {
+pub(in crate::actions) fn unsupported_note(error: &anyhow::Error, session: &SessionId) -> Option<String> {
     let error = error.downcast_ref::<AdapterError>()?;
     let AdapterError::Unsupported { operation, .. } = error else { return None };
-    let instead = errors::alternative_hint(operation).map(|hint| format!("; {hint}")).unwrap_or_default();
+    let instead = errors::alternative_hint(operation, session).map(|hint| format!("; {hint}")).unwrap_or_default();
     Some(format!("nothing was done: {error}{instead}"))
 }
 
@@ -90,7 +90,7 @@ pub(in crate::actions) fn run_idempotent(
     }
     let note = match act(&live) {
         Ok(()) => None,
-        Err(error) => match unsupported_note(&error) {
+        Err(error) => match unsupported_note(&error, id) {
             Some(note) => Some(note),
             None => {
                 if let Some(request) = &app.idempotency_key {

@@ -18,7 +18,7 @@ use crate::{
     domain::{
         Event, EventKind, SessionId, TaskId,
         message::{MessageStatus, Recipient},
-        session::{Activity, Session, SessionStatus},
+        session::{self, Activity, Session, SessionStatus},
     },
     env::vars,
     os::{
@@ -34,7 +34,7 @@ use crate::{
 };
 
 /// The `activity_source` of a session that is being stopped.
-pub const SOURCE: &str = "fairway session stop";
+pub const SOURCE: &str = session::STOP_SOURCE;
 
 /// How long the remaining processes of an ended session may take to end by themselves.
 const GRACE: Duration = Duration::from_secs(2);
@@ -79,10 +79,13 @@ pub fn stop(app: &App, id: &SessionId) -> Result<Answer> {
             };
             return Answer::new(&SessionView::from(&now), id, line);
         }
+        let reason = format!("{}{}", session::STOP_REASON, app.actor.name);
         let ended = if now.status.is_final() {
-            now
+            // The supervisor or a hook has recorded the end, which it cannot explain.
+            let stopped = Session { reason: Some(reason), activity_source: Some(SOURCE.to_owned()), ..now };
+            sessions::update(tx, &stopped)?;
+            Session { version: stopped.version + 1, ..stopped }
         } else {
-            let reason = format!("stopped by {}", app.actor.name);
             finish(tx, &now, SessionStatus::Ended, None, Some(&reason))?
         };
         let answer = Answer::new(&SessionView::from(&ended), id, format!("stopped {id}"))?;

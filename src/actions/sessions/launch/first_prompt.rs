@@ -10,7 +10,10 @@ use crate::{
     actions::{
         App,
         core::{errors, lookup},
-        sessions::{adapter_endpoint, report::idle_screen},
+        sessions::{
+            adapter_endpoint,
+            report::{idle_screen, screen_dialog},
+        },
     },
     config::{ProviderProfile, show_duration},
     domain::{
@@ -133,6 +136,7 @@ pub(crate) fn watch(
             return Ok(Some(first(FirstPromptState::Arrived, None)));
         }
         let question = if now.status.is_final() { None } else { question(app, &now, &profile) };
+        screen_dialog::record(app, &now, question.as_deref())?;
         let left = deadline.saturating_duration_since(Instant::now());
         if now.status.is_final() || left.is_zero() || (question.is_some() && !through_questions) {
             let state = if question.is_some() { FirstPromptState::WaitingForPerson } else { FirstPromptState::NotSeen };
@@ -168,7 +172,7 @@ fn question(app: &App, session: &Session, profile: &ProviderProfile) -> Option<S
     let texts = [&profile.trust_question, &profile.permission_question];
     let texts: Vec<String> = texts.into_iter().flatten().flatten().cloned().collect();
     let adapter = adapter_endpoint::adapter(app, session, &["session", "peek", session.id.as_str()]).ok()?;
-    let screen = adapter.peek(adapter_endpoint::backend_name(session), idle_screen::LINES).ok()?;
+    let screen = adapter.visible_screen(adapter_endpoint::backend_name(session), idle_screen::LINES).ok()?;
     let sign = screen_question::find(&screen, &texts)?;
     Some(secrets::mask(screen_question::line_of(&screen, sign)))
 }

@@ -20,6 +20,7 @@ use crate::{
         digest, executable,
         exit_reason::ExitReason,
         files,
+        git::{self, SESSION_GIT_HEAD},
     },
 };
 
@@ -87,7 +88,7 @@ pub(super) fn directory(app: &App, role: &Role, worktree: &Path) -> Result<Optio
 
 /// Where a repository has its own hooks.
 fn own_directory(app: &App, directory: &Path) -> Option<PathBuf> {
-    let program = executable::find("git", app.env.var_os(vars::PATH).map(OsString::as_os_str), directory)?;
+    let program = git::find_program(app.env.var_os(vars::PATH).map(OsString::as_os_str), directory)?;
     let args = ["rev-parse", "--git-path", "hooks"].map(OsString::from);
     let (env, limit) = (app.env.vars(), QUERY_TIMEOUT);
     let call = Call { program: &program, args: &args, env, cwd: directory, stdin: b"", limit, ends_group: true };
@@ -95,15 +96,22 @@ fn own_directory(app: &App, directory: &Path) -> Option<PathBuf> {
     Some(directory.join(String::from_utf8_lossy(&done.stdout).trim_end_matches('\n')))
 }
 
-/// The variables that name the directory to git, behind the settings that the session has anyway.
+/// The variables that name the directory to git, behind the settings that the session has anyway, and the PATH in which the
+/// session's `git` comes first.
 pub(super) fn variables(app: &App, directory: &Path, set: &BTreeMap<String, String>) -> Vec<(String, String)> {
     let get = |name: &str| set.get(name).cloned().or_else(|| app.env.var(name).map(str::to_owned));
-    let mut settings = git_hooks::settings(get, directory.parent().unwrap_or(directory));
+    let base = directory.parent().unwrap_or(directory);
+    let mut settings = git_hooks::settings(get, base);
     settings.push((git_hooks::HOOKS_PATH.to_owned(), directory.to_string_lossy().into_owned()));
-    git_hooks::variables(&settings)
+    let own = directory.join(git_hooks::BIN).to_string_lossy().into_owned();
+    let path = get(vars::PATH).unwrap_or_else(|| executable::DEFAULT_PATH.to_owned());
+    // A launch inside of a session has that of the other session.
+    let others = path.split(':').filter(|dir| !Path::new(dir).starts_with(base)).map(str::to_owned);
+    let path = std::iter::once(own).chain(others).collect::<Vec<_>>().join(":");
+    git_hooks::variables(&settings).into_iter().chain([(vars::PATH.to_owned(), path)]).collect()
 }
 
-/// Writes the hooks. They are the same for every session of this program.
+/// Writes the hooks and the session's `git`. They are the same for every session of this program.
 ///
 /// # Errors
 /// When they cannot be written.
@@ -112,8 +120,8 @@ pub(super) fn write(directory: &Path) -> Result<()> {
 }
 
 fn write_all(directory: &Path) -> io::Result<()> {
-    let program = executable::current_executable()?;
-    let program = shell_words::quote(&program.to_string_lossy()).into_owned();
+    let quote = |path: &Path| shell_words::quote(&path.to_string_lossy()).into_owned();
+    let program = quote(&executable::current_executable()?);
     // Without the program nothing asks the guard: the hook fails, and so does what git was about to do.
     let script = |name: &str| {
         format!(
@@ -127,11 +135,44 @@ fn write_all(directory: &Path) -> io::Result<()> {
     for name in HOOKS.iter().chain(frequent) {
         let path = directory.join(name);
         let asks_always = *name == git_hooks::PRE_PUSH && marks.contains(EVERY_PUSH);
-        let script = script(if asks_always { git_hooks::EVERY_PUSH } else { name });
-        if fs::read(&path).is_ok_and(|content| content == script.as_bytes()) {
-            continue;
-        }
-        files::write_atomic(&path, script.as_bytes(), 0o700)?;
+        write_script(&path, &script(if asks_always { git_hooks::EVERY_PUSH } else { name }))?;
     }
-    Ok(())
+    let bin = directory.join(git_hooks::BIN);
+    files::private_dir(&bin)?;
+    write_script(
+        &bin.join("git"),
+        &session_git(&program, &quote(directory), &quote(directory.parent().unwrap_or(directory))),
+    )
+}
+
+fn write_script(path: &Path, script: &str) -> io::Result<()> {
+    if fs::read(path).is_ok_and(|content| content == script.as_bytes()) {
+        return Ok(());
+    }
+    files::write_atomic(path, script.as_bytes(), 0o700)
+}
+
+/// The session's `git`, with quoted paths. Without the program it is the next `git` in PATH, but no push.
+fn session_git(program: &str, directory: &str, base: &str) -> String {
+    format!(
+        r#"{SESSION_GIT_HEAD}[ -x {program} ] && exec {program} hook session-git {directory} "$@"
+case " $* " in
+*' stash push '*) ;;
+*' push '*)
+	echo fairway: {program} "is gone, so git push fails; launch the session again" >&2
+	exit 1
+	;;
+esac
+set -f
+IFS=:
+for dir in $PATH; do
+	case $dir in
+	{base}/*) ;;
+	*) [ ! -x "$dir/git" ] || exec "$dir/git" "$@" ;;
+	esac
+done
+echo "fairway: git is not installed" >&2
+exit 127
+"#
+    )
 }

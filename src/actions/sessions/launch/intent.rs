@@ -1,18 +1,17 @@
 //! The intent of a launch, recorded before the start, and the answer for a repeat of the request.
 
 use anyhow::Result;
-use serde_json::Value;
 
-use super::{
-    outcome::launch_answer,
-    plan::LaunchPlan,
-    purpose::{OwnParts, Purpose},
-    session_id,
-};
+use super::{outcome::launch_answer, plan::LaunchPlan, purpose::Purpose, session_id};
 use crate::{
     actions::{
         Answer, App, IdempotencyKey,
-        core::{dead_session::DeadSession, errors, lookup},
+        core::{
+            dead_session::DeadSession,
+            errors,
+            launch_parts::{OWN_COMMAND, OWN_ENV},
+            lookup,
+        },
         queue::task::claim::{self, StartClaim},
         sessions::{actor, prompt},
     },
@@ -21,13 +20,9 @@ use crate::{
         Event, EventKind, Refusal, SessionId, TaskId,
         session::{Session, SessionStatus},
     },
-    store::{ReadTx, WriteTx, events, lanes, requests, sessions, tasks},
+    store::{WriteTx, events, lanes, requests, sessions, tasks},
     wire::SessionView,
 };
-
-/// The keys of the event that say what of a launch is not stored.
-const OWN_COMMAND: &str = "own_command";
-const OWN_ENV: &str = "own_env";
 
 /// The line of a stored answer until the launch is complete.
 const INTENT_LINE: &str = "intended";
@@ -173,19 +168,6 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead
         store_response(tx, request, &Answer::new(&SessionView::from(session), &session.id, INTENT_LINE)?)?;
     }
     Ok(recorded)
-}
-
-/// The parts of a session's launch that are not stored; `None` when its event does not name them.
-///
-/// # Errors
-/// As the store fails.
-pub(crate) fn own_parts(tx: &ReadTx<'_>, session: &SessionId) -> Result<Option<OwnParts>> {
-    let starting = events::newest_of_session(tx, session, |kind| kind == EventKind::SessionStarting)?;
-    let Some(starting) = starting else { return Ok(None) };
-    let Some(command) = starting.data.get(OWN_COMMAND).and_then(Value::as_bool) else { return Ok(None) };
-    let names = starting.data.get(OWN_ENV).and_then(Value::as_array);
-    let env = names.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-    Ok(Some(OwnParts { command, env }))
 }
 
 pub(crate) fn store_response(tx: &WriteTx<'_>, request: &IdempotencyKey, answer: &Answer) -> Result<()> {

@@ -18,14 +18,15 @@ use super::{
     profile::{self, LaunchHooks, ProfileInput},
     program::{self, SHELL},
     provider_hooks::ProviderHooks,
-    purpose::{OwnParts, Purpose},
+    purpose::Purpose,
     session_id,
 };
 use crate::{
     actions::{
         App,
-        core::{errors, lookup, open_store, other_host, trust},
+        core::{errors, launch_parts::OwnParts, lookup, open_store, other_host, trust},
         queue::lane::checkout::{self, Presence},
+        sessions::adapter_endpoint,
     },
     adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, is_session_var},
     api_client::socket_path,
@@ -192,7 +193,8 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     let prompted = program::with_prompt(chosen.clone(), settings.prompt.unwrap_or(PromptDelivery::Nudge), prompt)?;
     let home = || Refusal::invalid("the environment", "has no home directory; set HOME or XDG_STATE_HOME");
     let state = adapters::state_dir(&app.env).ok_or_else(home)?;
-    let session = Session { adapter_state: Some(path_text("the adapters' state directory", &state)?), ..session };
+    let session =
+        Session { adapter_state: Some(path_text("the state directory of backend scripts", &state)?), ..session };
     let mut all = session_env(app, &session, requested)?;
     if let Some((path, _)) = &profiled.hooks.file {
         all.insert(vars::FAIRWAY_LAUNCH_HOOKS.to_owned(), path_text("the hooks' settings file", path)?);
@@ -472,19 +474,12 @@ fn session_env(app: &App, session: &Session, requested: BTreeMap<String, String>
         (vars::FAIRWAY_DB, moved),
         (vars::FAIRWAY_SESSION_ID, Some(session.id.to_string())),
         (vars::FAIRWAY_RUN_ID, Some(session.run_id.to_string())),
-        (vars::FAIRWAY_ROLE, Some(session.role.to_string())),
-        (vars::FAIRWAY_LANE, session.lane.as_ref().map(ToString::to_string)),
-        (vars::FAIRWAY_TASK_ID, session.task.as_ref().map(ToString::to_string)),
-        (vars::FAIRWAY_PROVIDER, session.provider.as_ref().map(ToString::to_string)),
-        (vars::FAIRWAY_BACKEND, session.backend.clone()),
-        (vars::FAIRWAY_WORKTREE, session.worktree.clone()),
-        (vars::FAIRWAY_BRANCH, session.branch.clone()),
-        (vars::FAIRWAY_TRANSCRIPT, session.transcript.clone()),
         (vars::FAIRWAY_SOCKET, api.and_then(|path| path.to_str().map(str::to_owned))),
         (vars::FAIRWAY_PORT_FILE, in_runtime(socket_path::PORT_FILE)),
         (vars::FAIRWAY_TOKEN_FILE, in_runtime(socket_path::TOKEN_FILE)),
     ];
-    all.extend(ours.into_iter().map(|(name, value)| (name.to_owned(), value.unwrap_or_default())));
+    let described = adapter_endpoint::description(session);
+    all.extend(ours.into_iter().chain(described).map(|(name, value)| (name.to_owned(), value.unwrap_or_default())));
     if app.settings.store.is_on_server() {
         all.insert(vars::FAIRWAY_STORE_URL.to_owned(), open_store::url_to_pass_on(&app.env, &app.layers));
     }

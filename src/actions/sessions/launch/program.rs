@@ -1,10 +1,14 @@
 //! The program of a launch: its choice, the check that it exists, and the delivery of its first prompt.
 
-use std::{collections::BTreeMap, ffi::OsString, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    path::Path,
+};
 
 use crate::{
     actions::App,
-    config::ProgramSettings,
+    config::{self, ProgramSettings},
     domain::{
         Refusal,
         id::Label,
@@ -19,7 +23,7 @@ use crate::{
 };
 
 /// The provider of a launch that names none: the user's shell.
-pub const SHELL: &str = "shell";
+pub use crate::actions::core::launch_parts::SHELL;
 
 /// The requested program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,7 +133,12 @@ pub(crate) fn check(
     }
     match executable::find(&name, path, worktree) {
         Some(_) => Ok(()),
-        None => Err(Refusal::not_found("program", name)),
+        None => {
+            let known = config::built_in_profiles().into_keys().chain(app.settings.providers.keys().cloned());
+            let near: BTreeSet<String> =
+                known.filter(|known| *known != name && strsim::damerau_levenshtein(known, &name) <= 2).collect();
+            Err(Refusal::NotFound { noun: "program", id: name, near: near.into_iter().collect() })
+        }
     }
 }
 

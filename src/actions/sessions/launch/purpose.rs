@@ -134,12 +134,3 @@ impl Purpose {
         }
     }
 }
-
-/// The parts of a request that the store does not keep: a relaunch needs them again.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OwnParts {
-    /// Whether it names a program.
-    pub command: bool,
-    /// The names of its variables.
-    pub env: Vec<String>,
-}

@@ -23,6 +23,7 @@ use crate::{
         Answer, App,
         core::{dead_session::DeadSession, errors, lookup, server_outage, store_safety},
         sessions::{
+            adapter_endpoint,
             claim::with_dead,
             liveness::{backend_probe::BackendProber, dead},
             prompt,
@@ -66,7 +67,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
         git_hooks::write(directory)?;
     }
     let adapter = Adapter::new(&script, &plan.state_dir, &app.project.root, &app.env).map_err(errors::internal)?;
-    let adapter = adapter.with_socket(plan.socket.as_deref());
+    let adapter = adapter_endpoint::with_session(adapter, &plan.session).with_socket(plan.socket.as_deref());
     let hook_check = hook_check::start(app, &plan).context("cannot write the hooks' settings file")?;
     // A backend without its directory cannot tell that nothing runs: a first launch that is killed from here on would stay
     // without an answer.

@@ -79,8 +79,8 @@ impl BackendProber {
         process: &ProcessObservation,
         now: Timestamp,
     ) -> BackendObservation {
-        // An exited process needs no query.
-        if matches!(process, ProcessObservation::Gone(_)) {
+        // An exited process needs no query, and of a program without its supervisor the backend knows nothing.
+        if matches!(process, ProcessObservation::Gone(_) | ProcessObservation::Orphaned(_)) {
             return facts::unprobed_backend(session);
         }
         self.probe_anyway(app, session, process, now)

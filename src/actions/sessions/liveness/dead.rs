@@ -49,7 +49,7 @@ pub fn prove(app: &App, session: &Session, prober: &mut BackendProber) -> Result
     let process = facts::process_state(session);
     let root = match &process {
         ProcessObservation::Alive => return Err(format!("process {} is alive", session.pid.unwrap_or_default())),
-        ProcessObservation::Unknown(why) => return Err(why.clone()),
+        ProcessObservation::Unknown(why) | ProcessObservation::Orphaned(why) => return Err(why.clone()),
         ProcessObservation::Gone(why) => Some(why.clone()),
         ProcessObservation::NotRecorded => None,
     };

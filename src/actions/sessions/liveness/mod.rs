@@ -6,3 +6,4 @@ pub mod check_exited;
 pub mod dead;
 pub mod facts;
 pub mod record_exit;
+pub mod silence;

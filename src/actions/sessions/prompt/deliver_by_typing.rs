@@ -22,6 +22,7 @@ use crate::{
             report::idle_screen,
         },
     },
+    adapters::AdapterError,
     domain::{
         EventKind, Refusal, SessionId,
         message::{Channel, LONGEST_OFFER, Message, MessageStatus, NEVER_EXPIRES, Recipient},
@@ -81,12 +82,26 @@ pub fn type_queued(app: &App, session: &SessionId, force: bool) -> Result<Answer
     if !force {
         question::refuse_open_question(app, &live)?;
     }
-    let typed = type_batches(app, &live, if force { TypingScope::AllByForce } else { TypingScope::All })?;
+    let scope = if force { TypingScope::AllByForce } else { TypingScope::All };
+    let typed = type_batches(app, &live, scope).map_err(|error| refuse_unsupported(error, session))?;
     let line = match typed {
         0 => format!("unchanged: no messages are queued for {session}"),
         typed => format!("typed {typed} queued message(s) into {session}"),
     };
     app.mutate(|tx| Answer::new(&SessionView::from(&lookup::session(tx, session)?), session, line.clone()))
+}
+
+/// The error of a script that cannot type: the agent reads its messages itself.
+fn refuse_unsupported(error: anyhow::Error, session: &SessionId) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(AdapterError::Unsupported { script, operation }) => Refusal::BackendCannot {
+            script: script.display().to_string(),
+            operation,
+            hint: format!("the messages stay queued; the agent reads them itself: fairway inbox --session {session}"),
+        }
+        .into(),
+        _ => error,
+    }
 }
 
 /// Types the queued messages, one batch per round; messages that arrive meanwhile get a round, too. Returns their number.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::{Map, Value};
 
+use super::listener;
 use crate::{
     actions::{
         Answer, App,
@@ -63,6 +64,18 @@ pub fn send(app: &App, prompt: &NewPrompt) -> Result<Answer> {
     })
 }
 
+/// The document of a sent prompt, for a caller that asks whether the agent gets it now. Nothing is queued for an agent that a
+/// listener brings its prompts, unless the prompt waits for the agent.
+#[must_use]
+pub fn as_delivered(app: &App, session: &SessionId, mut document: Value) -> Value {
+    let goes_now = document["queued"] == true && document["reason"].is_null();
+    if goes_now && listener::has_any(app, session) {
+        document["queued"] = false.into();
+        document["position"] = 0.into();
+    }
+    document
+}
+
 /// Queues the first prompt of a session that is about to start, and records it as such. Returns its id.
 ///
 /// # Errors
@@ -80,6 +93,22 @@ pub(in crate::actions::sessions) fn queue_first(
         return Err(errors::internal("the session was changed within one transaction"));
     }
     Ok(message.id)
+}
+
+/// Queues an answer to a question of a session: a message that its next reader gets, also in the middle of a turn. Returns its id.
+///
+/// # Errors
+/// `session_final`, `invalid_value`; as the store fails.
+pub(in crate::actions::sessions) fn queue_answer(
+    app: &App,
+    tx: &WriteTx<'_>,
+    id: &SessionId,
+    text: &str,
+) -> Result<i64> {
+    let prepared = PreparedPrompt::of_text(app, text, Priority::Urgent, None)?;
+    let session = lookup::session(tx, id)?;
+    session.check_open()?;
+    Ok(prepared.queue_message(tx, &session)?.id)
 }
 
 /// A checked prompt.

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::activity;
+use super::{activity, screen_dialog};
 use crate::{
     actions::{
         App,
         core::{keepalive, lookup},
-        sessions::adapter_endpoint,
+        sessions::{adapter_endpoint, control::question},
     },
     domain::{
         SessionId,
@@ -18,7 +18,7 @@ use crate::{
             screen::{IdleFacts, STILL_FOR, shows_any},
             screen_question,
         },
-        session::{Activity, Session},
+        session::{Activity, SCREEN_SOURCE, Session},
     },
     env::Timestamp,
     os::digest::sha256_hex,
@@ -28,9 +28,6 @@ use crate::{
         sessions,
     },
 };
-
-/// The source of an activity that the screen shows.
-pub const SOURCE: &str = "screen";
 
 /// How many lines of a screen are looked at.
 pub(in crate::actions) const LINES: u32 = 60;
@@ -53,7 +50,7 @@ pub enum ScreenVerdict {
 pub fn candidates<'a>(tx: &ReadTx<'_>, sessions: &'a [Session]) -> Result<Vec<&'a Session>> {
     let mut found = Vec::new();
     for session in sessions {
-        if judged_from(tx, session, true)?.is_some() {
+        if screen_dialog::is_known(session) || judged_from(tx, session, true)?.is_some() {
             found.push(session);
         }
     }
@@ -66,6 +63,9 @@ pub fn candidates<'a>(tx: &ReadTx<'_>, sessions: &'a [Session]) -> Result<Vec<&'
 /// # Errors
 /// As the store fails. A backend that cannot show the screen is no error.
 pub fn look(app: &App, id: &SessionId) -> Result<ScreenVerdict> {
+    if let Some(asked) = app.read(|tx| Ok(sessions::find(tx, id)?))?.filter(screen_dialog::is_known) {
+        return look_for_dialog(app, &asked);
+    }
     // Whether it is interrupted in a call shows on the screen: it is looked at for that as well.
     let Some((session, from)) = app.read(|tx| candidate(tx, id, true))? else { return Ok(ScreenVerdict::Nothing) };
     let Some(provider) = &session.provider else { return Ok(ScreenVerdict::Nothing) };
@@ -94,6 +94,20 @@ pub fn look(app: &App, id: &SessionId) -> Result<ScreenVerdict> {
     record(app, &session, is_interrupted, &sha256_hex(screen.as_bytes()), last_output)
 }
 
+/// Looks whether the dialog that a launch saw on the screen of a session is still there.
+fn look_for_dialog(app: &App, asked: &Session) -> Result<ScreenVerdict> {
+    let words = ["session", "peek", asked.id.as_str()];
+    let Ok(adapter) = adapter_endpoint::adapter(app, asked, &words) else { return Ok(ScreenVerdict::Nothing) };
+    // What was scrolled away is no dialog any more.
+    let shown = adapter.visible_screen(adapter_endpoint::backend_name(asked), LINES);
+    let Ok(screen) = shown else { return Ok(ScreenVerdict::Nothing) };
+    if screen_question::find(&screen, &question::signs(app, asked)).is_some() {
+        return Ok(ScreenVerdict::LookAgain(STILL_FOR));
+    }
+    screen_dialog::record(app, asked, None)?;
+    Ok(ScreenVerdict::Nothing)
+}
+
 /// The session, with the time from which its screen may say that its turn is over. `None` when the screen says nothing.
 fn candidate(tx: &ReadTx<'_>, id: &SessionId, is_interrupted: bool) -> Result<Option<(Session, Timestamp)>> {
     let Some(session) = sessions::find(tx, id)? else { return Ok(None) };
@@ -101,8 +115,11 @@ fn candidate(tx: &ReadTx<'_>, id: &SessionId, is_interrupted: bool) -> Result<Op
     Ok(from.map(|from| (session, from)))
 }
 
-/// The time from which the screen of a session may say that its turn is over.
-fn judged_from(tx: &ReadTx<'_>, session: &Session, is_interrupted: bool) -> Result<Option<Timestamp>> {
+/// The time from which the screen of a session may say that its turn is over; with `is_interrupted` in the middle of a tool call.
+///
+/// # Errors
+/// As the store fails.
+pub(super) fn judged_from(tx: &ReadTx<'_>, session: &Session, is_interrupted: bool) -> Result<Option<Timestamp>> {
     if session.adapter_script.is_none() {
         return Ok(None);
     }
@@ -160,7 +177,7 @@ fn record(
         if now < still_until {
             return Ok(ScreenVerdict::LookAgain(still_until.since(now)));
         }
-        let idle = session.with_activity(Activity::Idle, None, SOURCE, since.max(from.minus(STILL_FOR)));
+        let idle = session.with_activity(Activity::Idle, None, SCREEN_SOURCE, now);
         keepalive::update_session(tx, &idle)?;
         activity::record_activity_change(tx, &session, &idle)?;
         Ok(ScreenVerdict::Idle)

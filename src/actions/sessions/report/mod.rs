@@ -8,5 +8,7 @@ pub mod idle_screen;
 mod local_host;
 pub mod provider_event;
 pub(crate) mod resolve_session;
+pub(in crate::actions) mod screen_dialog;
+pub(in crate::actions) mod shown_idle;
 pub mod telemetry;
 pub mod upsert;

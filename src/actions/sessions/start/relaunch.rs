@@ -11,7 +11,7 @@ use crate::{
         Answer, App,
         core::{
             dead_session::DeadSession,
-            inside_session, lookup, other_host,
+            inside_session, launch_parts, lookup, other_host,
             session_process::{self, RunProcesses},
         },
         queue::task::claim,
@@ -19,7 +19,7 @@ use crate::{
             launch::{
                 intent,
                 plan::{self, LaunchPlan, LaunchRequest, Work},
-                program::{self, CommandSpec, SHELL},
+                program::{self, CommandSpec},
                 provider_hooks::ProviderHooks,
                 purpose::{self, Purpose, Relaunch},
                 start::{self, PromptWatch},
@@ -141,12 +141,9 @@ fn prove_over(app: &App, of: &Session) -> Result<Vec<DeadSession>> {
 
 /// Checks that the request has what the launch had of its own.
 fn check_own_parts(app: &App, of: &Session, request: &RelaunchRequest) -> Result<()> {
-    let own = app.read(|tx| intent::own_parts(tx, &of.id))?;
-    // A launch of an earlier version has not recorded it: without a provider, its program is unknown.
-    let had_command = own.as_ref().map_or_else(|| is_shell(of), |own| own.command);
-    let command = had_command && request.command.is_none();
-    let names = own.map(|own| own.env).unwrap_or_default();
-    let env: Vec<String> = names.into_iter().filter(|name| !request.env.contains_key(name)).collect();
+    let own = app.read(|tx| Ok(launch_parts::own_parts(tx, of)?))?;
+    let command = own.command && request.command.is_none();
+    let env: Vec<String> = own.env.into_iter().filter(|name| !request.env.contains_key(name)).collect();
     if command || !env.is_empty() {
         return Err(Refusal::RelaunchNeeds { session: of.id.clone(), command, env }.into());
     }
@@ -155,10 +152,6 @@ fn check_own_parts(app: &App, of: &Session, request: &RelaunchRequest) -> Result
 
 fn is_worktree_gone(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(Refusal::NotFound { noun: "worktree", .. }))
-}
-
-fn is_shell(session: &Session) -> bool {
-    session.provider.as_ref().is_none_or(|provider| provider.as_str() == SHELL)
 }
 
 fn plan(

@@ -1,0 +1,51 @@
+//! What of a launch the store does not keep: without it the session cannot be relaunched.
+
+use serde_json::Value;
+
+use crate::{
+    domain::{EventKind, SessionId, session::Session},
+    store::{ReadTx, StoreError, events},
+};
+
+/// The keys of the event that say what of a launch is not stored.
+pub const OWN_COMMAND: &str = "own_command";
+pub const OWN_ENV: &str = "own_env";
+
+/// The provider of a session whose program is a shell.
+pub const SHELL: &str = "shell";
+
+/// The parts of a request that the store does not keep: a relaunch needs them again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnParts {
+    /// Whether it names a program.
+    pub command: bool,
+    /// The names of its variables.
+    pub env: Vec<String>,
+}
+
+/// The parts of a session's launch that are not stored. A launch of an earlier version has not recorded them: without a
+/// provider, its program is unknown.
+///
+/// # Errors
+/// As the store fails.
+pub fn own_parts(tx: &ReadTx<'_>, session: &Session) -> Result<OwnParts, StoreError> {
+    let is_shell = || session.provider.as_ref().is_none_or(|provider| provider.as_str() == SHELL);
+    Ok(recorded(tx, &session.id)?.unwrap_or_else(|| OwnParts { command: is_shell(), env: Vec::new() }))
+}
+
+/// Whether `session relaunch` needs nothing but the id of a session.
+///
+/// # Errors
+/// As the store fails.
+pub fn can_relaunch(tx: &ReadTx<'_>, session: &Session) -> Result<bool, StoreError> {
+    Ok(session.adapter_script.is_some() && own_parts(tx, session)? == OwnParts::default())
+}
+
+fn recorded(tx: &ReadTx<'_>, session: &SessionId) -> Result<Option<OwnParts>, StoreError> {
+    let starting = events::newest_of_session(tx, session, |kind| kind == EventKind::SessionStarting)?;
+    let Some(starting) = starting else { return Ok(None) };
+    let Some(command) = starting.data.get(OWN_COMMAND).and_then(Value::as_bool) else { return Ok(None) };
+    let names = starting.data.get(OWN_ENV).and_then(Value::as_array);
+    let env = names.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+    Ok(Some(OwnParts { command, env }))
+}

@@ -1,0 +1,271 @@
+//! Answering a question of a session. The answer goes to the question that it names: at once, or not at all.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{
+    control::{
+        question,
+        running_session::{self, RunningSession},
+    },
+    prompt::{self, listener},
+    report::{activity::record_activity_change, idle_screen},
+};
+use crate::{
+    actions::{
+        Answer, App,
+        core::{errors, keepalive, lookup, session_overview},
+        queue::checkpoint,
+    },
+    adapters::AdapterError,
+    domain::{
+        EventKind, Refusal, SessionId, TaskId,
+        checkpoint::CheckpointState,
+        question::{QuestionId, QuestionNumber},
+        rules::answering::{self, AnswerWay},
+        secrets,
+        session::{ANSWER_SOURCE, Activity},
+        session_facts::SessionOverview,
+        text_limits::{self, MAX_LINE_BYTES},
+    },
+    os::{files, lock::FileLock},
+    store::{ReadTx, WriteTx, approvals, checkpoints, overview, session_reports},
+    wire::SessionView,
+};
+
+/// The lock of an answer that is on its way: a second one must see whether the first has settled the question.
+const LOCK: &str = "answer.lock";
+
+/// Why a question is not asked now.
+const SETTLED: &str = "it is settled, or was never asked";
+
+/// How long an answer waits for another one: longer than a call of a backend.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(40);
+
+/// A question that is asked now.
+struct OpenQuestion {
+    /// The session that waits.
+    asker: SessionOverview,
+    /// The question.
+    text: String,
+    /// The task of a question by checkpoint.
+    task: Option<TaskId>,
+}
+
+/// Answers a question of a session. It is typed into the session's terminal, after the same look as a prompt, unless the session
+/// takes messages: then it is a message that names its question. The question is settled on every board with that.
+///
+/// # Errors
+/// `not_found` when this is not the question that is asked now; `session_asks` for a dialog of the provider; `not_answerable` when the
+/// answer cannot go in at once; `invalid_value`; those of [`RunningSession::find`]; as the backend call fails.
+pub fn answer(app: &App, item: &QuestionId, text: &str) -> Result<Answer> {
+    if let Some(answer) = app.stored_response()? {
+        return Ok(answer);
+    }
+    let text = text_limits::check_body("answer", text)?;
+    if text.trim().is_empty() {
+        return Err(Refusal::invalid("answer", "must not be empty").into());
+    }
+    let id = &item.session;
+    if app.actor.session.as_ref() == Some(id) {
+        return Err(Refusal::Usage { why: format!("the session {id} cannot answer its own question") }.into());
+    }
+    let _alone = lock(app, item)?;
+    // A person may have ended the turn, and the question with it. Without an answer, the session counts as it was reported.
+    let _ = idle_screen::look(app, id);
+    let open = app.read(|tx| find(tx, item))?;
+    match way(app, item, &open)? {
+        Way::Typed => typed(app, item, &text),
+        Way::Message => by_message(app, item, &text),
+    }
+}
+
+fn lock(app: &App, item: &QuestionId) -> Result<FileLock> {
+    files::private_dir(&app.project.state).map_err(errors::internal)?;
+    let runtime = app.project.runtime_dir();
+    files::private_dir(&runtime).map_err(errors::internal)?;
+    let lock = FileLock::acquire_within(&runtime.join(LOCK), LOCK_TIMEOUT).map_err(errors::internal)?;
+    lock.ok_or_else(|| unanswerable(item, "another answer is on its way", "try again: fairway status"))
+}
+
+/// The question of this id, if it is asked now.
+fn find(tx: &ReadTx<'_>, item: &QuestionId) -> Result<OpenQuestion> {
+    let session = lookup::session(tx, &item.session)?;
+    let held = overview::held(tx)?;
+    let asker = session_overview::with_facts(tx, vec![session], &held)?.pop();
+    let asker = asker.ok_or_else(|| errors::internal("a session without facts"))?;
+    let over = |why: &str| Refusal::QuestionOver { item: item.to_string(), why: why.to_owned() };
+    if asker.is_over() {
+        return Err(over("its session is over").into());
+    }
+    let asked_now = asker.waiting_for().map(str::to_owned);
+    let other = |now: &str| {
+        let number = asker.session.questions;
+        let id = QuestionId::activity(item.session.clone(), number);
+        over(&format!("the session asks another one now, {id}: {}", secrets::mask(now)))
+    };
+    match (item.number, asked_now) {
+        (QuestionNumber::Activity(number), Some(text)) if number == asker.session.questions => {
+            Ok(OpenQuestion { asker, text, task: None })
+        }
+        (_, Some(now)) => Err(other(&now).into()),
+        (QuestionNumber::Activity(_), None) => Err(over(SETTLED).into()),
+        (QuestionNumber::Checkpoint(number), None) => {
+            for held in &asker.holds {
+                let newest = overview::newest_written(tx, &held.task)?.filter(|newest| newest.id == number);
+                if let Some(newest) = newest.filter(|newest| newest.state == CheckpointState::AwaitingInput) {
+                    let task = Some(held.task.clone());
+                    return Ok(OpenQuestion { asker, text: newest.summary, task });
+                }
+            }
+            Err(over(SETTLED).into())
+        }
+    }
+}
+
+/// How an answer goes in.
+enum Way {
+    /// It is typed into the session's terminal.
+    Typed,
+    /// It is a message, which names its question.
+    Message,
+}
+
+/// How the answer to an open question goes in.
+fn way(app: &App, item: &QuestionId, open: &OpenQuestion) -> Result<Way> {
+    let session = &open.asker.session;
+    let id = &session.id;
+    let (has_pending, has_hooks) = app.read(|tx| {
+        let has_pending = !approvals::pending_of(tx, id)?.is_empty();
+        Ok((has_pending, session_reports::find(tx, id)?.last_hook_at.is_some()))
+    })?;
+    let approve = || unanswerable(item, "the session waits for a permission", "list the requests: fairway approvals");
+    let asks = || Refusal::SessionAsks { session: id.clone(), question: open.text.clone(), typing: false };
+    if has_pending {
+        return Err(approve());
+    }
+    if open.task.is_none() {
+        match answering::way(session) {
+            AnswerWay::Text => {}
+            AnswerWay::Window => return Err(asks().into()),
+            AnswerWay::Approval => return Err(approve()),
+        }
+    }
+    let has_terminal = session.adapter_script.is_some();
+    if listener::has_kind(app, id, listener::ListenerKind::Stream) {
+        return Ok(Way::Message);
+    }
+    match (&open.task, session.activity) {
+        (None, _) if has_terminal => Ok(Way::Typed),
+        (None, _) => Err(unanswerable(
+            item,
+            "the session has no terminal of a backend, and no stream is connected",
+            &format!("see where it runs, and answer it there: fairway session show {id}"),
+        )),
+        // It reads its messages; this one names the question that it asked.
+        (Some(_), _) if !has_terminal => Ok(Way::Message),
+        (Some(_), Activity::Idle | Activity::Unknown) => Ok(Way::Typed),
+        // Its next tool call brings the message.
+        (Some(_), Activity::Busy) if has_hooks => Ok(Way::Message),
+        (Some(_), activity) => Err(unanswerable(
+            item,
+            &format!("the session is {activity}"),
+            &format!("wait for the end of its turn: fairway session status {id}"),
+        )),
+    }
+}
+
+fn unanswerable(item: &QuestionId, why: &str, hint: &str) -> anyhow::Error {
+    Refusal::Unanswerable { item: item.to_string(), why: why.to_owned(), hint: hint.to_owned() }.into()
+}
+
+/// Types the answer, and settles the question.
+fn typed(app: &App, item: &QuestionId, text: &str) -> Result<Answer> {
+    let id = &item.session;
+    let size = i64::try_from(text.len()).unwrap_or(i64::MAX);
+    running_session::run_idempotent(
+        app,
+        id,
+        &["answer", &item.to_string(), "TEXT"],
+        |live| {
+            type_into(app, live, item, text).map_err(|error| cannot_type(item, error))?;
+            app.transaction(|tx| settle(tx, item, text))
+        },
+        |live| Some(live.event(EventKind::SessionNudged).with("bytes", size)),
+        format!("answered {item}: typed {size} bytes into {id}"),
+    )
+}
+
+/// Types the answer while its question is the one that is asked: the question is looked for again after the look at the screen.
+fn type_into(app: &App, live: &RunningSession, item: &QuestionId, text: &str) -> Result<()> {
+    let signs = question::refuse_shown_question(app, live)?;
+    app.read(|tx| find(tx, item))?;
+    question::type_unless_shown(live, text.as_bytes(), &signs)
+}
+
+/// A backend that cannot type is no success that did nothing.
+fn cannot_type(item: &QuestionId, error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(AdapterError::Unsupported { .. }) => {
+            let hint = format!("answer it in its own window: fairway session attach {}", item.session);
+            unanswerable(item, "its backend cannot type", &hint)
+        }
+        _ => error,
+    }
+}
+
+/// Sends the answer as a message that names its question, and settles the question.
+fn by_message(app: &App, item: &QuestionId, text: &str) -> Result<Answer> {
+    let id = &item.session;
+    app.mutate(|tx| {
+        let open = find(tx, item)?;
+        let message = prompt::queue_answer(app, tx, id, &format!("to your question: {}\n{text}", open.text))?;
+        settle(tx, item, text)?;
+        let line = format!("answered {item}: message {message} to {id}");
+        Answer::new(&SessionView::from(&lookup::session(tx, id)?), id, line)
+    })
+}
+
+/// Settles a question that was answered, unless the session has gone on meanwhile.
+fn settle(tx: &WriteTx<'_>, item: &QuestionId, text: &str) -> Result<()> {
+    match item.number {
+        QuestionNumber::Activity(number) => settle_activity(tx, &item.session, number),
+        QuestionNumber::Checkpoint(number) => settle_checkpoint(tx, number, text),
+    }
+}
+
+fn settle_activity(tx: &WriteTx<'_>, id: &SessionId, number: i64) -> Result<()> {
+    let session = lookup::session(tx, id)?;
+    if session.activity != Activity::RequiresAction || session.questions != number {
+        return Ok(());
+    }
+    let works = session.with_activity(Activity::Busy, None, ANSWER_SOURCE, tx.now());
+    keepalive::update_session(tx, &works)?;
+    record_activity_change(tx, &session, &works)?;
+    Ok(())
+}
+
+/// A checkpoint with the answer stands above the question from now on.
+fn settle_checkpoint(tx: &WriteTx<'_>, number: i64, text: &str) -> Result<()> {
+    let Some(asked) = checkpoints::find(tx, number)? else { return Ok(()) };
+    if checkpoints::newest_written(tx, &asked.task)?.is_none_or(|newest| newest.id != number) {
+        return Ok(());
+    }
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut summary = format!("the answer to checkpoint {number}: {}", secrets::mask(&line));
+    let end = (0..=summary.len().min(MAX_LINE_BYTES)).rev().find(|at| summary.is_char_boundary(*at));
+    summary.truncate(end.unwrap_or_default());
+    let draft = checkpoints::CheckpointFields {
+        task: asked.task.clone(),
+        session: None,
+        state: CheckpointState::Active,
+        owner: asked.session.map(|session| session.to_string()),
+        summary,
+        artifact: None,
+        due_at: None,
+        origin: None,
+    };
+    checkpoint::insert(tx, &lookup::task(tx, &asked.task)?, &draft, None)?;
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! `fairway answer`
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use super::{context::Context, exit::Exit, values};
+use crate::{actions::sessions::answer, domain::question::QuestionId};
+
+/// Answer a question of a session
+///
+/// The id is that of an item of `fairway status`. An answer goes in at once, or is refused with the reason: also when the
+/// session asks another question by now. A dialog of the agent's program is answered in its own window (`fairway session attach`), and a
+/// permission request by `fairway approvals answer`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Question, such as question:s1:3
+    #[arg(value_parser = values::question, value_name = "QUESTION")]
+    item: QuestionId,
+    /// Text; - reads stdin
+    #[arg(required_unless_present = "body_file")]
+    text: Option<String>,
+    /// Read the text from FILE; - reads stdin
+    #[arg(long = "text-file", value_name = "FILE", conflicts_with = "text")]
+    body_file: Option<PathBuf>,
+}
+
+impl Args {
+    pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        let text = ctx.text("answer", self.text, self.body_file.as_deref())?.unwrap_or_default();
+        ctx.answer(&answer::answer(&ctx.app()?, &self.item, text.trim_end())?)
+    }
+}
