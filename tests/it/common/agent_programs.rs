@@ -16,6 +16,16 @@ const KEY: &str = "mock-key-000000000000000000000000";
 const CLAUDE_MANUAL: &[&str] =
     &["--permission-mode", "default", "--allowedTools=Bash,mcp__fairway,mcp__plugin_fairway_fairway"];
 
+/// Codex with its sandbox, and the hooks trusted. The sandbox would also open the temporary directory, and make a `.git` there while
+/// a command runs: the projects of all other tests would then seem to be in a repository.
+const CODEX_OWN_DIRECTORY: &[&str] = &[
+    "-c",
+    "sandbox_workspace_write.exclude_slash_tmp=true",
+    "-c",
+    "sandbox_workspace_write.exclude_tmpdir_env_var=true",
+    "--dangerously-bypass-hook-trust",
+];
+
 /// An agent's command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agent {
@@ -100,7 +110,7 @@ impl Agent {
     pub fn unattended_args(self) -> Vec<String> {
         let words: &[&str] = match self {
             Self::Claude => CLAUDE_MANUAL,
-            Self::Codex => &["--dangerously-bypass-hook-trust"],
+            Self::Codex => CODEX_OWN_DIRECTORY,
             Self::Gemini => &["--yolo"],
         };
         words.iter().map(|word| (*word).to_owned()).collect()
@@ -110,10 +120,11 @@ impl Agent {
     pub fn headless_args(self, prompt: &str) -> Vec<String> {
         let words: &[&str] = match self {
             Self::Claude => &[CLAUDE_MANUAL[0], CLAUDE_MANUAL[1], CLAUDE_MANUAL[2], "-p", prompt],
-            Self::Codex => &["exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", prompt],
+            Self::Codex => &["exec", "--skip-git-repo-check"],
             Self::Gemini => &["--yolo", "-p", prompt],
         };
-        words.iter().map(|word| (*word).to_owned()).collect()
+        let more = if self == Self::Codex { [CODEX_OWN_DIRECTORY, &[prompt]].concat() } else { Vec::new() };
+        words.iter().chain(&more).map(|word| (*word).to_owned()).collect()
     }
 
     /// Where it keeps its own records, below a home.

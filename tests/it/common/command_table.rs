@@ -22,10 +22,10 @@ const fn row(path: &'static str, good: &'static str, texts: &'static [&'static s
 
 impl CommandRow {
     /// The ways to call it whose output is its own: what one attaches to shows itself, the commands of a demo too, a hook
-    /// that has nothing to say prints nothing, and a landing needs a repository.
+    /// that has nothing to say prints nothing, a landing needs a repository, and an answer an open question.
     pub fn variants(&self) -> &'static [&'static [&'static str]] {
         match self.path {
-            "session attach" | "hook" | "config edit" | "demo" | "land" | "mcp" => &[&["--help"]],
+            "answer" | "session attach" | "hook" | "config edit" | "demo" | "land" | "mcp" => &[&["--help"]],
             // A drawing is for a terminal.
             "top" => &[&[], &["--help"]],
             _ => &[&[], &["--json"], &["--help"]],
@@ -281,6 +281,11 @@ pub const COMMANDS: &[CommandRow] = &[
         ],
     ),
     row("inbox", "inbox --session s1", &["inbox --as qa --wait {}", "inbox --session {}", "inbox --as {}"]),
+    row(
+        "answer",
+        "answer --help",
+        &["answer {} yes", "answer question:s1:1 {}", "answer question:s1:1 --text-file {}"],
+    ),
     row("message prompt", "message prompt s1 hello", &["message prompt {} hello", "message prompt s1 {}"]),
     row("message inbox", "message inbox --session s1", &["message inbox --as qa --wait {}", "message inbox --as {}"]),
     row("message list", "message list", &["message list --to-session {}", "message list --limit {}"]),
