@@ -164,7 +164,7 @@ fn pattern(path: &str) -> Option<String> {
 fn bounds(path: &str) -> Vec<(&'static str, u64)> {
     match path {
         "exec.parallel" => vec![("minimum", 1)],
-        "exec.keep_runs" => vec![("minimum", 0)],
+        "exec.keep_runs" | "land.retries" => vec![("minimum", 0)],
         "context.pressure" => vec![("exclusiveMinimum", 0), ("maximum", 1)],
         "roles.*.ready_delay_ms" | "providers.*.ready_delay_ms" => {
             vec![("minimum", 0), ("maximum", MAX_READY_DELAY_MS)]
