@@ -228,7 +228,9 @@ peek() {
 }
 
 show() {
-  ask dump-screen --full --pane-id "${pane}"
+  ask dump-screen --full --pane-id "${pane}" || return 1
+  # On a busy machine zellij has answered with nothing for a pane that was full: an empty answer is asked for once more.
+  [ -n "${said}" ] || ask dump-screen --full --pane-id "${pane}"
 }
 
 is_attached() {
