@@ -233,7 +233,7 @@ impl AsFd for Running {
 }
 
 /// Starts this executable again, detached from the caller's streams, and waits for the first line of its output, which says
-/// that it is ready. `Err` holds its stderr instead.
+/// that it is ready. `Err` holds its stderr instead, or how it ended where it said nothing.
 ///
 /// # Errors
 /// When it cannot be started, or ended without that line.
@@ -262,6 +262,9 @@ pub fn spawn_self_until_ready(
     if let Some(stderr) = child.stderr.take() {
         stderr.take(64 * 1024).read_to_string(&mut said)?;
     }
-    child.wait()?;
+    let ended = child.wait()?;
+    if said.trim().is_empty() {
+        said = format!("its process ended before it was ready ({ended})");
+    }
     Ok(Err(said))
 }

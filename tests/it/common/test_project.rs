@@ -4,10 +4,14 @@
 use std::{
     ffi::{OsStr, OsString},
     fs,
+    hash::{DefaultHasher, Hash, Hasher},
     io::Write,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
-    sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed},
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use fairway::env::Timestamp;
@@ -29,6 +33,8 @@ const START_MILLIS: i64 = 1_767_225_600_000;
 pub struct TestProject {
     dir: TempDir,
     pub(super) commands: AtomicI64,
+    /// What its ids count from.
+    first_id: u64,
     real_time: AtomicBool,
     vars: Vec<(OsString, OsString)>,
     /// The server and the schema of the store, when it is in none of the files here.
@@ -98,6 +104,7 @@ impl TestProject {
             fs::create_dir(dir.path().join(name)).unwrap();
         }
         let world = Self {
+            first_id: first_id(dir.path()),
             dir,
             commands: AtomicI64::new(0),
             real_time: AtomicBool::new(false),
@@ -207,7 +214,8 @@ impl TestProject {
             .stdin(Stdio::null());
         if !self.real_time.load(Relaxed) {
             command.env("FAIRWAY_TEST_TIME", self.now().to_string());
-            command.env("FAIRWAY_TEST_SEED", (self.commands.load(Relaxed) * 1_000).to_string());
+            let counted = u64::try_from(self.commands.load(Relaxed) * 1_000).unwrap();
+            command.env("FAIRWAY_TEST_SEED", (self.first_id + counted).to_string());
         }
         command.envs(self.vars.iter().map(|(name, value)| (name, value)));
         command
@@ -290,11 +298,21 @@ impl TestProject {
         self.redacted(&transcript)
     }
 
-    /// Text without what differs from machine to machine: this world's folder, the user and the host.
+    /// What this world's ids have between their time and their number.
+    fn id_prefix(&self) -> String {
+        let id = uuid::Builder::from_unix_timestamp_millis(0, &{
+            let mut counted = [0; 10];
+            counted[2..].copy_from_slice(&self.first_id.to_be_bytes());
+            counted
+        });
+        id.into_uuid().to_string()[13..28].to_owned()
+    }
+
+    /// Text without what differs from run to run: this world's folder, the user, the host, and where its ids begin.
     pub fn redacted(&self, text: &str) -> String {
         let user = format!("{}@{}", fairway::os::user::name(), fairway::os::host::name());
         let text = text.replace(&*self.dir.path().to_string_lossy(), "[world]").replace(&user, "[user]");
-        let text = without_machine(&text);
+        let text = without_machine(&text).replace(&self.id_prefix(), "-7000-8000-0000");
         // The column of a timeline's actors is as wide as the user and host are long.
         let mut is_timeline = false;
         let line = |line: &str| {
@@ -304,6 +322,22 @@ impl TestProject {
         };
         text.split('\n').map(line).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// What the ids of a world count from: another number for each. A supervisor that ends what is left of its session knows
+/// it by the run's id, and must not find the session of another world. The last eight digits of an id and the suffix of a
+/// name stay as they are with 0.
+fn first_id(dir: &Path) -> u64 {
+    const STEP: u64 = 13_u64.pow(5) << 32;
+    const STEPS: u64 = (1 << 62) / STEP;
+    static WORLDS: AtomicU64 = AtomicU64::new(0);
+    static PROCESS: OnceLock<u64> = OnceLock::new();
+    let process = PROCESS.get_or_init(|| {
+        let mut hasher = DefaultHasher::new();
+        dir.hash(&mut hasher);
+        hasher.finish()
+    });
+    (process % STEPS + WORLDS.fetch_add(1, Relaxed)) % STEPS * STEP
 }
 
 /// Text in which a person on a server is called as in a file: without `#` and the letters of the machine.
