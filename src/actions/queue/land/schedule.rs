@@ -28,11 +28,11 @@ pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Re
     let tips: Vec<&str> = units.iter().map(|unit| unit.commit.as_str()).collect();
     let contained = contained_tips(&project_git(app)?.history(&tips, &base_commits(app, &units)?)?, &tips);
     let mut items: Vec<LandingItem> = Vec::new();
-    for (unit, contained) in units.iter().zip(contained) {
+    for (own, (unit, contained)) in units.iter().zip(contained).enumerate() {
         let others = units.iter().enumerate();
-        let named = others.filter(|(place, other)| {
-            !contained.contains(place) && unit.commit != other.commit && depends_on(unit, other)
-        });
+        let is_before =
+            |place: &usize, other: &Unit| *place != own && !contained.contains(place) && depends_on(unit, other);
+        let named = others.filter(|(place, other)| is_before(place, other));
         let named: Vec<usize> = named.map(|(place, _)| place).collect();
         items.push(LandingItem { priority: unit.priority(), depends_on: [contained, named].concat() });
     }
