@@ -1,6 +1,6 @@
 //! The order in which work lands: dependencies first, then the order that lets most of it land without rework.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Work that is ready to land.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -75,6 +75,30 @@ fn next_wave(items: &[LandingItem], neighbours: &[BTreeSet<usize>], left: &mut B
     }
 }
 
+/// For each of `tips`, the places of the other tips that it contains. `history` has commits with their parents; what is behind a
+/// commit that it lacks is not followed. Equal tips do not contain each other.
+#[must_use]
+pub fn contained_tips(history: &[(String, Vec<String>)], tips: &[&str]) -> Vec<Vec<usize>> {
+    let parents: BTreeMap<&str, &[String]> =
+        history.iter().map(|(commit, parents)| (commit.as_str(), parents.as_slice())).collect();
+    let contains = |tip: &str| {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![tip]);
+        while let Some(commit) = open.pop() {
+            for parent in parents.get(commit).copied().unwrap_or_default() {
+                if parents.contains_key(parent.as_str()) && seen.insert(parent.as_str()) {
+                    open.push(parent);
+                }
+            }
+        }
+        seen
+    };
+    let places = |tip: &&str| {
+        let below = contains(tip);
+        tips.iter().enumerate().filter(|(_, other)| below.contains(**other)).map(|(place, _)| place).collect()
+    };
+    tips.iter().map(places).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,6 +131,16 @@ mod tests {
         assert_eq!(landing_order(&work, &[(0, 1)]).waves, [vec![2, 1], vec![0]]);
         // One that waits for a wave holds back its dependents.
         assert_eq!(landing_order(&work, &[(1, 2)]).waves, [vec![2], vec![1, 0]]);
+    }
+
+    #[test]
+    fn tips_contain_those_that_their_history_reaches() {
+        let commit = |id: &str, parents: &[&str]| (id.to_owned(), parents.iter().map(|&one| one.to_owned()).collect());
+        // `m` merges `a` and `b`; `base` is cut off.
+        let history = [commit("m", &["a", "b"]), commit("a", &["base"]), commit("b", &["c"]), commit("c", &["base"])];
+        let tips = ["a", "m", "c", "base", "a", "b"];
+        let expected = [vec![], vec![0, 2, 4, 5], vec![], vec![], vec![], vec![2]];
+        assert_eq!(contained_tips(&history, &tips), expected);
     }
 
     #[test]

@@ -345,6 +345,27 @@ impl Git<'_> {
         Ok(self.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?.lines().map(str::to_owned).collect())
     }
 
+    /// The commits of all `tips` that no one of `bases` has, each with its parents, in one call.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn history(&self, tips: &[&str], bases: &[String]) -> Result<Vec<(String, Vec<String>)>, GitError> {
+        let mut lines = String::new();
+        for line in tips.iter().map(|tip| (*tip).to_owned()).chain(bases.iter().map(|base| format!("^{base}"))) {
+            lines.push_str(&line);
+            lines.push('\n');
+        }
+        let done = self.run_with(&["rev-list", "--parents", "--stdin"], &[], lines.as_bytes(), CHECKOUT_TIMEOUT)?;
+        if done.exit != ExitReason::Code(0) {
+            return Err(git_error("rev-list", &done));
+        }
+        let commit = |line: &str| {
+            let mut words = line.split_whitespace().map(str::to_owned);
+            Some((words.next()?, words.collect()))
+        };
+        Ok(output_text(&done.stdout).lines().filter_map(commit).collect())
+    }
+
     /// The commits of `tip` that are not in `base`, newest first.
     ///
     /// # Errors

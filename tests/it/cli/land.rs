@@ -513,3 +513,45 @@ fn landing_without_a_repository_is_refused() {
     let run = world.run(["land", "--all"]).exits(5);
     assert!(run.stderr.contains("nothing can be landed: ") && run.stderr.contains("git init"), "{run:?}");
 }
+
+/// Each process costs milliseconds: with pairs of lanes, 100 lanes took minutes.
+#[test]
+fn order_asks_git_once_for_the_ancestry_of_all_lanes() {
+    let mut world = project(NO_GATES);
+    let (calls, bin) = (world.dir().join("calls"), world.dir().join("bin"));
+    fs::create_dir(&bin).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let script = format!("#!/bin/sh\necho \"$*\" >>'{}'\nPATH='{path}' exec git \"$@\"\n", calls.display());
+    fs::write(bin.join("git"), script).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut names: Vec<String> = Vec::new();
+    let mut asked = Vec::new();
+    for count in [3, 6, 9] {
+        while names.len() < count {
+            let name = format!("l{}", names.len());
+            world.run(["lane", "add", &name, "--create-worktree"]).exits(0);
+            // Each lane builds on the one before.
+            if let Some(before) = names.last() {
+                world.git(&lane_dir(&world, &name), &["reset", "--quiet", "--hard", &format!("lane/{before}")]);
+            }
+            commit(&world, &name, &[(&format!("{name}.txt"), "x\n")]);
+            names.push(name);
+        }
+        // The last one first.
+        let words: Vec<&str> =
+            ["land", "--dry-run"].into_iter().chain(names.iter().rev().map(String::as_str)).collect();
+        let usual = std::env::var("PATH").unwrap();
+        world.set("PATH", format!("{}:{path}", bin.display()));
+        let _ = fs::remove_file(&calls);
+        let plan = world.json(words);
+        world.set("PATH", usual);
+        let order: Vec<&str> =
+            plan["order"].as_array().unwrap().iter().map(|one| one["lane"].as_str().unwrap()).collect();
+        assert_eq!(order, names);
+        let log = fs::read_to_string(&calls).unwrap();
+        assert_eq!(log.lines().filter(|line| line.contains("rev-list --parents")).count(), 1, "{log}");
+        asked.push(log.lines().filter(|line| line.contains("merge-base --is-ancestor")).count());
+    }
+    // Those that are left are about one lane each.
+    assert_eq!(asked[2] - asked[1], asked[1] - asked[0], "{asked:?}");
+}

@@ -1,13 +1,16 @@
 //! The order in which units land.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use anyhow::Result;
 
-use super::unit::{Unit, project_git};
+use super::{
+    base::full_name,
+    unit::{Unit, project_git},
+};
 use crate::{
     actions::App,
-    domain::rules::landing_order::{LandingItem, landing_order},
+    domain::rules::landing_order::{LandingItem, contained_tips, landing_order},
     os::git::{MergeOutcome, MergeRepository},
 };
 
@@ -22,26 +25,20 @@ pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Re
     if units.len() < 2 {
         return Ok(units);
     }
-    let git = project_git(app)?;
-    let places = || (0..units.len()).flat_map(|one| (one + 1..units.len()).map(move |other| (one, other)));
-    let mut pairs = Vec::new();
-    let mut items: Vec<LandingItem> =
-        units.iter().map(|unit| LandingItem { priority: unit.priority(), depends_on: Vec::new() }).collect();
-    for (one, other) in places() {
-        let (Some(left), Some(right)) = (units.get(one), units.get(other)) else { continue };
-        for (place, unit, on, dependency) in [(one, left, other, right), (other, right, one, left)] {
-            let is_contained =
-                dependency.commit != unit.commit && git.is_ancestor(&dependency.commit, &unit.commit) == Some(true);
-            if let Some(item) = items.get_mut(place)
-                && (is_contained || depends_on(unit, dependency))
-            {
-                item.depends_on.push(on);
-            }
-        }
-        if left.base == right.base {
-            pairs.push((one, other));
-        }
+    let tips: Vec<&str> = units.iter().map(|unit| unit.commit.as_str()).collect();
+    let contained = contained_tips(&project_git(app)?.history(&tips, &base_commits(app, &units)?)?, &tips);
+    let mut items: Vec<LandingItem> = Vec::new();
+    for (own, (unit, contained)) in units.iter().zip(contained).enumerate() {
+        let others = units.iter().enumerate();
+        let is_before =
+            |place: &usize, other: &Unit| *place != own && !contained.contains(place) && depends_on(unit, other);
+        let named = others.filter(|(place, other)| is_before(place, other));
+        let named: Vec<usize> = named.map(|(place, _)| place).collect();
+        items.push(LandingItem { priority: unit.priority(), depends_on: [contained, named].concat() });
     }
+    let places = (0..units.len()).flat_map(|one| (one + 1..units.len()).map(move |other| (one, other)));
+    let base = |place: usize| units.get(place).map(|unit| &unit.base);
+    let pairs: Vec<(usize, usize)> = places.filter(|(one, other)| base(*one) == base(*other)).collect();
     let commit = |place: usize| units.get(place).map(|unit| unit.commit.clone()).unwrap_or_default();
     let commits: Vec<(String, String)> = pairs.iter().map(|(one, other)| (commit(*one), commit(*other))).collect();
     let outcomes = merges.merge_all(&commits, MERGE_TIMEOUT)?;
@@ -51,6 +48,13 @@ pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Re
     let order = landing_order(&items, &conflicts).order();
     let mut left: Vec<Option<Unit>> = units.into_iter().map(Some).collect();
     Ok(order.into_iter().filter_map(|place| left.get_mut(place)?.take()).collect())
+}
+
+/// The commits of the bases. What they have is no reason for an order.
+fn base_commits(app: &App, units: &[Unit]) -> Result<Vec<String>> {
+    let git = project_git(app)?;
+    let names: BTreeSet<&str> = units.iter().map(|unit| unit.base.as_str()).collect();
+    Ok(names.into_iter().filter_map(|name| git.commit(&full_name(name))).collect())
 }
 
 /// Whether a task of `unit` depends on one of `other`.
