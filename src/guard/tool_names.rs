@@ -82,7 +82,8 @@ pub(super) fn matches_alias(patterns: &[String], names: &[String]) -> bool {
 }
 
 /// Whether one of these names is that of a tool that runs shell text.
-pub(super) fn is_shell_tool(names: &[String]) -> bool {
+#[must_use]
+pub fn is_shell_tool(names: &[String]) -> bool {
     matches_alias(&["Bash".to_owned()], names)
 }
 

@@ -63,7 +63,8 @@ pub(super) fn tool_finished(payload: &Payload, success: bool) -> Result<HookEven
     let name = Payload::require("tool_name", payload.tool_name.as_ref())?.to_owned();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast keeps to the bounds")]
     let duration_ms = payload.duration_ms.map(|span| span as u64);
-    Ok(HookEvent::AfterTool(ToolUse { key: payload.tool_use_id.clone(), name, success: Some(success), duration_ms }))
+    let used = ToolUse { key: payload.tool_use_id.clone(), name, success: Some(success), duration_ms };
+    Ok(HookEvent::AfterTool(used, payload.written_files()))
 }
 
 /// The values as texts, joined with colons.

@@ -28,7 +28,8 @@ pub(super) fn parse(event: &str, payload: &Payload, role: Option<&str>) -> Resul
             let name = Payload::require("tool_name", payload.tool_name.as_ref())?.to_owned();
             let failed = payload.tool_response.as_ref().and_then(|response| response.get("error"));
             let success = Some(failed.is_none_or(Value::is_null));
-            HookEvent::AfterTool(ToolUse { key: payload.tool_use_id.clone(), name, success, duration_ms: None })
+            let used = ToolUse { key: payload.tool_use_id.clone(), name, success, duration_ms: None };
+            HookEvent::AfterTool(used, payload.written_files())
         }
         "AfterAgent" => HookEvent::TurnEnd,
         "Notification" => match payload.notification_type.as_deref() {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Provider;
-use crate::actions::boundary::guard::ToolCall;
+use crate::actions::boundary::guard::{self, ToolCall};
 
 /// All fields that are read, of any provider. A field of a wrong type or a duplicate field makes the whole payload invalid.
 #[derive(Debug, Default, Deserialize)]
@@ -52,6 +52,15 @@ impl Payload {
     pub(super) fn require<'a>(name: &str, field: Option<&'a String>) -> Result<&'a str, String> {
         let field = field.map(String::as_str).filter(|field| !field.is_empty());
         field.ok_or_else(|| format!("the provider's JSON has no {name}"))
+    }
+
+    /// The files that the tool's input names as written, as absolute paths.
+    pub(super) fn written_files(&self) -> Vec<PathBuf> {
+        let cwd = self.cwd.as_deref().filter(|cwd| cwd.is_absolute());
+        match (&self.tool_name, &self.tool_input) {
+            (Some(tool), Some(input)) => guard::written_files(tool, input, cwd),
+            _ => Vec::new(),
+        }
     }
 
     /// The tool call of the payload.

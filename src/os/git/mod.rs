@@ -37,4 +37,4 @@ pub use state::ListedWorktree;
 pub use submodules::{SubmodulePointer, SubmoduleRefs};
 pub use uncommitted_work::UncommittedWork;
 pub use worktree::Repository;
-pub use worktree_snapshot::{KnownFork, SnapshotFailure, SnapshotRepository, WorktreeSnapshot};
+pub use worktree_snapshot::{ChangedPart, KnownFork, SnapshotFailure, SnapshotRepository, WorktreeSnapshot};

@@ -30,6 +30,10 @@ const MAX_TRACKED_BYTES: u64 = 32 << 20;
 const STATE_PREFIX: &[u8] = b".fairway/";
 /// The file with what the copied index looked like.
 const STAMP: &str = "copied";
+/// The file with the tree and the commit of the private index as it is, and the commits below.
+const WRITTEN: &str = "written";
+/// The most paths that are asked for by name; with more of them the whole worktree is looked at.
+const MAX_ASKED_PATHS: usize = 200;
 /// The file with attributes of the paths in a directory.
 const ATTRIBUTES: &str = ".gitattributes";
 /// The attribute that names a filter.
@@ -72,6 +76,24 @@ pub struct KnownFork<'a> {
     pub base_tip: &'a str,
     /// The commit where they parted.
     pub fork: &'a str,
+}
+
+/// The part of a worktree that may have changed since the snapshot before.
+#[derive(Debug, Clone, Copy)]
+pub struct ChangedPart<'a> {
+    /// The files, as absolute paths.
+    pub files: &'a [PathBuf],
+    /// The paths that the snapshot before changes, as far as it has their content.
+    pub known: &'a [&'a str],
+    /// The paths that it knows by name only.
+    pub by_name: &'a [&'a str],
+}
+
+/// The paths that are asked for, from the top of the worktree.
+struct AskedPaths {
+    paths: BTreeSet<String>,
+    /// Those that stay known by name only.
+    by_name: BTreeSet<String>,
 }
 
 /// Why there is no snapshot.
@@ -126,52 +148,111 @@ impl<'a> SnapshotRepository<'a> {
     }
 
     /// Takes a snapshot of the worktree, whose base is the branch or commit `base`. `known` is where the work left the base
-    /// in an earlier snapshot, which saves looking for it.
+    /// in an earlier snapshot, which saves looking for it. With `part` only that part is looked at, if it can be told apart;
+    /// what else has changed is found by a look at the whole.
     ///
     /// # Errors
-    /// When the worktree cannot be judged, the time is over or git fails. The next snapshot begins anew then.
-    pub fn take(&self, base: &str, known: Option<KnownFork<'_>>) -> Result<WorktreeSnapshot, SnapshotFailure> {
-        let taken = self.try_take(base, known);
-        if taken.is_err() {
-            // The copy of the index may be ahead of what was recorded.
-            let _ = fs::remove_file(self.dir.join(STAMP));
-        }
-        taken
-    }
-
-    fn try_take(&self, base: &str, known: Option<KnownFork<'_>>) -> Result<WorktreeSnapshot, SnapshotFailure> {
+    /// When the worktree cannot be judged, the time is over or git fails. The next snapshot begins anew then, except after a
+    /// look that took too long: what it needs is kept.
+    pub fn take(
+        &self,
+        base: &str,
+        known: Option<KnownFork<'_>>,
+        part: Option<ChangedPart<'_>>,
+    ) -> Result<WorktreeSnapshot, SnapshotFailure> {
         let worktree = self.look(base)?;
         if let Some((_, why)) = IN_PROGRESS.iter().find(|(name, _)| worktree.git_dir.join(name).exists()) {
             return Err(SnapshotFailure::Unknown((*why).to_owned()));
         }
-        let is_new_copy = self.prepare(&worktree).map_err(|error| self.cannot_write(error))?;
         let vars = self.vars(&worktree);
         let private = Git::new_exact(&vars, &worktree.top);
+        let is_new_copy = self.copy_index(&private, &worktree).inspect_err(|_| self.forget_copy())?;
+        let asked = part.and_then(|part| asked_paths(part, &worktree.top, is_new_copy));
+        // Nothing is written until the paths are listed.
+        let listed = self.list(&private, asked.as_ref())?;
+        self.write(&private, &worktree, base, known, &listed, asked).inspect_err(|_| self.forget_copy())
+    }
+
+    /// The copy of the index may be ahead of what was recorded: the next snapshot makes a new one.
+    fn forget_copy(&self) {
+        let _ = fs::remove_file(self.dir.join(STAMP));
+    }
+
+    /// Makes the private repository. Returns whether it has a new copy of the index.
+    fn copy_index(&self, private: &Git<'_>, worktree: &Worktree) -> Result<bool, SnapshotFailure> {
+        let is_new_copy = self.prepare(worktree).map_err(|error| self.cannot_write(error))?;
         if is_new_copy {
-            let unmerged = self.run(&private, "ls-files", &["ls-files", "-u", "-z"], b"")?;
+            let unmerged = self.run(private, "ls-files", &["ls-files", "-u", "-z"], b"")?;
             if !unmerged.stdout.is_empty() {
                 return Err(SnapshotFailure::Unknown("the index has unmerged files".to_owned()));
             }
         }
-        let by_name = self.update_index(&private, &worktree)?;
-        let tree = output_text(&self.run(&private, "write-tree", &["write-tree"], b"")?.stdout);
+        Ok(is_new_copy)
+    }
+
+    /// The paths that are changed or new, or those that are asked for.
+    fn list(&self, private: &Git<'_>, asked: Option<&AskedPaths>) -> Result<Vec<u8>, SnapshotFailure> {
+        let mut args = vec!["ls-files", "-z", "-t", "--others", "--exclude-standard"];
+        let Some(asked) = asked else {
+            args.extend(["--modified", "--deleted"]);
+            return Ok(self.run(private, "ls-files", &args, b"")?.stdout);
+        };
+        if asked.paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Git would compare every file of the index with `--modified`, also with a path.
+        let paths: Vec<String> = asked.paths.iter().map(|path| format!(":(literal){path}")).collect();
+        args.extend(["--cached", "--"]);
+        args.extend(paths.iter().map(String::as_str));
+        Ok(self.run(private, "ls-files", &args, b"")?.stdout)
+    }
+
+    fn write(
+        &self,
+        private: &Git<'_>,
+        worktree: &Worktree,
+        base: &str,
+        known: Option<KnownFork<'_>>,
+        listed: &[u8],
+        asked: Option<AskedPaths>,
+    ) -> Result<WorktreeSnapshot, SnapshotFailure> {
         let merged = merge_heads(&worktree.git_dir);
-        let commit = if tree == worktree.tip_tree && merged.is_empty() {
-            worktree.tip.clone()
-        } else {
-            let parents: Vec<&str> =
-                std::iter::once(worktree.tip.as_str()).chain(merged.iter().map(String::as_str)).collect();
-            private.commit_tree(&tree, &parents, b"snapshot\n", &Identity::Fixed)?
+        let by_name = self.update_index(private, worktree, listed, asked)?;
+        let below = [std::slice::from_ref(&worktree.tip), &merged].concat().join(" ");
+        let (tree, commit) = match self.written(&below) {
+            Some(written) => written,
+            None => {
+                let tree = output_text(&self.run(private, "write-tree", &["write-tree"], b"")?.stdout);
+                let commit = if tree == worktree.tip_tree && merged.is_empty() {
+                    worktree.tip.clone()
+                } else {
+                    let parents: Vec<&str> = below.split(' ').collect();
+                    private.commit_tree(&tree, &parents, b"snapshot\n", &Identity::Fixed)?
+                };
+                let text = format!("{below}\n{tree}\n{commit}\n");
+                fs::write(self.dir.join(WRITTEN), text).map_err(|error| self.cannot_write(error))?;
+                (tree, commit)
+            }
         };
         // A snapshot adds no commit of the base, but a merge that is not committed yet does; so does deeper history.
         let known = known.filter(|known| known.tip == worktree.tip && known.base_tip == worktree.base_tip);
         let fork = match known.filter(|_| merged.is_empty() && !self.facts.is_shallow()) {
             Some(known) => known.fork.to_owned(),
             None if merged.is_empty() && worktree.tip == worktree.base_tip => worktree.tip.clone(),
-            None => self.fork(&private, base, &worktree.base_tip, &commit)?,
+            None => self.fork(private, base, &worktree.base_tip, &commit)?,
         };
         let by_name = by_name.into_iter().collect();
-        Ok(WorktreeSnapshot { tip: worktree.tip, commit, tree, base_tip: worktree.base_tip, fork, by_name })
+        let (tip, base_tip) = (worktree.tip.clone(), worktree.base_tip.clone());
+        Ok(WorktreeSnapshot { tip, commit, tree, base_tip, fork, by_name })
+    }
+
+    /// The tree and the commit of the private index, written on top of these commits, unless the index has changed since.
+    fn written(&self, below: &str) -> Option<(String, String)> {
+        let text = fs::read_to_string(self.dir.join(WRITTEN)).ok()?;
+        let mut lines = text.lines();
+        let is_same = lines.next()? == below;
+        let (tree, commit) = (lines.next()?, lines.next()?);
+        (is_same && is_id(tree) && is_id(commit)).then(|| (tree.to_owned(), commit.to_owned()))
     }
 
     /// Where the work left the base.
@@ -264,17 +345,23 @@ impl<'a> SnapshotRepository<'a> {
         vars
     }
 
-    /// Brings what is changed and new in the worktree into the private index. Returns the paths that are known by name only.
-    fn update_index(&self, private: &Git<'_>, worktree: &Worktree) -> Result<BTreeSet<String>, SnapshotFailure> {
-        let args = ["ls-files", "-z", "-t", "--modified", "--deleted", "--others", "--exclude-standard"];
-        let listed = self.run(private, "ls-files", &args, b"")?;
-        let (mut wanted, mut by_name, mut absent) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        for line in listed.stdout.split(|byte| *byte == 0) {
+    /// Brings what is listed as changed and new into the private index. Returns the paths that are known by name only.
+    fn update_index(
+        &self,
+        private: &Git<'_>,
+        worktree: &Worktree,
+        listed: &[u8],
+        asked: Option<AskedPaths>,
+    ) -> Result<BTreeSet<String>, SnapshotFailure> {
+        let (mut wanted, mut absent) = (BTreeSet::new(), BTreeSet::new());
+        let mut by_name = asked.map(|asked| asked.by_name).unwrap_or_default();
+        for line in listed.split(|byte| *byte == 0) {
             let (Some(tag), Some(path)) = (line.first(), line.get(2..)) else { continue };
-            if path.starts_with(STATE_PREFIX) {
+            // A path that a sparse checkout leaves out is no change.
+            if path.starts_with(STATE_PREFIX) || *tag == b'S' {
                 continue;
             }
-            if *tag == b'R' {
+            if *tag == b'R' || (*tag == b'H' && is_missing(&worktree.top, path)) {
                 absent.insert(path);
             }
             if is_by_name(&worktree.top, path, *tag == b'?') {
@@ -299,6 +386,7 @@ impl<'a> SnapshotRepository<'a> {
             }
         }
         if !wanted.is_empty() {
+            let _ = fs::remove_file(self.dir.join(WRITTEN));
             let args = ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"];
             self.run(private, "update-index", &args, &list(&wanted))?;
         }
@@ -351,6 +439,40 @@ impl<'a> SnapshotRepository<'a> {
 
 fn is_id(text: &str) -> bool {
     text.len() >= 40 && text.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
+/// The paths to ask for; `None` where only a look at the whole worktree tells what has changed.
+fn asked_paths(part: ChangedPart<'_>, top: &Path, is_new_copy: bool) -> Option<AskedPaths> {
+    let is_directory = |file: &Path| fs::symlink_metadata(file).is_ok_and(|found| found.is_dir());
+    let mut paths = BTreeSet::new();
+    for file in part.files {
+        // Without the links on the way, but a link itself is a file of its own.
+        let file = file.parent()?.canonicalize().ok()?.join(file.file_name()?);
+        let Ok(path) = file.strip_prefix(top) else { continue };
+        // A directory has files that are not named.
+        if is_directory(&file) {
+            return None;
+        }
+        paths.insert(path.to_str()?.to_owned());
+    }
+    if is_new_copy {
+        // The copy lacks what was found before.
+        let is_plain = |path: &&str| {
+            let file = top.join(path);
+            let is_real = |dir: &Path| dir.canonicalize().map_or(true, |real| real == dir);
+            !path.contains(char::REPLACEMENT_CHARACTER) && !is_directory(&file) && file.parent().is_none_or(is_real)
+        };
+        if !part.by_name.is_empty() || !part.known.iter().all(is_plain) {
+            return None;
+        }
+        paths.extend(part.known.iter().map(|path| (*path).to_owned()));
+    }
+    let by_name = part.by_name.iter().filter(|path| !paths.contains(**path)).map(|path| (*path).to_owned()).collect();
+    (paths.len() <= MAX_ASKED_PATHS).then_some(AskedPaths { paths, by_name })
+}
+
+fn is_missing(top: &Path, path: &[u8]) -> bool {
+    fs::symlink_metadata(top.join(OsStr::from_bytes(path))).is_err()
 }
 
 /// Copies the files that a split index refers to.

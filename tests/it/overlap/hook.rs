@@ -1,6 +1,6 @@
 //! The hook after a tool call looks at its own lane, and a new overlap is told once.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{fmt::Write as _, fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
 use serde_json::{Value, json};
 
@@ -8,9 +8,17 @@ use super::{lines, tree, with_lanes, write};
 use crate::common::TestProject;
 
 fn after(world: &TestProject, lane: &str, tool: &str) -> String {
+    after_input(world, lane, tool, &json!({}))
+}
+
+fn after_edit(world: &TestProject, lane: &str, file: &str) -> String {
+    after_input(world, lane, "Edit", &json!({ "file_path": tree(world, lane).join(file), "new_string": "x" }))
+}
+
+fn after_input(world: &TestProject, lane: &str, tool: &str, input: &Value) -> String {
     let payload = json!({
         "session_id": format!("conversation-{lane}"), "hook_event_name": "PostToolUse", "tool_name": tool,
-        "tool_input": {}, "tool_response": {}, "cwd": tree(world, lane),
+        "tool_input": input, "tool_response": {}, "cwd": tree(world, lane),
     });
     let run = world.hook_inside(&format!("s-{lane}"), "claude", &payload).exits(0);
     if run.stdout.is_empty() {
@@ -58,10 +66,8 @@ fn new_overlap_is_told_once_to_both_sessions() {
     assert_eq!(found.lines().count(), 2, "{found}");
 }
 
-/// Each git costs the agent milliseconds after each of its writes.
-#[test]
-fn look_after_a_tool_asks_git_few_times() {
-    let mut world = with_sessions();
+/// Puts a git first in PATH that writes the subcommand of each call into the file that this returns.
+fn with_counted_git(world: &mut TestProject) -> PathBuf {
     let (calls, bin) = (world.dir().join("calls"), world.dir().join("bin"));
     fs::create_dir(&bin).unwrap();
     let path = std::env::var("PATH").unwrap();
@@ -79,6 +85,14 @@ fn look_after_a_tool_asks_git_few_times() {
         fs::File::options().append(true).open(file).unwrap().set_modified(old).unwrap();
     }
     world.set("PATH", format!("{}:{path}", bin.display()));
+    calls
+}
+
+/// Each git costs the agent milliseconds after each of its writes.
+#[test]
+fn look_after_a_tool_asks_git_few_times() {
+    let mut world = with_sessions();
+    let calls = with_counted_git(&mut world);
     let asked = |world: &TestProject, lane: &str, text: &str| {
         write(world, lane, "f", &lines(&[(5, text)]));
         let _ = fs::remove_file(&calls);
@@ -94,6 +108,52 @@ fn look_after_a_tool_asks_git_few_times() {
         "{again:?}"
     );
     assert!(world.root().join(".fairway/overlap.facts").exists());
+}
+
+/// The first write after a collision is told, also of two lanes that nobody has looked at.
+#[test]
+fn first_write_after_a_collision_is_told_in_a_repository_of_15000_files() {
+    let small: Vec<String> = (0..18).map(|lane| format!("small{lane}")).collect();
+    let mut world = with_lanes(&["f"], &small.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut import = "commit refs/heads/big\ncommitter a <a@b> 1 +0000\ndata 0\nfrom refs/heads/main\n".to_owned();
+    for place in 0..15_000 {
+        let _ = write!(import, "M 100644 inline d{}/f{place}\ndata 3\n{:03}\n", place / 100, place % 1000);
+    }
+    fs::write(world.dir().join("import"), import).unwrap();
+    let mut git = world.command("git");
+    git.args(["fast-import", "--quiet"]).current_dir(world.root());
+    assert!(git.stdin(fs::File::open(world.dir().join("import")).unwrap()).status().unwrap().success());
+    // Only these two have the files: the root and the others keep what they have.
+    for lane in ["api", "web"] {
+        world.run(["lane", "add", lane, "--create-worktree", "--base", "big"]).exits(0);
+        let id = format!("s-{lane}");
+        world.run(["session", "upsert", "--id", &id, "--role", "dev", "--lane", lane]).exits(0);
+    }
+    write(&world, "api", "f", &lines(&[(5, "api")]));
+    assert_eq!(after_edit(&world, "api", "f"), "");
+    write(&world, "web", "f", &lines(&[(5, "web")]));
+    let told = after_edit(&world, "web", "f");
+    let stored = || world.run(["overlap", "--json"]).stdout;
+    assert!(told.contains("Lane api changes the same places as your lane web"), "{told} {}", stored());
+    assert_eq!(inbox(&world, "s-api").len(), 1);
+    let calls = with_counted_git(&mut world);
+    after_edit(&world, "web", "f");
+    let _ = fs::remove_file(&calls);
+    // A new file, a deleted one, and one outside of the lane.
+    write(&world, "web", "d7/new", "new\n");
+    assert_eq!(after_edit(&world, "web", "d7/new"), "");
+    let asked = fs::read_to_string(&calls).unwrap();
+    let asked: Vec<&str> = asked.lines().collect();
+    assert!((6..=8).contains(&asked.len()), "{asked:?}");
+    fs::remove_file(tree(&world, "web").join("d7/f700")).unwrap();
+    assert_eq!(after_edit(&world, "web", "d7/f700"), "");
+    assert_eq!(after_edit(&world, "web", "../api/f"), "");
+    let seen = |world: &TestProject| {
+        let lanes = world.json(["overlap"])["lanes"].as_array().unwrap().clone();
+        lanes.iter().find(|lane| lane["lane"] == "web").unwrap()["files"].as_u64().unwrap()
+    };
+    // The look at the whole finds nothing else.
+    assert_eq!(seen(&world), 3);
 }
 
 #[test]

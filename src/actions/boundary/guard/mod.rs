@@ -20,4 +20,5 @@ pub use self::{
     own_program::is_own_verb,
     push::authorize_push,
     rules::LoadedRules,
+    tool_call_parser::written_files,
 };

@@ -1,9 +1,12 @@
 //! Extracts shell texts and paths from a tool's input by the names of its fields.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Map, Value};
 
 use super::{call::ToolCall, own_program::own_programs};
 use crate::{
+    config::project::normalize,
     domain::Role,
     guard::{self, Paths, ShellInput, ToolCallFacts},
 };
@@ -54,6 +57,25 @@ pub(super) fn parse(call: &ToolCall, role: &Role) -> ToolCallFacts {
         paths,
         is_own_verb: call.runs_own_program && own_programs(call).is_some(),
     }
+}
+
+/// The files that the input of a tool names as written, as absolute paths; none of a tool that runs shell text, and where one of
+/// them is unknown.
+#[must_use]
+pub fn written_files(tool: &str, input: &Value, cwd: Option<&Path>) -> Vec<PathBuf> {
+    let names = [tool.to_owned()];
+    let is_patch = tool.trim().eq_ignore_ascii_case("apply_patch");
+    if guard::is_shell_tool(&names) || (!is_patch && !shell_inputs(input).is_empty()) {
+        return Vec::new();
+    }
+    let found = if is_patch { patch_paths(input) } else { paths(input) };
+    let Paths::Known(found) = found else { return Vec::new() };
+    let absolute = |path: &String| match (Path::new(path), cwd) {
+        (path, _) if path.is_absolute() => Some(normalize(path)),
+        (path, Some(cwd)) => Some(normalize(&cwd.join(path))),
+        _ => None,
+    };
+    found.iter().map(absolute).collect::<Option<_>>().unwrap_or_default()
 }
 
 fn shell_inputs(input: &Value) -> Vec<ShellInput> {
@@ -224,6 +246,25 @@ mod tests {
         assert_eq!(found(json!({"paths": ["a", {"path": "b"}]})), ["a", "b"]);
         assert_eq!(found(json!({"file_path": 7})), ["?"]);
         assert_eq!(found(json!({"content": "x"})), [""; 0]);
+    }
+
+    #[test]
+    fn written_files_are_those_of_editing_tools_and_absolute() {
+        let files = |tool, input| written_files(tool, &input, Some(Path::new("/w/d")));
+        assert_eq!(files("Edit", json!({"file_path": "/w/a"})), [Path::new("/w/a")]);
+        assert_eq!(files("write_file", json!({"file_path": "../b", "content": "x"})), [Path::new("/w/b")]);
+        let patch = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n*** End Patch\n";
+        assert_eq!(files("apply_patch", json!({"command": patch})), [Path::new("/w/d/a"), Path::new("/w/d/b")]);
+        for (tool, input) in [
+            ("Bash", json!({"command": "touch a", "path": "/w/a"})),
+            ("Edit", json!({"command": "touch a", "path": "/w/a"})),
+            ("Edit", json!({"file_path": 7})),
+            ("Edit", json!({})),
+            ("apply_patch", json!({"command": "no patch"})),
+        ] {
+            assert!(files(tool, input.clone()).is_empty(), "{tool} {input}");
+        }
+        assert!(written_files("Edit", &json!({"file_path": "a"}), None).is_empty());
     }
 
     #[test]

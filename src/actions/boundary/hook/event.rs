@@ -56,8 +56,8 @@ pub enum HookEvent {
     TurnStart,
     /// A tool is about to run.
     BeforeTool(ToolCall),
-    /// A tool has run.
-    AfterTool(ToolUse),
+    /// A tool has run; with the files that its input names as written, as absolute paths. None where it does not say.
+    AfterTool(ToolUse, Vec<PathBuf>),
     /// The provider asks for permission to run a tool.
     PermissionRequest(ToolCall),
     /// The turn has ended.

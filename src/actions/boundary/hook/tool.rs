@@ -1,6 +1,6 @@
 //! Tool calls: decides before a call, records after it.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::Result;
 
@@ -89,11 +89,11 @@ pub(super) fn ended_message(session: &Session) -> String {
     format!("session {} has {}; launch a new session", session.id, session.status)
 }
 
-/// Records a tool call and delivers urgent prompts.
+/// Records a tool call, which wrote these files, and delivers urgent prompts.
 ///
 /// # Errors
 /// Store errors.
-pub(super) fn after(app: &App, caller: &HookCaller, used: &ToolUse) -> Result<HookOutcome> {
+pub(super) fn after(app: &App, caller: &HookCaller, used: &ToolUse, files: &[PathBuf]) -> Result<HookOutcome> {
     let session = resolve_session::touch(app, caller, |tx, session| {
         let turn = Turn { key: None, at: tx.now(), usage: None, tools: vec![used.clone()] };
         telemetry::store_turns(tx, session, &[turn])?;
@@ -111,7 +111,7 @@ pub(super) fn after(app: &App, caller: &HookCaller, used: &ToolUse) -> Result<Ho
     if let Some(session) = &session
         && may_write(&used.name)
     {
-        look_for_overlap(app, session);
+        look_for_overlap(app, session, files);
     }
     let Some(session) = session.filter(|_| !caller.is_subagent) else { return Ok(HookOutcome::of(Reply::Nothing)) };
     turn::deliver(app, caller, session, Channel::Tool, Reply::Context)
@@ -120,11 +120,12 @@ pub(super) fn after(app: &App, caller: &HookCaller, used: &ToolUse) -> Result<Ho
 /// How long the look for overlap may take after a tool call. What does not fit in is done after the next one.
 const OVERLAP_LIMIT: Duration = Duration::from_millis(500);
 
-/// Judges the session's lane against the others. The tool has run already: a failure is no failure of the hook.
-fn look_for_overlap(app: &App, session: &Session) {
-    let Some(lane) = session.lane.as_ref().filter(|_| app.settings.overlap.action == OverlapAction::Tell) else {
+/// Judges the session's lane against the others, by these files, or by its whole worktree where none are named. The tool has
+/// run already: a failure is no failure of the hook.
+fn look_for_overlap(app: &App, session: &Session, files: &[PathBuf]) {
+    let Some(name) = session.lane.as_ref().filter(|_| app.settings.overlap.action == OverlapAction::Tell) else {
         return;
     };
     let app = resolve_session::app_as(app, session);
-    let _ = overlap::refresh(&app, overlap::Scope::Lane(lane), OVERLAP_LIMIT);
+    let _ = overlap::refresh(&app, overlap::Scope::Lane { name, files }, OVERLAP_LIMIT);
 }

@@ -49,7 +49,12 @@ pub enum Scope<'a> {
     /// Every live lane of this host, without a judgement on them.
     Snapshots,
     /// This lane, which is judged against the others as they were last looked at.
-    Lane(&'a LaneName),
+    Lane {
+        /// Its name.
+        name: &'a LaneName,
+        /// The files that may have changed, as absolute paths; empty for the whole worktree.
+        files: &'a [PathBuf],
+    },
 }
 
 /// The directory with the objects of a lane's snapshots.
@@ -95,17 +100,17 @@ pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed
     let mut problem = None;
     for (lane, worktree) in &live {
         let old = before.iter().find(|one| one.lane == lane.name);
-        let is_asked = match scope {
-            Scope::All | Scope::Snapshots => true,
-            Scope::Lane(name) => *name == lane.name,
+        let (is_asked, files): (bool, &[PathBuf]) = match scope {
+            Scope::All | Scope::Snapshots => (true, &[]),
+            Scope::Lane { name, files } => (*name == lane.name, files),
         };
-        let new = if is_asked { looker.look(lane, worktree, old) } else { old.cloned() };
+        let new = if is_asked { looker.look(lane, worktree, old, files) } else { old.cloned() };
         problem = problem.or((is_asked && new.is_none()).then(|| "not every lane could be looked at in time".into()));
         found.snapshots.extend(new.or_else(|| old.cloned()).filter(|one| one.host == local_host()));
     }
     let only = match scope {
         Scope::All | Scope::Snapshots => None,
-        Scope::Lane(name) => Some(name),
+        Scope::Lane { name, .. } => Some(name),
     };
     let bench = Bench { app, facts: &facts, dir: &dir, deadline, snapshots: &found.snapshots, recorded: &known };
     let verdicts = if scope == Scope::Snapshots { Ok(None) } else { bench.judge(only) };

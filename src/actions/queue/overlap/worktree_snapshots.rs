@@ -1,6 +1,9 @@
 //! Snapshots of the lanes' worktrees.
 
-use std::{path::Path, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use crate::{
     actions::{
@@ -14,8 +17,8 @@ use crate::{
     os::{
         digest::sha256_hex,
         git::{
-            ChangedLines, ChangedPath, Git, KnownFork, RepositoryFacts, SnapshotFailure, SnapshotRepository,
-            WorktreeSnapshot,
+            ChangedLines, ChangedPart, ChangedPath, Git, KnownFork, RepositoryFacts, SnapshotFailure,
+            SnapshotRepository, WorktreeSnapshot,
         },
         host,
     },
@@ -46,8 +49,15 @@ pub fn is_local(snapshot: &LaneSnapshot) -> bool {
 }
 
 impl Looker<'_> {
-    /// A new snapshot of a lane's worktree. The known one, when nothing has changed since; `None` when the time is over.
-    pub fn look(self, lane: &Lane, worktree: &Path, known: Option<&LaneSnapshot>) -> Option<LaneSnapshot> {
+    /// A new snapshot of a lane's worktree. The known one, when nothing has changed since; `None` when the time is over. With
+    /// `files` these alone may have changed.
+    pub fn look(
+        self,
+        lane: &Lane,
+        worktree: &Path,
+        known: Option<&LaneSnapshot>,
+        files: &[PathBuf],
+    ) -> Option<LaneSnapshot> {
         match checkout::presence(self.app, lane) {
             Presence::Damaged(_, why) => {
                 return Some(self.unknown(lane, format!("the lane is damaged: {why}"), known));
@@ -65,7 +75,15 @@ impl Looker<'_> {
         let git = Git::new(self.app.env.vars(), worktree);
         let repository = SnapshotRepository::new(git, self.facts, self.dir.join(lane.name.as_str()), self.deadline);
         let fork = known.filter(|known| known.host == local_host()).and_then(known_fork);
-        let taken = repository.take(checkout::base(self.app, lane), fork).and_then(|taken| {
+        let names = |is_by_name: bool| -> Vec<&str> {
+            let paths = known.iter().flat_map(|known| &known.paths).filter(|path| (path.letter == 'N') == is_by_name);
+            paths.map(|path| path.path.as_str()).collect()
+        };
+        let (changed, by_name) = (names(false), names(true));
+        let part = ChangedPart { files, known: &changed, by_name: &by_name };
+        // A snapshot that could not be judged does not tell what was changed.
+        let is_told = !files.is_empty() && known.is_none_or(|known| known.unknown.is_none());
+        let taken = repository.take(checkout::base(self.app, lane), fork, is_told.then_some(part)).and_then(|taken| {
             let digest = digest_of(&taken);
             match known.filter(|known| known.digest == digest && known.host == local_host()) {
                 Some(known) => Ok(LaneSnapshot { taken_at: self.app.env.now(), ..known.clone() }),
