@@ -1,8 +1,8 @@
 //! Fairway runs many coding agents side by side on one repository.
 //!
-//! One SQLite store beside the code, one binary, no daemon. Modules have layers and import only lower ones;
+//! One store (a SQLite file beside the code, or a PostgreSQL schema), one binary, no daemon. Modules have layers and import only lower ones;
 //! `tests/it/layers.rs` has the table and checks it. A command is found by its name:
-//! `cli/task/add.rs` → `actions/queue/task/add.rs` → `domain/task.rs` → `store/tasks.rs`.
+//! `cli/task/add.rs` → `actions/queue/task/add.rs` → `domain/task.rs` → `store/tasks/write.rs`.
 
 pub mod actions;
 pub mod adapters;

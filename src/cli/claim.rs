@@ -24,7 +24,7 @@ pub struct Args {
     /// Task id; default: the session's, else the next ready task
     #[arg(value_parser = values::task)]
     id: Option<TaskId>,
-    /// Leave the task aside that the session was started for
+    /// Ignore the session's own task
     #[arg(long, conflicts_with = "id")]
     any: bool,
     /// Match tasks of this role

@@ -17,7 +17,7 @@ const MAX_FILES: usize = 8;
 
 /// Show which lanes and tasks change the same places
 ///
-/// Every lane with a worktree on this host is looked at, uncommitted work included, and each pair is judged by git's own merge.
+/// Compares every lane that has a worktree on this host, uncommitted work included. Git's own merge judges each pair.
 /// Nothing in a lane is changed, and no program that a repository names is run. Levels: conflict (a merge of the two
 /// conflicts), rebase (the lane conflicts with its base), adjacent (changes within one line of each other), planned (the paths
 /// of claimed tasks overlap) and unknown (it cannot be judged). Exit 0, whether or not there is an overlap.

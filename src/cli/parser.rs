@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
-/// sessions, reviews and messages in one SQLite file
+/// sessions, reviews and messages in one store
 #[derive(Debug, Parser)]
 #[command(name = "fairway", version, max_term_width = 100, disable_help_subcommand = true)]
 pub(super) struct Cli {

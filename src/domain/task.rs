@@ -317,7 +317,7 @@ mod tests {
         }
     }
 
-    /// The whole table of `model.md`: which verb leads from which state to which.
+    /// The whole table: which verb leads from which state to which.
     #[test]
     fn task_transitions_follow_the_table() {
         type Verb = fn(&Task) -> Result<TaskState, Refusal>;

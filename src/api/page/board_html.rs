@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// The begin of a time without an age; [`with_ages`] fills it in.
+/// The start of a time without an age; [`with_ages`] fills it in.
 const TIME: &str = "<time datetime=\"";
 const TIME_END: &str = "\"></time>";
 

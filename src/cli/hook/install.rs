@@ -46,7 +46,7 @@ impl Args {
         }
         let change =
             install::install(provider, &target, &ctx.env, &executable::current_executable()?, approval_wait, dry_run)?;
-        let (done, undone) = ("entered the hooks of", "would enter the hooks of");
+        let (done, undone) = ("installed the hooks of", "would install the hooks of");
         let mut answer = super::target::answer(provider, &change, dry_run, if dry_run { undone } else { done })?;
         if let Some(why) = &change.not_loadable {
             answer = answer.note(format!("{} {why}: none of its hooks run", change.path.display()));

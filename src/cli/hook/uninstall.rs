@@ -24,7 +24,7 @@ impl Args {
         target::refuse_inside(ctx, self.target.dry_run, "hook uninstall")?;
         let (place, dry_run) = (self.target.target(ctx)?, self.target.dry_run);
         let change = install::uninstall(self.provider, &place, &ctx.env, &executable::current_executable()?, dry_run)?;
-        let done = if dry_run { "would take out the hooks of" } else { "took out the hooks of" };
+        let done = if dry_run { "would remove the hooks of" } else { "removed the hooks of" };
         target::show(ctx, &target::answer(self.provider, &change, dry_run, done)?, &change, dry_run)
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 /// Go on after other tools put the store back
 ///
 /// Call it after a dump was loaded, or after a failover to a replica that lagged. Every epoch that was given out before becomes
-/// invalid, and the numbers of events go on after a leap, so that none comes again. `fairway restore` does this by itself. At a
+/// invalid, and event numbers continue after a gap, so that none is reused. `fairway restore` does this by itself. At a
 /// terminal, a person is asked. Refused inside a session.
 #[derive(Debug, clap::Args)]
 pub struct Args {

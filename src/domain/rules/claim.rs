@@ -73,7 +73,7 @@ pub struct ClaimGrant {
 /// and that ends with it.
 ///
 /// # Errors
-/// The first rule that bars it, in the order of `model.md`.
+/// The first rule that bars it: dependencies, role and lane, capacity, paths.
 pub fn decide(
     task: &Task,
     task_lane: Option<&LaneName>,
