@@ -157,6 +157,18 @@ impl Project {
         dirs
     }
 
+    /// The paths in [`Self::writable_dirs`] that no work in a linked worktree must write: git reads there of which repository the
+    /// worktree is, and which programs to run, also outside of a sandbox.
+    #[must_use]
+    pub fn protected_git_files(&self, worktree: &Path) -> Vec<PathBuf> {
+        let linked = worktree.ancestors().find(|dir| dir.join(".git").exists()).and_then(linked_git_dirs);
+        let files = |(own, common): (PathBuf, PathBuf)| {
+            let own = ["commondir", "gitdir", "config.worktree"].map(|name| own.join(name));
+            own.into_iter().chain(["config", "hooks"].map(|name| common.join(name)))
+        };
+        linked.into_iter().flat_map(files).collect()
+    }
+
     /// The directory of the hooks that launches bring, and of the signs that they run.
     #[must_use]
     pub fn launch_hooks_dir(&self) -> PathBuf {
@@ -322,6 +334,12 @@ pub fn worktree_damage(root: &Path, top: &Path) -> Option<String> {
     if real.parent() != Some(common.join("worktrees").as_path()) {
         return Some(format!("its .git file names another repository, {}", own.display()));
     }
+    // Git's own way back. A path that is gone is that of a worktree or a project that was moved.
+    let back = fs::read_to_string(real.join("gitdir")).ok();
+    let back = back.and_then(|back| normalize(&real.join(back.trim_end())).canonicalize().ok());
+    if back.is_some_and(|back| entry.canonicalize().is_ok_and(|entry| back != entry)) {
+        return Some(format!("{} names another worktree", real.join("gitdir").display()));
+    }
     let named = fs::read_to_string(real.join("commondir")).ok();
     let named = named.map(|named| normalize(&real.join(named.trim_end())));
     match named.as_deref().map(Path::canonicalize) {
@@ -335,12 +353,24 @@ pub fn worktree_damage(root: &Path, top: &Path) -> Option<String> {
 pub fn worktree_record(root: &Path, top: &Path) -> Option<PathBuf> {
     let common = GitDir::around(root)?.common.canonicalize().ok()?;
     let top = top.canonicalize().ok()?;
-    fs::read_dir(common.join("worktrees")).ok()?.flatten().map(|entry| entry.path()).find(|record| {
+    let mut records = fs::read_dir(common.join("worktrees")).ok()?.flatten().map(|entry| entry.path());
+    let by_record = records.find(|record| {
         let named = fs::read_to_string(record.join("gitdir")).unwrap_or_default();
         let named = Path::new(named.trim_end());
         named.file_name() == Some(".git".as_ref())
             && named.parent().and_then(|dir| dir.canonicalize().ok()).is_some_and(|dir| dir == top)
-    })
+    });
+    // Where the way back was rewritten, the worktree's own word counts, unless another worktree says the same.
+    let by_worktree = || {
+        let record =
+            link_target(&top)?.canonicalize().ok().filter(|own| own.parent() == Some(&common.join("worktrees")))?;
+        let named = fs::read_to_string(record.join("gitdir")).unwrap_or_default();
+        let other = normalize(&record.join(named.trim_end()));
+        let is_others = other.parent().and_then(link_target).and_then(|target| target.canonicalize().ok()).as_ref()
+            == Some(&record);
+        (!is_others).then_some(record)
+    };
+    by_record.or_else(by_worktree)
 }
 
 /// The main worktree's top (of a bare repository, the directory that holds it), when `top` is a linked worktree's. A

@@ -13,6 +13,7 @@ use super::{
     Provider,
     doctor::codex_trust::{self, HookTrust},
     install::{self, SettingsFile},
+    launch_sandbox::{self, MAX_CONFIG_BYTES, toml},
 };
 use crate::{
     actions::sessions::launch::provider_hooks::{HookPlace, HookQuestion, HookSettings, HookVerdict, ProviderHooks},
@@ -28,8 +29,6 @@ pub struct KnownHooks;
 
 /// With this argument Codex runs hooks without asking a person for trust.
 const WITHOUT_REVIEW: &str = "--dangerously-bypass-hook-trust";
-/// The longest configuration of a user that is read, in bytes.
-const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 impl ProviderHooks for KnownHooks {
     fn settings(&self, provider: &str, fairway: &Path, approval_wait: Duration) -> Option<HookSettings> {
@@ -62,6 +61,18 @@ impl ProviderHooks for KnownHooks {
             Some(Provider::Codex) => codex_writable_roots(place).unwrap_or_default(),
             Some(Provider::Claude | Provider::Gemini) | None => Vec::new(),
         }
+    }
+
+    fn sandbox_args(
+        &self,
+        place: HookPlace<'_>,
+        words: &[String],
+        writable: &[PathBuf],
+        protected: &[PathBuf],
+    ) -> Option<Vec<String>> {
+        let provider = Provider::parse(place.provider).filter(|provider| *provider == Provider::Codex)?;
+        let is_plain = launch_sandbox::is_left_plain(&user_dir(provider, place)?, place.worktree, words);
+        is_plain.then(|| launch_sandbox::arguments(writable, protected)).flatten()
     }
 
     fn ask(&self, question: &HookQuestion) -> HookVerdict {
@@ -142,19 +153,6 @@ fn codex_writable_roots(place: HookPlace<'_>) -> Option<Vec<PathBuf>> {
     let table: toml::Table = fs::read_to_string(path).ok()?.parse().ok()?;
     let roots = table.get("sandbox_workspace_write")?.get("writable_roots")?.as_array()?;
     Some(roots.iter().filter_map(toml::Value::as_str).map(PathBuf::from).collect())
-}
-
-/// A JSON value as TOML on one line.
-fn toml(value: &Value) -> String {
-    match value {
-        Value::Object(fields) => {
-            let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={}", toml(value))).collect();
-            format!("{{{}}}", fields.join(","))
-        }
-        Value::Array(items) => format!("[{}]", items.iter().map(toml).collect::<Vec<_>>().join(",")),
-        Value::String(text) => toml::Value::String(text.clone()).to_string(),
-        other => other.to_string(),
-    }
 }
 
 #[cfg(test)]

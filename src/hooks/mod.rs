@@ -13,6 +13,7 @@ mod git_hook;
 pub mod install;
 mod launch;
 mod launch_entry;
+mod launch_sandbox;
 mod payload;
 mod provider;
 mod session_git;

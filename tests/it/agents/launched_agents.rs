@@ -321,6 +321,53 @@ fn codex_in_its_sandbox_claims_and_commits_in_a_linked_worktree() {
 }
 
 /// The question for a permission is known by its screen: nothing is typed into it.
+/// By the launch's permission profile Codex's own sandbox lets an agent in a lane commit and rebase, and keeps the files by which
+/// git finds the lane's repository and the programs to run.
+#[test]
+fn codex_in_its_sandbox_cannot_write_gits_own_files_of_a_lane() {
+    let Some(lane) = Lane::of(Agent::Codex) else { return };
+    let plan = lane.world.run(lane.words(&["--lane", "l", "--dry-run", "--json"], &[])).exits(0).json();
+    let words: Vec<String> = plan["start"]["argv"].as_array().unwrap().iter().map(text).collect();
+    let of_profile = |word: &&String| word.starts_with("default_permissions=") || word.starts_with("permissions.");
+    let profile: Vec<&String> = words.iter().filter(of_profile).collect();
+    assert_eq!(profile.len(), 2, "{words:?}");
+    // Without the exception for temporary directories, in which this test is.
+    let temporary = [":slash_tmp", ":tmpdir"].map(|name| format!("permissions.fairway.filesystem.{name}=\"read\""));
+
+    let common = lane.world.root().join(".git");
+    let record = common.join("worktrees/l");
+    let (record, common) = (record.display(), common.display());
+    fs::write(lane.world.root().join("base"), "").unwrap();
+    lane.world.git(&lane.world.root(), &["add", "base"]);
+    lane.world.git(&lane.world.root(), &["commit", "--quiet", "--message=on main"]);
+    let files = ["commondir", "gitdir", "config"].map(|name| match name {
+        "config" => lane.world.root().join(".git/config"),
+        name => lane.world.root().join(".git/worktrees/l").join(name),
+    });
+    let before = files.each_ref().map(|file| fs::read_to_string(file).unwrap());
+    let script = format!(
+        "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
+        touch work && git add work && git commit -qm in-lane && git rebase -q main && touch finished
+        for file in commondir gitdir config.worktree; do echo x >>{record}/$file; done
+        echo x >>{common}/config; echo x >{common}/hooks/pre-commit
+        mv {record}/commondir {record}/moved; mv {record} {record}.moved; mv {common}/hooks {common}/moved
+        touch {}/outside; true",
+        lane.world.root().display()
+    );
+    let mut codex = lane.world.command(lane.program.to_str().unwrap());
+    codex.arg("sandbox").args(profile.into_iter().chain(&temporary).flat_map(|word| ["-c", word.as_str()]));
+    let run = codex.args(["sh", "-c", &script]).current_dir(lane.worktree()).output().unwrap();
+    assert!(lane.has("finished"), "{run:?}");
+    let log = lane.world.git(&lane.world.root(), &["log", "--format=%s", "lane/l"]);
+    assert_eq!(log.lines().take(2).collect::<Vec<_>>(), ["in-lane", "on main"], "{run:?}");
+    assert_eq!(files.each_ref().map(|file| fs::read_to_string(file).unwrap_or_default()), before, "{run:?}");
+    for path in ["worktrees/l/config.worktree", "worktrees/l/moved", "worktrees/l.moved", "hooks/pre-commit", "moved"] {
+        assert!(!lane.world.root().join(".git").join(path).exists(), "{path}: {run:?}");
+    }
+    // The sandbox is on.
+    assert!(!lane.world.root().join("outside").exists());
+}
+
 fn permission_question_is_known(agent: Agent, ready: &str, args: &[&str]) {
     let Some(lane) = Lane::of(agent) else { return };
     let args: Vec<String> = args.iter().map(|word| (*word).to_owned()).collect();

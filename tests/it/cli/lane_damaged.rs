@@ -32,7 +32,7 @@ fn planted(world: &TestProject, dir: &Path) -> PathBuf {
 
 type Damage = (&'static str, fn(&TestProject, &Path), fn(&Path) -> String);
 
-const DAMAGES: [Damage; 4] = [
+const DAMAGES: [Damage; 5] = [
     (
         "a repository in its place",
         |world, tree| {
@@ -71,6 +71,17 @@ const DAMAGES: [Damage; 4] = [
         |home| {
             let record = home.join("project/.git/worktrees/ui/commondir");
             format!("{} names another repository", record.display())
+        },
+    ),
+    (
+        "another worktree",
+        |world, _| {
+            let other = other_repository(world);
+            fs::write(world.root().join(".git/worktrees/ui/gitdir"), format!("{}\n", other.display())).unwrap();
+        },
+        |home| {
+            let record = home.join("project/.git/worktrees/ui/gitdir");
+            format!("{} names another worktree", record.display())
         },
     ),
 ];
@@ -122,7 +133,11 @@ fn damaged_lane_is_judged_by_no_other_repository_and_is_mended() {
         // What was in the place of the `.git` file stays, and every file of the lane.
         let run = world.run(["lane", "repair", "ui"]).exits(0);
         assert!(run.stdout.starts_with("connected the worktree of lane ui"), "{run:?}");
-        assert_eq!(run.stderr.contains(".git.replaced.1"), about != "another common directory", "{run:?}");
+        assert_eq!(
+            run.stderr.contains(".git.replaced.1"),
+            !["another common directory", "another worktree"].contains(&about),
+            "{run:?}"
+        );
         assert_eq!(fs::read_to_string(tree.join("code.txt")).unwrap(), "cod2\n");
         assert_eq!(world.git(&tree, &["rev-parse", "HEAD"]), commit, "{about}");
         assert_eq!(world.json(["lane", "show", "ui"])["lane"]["git"]["branch"], "lane/ui");

@@ -133,6 +133,57 @@ fn sandbox_directories_are_the_stores_and_those_of_git_in_a_linked_worktree() {
     assert!(has_note(&own, "may refuse to write the store"), "{own}");
 }
 
+/// Codex's permission profile keeps git's own files, and comes only where nobody has said what the sandbox allows.
+#[test]
+fn sandbox_of_a_lane_keeps_gits_own_files_unless_the_user_has_settings_of_the_sandbox() {
+    let world = with_programs(&["codex"]);
+    world.run(["lane", "add", "l", "--create-worktree"]).exits(0);
+    let root = world.root().canonicalize().unwrap();
+    let lane = root.join(".fairway/worktrees/l");
+    let config = world.dir().join("home/.codex/config.toml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    let profile = |settings: &str, args: &[&str]| {
+        let trusted = format!("[projects.{:?}]\ntrust_level = \"trusted\"\n", root.display().to_string());
+        fs::write(&config, settings.replace("TRUSTED", &trusted)).unwrap();
+        let words = argv(&planned(&world, &[&["--lane", "l", "--", "codex"], args].concat()));
+        assert!(words.iter().any(|word| word.starts_with("sandbox_workspace_write.writable_roots=")), "{words:?}");
+        let found = words.iter().find(|word| word.starts_with("permissions.fairway=")).cloned();
+        assert_eq!(words.contains(&"default_permissions=\"fairway\"".to_owned()), found.is_some(), "{words:?}");
+        found
+    };
+    let own = "[sandbox_workspace_write]\nwritable_roots = [\"/a\"]\nTRUSTED";
+    let read: toml::Table = profile(own, &[]).unwrap().parse().unwrap();
+    let read = serde_json::to_value(read).unwrap();
+    assert_eq!(read["permissions"]["fairway"]["extends"], ":workspace");
+    let rules = read["permissions"]["fairway"]["filesystem"].as_object().unwrap();
+    let below = |path: &str| world.root().join(path).display().to_string();
+    let with = |access: &str| -> Vec<&String> {
+        rules.iter().filter(|(_, found)| *found == access).map(|(path, _)| path).collect()
+    };
+    assert_eq!(with("write"), [&"/a".to_owned(), &below(".fairway"), &below(".git"), &below(".git/worktrees/l")]);
+    let kept = ["config", "hooks", "worktrees/l/commondir", "worktrees/l/config.worktree", "worktrees/l/gitdir"];
+    let kept = kept.map(|name| below(&format!(".git/{name}")));
+    assert_eq!(with("read"), kept.iter().collect::<Vec<_>>());
+
+    for settings in [
+        "",
+        "sandbox_mode = \"read-only\"\nTRUSTED",
+        "default_permissions = \":read-only\"\nTRUSTED",
+        "profile = \"mine\"\nTRUSTED",
+        "[sandbox_workspace_write]\nnetwork_access = true\nTRUSTED",
+        "TRUSTED[projects.\"LANE\"]\ntrust_level = \"untrusted\"\n",
+    ] {
+        let settings = settings.replace("LANE", lane.to_str().unwrap());
+        assert_eq!(profile(&settings, &[]), None, "{settings}");
+    }
+    for args in [&["--sandbox", "read-only"][..], &["-sread-only"], &["-p", "mine"], &["--full-auto"]] {
+        assert_eq!(profile("TRUSTED", args), None, "{args:?}");
+    }
+    fs::create_dir(lane.join(".codex")).unwrap();
+    fs::write(lane.join(".codex/config.toml"), "sandbox_mode = \"read-only\"\n").unwrap();
+    assert_eq!(profile("TRUSTED", &[]), None);
+}
+
 #[test]
 fn provider_without_hooks_by_argument_gets_its_prompt_typed_until_they_are_installed() {
     let world = with_programs(&["gemini"]);

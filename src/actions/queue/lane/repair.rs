@@ -84,6 +84,16 @@ fn mend(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     let kept = set_aside(&dir.join(".git"), &record).map_err(errors::internal)?;
     files::write_atomic(&dir.join(".git"), format!("gitdir: {}\n", record.display()).as_bytes(), 0o644)
         .and_then(|()| files::write_atomic(&record.join("commondir"), b"../..\n", 0o644))
+        .and_then(|()| {
+            match fs::read_to_string(record.join("gitdir")).map(|back| record.join(back.trim_end()).canonicalize()) {
+                Ok(Ok(back)) if dir.join(".git").canonicalize().is_ok_and(|own| own == back) => Ok(()),
+                _ => files::write_atomic(
+                    &record.join("gitdir"),
+                    format!("{}\n", dir.join(".git").display()).as_bytes(),
+                    0o644,
+                ),
+            }
+        })
         .map_err(errors::internal)?;
     let head = fs::read_to_string(record.join("HEAD")).unwrap_or_default();
     let is_sound = head.starts_with("ref: refs/") || head.trim_end().chars().all(|digit| digit.is_ascii_hexdigit());

@@ -229,7 +229,8 @@ fn writable_args(
         return Ok(Vec::new());
     };
     let mut dirs = input.app.project.writable_dirs(input.worktree);
-    if args.iter().any(|arg| arg.contains("{dirs}")) {
+    let all_at_once = args.iter().any(|arg| arg.contains("{dirs}"));
+    if all_at_once {
         // The argument replaces the user's own list.
         dirs.splice(0..0, input.request.hooks.own_writable_dirs(place(input, environment)));
     }
@@ -251,7 +252,12 @@ fn writable_args(
             ));
             Vec::new()
         }
-        None => args,
+        None => {
+            let protected = input.app.project.protected_git_files(input.worktree);
+            let more = (!protected.is_empty() && all_at_once)
+                .then(|| input.request.hooks.sandbox_args(place(input, environment), words, &dirs, &protected));
+            args.into_iter().chain(more.flatten().unwrap_or_default()).collect()
+        }
     })
 }
 

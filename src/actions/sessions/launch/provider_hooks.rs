@@ -69,6 +69,16 @@ pub trait ProviderHooks: fmt::Debug + Sync {
     /// The directories that the user's own configuration lets the provider's sandbox write. An argument may replace them.
     fn own_writable_dirs(&self, place: HookPlace<'_>) -> Vec<PathBuf>;
 
+    /// More arguments for the provider's sandbox, by which the protected paths below the writable ones cannot be written; `None`
+    /// where it has no such arguments, or the user's settings or the command's words say what it allows.
+    fn sandbox_args(
+        &self,
+        place: HookPlace<'_>,
+        words: &[String],
+        writable: &[PathBuf],
+        protected: &[PathBuf],
+    ) -> Option<Vec<String>>;
+
     /// Whether a launch brings the settings also where the hooks are installed: those are then silent.
     fn run_beside_installed(&self, settings: &HookSettings) -> bool {
         matches!(settings, HookSettings::File(_))
