@@ -12,8 +12,7 @@ use serde_json::{Value, json};
 use crate::config::project::GitDir;
 
 /// Settings of a user's own that say what the sandbox allows. A profile would replace them.
-const OWN_SETTINGS: [&str; 6] =
-    ["sandbox_mode", "default_permissions", "permissions", "profile", "profiles", "managed_permissions"];
+const OWN_SETTINGS: [&str; 5] = ["sandbox_mode", "default_permissions", "permissions", "profile", "profiles"];
 /// Parts of words of a command line that say the same.
 const OWN_WORDS: [&str; 7] = ["sandbox", "permissions", "profile", "yolo", "full-auto", "add-dir", "trust_level"];
 /// The longest configuration of a user that is read, in bytes.

@@ -26,25 +26,25 @@ fn hooks_are_entered_and_taken_out() {
         "fairway doctor hooks",
     ]), @"
     $ fairway hook install claude
-    entered the hooks of claude in [world]/project/.claude/settings.json
+    installed the hooks of claude in [world]/project/.claude/settings.json
     other worktrees have the hooks once the file is committed; --user installs them for all projects
     check the hooks: fairway doctor hooks claude
     $ fairway hook install claude --quiet
     [world]/project/.claude/settings.json
     $ fairway hook install codex --file mine.json
-    entered the hooks of codex in [world]/project/mine.json
+    installed the hooks of codex in [world]/project/mine.json
     [world]/project/mine.json has comments or a trailing comma, and codex does not load such a file: none of its hooks run
     codex skips the hooks without a message until you trust them: start codex and enter /hooks
     check the hooks: fairway doctor hooks codex
     $ fairway hook install gemini --user
-    entered the hooks of gemini in [world]/home/.gemini/settings.json
+    installed the hooks of gemini in [world]/home/.gemini/settings.json
     check the hooks: fairway doctor hooks gemini
     $ fairway hook uninstall gemini --user
-    took out the hooks of gemini in [world]/home/.gemini/settings.json
+    removed the hooks of gemini in [world]/home/.gemini/settings.json
     $ fairway hook uninstall gemini --user
     unchanged: [world]/home/.gemini/settings.json
     $ fairway hook uninstall codex --file mine.json
-    took out the hooks of codex in [world]/project/mine.json
+    removed the hooks of codex in [world]/project/mine.json
     $ fairway hook install codex --file broken.json
     error: [world]/project/broken.json is not valid JSON: expected value after colon in object property on line 1 column 12; it was not changed
     [exit 2]
@@ -64,7 +64,7 @@ fn hooks_are_entered_and_taken_out() {
     warning   not_installed  fairway hook install gemini  no Fairway hooks in the settings of gemini
     [exit 1]
     $ fairway hook uninstall claude
-    took out the hooks of claude in [world]/project/.claude/settings.json
+    removed the hooks of claude in [world]/project/.claude/settings.json
     $ fairway doctor hooks
     SEVERITY  CODE           FIX                            MESSAGE
     note      not_installed  fairway hook install PROVIDER  no Fairway hooks in any provider's settings

@@ -1,6 +1,6 @@
 //! The hook after a tool call looks at its own lane, and a new overlap is told once.
 
-use std::{fmt::Write as _, fs, os::unix::fs::PermissionsExt, path::PathBuf};
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
 use serde_json::{Value, json};
 
@@ -110,50 +110,38 @@ fn look_after_a_tool_asks_git_few_times() {
     assert!(world.root().join(".fairway/overlap.facts").exists());
 }
 
-/// The first write after a collision is told, also of two lanes that nobody has looked at.
+/// The hook reads the file that the tool's input names, also a new and a deleted one. What a program changed meanwhile is found
+/// after a tool that names no file.
 #[test]
-fn first_write_after_a_collision_is_told_in_a_repository_of_15000_files() {
-    let small: Vec<String> = (0..18).map(|lane| format!("small{lane}")).collect();
-    let mut world = with_lanes(&["f"], &small.iter().map(String::as_str).collect::<Vec<_>>());
-    let mut import = "commit refs/heads/big\ncommitter a <a@b> 1 +0000\ndata 0\nfrom refs/heads/main\n".to_owned();
-    for place in 0..15_000 {
-        let _ = write!(import, "M 100644 inline d{}/f{place}\ndata 3\n{:03}\n", place / 100, place % 1000);
-    }
-    fs::write(world.dir().join("import"), import).unwrap();
-    let mut git = world.command("git");
-    git.args(["fast-import", "--quiet"]).current_dir(world.root());
-    assert!(git.stdin(fs::File::open(world.dir().join("import")).unwrap()).status().unwrap().success());
-    // Only these two have the files: the root and the others keep what they have.
-    for lane in ["api", "web"] {
-        world.run(["lane", "add", lane, "--create-worktree", "--base", "big"]).exits(0);
-        let id = format!("s-{lane}");
-        world.run(["session", "upsert", "--id", &id, "--role", "dev", "--lane", lane]).exits(0);
-    }
-    write(&world, "api", "f", &lines(&[(5, "api")]));
-    assert_eq!(after_edit(&world, "api", "f"), "");
+fn edit_of_a_named_file_reads_only_that_file() {
+    let mut world = with_sessions();
+    write(&world, "api", "g", &lines(&[(5, "api")]));
+    assert_eq!(after_edit(&world, "api", "g"), "");
     write(&world, "web", "f", &lines(&[(5, "web")]));
-    let told = after_edit(&world, "web", "f");
-    let stored = || world.run(["overlap", "--json"]).stdout;
-    assert!(told.contains("Lane api changes the same places as your lane web"), "{told} {}", stored());
+    write(&world, "web", "g", &lines(&[(5, "web")]));
+    assert_eq!(after_edit(&world, "web", "f"), "");
+    let told = after(&world, "web", "Bash");
+    assert!(told.contains("conflicts in g (line 5)"), "{told}");
     assert_eq!(inbox(&world, "s-api").len(), 1);
+    // The first write after a collision is told.
+    write(&world, "api", "f", &lines(&[(5, "api")]));
+    let told = after_edit(&world, "api", "f");
+    assert!(told.contains("conflicts in f (line 5)"), "{told}");
+
     let calls = with_counted_git(&mut world);
     after_edit(&world, "web", "f");
     let _ = fs::remove_file(&calls);
-    // A new file, a deleted one, and one outside of the lane.
-    write(&world, "web", "d7/new", "new\n");
-    assert_eq!(after_edit(&world, "web", "d7/new"), "");
+    write(&world, "web", "d/new", "new\n");
+    assert_eq!(after_edit(&world, "web", "d/new"), "");
     let asked = fs::read_to_string(&calls).unwrap();
     let asked: Vec<&str> = asked.lines().collect();
     assert!((6..=8).contains(&asked.len()), "{asked:?}");
-    fs::remove_file(tree(&world, "web").join("d7/f700")).unwrap();
-    assert_eq!(after_edit(&world, "web", "d7/f700"), "");
+    fs::remove_file(tree(&world, "web").join("g")).unwrap();
+    after_edit(&world, "web", "g");
     assert_eq!(after_edit(&world, "web", "../api/f"), "");
-    let seen = |world: &TestProject| {
-        let lanes = world.json(["overlap"])["lanes"].as_array().unwrap().clone();
-        lanes.iter().find(|lane| lane["lane"] == "web").unwrap()["files"].as_u64().unwrap()
-    };
-    // The look at the whole finds nothing else.
-    assert_eq!(seen(&world), 3);
+    let lanes = world.json(["overlap"])["lanes"].as_array().unwrap().clone();
+    let web = lanes.iter().find(|lane| lane["lane"] == "web").unwrap();
+    assert_eq!(web["files"], 3, "{web}");
 }
 
 #[test]
