@@ -18,4 +18,5 @@ pub use evaluate::{Evaluation, OWN_VERB_REASON, PathLocation, Paths, RuleTrace, 
 pub use own_tools::{OWN_TOOLS, aliases as own_tool_aliases, own_tool};
 pub use own_verbs::{OWN_VERBS, OwnVerb, own_verb_programs};
 pub use rules::{Action, DefaultAction, Effect, PushKind, RoleEntry, Rule, Rules};
+pub(crate) use shell::git_commands;
 pub use tool_names::{is_shell_tool, may_write};

@@ -12,6 +12,7 @@ use std::{
 use super::call::{catch_panic, one_line};
 use crate::{
     env::{Env, git_hooks, vars},
+    guard::git_commands::{BUILT_IN_COMMANDS, takes_value},
     os::{
         capture::{self, Call},
         exec, executable,
@@ -22,73 +23,11 @@ use crate::{
 
 /// The commands that push through the repository's hooks.
 const PUSHES: [&str; 2] = ["push", "subtree"];
-/// Commands of every day. They are git's own in each supported version, so no alias has their name.
-const EVERYDAY: &[&str] = &[
-    "add",
-    "apply",
-    "blame",
-    "branch",
-    "cat-file",
-    "check-ignore",
-    "checkout",
-    "cherry-pick",
-    "clean",
-    "clone",
-    "commit",
-    "config",
-    "describe",
-    "diff",
-    "diff-index",
-    "diff-tree",
-    "fetch",
-    "for-each-ref",
-    "gc",
-    "grep",
-    "hash-object",
-    "help",
-    "init",
-    "log",
-    "ls-files",
-    "ls-remote",
-    "ls-tree",
-    "merge",
-    "merge-base",
-    "mv",
-    "name-rev",
-    "pull",
-    "read-tree",
-    "rebase",
-    "reflog",
-    "remote",
-    "reset",
-    "restore",
-    "rev-list",
-    "rev-parse",
-    "revert",
-    "rm",
-    "shortlog",
-    "show",
-    "show-ref",
-    "sparse-checkout",
-    "stash",
-    "status",
-    "submodule--helper",
-    "switch",
-    "symbolic-ref",
-    "tag",
-    "update-index",
-    "update-ref",
-    "version",
-    "worktree",
-    "write-tree",
-];
-/// Options of git itself whose value is the next word.
-const OPTIONS_WITH_VALUE: [&str; 8] =
-    ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"];
 /// The option of a push that skips its hook. git takes its beginnings as well, and the later of it and its opposite.
 const SKIP_HOOK: &str = "--no-verify";
 const SHORTEST_SKIP_HOOK: &str = "--no-v";
 const ASK_HOOK: &str = "--verify";
+const NO_AUTOCORRECT: &str = "help.autoCorrect=0";
 
 /// How many aliases may lead to one another.
 const MAX_ALIASES: usize = 32;
@@ -126,14 +65,17 @@ fn words(call: &SessionGit<'_>, args: &[OsString]) -> Result<Vec<OsString>, Stri
     let mut words = args.to_vec();
     for _ in 0..MAX_ALIASES {
         let at = command_at(&words);
-        let Some(command) = words.get(at).and_then(|word| word.to_str()) else { break };
+        let Some(command) = words.get(at) else { break };
+        let Some(command) = command.to_str() else { return Ok(uncorrected(args)) };
         if PUSHES.contains(&command) {
             return call.asking(&words, at);
         }
-        if EVERYDAY.contains(&command) || command.starts_with('-') {
+        if BUILT_IN_COMMANDS.contains(&command) || command.starts_with('-') {
             break;
         }
-        let Some((key, text)) = call.alias(words.get(..at).unwrap_or_default(), command) else { break };
+        let Some((key, text)) = call.alias(words.get(..at).unwrap_or_default(), command) else {
+            return Ok(uncorrected(args));
+        };
         if let Some(shell) = text.strip_prefix(b"!") {
             words.splice(at..at, ["-c".into(), call.shell_alias(&key, shell)]);
             return Ok(words);
@@ -144,11 +86,19 @@ fn words(call: &SessionGit<'_>, args: &[OsString]) -> Result<Vec<OsString>, Stri
     Ok(args.to_vec())
 }
 
+/// The arguments with which git does not run the command that it guesses from an unknown one: that could be a push.
+fn uncorrected(args: &[OsString]) -> Vec<OsString> {
+    let mut words = args.to_vec();
+    let at = command_at(args).min(args.len());
+    words.splice(at..at, ["-c".into(), NO_AUTOCORRECT.into()]);
+    words
+}
+
 /// Where git's command stands behind git's own options.
 fn command_at(words: &[OsString]) -> usize {
     let mut at = 0;
     while let Some(word) = words.get(at).filter(|word| word.as_bytes().starts_with(b"-")) {
-        at += if OPTIONS_WITH_VALUE.iter().any(|option| word == option) { 2 } else { 1 };
+        at += if word.to_str().is_some_and(takes_value) { 2 } else { 1 };
     }
     at
 }
@@ -252,6 +202,17 @@ mod tests {
         assert_eq!(words(r#" push  --no-verify 'a b'\ c "d\"e" '' "#), ["push", "--no-verify", "a b c", "d\"e", ""]);
         assert_eq!(split(b"push 'a"), None);
         assert_eq!(split(b"push a\\"), None);
+    }
+
+    /// An alias with the name of such a command does nothing, so that none has to be looked for.
+    #[test]
+    fn built_in_commands_are_those_of_the_git_here() {
+        let path = std::env::var_os("PATH");
+        let git = git::find_program(path.as_deref(), Path::new("/")).unwrap();
+        let listed = std::process::Command::new(git).arg("--list-cmds=builtins").output().unwrap();
+        let listed = String::from_utf8(listed.stdout).unwrap();
+        let others: Vec<_> = BUILT_IN_COMMANDS.iter().filter(|name| !listed.lines().any(|one| one == **name)).collect();
+        assert!(others.is_empty(), "{others:?}");
     }
 
     #[test]

@@ -132,6 +132,8 @@ pub struct LaneDiffView {
     pub added: u64,
     /// The number of deleted lines.
     pub deleted: u64,
+    /// The paths in `files` at which a FIFO, a socket or a device stands now. Git keeps no such file: they count as deleted.
+    pub special_files: Vec<String>,
 }
 
 /// A file that differs.

@@ -8,6 +8,7 @@ use crate::{
     domain::LaneName,
     env::vars,
     os::git::DiffFormat,
+    render::escape_line,
 };
 
 /// Show what a lane has changed since its base
@@ -49,10 +50,16 @@ impl Args {
             // Git decides by its own configuration, which does not know `NO_COLOR`.
             Color::Auto => (ctx.env.var(vars::NO_COLOR).is_some()).then_some(false),
         };
-        if ctx.env.terminal.stdout {
-            diff::show(&app, &self.name, since, format, color)?;
+        let special = if ctx.env.terminal.stdout {
+            diff::show(&app, &self.name, since, format, color)?
         } else {
-            ctx.out.bytes(&diff::text(&app, &self.name, since, format, color)?)?;
+            let (text, special) = diff::text(&app, &self.name, since, format, color)?;
+            ctx.out.bytes(&text)?;
+            special
+        };
+        for path in special {
+            let path = escape_line(&path);
+            ctx.out.note(&format!("note: {path} is no regular file now, which git cannot keep: it counts as deleted"));
         }
         Ok(0)
     }

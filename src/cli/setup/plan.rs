@@ -27,7 +27,7 @@ use crate::{
         Provider,
         install::{self, SettingsFile, Target},
     },
-    os::{digest::sha256_hex, executable, git::Git},
+    os::{executable, git::Git},
     wire::SetupStepView,
 };
 
@@ -210,9 +210,7 @@ impl Plan {
         if self.is_new {
             let line = format!("create {CONFIG_FILE} and the state directory with the store");
             self.push("project", file.clone(), line, Work::Init);
-            let block = format!("{}\n{}", starter::CLAIMS, starter::GUARD);
-            let line = format!("add to {CONFIG_FILE}: own lane only, and two rules of the guard");
-            self.push("config", file, line, Work::Add(format!("\n{block}")));
+            self.add_first_config(file);
             return Ok(());
         }
         if self.project.state.is_dir() {
@@ -222,15 +220,27 @@ impl Plan {
             let line = "create the state directory of this checkout";
             self.push("project", self.project.state.clone(), line, Work::Init);
         }
+        let before = SettingsFile::read(&file)?.text.unwrap_or_default();
+        // As a setup created it that was killed before it wrote more.
+        if Record::load(&self.project)?.is_some_and(|record| record.is_own(&file, &before)) {
+            self.add_first_config(file);
+            return Ok(());
+        }
         let layers = Layers::load(&self.project, &ctx.env)?;
         if layers.has_any_section(&["guard"]) {
             self.push("config", file, "the configuration has rules of the guard", Work::Unchanged);
         } else {
-            let before = SettingsFile::read(&file)?.text.unwrap_or_default();
             let line = format!("add to {CONFIG_FILE}: two rules of the guard");
             self.push("config", file, line, Work::Add(addition(&before, starter::GUARD)));
         }
         Ok(())
+    }
+
+    /// The sections of a project that setup creates.
+    fn add_first_config(&mut self, file: PathBuf) {
+        let block = format!("\n{}\n{}", starter::CLAIMS, starter::GUARD);
+        let line = format!("add to {CONFIG_FILE}: own lane only, and two rules of the guard");
+        self.push("config", file, line, Work::Add(block));
     }
 
     fn add_hooks(&mut self, ctx: &Context, wanted: &[Provider]) -> Result<()> {
@@ -356,13 +366,11 @@ impl Plan {
         let line = format!("write the completions of {shell} to {}", file.display());
         let current = SettingsFile::read(&file)?.text;
         let record = Record::load(&self.project)?.unwrap_or_default();
-        let is_own =
-            |text: &str| record.files.iter().any(|own| own.file == file && own.digest == sha256_hex(text.as_bytes()));
         match current {
             Some(text) if text == script => {
                 self.push("completions", file, format!("{shell} has the completions"), Work::Unchanged);
             }
-            Some(text) if !is_own(&text) => {
+            Some(text) if !record.is_own(&file, &text) => {
                 let why = format!("another file stands there; to replace it: fairway completions {shell} >FILE");
                 self.push("completions", file, line, Work::Left(why));
             }

@@ -9,7 +9,11 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::{actions::core::errors, config::Project, os::files};
+use crate::{
+    actions::core::errors,
+    config::Project,
+    os::{digest::sha256_hex, files},
+};
 
 /// The file's name.
 const RECORD_FILE: &str = "setup.json";
@@ -105,6 +109,11 @@ impl Record {
     /// The record's file.
     pub fn path(project: &Project) -> PathBuf {
         project.state.join(RECORD_FILE)
+    }
+
+    /// Whether a setup wrote this whole file, and it was not changed since.
+    pub fn is_own(&self, file: &Path, text: &str) -> bool {
+        self.files.iter().any(|own| own.file == file && own.digest == sha256_hex(text.as_bytes()))
     }
 
     /// Remembers the directories above `file` that do not exist yet.

@@ -1,179 +1,10 @@
 //! The programs that git runs beside itself: aliases, hooks, editors, filters, other commands.
 
-use super::{ShellAnalysis, arg::Arg};
-
-/// Git's own commands: what is none of these may be an alias.
-const GIT_COMMANDS: &[&str] = &[
-    "add",
-    "am",
-    "annotate",
-    "apply",
-    "archimport",
-    "archive",
-    "backfill",
-    "bisect",
-    "blame",
-    "branch",
-    "bugreport",
-    "bundle",
-    "cat-file",
-    "check-attr",
-    "check-ignore",
-    "check-mailmap",
-    "check-ref-format",
-    "checkout",
-    "checkout-index",
-    "cherry",
-    "cherry-pick",
-    "citool",
-    "clean",
-    "clone",
-    "column",
-    "commit",
-    "commit-graph",
-    "commit-tree",
-    "config",
-    "count-objects",
-    "credential",
-    "credential-cache",
-    "credential-store",
-    "cvsexportcommit",
-    "cvsimport",
-    "cvsserver",
-    "daemon",
-    "describe",
-    "diagnose",
-    "diff",
-    "diff-files",
-    "diff-index",
-    "diff-pairs",
-    "diff-tree",
-    "difftool",
-    "fast-export",
-    "fast-import",
-    "fetch",
-    "fetch-pack",
-    "filter-branch",
-    "fmt-merge-msg",
-    "for-each-ref",
-    "for-each-repo",
-    "format-patch",
-    "fsck",
-    "fsck-objects",
-    "fsmonitor--daemon",
-    "gc",
-    "get-tar-commit-id",
-    "gitk",
-    "grep",
-    "gui",
-    "hash-object",
-    "help",
-    "hook",
-    "http-backend",
-    "http-fetch",
-    "http-push",
-    "imap-send",
-    "index-pack",
-    "init",
-    "init-db",
-    "instaweb",
-    "interpret-trailers",
-    "last-modified",
-    "lfs",
-    "log",
-    "ls-files",
-    "ls-remote",
-    "ls-tree",
-    "mailinfo",
-    "mailsplit",
-    "maintenance",
-    "merge",
-    "merge-base",
-    "merge-file",
-    "merge-index",
-    "merge-one-file",
-    "merge-ours",
-    "merge-recursive",
-    "merge-subtree",
-    "merge-tree",
-    "mergetool",
-    "mktag",
-    "mktree",
-    "multi-pack-index",
-    "mv",
-    "name-rev",
-    "notes",
-    "p4",
-    "pack-objects",
-    "pack-redundant",
-    "pack-refs",
-    "patch-id",
-    "pickaxe",
-    "prune",
-    "prune-packed",
-    "pull",
-    "push",
-    "quiltimport",
-    "range-diff",
-    "read-tree",
-    "rebase",
-    "receive-pack",
-    "reflog",
-    "refs",
-    "remote",
-    "repack",
-    "replace",
-    "replay",
-    "repo",
-    "request-pull",
-    "rerere",
-    "reset",
-    "restore",
-    "rev-list",
-    "rev-parse",
-    "revert",
-    "rm",
-    "send-email",
-    "send-pack",
-    "sh-i18n--envsubst",
-    "shell",
-    "shortlog",
-    "show",
-    "show-branch",
-    "show-index",
-    "show-ref",
-    "sparse-checkout",
-    "stage",
-    "stash",
-    "status",
-    "stripspace",
-    "submodule",
-    "subtree",
-    "svn",
-    "switch",
-    "symbolic-ref",
-    "tag",
-    "unpack-file",
-    "unpack-objects",
-    "update-index",
-    "update-ref",
-    "update-server-info",
-    "upload-archive",
-    "upload-pack",
-    "var",
-    "verify-commit",
-    "verify-pack",
-    "verify-tag",
-    "version",
-    "web--browse",
-    "whatchanged",
-    "worktree",
-    "write-tree",
-];
-
-/// Options of git itself whose value is the next word.
-const OPTIONS_WITH_VALUE: &[&str] =
-    &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"];
+use super::{
+    ShellAnalysis,
+    arg::Arg,
+    git_commands::{is_own_command, takes_value},
+};
 
 /// Settings whose text git runs, or that change what it does elsewhere.
 const EXECUTED_SETTINGS: &[&str] = &[
@@ -230,7 +61,7 @@ pub(in crate::guard) fn command_at(argv: &[Arg]) -> (usize, bool) {
     while let Some(arg) = argv.get(place) {
         match arg.text() {
             None => return (place, false),
-            Some(text) if OPTIONS_WITH_VALUE.contains(&text) => {
+            Some(text) if takes_value(text) => {
                 is_known &= argv.get(place + 1).is_none_or(Arg::is_single_word);
                 place += 2;
             }
@@ -248,7 +79,7 @@ fn is_hooks_path(setting: &str) -> bool {
 
 /// Whether this command of git may push: it does, or it may be an alias.
 fn may_push(command: &str) -> bool {
-    matches!(command, "push" | "send-pack" | "subtree") || !GIT_COMMANDS.contains(&command)
+    matches!(command, "push" | "send-pack" | "subtree") || !is_own_command(command)
 }
 
 /// A word of short options, divided at this one.
@@ -345,7 +176,7 @@ impl ShellAnalysis {
         let Some(command) = argv.get(at).and_then(Arg::text) else { return };
         let command = command.to_owned();
         let words = argv.get(at + 1..).unwrap_or_default();
-        if !GIT_COMMANDS.contains(&command.as_str()) {
+        if !is_own_command(&command) {
             // It may be an alias of anything.
             self.note_unknown_git_command();
         }

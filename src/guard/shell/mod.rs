@@ -11,6 +11,7 @@ mod char_reader;
 mod command_table;
 mod conventions;
 pub(super) mod git;
+pub(crate) mod git_commands;
 mod inline_code;
 mod languages;
 mod listing;

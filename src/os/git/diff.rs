@@ -1,7 +1,7 @@
 //! The difference between a commit and a worktree, with files that are not committed and not added. Nothing is written to the
 //! repository: the index is a copy.
 
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{collections::BTreeMap, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, time::Duration};
 
 use super::{
     command::{Git, GitError, MAX_WHOLE_OUTPUT, QUERY_TIMEOUT, git_error},
@@ -53,6 +53,7 @@ pub enum DiffFormat {
 pub struct WorktreeDiff<'a> {
     git: Git<'a>,
     scratch: Scratch,
+    special: Vec<String>,
 }
 
 impl<'a> WorktreeDiff<'a> {
@@ -63,7 +64,15 @@ impl<'a> WorktreeDiff<'a> {
     pub fn open(git: Git<'a>, temp: &Path) -> Result<Self, GitError> {
         let scratch = Scratch::create(&git, temp)?.with_index_of(&git)?;
         add_new_files(&git.with_scratch(&scratch))?;
-        Ok(Self { git, scratch })
+        let special = take_out_special_files(&git.with_scratch(&scratch))?;
+        Ok(Self { git, scratch, special })
+    }
+
+    /// The tracked paths at which a FIFO, a socket or a device stands now. Git keeps no such file: they count as deleted. Bytes
+    /// that are not UTF-8 are replaced.
+    #[must_use]
+    pub fn special(&self) -> &[String] {
+        &self.special
     }
 
     /// The files that differ from `commit`.
@@ -142,6 +151,29 @@ fn add_new_files(git: &Git<'_>) -> Result<(), GitError> {
         failure = Some(git_error("add", &added));
     }
     failure.map_or(Ok(()), Err)
+}
+
+/// Takes the tracked paths out of the index at which a file stands that git cannot read: it would end the comparison there.
+fn take_out_special_files(git: &Git<'_>) -> Result<Vec<String>, GitError> {
+    let changed = git.run(&["diff-files", "--name-only", "-z", "--ignore-submodules=all"], QUERY_TIMEOUT)?;
+    if changed.exit != ExitReason::Code(0) {
+        return Err(git_error("diff-files", &changed));
+    }
+    let is_special = |path: &&[u8]| {
+        let file = git.dir().join(OsStr::from_bytes(path));
+        let kind = file.symlink_metadata().map(|found| found.file_type());
+        kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir() && !kind.is_symlink())
+    };
+    let special: Vec<&[u8]> = changed.stdout.split(|byte| *byte == 0).filter(is_special).collect();
+    if !special.is_empty() {
+        let paths = special.iter().flat_map(|path| [path, &b"\0"[..]]).collect::<Vec<_>>().concat();
+        let args = ["-c", "core.splitIndex=false", "update-index", "--force-remove", "-z", "--stdin"];
+        let done = git.run_with(&args, &[], &paths, QUERY_TIMEOUT)?;
+        if done.exit != ExitReason::Code(0) {
+            return Err(git_error("update-index", &done));
+        }
+    }
+    Ok(special.into_iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect())
 }
 
 /// Reads the output of `--raw --numstat -z`: first a record for the state of each file, then one for its lines.

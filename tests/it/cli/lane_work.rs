@@ -477,3 +477,27 @@ fn diff_since_an_event_shows_the_changes_after_it() {
     assert!(run.stderr.contains("hint: compare with a commit: fairway lane diff ui --since COMMIT"), "{run:?}");
     world.run(["lane", "diff", "ui", "--since", "999999", "--json"]).refuses(3, "not_found");
 }
+
+#[test]
+fn lane_diff_counts_a_file_that_became_a_fifo_as_deleted() {
+    let (world, tree) = with_lane();
+    for name in ["kept.txt", "pipe.txt"] {
+        commit(&world, &tree, name, "one\ntwo\n");
+    }
+    fs::write(tree.join("kept.txt"), "one\n").unwrap();
+    fs::remove_file(tree.join("pipe.txt")).unwrap();
+    nix::unistd::mkfifo(&tree.join("pipe.txt"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let before = fingerprint(&world, &tree);
+    let since_head = ["lane", "diff", "ui", "--since", "HEAD"];
+    for more in ["--stat", "--name-only", "--color=never"] {
+        let run = world.run(since_head.into_iter().chain([more])).exits(0);
+        assert!(run.stdout.contains("kept.txt") && run.stdout.contains("pipe.txt"), "{run:?}");
+        let note = "note: pipe.txt is no regular file now, which git cannot keep: it counts as deleted\n";
+        assert_eq!(run.stderr, note);
+    }
+    let diff = world.json(since_head);
+    assert_eq!(diff["special_files"], json!(["pipe.txt"]));
+    assert_eq!((&diff["added"], &diff["deleted"]), (&json!(0), &json!(3)));
+    assert_eq!(diff["files"][1]["status"], "deleted");
+    assert_eq!(fingerprint(&world, &tree), before);
+}

@@ -323,6 +323,9 @@ fn killed_setup_is_taken_back_byte_by_byte() {
         .filter(|point| ["rename", "renameat2", "mkdir", "mkdirat", "linkat"].contains(&point.call.as_str()))
         .collect();
     assert!(points.len() > 10, "{points:?}");
+    let config = || fs::read_to_string(place.join(".fairway.toml")).unwrap();
+    let whole = config();
+    assert!(whole.contains("own_lane_only = true") && whole.contains("no-force-push"), "{whole}");
     // All while the project is made, and some of the rest.
     let step = if std::env::var_os("FAIRWAY_SOAK").is_some() { 1 } else { 6 };
     for (at, point) in points.iter().enumerate().filter(|(at, _)| *at < 10 || at % step == 0) {
@@ -332,6 +335,7 @@ fn killed_setup_is_taken_back_byte_by_byte() {
         let run = |words: &[&str]| CommandOutput::from(in_place(&world, &place, words).output().unwrap());
         if at % 2 == 0 {
             run(&["setup", "--yes", "--provider", "claude"]).exits(0);
+            assert_eq!(config(), whole, "{point:?}, the {at}th");
         }
         run(&["setup", "--undo", "--yes"]).exits(0);
         assert_eq!(files_of(&place), before, "{point:?}, the {at}th");

@@ -185,6 +185,15 @@ fn push_that_goes_around_the_hook_is_denied() {
         for text in AROUND_THE_HOOK {
             pushing.denied(&root, text);
         }
+        // A misspelled command is no push.
+        let before = pushing.remote();
+        for text in
+            ["git psuh --no-verify -f", "git config alias.pop-up psuh && git -c help.autoCorrect=immediate pop-up -f"]
+        {
+            let run = pushing.sh(&root, &format!("git config help.autoCorrect immediate; {text}"));
+            assert!(run.code != Some(0) && run.stderr.contains("is not a git command"), "{run:#?}");
+        }
+        assert_eq!(pushing.remote(), before);
         // Without its variables the session is unknown.
         let before = pushing.remote();
         let run = pushing.sh(&root, "env -i PATH=\"$PATH\" HOME=\"$HOME\" git push --no-verify -f");

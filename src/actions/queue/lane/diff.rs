@@ -29,19 +29,30 @@ pub fn view(app: &App, name: &LaneName, since: Option<&str>) -> Result<LaneDiffV
             added: files.iter().filter_map(|file| file.added).sum(),
             deleted: files.iter().filter_map(|file| file.deleted).sum(),
             files,
+            special_files: diff.special().to_vec(),
         })
     })
 }
 
-/// Shows the difference on the terminal, as `git diff` does: through git's pager.
+/// Shows the difference on the terminal, as `git diff` does: through git's pager. Returns the paths at which no file of git's
+/// stands any more.
 ///
 /// # Errors
 /// As [`view`].
-pub fn show(app: &App, name: &LaneName, since: Option<&str>, format: DiffFormat, color: Option<bool>) -> Result<()> {
-    with_diff(app, name, since, |_, diff, facts| Ok(diff.show(&facts.since, format, color)?))
+pub fn show(
+    app: &App,
+    name: &LaneName,
+    since: Option<&str>,
+    format: DiffFormat,
+    color: Option<bool>,
+) -> Result<Vec<String>> {
+    with_diff(app, name, since, |_, diff, facts| {
+        diff.show(&facts.since, format, color)?;
+        Ok(diff.special().to_vec())
+    })
 }
 
-/// The difference as `git diff` prints it into a pipe.
+/// The difference as `git diff` prints it into a pipe, and the paths as [`show`] returns them.
 ///
 /// # Errors
 /// As [`view`].
@@ -51,8 +62,8 @@ pub fn text(
     since: Option<&str>,
     format: DiffFormat,
     color: Option<bool>,
-) -> Result<Vec<u8>> {
-    with_diff(app, name, since, |_, diff, facts| Ok(diff.text(&facts.since, format, color)?))
+) -> Result<(Vec<u8>, Vec<String>)> {
+    with_diff(app, name, since, |_, diff, facts| Ok((diff.text(&facts.since, format, color)?, diff.special().to_vec())))
 }
 
 /// The two sides of the comparison.
