@@ -190,7 +190,10 @@ fn split(text: &[u8]) -> Option<Vec<OsString>> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test asks the git that is installed")]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     fn words(text: &str) -> Vec<OsString> {
@@ -209,7 +212,7 @@ mod tests {
     fn built_in_commands_are_those_of_the_git_here() {
         let path = std::env::var_os("PATH");
         let git = git::find_program(path.as_deref(), Path::new("/")).unwrap();
-        let listed = std::process::Command::new(git).arg("--list-cmds=builtins").output().unwrap();
+        let listed = Command::new(git).arg("--list-cmds=builtins").output().unwrap();
         let listed = String::from_utf8(listed.stdout).unwrap();
         let others: Vec<_> = BUILT_IN_COMMANDS.iter().filter(|name| !listed.lines().any(|one| one == **name)).collect();
         assert!(others.is_empty(), "{others:?}");
