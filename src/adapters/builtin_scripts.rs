@@ -18,7 +18,6 @@ pub struct BuiltIn {
     pub name: &'static str,
     /// Its file's name.
     pub file: &'static str,
-    /// Its text.
     pub text: &'static str,
     /// Its needs and its purpose, in a line.
     pub about: &'static str,
@@ -88,13 +87,11 @@ const EXAMPLES: &[(&str, &str)] = &[
 ];
 
 /// The built-in script of a backend's name.
-#[must_use]
 pub fn find(name: &str) -> Option<&'static BuiltIn> {
     ALL.iter().find(|one| one.name == name)
 }
 
 /// The built-in script that lies at this path, or would.
-#[must_use]
 pub fn at_path(path: &Path, env: &Env) -> Option<&'static BuiltIn> {
     // By name first: the place of each is a digest to be worked out.
     let named = ALL.iter().find(|one| path.file_name() == Some(one.file.as_ref()));
@@ -102,7 +99,6 @@ pub fn at_path(path: &Path, env: &Env) -> Option<&'static BuiltIn> {
 }
 
 /// Whether a script has the text of a built-in one, or is one that an earlier version has unpacked for this user.
-#[must_use]
 pub fn is_unpacked(path: &Path, env: &Env) -> bool {
     let Ok(bytes) = fs::read(path) else { return false };
     let is_current = ALL.iter().any(|one| one.text.as_bytes() == bytes);
@@ -116,15 +112,11 @@ pub fn is_unpacked(path: &Path, env: &Env) -> bool {
 
 impl BuiltIn {
     /// Where it lies, or will; `None` when there is no home.
-    #[must_use]
     pub fn path(&self, env: &Env) -> Option<PathBuf> {
         Some(env.state_dir()?.join("scripts").join(sha256_hex(self.text.as_bytes())).join(self.file))
     }
 
     /// Writes it to its place, unless it is there as it should be.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn unpack(&self, env: &Env) -> io::Result<PathBuf> {
         let none = || io::Error::other("there is no home directory to keep scripts in; set HOME or XDG_STATE_HOME");
         let place = self.path(env).ok_or_else(none)?;

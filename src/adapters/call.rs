@@ -43,9 +43,6 @@ pub struct Adapter {
 
 impl Adapter {
     /// A script that is called from `cwd`. Runs nothing and writes nothing yet.
-    ///
-    /// # Errors
-    /// When this program's own file cannot be determined.
     pub fn new(script: &Path, state: &Path, cwd: &Path, env: &Env) -> io::Result<Self> {
         let mut around = clean_env(env);
         around.insert(vars::FAIRWAY_BIN.into(), executable::current_executable()?.into());
@@ -73,9 +70,6 @@ impl Adapter {
     }
 
     /// One call as it is, whatever its operation and its exit code mean.
-    ///
-    /// # Errors
-    /// When the script cannot be run.
     pub fn call_raw(&self, args: &[&str], stdin: &[u8], limit: Duration) -> io::Result<Captured> {
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
         self.capture(&self.script, &args, &self.env, stdin, limit, false)
@@ -83,9 +77,6 @@ impl Adapter {
 
     /// As [`Self::call_raw`], by a caller that waits until every process has closed stdout and stderr, as many do: what a
     /// background child holds open keeps it waiting. Its exit code is the reader's.
-    ///
-    /// # Errors
-    /// When the shell between cannot be run.
     pub fn call_until_eof(&self, args: &[&str], stdin: &[u8], limit: Duration) -> io::Result<Captured> {
         let script = [r#""$@" 2>&1 | cat"#, "sh"].map(OsString::from);
         let words: Vec<OsString> = std::iter::once(OsString::from("-c"))
@@ -97,9 +88,6 @@ impl Adapter {
     }
 
     /// Begins `attach` at the head of a new terminal of this size, whose other end is the answer's.
-    ///
-    /// # Errors
-    /// When there is no terminal to be had, or the script cannot be run.
     pub fn attach_in_pty(&self, name: &str, size: Size) -> io::Result<(Pty, Running)> {
         let argv = [self.script.as_os_str(), OsStr::new("attach"), OsStr::new(name)].map(OsString::from);
         let mut env = self.env.clone();
@@ -109,7 +97,6 @@ impl Adapter {
     }
 
     /// The script's file.
-    #[must_use]
     pub fn script(&self) -> &Path {
         &self.script
     }

@@ -13,34 +13,27 @@ pub struct Capabilities {
 
 impl Capabilities {
     /// Reads the handshake: an object; without the list there is nothing beyond the floor.
-    ///
-    /// # Errors
-    /// When the text is no such document.
     pub fn read(text: &[u8]) -> Result<Self, serde_json::Error> {
         let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text)?;
         serde_json::from_value(object.into())
     }
 
     /// `start` types the nudge of its configuration once the session is ready.
-    #[must_use]
     pub fn types_first_nudge(&self) -> bool {
         self.has("start-nudge")
     }
 
     /// `start` returns once the session is ready.
-    #[must_use]
     pub fn waits_until_ready(&self) -> bool {
         self.has("ready")
     }
 
     /// `attach` also works without a terminal: it follows what is printed.
-    #[must_use]
     pub fn follows(&self) -> bool {
         self.has("follow")
     }
 
     /// Whether it names this one.
-    #[must_use]
     pub fn has(&self, capability: &str) -> bool {
         self.capabilities.contains(capability)
     }

@@ -25,13 +25,11 @@ pub fn session_vars() -> impl Iterator<Item = &'static str> {
 }
 
 /// Whether a variable is one of a session's own.
-#[must_use]
 pub fn is_session_var(name: &str) -> bool {
     session_vars().any(|one| one == name)
 }
 
 /// The environment of this process without anything of Fairway's: what surrounds a session is not its own.
-#[must_use]
 pub fn clean_env(env: &Env) -> BTreeMap<OsString, OsString> {
     let is_fairway = |name: &OsStr| name.as_bytes().starts_with(b"FAIRWAY_");
     let mut bare: BTreeMap<_, _> = env
@@ -49,7 +47,6 @@ pub fn clean_env(env: &Env) -> BTreeMap<OsString, OsString> {
 
 /// Where adapters keep their state: `FAIRWAY_ADAPTER_STATE`, else `GC_EXEC_STATE_DIR`, else below the state directory. Never a
 /// temporary directory: the same script is called from inside and outside the session. `None` when there is no home.
-#[must_use]
 pub fn state_dir(env: &Env) -> Option<PathBuf> {
     let stated = [vars::FAIRWAY_ADAPTER_STATE, vars::GC_EXEC_STATE_DIR].into_iter().find_map(|name| env.var_os(name));
     match stated {

@@ -7,7 +7,6 @@ use thiserror::Error;
 /// An operation that did not do what it was called for.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "each sentence names its fields")]
 pub enum AdapterError {
     /// It said so.
     #[error("{} failed at {operation}: {why}", .script.display())]
@@ -43,7 +42,6 @@ pub enum AdapterError {
 
 impl AdapterError {
     /// The stable code, as in the documentation.
-    #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Failed { .. } | Self::CannotRun { .. } => "adapter_failed",
@@ -59,7 +57,6 @@ impl AdapterError {
     }
 
     /// The sentence as it may be kept: without what a program showed, which stays out of the store.
-    #[must_use]
     pub fn reason(&self) -> String {
         match self {
             Self::ProgramEnded { session, why, .. } => format!("{session} was started, but {why}"),
@@ -68,13 +65,11 @@ impl AdapterError {
     }
 
     /// Whether the same call may work later.
-    #[must_use]
     pub const fn is_retryable(&self) -> bool {
         matches!(self, Self::Busy { .. } | Self::PreviousFailed { retryable: true, .. })
     }
 
     /// Whether a failed start may have left something of ours behind that `stop` should end.
-    #[must_use]
     pub const fn may_leave_session(&self) -> bool {
         matches!(self, Self::Failed { .. } | Self::TimedOut { .. } | Self::ProgramEnded { .. })
     }

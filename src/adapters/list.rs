@@ -14,9 +14,6 @@ use crate::{
 };
 
 /// Every backend: the built-in ones, and those that the project here configures, if there is one.
-///
-/// # Errors
-/// A broken configuration.
 pub fn list(env: &Env, root: Option<&Path>) -> Result<Vec<BackendView>> {
     let mut shown: Vec<BackendView> = builtin_scripts::ALL
         .iter()
@@ -52,9 +49,6 @@ pub struct InstalledScripts {
 }
 
 /// Writes the built-in scripts to a directory.
-///
-/// # Errors
-/// When a file of a script's name is there and differs, or cannot be written.
 pub fn install(env: &Env, dir: &Path) -> Result<InstalledScripts> {
     let dir = env.cwd.join(dir);
     if dir.exists() && !dir.is_dir() {

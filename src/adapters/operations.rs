@@ -82,25 +82,16 @@ impl Adapter {
     }
 
     /// Stops a session; one that is not there is no failure.
-    ///
-    /// # Errors
-    /// By what the script did.
     pub fn stop(&self, name: &str) -> Result<(), AdapterError> {
         self.run_operation("stop", &[name], b"")
     }
 
     /// Interrupts what a session does, as Ctrl-C would; one that is not there is no failure.
-    ///
-    /// # Errors
-    /// By what the script did.
     pub fn interrupt(&self, name: &str) -> Result<(), AdapterError> {
         self.run_operation("interrupt", &[name], b"")
     }
 
     /// Types a text into a session and submits it; one that is not there is no failure.
-    ///
-    /// # Errors
-    /// By what the script did.
     pub fn nudge(&self, name: &str, text: &[u8]) -> Result<(), AdapterError> {
         self.run_operation("nudge", &[name], text)
     }
@@ -118,17 +109,11 @@ impl Adapter {
 
     /// Brings a session to this process's own terminal until the user detaches or it ends; answers with the script's exit
     /// code.
-    ///
-    /// # Errors
-    /// When the script cannot be run, or does not know the operation.
     pub fn attach(&self, name: &str) -> Result<u8, AdapterError> {
         self.call_on_terminal("attach", &[name])
     }
 
     /// Presses keys in a session, by their names.
-    ///
-    /// # Errors
-    /// By what the script did.
     pub fn send_keys(&self, name: &str, keys: &[&str]) -> Result<(), AdapterError> {
         let args: Vec<&str> = std::iter::once(name).chain(keys.iter().copied()).collect();
         self.run_operation("send-keys", &args, b"")
@@ -143,23 +128,16 @@ impl Adapter {
     }
 
     /// Whether the session runs, as a word.
-    #[must_use]
     pub fn is_running(&self, name: &str) -> Tristate {
         self.query_running(name).into()
     }
 
     /// Asks whether one of these programs, by exact base name, runs in a session; with no names, whether it lives.
-    ///
-    /// # Errors
-    /// When it cannot be determined.
     pub fn process_alive(&self, name: &str, programs: &[String]) -> Result<bool, AdapterError> {
         self.query_bool("process-alive", name, programs.join("\n").as_bytes())
     }
 
     /// Asks whether a terminal is attached to a session.
-    ///
-    /// # Errors
-    /// When it cannot be determined.
     pub fn is_attached(&self, name: &str) -> Result<bool, AdapterError> {
         self.query_bool("is-attached", name, b"")
     }
@@ -184,7 +162,6 @@ impl Adapter {
     }
 
     /// Whether the session of this name is the one of this run; `None` when the script does not tell.
-    #[must_use]
     pub fn matches_session_run(&self, name: &str, run: &RunId) -> Option<bool> {
         self.session_run(name).ok().flatten().map(|named| named == *run)
     }
@@ -206,33 +183,21 @@ impl Adapter {
     }
 
     /// A value that a session holds, or one of its start environment; empty when it is unset.
-    ///
-    /// # Errors
-    /// By what the script did.
     pub fn get_meta(&self, name: &str, key: &str) -> Result<Vec<u8>, AdapterError> {
         self.query("get-meta", &[name, key])
     }
 
     /// Keeps a value with a session.
-    ///
-    /// # Errors
-    /// By what the script did.
     pub fn set_meta(&self, name: &str, key: &str, value: &[u8]) -> Result<(), AdapterError> {
         self.run_operation("set-meta", &[name, key], value)
     }
 
     /// Forgets a value.
-    ///
-    /// # Errors
-    /// By what the script did.
     pub fn remove_meta(&self, name: &str, key: &str) -> Result<(), AdapterError> {
         self.run_operation("remove-meta", &[name, key], b"")
     }
 
     /// The last lines that a session shows; all of them for 0 lines.
-    ///
-    /// # Errors
-    /// By what the script did.
     pub fn peek(&self, name: &str, lines: u32) -> Result<String, AdapterError> {
         let said = self.query("peek", &[name, &lines.to_string()])?;
         Ok(String::from_utf8_lossy(&said).into_owned())
@@ -240,9 +205,6 @@ impl Adapter {
 
     /// The screen of a session's terminal, as text: exactly the screen where the script can tell, as that of tmux, else the last
     /// `lines` lines.
-    ///
-    /// # Errors
-    /// By what the script did.
     pub fn visible_screen(&self, name: &str, lines: u32) -> Result<String, AdapterError> {
         let seen = match self.query("look", &[name]) {
             Ok(said) => String::from_utf8_lossy(&said).into_owned(),
@@ -259,9 +221,6 @@ impl Adapter {
     }
 
     /// When a session last printed something, RFC 3339; empty when the script cannot tell.
-    ///
-    /// # Errors
-    /// By what the script did.
     pub fn last_activity(&self, name: &str) -> Result<String, AdapterError> {
         Ok(String::from_utf8_lossy(&self.query("get-last-activity", &[name])?).trim().to_owned())
     }

@@ -10,7 +10,6 @@ const PROJECT_CHARS: usize = 6;
 
 /// The name of a new session: `<id>.<project>` where the backend keeps a point as it is, else `<id>-<project>`. A script
 /// whose alphabet is unknown gets the second form, which has no character that an id has not.
-#[must_use]
 pub fn session_name(id: &SessionId, built_in: Option<&BuiltIn>, project: &str) -> String {
     let separator = if built_in.is_some_and(|script| script.allows_points) { '.' } else { '-' };
     format!("{id}{separator}{project}")
@@ -18,7 +17,6 @@ pub fn session_name(id: &SessionId, built_in: Option<&BuiltIn>, project: &str) -
 
 /// The part that stands for a project: a digest of the canonical path of its store, within which session ids are unique. A
 /// restored store has the same path and so the same part; a copied project has another one.
-#[must_use]
 pub fn project_part(store: &Path) -> String {
     let dir = store.parent().unwrap_or(store);
     let canonical = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());

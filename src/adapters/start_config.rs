@@ -110,9 +110,6 @@ impl Default for Terminal {
 
 impl StartConfig {
     /// Reads one: an object, and nothing else.
-    ///
-    /// # Errors
-    /// When the text is no such document.
     pub fn read(text: &[u8]) -> Result<Self, serde_json::Error> {
         // A derived reader would take a list for an object, by position.
         let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(text)?;
@@ -148,7 +145,6 @@ impl StartConfig {
     }
 
     /// Text without the secrets that the session is given, whatever their form.
-    #[must_use]
     pub fn redacted(&self, text: &str) -> String {
         let given = self.env.iter().flatten();
         let secret = given.filter(|(name, value)| secrets::is_secret_name(name) && !value.is_empty());
@@ -156,7 +152,6 @@ impl StartConfig {
     }
 
     /// A variable of the session's environment; empty is unset.
-    #[must_use]
     pub fn var(&self, name: &str) -> Option<&str> {
         self.env.as_ref()?.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
@@ -165,7 +160,6 @@ impl StartConfig {
 /// A script's answer to `start`, in one line. Absent fields are as good: the caller asks `is-running`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-#[expect(missing_docs, reason = "the fields are those of a session")]
 pub struct StartReport {
     pub session_name: Option<String>,
     pub pid: Option<i32>,
@@ -178,7 +172,6 @@ pub struct StartReport {
 
 impl StartReport {
     /// Reads what `start` printed; anything but one such document is no report.
-    #[must_use]
     pub fn read(stdout: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(stdout).ok()?.trim();
         text.starts_with('{').then(|| serde_json::from_str(text).ok())?

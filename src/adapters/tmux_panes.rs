@@ -37,7 +37,6 @@ pub struct Panes {
 
 impl Panes {
     /// Whether there is such a pane, dead or not.
-    #[must_use]
     pub fn has(&self, pane: &str) -> bool {
         self.is_dead.contains_key(pane)
     }

@@ -18,9 +18,6 @@ impl<T: AsFd> AsRawFd for RawFdAdapter<T> {
 }
 
 /// Registers the value's descriptor with the current runtime.
-///
-/// # Errors
-/// When epoll refuses the descriptor.
 #[expect(
     deprecated,
     reason = "deprecated because the descriptor of a value could change; the values registered here keep theirs"

@@ -88,9 +88,6 @@ impl RequestBody {
     }
 
     /// The `Idempotency-Key` header with the fingerprint of path and body; `None` without the header.
-    ///
-    /// # Errors
-    /// When the header is invalid.
     pub(super) fn idempotency_key(&self) -> Result<Option<actions::IdempotencyKey>, ApiError> {
         let Some(id) = idempotency_header(&self.parts.headers)? else { return Ok(None) };
         let mut digest = Sha256::new();
@@ -122,9 +119,6 @@ fn idempotency_header(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
 }
 
 /// Reads and decodes a JSON body.
-///
-/// # Errors
-/// As [`RequestBody::read`] and [`RequestBody::decode`].
 pub(super) async fn read_json<T: DeserializeOwned>(request: Request) -> Result<T, ApiError> {
     RequestBody::read(request).await?.decode()
 }

@@ -41,7 +41,6 @@ pub struct LiveProject {
 
 impl AppFactory {
     /// Copies the parts of an app.
-    #[must_use]
     pub fn new(app: &App) -> Self {
         Self { env: (*app.env).clone(), project: (*app.project).clone(), actor: app.actor.clone() }
     }
@@ -54,9 +53,6 @@ impl AppFactory {
     }
 
     /// Loads the project in the current thread.
-    ///
-    /// # Errors
-    /// When the settings cannot be read.
     pub fn open(self) -> Result<LiveProject> {
         let mut files = vec![self.project.root.join(CONFIG_FILE), local_file(&self.project)];
         files.extend(trust::record_file(&self.env, &self.project));
@@ -83,9 +79,6 @@ impl LiveProject {
     }
 
     /// The app with current settings and guard rules.
-    ///
-    /// # Errors
-    /// When the settings cannot be read.
     pub(super) fn app_and_guard_rules(&mut self) -> Result<(&App, &LoadedRules)> {
         self.app()?;
         let app = &self.app;

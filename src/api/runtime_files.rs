@@ -69,9 +69,6 @@ impl RuntimeFiles {
     }
 
     /// Generates a token and writes it to a file with mode 0600.
-    ///
-    /// # Errors
-    /// When it cannot be generated or written.
     pub(super) fn write_token(&mut self) -> Result<String> {
         let token = random::hex().context("cannot generate an API token")?;
         self.write_file(TOKEN_FILE, &token)?;
@@ -79,9 +76,6 @@ impl RuntimeFiles {
     }
 
     /// Writes the port number, and again under the session's name when one is given.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
     pub(super) fn write_port(&mut self, port: u16, session: Option<&SessionId>) -> Result<()> {
         let text = format!("{port}\n");
         if let Some(session) = session {

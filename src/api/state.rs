@@ -87,9 +87,6 @@ impl ServerState {
     }
 
     /// The app with current settings.
-    ///
-    /// # Errors
-    /// When the settings cannot be read.
     pub(super) fn app(&self) -> Result<App> {
         let mut current = self.project.borrow_mut();
         let app = current.app()?;
@@ -97,9 +94,6 @@ impl ServerState {
     }
 
     /// Calls `evaluate` with the app and the current guard rules.
-    ///
-    /// # Errors
-    /// When the settings cannot be read, or `evaluate` fails.
     pub(super) fn with_guard_rules<T>(
         &self,
         evaluate: impl FnOnce(&App, &LoadedRules) -> Result<T>,
@@ -113,9 +107,6 @@ impl ServerState {
     }
 
     /// Calls `query` in the serving thread. It must not wait for anything.
-    ///
-    /// # Errors
-    /// When the settings cannot be read, or `query` fails.
     pub(super) fn read<T>(&self, query: impl FnOnce(&App) -> Result<T>) -> Result<T, ApiError> {
         let result = self.app().and_then(|app| query(&app));
         result.map_err(|error| {
@@ -134,9 +125,6 @@ pub(super) fn server_state() -> Result<Rc<ServerState>, ApiError> {
 }
 
 /// Calls `query` in the serving thread. It must not wait for anything.
-///
-/// # Errors
-/// When the settings cannot be read, or `query` fails.
 pub(super) fn read<T>(query: impl FnOnce(&App) -> Result<T>) -> Result<T, ApiError> {
     server_state()?.read(query)
 }
@@ -190,9 +178,6 @@ pub(super) async fn run_blocking_as<T: Send + 'static>(
 }
 
 /// The app with the session of a session run as its actor. An unknown run leaves the actor as it is.
-///
-/// # Errors
-/// When the store cannot be read.
 pub(super) fn app_as_run(app: &App, run: &RunId, request: Option<IdempotencyKey>) -> Result<App> {
     let known = app.read(|tx| Ok(sessions::by_run_id(tx, run)?))?;
     Ok(match known {

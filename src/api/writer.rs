@@ -80,9 +80,6 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts the thread.
-    ///
-    /// # Errors
-    /// When the thread cannot be created.
     pub(super) fn start(factory: AppFactory) -> std::io::Result<Self> {
         let (queue, messages) = sync_channel(QUEUE_LEN);
         let status = Arc::new(SharedStatus::default());
@@ -97,9 +94,6 @@ impl Writer {
     }
 
     /// Queues a message.
-    ///
-    /// # Errors
-    /// When the queue is full, or the thread has stopped.
     fn enqueue(&self, message: WriterMessage) -> Result<(), ApiError> {
         self.status.queued.fetch_add(1, SeqCst);
         self.queue.try_send(message).map_err(|error| {
@@ -112,9 +106,6 @@ impl Writer {
     }
 
     /// Queues `job`; the receiver gets its result.
-    ///
-    /// # Errors
-    /// As for [`Writer::enqueue`].
     pub(super) fn write<T: Send + 'static>(
         &self,
         job: impl FnOnce(&App) -> Result<T> + Send + 'static,
@@ -130,9 +121,6 @@ impl Writer {
     }
 
     /// Queues a decision to be recorded.
-    ///
-    /// # Errors
-    /// As for [`Writer::enqueue`].
     pub(super) fn record(&self, decision: PendingDecision) -> Result<(), ApiError> {
         if decision.on_recorded.is_some() {
             return self.enqueue(WriterMessage::RecordNow(Box::new(decision)));

@@ -27,7 +27,6 @@ pub struct ApiClient {
 impl ApiClient {
     /// Connects to the server of the project with this runtime directory. Each request may take `limit`. `None` when no server
     /// listens there.
-    #[must_use]
     pub fn connect(runtime: &Path, limit: Duration) -> Option<Self> {
         let stream = socket::connect_at(&socket_path::find_listening(runtime)?).ok()?;
         // A socket that another user has bound must not get this user's requests.
@@ -39,7 +38,6 @@ impl ApiClient {
 
     /// Whether the server is a process of this very program that was started outside of sessions, without libraries of others, and
     /// holds the lock of servers in this runtime directory. False where this is unknown.
-    #[must_use]
     pub fn is_own_server(&self, runtime: &Path) -> bool {
         /// The variables that make another program of the same file, or say that an agent started it.
         const SUSPECT: &[&str] =
@@ -51,9 +49,6 @@ impl ApiClient {
     }
 
     /// Posts a JSON document.
-    ///
-    /// # Errors
-    /// When there is no complete response in time. A response with an error status is not an error here.
     pub fn post(&mut self, route: &str, body: &[u8]) -> Result<HttpResponse, ApiClientError> {
         let head = format!(
             "POST {route} HTTP/1.1\r\nhost: fairway\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
@@ -63,9 +58,6 @@ impl ApiClient {
     }
 
     /// Gets a JSON document. Not for event streams, which do not end.
-    ///
-    /// # Errors
-    /// As for [`ApiClient::post`].
     pub fn get(&mut self, route: &str) -> Result<HttpResponse, ApiClientError> {
         self.send(format!("GET {route} HTTP/1.1\r\nhost: fairway\r\n\r\n").into_bytes())
     }

@@ -9,19 +9,14 @@ const MAX_BODY_BYTES: usize = 64 << 20;
 /// The maximum head, in bytes.
 const MAX_HEAD_BYTES: usize = 16 << 10;
 
-/// A response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpResponse {
     /// The HTTP status.
     pub status: u16,
-    /// The body.
     pub body: Vec<u8>,
 }
 
 /// Reads one response. `before` is called before each read.
-///
-/// # Errors
-/// When `before` or a read fails, or the response is invalid.
 pub(super) fn read_response<T: Read>(
     from: &mut T,
     mut before: impl FnMut(&mut T) -> Result<(), ApiClientError>,

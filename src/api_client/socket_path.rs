@@ -27,7 +27,6 @@ const MAX_POINTER_BYTES: u64 = 4_096;
 
 /// The socket path of a server with this runtime directory: in it, or in `XDG_RUNTIME_DIR` when that path is too long for a
 /// socket. `None` when both are impossible.
-#[must_use]
 pub fn for_runtime_dir(runtime: &Path, env: &Env) -> Option<PathBuf> {
     let in_runtime = runtime.join(SOCKET_FILE);
     if socket::fits_address(&in_runtime) {

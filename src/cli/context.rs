@@ -41,7 +41,6 @@ pub struct Context {
 
 impl Context {
     /// The context of a call. `asked` is its canonical form, which a request id needs.
-    #[must_use]
     pub fn new(env: Rc<Env>, globals: Globals, out: Out, asked: Option<Canonical>) -> Self {
         Self { env, globals, out, asked, read: RefCell::new(Sha256::new()), has_noted_trust: Cell::new(false) }
     }
@@ -126,7 +125,6 @@ impl Context {
     }
 
     /// Whether the environment's role, lane and task are those of the actor: not when `--session` names another session.
-    #[must_use]
     pub fn is_own_session(&self) -> bool {
         let own = self.env.var(vars::FAIRWAY_SESSION_ID);
         self.globals.session.as_ref().is_none_or(|session| own == Some(session.as_str()))
@@ -181,9 +179,6 @@ impl Context {
     }
 
     /// The text of a file or of stdin, of at most `most` bytes.
-    ///
-    /// # Errors
-    /// When it cannot be read, is not UTF-8 or is larger.
     pub fn input_of(&self, what: &'static str, path: &Path, most: usize) -> Result<String> {
         let text = if path.as_os_str() == "-" {
             self.read(what, io::stdin().lock(), most)?
@@ -237,9 +232,6 @@ impl Context {
     }
 
     /// Prints the answer to a change, then its notes.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn answer(&self, answer: &Answer) -> Result<Exit> {
         let shown = if self.out.json {
             self.out.document(&answer.document)
@@ -257,9 +249,6 @@ impl Context {
     }
 
     /// Prints what was found: the document with `--json`, the ids with `--quiet`, else what `words` makes of it.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn show<T: Serialize + ?Sized>(
         &self,
         document: &T,
@@ -274,9 +263,6 @@ impl Context {
     }
 
     /// Prints what was found without `--json`: the ids with `--quiet`, else what `words` makes of it.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn show_text(&self, ids: impl FnOnce() -> Vec<String>, words: impl FnOnce() -> String) -> Result<Exit> {
         if self.out.quiet {
             self.out

@@ -15,9 +15,6 @@ use crate::{
 
 /// Acts on each id. One id is answered with its own document, as if the command took no other; several with an array, in which
 /// a failure is `{"id": …, "error": {…}}`. The exit code is that of the first failure.
-///
-/// # Errors
-/// As `act`, for one id; when the answer cannot be written.
 pub fn each<T: Display>(
     ctx: &Context,
     app: &App,
@@ -31,9 +28,6 @@ pub fn each<T: Display>(
 }
 
 /// As [`each`], but with an array for one id and for none.
-///
-/// # Errors
-/// When the answer cannot be written.
 pub fn array<T: Display>(
     ctx: &Context,
     app: &App,

@@ -24,7 +24,6 @@ pub enum Color {
 
 impl Color {
     /// The word for it.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",

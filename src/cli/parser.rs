@@ -171,7 +171,6 @@ impl Verb {
 }
 
 /// The whole tree of commands, as the parser knows it.
-#[must_use]
 pub fn command() -> clap::Command {
     let mut command = Cli::command();
     command.build();

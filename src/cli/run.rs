@@ -25,7 +25,6 @@ use crate::{
 };
 
 /// Runs the command line of this process; answers with its exit code.
-#[must_use]
 pub fn main(env: Env) -> Exit {
     let words: Vec<OsString> = std::env::args_os().collect();
     let partly = partial_parser::of(&words).and_then(|parser| parse(parser, &words).ok());

@@ -131,9 +131,6 @@ pub(super) fn check_attach<T>(ctx: &Context, ids: &[T]) -> Result<()> {
 }
 
 /// Attaches to a session that was launched, if any.
-///
-/// # Errors
-/// As the backend fails.
 pub(super) fn attach_to(app: App, id: Option<String>, exit: Exit) -> Result<Exit> {
     let Some(id) = id else { return Ok(exit) };
     let attachable = attach::attach(&app, &SessionId::parse(&id)?)?;

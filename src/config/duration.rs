@@ -16,7 +16,6 @@ pub fn parse(text: &str) -> Result<Duration, String> {
 }
 
 /// Shows a span the way it is written, to the second (shorter ones to the millisecond).
-#[must_use]
 pub fn format(span: Duration) -> String {
     let rounded = if span >= Duration::from_secs(1) {
         Duration::from_secs(span.as_secs())

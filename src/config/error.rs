@@ -7,7 +7,6 @@ use thiserror::Error;
 /// A configuration that cannot be used, or a project that is not there.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "each message names its fields")]
 pub enum ConfigError {
     /// No `.fairway.toml` from here upwards. `missing`: the path of one that was here.
     #[error("{}", match .missing {

@@ -16,9 +16,6 @@ use crate::{
 
 /// The layers and settings in force. A text that needed trust and has it stays in force until the files are trusted again, so that
 /// neither an agent nor a typing error changes a rule. Deny rules of the new texts count besides.
-///
-/// # Errors
-/// When a file cannot be read or its text is wrong, and no trusted text is in force in its place.
 pub fn load_in_force(project: &Project, env: &Env) -> Result<(Layers, Settings), ConfigError> {
     let texts = read_texts(project);
     let files = texts.as_deref().unwrap_or_default();
@@ -51,9 +48,6 @@ pub fn load_in_force(project: &Project, env: &Env) -> Result<(Layers, Settings),
 }
 
 /// Checks a text as if it were in this file of the project.
-///
-/// # Errors
-/// When the configuration would be wrong.
 pub fn check_text(project: &Project, env: &Env, path: &Path, text: &str) -> Result<(), ConfigError> {
     let own = [project.root.join(CONFIG_FILE), local_file(project)];
     let texts = own.into_iter().map(|file| match file.canonicalize() {

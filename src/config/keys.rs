@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use crate::env::vars;
 
-/// One key.
 #[derive(Debug, Clone, Copy)]
 pub struct Key {
     /// Its dotted path; `*` stands for a name that the user chose, `[]` for each element of a list.
@@ -341,7 +340,6 @@ pub const KEYS: &[Key] = &[
 ];
 
 /// The key that a place in a file means, with names and list places as they stand in [`KEYS`].
-#[must_use]
 pub fn find(path: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| matches_path(key.path, path))
 }
@@ -358,7 +356,6 @@ fn matches_path(pattern: &str, path: &str) -> bool {
 }
 
 /// The known name nearest to an unknown one below the same parent.
-#[must_use]
 pub fn nearest(path: &str) -> Option<String> {
     let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
     let depth = if parent.is_empty() { 0 } else { parent.split('.').count() };
@@ -375,7 +372,6 @@ pub fn nearest(path: &str) -> Option<String> {
 }
 
 /// The example file: every key with its default and its purpose.
-#[must_use]
 pub fn example() -> String {
     let mut text = String::from(
         "#:schema .fairway/config.schema.json\n\

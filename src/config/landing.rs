@@ -60,7 +60,6 @@ fn time_limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D:
 
 impl LandSettings {
     /// Whether a program of the configuration runs when work lands.
-    #[must_use]
     pub const fn names_programs(&self) -> bool {
         !self.checks.is_empty() || !self.prepare.is_empty()
     }

@@ -79,7 +79,6 @@ impl ProgramSettings {
 
 impl LaunchSettings {
     /// The program alone.
-    #[must_use]
     pub fn program(&self) -> ProgramSettings {
         ProgramSettings {
             command: self.command.clone(),

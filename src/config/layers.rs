@@ -20,13 +20,10 @@ use crate::env::Env;
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// The default.
     Default,
     /// A built-in profile.
     BuiltIn,
-    /// A file.
     File(PathBuf),
-    /// A variable.
     Variable(&'static str),
 }
 
@@ -63,17 +60,11 @@ pub struct Layers {
 impl Layers {
     /// Reads the files and the environment; a file that is not there is no layer. What they say is not compared with what was
     /// trusted: [`super::load_in_force`] does that.
-    ///
-    /// # Errors
-    /// When a file cannot be read, is no TOML, or has an unknown key.
     pub fn load(project: &Project, env: &Env) -> Result<Self, ConfigError> {
         Self::from_texts(read_texts(project)?, env)
     }
 
     /// The layers of these files, the lowest first, and of the environment.
-    ///
-    /// # Errors
-    /// When a text is no TOML or has an unknown key.
     pub(super) fn from_texts(files: Vec<(PathBuf, String)>, env: &Env) -> Result<Self, ConfigError> {
         let mut layers = Vec::new();
         for (path, text) in &files {
@@ -105,13 +96,11 @@ impl Layers {
     }
 
     /// How the texts compare with those that were trusted.
-    #[must_use]
     pub const fn text_trust(&self) -> &TextTrust {
         &self.text_trust
     }
 
     /// Why the trusted texts are in force in place of the files'; `None` when the files' are.
-    #[must_use]
     pub const fn kept_text(&self) -> Option<&KeptText> {
         match &self.text_trust {
             TextTrust::Kept(kept) => Some(kept),
@@ -120,7 +109,6 @@ impl Layers {
     }
 
     /// All layers as one table; what is not in it has its default.
-    #[must_use]
     pub fn merged(&self) -> Table {
         let mut merged = Table::new();
         for (_, table) in &self.sources {
@@ -130,19 +118,16 @@ impl Layers {
     }
 
     /// The files that were read, each with its text: what is in force, whatever they say by now.
-    #[must_use]
     pub fn files(&self) -> &[(PathBuf, String)] {
         &self.files
     }
 
     /// Whether a file has something below one of these sections: text that names programs.
-    #[must_use]
     pub fn has_any_section(&self, sections: &[&str]) -> bool {
         self.file_tables().any(|table| sections.iter().any(|section| table.contains_key(*section)))
     }
 
     /// The text that a file sets for a key of a section; the highest file's.
-    #[must_use]
     pub fn text_in_files(&self, section: &str, key: &str) -> Option<String> {
         let text = |table: &Table| table.get(section)?.get(key)?.as_str().map(str::to_owned);
         self.file_tables().filter_map(text).last()
@@ -154,7 +139,6 @@ impl Layers {
     }
 
     /// Every value in force with its source, in the order of the example file.
-    #[must_use]
     pub fn values_with_source(&self) -> Vec<SourcedValue> {
         let merged = self.merged();
         let mut shown: Vec<SourcedValue> = leaves(&merged)
@@ -183,7 +167,6 @@ impl Layers {
     }
 
     /// Where a wrong value at this key, or below it, was written.
-    #[must_use]
     pub(super) fn location_of(&self, path: &str) -> String {
         let below =
             |key: &str| key.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
@@ -193,7 +176,6 @@ impl Layers {
     }
 
     /// Whether a file or the environment sets this key.
-    #[must_use]
     pub fn is_set(&self, path: &str) -> bool {
         self.source_of(path) != Source::Default
     }
@@ -213,7 +195,6 @@ fn shown_value(key: &str, value: &Value) -> String {
 }
 
 /// The layer that is not committed.
-#[must_use]
 pub fn local_file(project: &Project) -> PathBuf {
     project.state.join("local.toml")
 }
@@ -236,9 +217,6 @@ fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The files that there are, the lowest first, each with its text.
-///
-/// # Errors
-/// When a file cannot be read or is no text.
 pub(super) fn read_texts(project: &Project) -> Result<Vec<(PathBuf, String)>, ConfigError> {
     let mut files = Vec::new();
     for path in [project.root.join(CONFIG_FILE), local_file(project)] {
@@ -250,9 +228,6 @@ pub(super) fn read_texts(project: &Project) -> Result<Vec<(PathBuf, String)>, Co
 }
 
 /// The text of a file; `None` when it is not there.
-///
-/// # Errors
-/// When it cannot be read or is no text.
 pub(super) fn read_text(path: &Path) -> Result<Option<String>, ConfigError> {
     match read_limited(path) {
         Ok(bytes) => String::from_utf8(bytes)

@@ -67,7 +67,6 @@ fn quiet<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<QuietWindo
 
 impl NotifySettings {
     /// Whether items of this kind are sent.
-    #[must_use]
     pub fn wants(&self, kind: &str) -> bool {
         self.kinds.as_ref().is_none_or(|kinds| kinds.iter().any(|known| known.as_str() == kind))
     }

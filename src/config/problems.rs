@@ -15,7 +15,6 @@ const MAX_PROBLEMS: usize = 50;
 
 /// The error with every problem of the files that can be found: those after a syntax error cannot. `first` is the one that reading
 /// has found.
-#[must_use]
 pub fn all(first: ConfigError, project: &Project, env: &Env) -> ConfigError {
     let Ok(mut texts) = read_texts(project) else { return first };
     if matches!(first, ConfigError::Unreadable { .. }) {

@@ -44,7 +44,6 @@ pub struct Project {
 
 impl Project {
     /// A project at this root; `FAIRWAY_DB` moves its store.
-    #[must_use]
     pub fn at(root: PathBuf, env: &Env) -> Self {
         let state = root.join(STATE_DIR);
         let store = match env.var_os(vars::FAIRWAY_DB) {
@@ -56,7 +55,6 @@ impl Project {
 
     /// The directory of what is kept about this project's store outside its tree: how far it has come, and snapshots. It is
     /// in the user's state directory, by the canonical path of the store; `None` without a home.
-    #[must_use]
     pub fn outside_dir(&self) -> Option<PathBuf> {
         let known = self.known_stores.as_ref()?;
         let name = sha256_hex(canonical_or_near(&self.store).as_os_str().as_bytes());
@@ -127,19 +125,16 @@ impl Project {
     }
 
     /// The nearest project around this one's root, whose commands see nothing of this one.
-    #[must_use]
     pub fn enclosing(&self) -> Option<&Path> {
         self.root.ancestors().skip(1).find(|dir| dir.join(CONFIG_FILE).is_file())
     }
 
     /// The directory of background runs, one directory each.
-    #[must_use]
     pub fn jobs_dir(&self) -> PathBuf {
         self.state.join("runs")
     }
 
     /// The file that says where their output lies, beside the store.
-    #[must_use]
     pub fn output_file(&self) -> PathBuf {
         self.store.with_file_name(OUTPUT_FILE)
     }
@@ -147,7 +142,6 @@ impl Project {
     /// The directories outside of a worktree that work in it must write: Fairway's own, and for a linked worktree its git
     /// directory and the repository's common one. A commit alone would need less, but a rebase, a merge and the deletion of a
     /// branch lock files directly in the common directory. The main worktree's git directory lies in the worktree.
-    #[must_use]
     pub fn writable_dirs(&self, worktree: &Path) -> Vec<PathBuf> {
         let mut dirs = vec![self.state.clone()];
         dirs.extend(self.store.parent().filter(|dir| !dir.starts_with(&self.state)).map(Path::to_path_buf));
@@ -159,7 +153,6 @@ impl Project {
 
     /// The paths in [`Self::writable_dirs`] that no work in a linked worktree must write: git reads there of which repository the
     /// worktree is, and which programs to run, also outside of a sandbox.
-    #[must_use]
     pub fn protected_git_files(&self, worktree: &Path) -> Vec<PathBuf> {
         let linked = worktree.ancestors().find(|dir| dir.join(".git").exists()).and_then(linked_git_dirs);
         let files = |(own, common): (PathBuf, PathBuf)| {
@@ -170,14 +163,12 @@ impl Project {
     }
 
     /// The directory of the hooks that launches bring, and of the signs that they run.
-    #[must_use]
     pub fn launch_hooks_dir(&self) -> PathBuf {
         self.runtime_dir().join("hooks")
     }
 
     /// The directories that no session's worktree includes, wherever it lies: the project's own state, the user's state
     /// directory, and git's common directory. A session's own worktree may lie below the first.
-    #[must_use]
     pub fn protected_dirs(&self) -> Vec<PathBuf> {
         let user = self.known_stores.as_deref().and_then(Path::parent).map(Path::to_path_buf);
         let found = [Some(self.state.clone()), user, GitDir::around(&self.root).map(|git| git.common)];
@@ -185,7 +176,6 @@ impl Project {
     }
 
     /// The directory of sockets, locks and wakes.
-    #[must_use]
     pub fn runtime_dir(&self) -> PathBuf {
         self.state.join("runtime")
     }
@@ -198,7 +188,6 @@ fn real(path: PathBuf) -> PathBuf {
 
 /// The path of a configuration that is missing in one of these directories or above: beside a store, or of a root that this user
 /// trusted. A hook there must not behave as outside of every project.
-#[must_use]
 pub fn missing_config<'a>(env: &Env, dirs: impl IntoIterator<Item = &'a Path>) -> Option<PathBuf> {
     let was_here = |dir: &Path| {
         let has_store = || dir.join(STATE_DIR).join(STORE_FILE).is_file();
@@ -236,7 +225,6 @@ fn home_of_lost_worktree(dir: &Path) -> Option<PathBuf> {
 }
 
 /// Whether a directory is a linked worktree whose repository is not where its `.git` file says.
-#[must_use]
 pub fn is_lost_worktree(top: &Path) -> bool {
     link_target(top).is_some_and(|target| !target.exists())
 }
@@ -249,7 +237,6 @@ fn main_counterpart(dir: &Path) -> Option<PathBuf> {
 }
 
 /// The top of the git worktree around a directory: its nearest ancestor with a `.git` entry of git.
-#[must_use]
 pub fn worktree_top(dir: &Path) -> Option<PathBuf> {
     dir.ancestors().find(|dir| is_worktree_top(dir))?.canonicalize().ok()
 }
@@ -272,7 +259,6 @@ fn link_target(top: &Path) -> Option<PathBuf> {
 }
 
 /// The git directory of the worktree with this top; `None` when it is no top of a worktree.
-#[must_use]
 pub fn git_dir(top: &Path) -> Option<PathBuf> {
     is_worktree_top(top).then(|| link_target(top).unwrap_or_else(|| top.join(".git")))
 }
@@ -288,7 +274,6 @@ pub struct GitDir {
 
 impl GitDir {
     /// The repository of the nearest worktree around a directory.
-    #[must_use]
     pub fn around(dir: &Path) -> Option<Self> {
         let top = dir.ancestors().find(|dir| is_worktree_top(dir))?;
         let own = link_target(top).unwrap_or_else(|| top.join(".git"));
@@ -305,7 +290,6 @@ impl GitDir {
 }
 
 /// Whether two worktrees belong to one repository.
-#[must_use]
 pub fn is_same_repository(one: &Path, other: &Path) -> bool {
     if one == other {
         return true;
@@ -316,7 +300,6 @@ pub fn is_same_repository(one: &Path, other: &Path) -> bool {
 
 /// Why a directory is no sound worktree of the repository around `root`; `None` when it is one, when that repository is unknown,
 /// and for one whose repository was moved. No git runs: an agent can write all of these files.
-#[must_use]
 pub fn worktree_damage(root: &Path, top: &Path) -> Option<String> {
     let common = GitDir::around(root)?.common.canonicalize().ok()?;
     let entry = top.join(".git");
@@ -349,7 +332,6 @@ pub fn worktree_damage(root: &Path, top: &Path) -> Option<String> {
 }
 
 /// The record of the repository around `root` about the worktree at `top`: a directory below git's common one.
-#[must_use]
 pub fn worktree_record(root: &Path, top: &Path) -> Option<PathBuf> {
     let common = GitDir::around(root)?.common.canonicalize().ok()?;
     let top = top.canonicalize().ok()?;
@@ -389,7 +371,6 @@ fn linked_git_dirs(top: &Path) -> Option<(PathBuf, PathBuf)> {
 }
 
 /// The canonical path of a file whose directory, or all of it, may be missing.
-#[must_use]
 pub fn canonical_or_near(path: &Path) -> PathBuf {
     let path = normalize(path);
     let found = path.ancestors().skip(1).find_map(|dir| Some((dir, dir.canonicalize().ok()?)));
@@ -398,7 +379,6 @@ pub fn canonical_or_near(path: &Path) -> PathBuf {
 }
 
 /// An absolute path without `.` and `..`, as git writes them into its own files; links stay as they are.
-#[must_use]
 pub fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {

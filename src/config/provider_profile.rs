@@ -59,7 +59,6 @@ impl ProviderProfile {
 }
 
 /// The built-in profiles. Parsed at each call: only commands that start or read an agent need them.
-#[must_use]
 pub fn built_in() -> BTreeMap<String, ProviderProfile> {
     toml::from_str(BUILT_IN).unwrap_or_default()
 }

@@ -24,8 +24,6 @@ pub const SCHEMA_FILE: &str = "config.schema.json";
 /// The keys that each section of a list must have.
 const REQUIRED: &[(&str, &[&str])] = &[("guard.rules[]", &["name", "action"]), ("review_routes[]", &["domain"])];
 
-/// The schema.
-#[must_use]
 pub fn schema() -> Value {
     let mut root = section();
     for key in KEYS {

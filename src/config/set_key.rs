@@ -4,7 +4,6 @@ use toml::{Table, Value};
 
 /// The text with `section.key` set to a value, or without it for `None`. `None` when the text is written in a form that a
 /// change of one line does not reach.
-#[must_use]
 pub fn set_key(text: &str, section: &str, key: &str, value: Option<&str>) -> Option<String> {
     let line = value.map(|value| format!("{key} = {}", Value::String(value.to_owned())));
     let heading = format!("[{section}]");

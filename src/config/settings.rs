@@ -24,22 +24,17 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// The project.
     pub project: ProjectSettings,
     /// Where the store is.
     pub store: StoreSettings,
-    /// Tasks.
     pub tasks: TaskSettings,
-    /// Claims.
     pub claims: ClaimSettings,
     /// Overlap between lanes.
     pub overlap: OverlapSettings,
-    /// Sessions.
     pub sessions: SessionSettings,
     /// Background jobs.
     #[serde(rename = "exec")]
     pub jobs: JobSettings,
-    /// Hooks.
     pub hooks: HookSettings,
     /// Permission requests.
     pub approvals: ApprovalSettings,
@@ -52,7 +47,6 @@ pub struct Settings {
     pub guard: Option<Arc<Rules>>,
     /// The gates of `done` and `merge-ready`.
     gates: GateSettings,
-    /// Landing.
     pub land: LandSettings,
     /// By role.
     pub roles: BTreeMap<String, LaunchSettings>,
@@ -203,7 +197,6 @@ pub struct ReviewRoute {
     /// The globs.
     #[serde(default, deserialize_with = "paths")]
     pub paths: Vec<String>,
-    /// The domain.
     #[serde(deserialize_with = "domain")]
     pub domain: Label,
 }
@@ -255,31 +248,26 @@ impl Settings {
     }
 
     /// The gates of `done`.
-    #[must_use]
     pub fn done_gates(&self) -> &[Gate] {
         &self.gates.done.require
     }
 
     /// The gates of `merge-ready`.
-    #[must_use]
     pub fn merge_gates(&self) -> &[Gate] {
         &self.gates.merge.require
     }
 
     /// The settings of a role; empty when it has no entry.
-    #[must_use]
     pub fn role(&self, role: &Role) -> LaunchSettings {
         self.roles.get(role.as_str()).cloned().unwrap_or_default()
     }
 
     /// Whether the name is that of a configured provider or of a built-in profile.
-    #[must_use]
     pub fn knows_provider(&self, name: &str) -> bool {
         self.providers.contains_key(name) || super::built_in_profiles().contains_key(name)
     }
 
     /// The settings of a provider, with its built-in profile below them.
-    #[must_use]
     pub fn provider(&self, name: &str) -> LaunchSettings {
         let entry = self.providers.get(name).cloned().unwrap_or_default();
         let built_in = super::built_in_profiles().remove(name).unwrap_or_default();

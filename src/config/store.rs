@@ -39,7 +39,6 @@ impl fmt::Debug for StoreSettings {
 
 impl StoreSettings {
     /// Whether the store is on a server. An address is enough; the engine without one is a store that cannot be found.
-    #[must_use]
     pub const fn is_on_server(&self) -> bool {
         self.url.is_some() || matches!(self.engine, StoreEngine::Postgres)
     }
@@ -60,13 +59,11 @@ fn is_password_parameter(parameter: &str) -> bool {
 }
 
 /// Whether an address holds a password.
-#[must_use]
 pub fn has_password(url: &str) -> bool {
     without_password(url) != url
 }
 
 /// An address without its password.
-#[must_use]
 pub fn without_password(url: &str) -> String {
     let url = without_password_parameters(url);
     match split_password(&url) {
@@ -76,7 +73,6 @@ pub fn without_password(url: &str) -> String {
 }
 
 /// An address as it is shown: a mask stands in the place of its password.
-#[must_use]
 pub fn masked_url(url: &str) -> String {
     let url = without_password_parameters(url);
     match split_password(&url) {

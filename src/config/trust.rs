@@ -34,7 +34,6 @@ pub enum Trust {
 
 impl Trust {
     /// The word for it.
-    #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::NotNeeded => "not_needed",
@@ -44,7 +43,6 @@ impl Trust {
     }
 
     /// Why it was not trusted.
-    #[must_use]
     pub fn why(&self) -> Option<&str> {
         match self {
             Self::Untrusted(why) => Some(why),
@@ -54,7 +52,6 @@ impl Trust {
 }
 
 /// Whether the files name a program, a script or an environment, or say what agents may do.
-#[must_use]
 pub fn is_needed(layers: &Layers) -> bool {
     let says_more = |table: &toml::Table| {
         if table.get("land").is_some_and(landing::needs_trust)
@@ -70,9 +67,6 @@ pub fn is_needed(layers: &Layers) -> bool {
 }
 
 /// The content that the files name now.
-///
-/// # Errors
-/// When a script cannot be read.
 pub fn content(project: &Project, layers: &Layers, settings: &Settings) -> io::Result<TrustContent> {
     let root = project.root.canonicalize()?;
     let files = layers.files().iter().map(|(path, text)| (path.clone(), sha256_hex(text.as_bytes()))).collect();
@@ -116,7 +110,6 @@ fn text_trust(env: &Env, project: &Project, layers: &Layers) -> TextTrust {
 }
 
 /// Whether what the files name was trusted by this user.
-#[must_use]
 pub fn check(env: &Env, project: &Project, layers: &Layers, settings: &Settings) -> Trust {
     let known = text_trust(env, project, layers);
     if !matches!(known, TextTrust::Kept(_)) && !is_needed(layers) {
@@ -141,7 +134,6 @@ pub fn check(env: &Env, project: &Project, layers: &Layers, settings: &Settings)
 
 /// Whether a script that a session's record names may be run: it was trusted as it is, or it was trusted or launched before and
 /// no configuration names it.
-#[must_use]
 pub fn check_script(env: &Env, project: &Project, layers: &Layers, script: &Path) -> Trust {
     let trusted = match text_trust(env, project, layers) {
         TextTrust::Same(record) | TextTrust::Changed(_, record) | TextTrust::Kept(KeptText { record, .. }) => {
@@ -196,13 +188,11 @@ pub fn guard_trust(env: &Env, project: &Project, layers: &Layers, settings: &Set
 }
 
 /// Whether this user has trusted the texts that are in force.
-#[must_use]
 pub const fn is_text_trusted(layers: &Layers) -> bool {
     matches!(layers.text_trust(), TextTrust::Same(_) | TextTrust::Kept(_))
 }
 
 /// The digest of the record with which the texts in force were compared; `None` without a record that can be read.
-#[must_use]
 pub fn record_digest(layers: &Layers) -> Option<String> {
     match layers.text_trust() {
         TextTrust::Same(record) | TextTrust::Changed(_, record) | TextTrust::Kept(KeptText { record, .. }) => {
@@ -213,7 +203,6 @@ pub fn record_digest(layers: &Layers) -> Option<String> {
 }
 
 /// The file that remembers what of this root was trusted; `None` without a home directory.
-#[must_use]
 pub fn record_file(env: &Env, project: &Project) -> Option<PathBuf> {
     trust_record::record_path(env, &project.root).ok()
 }

@@ -60,19 +60,16 @@ pub struct KeptText {
     pub path: PathBuf,
     /// Why the texts of the files cannot be used; `None` if they can, once they are trusted.
     pub error: Option<String>,
-    /// The trusted content.
     pub record: Box<TrustContent>,
 }
 
 impl TrustContent {
     /// The digest of the record that this was read from.
-    #[must_use]
     pub fn digest(&self) -> String {
         sha256_hex(&self.source)
     }
 
     /// The first file that is not what was trusted.
-    #[must_use]
     pub fn changed_file(&self, files: &[(PathBuf, String)]) -> Option<PathBuf> {
         let is_same = |path: &PathBuf, text: &String| match self.texts.get(path) {
             Some(trusted) => trusted == text,
@@ -84,7 +81,6 @@ impl TrustContent {
     }
 
     /// The first script that is not what was trusted.
-    #[must_use]
     pub fn changed_script(&self, scripts: &BTreeMap<PathBuf, String>) -> Option<PathBuf> {
         let changed = scripts.iter().find(|(path, digest)| self.scripts.get(*path) != Some(*digest));
         let gone = || self.scripts.keys().find(|path| !scripts.contains_key(*path));
@@ -93,7 +89,6 @@ impl TrustContent {
 }
 
 /// Compares texts with those that were trusted of this root.
-#[must_use]
 pub(super) fn compare(env: &Env, root: &Path, files: &[(PathBuf, String)]) -> TextTrust {
     match load(env, root) {
         Ok(None) => TextTrust::Never,
@@ -112,9 +107,6 @@ pub(super) fn is_recorded(env: &Env, root: &Path) -> bool {
 
 /// The text of a file that this user trusted for this root. The outer `None`: nothing of the root was trusted. The inner one: the
 /// text is not kept.
-///
-/// # Errors
-/// When the record cannot be read.
 pub fn trusted_text(env: &Env, root: &Path, name: &str) -> io::Result<Option<Option<String>>> {
     // Without a home directory nothing was ever trusted.
     if env.state_dir().is_none() {
@@ -137,7 +129,6 @@ pub(super) fn load(env: &Env, root: &Path) -> io::Result<Option<TrustContent>> {
 
 /// The digest of the record of this root: a decision by another record is one by other rules. `None` without a record that can be
 /// read.
-#[must_use]
 pub fn digest(env: &Env, root: &Path) -> Option<String> {
     read(env, root).ok().flatten().map(|bytes| sha256_hex(&bytes))
 }
@@ -155,9 +146,6 @@ fn read(env: &Env, root: &Path) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// Remembers that this content is trusted, and nothing else of this root.
-///
-/// # Errors
-/// When it cannot be written.
 pub fn save_record(env: &Env, content: &TrustContent) -> io::Result<PathBuf> {
     let path = record_path(env, &content.root)?;
     private_parents(&path)?;
@@ -168,16 +156,12 @@ pub fn save_record(env: &Env, content: &TrustContent) -> io::Result<PathBuf> {
 
 /// Whether a backend script was trusted or launched by this user for this root. The store alone names none: a restored store,
 /// or one that came with a repository, is another's.
-#[must_use]
 pub fn is_known_script(env: &Env, root: &Path, script: &Path) -> bool {
     let found = script_mark(env, root, script).and_then(fs::symlink_metadata);
     found.is_ok_and(|found| found.is_file() && found.uid() == user::uid())
 }
 
 /// Remembers that this user has trusted or launched a backend script for this root.
-///
-/// # Errors
-/// When it cannot be written.
 pub fn remember_script(env: &Env, root: &Path, script: &Path) -> io::Result<()> {
     use std::os::unix::ffi::OsStrExt;
     let mark = script_mark(env, root, script)?;
@@ -205,9 +189,6 @@ fn private_parents(path: &Path) -> io::Result<()> {
 }
 
 /// The file that remembers what of this root was trusted.
-///
-/// # Errors
-/// Without a home directory.
 pub(super) fn record_path(env: &Env, root: &Path) -> io::Result<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
     let none = || io::Error::other("there is no home directory to remember trust in; set HOME or XDG_STATE_HOME");

@@ -16,9 +16,7 @@ use crate::domain::{
 /// The idle time after which a session is stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StaleAfter {
-    /// After this duration.
     After(Duration),
-    /// Never.
     Never,
 }
 
@@ -32,7 +30,6 @@ impl<'de> Deserialize<'de> for StaleAfter {
 pub(super) trait Word: Copy + 'static {
     /// Every member.
     const MEMBERS: &'static [Self];
-    /// The spelling.
     fn spelling(self) -> &'static str;
 }
 

@@ -24,7 +24,6 @@ const MACHINE_LETTERS: usize = 4;
 
 impl Actor {
     /// Whether a recorded name is that of this actor; see [`is_same_claimant`].
-    #[must_use]
     pub fn is_named(&self, name: &str) -> bool {
         is_same_claimant(&self.name, name)
     }
@@ -42,7 +41,6 @@ impl Actor {
 
 /// Whether two recorded names are of one claimant: the same name, or that of a person with and without the letters of the
 /// machine. A store that was moved to a server has claims of both forms.
-#[must_use]
 pub fn is_same_claimant(one: &str, other: &str) -> bool {
     one == other || without_machine(one) == Some(other) || without_machine(other) == Some(one)
 }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 /// A duration in its two largest units at most.
-#[must_use]
 pub fn rough(span: Duration) -> String {
     let seconds = span.as_secs();
     let seconds = match seconds {

@@ -1,7 +1,6 @@
 //! The visible words of a program's output: without sequences that move, colour and name things.
 
 /// The words of some output, line by line; of a line that was written over, the last that was written.
-#[must_use]
 pub fn visible_text(output: &str) -> String {
     let plain = strip_escapes(output);
     let line = |line: &str| {
@@ -12,7 +11,6 @@ pub fn visible_text(output: &str) -> String {
 }
 
 /// Text without what moves, colours and names things; line ends and tabs stay.
-#[must_use]
 pub fn strip_escapes(output: &str) -> String {
     let mut chars = output.chars();
     let mut plain = String::with_capacity(output.len());

@@ -15,7 +15,6 @@ string_enum! {
 
 impl Decision {
     /// The status of the approval after this decision.
-    #[must_use]
     pub const fn status(self) -> ApprovalStatus {
         match self {
             Self::Allow => ApprovalStatus::Allowed,
@@ -24,7 +23,6 @@ impl Decision {
     }
 }
 
-/// An approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
     /// Its number.

@@ -5,9 +5,7 @@ use super::TaskId;
 /// One unmet condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocker {
-    /// Its code.
     pub code: &'static str,
-    /// The message.
     pub message: String,
     /// The command that would clear it.
     pub fix: String,
@@ -29,7 +27,6 @@ pub struct JudgedWork {
 /// The result of evaluating gates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateReport {
-    /// The task.
     pub task: TaskId,
     /// The work that was judged; `None` when no worktree is known.
     pub judged: Option<Box<JudgedWork>>,
@@ -39,7 +36,6 @@ pub struct GateReport {
 
 impl GateReport {
     /// Whether there are no blockers.
-    #[must_use]
     pub const fn is_ready(&self) -> bool {
         self.blockers.is_empty()
     }

@@ -36,7 +36,6 @@ string_enum! {
 pub struct Checkpoint {
     /// Its number.
     pub id: i64,
-    /// The task.
     pub task: TaskId,
     /// The session that recorded it.
     pub session: Option<SessionId>,

@@ -26,13 +26,11 @@ pub struct Claim {
 
 impl Claim {
     /// Whether another `claim` may take over. An expired lease frees nothing by itself.
-    #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.lease_until.is_some_and(|until| until <= now)
     }
 
     /// When the lease ends. One that a clock which was ahead has written counts from now.
-    #[must_use]
     pub fn lease_end(&self, now: Timestamp) -> Option<Timestamp> {
         let counted = self.lease.map(|lease| now.plus(lease));
         self.lease_until.map(|until| counted.map_or(until, |counted| until.min(counted)))
@@ -84,7 +82,6 @@ pub enum Takeover {
 
 impl Takeover {
     /// How the claim before this one ended, if there was one.
-    #[must_use]
     pub const fn previous_end(&self) -> Option<ClaimEnd> {
         match self {
             Self::Fresh => None,

@@ -79,7 +79,6 @@ string_enum! {
 
 impl EventKind {
     /// Whether it says how a session stands.
-    #[must_use]
     pub const fn is_status(self) -> bool {
         matches!(
             self,
@@ -93,7 +92,6 @@ impl EventKind {
     }
 
     /// Whether it moves a task from one state to another.
-    #[must_use]
     pub const fn is_transition(self) -> bool {
         matches!(
             self,
@@ -117,7 +115,6 @@ pub struct EventKindPattern(String);
 
 impl EventKindPattern {
     /// Reads one; `None` if no kind fits, or it has more than one `*`.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let pattern = Self(text.to_owned());
         let fits_any = EventKind::ALL.iter().any(|kind| pattern.matches(kind.as_str()));
@@ -125,7 +122,6 @@ impl EventKindPattern {
     }
 
     /// Whether a kind fits.
-    #[must_use]
     pub fn matches(&self, kind: &str) -> bool {
         match self.0.split_once('*') {
             Some((start, end)) => {
@@ -141,11 +137,9 @@ impl EventKindPattern {
 pub enum EventValue {
     /// Nothing.
     Null,
-    /// A number.
     Number(i64),
     /// Yes or no.
     Bool(bool),
-    /// Text.
     Text(String),
     /// Several texts.
     Texts(Vec<String>),
@@ -190,7 +184,6 @@ impl<T: Into<Self>> From<Option<T>> for EventValue {
 /// One thing that happened; the store adds number, time and actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// The kind.
     pub kind: EventKind,
     /// The task it happened to.
     pub task: Option<TaskId>,
@@ -206,7 +199,6 @@ pub struct Event {
 
 impl Event {
     /// An event of this kind, about nothing yet.
-    #[must_use]
     pub const fn new(kind: EventKind) -> Self {
         Self { kind, task: None, session: None, run_id: None, lane: None, data: Vec::new() }
     }

@@ -26,7 +26,6 @@ pub const DEFAULT_KIND: &str = "test";
 pub struct Evidence {
     /// Its number.
     pub id: i64,
-    /// The task.
     pub task: TaskId,
     /// The session that recorded it.
     pub session: Option<SessionId>,

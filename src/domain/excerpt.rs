@@ -4,7 +4,6 @@
 const MAX_CHARS: usize = 64;
 
 /// The first 64 characters of `text` with control characters escaped; `…` marks what was cut.
-#[must_use]
 pub fn excerpt(text: &str) -> String {
     let shown = text.chars().take(MAX_CHARS).flat_map(char::escape_debug);
     shown.chain(text.chars().nth(MAX_CHARS).map(|_| '…')).collect()

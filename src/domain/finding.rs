@@ -14,7 +14,6 @@ string_enum! {
 /// One thing worth saying about a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Its code.
     pub code: &'static str,
     /// How much it matters.
     pub severity: Severity,
@@ -26,7 +25,6 @@ pub struct Finding {
 
 impl Finding {
     /// A finding that nothing mends by itself.
-    #[must_use]
     pub const fn new(code: &'static str, severity: Severity, message: String) -> Self {
         Self { code, severity, message, fix: None }
     }
@@ -40,7 +38,6 @@ impl Finding {
 }
 
 /// Whether nothing is wrong: notes are no fault.
-#[must_use]
 pub fn has_no_problems(findings: &[Finding]) -> bool {
     findings.iter().all(|finding| finding.severity == Severity::Note)
 }

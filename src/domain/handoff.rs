@@ -8,12 +8,10 @@ string_enum! {
     HandoffStatus { Open => "open", Accepted => "accepted", Declined => "declined", Withdrawn => "withdrawn" }
 }
 
-/// A handoff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handoff {
     /// Its number.
     pub id: i64,
-    /// The task.
     pub task: TaskId,
     /// The role that made it.
     pub from_role: Option<Role>,
@@ -41,7 +39,6 @@ pub struct Handoff {
 
 impl Handoff {
     /// The role or lane that it is for, as in a sentence.
-    #[must_use]
     pub fn recipient(&self) -> String {
         match (&self.to_role, &self.to_lane) {
             (Some(role), _) => format!("role {role}"),

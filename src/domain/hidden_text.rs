@@ -2,7 +2,6 @@
 
 /// Whether a character has no width and carries a text of its own or none. The joiners U+200C and U+200D and the variation
 /// selectors up to U+FE0F are not among them: scripts and emoji need them.
-#[must_use]
 pub const fn is_hidden(character: char) -> bool {
     matches!(
         character,
@@ -11,7 +10,6 @@ pub const fn is_hidden(character: char) -> bool {
 }
 
 /// A text with its hidden characters written as `\u{…}`.
-#[must_use]
 pub fn reveal_hidden(text: &str) -> String {
     let mut revealed = String::with_capacity(text.len());
     for character in text.chars() {

@@ -34,7 +34,6 @@ macro_rules! id {
             }
 
             /// Its text.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -71,7 +70,6 @@ id!(
 );
 impl TaskId {
     /// Whether a text can be told from a word of a title: it is an id with a hyphen and a digit, as `T-7`.
-    #[must_use]
     pub fn is_distinct(text: &str) -> bool {
         text.contains('-') && text.contains(|character: char| character.is_ascii_digit()) && Self::parse(text).is_ok()
     }
@@ -86,7 +84,6 @@ id!(
 );
 impl Role {
     /// The role of an agent that a person started by hand.
-    #[must_use]
     pub fn person() -> Self {
         Self("person".to_owned())
     }
@@ -126,7 +123,6 @@ id!(
 );
 impl PersonName {
     /// The person of an actor's name, `ann` of `ann@host`; `None` for a session, whose name has no `@`.
-    #[must_use]
     pub fn of_actor(name: &str) -> Option<Self> {
         name.rsplit_once('@').and_then(|(user, _)| Self::parse(user).ok())
     }
@@ -139,19 +135,16 @@ pub struct RunId(String);
 
 impl RunId {
     /// The id that a caller gives; a UUID of any spelling becomes the usual one, in which it is stored.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         uuid::Uuid::parse_str(text).map_or_else(|_| Self(text.to_owned()), Self::from)
     }
 
     /// Its text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Whether a new session run may have it: a UUID other than zero.
-    #[must_use]
     pub fn is_usable(&self) -> bool {
         uuid::Uuid::parse_str(&self.0).is_ok_and(|run| !run.is_nil())
     }
@@ -197,13 +190,11 @@ impl RoutingKey {
     }
 
     /// Its text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The session that it may name; `None` for a key that can be no session's id.
-    #[must_use]
     pub fn session_id(&self) -> Option<SessionId> {
         SessionId::parse(&self.0).ok()
     }

@@ -40,20 +40,17 @@ impl IssueUrl {
     }
 
     /// Its text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The text by which addresses of one issue are equal: hosts, owners and repositories have no upper case.
-    #[must_use]
     pub fn key(&self) -> String {
         self.0.to_ascii_lowercase()
     }
 }
 
 /// A task's body: the issue's text, and its address in the last line. A text that is too long is cut.
-#[must_use]
 pub fn body_with_backlink(text: &str, url: &IssueUrl, max_bytes: usize) -> String {
     let backlink = format!("{BACKLINK}{}", url.key());
     let text = text.trim_end();
@@ -66,14 +63,12 @@ pub fn body_with_backlink(text: &str, url: &IssueUrl, max_bytes: usize) -> Strin
 }
 
 /// The key of the issue that the last line of a body names.
-#[must_use]
 pub fn backlink_key(body: &str) -> Option<String> {
     body.lines().next_back()?.strip_prefix(BACKLINK).map(str::to_ascii_lowercase)
 }
 
 /// A text without control characters, which tasks do not have: line ends are newlines, others become U+FFFD. Returns whether
 /// one was replaced.
-#[must_use]
 pub fn without_controls(text: &str, is_line: bool) -> (String, bool) {
     let mut replaced = false;
     let text = text.replace("\r\n", "\n");
@@ -102,7 +97,6 @@ pub enum FieldImport {
 }
 
 /// Compares the value of the last import, if it is known, with the issue's value and the task's value.
-#[must_use]
 pub fn import_field(imported: Option<&str>, issue: &str, task: &str) -> FieldImport {
     if issue == task || imported == Some(issue) {
         FieldImport::Unchanged

@@ -28,7 +28,6 @@ pub struct JobId(uuid::Uuid);
 
 impl JobId {
     /// An id that was just made.
-    #[must_use]
     pub const fn new(id: uuid::Uuid) -> Self {
         Self(id)
     }
@@ -44,13 +43,11 @@ impl JobId {
     }
 
     /// Its sixteen bytes.
-    #[must_use]
     pub const fn bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
     }
 
     /// The short form that people type: its last eight digits, which are random.
-    #[must_use]
     pub fn short(&self) -> String {
         let text = self.to_string();
         text.get(text.len().saturating_sub(8)..).unwrap_or_default().to_owned()
@@ -80,7 +77,6 @@ pub const DEFAULT_TERMINAL_SIZE: TerminalSize = TerminalSize { rows: 24, cols: 8
 pub struct Job {
     /// Its place in the order of asking.
     pub seq: i64,
-    /// Its id.
     pub id: JobId,
     /// Under which key its messages wait; need not be a session that Fairway knows.
     pub session: Option<RoutingKey>,
@@ -118,7 +114,6 @@ pub struct Job {
     pub pid: Option<i64>,
     /// That process's start time, likewise.
     pub pid_started: Option<i64>,
-    /// Its exit code.
     pub exit_code: Option<i64>,
     /// The signal that ended it.
     pub signal: Option<i64>,
@@ -155,7 +150,6 @@ pub struct JobResult {
 
 impl JobResult {
     /// The result of a job that has no exit code and no signal, with the reason.
-    #[must_use]
     pub fn without_exit(status: JobStatus, reason: impl Into<String>) -> Self {
         Self { status, exit_code: None, signal: None, error_message: Some(reason.into()) }
     }

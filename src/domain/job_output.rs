@@ -103,9 +103,7 @@ pub enum Content {
 pub struct Item {
     /// Its place in the order of all items of the run, from 1. Never given twice.
     pub seq: i64,
-    /// Its type.
     pub kind: ItemType,
-    /// Its content.
     pub content: Content,
     /// When it was written.
     pub created_at: Timestamp,

@@ -31,7 +31,6 @@ string_enum! {
     }
 }
 
-/// A landing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Landing {
     /// Its number.
@@ -69,7 +68,6 @@ pub const REF_PREFIX: &str = "refs/fairway/land/";
 
 impl Landing {
     /// The ref that holds the candidate.
-    #[must_use]
     pub fn ref_name(&self) -> String {
         format!("{REF_PREFIX}{}", self.id)
     }

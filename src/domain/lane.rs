@@ -8,10 +8,8 @@ string_enum! {
     LaneStatus { Open => "open", Paused => "paused", Closed => "closed" }
 }
 
-/// A lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lane {
-    /// Its name.
     pub name: LaneName,
     /// Its purpose.
     pub title: Option<String>,
@@ -19,7 +17,6 @@ pub struct Lane {
     pub role: Option<Role>,
     /// Whether tasks may be claimed in it.
     pub status: LaneStatus,
-    /// Its branch.
     pub branch: Option<String>,
     /// The branch that its branch came from and goes back to.
     pub base: Option<String>,

@@ -19,7 +19,6 @@ string_enum! {
 
 impl LifecycleEvent {
     /// The activity of the session from then on; `None` when it is over. Of one that has just started nothing is known yet.
-    #[must_use]
     pub const fn activity(self) -> Option<Activity> {
         match self {
             Self::Started => Some(Activity::Unknown),
@@ -32,7 +31,6 @@ impl LifecycleEvent {
 
     /// Whether a report of this moment is news, when the newest one so far was of that moment. An end is news whenever it
     /// is reported: nothing of the same session run can follow it.
-    #[must_use]
     pub fn is_newer(self, at: Timestamp, newest: Option<Timestamp>) -> bool {
         self == Self::Stopped || newest.is_none_or(|newest| at >= newest)
     }
@@ -43,7 +41,6 @@ const MAX_CLOCK_SKEW: Duration = Duration::from_secs(5 * 60);
 
 /// The moment that a report is of. Without one, or with one that lies far ahead, it is now: else a clock that goes wrong
 /// once would make everything after it old news.
-#[must_use]
 pub fn event_time(told: Option<Timestamp>, now: Timestamp) -> Timestamp {
     told.filter(|at| *at <= now.plus(MAX_CLOCK_SKEW)).unwrap_or(now)
 }

@@ -13,7 +13,6 @@ string_enum! {
 
 impl Priority {
     /// Its place when messages are read: first comes what may interrupt most.
-    #[must_use]
     pub const fn rank(self) -> u8 {
         match self {
             Self::System => 0,
@@ -52,7 +51,6 @@ pub enum Recipient {
     Lane(LaneName),
     /// The first session of this role that takes it.
     Role(Role),
-    /// This person.
     Person(PersonName),
 }
 
@@ -61,13 +59,11 @@ const PERSON_PREFIX: &str = "person:";
 
 impl Recipient {
     /// The person whom a key names, as `person:ann`.
-    #[must_use]
     pub fn person_of_key(key: &str) -> Option<Self> {
         PersonName::parse(key.strip_prefix(PERSON_PREFIX)?).ok().map(Self::Person)
     }
 
     /// The key of a person: `person:ann`.
-    #[must_use]
     pub fn person_key(person: &PersonName) -> String {
         format!("{PERSON_PREFIX}{person}")
     }
@@ -80,7 +76,6 @@ impl From<&RoutingKey> for Recipient {
     }
 }
 
-/// A message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     /// Its number.
@@ -117,7 +112,6 @@ pub struct Message {
 
 impl Message {
     /// Whether an offer is open: a reader got it and may still acknowledge it.
-    #[must_use]
     pub fn is_offered(&self, now: Timestamp) -> bool {
         // An offer that would last for longer was made by a clock that was ahead.
         let is_open = |until: Timestamp| until > now && (until <= now.plus(LONGEST_OFFER) || until == NEVER_EXPIRES);
@@ -125,13 +119,11 @@ impl Message {
     }
 
     /// Whether it was typed into a session that has not confirmed it yet.
-    #[must_use]
     pub fn is_typed(&self) -> bool {
         self.status == MessageStatus::Offered && self.offered_until == Some(NEVER_EXPIRES)
     }
 
     /// Whether its sender does not wait for the session's state to be known. Its metadata says so.
-    #[must_use]
     pub fn goes_now(&self) -> bool {
         let metadata = self.metadata.as_deref().filter(|text| text.contains(GOES_NOW));
         let metadata = metadata.and_then(|text| serde_json::from_str::<serde_json::Value>(text).ok());
@@ -139,13 +131,11 @@ impl Message {
     }
 
     /// Whether it is too late to read it.
-    #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
     /// Whether this session was told that it is too long.
-    #[must_use]
     pub fn is_announced_to(&self, session: &SessionId) -> bool {
         self.announced_to.as_deref().unwrap_or_default().split(' ').any(|told| told == session.as_str())
     }

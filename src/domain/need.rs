@@ -40,7 +40,6 @@ string_enum! {
 
 impl NeedKind {
     /// Its place among the kinds; 0 comes first.
-    #[must_use]
     pub fn rank(self) -> usize {
         Self::ALL.iter().position(|kind| *kind == self).unwrap_or(usize::MAX)
     }

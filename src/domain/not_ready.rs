@@ -9,13 +9,11 @@ pub struct NotReadyReason {
     pub code: &'static str,
     /// The dependency.
     pub id: TaskId,
-    /// The message.
     pub message: String,
 }
 
 impl NotReadyReason {
     /// The reason for a dependency of this status (`None`: absent from the store); `None` when it is done.
-    #[must_use]
     pub fn for_dependency(id: TaskId, status: Option<TaskStatus>) -> Option<Self> {
         let (code, message) = match status {
             Some(TaskStatus::Done) => return None,

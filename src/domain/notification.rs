@@ -19,7 +19,6 @@ string_enum! {
 
 impl NotifySink {
     /// Whether it is the terminal of the sender.
-    #[must_use]
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Bell | Self::Osc)
     }
@@ -46,9 +45,7 @@ string_enum! {
 pub struct Receipt {
     /// The key of the item.
     pub item: String,
-    /// The sink.
     pub sink: NotifySink,
-    /// Its state.
     pub state: ReceiptState,
     /// How often it was claimed.
     pub attempts: i64,
@@ -85,7 +82,6 @@ impl QuietWindow {
     }
 
     /// Whether a minute of the day is in it.
-    #[must_use]
     pub const fn contains(self, minute: u32) -> bool {
         if self.start < self.end {
             self.start <= minute && minute < self.end

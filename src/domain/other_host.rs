@@ -23,7 +23,6 @@ pub struct OtherHost {
 impl OtherHost {
     /// The host of a row. `recorded`: its name and pid namespace; `local`: the name of the local host. Both the name and the
     /// root are data: a message shows them escaped, and a command holds only what is harmless to paste.
-    #[must_use]
     pub fn new(recorded: &str, local: &str, root: Option<String>) -> Self {
         let machine = recorded.rsplit_once('/').map_or(recorded, |(machine, _)| machine);
         let is_same_name = machine == local;
@@ -33,7 +32,6 @@ impl OtherHost {
     }
 
     /// The command that runs these words of `fairway` there, as it is typed in a shell of the local host.
-    #[must_use]
     pub fn command(&self, words: &[&str]) -> String {
         let root = match self.root.as_deref() {
             Some(root) if root.chars().any(char::is_control) => Some(UNKNOWN_ROOT),

@@ -25,13 +25,11 @@ string_enum! {
 
 impl OverlapLevel {
     /// Whether sessions are told about it.
-    #[must_use]
     pub const fn is_told(self) -> bool {
         matches!(self, Self::Conflict | Self::Rebase | Self::Adjacent)
     }
 
     /// Its place: the most serious comes first.
-    #[must_use]
     pub fn rank(self) -> usize {
         Self::ALL.iter().position(|level| *level == self).unwrap_or(usize::MAX)
     }
@@ -63,7 +61,6 @@ pub struct SnapshotPath {
 /// The worktree of a lane when it was last looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneSnapshot {
-    /// The lane.
     pub lane: LaneName,
     /// The host of the worktree.
     pub host: String,
@@ -93,7 +90,6 @@ pub struct LaneSnapshot {
 
 impl LaneSnapshot {
     /// Whether it must still be judged against other lanes.
-    #[must_use]
     pub fn is_pending(&self) -> bool {
         self.judged.as_ref() != Some(&self.digest)
     }
@@ -102,7 +98,6 @@ impl LaneSnapshot {
 /// A file of an overlap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OverlapFile {
-    /// The path.
     pub path: String,
     /// The level in this file.
     pub level: OverlapLevel,
@@ -134,7 +129,6 @@ pub struct LaneOverlap {
 
 impl LaneOverlap {
     /// The files of which the sessions have not been told at their level.
-    #[must_use]
     pub fn untold(&self) -> Vec<&OverlapFile> {
         let is_new = |file: &&OverlapFile| {
             file.level.is_told() && self.told.get(&file.path).is_none_or(|told| file.level.rank() < told.rank())
@@ -143,13 +137,11 @@ impl LaneOverlap {
     }
 
     /// Whether a lane is one of the two.
-    #[must_use]
     pub fn involves(&self, lane: &LaneName) -> bool {
         self.lane == *lane || self.other.as_ref() == Some(lane)
     }
 
     /// The other one of the two; `None` for the base.
-    #[must_use]
     pub fn counterpart(&self, lane: &LaneName) -> Option<&LaneName> {
         if self.lane == *lane { self.other.as_ref() } else { Some(&self.lane) }
     }

@@ -35,7 +35,6 @@ pub struct PromptWait {
 
 impl PromptWait {
     /// The reason with the command, as one sentence.
-    #[must_use]
     pub fn sentence(&self) -> String {
         let hint = self.hint.iter().map(|hint| format!("; {hint}"));
         std::iter::once(self.text.clone()).chain(hint).collect()

@@ -53,7 +53,6 @@ impl ProviderState {
     /// The state that a provider means: in `snake_case`, `camelCase` or with dashes, and under the names that providers give
     /// to the same thing (`active` and `in_progress` are `running`, `waiting_on_user_input` is `waiting_on_input`,
     /// `system_error` is `failed`).
-    #[must_use]
     pub fn from_provider(text: &str) -> Option<Self> {
         if text.len() > MAX_STATE_BYTES {
             return None;
@@ -74,7 +73,6 @@ impl ProviderState {
     }
 
     /// The consequences of this state.
-    #[must_use]
     pub const fn effect(self) -> Effect {
         let runs = Effect {
             session: SessionEffect::Running,

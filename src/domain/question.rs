@@ -27,21 +27,16 @@ pub enum QuestionNumber {
 
 impl QuestionId {
     /// The question that a session asks by its activity.
-    #[must_use]
     pub const fn activity(session: SessionId, count: i64) -> Self {
         Self { session, number: QuestionNumber::Activity(count) }
     }
 
     /// The question of a checkpoint.
-    #[must_use]
     pub const fn checkpoint(session: SessionId, checkpoint: i64) -> Self {
         Self { session, number: QuestionNumber::Checkpoint(checkpoint) }
     }
 
     /// Reads the id of an item of the board.
-    ///
-    /// # Errors
-    /// When it is not the id of a question.
     pub fn parse(text: &str) -> Result<Self, InvalidValue> {
         let invalid = |why: String| InvalidValue { what: WHAT, why: format!("'{}' {why}", excerpt(text)) };
         if let Some(approval) = text.strip_prefix("approval:").and_then(|number| number.parse::<i64>().ok()) {
@@ -63,7 +58,6 @@ impl QuestionId {
     }
 
     /// The id without its kind.
-    #[must_use]
     pub fn key(&self) -> String {
         match self.number {
             QuestionNumber::Activity(count) => format!("{}:{count}", self.session),

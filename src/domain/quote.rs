@@ -18,7 +18,6 @@ pub enum Mark {
 
 impl Mark {
     /// The mark of a text by this author. A person's name holds an '@', a session's id never does.
-    #[must_use]
     pub fn of_author(author: &str) -> Self {
         if author.contains('@') { Self::Work } else { Self::Data }
     }
@@ -33,7 +32,6 @@ impl Mark {
 
 /// The text with the mark before each line, and with its hidden characters written out. Every character that a reader may
 /// take for the end of a line begins a marked line.
-#[must_use]
 pub fn quote(text: &str, mark: Mark) -> String {
     let text = reveal_hidden(text).replace("\r\n", "\n");
     let mut quoted = String::with_capacity(text.len() + 16);

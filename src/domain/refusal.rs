@@ -18,7 +18,6 @@ use crate::env::Timestamp;
 /// A ready task that `claim` without an id skipped, and the code of the rule that excluded it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedTask {
-    /// The task.
     pub task: TaskId,
     /// The rule's code.
     pub code: &'static str,
@@ -27,7 +26,6 @@ pub struct SkippedTask {
 /// A command refused by a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "each message names its fields")]
 pub enum Refusal {
     /// An invalid value.
     #[error("{what} {why}")]
@@ -435,7 +433,6 @@ pub enum Refusal {
 pub struct FailedLandCheck {
     /// The work that was to land.
     pub of: String,
-    /// The base.
     pub base: String,
     /// The name of the check, else its command.
     pub check: String,
@@ -447,7 +444,6 @@ pub struct FailedLandCheck {
     pub evidence: Option<i64>,
     /// The file with the check's output.
     pub output: String,
-    /// The lane.
     pub lane: Option<LaneName>,
     /// Whether the base has commits that the work lacks.
     pub is_behind: bool,
@@ -469,11 +465,8 @@ pub enum StopCause {
 pub struct StoppedLanding {
     /// The work that was to land.
     pub of: String,
-    /// The base.
     pub base: String,
-    /// The command.
     pub command: String,
-    /// The cause.
     pub cause: StopCause,
     /// How the command ended.
     pub how: String,
@@ -539,7 +532,6 @@ pub const NOT_EXECUTABLE: &str = "is not executable";
 
 impl Refusal {
     /// The stable code, as in the documentation.
-    #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Invalid { .. } | Self::FileUnreadable { .. } => "invalid_value",
@@ -649,13 +641,11 @@ impl Refusal {
     }
 
     /// [`Refusal::NotFound`] without suggestions.
-    #[must_use]
     pub fn not_found(noun: &'static str, id: impl Into<String>) -> Self {
         Self::NotFound { noun, id: id.into(), near: Vec::new() }
     }
 
     /// [`Refusal::Invalid`].
-    #[must_use]
     pub fn invalid(what: &'static str, why: impl Into<String>) -> Self {
         Self::Invalid { what, why: why.into() }
     }

@@ -18,7 +18,6 @@ string_enum! {
 pub struct Review {
     /// Its number.
     pub id: i64,
-    /// The task.
     pub task: TaskId,
     /// The domain it speaks for.
     pub domain: Label,
@@ -38,7 +37,6 @@ pub struct Review {
 
 impl Review {
     /// Whether it was answered.
-    #[must_use]
     pub const fn status(&self) -> ReviewStatus {
         if self.verdict.is_some() { ReviewStatus::Recorded } else { ReviewStatus::Requested }
     }

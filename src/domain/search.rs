@@ -74,13 +74,11 @@ impl TextMatcher {
     }
 
     /// Whether a JSON document may have a match in one of its strings.
-    #[must_use]
     pub fn may_match_json(&self, document: &str) -> bool {
         !self.is_plain || self.regex.is_match(document)
     }
 
     /// The first match in a text, without secrets. A secret cannot be found by its characters.
-    #[must_use]
     pub fn find(&self, text: &str) -> Option<MatchExcerpt> {
         if !self.regex.is_match(text) {
             return None;

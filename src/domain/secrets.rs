@@ -39,7 +39,6 @@ const TOKEN_PREFIXES: &[&str] = &[
 const MIN_TOKEN_TAIL: usize = 12;
 
 /// Whether a variable of this name holds a secret.
-#[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     // The shell's own.
@@ -51,14 +50,12 @@ pub fn is_secret_name(name: &str) -> bool {
 }
 
 /// A variable's value as it may be shown.
-#[must_use]
 pub fn mask_value(name: &str, value: &str) -> String {
     if !value.is_empty() && is_secret_name(name) { MASK.to_owned() } else { mask(value) }
 }
 
 /// Text in which everything that looks like a secret is masked: keys of known forms, `NAME=value` of a telling name, what
 /// follows `Bearer`, a password in an address, private keys.
-#[must_use]
 pub fn mask(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

@@ -30,7 +30,6 @@ pub const STOP_SOURCE: &str = "fairway session stop";
 /// The begin of the reason of a session that was stopped, before a name.
 pub const STOP_REASON: &str = "stopped by ";
 
-/// A session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Session {
     /// Its short id, and its name in the backend.
@@ -53,7 +52,6 @@ pub struct Session {
     pub external_session_id: Option<String>,
     /// Whether it lives.
     pub status: SessionStatus,
-    /// The activity.
     pub activity: Activity,
     /// The input that it waits for, when it requires action.
     pub waiting_for: Option<String>,
@@ -83,7 +81,6 @@ pub struct Session {
     pub transcript: Option<String>,
     /// The worktree's directory.
     pub worktree: Option<String>,
-    /// The branch.
     pub branch: Option<String>,
     /// The adapter script that started it, with which every later call is made.
     pub adapter_script: Option<String>,
@@ -115,7 +112,6 @@ pub struct Session {
 
 impl Session {
     /// A session of which nothing more is known than what every one has.
-    #[must_use]
     pub const fn new(id: SessionId, run_id: RunId, role: Role, status: SessionStatus, at: Timestamp) -> Self {
         Self {
             id,
@@ -161,13 +157,11 @@ impl Session {
     }
 
     /// The time of the last heartbeat, else of the start.
-    #[must_use]
     pub fn last_seen(&self) -> Timestamp {
         self.last_heartbeat_at.unwrap_or(self.started_at)
     }
 
     /// Its name in the backend.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.session_name.as_deref().unwrap_or(self.id.as_str())
     }
@@ -197,7 +191,6 @@ impl Session {
     }
 
     /// Whether its program has a terminal. Only the backend `shell` gives none.
-    #[must_use]
     pub fn has_terminal(&self) -> bool {
         self.backend.as_deref() != Some("shell")
     }
@@ -276,7 +269,6 @@ impl Session {
     }
 
     /// The name of the one who stopped it on purpose: it has not ended by itself.
-    #[must_use]
     pub fn stopped_by(&self) -> Option<&str> {
         let by = self.reason.as_deref()?.strip_prefix(STOP_REASON)?;
         // An agent that stops itself leaves its claims behind.

@@ -38,13 +38,11 @@ pub struct Aliveness {
 
 impl Aliveness {
     /// Whether it is proven that the session is not alive.
-    #[must_use]
     pub fn is_dead(&self) -> bool {
         self.alive == Some(false)
     }
 
     /// Whether the session's program works on without its supervisor.
-    #[must_use]
     pub fn is_orphaned(&self) -> bool {
         self.source == AliveSource::Program
     }
@@ -53,15 +51,10 @@ impl Aliveness {
 /// A claimed task, without its texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldTask {
-    /// Its id.
     pub task: TaskId,
-    /// Its title.
     pub title: String,
-    /// Its status.
     pub status: TaskStatus,
-    /// Its lane.
     pub lane: Option<LaneName>,
-    /// The claimant.
     pub claimant: String,
     /// The claimant's session, if it is one.
     pub session: Option<SessionId>,
@@ -108,7 +101,6 @@ pub struct Seen {
 
 impl Seen {
     /// The newest of a session's heartbeat, its output and its start.
-    #[must_use]
     pub fn of(session: &Session, last_output: Option<Timestamp>) -> Self {
         let start = Self { at: session.started_at, by: SeenBy::Start };
         let heartbeat = session.last_heartbeat_at.map(|at| Self { at, by: SeenBy::Heartbeat });
@@ -143,25 +135,21 @@ pub struct SessionOverview {
 
 impl SessionOverview {
     /// Whether it works no more: its end is recorded, or it is proven dead.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.session.status.is_final() || self.alive.is_dead()
     }
 
     /// Whether its program works on without its supervisor.
-    #[must_use]
     pub fn is_orphaned(&self) -> bool {
         self.alive.is_orphaned() && !self.session.status.is_final()
     }
 
     /// Whether its death is suspected: that is recorded, or it has been silent for too long.
-    #[must_use]
     pub fn is_stale(&self) -> bool {
         self.session.status == SessionStatus::Stale || self.silence.is_some()
     }
 
     /// Its row with the status that it is judged to have now.
-    #[must_use]
     pub fn judged(&self) -> Cow<'_, Session> {
         match &self.silence {
             Some(_) => Cow::Owned(Session { status: SessionStatus::Stale, ..self.session.clone() }),
@@ -170,14 +158,12 @@ impl SessionOverview {
     }
 
     /// Who stopped it on purpose, so that its end is no failure; `None` while something of it is alive.
-    #[must_use]
     pub fn stopped_by(&self) -> Option<&str> {
         self.session.stopped_by().filter(|_| self.alive.alive != Some(true))
     }
 
     /// The status for people: `dead` for a session whose process is gone before its end was recorded, and `orphaned` for one
     /// whose program works on without its supervisor.
-    #[must_use]
     pub fn shown_status(&self) -> &'static str {
         let status = self.session.status;
         if self.is_orphaned() {
@@ -190,14 +176,12 @@ impl SessionOverview {
     }
 
     /// The activity; `None` when its last report says nothing about now, because the session is dead, stale or over.
-    #[must_use]
     pub fn current_activity(&self) -> Option<Activity> {
         let session = &self.session;
         (!self.is_over() && !self.is_stale()).then_some(session.activity)
     }
 
     /// The input that it waits for, if a person must act now.
-    #[must_use]
     pub fn waiting_for(&self) -> Option<&str> {
         (self.current_activity() == Some(Activity::RequiresAction))
             .then(|| self.session.waiting_for.as_deref().unwrap_or("it requires action"))
@@ -215,7 +199,6 @@ pub struct NextCommand {
 
 impl NextCommand {
     /// A command and its purpose.
-    #[must_use]
     pub fn new(purpose: impl Into<String>, command: impl Into<String>) -> Self {
         Self { purpose: purpose.into(), command: command.into() }
     }

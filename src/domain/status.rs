@@ -17,13 +17,11 @@ string_enum! {
 
 impl TaskStatus {
     /// Done or cancelled.
-    #[must_use]
     pub const fn is_closed(self) -> bool {
         matches!(self, Self::Done | Self::Cancelled)
     }
 
     /// Has a claimant.
-    #[must_use]
     pub const fn is_claimed(self) -> bool {
         matches!(self, Self::InProgress | Self::Blocked | Self::Review)
     }
@@ -42,7 +40,6 @@ string_enum! {
 
 impl SessionStatus {
     /// Ended and failed: a new launch is a new session.
-    #[must_use]
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Ended | Self::Failed)
     }
@@ -64,13 +61,11 @@ string_enum! {
 
 impl JobStatus {
     /// Whether the job has ended.
-    #[must_use]
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed | Self::Canceled | Self::TimedOut | Self::Lost)
     }
 
     /// Whether the job has, or should have, a supervisor.
-    #[must_use]
     pub const fn is_active(self) -> bool {
         matches!(self, Self::Starting | Self::Running)
     }
@@ -104,7 +99,6 @@ string_enum! {
 impl Channel {
     /// Whether the reader asks by itself. Its next request acknowledges the previous messages. By the other channels a
     /// message is pushed, and the channel reports the delivery.
-    #[must_use]
     pub const fn is_pull(self) -> bool {
         matches!(self, Self::Inbox | Self::Checkpoint)
     }

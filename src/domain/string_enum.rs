@@ -12,13 +12,11 @@ macro_rules! string_enum {
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// The word for it.
-            #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
 
             /// The member that a word means.
-            #[must_use]
             pub fn parse(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)+ _ => None }
             }

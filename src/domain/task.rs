@@ -25,7 +25,6 @@ pub enum TaskState {
 
 impl TaskState {
     /// Its name.
-    #[must_use]
     pub const fn status(&self) -> TaskStatus {
         match self {
             Self::Todo => TaskStatus::Todo,
@@ -38,7 +37,6 @@ impl TaskState {
     }
 
     /// The claim, while it is held.
-    #[must_use]
     pub const fn claim(&self) -> Option<&Claim> {
         match self {
             Self::InProgress(claim) | Self::Blocked(claim, _) | Self::Review(claim) => Some(claim),
@@ -47,7 +45,6 @@ impl TaskState {
     }
 
     /// When it was closed.
-    #[must_use]
     pub const fn closed_at(&self) -> Option<Timestamp> {
         match self {
             Self::Done(at) | Self::Cancelled(at) => Some(*at),
@@ -99,7 +96,6 @@ pub const LOWEST_PRIORITY: u8 = 4;
 
 impl TaskFields {
     /// A task with a title and nothing else.
-    #[must_use]
     pub const fn with_title(title: String) -> Self {
         Self {
             title,
@@ -120,11 +116,9 @@ impl TaskFields {
 /// The fields of a task without a claim that a list shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskSummary {
-    /// Its id.
     pub id: TaskId,
     /// The work in a line.
     pub title: String,
-    /// Its status.
     pub status: TaskStatus,
     /// The role for it.
     pub role: Option<Role>,
@@ -137,7 +131,6 @@ pub struct TaskSummary {
 /// A piece of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// Its id.
     pub id: TaskId,
     /// The fields that people wrote.
     pub fields: TaskFields,
@@ -159,7 +152,6 @@ pub struct Task {
 
 impl Task {
     /// Whether `claim` could take it as far as its state and dependencies say.
-    #[must_use]
     pub const fn is_ready(&self) -> bool {
         matches!(self.state, TaskState::Todo) && self.open_deps == 0
     }
@@ -169,7 +161,6 @@ impl Task {
     }
 
     /// A new claim on it, whatever its state was; the rules decide whether there may be one.
-    #[must_use]
     pub fn new_claim(&self, by: &Actor, now: Timestamp, lease: Option<Duration>) -> Claim {
         Claim {
             claimant: by.name.clone(),
@@ -183,7 +174,6 @@ impl Task {
     }
 
     /// in_progress, blocked, review → the same, under the claim of the session that continues. A claim on todo is in progress.
-    #[must_use]
     pub fn continued(&self, claim: Claim) -> TaskState {
         match &self.state {
             TaskState::Blocked(_, reason) => TaskState::Blocked(without_lease(&claim), reason.clone()),

@@ -76,7 +76,6 @@ impl TerminalInput {
 
     /// The bytes of it for a terminal or a pipe. The end of input and a size have none: what they are depends on what the
     /// run has.
-    #[must_use]
     pub fn bytes(&self, bracketed: bool, application_arrows: bool) -> Vec<u8> {
         match self {
             Self::Text(text) => text.as_bytes().to_vec(),

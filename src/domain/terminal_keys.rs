@@ -1,13 +1,11 @@
 //! Keys by their names, as tmux calls them, and what a terminal sends for each.
 
 /// The bytes that a terminal sends for a key. A word that names none is text, and is sent as it is.
-#[must_use]
 pub fn bytes(word: &str) -> Vec<u8> {
     bytes_in_mode(word, false)
 }
 
 /// The bytes of a key for a terminal whose program may have asked for arrows in their other form (mode 1).
-#[must_use]
 pub fn bytes_in_mode(word: &str, application_arrows: bool) -> Vec<u8> {
     parse(word, application_arrows).unwrap_or_else(|| word.as_bytes().to_vec())
 }
@@ -15,7 +13,6 @@ pub fn bytes_in_mode(word: &str, application_arrows: bool) -> Vec<u8> {
 /// The bytes of a key; `None` when the word names no key.
 ///
 /// A key is a character, a name, or one of these behind `C-`, `M-` and `S-`, in any order.
-#[must_use]
 pub fn parse(word: &str, application_arrows: bool) -> Option<Vec<u8>> {
     let (held, key) = Modifiers::split_from(word)?;
     if let Some(character) = single_char(key).filter(|character| !character.is_control()) {

@@ -156,7 +156,6 @@ impl TranscriptSlice {
     }
 
     /// How full the context is, from 0 to 1, where both numbers are known.
-    #[must_use]
     pub fn context_share(&self) -> Option<f64> {
         let (tokens, window) = (self.context_tokens?, self.context_window.filter(|window| *window > 0)?);
         let exact = |tokens: u64| u32::try_from(tokens).ok().map(f64::from);

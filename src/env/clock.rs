@@ -14,32 +14,27 @@ pub struct Timestamp(i64);
 
 impl Timestamp {
     /// From milliseconds since 1970.
-    #[must_use]
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
     /// A file's time.
-    #[must_use]
     pub fn from_system_time(time: SystemTime) -> Option<Self> {
         let since = time.duration_since(UNIX_EPOCH).ok()?;
         i64::try_from(since.as_millis()).ok().map(Self)
     }
 
     /// Milliseconds since 1970.
-    #[must_use]
     pub const fn millis(self) -> i64 {
         self.0
     }
 
     /// Reads RFC 3339 in any offset, with or without fractions.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         DateTime::parse_from_rfc3339(text.trim()).ok().map(|time| Self(time.timestamp_millis()))
     }
 
     /// Date and time of day in the time zone of this machine, for people: `2026-01-31 12:00:00`.
-    #[must_use]
     pub fn to_local(self) -> String {
         match DateTime::<Utc>::from_timestamp_millis(self.0) {
             Some(time) => time.with_timezone(&Local).format("%Y-%m-%d %H:%M:%S").to_string(),
@@ -48,7 +43,6 @@ impl Timestamp {
     }
 
     /// The time of day in the time zone of this machine, to the second.
-    #[must_use]
     pub fn local_time(self) -> String {
         let time = DateTime::<Utc>::from_timestamp_millis(self.0).unwrap_or_default();
         time.with_timezone(&Local).format("%H:%M:%S").to_string()
@@ -62,7 +56,6 @@ impl Timestamp {
     }
 
     /// The minute of the day in the time zone of this machine, 0 to 1439.
-    #[must_use]
     pub fn local_minute(self) -> u32 {
         let local = DateTime::<Utc>::from_timestamp_millis(self.0).unwrap_or_default().with_timezone(&Local);
         local.hour() * 60 + local.minute()
@@ -92,7 +85,6 @@ impl Timestamp {
     }
 
     /// The span since an earlier moment; zero when that lies in the future, as it may after a clock step.
-    #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
@@ -129,13 +121,11 @@ pub enum Clock {
 
 impl Clock {
     /// The clock that `FAIRWAY_TEST_TIME` asks for; the system's when it is absent or cannot be read.
-    #[must_use]
     pub fn from_setting(setting: Option<&OsString>) -> Self {
         setting.and_then(|text| text.to_str()).and_then(Timestamp::parse).map_or(Self::System, Self::Fixed)
     }
 
     /// The time now.
-    #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
     pub fn now(self) -> Timestamp {
         match self {

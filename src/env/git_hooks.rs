@@ -28,7 +28,6 @@ pub const EVERY_PUSH: &str = "pre-push-every";
 const MAX_SETTINGS: usize = 256;
 
 /// Every directory with hooks of Fairway lies here; `None` without a home.
-#[must_use]
 pub fn base(env: &Env) -> Option<PathBuf> {
     Some(env.state_dir()?.join("git-hooks"))
 }
@@ -45,7 +44,6 @@ fn is_ours(key: &str, value: &str, base: &Path) -> bool {
 }
 
 /// The text of [`PARAMETERS`] without the hooks of Fairway; `None` when nothing is left, or it is not as git writes it.
-#[must_use]
 pub fn parameters(text: &str, base: &Path) -> Option<String> {
     let is_others = |word: &String| !word.split_once('=').is_some_and(|(key, value)| is_ours(key, value, base));
     // The one form of quotes that git reads back.
@@ -55,7 +53,6 @@ pub fn parameters(text: &str, base: &Path) -> Option<String> {
 }
 
 /// The variables that give these settings to git.
-#[must_use]
 pub fn variables(settings: &[(String, String)]) -> Vec<(String, String)> {
     let count = (COUNT.to_owned(), settings.len().to_string());
     let pairs = settings

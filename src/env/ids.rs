@@ -14,14 +14,12 @@ pub struct IdSource {
 
 impl IdSource {
     /// The source that `FAIRWAY_TEST_SEED` asks for; random when it is absent or no number.
-    #[must_use]
     pub fn from_setting(setting: Option<&OsString>) -> Self {
         let seed = setting.and_then(|text| text.to_str()).and_then(|text| text.parse().ok());
         Self { seed: seed.map(Cell::new) }
     }
 
     /// A `UUIDv7` of this moment: sorts by time, unique across processes.
-    #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that makes ids")]
     pub fn uuid(&self, now: Timestamp) -> Uuid {
         match &self.seed {
@@ -39,7 +37,6 @@ impl IdSource {
     }
 
     /// Five lower-case characters, for names that people type.
-    #[must_use]
     pub fn random_suffix(&self) -> String {
         let number = match &self.seed {
             None => Uuid::new_v4().as_u128(),

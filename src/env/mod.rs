@@ -40,7 +40,6 @@ pub struct Env {
 
 impl Env {
     /// Reads the real surroundings.
-    #[must_use]
     pub fn from_process() -> Self {
         // The one place that reads the process environment.
         let vars: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
@@ -66,26 +65,22 @@ impl Env {
     }
 
     /// A variable's text. Empty counts as unset, as it does in a shell's `${X:-}`; text that is not UTF-8 is absent.
-    #[must_use]
     pub fn var(&self, name: &str) -> Option<&str> {
         self.var_os(name)?.to_str()
     }
 
     /// A variable as a path or other raw bytes; empty counts as unset.
-    #[must_use]
     pub fn var_os(&self, name: &str) -> Option<&OsString> {
         self.vars.get(OsStr::new(name)).filter(|value| !value.is_empty())
     }
 
     /// Every variable, for programs that inherit them.
-    #[must_use]
     pub fn vars(&self) -> &BTreeMap<OsString, OsString> {
         &self.vars
     }
 
     /// The directory for state that outlives a project: `$XDG_STATE_HOME/fairway`, else `~/.local/state/fairway`.
     /// `None` when there is no home.
-    #[must_use]
     pub fn state_dir(&self) -> Option<PathBuf> {
         // XDG says that a relative path there is to be ignored.
         let stated = self.var_os(vars::XDG_STATE_HOME).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -110,7 +105,6 @@ impl Env {
     }
 
     /// Whether a test asks for this fault by `FAIRWAY_TEST_FAULT`.
-    #[must_use]
     pub fn has_test_fault(&self, name: &str) -> bool {
         self.var(vars::FAIRWAY_TEST_FAULT) == Some(name)
     }
@@ -133,7 +127,6 @@ impl Env {
     }
 
     /// The time now.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }

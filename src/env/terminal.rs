@@ -15,7 +15,6 @@ pub struct Terminal {
 
 impl Terminal {
     /// Asks the operating system.
-    #[must_use]
     pub fn detect() -> Self {
         Self {
             stdin: std::io::stdin().is_terminal(),

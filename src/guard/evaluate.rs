@@ -41,7 +41,6 @@ pub struct ToolCallFacts {
     pub role: Role,
     /// Its shell text, under every name that it may stand under; none when it has none.
     pub shell_inputs: Vec<ShellInput>,
-    /// Its paths.
     pub paths: Paths,
     /// Whether it runs nothing but an agent's own commands of Fairway.
     pub is_own_verb: bool,
@@ -122,7 +121,6 @@ struct CallAnalysis<'a> {
 
 /// Judges a call. `place` tells where a path leads that is relative to the last of these directories; none: to where the call is
 /// made from.
-#[must_use]
 pub fn evaluate(rules: &Rules, call: &ToolCallFacts, place: &dyn Fn(&str, &[String]) -> PathLocation) -> Evaluation {
     let mut judgement = Evaluation {
         allowed: false,

@@ -1,6 +1,5 @@
 //! The tools of Fairway's own server for agents, by the names that providers give them.
 
-/// The tools.
 pub const OWN_TOOLS: &[&str] = &["next", "task", "note", "verify", "finish", "ask", "inbox", "run", "overlap"];
 
 /// The prefixes of the name of a tool: a server that was configured by hand, one that a plugin brings, and the form with
@@ -10,7 +9,6 @@ const PREFIXES: &[&str] = &["mcp__fairway__", "mcp__plugin_fairway_fairway__", "
 const OF_PLUGIN: &str = "mcp__plugin_";
 
 /// The tool of Fairway's own server that this name means, character by character.
-#[must_use]
 pub fn own_tool(name: &str) -> Option<&'static str> {
     let tool = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix))?;
     OWN_TOOLS.iter().copied().find(|known| *known == tool)
@@ -18,7 +16,6 @@ pub fn own_tool(name: &str) -> Option<&'static str> {
 
 /// The other names by which rules know a tool of Fairway's own server: that without a plugin, and that of a shell when the call
 /// runs a command that the agent has written.
-#[must_use]
 pub fn aliases(name: &str, has_command: bool) -> Vec<String> {
     let Some(tool) = own_tool(name) else { return Vec::new() };
     let plain = PREFIXES.first().map(|prefix| format!("{prefix}{tool}"));

@@ -65,7 +65,6 @@ pub const OWN_VERBS: &[OwnVerb] = &[
 
 /// The programs that a text starts when each of its commands is one of an agent's own verbs: `fairway`, or a path whose last part
 /// is that. `None` for any other text.
-#[must_use]
 pub fn own_verb_programs(text: &str) -> Option<Vec<String>> {
     if text.len() > MAX_TEXT_BYTES || !text.contains(PROGRAM) || has_unsupported_chars(text) {
         return None;

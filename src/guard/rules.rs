@@ -33,7 +33,6 @@ pub enum Effect {
 
 impl Effect {
     /// The name in the configuration.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ForcePush => "force-push",
@@ -41,7 +40,6 @@ impl Effect {
     }
 
     /// The command whose text has this effect, and its flags; so is the text judged before the command runs.
-    #[must_use]
     pub const fn command(self) -> (&'static [&'static str], &'static [&'static str]) {
         match self {
             Self::ForcePush => (
@@ -86,7 +84,6 @@ pub struct RoleEntry {
     pub deny: Vec<String>,
 }
 
-/// One rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     /// Its name, as in the log.
@@ -124,7 +121,6 @@ pub struct Rules {
 
 impl Rule {
     /// Whether it has a path condition.
-    #[must_use]
     pub fn has_path_condition(&self) -> bool {
         self.outside || !self.paths.is_empty()
     }
@@ -144,13 +140,11 @@ impl Rule {
     }
 
     /// Whether it inspects the call's input, not only the tool's name.
-    #[must_use]
     pub fn inspects_input(&self) -> bool {
         !self.command.is_empty() || self.has_path_condition()
     }
 
     /// Whether it applies to this tool in this role.
-    #[must_use]
     pub fn applies_to(&self, names: &[String], role: &Role) -> bool {
         let tools = self.tools.is_empty()
             || match self.action {
@@ -184,14 +178,12 @@ impl fmt::Display for Rule {
 
 impl Rules {
     /// The first rule that denies such a push to a role: by its effect, or by a command and flags that say it.
-    #[must_use]
     pub fn denied_push(&self, kind: PushKind, role: &Role) -> Option<&Rule> {
         let has_role = |rule: &Rule| rule.roles.is_empty() || rule.roles.iter().any(|name| name == role.as_str());
         self.rules.iter().find(|rule| rule.denies_push(kind) && has_role(rule))
     }
 
     /// Why the role's entry forbids this tool; `None`: it does not.
-    #[must_use]
     pub fn role_denial_reason(&self, names: &[String], role: &Role) -> Option<String> {
         let (_, entry) = self.roles.iter().find(|(name, _)| name == role.as_str())?;
         let tool = names.first().map_or("", String::as_str);

@@ -82,13 +82,11 @@ pub(super) fn matches_alias(patterns: &[String], names: &[String]) -> bool {
 }
 
 /// Whether one of these names is that of a tool that runs shell text.
-#[must_use]
 pub fn is_shell_tool(names: &[String]) -> bool {
     matches_alias(&["Bash".to_owned()], names)
 }
 
 /// Whether a tool of this name may write files: one that edits them, or that runs shell text.
-#[must_use]
 pub fn may_write(name: &str) -> bool {
     matches_alias(&["Bash".to_owned(), "Write".to_owned(), "Edit".to_owned()], &[name.to_owned()])
 }

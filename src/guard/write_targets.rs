@@ -18,7 +18,6 @@ use super::{
 /// A path that may be written.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The path.
     pub path: Arg,
     /// Where it is relative to.
     pub place: Rc<Place>,

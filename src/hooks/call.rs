@@ -20,7 +20,6 @@ const MAX_STDIN_BYTES: u64 = 8 << 20;
 /// How many characters of a reason are printed.
 const MAX_REASON_CHARS: usize = 1_000;
 
-/// One hook call.
 #[derive(Debug)]
 pub struct HookCall<'a> {
     /// The calling provider.
@@ -82,9 +81,6 @@ pub(super) fn find_project(
 }
 
 /// The caller's facts for the actions: provider, session, transcript and process.
-///
-/// # Errors
-/// When the provider's name is not a valid label.
 pub(super) fn hook_caller(
     provider: Provider,
     env: &Env,

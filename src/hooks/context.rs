@@ -32,9 +32,6 @@ const MAX_ANCESTORS: usize = 6;
 /// only that project counts. `None` without a project.
 ///
 /// The provider's project directory comes first: an agent that changes its directory has not left the project.
-///
-/// # Errors
-/// When a configuration cannot be searched for.
 pub(super) fn find_project(
     env: &Env,
     root: Option<&Path>,
@@ -67,9 +64,6 @@ pub(super) fn is_dev_null(stream: &impl AsFd) -> bool {
 }
 
 /// The app of this call, with the actor from the environment.
-///
-/// # Errors
-/// When the configuration or a variable is invalid.
 pub(super) fn build_app(env: Env, project: Project) -> Result<App> {
     let session = env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()?;
     let role = env.var(vars::FAIRWAY_ROLE).map(Role::parse).transpose()?;
@@ -102,9 +96,6 @@ pub(super) fn agent_process(provider: Provider, env: &Env) -> Option<ProcessKey>
 }
 
 /// The usage in a provider's transcript, from an offset on.
-///
-/// # Errors
-/// When the transcript cannot be read.
 pub(super) fn read_transcript(provider: Provider, path: &Path, offset: u64) -> io::Result<TranscriptUsage> {
     let read = transcripts::read_since(provider.label(), path, offset)?;
     #[expect(clippy::cast_precision_loss, reason = "a ratio for display; a few digits are enough")]

@@ -57,7 +57,6 @@ pub const WAKE_EVENT: &str = "wait";
 
 /// Runs `hook PROVIDER EVENT`, `hook git HOOK` and `hook session-git DIRECTORY`, without the command line parser, which would
 /// slow down every tool call. `None` for any other arguments.
-#[must_use]
 pub fn fast_path(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
     let mut next = || args.next()?.into_string().ok();
     if next()? != "hook" {
@@ -84,7 +83,6 @@ pub fn fast_path(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
 
 /// Handles one hook call. Returns the exit code that providers expect: 0 with or without a reply, 2 for a denial that could not
 /// be printed as JSON, 1 for a failure that denies nothing.
-#[must_use]
 pub fn run_hook(call: &HookCall<'_>, env: impl FnOnce() -> Env) -> u8 {
     if call.provider.supports_wake() && call.event == WAKE_EVENT {
         return wake_hook::run_wake_hook(call, env);

@@ -13,7 +13,6 @@ const TERMINAL_ENTRYPOINT: &str = "cli";
 pub enum Provider {
     /// Claude Code.
     Claude,
-    /// Codex.
     Codex,
     /// Gemini CLI.
     Gemini,
@@ -88,7 +87,6 @@ impl Provider {
     pub const ALL: &'static [Self] = &[Self::Claude, Self::Codex, Self::Gemini];
 
     /// The name on the command line and in a session.
-    #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -98,13 +96,11 @@ impl Provider {
     }
 
     /// The provider with this name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|known| known.label() == name)
     }
 
     /// The events that are handled; `hook install` adds an entry for each.
-    #[must_use]
     pub const fn events(self) -> &'static [EventSpec] {
         match self {
             Self::Claude => CLAUDE_EVENTS,
@@ -114,20 +110,17 @@ impl Provider {
     }
 
     /// The hook's time limit for an event.
-    #[must_use]
     pub fn timeout(self, event: &str) -> Duration {
         let known = self.events().iter().find(|known| known.name == event);
         known.map_or(if is_tool_event(event) { TOOL_TIMEOUT } else { DEFAULT_TIMEOUT }, |known| known.timeout)
     }
 
     /// Whether a background hook can start the agent's next turn.
-    #[must_use]
     pub const fn supports_wake(self) -> bool {
         matches!(self, Self::Claude)
     }
 
     /// How many bytes of text it accepts at once. Longer text would be cut or moved to a file.
-    #[must_use]
     pub const fn max_output_bytes(self) -> usize {
         match self {
             Self::Claude | Self::Gemini => 8_000,
@@ -138,7 +131,6 @@ impl Provider {
 
     /// The file that it reads in place of AGENTS.md, and that can include AGENTS.md. `None` for a provider that reads AGENTS.md
     /// itself or has no such file that was tried.
-    #[must_use]
     pub const fn import_file(self) -> Option<&'static str> {
         match self {
             Self::Claude => Some("CLAUDE.md"),
@@ -147,7 +139,6 @@ impl Provider {
     }
 
     /// The names of its process.
-    #[must_use]
     pub const fn process_names(self) -> &'static [&'static str] {
         match self {
             Self::Claude => &["claude", "node"],
@@ -157,7 +148,6 @@ impl Provider {
     }
 
     /// The variable with its pid in a hook's environment.
-    #[must_use]
     pub const fn pid_variable(self) -> Option<&'static str> {
         match self {
             Self::Claude => Some("CLAUDE_PID"),
@@ -167,19 +157,16 @@ impl Provider {
 
     /// Whether it continues while the wake hook runs. Without a terminal it delays its first prompt and its end until that hook
     /// ends, so the wake hook exits at once there.
-    #[must_use]
     pub fn runs_in_background(self, env: &Env) -> bool {
         !self.supports_wake() || env.var(ENTRYPOINT_VAR).is_none_or(|from| from == TERMINAL_ENTRYPOINT)
     }
 
     /// Whether the wake hook runs: only in a terminal.
-    #[must_use]
     pub fn has_wake_hook(self, env: &Env) -> bool {
         self.supports_wake() && env.var(ENTRYPOINT_VAR) == Some(TERMINAL_ENTRYPOINT)
     }
 
     /// The variable with the directory of its settings in a hook's environment.
-    #[must_use]
     pub const fn project_dir_variable(self) -> Option<&'static str> {
         match self {
             Self::Claude => Some("CLAUDE_PROJECT_DIR"),
@@ -189,7 +176,6 @@ impl Provider {
     }
 
     /// The neutral names of a tool, which guard rules use beside the provider's own name.
-    #[must_use]
     pub fn aliases(self, tool: &str) -> Vec<String> {
         let names: &[&str] = match (self, tool) {
             (Self::Gemini, "run_shell_command") => &["Bash"],
@@ -211,7 +197,6 @@ impl Provider {
 
 /// Whether an event asks if a tool may run. All providers' names count, so that an entry under the wrong provider cannot bypass
 /// the guard.
-#[must_use]
 pub fn is_tool_event(event: &str) -> bool {
     matches!(event, "PreToolUse" | "BeforeTool")
 }

@@ -19,7 +19,6 @@ static ON_STOP: ExitPlan = ExitPlan { code: 0, on_timeout: "", on_signal: "" };
 
 /// Waits for prompts. Returns the exit code: 2 with prompts on stderr, 0 when there is nothing left to wait for, 1 for a failure,
 /// which does not wake the agent.
-#[must_use]
 pub fn run_wake_hook(hook: &HookCall<'_>, env: impl FnOnce() -> Env) -> u8 {
     let installed = exit_on_signal::install(&ON_STOP).map_err(|error| error.to_string());
     match installed.and_then(|()| call::catch_panic(|| wait_for_prompt(hook, env))) {

@@ -46,9 +46,6 @@ impl Children {
     }
 
     /// Runs a command of this program with `--json`.
-    ///
-    /// # Errors
-    /// When it cannot be started, or printed no document.
     pub(super) fn run(&self, own: OwnCommand, args: &[OsString], stdin: &[u8]) -> Result<Printed> {
         let program = executable::current_executable().context("cannot find the program of this server")?;
         let args: Vec<OsString> = own.flags.into_iter().chain(["--json".into()]).chain(args.iter().cloned()).collect();

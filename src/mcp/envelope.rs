@@ -40,7 +40,6 @@ pub(super) fn document(answer: &Outgoing) -> Value {
     document
 }
 
-/// Reads one message.
 pub(super) fn read(message: Value) -> Read {
     let answer = |code, text: &str, id| Read::Answer(Box::new(error(code, text, id)));
     let Value::Object(fields) = &message else {

@@ -19,9 +19,6 @@ const SIGNAL_GRACE: Duration = Duration::from_secs(3);
 
 /// Serves until the end of stdin, or until a signal. One thread waits for messages and answers, one reads, one writes; calls
 /// have threads for their time.
-///
-/// # Errors
-/// When the kernel refuses a thread or a signal handler.
 pub fn serve(calls: Arc<dyn Calls>) -> Result<()> {
     let runtime = runtime::Builder::new_current_thread()
         .enable_io()

@@ -24,9 +24,6 @@ pub(super) enum Line {
 }
 
 /// Starts the thread that reads stdin; lines have at most `longest` bytes. The last of them is [`Line::End`].
-///
-/// # Errors
-/// When the thread cannot be started.
 pub(super) fn read_lines(longest: usize) -> io::Result<(UnboundedSender<Line>, UnboundedReceiver<Line>)> {
     let (sender, lines) = unbounded_channel();
     let out = sender.clone();
@@ -80,9 +77,6 @@ pub(super) struct Output {
 
 impl Output {
     /// Starts the thread that writes; `input` is told when the client reads no more.
-    ///
-    /// # Errors
-    /// When the thread cannot be started.
     pub(super) fn start(input: UnboundedSender<Line>) -> io::Result<Self> {
         let (lines, queued) = channel::<Vec<u8>>();
         let (finished, done) = channel();

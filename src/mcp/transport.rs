@@ -39,9 +39,6 @@ pub(super) struct StdioTransport {
 
 impl StdioTransport {
     /// Starts to read and write.
-    ///
-    /// # Errors
-    /// When a thread cannot be started.
     pub(super) fn start() -> std::io::Result<Self> {
         let (sender, input) = read_lines(MAX_MESSAGE_BYTES)?;
         let output = Output::start(sender)?;

@@ -29,24 +29,17 @@ pub struct BeneathDir {
 
 impl BeneathRoot {
     /// Opens a directory.
-    ///
-    /// # Errors
-    /// When it is not a directory.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         Ok(Self { root: nix::fcntl::open(path, flags, Mode::empty())? })
     }
 
     /// Whether there is a directory at this path, seen from here.
-    #[must_use]
     pub fn has_dir(&self, path: &Path) -> bool {
         self.open_beneath(if path.as_os_str().is_empty() { Path::new(".") } else { path }).is_ok()
     }
 
     /// A directory below this one; it is created with its parents.
-    ///
-    /// # Errors
-    /// When the path leads out of the directory, or the directory cannot be created.
     pub fn create_dir(&self, path: &Path) -> io::Result<BeneathDir> {
         // Before anything is made.
         if !path.components().all(|part| matches!(part, Component::CurDir | Component::Normal(_))) {
@@ -86,9 +79,6 @@ fn escapes_root(path: &Path) -> io::Error {
 
 impl BeneathDir {
     /// Copies a file into this directory under a name, atomically. A link of that name is replaced, not followed.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn copy_file(&self, name: &OsStr, from: &mut File, mode: u32) -> io::Result<()> {
         let draft = temp_name();
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
@@ -102,9 +92,6 @@ impl BeneathDir {
     }
 
     /// Creates a symbolic link in this directory and replaces a file of that name.
-    ///
-    /// # Errors
-    /// When it cannot be created.
     pub fn symlink(&self, name: &OsStr, target: &Path) -> io::Result<()> {
         let draft = temp_name();
         let make = || -> io::Result<()> {
@@ -115,7 +102,6 @@ impl BeneathDir {
     }
 
     /// Device and inode of the entry of this name; links are not followed.
-    #[must_use]
     pub fn identity(&self, name: &OsStr) -> Option<(u64, u64)> {
         let found = fstatat(&self.dir, name, AtFlags::AT_SYMLINK_NOFOLLOW).ok()?;
         Some((found.st_dev, found.st_ino))

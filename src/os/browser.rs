@@ -23,7 +23,6 @@ pub struct Browser<'a> {
 
 impl Browser<'_> {
     /// Starts the first browser that can be started, without a shell and without a terminal. False when there is none.
-    #[must_use]
     pub fn open(&self, url: &str) -> bool {
         let commands = match self.browser {
             Some(commands) => commands.split(':').filter_map(|command| argv(command, url)).collect(),

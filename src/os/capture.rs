@@ -41,7 +41,6 @@ pub struct Call<'a> {
     pub env: &'a BTreeMap<OsString, OsString>,
     /// The working directory.
     pub cwd: &'a Path,
-    /// The stdin.
     pub stdin: &'a [u8],
     /// The time limit.
     pub limit: Duration,
@@ -61,25 +60,16 @@ pub struct Captured {
 }
 
 /// Runs a command to its end.
-///
-/// # Errors
-/// When it cannot be started.
 pub fn capture(call: &Call<'_>) -> io::Result<Captured> {
     capture_with_limit(call, CAPTURE_LIMIT)
 }
 
 /// Like [`capture`], with another limit for the captured bytes of each stream.
-///
-/// # Errors
-/// When it cannot be started.
 pub fn capture_with_limit(call: &Call<'_>, most: usize) -> io::Result<Captured> {
     capture_and_announce(call, most, |_| {})
 }
 
 /// Like [`capture_with_limit`]; `started` gets the process id, which is also that of the group, before anything is read.
-///
-/// # Errors
-/// When it cannot be started.
 pub fn capture_and_announce(call: &Call<'_>, most: usize, started: impl FnOnce(i32)) -> io::Result<Captured> {
     let mut child = call.spawn(Stdio::piped())?;
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;

@@ -39,9 +39,6 @@ pub fn setsid() {
 }
 
 /// Makes this process the subreaper: every orphan among its descendants becomes its child.
-///
-/// # Errors
-/// When the kernel refuses.
 pub fn become_subreaper() -> io::Result<()> {
     Ok(prctl::set_child_subreaper(true)?)
 }
@@ -63,9 +60,6 @@ extern "C" fn forward_sighup(_: libc::c_int) {
 
 /// Ignores the signals that end a process: it ends when its program has ended. Handlers are used for that, because child
 /// processes inherit ignored signals but not handlers. SIGCHLD interrupts a wait.
-///
-/// # Errors
-/// When the kernel refuses.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
 pub fn ignore_termination() -> io::Result<()> {
     let action = SigAction::new(SigHandler::Handler(no_op_handler), SaFlags::empty(), SigSet::empty());
@@ -99,9 +93,6 @@ pub struct Running {
 
 /// Starts a program on this process's streams, or, with `input`, one that reads from there and whose output goes to
 /// [`Running::wait`].
-///
-/// # Errors
-/// When it cannot be started.
 pub fn spawn(program: &Program<'_>, input: Option<File>) -> io::Result<Running> {
     let mut command = program.command()?;
     let mut output = None;
@@ -129,22 +120,17 @@ impl Running {
     }
 
     /// The pid, which is also the process group id.
-    #[must_use]
     pub const fn pid(&self) -> i32 {
         self.pid
     }
 
     /// The key of the process; `None` when it is gone.
-    #[must_use]
     pub fn key(&self) -> Option<ProcessKey> {
         ProcessKey::of(self.pid)
     }
 
     /// Waits until the program has ended, forwards its output and reaps orphans. Returns the exit code (128 plus the signal
     /// number after a signal). Output that other processes print later is not waited for.
-    ///
-    /// # Errors
-    /// When the program cannot be waited for.
     pub fn wait(&mut self, mut see: impl FnMut(&[u8])) -> io::Result<i32> {
         loop {
             if let Some(code) = self.wait_with_timeout(None, &mut see)? {
@@ -154,9 +140,6 @@ impl Running {
     }
 
     /// Like [`wait`](Self::wait) with a limit; `None` when the program is still running.
-    ///
-    /// # Errors
-    /// When the program cannot be waited for.
     pub fn wait_with_timeout(
         &mut self,
         limit: Option<Duration>,
@@ -205,9 +188,6 @@ impl Running {
     }
 
     /// Reaps all exited children; returns the program's exit code once it is among them.
-    ///
-    /// # Errors
-    /// When the children cannot be waited for.
     pub fn reap(&self) -> io::Result<Option<i32>> {
         loop {
             let (pid, code) = match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
@@ -234,9 +214,6 @@ impl AsFd for Running {
 
 /// Starts this executable again, detached from the caller's streams, and waits for the first line of its output, which says
 /// that it is ready. `Err` holds its stderr instead, or how it ended where it said nothing.
-///
-/// # Errors
-/// When it cannot be started, or ended without that line.
 pub fn spawn_self_until_ready(
     args: &[OsString],
     env: &BTreeMap<OsString, OsString>,

@@ -3,9 +3,6 @@
 use std::io::{self, BufRead, Write};
 
 /// Asks on stderr and reads the answer from stdin. Only `y` and `yes` confirm.
-///
-/// # Errors
-/// When the question cannot be written or the answer cannot be read.
 pub fn confirm(question: &str) -> io::Result<bool> {
     let mut stderr = io::stderr().lock();
     write!(stderr, "{question} [y/N] ")?;

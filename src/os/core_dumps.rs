@@ -6,9 +6,6 @@ use nix::sys::{
 };
 
 /// Disables core files and tracing of this process (root excepted). Child processes inherit only the limit for core files.
-///
-/// # Errors
-/// When the kernel refuses.
 pub fn disable() -> std::io::Result<()> {
     setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
     prctl::set_dumpable(false)?;

@@ -3,13 +3,11 @@
 use sha2::{Digest, Sha256};
 
 /// The SHA-256 digest of some bytes, as lowercase hexadecimal.
-#[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
 /// Bytes as lowercase hexadecimal.
-#[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()

@@ -8,7 +8,6 @@ use super::command::command_of_argv;
 
 /// Replaces this process by another program with this environment. All descriptors but the three standard streams are closed:
 /// a long-lived server would otherwise keep a lock that this process inherited. Returns only on failure, with the reason.
-#[must_use]
 pub fn replace_process(words: &[OsString], env: &BTreeMap<OsString, OsString>) -> io::Error {
     let mut command = match close_on_exec().and_then(|()| command_of_argv(words)) {
         Ok(command) => command,
@@ -20,7 +19,6 @@ pub fn replace_process(words: &[OsString], env: &BTreeMap<OsString, OsString>) -
 
 /// Replaces this process by another program that gets everything of it: descriptors, environment, working directory. Returns
 /// only on failure, with the reason.
-#[must_use]
 pub fn hand_over(words: &[OsString]) -> io::Error {
     match command_of_argv(words) {
         Ok(command) => exec(command),
@@ -34,9 +32,6 @@ fn exec(mut command: Command) -> io::Error {
 }
 
 /// Sets close-on-exec on every descriptor above the three standard streams; it takes effect in children too.
-///
-/// # Errors
-/// When the kernel refuses.
 #[expect(unsafe_code, reason = "close_range has no safe form in the crates used here")]
 pub fn close_on_exec() -> io::Result<()> {
     // SAFETY: plain numbers; nothing is closed before this process's image is gone.

@@ -12,7 +12,6 @@ use nix::unistd::{AccessFlags, access};
 pub const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// The file of a program name: with a slash a path relative to `cwd`, else the first match in `path`.
-#[must_use]
 pub fn find(word: &str, path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
     if word.contains('/') {
         return Some(cwd.join(word)).filter(|file| is_executable(file));
@@ -27,21 +26,16 @@ pub fn find_all<'a>(word: &'a str, path: Option<&'a OsStr>, cwd: &'a Path) -> im
 }
 
 /// Whether a path is a file that this user may execute.
-#[must_use]
 pub fn is_executable(file: &Path) -> bool {
     file.is_file() && access(file, AccessFlags::X_OK).is_ok()
 }
 
 /// Whether this user may write to a path that exists.
-#[must_use]
 pub fn is_writable(path: &Path) -> bool {
     access(path, AccessFlags::W_OK).is_ok()
 }
 
 /// The executable file of this process.
-///
-/// # Errors
-/// When it is unknown, or the file was replaced.
 pub fn current_executable() -> io::Result<PathBuf> {
     let own = std::env::current_exe()?;
     if own.is_file() {

@@ -66,9 +66,6 @@ extern "C" fn exit_handler(signal: libc::c_int) {
 }
 
 /// Installs the plan. Signals that the parent has blocked are unblocked.
-///
-/// # Errors
-/// When the kernel refuses.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
 pub fn install(ending: &'static ExitPlan) -> io::Result<()> {
     replace(ending);
@@ -92,9 +89,6 @@ pub struct TerminationPlan {
 }
 
 /// Exits by this plan on a signal that ends a process from outside. Signals that are ignored stay ignored.
-///
-/// # Errors
-/// When the kernel refuses.
 #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
 pub fn during_call(code: i32, on_signal: String) -> io::Result<TerminationPlan> {
     // A signal may arrive at any time until the process ends.
@@ -129,9 +123,6 @@ pub fn replace(ending: &'static ExitPlan) {
 }
 
 /// Ends this process after this time; replaces an earlier timeout.
-///
-/// # Errors
-/// When the kernel refuses.
 #[expect(unsafe_code, reason = "setitimer has no safe form in the crates used here")]
 pub fn set_deadline(limit: Duration) -> io::Result<()> {
     let none = libc::timeval { tv_sec: 0, tv_usec: 0 };

@@ -28,9 +28,6 @@ const MAX_PIPE_BYTES: usize = 1 << 20;
 const PAGE_SLACK_BYTES: usize = 2 * 4096;
 
 /// Creates a FIFO of mode 0600 and opens it for both directions, so that its reader never sees end of file.
-///
-/// # Errors
-/// When it cannot be created or opened.
 pub fn create(path: &Path) -> io::Result<File> {
     unistd::mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?;
     OpenOptions::new().read(true).write(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(path)

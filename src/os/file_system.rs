@@ -71,7 +71,6 @@ pub fn allow_network() {
 
 /// The type of the network file system that a path lies on, such as `nfs4` or `fuse.sshfs`. `None` on any other, where the
 /// type cannot be determined, and where network file systems are allowed.
-#[must_use]
 pub fn network_type(path: &Path) -> Option<String> {
     if NETWORK_ALLOWED.load(Relaxed) {
         return None;

@@ -26,7 +26,6 @@ pub struct FileWatch {
 
 impl FileWatch {
     /// Watches nothing yet.
-    #[must_use]
     pub fn new() -> Self {
         Self { inotify: Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok() }
     }
@@ -66,7 +65,6 @@ impl FileWatch {
     }
 
     /// A descriptor that becomes readable with a change; `None` when inotify has no watches left.
-    #[must_use]
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
     }

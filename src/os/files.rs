@@ -14,7 +14,6 @@ use std::{
 use nix::{fcntl::OFlag, libc};
 
 /// Whether the path and each of its names are short enough for the kernel.
-#[must_use]
 pub fn is_path_length_valid(path: &Path) -> bool {
     !fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::InvalidFilename)
 }
@@ -32,9 +31,6 @@ pub fn private_dir(path: &Path) -> io::Result<()> {
 }
 
 /// A [`private_dir`] in a directory that exists. Where that was moved away, nothing is made at its old path.
-///
-/// # Errors
-/// As [`private_dir`]; when there is no directory around it.
 pub fn private_subdir(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -57,9 +53,6 @@ pub fn private_subdir(path: &Path) -> io::Result<()> {
 }
 
 /// Opens a file of mode 0600 for reading and writing, and creates it when it is missing. Does not follow a link.
-///
-/// # Errors
-/// Errors of the file system; an existing path that is not a regular file.
 pub fn private_file(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
@@ -135,9 +128,6 @@ pub fn remove_drafts(path: &Path) {
 }
 
 /// Syncs the parent directory, so that the name of a file survives a power cut.
-///
-/// # Errors
-/// Errors of the file system.
 pub fn sync_parent_dir(path: &Path) -> io::Result<()> {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
     File::open(directory.unwrap_or_else(|| Path::new(".")))?.sync_all()

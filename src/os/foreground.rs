@@ -17,9 +17,6 @@ use super::{command::command, exit_reason::ExitReason, process, signals};
 
 /// Runs a command to its end, without limit. INT and QUIT from the terminal reach it directly and leave this process alone;
 /// a signal that another process sends to this process alone is forwarded.
-///
-/// # Errors
-/// When it cannot be started or watched.
 pub fn run(
     program: &Path,
     args: &[OsString],

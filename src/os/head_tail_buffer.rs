@@ -13,7 +13,6 @@ pub struct HeadTailBuffer {
 
 impl HeadTailBuffer {
     /// Nothing yet.
-    #[must_use]
     pub const fn new(limit: usize) -> Self {
         Self { half: limit / 2, head: Vec::new(), tail: VecDeque::new(), dropped: 0 }
     }
@@ -32,7 +31,6 @@ impl HeadTailBuffer {
     }
 
     /// The kept bytes.
-    #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.head.clone();
         if self.dropped > 0 {

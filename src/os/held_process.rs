@@ -35,11 +35,8 @@ const RELEASE_BYTE: u8 = b'g';
 /// The standard streams of a program.
 #[derive(Debug)]
 pub struct Streams {
-    /// Its stdin.
     pub stdin: Stdio,
-    /// Its stdout.
     pub stdout: Stdio,
-    /// Its stderr.
     pub stderr: Stdio,
     /// Whether stdin is a terminal that becomes the controlling one.
     pub is_terminal: bool,
@@ -64,9 +61,6 @@ pub enum ReleaseState {
 }
 
 /// Starts a held process in its own session, with no descriptor but its streams.
-///
-/// # Errors
-/// When it cannot be started, for example because its working directory is gone.
 #[expect(unsafe_code, reason = "a descriptor can only be handed on between fork and exec")]
 pub fn spawn_held(program: &Program<'_>, streams: Streams) -> io::Result<HeldProcess> {
     if program.argv.is_empty() {
@@ -96,15 +90,11 @@ pub fn spawn_held(program: &Program<'_>, streams: Streams) -> io::Result<HeldPro
 
 impl HeldProcess {
     /// The key of the process, which the program keeps.
-    #[must_use]
     pub const fn key(&self) -> &ProcessKey {
         &self.key
     }
 
     /// Lets the process run the program.
-    ///
-    /// # Errors
-    /// When the held process is gone.
     pub fn release(&mut self) -> io::Result<()> {
         self.control.write_all(&[RELEASE_BYTE])
     }
@@ -134,7 +124,6 @@ const EXIT_NOT_RUN: u8 = 127;
 
 /// When this process was started as a held process, waits and runs the program; returns its exit code when that fails.
 /// `None` when it is not a held process.
-#[must_use]
 pub fn main_if_held() -> Option<u8> {
     let mut words = std::env::args_os();
     if words.next().as_deref() != Some(OsStr::new(HELD_ARGV0)) {

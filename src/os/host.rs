@@ -33,7 +33,6 @@ pub struct HostIdentity {
 
 impl HostIdentity {
     /// Whether a row with this host belongs to the local host. A row without an id, of an earlier version, matches by name.
-    #[must_use]
     pub fn owns(&self, host: &str, host_id: Option<&str>) -> bool {
         match host_id {
             Some(id) => self.id.as_deref() == Some(id),
@@ -42,7 +41,6 @@ impl HostIdentity {
     }
 
     /// Whether a host's id is that of this machine, in whichever pid namespace.
-    #[must_use]
     pub fn is_of_machine(&self, host_id: &str) -> bool {
         let machine = |id: &str| id.split_once('/').map_or_else(|| id.to_owned(), |(machine, _)| machine.to_owned());
         self.id.as_deref().map(machine) == Some(machine(host_id))
@@ -50,7 +48,6 @@ impl HostIdentity {
 }
 
 /// The host's name.
-#[must_use]
 pub fn name() -> String {
     nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok()).unwrap_or_else(|| "localhost".into())
 }
@@ -61,7 +58,6 @@ pub fn set_state_dir(dir: &Path) {
 }
 
 /// The local host. Writes nothing.
-#[must_use]
 pub fn identity() -> HostIdentity {
     let known = MACHINE.read().unwrap_or_else(PoisonError::into_inner).clone();
     identity_of(known.or_else(|| remember(current_id(Path::new(MACHINE_ID), STATE_DIR.get().map(PathBuf::as_path)))))
@@ -69,7 +65,6 @@ pub fn identity() -> HostIdentity {
 
 /// As [`identity`], for a row that is written: a machine without an id gets one, in the state directory. An id that was renewed
 /// since the process began is seen.
-#[must_use]
 pub fn identity_to_record() -> HostIdentity {
     let (machine, dir) = (Path::new(MACHINE_ID), STATE_DIR.get().map(PathBuf::as_path));
     let found = current_id(machine, dir).or_else(|| {
@@ -82,9 +77,6 @@ pub fn identity_to_record() -> HostIdentity {
 
 /// Gives the local host a new random id, which is used instead of the machine's from now on. Returns the identity before and
 /// the new one.
-///
-/// # Errors
-/// When there is no state directory, or it cannot be written.
 pub fn renew_identity() -> io::Result<(HostIdentity, HostIdentity)> {
     let no_home = || io::Error::new(io::ErrorKind::NotFound, "there is no home directory to keep it in");
     let dir = STATE_DIR.get().ok_or_else(no_home)?;
@@ -154,7 +146,6 @@ fn read_namespace() -> Option<String> {
 }
 
 /// The id of the current boot; empty when unknown.
-#[must_use]
 pub fn boot_id() -> String {
     // Cached: it is read with every process, and no process outlives its boot.
     static BOOT: LazyLock<String> = LazyLock::new(read_boot_id);

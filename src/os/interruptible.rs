@@ -25,9 +25,6 @@ const INTERRUPT_SIGNAL: Signal = Signal::SIGURG;
 const INTERRUPT_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Repeats `call`, which may block, until it returns without an interrupt; `None` when the limit is over first.
-///
-/// # Errors
-/// The error of `call`, or of the timer.
 pub fn with_timeout<T>(limit: Duration, mut call: impl FnMut() -> Result<T, Errno>) -> io::Result<Option<T>> {
     install_handler()?;
     let deadline = Instant::now() + limit;

@@ -25,9 +25,6 @@ const MAX_REPLY_BYTES: usize = 8 << 20;
 
 /// Returns the first value that `wanted` makes of an output line; `None` when there was none before the program's end or the
 /// call's limit. The program is killed afterwards, with its process group.
-///
-/// # Errors
-/// When the program cannot be started, or its output cannot be read.
 pub fn query<T>(call: &Call<'_>, mut wanted: impl FnMut(&str) -> Option<T>) -> io::Result<Option<T>> {
     let mut child = call.spawn(Stdio::null())?;
     let heard = read_reply(&mut child, call, &mut wanted);

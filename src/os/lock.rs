@@ -28,9 +28,6 @@ pub struct FileLock {
 
 impl FileLock {
     /// Takes the lock if it is free; `None` when another process has it.
-    ///
-    /// # Errors
-    /// When the file cannot be opened or locked.
     pub fn try_acquire(path: &Path) -> io::Result<Option<Self>> {
         let file = files::private_file(path)?;
         match file.try_lock() {
@@ -41,9 +38,6 @@ impl FileLock {
     }
 
     /// Waits for the lock, in the kernel's queue, for at most `limit`; `None` after that.
-    ///
-    /// # Errors
-    /// When the file cannot be opened or locked.
     pub fn acquire_within(path: &Path, limit: Duration) -> io::Result<Option<Self>> {
         let file = files::private_file(path)?;
         match file.try_lock() {
@@ -56,9 +50,6 @@ impl FileLock {
     }
 
     /// Calls `start` while programs that are started inherit the lock: it is free when the last of them has ended too.
-    ///
-    /// # Errors
-    /// When the file's flags cannot be set.
     pub fn shared_with_children<T>(&self, start: impl FnOnce() -> T) -> io::Result<T> {
         fcntl(&self.file, FcntlArg::F_SETFD(FdFlag::empty()))?;
         let result = start();
@@ -68,7 +59,6 @@ impl FileLock {
 }
 
 /// Whether a process holds the lock on this file. False when this is unknown.
-#[must_use]
 pub fn is_held_by(path: &Path, pid: i32) -> bool {
     let (Ok(file), Ok(locks)) = (fs::symlink_metadata(path), fs::read_to_string("/proc/locks")) else { return false };
     // `1: FLOCK  ADVISORY  WRITE 42 08:01:1234 0 EOF`; a file system may count its devices in another way.
@@ -99,9 +89,6 @@ pub struct SharedLock {
 
 impl SharedLock {
     /// Takes the shared lock.
-    ///
-    /// # Errors
-    /// When the file cannot be opened or locked.
     pub fn acquire(path: &Path) -> io::Result<Self> {
         let file = files::private_file(path)?;
         fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_RDLCK)?))?;
@@ -109,9 +96,6 @@ impl SharedLock {
     }
 
     /// Takes the shared lock, after a process that has it alone for a moment ([`Self::wait_until_free`]).
-    ///
-    /// # Errors
-    /// When the file cannot be opened or locked.
     pub fn acquire_waiting(path: &Path) -> io::Result<Self> {
         let file = files::private_file(path)?;
         lock_waiting(&file, libc::F_RDLCK)?;
@@ -119,9 +103,6 @@ impl SharedLock {
     }
 
     /// Blocks until no process has the shared lock.
-    ///
-    /// # Errors
-    /// When the file cannot be opened or locked.
     pub fn wait_until_free(path: &Path) -> io::Result<()> {
         let file = files::private_file(path)?;
         lock_waiting(&file, libc::F_WRLCK)?;
@@ -129,9 +110,6 @@ impl SharedLock {
     }
 
     /// Whether any process has the shared lock.
-    ///
-    /// # Errors
-    /// When the file exists and cannot be inspected.
     pub fn is_locked(path: &Path) -> io::Result<bool> {
         if !path.exists() {
             return Ok(false);
@@ -152,9 +130,6 @@ pub struct InheritableLock {
 
 impl InheritableLock {
     /// Takes the lock; `None` when another process has it.
-    ///
-    /// # Errors
-    /// When the file cannot be opened or locked.
     pub fn try_acquire(path: &Path) -> io::Result<Option<Self>> {
         let file = files::private_file(path)?;
         match fcntl(&file, FcntlArg::F_OFD_SETLK(&whole_file(libc::F_WRLCK)?)) {
@@ -165,18 +140,12 @@ impl InheritableLock {
     }
 
     /// Whether any process has the lock.
-    ///
-    /// # Errors
-    /// When the file exists and cannot be inspected.
     pub fn is_locked(path: &Path) -> io::Result<bool> {
         SharedLock::is_locked(path)
     }
 
     /// Takes over the lock that this process inherited as its stdin, and makes stdin `/dev/null`. `None` when stdin is another
     /// file than the one at `path`, or another process has the lock.
-    ///
-    /// # Errors
-    /// When stdin or the file cannot be inspected.
     pub fn from_stdin(path: &Path) -> io::Result<Option<Self>> {
         let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let nothing = File::open("/dev/null")?;
@@ -195,7 +164,6 @@ impl InheritableLock {
     }
 
     /// The open file, to pass to a child process. The lock is kept as long as any process has it open.
-    #[must_use]
     pub fn into_file(self) -> File {
         self.file
     }

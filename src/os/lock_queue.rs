@@ -52,9 +52,6 @@ impl QueuedLock {
 }
 
 /// Waits for the lock, for at most `limit`; `None` after that.
-///
-/// # Errors
-/// When the file cannot be opened or locked.
 pub fn acquire(path: &Path, limit: Duration) -> io::Result<Option<QueuedLock>> {
     let file = files::private_file(path)?;
     let deadline = Instant::now() + limit;

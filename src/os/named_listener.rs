@@ -31,9 +31,6 @@ pub struct NamedListener {
 
 impl NamedListener {
     /// Becomes the listener of this name and supersedes the current one.
-    ///
-    /// # Errors
-    /// When the directory cannot be created, or the socket not bound.
     pub fn bind_replacing(dir: &Path, name: &str) -> io::Result<Self> {
         files::private_dir(dir)?;
         let _turn = lock_dir(dir)?;
@@ -54,7 +51,6 @@ impl NamedListener {
     }
 
     /// Whether another listener has superseded this one. Once the descriptor is readable, it stays so.
-    #[must_use]
     pub fn is_superseded(&self) -> bool {
         !self.owns_name()
     }
@@ -83,7 +79,6 @@ impl Drop for NamedListener {
 }
 
 /// Whether there is a listener. The file of a dead one is removed.
-#[must_use]
 pub fn is_listening(dir: &Path, name: &str) -> bool {
     let Ok(open) = File::open(dir) else { return false };
     let is_dead = |asked: &io::Result<UnixDatagram>| {

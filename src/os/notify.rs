@@ -28,9 +28,6 @@ pub struct ChangeWaiter {
 impl ChangeWaiter {
     /// Binds a socket of this unique name in `dir`, which is made when it is missing. Check the condition once after this, then after each wake-up, so that none is
     /// missed.
-    ///
-    /// # Errors
-    /// When the directory cannot be created, or the socket not bound.
     pub fn bind(dir: &Path, name: &str) -> io::Result<Self> {
         files::private_subdir(dir)?;
         let socket = UnixDatagram::bind(short_path(&File::open(dir)?, name))?;
@@ -47,9 +44,6 @@ impl ChangeWaiter {
     }
 
     /// Wakes this waiter, from any thread.
-    ///
-    /// # Errors
-    /// When no socket can be opened.
     pub fn waker(&self) -> io::Result<Waker> {
         let (Some(dir), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -60,21 +54,16 @@ impl ChangeWaiter {
     }
 
     /// The path of the socket. Without it no change wakes this waiter.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Removes the socket's file when it is dropped: for a waiter in a thread that ends with the process.
-    #[must_use]
     pub fn file(&self) -> WaiterFile {
         WaiterFile(self.path.clone())
     }
 
     /// Blocks until a byte arrives or the limit is over (`None`: no limit); returns whether one came.
-    ///
-    /// # Errors
-    /// When the socket fails.
     pub fn wait(&self, limit: Option<Duration>) -> io::Result<bool> {
         let deadline = limit.map(|limit| Instant::now() + limit);
         loop {
@@ -95,9 +84,6 @@ impl ChangeWaiter {
     }
 
     /// Discards received wake-ups: one check of the condition answers them all.
-    ///
-    /// # Errors
-    /// When the socket fails.
     pub fn drain(&self) -> io::Result<()> {
         self.socket.set_nonblocking(true)?;
         while self.socket.recv(&mut [0; 16]).is_ok() {}

@@ -28,9 +28,6 @@ pub struct Output {
 }
 
 /// Runs a command in a terminal of this size until it ends, for at most `limit`.
-///
-/// # Errors
-/// When it cannot be started or waited for.
 pub fn run(program: &Program<'_>, size: Size, limit: Duration) -> io::Result<Output> {
     let deadline = Instant::now() + limit;
     let (mut pty, running) = pty::spawn(program, size, None)?;

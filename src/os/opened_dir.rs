@@ -18,9 +18,6 @@ pub struct OpenedDir {
 
 impl OpenedDir {
     /// Opens a directory.
-    ///
-    /// # Errors
-    /// When it is not a directory, or `/proc` does not show open files.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = nix::libc::O_PATH | nix::libc::O_DIRECTORY;
         let opened = Self { dir: fs::OpenOptions::new().read(true).custom_flags(flags).open(path)? };
@@ -29,13 +26,11 @@ impl OpenedDir {
     }
 
     /// A path that leads to the directory wherever it is, while this value lives.
-    #[must_use]
     pub fn path(&self) -> PathBuf {
         format!("/proc/self/fd/{}", self.dir.as_raw_fd()).into()
     }
 
     /// Its path in the file system now; `None` when it was removed, or is not to be seen from here.
-    #[must_use]
     pub fn current_path(&self) -> Option<PathBuf> {
         let path = fs::read_link(self.path()).ok()?;
         let (here, opened) = (fs::metadata(&path).ok()?, self.dir.metadata().ok()?);
@@ -43,7 +38,6 @@ impl OpenedDir {
     }
 
     /// Whether it was removed.
-    #[must_use]
     pub fn is_removed(&self) -> bool {
         self.dir.metadata().is_ok_and(|dir| dir.nlink() == 0)
     }

@@ -6,7 +6,6 @@ use std::{
 };
 
 /// The uid of the client's program; `None` for a connection that the kernel does not list.
-#[must_use]
 pub fn of_connection(client: SocketAddr, server: SocketAddr) -> Option<u32> {
     let table = match client {
         SocketAddr::V4(_) => "/proc/self/net/tcp",

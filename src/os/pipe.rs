@@ -5,9 +5,6 @@ use std::{io, os::fd::BorrowedFd};
 use nix::fcntl::{FcntlArg, fcntl};
 
 /// Sets this process's end to non-blocking mode. The program's end is not affected.
-///
-/// # Errors
-/// When the kernel refuses.
 pub fn set_nonblocking(end: BorrowedFd<'_>) -> io::Result<()> {
     super::capture::set_nonblocking(end)
 }

@@ -31,9 +31,7 @@ pub struct PipedChild {
 /// The output since the last look.
 #[derive(Debug, Default)]
 pub struct Arrived {
-    /// Of its stdout.
     pub stdout: Vec<u8>,
-    /// Of its stderr.
     pub stderr: Vec<u8>,
     /// How it ended, once it has.
     pub exit: Option<ExitReason>,
@@ -73,16 +71,12 @@ impl PipedChild {
     }
 
     /// Descriptors to wait for: its output and its end.
-    #[must_use]
     pub fn fds(&self) -> Vec<BorrowedFd<'_>> {
         let streams = [self.stdout.as_ref().map(AsFd::as_fd), self.stderr.as_ref().map(AsFd::as_fd)];
         streams.into_iter().flatten().chain([self.ended.as_fd()]).collect()
     }
 
     /// Takes what has come. Does not block.
-    ///
-    /// # Errors
-    /// When it cannot be waited for.
     pub fn look(&mut self) -> io::Result<Arrived> {
         // The end is looked at first: what was written before it is then read for sure.
         let exit = self.child.try_wait()?.map(ExitReason::from);

@@ -8,7 +8,6 @@ use nix::poll::PollTimeout;
 ///
 /// It is rounded up to whole milliseconds, so that a rest below a millisecond does not turn a waiting loop into a busy one.
 /// A duration that is too long for `poll` becomes its longest timeout.
-#[must_use]
 pub fn poll_timeout(limit: Option<Duration>) -> PollTimeout {
     limit.map_or(PollTimeout::NONE, |limit| {
         PollTimeout::try_from(limit.saturating_add(Duration::from_micros(999))).unwrap_or(PollTimeout::MAX)

@@ -30,15 +30,12 @@ pub struct ProcessKey {
 /// Fields of `/proc/PID/stat`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcStat {
-    /// Its pid.
     pub pid: i32,
     /// The state character; `Z` and `X` are dead.
     pub state: char,
-    /// Its parent.
     pub parent: i32,
     /// Its process group.
     pub group: i32,
-    /// Its session.
     pub session: i32,
     /// When it started, in ticks since boot.
     pub started: u64,
@@ -56,9 +53,6 @@ pub enum ProcessStatus {
 }
 
 /// The stat fields of a pid; `None` when there is no such process.
-///
-/// # Errors
-/// When `/proc` cannot be read or has an unknown format.
 pub fn stat(pid: i32) -> io::Result<Option<ProcStat>> {
     // To `kill`, 0, -1 and smaller numbers mean groups; they are never the pid of a process.
     if pid <= 0 {
@@ -99,7 +93,6 @@ fn parse_stat(pid: i32, text: &str) -> Option<ProcStat> {
 }
 
 /// Whether a process is an ancestor of this one.
-#[must_use]
 pub fn is_own_ancestor(key: &ProcessKey) -> bool {
     let mut pid = i32::try_from(std::os::unix::process::parent_id()).unwrap_or_default();
     while let Ok(Some(found)) = stat(pid) {
@@ -112,9 +105,6 @@ pub fn is_own_ancestor(key: &ProcessKey) -> bool {
 }
 
 /// The ancestors of this process, its parent first.
-///
-/// # Errors
-/// When `/proc` cannot be read.
 pub fn own_ancestors() -> io::Result<Vec<ProcessKey>> {
     let mut pid = i32::try_from(std::os::unix::process::parent_id()).unwrap_or_default();
     let mut found = Vec::new();
@@ -126,7 +116,6 @@ pub fn own_ancestors() -> io::Result<Vec<ProcessKey>> {
 }
 
 /// The value of an environment variable with which a process was started; `None` without it, and when this cannot be read.
-#[must_use]
 pub fn initial_variable(pid: i32, name: &str) -> Option<String> {
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let value = |entry: &[u8]| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=").map(<[u8]>::to_vec);
@@ -134,7 +123,6 @@ pub fn initial_variable(pid: i32, name: &str) -> Option<String> {
 }
 
 /// Whether a process was started with one of these environment variables. `None` when this cannot be read.
-#[must_use]
 pub fn has_variable(pid: i32, names: &[&str]) -> Option<bool> {
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let is_named = |entry: &[u8]| {
@@ -145,7 +133,6 @@ pub fn has_variable(pid: i32, names: &[&str]) -> Option<bool> {
 }
 
 /// Whether a process runs the file that this process runs. False when this is unknown.
-#[must_use]
 pub fn is_same_program(pid: i32) -> bool {
     let file = |path: &str| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
     let own = file("/proc/self/exe");
@@ -153,9 +140,6 @@ pub fn is_same_program(pid: i32) -> bool {
 }
 
 /// All visible processes.
-///
-/// # Errors
-/// When `/proc` cannot be listed.
 pub fn all() -> io::Result<Vec<ProcStat>> {
     let pids = fs::read_dir("/proc")?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     Ok(pids.filter_map(|pid| stat(pid).ok().flatten()).collect())
@@ -163,7 +147,6 @@ pub fn all() -> io::Result<Vec<ProcStat>> {
 
 /// The names of a process: the base names of its first argument and of its executable, and its comm name. A login shell's
 /// leading `-` is removed.
-#[must_use]
 pub fn names(pid: i32) -> Vec<String> {
     let base = |text: &str| text.rsplit('/').next().unwrap_or(text).to_owned();
     let mut names = Vec::new();
@@ -186,13 +169,11 @@ pub fn names(pid: i32) -> Vec<String> {
 
 impl ProcStat {
     /// Whether the process has exited and is not reaped yet.
-    #[must_use]
     pub const fn is_zombie(&self) -> bool {
         matches!(self.state, 'Z' | 'X' | 'x')
     }
 
     /// The key of this process.
-    #[must_use]
     pub fn key(&self) -> ProcessKey {
         ProcessKey { pid: self.pid, started: self.started, boot: host::boot_id() }
     }
@@ -200,20 +181,17 @@ impl ProcStat {
 
 impl ProcessKey {
     /// The key from three stored values; `None` when one is missing or invalid.
-    #[must_use]
     pub fn from_record(pid: Option<i64>, started: Option<i64>, boot: Option<&str>) -> Option<Self> {
         let (pid, started) = (i32::try_from(pid?).ok()?, u64::try_from(started?).ok()?);
         Some(Self { pid, started, boot: boot?.to_owned() })
     }
 
     /// The key of a running process; `None` for a zombie.
-    #[must_use]
     pub fn of(pid: i32) -> Option<Self> {
         stat(pid).ok().flatten().filter(|found| !found.is_zombie()).map(|found| found.key())
     }
 
     /// Whether this process still exists.
-    #[must_use]
     pub fn status(&self) -> ProcessStatus {
         let boot = host::boot_id();
         if boot.is_empty() {
@@ -234,9 +212,6 @@ impl ProcessKey {
     }
 
     /// Sends a signal to this process; `false` when it is gone.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
     pub fn signal(&self, signal: Signal) -> io::Result<bool> {
         // The pidfd pins the process; its identity is checked after that, so no other process gets the signal.
         let Some(descriptor) = pidfd(self.pid)? else { return Ok(false) };
@@ -249,9 +224,6 @@ impl ProcessKey {
 
 impl ProcessKey {
     /// Sends a signal to the process group that this process leads; `false` when it is gone or leads none.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
     pub fn signal_group(&self, signal: Signal) -> io::Result<bool> {
         // As long as the process exists, its number is not reused.
         if self.status() != ProcessStatus::Alive {
@@ -266,9 +238,6 @@ impl ProcessKey {
 }
 
 /// A pidfd, which becomes readable when the process ends; `None` when there is no such process.
-///
-/// # Errors
-/// When the kernel refuses.
 #[expect(unsafe_code, reason = "pidfd_open has no safe form in the crates used here")]
 pub fn pidfd(pid: i32) -> io::Result<Option<OwnedFd>> {
     if pid <= 0 {

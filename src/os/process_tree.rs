@@ -21,9 +21,6 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The root and all its descendants, also those that left its session or group while their parents live. With `mark`
 /// (`NAME=value`), a process whose environment has another value of that name is left out, with its descendants: it belongs
 /// to another session or job.
-///
-/// # Errors
-/// When `/proc` cannot be listed.
 pub fn subtree(root: i32, mark: Option<&str>) -> io::Result<Vec<ProcessKey>> {
     let all = process::all()?;
     let (mut inside, mut passed) = (BTreeSet::from([root]), BTreeSet::new());
@@ -64,9 +61,6 @@ fn environ(pid: i32) -> Vec<u8> {
 
 /// All processes of this user whose environment contains this entry (`NAME=value`). This finds processes that were
 /// reparented, but not those that cleared their environment.
-///
-/// # Errors
-/// When `/proc` cannot be listed.
 pub fn with_env_entry(entry: &str) -> io::Result<Vec<ProcessKey>> {
     let all = process::all()?;
     let is_marked = |one: &&ProcStat| environ(one.pid).split(|byte| *byte == 0).any(|found| found == entry.as_bytes());
@@ -75,9 +69,6 @@ pub fn with_env_entry(entry: &str) -> io::Result<Vec<ProcessKey>> {
 
 /// All processes of this user whose environment has a variable of this name, each with the variable's value. Like
 /// [`with_env_entry`] for every value at once.
-///
-/// # Errors
-/// When `/proc` cannot be listed.
 pub fn with_env_name(name: &str) -> io::Result<Vec<(String, ProcessKey)>> {
     let mut found = Vec::new();
     for key in keys(process::all()?.iter()) {
@@ -92,9 +83,6 @@ pub fn with_env_name(name: &str) -> io::Result<Vec<(String, ProcessKey)>> {
 }
 
 /// All processes of this user whose command line contains this text.
-///
-/// # Errors
-/// When `/proc` cannot be listed.
 pub fn with_command_line_text(text: &str) -> io::Result<Vec<ProcessKey>> {
     let all = process::all()?;
     let names = |one: &&ProcStat| {
@@ -114,9 +102,6 @@ fn keys<'a>(found: impl Iterator<Item = &'a ProcStat>) -> Vec<ProcessKey> {
 }
 
 /// Ends the processes that `collect` returns: TERM, `grace`, KILL, until none is left. Returns the survivors.
-///
-/// # Errors
-/// As `collect` fails.
 pub fn terminate(
     grace: Duration,
     mut collect: impl FnMut() -> io::Result<Vec<ProcessKey>>,

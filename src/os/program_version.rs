@@ -10,7 +10,6 @@ const MAX_PARENTS: usize = 4;
 const MAX_PACKAGE_BYTES: u64 = 1 << 20;
 
 /// The version that the package of a program records, or that its own file is named after. `None` when neither says it.
-#[must_use]
 pub fn recorded(program: &Path) -> Option<String> {
     let command = program.file_name()?.to_str()?;
     let file = program.canonicalize().ok()?;
@@ -36,7 +35,6 @@ fn package_version(path: &Path, command: &str) -> Option<String> {
 }
 
 /// Whether a text is numbers with dots, with an optional suffix: `1.2.3`, `1.2.3-beta.1`.
-#[must_use]
 pub fn is_version(text: &str) -> bool {
     let core = text.split(['-', '+']).next().unwrap_or_default();
     let parts: Vec<&str> = core.split('.').collect();

@@ -26,9 +26,6 @@ pub struct Pty {
 }
 
 /// Starts a program in its own session, with a new controlling terminal of this size and, where given, these settings.
-///
-/// # Errors
-/// When no terminal is available, or the program cannot be started.
 pub fn spawn(program: &Program<'_>, size: Size, like: Option<&Termios>) -> io::Result<(Pty, Running)> {
     let mut command = program.command()?;
     let (ours, end) = open_pair(size, like)?;
@@ -40,9 +37,6 @@ pub fn spawn(program: &Program<'_>, size: Size, like: Option<&Termios>) -> io::R
 }
 
 /// A new terminal of this size: the master end and the program's end.
-///
-/// # Errors
-/// When no terminal is available.
 pub fn open(size: Size) -> io::Result<(Pty, OwnedFd)> {
     open_pair(size, None)
 }
@@ -64,9 +58,6 @@ fn close_on_exec(end: &OwnedFd) -> io::Result<()> {
 
 impl Pty {
     /// Reads available output: `WouldBlock` when there is none yet, 0 when no process has the terminal open.
-    ///
-    /// # Errors
-    /// As the kernel says.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.controller.read(buffer) {
             Err(error) if error.raw_os_error() == Some(libc::EIO) => Ok(0),
@@ -75,22 +66,17 @@ impl Pty {
     }
 
     /// Writes as much input as the terminal takes now; `WouldBlock` when that is nothing.
-    ///
-    /// # Errors
-    /// As the kernel says.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.controller.write(bytes)
     }
 
     /// The end-of-file byte in canonical mode; `None` in raw mode.
-    #[must_use]
     pub fn canonical_eof(&self) -> Option<u8> {
         let mode = termios::tcgetattr(&self.controller).ok()?;
         mode.local_flags.contains(LocalFlags::ICANON).then(|| self.eof_byte())
     }
 
     /// The end-of-file byte: Ctrl-D unless the program has set another.
-    #[must_use]
     pub fn eof_byte(&self) -> u8 {
         const USUAL: u8 = 4;
         let chosen = |mode: Termios| mode.control_chars.get(SpecialCharacterIndices::VEOF as usize).copied();
@@ -99,9 +85,6 @@ impl Pty {
     }
 
     /// Sets its size.
-    ///
-    /// # Errors
-    /// As the kernel says.
     pub fn resize(&self, size: Size) -> io::Result<()> {
         terminal::resize(self.controller.as_fd(), size)
     }

@@ -7,9 +7,6 @@ use std::{
 };
 
 /// 32 random bytes as lowercase hexadecimal.
-///
-/// # Errors
-/// When the kernel has none.
 pub fn hex() -> io::Result<String> {
     let mut bytes = [0; 32];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;

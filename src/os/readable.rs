@@ -8,7 +8,6 @@ use super::poll_timeout::poll_timeout;
 
 /// Sleeps until one of these is readable or closed, or the limit is over (`None`: no limit). Returns for each whether it is.
 /// An interrupt ends the wait early.
-#[must_use]
 pub fn wait(these: &[BorrowedFd<'_>], limit: Option<Duration>) -> Vec<bool> {
     let mut polled: Vec<PollFd<'_>> = these.iter().map(|one| PollFd::new(*one, PollFlags::POLLIN)).collect();
     match poll(&mut polled, poll_timeout(limit)) {

@@ -14,9 +14,6 @@ pub enum ChildExit {
 }
 
 /// Reaps every exited child and passes its pid and exit to `see`. Returns whether any child is left. Does not block.
-///
-/// # Errors
-/// When `waitpid` fails.
 #[expect(unsafe_code, reason = "the crates used here lose how a child ended when a real-time signal did it")]
 pub fn reap_exited(see: &mut dyn FnMut(i32, ChildExit)) -> io::Result<bool> {
     loop {

@@ -58,9 +58,6 @@ pub enum Incoming<T> {
 
 impl RequestSocket {
     /// Listens under a name in a directory. A request has at most `max_bytes` bytes.
-    ///
-    /// # Errors
-    /// When the directory does not exist, or the name is taken.
     pub fn listen(dir: &Path, name: &str, framing: Framing, max_bytes: usize) -> io::Result<Self> {
         let listener = socket::listen(dir, name)?;
         Ok(Self { path: dir.join(name), listener, connections: Vec::new(), next_id: 0, framing, max_bytes })

@@ -70,7 +70,6 @@ pub struct StreamResult {
 
 /// Why a program did not run to its end.
 #[derive(Debug, Error)]
-#[expect(missing_docs, reason = "each sentence names its fields")]
 pub enum StreamError {
     /// No such program.
     #[error("the program '{program}' was not found; nothing was run and nothing recorded")]
@@ -91,7 +90,6 @@ pub enum StreamError {
 
 impl StreamError {
     /// Whether it is certain that the program was not started.
-    #[must_use]
     pub const fn is_not_started(&self) -> bool {
         matches!(self, Self::NotFound { .. } | Self::NoDir { .. } | Self::Start { .. })
     }

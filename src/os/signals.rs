@@ -39,9 +39,6 @@ extern "C" fn write_signal(signal: libc::c_int) {
 
 impl SignalPipe {
     /// Catches these signals from now on.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
     #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
     pub fn install(signals: &[Signal]) -> io::Result<Self> {
         let (read, write) = io::pipe()?;
@@ -61,9 +58,6 @@ impl SignalPipe {
 
     /// Stops this process and its group, as the key for that does, until it is continued. A process that has no shell to
     /// continue it goes on at once.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
     #[expect(unsafe_code, reason = "setting a signal handler has no safe form in the crates used here")]
     pub fn stop_group(&self) -> io::Result<()> {
         let usual = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
@@ -76,9 +70,6 @@ impl SignalPipe {
     }
 
     /// The next received signal, if any.
-    ///
-    /// # Errors
-    /// When the pipe cannot be read.
     pub fn next(&self) -> io::Result<Option<Signal>> {
         let mut number = [0];
         match (&self.read).read(&mut number) {
@@ -90,9 +81,6 @@ impl SignalPipe {
 }
 
 /// Ends this process by a signal, so that its parent sees which.
-///
-/// # Errors
-/// When the kernel refuses.
 pub fn end_by(signal: Signal) -> io::Result<()> {
     reset_all();
     Ok(nix::sys::signal::raise(signal)?)
@@ -116,7 +104,6 @@ impl Drop for SignalPipe {
 }
 
 /// The signal of this name, with or without `SIG`, or of this number.
-#[must_use]
 pub fn parse(text: &str) -> Option<Signal> {
     if let Ok(number) = text.parse::<i32>() {
         return Signal::try_from(number).ok();

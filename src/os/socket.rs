@@ -23,15 +23,11 @@ use nix::sys::socket::{
 const MAX_ADDRESS_BYTES: usize = 107;
 
 /// Whether this path fits into a socket address.
-#[must_use]
 pub fn fits_address(path: &Path) -> bool {
     path.as_os_str().as_bytes().len() <= MAX_ADDRESS_BYTES
 }
 
 /// Listens under a name in a directory, for this user alone. The listener does not block.
-///
-/// # Errors
-/// When the directory does not exist, or the name is taken.
 pub fn listen(dir: &Path, name: &str) -> io::Result<UnixListener> {
     let dir = File::open(dir)?;
     let path = short_path(&dir, name);
@@ -42,18 +38,12 @@ pub fn listen(dir: &Path, name: &str) -> io::Result<UnixListener> {
 }
 
 /// Connects to the socket of a name in a directory.
-///
-/// # Errors
-/// When no process listens there.
 pub fn connect(dir: &Path, name: &str) -> io::Result<UnixStream> {
     let dir = File::open(dir)?;
     UnixStream::connect(short_path(&dir, name))
 }
 
 /// Connects to a socket at a path that [`fits`], without waiting. A full connection queue counts as no listener.
-///
-/// # Errors
-/// When no process accepts connections there now.
 pub fn connect_at(path: &Path) -> io::Result<UnixStream> {
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let socket = socket(AddressFamily::Unix, SockType::Stream, flags, None)?;
@@ -64,17 +54,11 @@ pub fn connect_at(path: &Path) -> io::Result<UnixStream> {
 }
 
 /// The user id of the peer of a Unix socket.
-///
-/// # Errors
-/// When the kernel does not return it.
 pub fn peer_uid(socket: &impl AsFd) -> io::Result<u32> {
     Ok(getsockopt(socket, PeerCredentials)?.uid())
 }
 
 /// The process that listens at the other end of a Unix socket, as this process's pid namespace numbers it.
-///
-/// # Errors
-/// When the kernel does not return it.
 pub fn peer_pid(socket: &impl AsFd) -> io::Result<i32> {
     Ok(getsockopt(socket, PeerCredentials)?.pid())
 }

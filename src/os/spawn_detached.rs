@@ -9,9 +9,6 @@ use super::{
 
 /// Starts this executable with these arguments and this complete environment. `handed` becomes its stdin: a lock of that
 /// file is then inherited without a gap. The process is not waited for.
-///
-/// # Errors
-/// When it cannot be started.
 pub fn spawn_self(args: &[OsString], env: &BTreeMap<OsString, OsString>, handed: Option<File>) -> io::Result<()> {
     // A lock that the caller has would otherwise be kept as long as this process lives.
     exec::close_on_exec()?;

@@ -12,13 +12,11 @@ use nix::{
 };
 
 /// The columns of the terminal at stdout; `None` when stdout is not a terminal.
-#[must_use]
 pub fn width() -> Option<u16> {
     size().map(|(_, columns)| columns)
 }
 
 /// The rows and columns of the terminal at stdout; `None` when stdout is not a terminal or has no size.
-#[must_use]
 pub fn size() -> Option<(u16, u16)> {
     size_of(io::stdout().as_fd()).map(|size| (size.rows, size.cols))
 }
@@ -26,14 +24,12 @@ pub fn size() -> Option<(u16, u16)> {
 /// A terminal's size, in cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
-    /// The rows.
     pub rows: u16,
     /// The columns.
     pub cols: u16,
 }
 
 /// The size of a terminal; `None` for other files and for an unknown size.
-#[must_use]
 #[expect(unsafe_code, reason = "the ioctl that asks for a window's size has no safe form")]
 pub fn size_of(terminal: BorrowedFd<'_>) -> Option<Size> {
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
@@ -44,9 +40,6 @@ pub fn size_of(terminal: BorrowedFd<'_>) -> Option<Size> {
 }
 
 /// Sets the size of a terminal; its foreground group gets SIGWINCH.
-///
-/// # Errors
-/// When it is not a terminal.
 #[expect(unsafe_code, reason = "the ioctl that sets a window's size has no safe form")]
 pub fn resize(terminal: BorrowedFd<'_>, size: Size) -> io::Result<()> {
     let size = libc::winsize { ws_row: size.rows, ws_col: size.cols, ws_xpixel: 0, ws_ypixel: 0 };
@@ -65,9 +58,6 @@ pub struct RawMode {
 
 impl RawMode {
     /// Puts a terminal into raw mode; `None` when it is not a terminal.
-    ///
-    /// # Errors
-    /// When the mode cannot be set.
     pub fn enable(terminal: BorrowedFd<'_>) -> io::Result<Option<Self>> {
         let Ok(before) = termios::tcgetattr(terminal) else { return Ok(None) };
         let mut raw = before.clone();
@@ -77,7 +67,6 @@ impl RawMode {
     }
 
     /// How the terminal was before.
-    #[must_use]
     pub const fn original(&self) -> &Termios {
         &self.original
     }
@@ -91,9 +80,6 @@ impl Drop for RawMode {
 
 /// Makes the terminal at stdin pass on every byte as it is typed, without echo; keys that send signals still do. Does nothing
 /// when stdin is not a terminal.
-///
-/// # Errors
-/// When the terminal refuses.
 pub fn enable_cbreak() -> io::Result<()> {
     let stdin = io::stdin();
     let Ok(mut mode) = termios::tcgetattr(stdin.as_fd()) else { return Ok(()) };

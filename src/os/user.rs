@@ -5,19 +5,16 @@ use std::{fs, path::PathBuf};
 use nix::unistd::{Uid, User};
 
 /// The login name, else the uid as text.
-#[must_use]
 pub fn name() -> String {
     passwd_entry().map_or_else(|| uid().to_string(), |(name, _)| name)
 }
 
 /// The home directory of the passwd entry.
-#[must_use]
 pub fn home() -> Option<PathBuf> {
     passwd_entry().map(|(_, home)| home)
 }
 
 /// The effective uid.
-#[must_use]
 pub fn uid() -> u32 {
     Uid::effective().as_raw()
 }

@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use crate::domain::hidden_text::is_hidden;
 
 /// Text of several lines with everything that a terminal would obey shown as an escape. Newlines and tabs stay.
-#[must_use]
 pub fn escape_controls(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -20,7 +19,6 @@ pub fn escape_controls(text: &str) -> String {
 }
 
 /// The escaped text on one line: newlines and tabs become spaces.
-#[must_use]
 pub fn escape_line(text: &str) -> String {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return text.to_owned();
@@ -29,7 +27,6 @@ pub fn escape_line(text: &str) -> String {
 }
 
 /// Text on one line with everything that a terminal would obey left out; newlines and tabs become spaces.
-#[must_use]
 pub fn strip_controls(text: &str) -> String {
     text.chars()
         .map(|character| if matches!(character, '\n' | '\t') { ' ' } else { character })
@@ -39,7 +36,6 @@ pub fn strip_controls(text: &str) -> String {
 
 /// A JSON text that a terminal does not obey either: what it would obey stands there as `\uXXXX`, which readers take for the
 /// same character. It can only be inside strings.
-#[must_use]
 pub fn escape_json(text: String) -> String {
     if !text.contains(is_terminal_control) {
         return text;

@@ -44,17 +44,11 @@ pub struct Out {
 
 impl Out {
     /// Writes text to stdout, as it is.
-    ///
-    /// # Errors
-    /// When it cannot be written whole.
     pub fn text(&self, text: &str) -> Result<(), OutError> {
         self.bytes(text.as_bytes())
     }
 
     /// Writes bytes to stdout, as they are: for programs, which asked for exactly these.
-    ///
-    /// # Errors
-    /// When they cannot be written whole.
     pub fn bytes(&self, bytes: &[u8]) -> Result<(), OutError> {
         let mut stdout = io::stdout().lock();
         stdout.write_all(bytes)?;
@@ -63,17 +57,11 @@ impl Out {
     }
 
     /// Writes one line to stdout.
-    ///
-    /// # Errors
-    /// When it cannot be written whole.
     pub fn line(&self, line: &str) -> Result<(), OutError> {
         self.text(&format!("{line}\n"))
     }
 
     /// Writes one JSON document, on a line of its own, to stdout.
-    ///
-    /// # Errors
-    /// When it cannot be written whole.
     pub fn document(&self, document: &impl Serialize) -> Result<(), OutError> {
         self.line(&escape_json(serde_json::to_string(document).map_err(OutError::Json)?))
     }

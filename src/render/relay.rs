@@ -49,7 +49,6 @@ impl StreamFilter {
 
 impl Relay {
     /// A relay to where results and notes go.
-    #[must_use]
     pub fn new(out: &Out, stdout_is_terminal: bool, stderr_is_terminal: bool) -> Self {
         let lane = |is_terminal| Mutex::new(StreamFilter { is_terminal, incomplete: Vec::new() });
         Self {

@@ -25,7 +25,6 @@ pub struct Style {
 
 impl Style {
     /// `--color always` or `never`; `auto` is for terminals where `NO_COLOR` is unset.
-    #[must_use]
     pub fn choose(choice: &str, is_terminal: bool, env: &Env) -> Self {
         let colour = match choice {
             "always" => true,
@@ -36,13 +35,11 @@ impl Style {
     }
 
     /// Whether text is coloured.
-    #[must_use]
     pub const fn is_on(self) -> bool {
         self.colour
     }
 
     /// The text in the colour of its meaning.
-    #[must_use]
     pub fn paint(self, meaning: Meaning, text: &str) -> String {
         if !self.colour || text.is_empty() {
             return text.to_owned();

@@ -32,7 +32,6 @@ pub struct Table {
 
 impl Table {
     /// A table with these headings.
-    #[must_use]
     pub fn new(headings: &[&str]) -> Self {
         let cells = vec![headings.iter().map(|heading| heading.to_uppercase()).collect()];
         Self { cells, whole: vec![0], optional: Vec::new(), expendable: Vec::new() }
@@ -71,13 +70,11 @@ impl Table {
     }
 
     /// Whether there are no rows.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.cells.len() < 2
     }
 
     /// The table as text that ends in a newline; at most `width` columns wide where that is given.
-    #[must_use]
     pub fn render(mut self, width: Option<usize>) -> String {
         if let Some(width) = width {
             self.fit(width);
@@ -94,7 +91,6 @@ impl Table {
     }
 
     /// As [`Table::render`], with status words in the colours of their meaning.
-    #[must_use]
     pub fn coloured(self, width: Option<usize>, style: Style) -> String {
         status_colour::colour(&self.render(width), style)
     }

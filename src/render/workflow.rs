@@ -14,7 +14,6 @@ pub enum AnnotationLevel {
 }
 
 /// One workflow command on a line of its own, with its newline. No text in it can be another command.
-#[must_use]
 pub fn annotation(level: AnnotationLevel, title: &str, message: &str) -> String {
     let level = match level {
         AnnotationLevel::Notice => "notice",
@@ -30,7 +29,6 @@ fn escape_data(text: &str) -> String {
 }
 
 /// Text in Markdown that stays text: no link, no mention, no table cell and no HTML comes of it.
-#[must_use]
 pub fn markdown_code(text: &str) -> String {
     let mut code = String::from("<code>");
     for character in escape_line(text).chars() {

@@ -74,9 +74,6 @@ pub fn insert(tx: &WriteTx<'_>, approval: Approval) -> Result<Approval, StoreErr
 }
 
 /// Ends a pending approval: answered by the actor of this transaction, or expired.
-///
-/// # Errors
-/// As the store fails.
 pub fn resolve(
     tx: &WriteTx<'_>,
     approval: Approval,
@@ -89,34 +86,22 @@ pub fn resolve(
 }
 
 /// Records that an answer no longer reaches the provider.
-///
-/// # Errors
-/// As the store fails.
 pub fn mark_unanswerable(tx: &WriteTx<'_>, id: i64) -> Result<(), StoreError> {
     sql::execute(tx.conn(), MARK_UNANSWERABLE, &[&id])?;
     Ok(())
 }
 
 /// The approval of this id.
-///
-/// # Errors
-/// As the store fails.
 pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Approval>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }
 
 /// Every approval, or the pending ones, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn all(tx: &ReadTx<'_>, pending: bool) -> Result<Vec<Approval>, StoreError> {
     sql::rows(tx.conn(), if pending { PENDING } else { ALL }, &[], read)
 }
 
 /// A session's pending approvals, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn pending_of(tx: &ReadTx<'_>, session: &SessionId) -> Result<Vec<Approval>, StoreError> {
     sql::rows(tx.conn(), PENDING_OF, &[&session.as_str()], read)
 }

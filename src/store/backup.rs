@@ -159,9 +159,6 @@ pub fn restore(
 
 /// Goes on with a store that lacks records which were written: their numbers are not given out again, and every epoch
 /// becomes invalid, because lost claims may have been given out under higher ones. `None` when nothing is missing.
-///
-/// # Errors
-/// As the store fails.
 pub fn accept_loss(
     path: &Path,
     runtime: &Path,
@@ -191,9 +188,6 @@ pub fn accept_loss(
 
 /// Creates a new store where one that is remembered in `outside` is gone. Its numbers of events and tasks go on where those of
 /// the other ended.
-///
-/// # Errors
-/// As the store fails.
 pub fn create_new(path: &Path, runtime: &Path, outside: &Path, now: Timestamp, actor: &str) -> Result<(), StoreError> {
     let known = progress::known(outside);
     let store = Store::open_for_writing(path, runtime, None)?;

@@ -15,7 +15,6 @@ use crate::{
 /// A checkpoint to insert.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckpointFields {
-    /// The task.
     pub task: TaskId,
     /// The session that records it; it must be registered.
     pub session: Option<SessionId>,
@@ -23,7 +22,6 @@ pub struct CheckpointFields {
     pub state: CheckpointState,
     /// The owner of the next step.
     pub owner: Option<String>,
-    /// The summary.
     pub summary: String,
     /// The path of a related file.
     pub artifact: Option<String>,
@@ -153,33 +151,21 @@ pub fn insert(tx: &WriteTx<'_>, draft: &CheckpointFields) -> Result<Checkpoint, 
 }
 
 /// The checkpoint of this number.
-///
-/// # Errors
-/// As the store fails.
 pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Checkpoint>, StoreError> {
     sql::first(tx.conn(), BY_ID, &[&id], read)
 }
 
 /// The newest checkpoints of a task that an agent or a person wrote, newest first, at most `limit`.
-///
-/// # Errors
-/// As the store fails.
 pub fn written(tx: &ReadTx<'_>, task: &TaskId, limit: usize) -> Result<Vec<Checkpoint>, StoreError> {
     sql::rows(tx.conn(), WRITTEN, &[&task.as_str(), &i64::try_from(limit).unwrap_or(i64::MAX)], read)
 }
 
 /// The newest checkpoint of a task that an agent or a person wrote.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest_written(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<Checkpoint>, StoreError> {
     Ok(written(tx, task, 1)?.pop())
 }
 
 /// The author of a checkpoint: its session, else the actor of its event. `None` if the event is not there.
-///
-/// # Errors
-/// As the store fails.
 pub fn author(tx: &ReadTx<'_>, checkpoint: &Checkpoint) -> Result<Option<String>, StoreError> {
     match &checkpoint.session {
         Some(session) => Ok(Some(session.to_string())),
@@ -188,33 +174,21 @@ pub fn author(tx: &ReadTx<'_>, checkpoint: &Checkpoint) -> Result<Option<String>
 }
 
 /// The newest checkpoint of a task, of any origin.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<Checkpoint>, StoreError> {
     sql::first(tx.conn(), NEWEST, &[&task.as_str()], read)
 }
 
 /// Every checkpoint of a task, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<Checkpoint>, StoreError> {
     sql::rows(tx.conn(), OF_TASK, &[&task.as_str()], read)
 }
 
 /// The newest written checkpoints of open tasks whose next checkpoint is overdue, longest overdue first.
-///
-/// # Errors
-/// As the store fails.
 pub fn overdue(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Checkpoint>, StoreError> {
     sql::rows(tx.conn(), OVERDUE, &[&now.millis()], read)
 }
 
 /// The newest written checkpoint of each task that is claimed in a lane.
-///
-/// # Errors
-/// As the store fails.
 pub fn held_in_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<Checkpoint>, StoreError> {
     sql::rows(tx.conn(), HELD_IN_LANE, &[&lane.as_str()], read)
 }

@@ -12,9 +12,7 @@ use crate::{
 /// A live or ended claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimPeriod {
-    /// The epoch.
     pub epoch: i64,
-    /// The claimant.
     pub claimant: String,
     /// The start of the claim.
     pub claimed_at: Timestamp,
@@ -92,34 +90,22 @@ pub fn insert(tx: &WriteTx<'_>, task: &TaskId, claim: &Claim, place: &ClaimPlace
 }
 
 /// Ends the live claim of a task, if there is one.
-///
-/// # Errors
-/// As the store fails.
 pub fn end(tx: &WriteTx<'_>, task: &TaskId, how: ClaimEnd) -> Result<(), StoreError> {
     sql::execute(tx.conn(), END, &[&task.as_str(), &tx.now().millis(), &how.as_str()])?;
     Ok(())
 }
 
 /// The epoch of the newest claim that `claimant` ever had on a task.
-///
-/// # Errors
-/// As the store fails.
 pub fn latest_epoch(tx: &ReadTx<'_>, task: &TaskId, claimant: &str) -> Result<Option<i64>, StoreError> {
     Ok(sql::first(tx.conn(), LATEST, &[&task.as_str(), &claimant], |row| row.get(0))?.flatten())
 }
 
 /// The claimants of a task under epochs above this one, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn claimants_since(tx: &ReadTx<'_>, task: &TaskId, epoch: i64) -> Result<Vec<String>, StoreError> {
     sql::rows(tx.conn(), CLAIMANTS_SINCE, &[&task.as_str(), &epoch], |row| row.get(0))
 }
 
 /// The newest claim of a task, live or ended.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<NewestClaim>, StoreError> {
     sql::first(tx.conn(), NEWEST, &[&task.as_str()], |row| {
         Ok(NewestClaim {
@@ -135,9 +121,6 @@ pub fn newest(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<NewestClaim>, Sto
 }
 
 /// The unbroken chain of continuations that ends with the newest claim of a task.
-///
-/// # Errors
-/// As the store fails.
 pub fn chain(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<ClaimChain>, StoreError> {
     let history = history(tx, task)?;
     let mut chain = None;
@@ -153,9 +136,6 @@ pub fn chain(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<ClaimChain>, Store
 }
 
 /// The sessions with live claims: those made in a lane, or all; on one task, or on any.
-///
-/// # Errors
-/// As the store fails.
 pub fn claiming_sessions(
     tx: &ReadTx<'_>,
     lane: Option<&LaneName>,
@@ -168,9 +148,6 @@ pub fn claiming_sessions(
 }
 
 /// The tasks whose live claims sessions made in a lane.
-///
-/// # Errors
-/// As the store fails.
 pub fn live_in_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<TaskId>, StoreError> {
     sql::rows(tx.conn(), LIVE_IN_LANE, &[&lane.as_str()], |row| {
         sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)
@@ -178,9 +155,6 @@ pub fn live_in_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<TaskId>, Sto
 }
 
 /// All claimants of a task, newest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn history(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<ClaimPeriod>, StoreError> {
     sql::rows(tx.conn(), HISTORY, &[&task.as_str()], |row| {
         let ended = match (row.get::<Option<i64>>(3)?, row.get::<Option<String>>(4)?) {

@@ -47,9 +47,6 @@ impl Store {
 
     /// Opens the store for reading and writing, and creates it if it is missing. Any number of processes may do so at
     /// once.
-    ///
-    /// # Errors
-    /// As for [`Store::open_for_reading`], and when it cannot be created.
     pub fn open_for_writing(path: &Path, runtime: &Path, outside: Option<&Path>) -> Result<Self, StoreError> {
         SqliteStore::open_for_writing(path, outside).map(|store| Self::in_file(store, runtime))
     }
@@ -64,9 +61,6 @@ impl Store {
 
     /// Connects to the store of a project on a server, for the checkout at `root`. Times are the server's, unless the clock is a
     /// fixed one.
-    ///
-    /// # Errors
-    /// When the server cannot be reached or used.
     #[cfg(feature = "postgres")]
     pub fn connect(address: &StoreAddress, root: &Path, runtime: &Path, clock: Clock) -> Result<Self, StoreError> {
         let store = PostgresStore::open(address, root, clock)?;
@@ -74,9 +68,6 @@ impl Store {
     }
 
     /// Creates the store of a project on a server, or brings it up to date.
-    ///
-    /// # Errors
-    /// When the server cannot be reached or used.
     #[cfg(feature = "postgres")]
     pub fn migrate(address: &StoreAddress) -> Result<(), StoreError> {
         PostgresStore::migrate(address)
@@ -106,9 +97,6 @@ impl Store {
 
     /// Sets how long later calls wait for other processes, approximately; `None` restores the default. For callers that
     /// have other work and retry.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn set_busy_timeout(&self, timeout: Option<Duration>) -> Result<(), StoreError> {
         match &self.engine {
             Engine::Sqlite(store) => store.set_busy_timeout(timeout),
@@ -118,27 +106,21 @@ impl Store {
     }
 
     /// The store's file; `None` for the empty store in memory, and for one on a server.
-    #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.file().ok().and_then(SqliteStore::path)
     }
 
     /// Whether this is the empty store in memory that stands for a missing file.
-    #[must_use]
     pub fn is_missing(&self) -> bool {
         self.file().is_ok_and(|store| store.path().is_none())
     }
 
     /// The directory where waiters bind their sockets.
-    #[must_use]
     pub fn wake_dir(&self) -> &Path {
         &self.wake
     }
 
     /// The time by which records are judged: that of the server, where there is one and the clock is not a fixed one; else `now`.
-    ///
-    /// # Errors
-    /// As the store's server fails.
     pub fn time(&self, now: Timestamp) -> Result<Timestamp, StoreError> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(now),
@@ -148,9 +130,6 @@ impl Store {
     }
 
     /// Lets a waiter, which is bound in [`Store::wake_dir`], hear of the changes by other hosts too. Look once after this.
-    ///
-    /// # Errors
-    /// As the store's server fails.
     pub fn listen(&self, waiter: ChangeWaiter) -> Result<ChangeWaiter, StoreError> {
         match &self.engine {
             Engine::Sqlite(_) => Ok(waiter),
@@ -160,9 +139,6 @@ impl Store {
     }
 
     /// Runs `query` on one snapshot.
-    ///
-    /// # Errors
-    /// As `query` or the store fails.
     pub fn read<T, E: From<StoreError>>(&self, query: impl FnOnce(&ReadTx<'_>) -> Result<T, E>) -> Result<T, E> {
         let open = self.begin_read()?;
         let found = query(open.snapshot());

@@ -92,11 +92,9 @@ pub struct CopyRequest<'a> {
     pub outside: Option<&'a Path>,
     /// The store on a server.
     pub address: &'a StoreAddress,
-    /// The clock.
     pub clock: Clock,
     /// The time.
     pub now: Timestamp,
-    /// The actor.
     pub actor: &'a str,
     /// The name of this host and its id, which has the worktrees of lanes that name no host.
     pub host: (&'a str, Option<&'a str>),

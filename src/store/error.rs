@@ -17,7 +17,6 @@ pub struct Loss {
 /// An error of the store.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "each sentence names its fields")]
 pub enum StoreError {
     /// Made by a newer Fairway.
     #[error("the store {} has schema {found}; this fairway knows up to {known}", .path.display())]
@@ -193,7 +192,6 @@ impl From<io::Error> for StoreError {
 
 impl StoreError {
     /// A file operation that failed, by what it was for.
-    #[must_use]
     pub fn io(what: impl Into<String>, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
@@ -205,7 +203,6 @@ impl StoreError {
     }
 
     /// Whether a later attempt may succeed where this one failed.
-    #[must_use]
     pub const fn is_passing(&self) -> bool {
         matches!(
             self,

@@ -28,7 +28,6 @@ pub struct LoggedEvent {
     pub run_id: Option<String>,
     /// The lane it is about.
     pub lane: Option<String>,
-    /// The actor.
     pub actor: String,
     /// The details: a JSON object.
     pub data: Value,
@@ -118,9 +117,6 @@ impl EventFilter {
 
 /// Passes the matching events above a sequence number to `see`, in order, until `see` returns `false`. Returns the number of
 /// the last event that was looked at.
-///
-/// # Errors
-/// As the store fails.
 pub fn for_each_matching(
     tx: &ReadTx<'_>,
     filter: &EventFilter,
@@ -138,17 +134,11 @@ pub fn for_each_matching(
 }
 
 /// The time of an event.
-///
-/// # Errors
-/// As the store fails.
 pub fn time(tx: &ReadTx<'_>, seq: i64) -> Result<Option<Timestamp>, StoreError> {
     sql::first(tx.conn(), TIME, &[&seq], |row| Ok(Timestamp::from_millis(row.get(0)?)))
 }
 
 /// The sequence number above `after` behind which the newest `count` matching events stand.
-///
-/// # Errors
-/// As the store fails.
 pub fn tail_start(tx: &ReadTx<'_>, filter: &EventFilter, after: i64, count: usize) -> Result<i64, StoreError> {
     if count == 0 {
         return Ok(last_seq(tx)?.max(after));
@@ -169,9 +159,6 @@ pub fn tail_start(tx: &ReadTx<'_>, filter: &EventFilter, after: i64, count: usiz
 }
 
 /// Passes the events of a task whose kind `matches_kind` accepts to `see`, newest first, until `see` returns `false`.
-///
-/// # Errors
-/// As the store fails.
 pub fn for_each_of_task(
     tx: &ReadTx<'_>,
     task: &TaskId,
@@ -182,9 +169,6 @@ pub fn for_each_of_task(
 }
 
 /// Passes the events of a session whose kind `matches_kind` accepts to `see`, newest first, until `see` returns `false`.
-///
-/// # Errors
-/// As the store fails.
 pub fn for_each_of_session(
     tx: &ReadTx<'_>,
     session: &SessionId,
@@ -208,9 +192,6 @@ fn for_each_newest_first(
 }
 
 /// Passes the events above a sequence number to `see`, in order, until `see` returns `false`.
-///
-/// # Errors
-/// As the store fails.
 pub fn for_each_since(
     tx: &ReadTx<'_>,
     seq: i64,
@@ -233,9 +214,6 @@ pub struct EventSubjects {
 }
 
 /// The subjects of the events above a sequence number, in order, at most `limit`.
-///
-/// # Errors
-/// As the store fails.
 pub fn subjects_since(tx: &ReadTx<'_>, seq: i64, limit: i64) -> Result<Vec<EventSubjects>, StoreError> {
     sql::rows(tx.conn(), SUBJECTS, &[&seq, &limit], |row| {
         Ok(EventSubjects { seq: row.get(0)?, kind: row.get(1)?, task: row.get(2)?, session: row.get(3)? })
@@ -243,25 +221,16 @@ pub fn subjects_since(tx: &ReadTx<'_>, seq: i64, limit: i64) -> Result<Vec<Event
 }
 
 /// The sequence number of the newest event; 0 if there is none.
-///
-/// # Errors
-/// As the store fails.
 pub fn last_seq(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
     Ok(sql::first(tx.conn(), NEWEST, &[], |row| row.get(0))?.unwrap_or_default())
 }
 
 /// The newest state transition of a task.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest_transition(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<LoggedEvent>, StoreError> {
     newest_of(tx, task, EventKind::is_transition)
 }
 
 /// The newest event of a task whose kind `matches_kind` accepts.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest_of(
     tx: &ReadTx<'_>,
     task: &TaskId,
@@ -271,9 +240,6 @@ pub fn newest_of(
 }
 
 /// The newest event of a task whose kind `matches_kind` accepts and that `fits` accepts.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest_matching(
     tx: &ReadTx<'_>,
     task: &TaskId,
@@ -284,9 +250,6 @@ pub fn newest_matching(
 }
 
 /// The newest event of a session whose kind `matches_kind` accepts.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest_of_session(
     tx: &ReadTx<'_>,
     session: &SessionId,
@@ -296,9 +259,6 @@ pub fn newest_of_session(
 }
 
 /// The newest event of a session whose kind `matches_kind` accepts and that `fits` accepts.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest_of_session_matching(
     tx: &ReadTx<'_>,
     session: &SessionId,

@@ -48,9 +48,6 @@ fn read(row: &Row<'_>) -> Result<Evidence, StoreError> {
 }
 
 /// Adds a record; the store sets its id and time.
-///
-/// # Errors
-/// As the store fails.
 pub fn insert(tx: &WriteTx<'_>, record: Evidence) -> Result<Evidence, StoreError> {
     let id = sql::first(
         tx.conn(),
@@ -77,17 +74,11 @@ pub fn insert(tx: &WriteTx<'_>, record: Evidence) -> Result<Evidence, StoreError
 }
 
 /// The record of this number.
-///
-/// # Errors
-/// As the store fails.
 pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Evidence>, StoreError> {
     sql::first(tx.conn(), BY_ID, &[&id], read)
 }
 
 /// A task's evidence, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<Evidence>, StoreError> {
     sql::rows(tx.conn(), OF_TASK, &[&task.as_str()], read)
 }

@@ -16,17 +16,11 @@ const SHORTEN_HEARTBEATS: &str =
     "UPDATE agent_sessions SET last_heartbeat_at = $2 WHERE ended_at IS NULL AND last_heartbeat_at > $1";
 
 /// Whether there are such times.
-///
-/// # Errors
-/// As the store fails.
 pub fn exist(tx: &ReadTx<'_>, now: Timestamp) -> Result<bool, StoreError> {
     Ok(sql::first(tx.conn(), ANY, &[&(now.millis() + TOLERANCE_MS)], |row| row.get(0))?.unwrap_or(false))
 }
 
 /// Counts leases and heartbeats of the future from now.
-///
-/// # Errors
-/// As the store fails.
 pub fn count_from_now(tx: &WriteTx<'_>) -> Result<(), StoreError> {
     let now = tx.now().millis();
     sql::execute(tx.conn(), SHORTEN_LEASES, &[&(now + TOLERANCE_MS), &now])?;

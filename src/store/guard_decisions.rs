@@ -81,9 +81,6 @@ fn read(row: &Row<'_>) -> Result<LoggedDecision, StoreError> {
 }
 
 /// Inserts a decision; returns its id. Deletes some decisions older than 30 days.
-///
-/// # Errors
-/// As the store fails.
 pub fn insert(tx: &WriteTx<'_>, decision: &LoggedDecision) -> Result<i64, StoreError> {
     sql::execute(tx.conn(), DELETE_OLD, &[&(tx.now().millis() - RETENTION_MS)])?;
     let id = sql::first(
@@ -108,9 +105,6 @@ pub fn insert(tx: &WriteTx<'_>, decision: &LoggedDecision) -> Result<i64, StoreE
 }
 
 /// Whether the same decision about the same call was recorded for the session run since a time.
-///
-/// # Errors
-/// As the store fails.
 pub fn is_recorded(tx: &ReadTx<'_>, decision: &LoggedDecision, since: Timestamp) -> Result<bool, StoreError> {
     let found = sql::first(
         tx.conn(),
@@ -131,9 +125,6 @@ pub fn is_recorded(tx: &ReadTx<'_>, decision: &LoggedDecision, since: Timestamp)
 }
 
 /// The newest decisions, newest first: of one session or of all, denials only or all.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest(
     tx: &ReadTx<'_>,
     session: Option<&str>,

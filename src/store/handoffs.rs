@@ -75,9 +75,6 @@ pub fn insert(tx: &WriteTx<'_>, handoff: Handoff) -> Result<Handoff, StoreError>
 }
 
 /// Answers an open handoff as the actor of this transaction.
-///
-/// # Errors
-/// As the store fails.
 pub fn answer(
     tx: &WriteTx<'_>,
     handoff: Handoff,
@@ -89,33 +86,21 @@ pub fn answer(
 }
 
 /// The handoff of this id.
-///
-/// # Errors
-/// As the store fails.
 pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Handoff>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }
 
 /// Every handoff, or the open ones, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn all(tx: &ReadTx<'_>, open: bool) -> Result<Vec<Handoff>, StoreError> {
     sql::rows(tx.conn(), if open { OPEN } else { ALL }, &[], read)
 }
 
 /// A task's handoffs, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<Handoff>, StoreError> {
     sql::rows(tx.conn(), OF_TASK, &[&task.as_str()], read)
 }
 
 /// The open handoffs to a lane, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn open_for_lane(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<Handoff>, StoreError> {
     sql::rows(tx.conn(), OPEN_FOR_LANE, &[&lane.as_str()], read)
 }

@@ -70,17 +70,11 @@ fn read(row: &Row<'_>) -> Result<Host, StoreError> {
 }
 
 /// Every host, the one that was seen last first.
-///
-/// # Errors
-/// As the store fails.
 pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Host>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
 }
 
 /// The use of each host, by the records of sessions, jobs and lanes. A host that was renamed may come several times.
-///
-/// # Errors
-/// As the store fails.
 pub fn uses(tx: &ReadTx<'_>) -> Result<Vec<HostUse>, StoreError> {
     sql::rows(tx.conn(), USE, &[], |row| {
         Ok(HostUse {
@@ -95,9 +89,6 @@ pub fn uses(tx: &ReadTx<'_>) -> Result<Vec<HostUse>, StoreError> {
 }
 
 /// The host of this id.
-///
-/// # Errors
-/// As the store fails.
 pub fn find(tx: &ReadTx<'_>, id: &str) -> Result<Option<Host>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }

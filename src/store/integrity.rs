@@ -8,9 +8,7 @@ use super::{
 /// A derived column with a wrong value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inconsistency {
-    /// Its code.
     pub code: &'static str,
-    /// The task.
     pub task: String,
     /// The actual and the expected value.
     pub message: String,
@@ -114,9 +112,6 @@ const PARENTS: &str = "SELECT id, parent FROM tasks WHERE parent IS NOT NULL";
 const TASKS: &str = "SELECT count(*) FROM tasks";
 
 /// The errors that SQLite's own checks find: pages, indexes, CHECKs, references. Empty if there are none.
-///
-/// # Errors
-/// As the store fails.
 pub fn integrity_errors(tx: &ReadTx<'_>) -> Result<Vec<String>, StoreError> {
     database_errors(tx.conn())
 }
@@ -133,9 +128,6 @@ pub(super) fn database_errors<'c>(conn: impl Into<Connection<'c>>) -> Result<Vec
 }
 
 /// Every derived column with a wrong value; at most twenty of a kind.
-///
-/// # Errors
-/// As the store fails.
 pub fn inconsistencies(tx: &ReadTx<'_>) -> Result<Vec<Inconsistency>, StoreError> {
     let mut found = Vec::new();
     let mut look = |code, query: &str, tell: fn(&Row<'_>) -> Result<String, StoreError>| -> Result<(), StoreError> {
@@ -172,9 +164,6 @@ pub fn inconsistencies(tx: &ReadTx<'_>) -> Result<Vec<Inconsistency>, StoreError
 }
 
 /// Repairs the findings of [`differences`]. The task's row is authoritative; its history is adapted.
-///
-/// # Errors
-/// As the store fails.
 pub fn repair(tx: &WriteTx<'_>) -> Result<usize, StoreError> {
     let conn = tx.conn();
     let mut changed = sql::execute(conn, FIX_DEPS, &[])?;
@@ -187,33 +176,21 @@ pub fn repair(tx: &WriteTx<'_>) -> Result<usize, StoreError> {
 }
 
 /// Tasks without a `created` event in the log; at most twenty.
-///
-/// # Errors
-/// As the store fails.
 pub fn without_origin(tx: &ReadTx<'_>) -> Result<Vec<String>, StoreError> {
     sql::rows(tx.conn(), WITHOUT_ORIGIN, &[], |row| row.get(0))
 }
 
 /// Every dependency, as task and what it depends on.
-///
-/// # Errors
-/// As the store fails.
 pub fn dependencies(tx: &ReadTx<'_>) -> Result<Vec<(String, String)>, StoreError> {
     sql::rows(tx.conn(), DEPENDENCIES, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Every child task and its parent.
-///
-/// # Errors
-/// As the store fails.
 pub fn parents(tx: &ReadTx<'_>) -> Result<Vec<(String, String)>, StoreError> {
     sql::rows(tx.conn(), PARENTS, &[], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// The number of tasks.
-///
-/// # Errors
-/// As the store fails.
 pub fn count_tasks(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
     Ok(sql::first(tx.conn(), TASKS, &[], |row| row.get(0))?.unwrap_or_default())
 }

@@ -43,7 +43,6 @@ const LINKS: Statement<'_> = Statement {
 /// The task of an issue, and digests of what was last imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssueLink {
-    /// The task.
     pub task: TaskId,
     /// The digest of the title.
     pub title: Option<String>,
@@ -54,9 +53,6 @@ pub struct IssueLink {
 }
 
 /// Every imported issue, by its address in lower case.
-///
-/// # Errors
-/// As the store fails.
 pub fn all(tx: &ReadTx<'_>) -> Result<BTreeMap<String, IssueLink>, StoreError> {
     let rows = sql::rows(tx.conn(), LINKS, &[], |row| {
         let url: String = row.get(1)?;

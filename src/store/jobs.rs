@@ -128,74 +128,47 @@ fn read(row: &Row<'_>) -> Result<Job, StoreError> {
 }
 
 /// The job of this id.
-///
-/// # Errors
-/// As the store fails.
 pub fn find(tx: &ReadTx<'_>, id: &JobId) -> Result<Option<Job>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id.to_string()], read)
 }
 
 /// The jobs whose last eight digits begin with `digits` and whose ids end in `end`, newest first, at most eight. Both hold
 /// digits and dashes only.
-///
-/// # Errors
-/// As the store fails.
 pub fn by_short_id(tx: &ReadTx<'_>, digits: &str, end: &str) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), BY_SHORT_ID, &[&digits, &end], read)
 }
 
 /// The newest jobs whose id begins with these digits and hyphens; at most eight.
-///
-/// # Errors
-/// As the store fails.
 pub fn by_prefix(tx: &ReadTx<'_>, prefix: &str) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), BY_PREFIX, &[&prefix], read)
 }
 
 /// Every starting or running job, on any host, in spawn order.
-///
-/// # Errors
-/// As the store fails.
 pub fn active(tx: &ReadTx<'_>) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), ACTIVE, &[], read)
 }
 
 /// The number of starting and running jobs on a host.
-///
-/// # Errors
-/// As the store fails.
 pub fn count_active(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<i64, StoreError> {
     Ok(sql::first(tx.conn(), COUNT_ACTIVE, &[&host.name, &host.id], |row| row.get(0))?.unwrap_or_default())
 }
 
 /// The first queued jobs, in spawn order.
-///
-/// # Errors
-/// As the store fails.
 pub fn queued(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), QUEUED, &[&limit], read)
 }
 
 /// The first queued job of a host.
-///
-/// # Errors
-/// As the store fails.
 pub fn first_queued(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<Option<Job>, StoreError> {
     sql::first(tx.conn(), FIRST_QUEUED, &[&host.name, &host.id], read)
 }
 
 /// The first queued job of a host whose queue has no active job.
-///
-/// # Errors
-/// As the store fails.
 pub fn next_startable(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<Option<Job>, StoreError> {
     sql::first(tx.conn(), NEXT, &[&host.name, &host.id], read)
 }
 
 /// The newest jobs, newest first; of one session, if given.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest(tx: &ReadTx<'_>, session: Option<&RoutingKey>, limit: i64) -> Result<Vec<Job>, StoreError> {
     match session {
         Some(session) => sql::rows(tx.conn(), OF_SESSION, &[&session.as_str(), &limit], read),
@@ -204,17 +177,11 @@ pub fn newest(tx: &ReadTx<'_>, session: Option<&RoutingKey>, limit: i64) -> Resu
 }
 
 /// Every final job, by end time.
-///
-/// # Errors
-/// As the store fails.
 pub fn finished(tx: &ReadTx<'_>) -> Result<Vec<Job>, StoreError> {
     sql::rows(tx.conn(), FINISHED, &[], read)
 }
 
 /// Every final job with its end time and the maximum size of its stored output in bytes, by end time.
-///
-/// # Errors
-/// As the store fails.
 pub fn finished_sizes(tx: &ReadTx<'_>) -> Result<Vec<(JobId, Timestamp, i64)>, StoreError> {
     sql::rows(tx.conn(), FINISHED_SIZES, &[], |row| {
         let id = sql::parse_id("a run's id", &row.get::<String>(0)?, JobId::parse)?;
@@ -223,9 +190,6 @@ pub fn finished_sizes(tx: &ReadTx<'_>) -> Result<Vec<(JobId, Timestamp, i64)>, S
 }
 
 /// The number of final jobs, and the earliest end time.
-///
-/// # Errors
-/// As the store fails.
 pub fn count_finished(tx: &ReadTx<'_>) -> Result<(i64, Option<Timestamp>), StoreError> {
     let count = sql::first(tx.conn(), COUNT_FINISHED, &[], |row| row.get(0))?.unwrap_or_default();
     let first = sql::first(tx.conn(), FIRST_FINISHED, &[], |row| Ok(Timestamp::from_millis(row.get(0)?)))?;
@@ -233,9 +197,6 @@ pub fn count_finished(tx: &ReadTx<'_>) -> Result<(i64, Option<Timestamp>), Store
 }
 
 /// The id and status of every job.
-///
-/// # Errors
-/// As the store fails.
 pub fn all(tx: &ReadTx<'_>) -> Result<Vec<(JobId, JobStatus)>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], |row| {
         let id = sql::parse_id("a run's id", &row.get::<String>(0)?, JobId::parse)?;
@@ -244,9 +205,6 @@ pub fn all(tx: &ReadTx<'_>) -> Result<Vec<(JobId, JobStatus)>, StoreError> {
 }
 
 /// The ids of the jobs of other hosts.
-///
-/// # Errors
-/// As the store fails.
 pub fn elsewhere(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<BTreeSet<JobId>, StoreError> {
     let ids = sql::rows(tx.conn(), ELSEWHERE, &[&host.name, &host.id], |row| {
         sql::parse_id("a run's id", &row.get::<String>(0)?, JobId::parse)
@@ -255,9 +213,6 @@ pub fn elsewhere(tx: &ReadTx<'_>, host: &HostIdentity) -> Result<BTreeSet<JobId>
 }
 
 /// Inserts a queued job; the store sets its sequence number and times.
-///
-/// # Errors
-/// As the store fails.
 pub fn insert(tx: &WriteTx<'_>, run: Job) -> Result<Job, StoreError> {
     let seq = sql::first(
         tx.conn(),
@@ -296,9 +251,6 @@ pub fn insert(tx: &WriteTx<'_>, run: Job) -> Result<Job, StoreError> {
 pub type PidAndStart = (i64, i64);
 
 /// Marks a queued job as starting under `supervisor`, on `host` since `boot`. `false` if it is no longer queued.
-///
-/// # Errors
-/// As the store fails.
 pub fn mark_starting(
     tx: &WriteTx<'_>,
     id: &JobId,
@@ -313,9 +265,6 @@ pub fn mark_starting(
 
 /// Marks a starting job as running with its root process, before that process executes the command. `false` if the job is
 /// not starting.
-///
-/// # Errors
-/// As the store fails.
 pub fn mark_running(
     tx: &WriteTx<'_>,
     id: &JobId,
@@ -328,17 +277,11 @@ pub fn mark_running(
 }
 
 /// Requeues an active job at its old position. `false` if it is not active.
-///
-/// # Errors
-/// As the store fails.
 pub fn requeue(tx: &WriteTx<'_>, id: &JobId, attempt: i64) -> Result<bool, StoreError> {
     Ok(sql::execute(tx.conn(), REQUEUE, &[&id.to_string(), &attempt, &tx.now().millis()])? == 1)
 }
 
 /// Sets the final status of a job. `false` if it is final already; it is left as it is.
-///
-/// # Errors
-/// As the store fails.
 pub fn finish(
     tx: &WriteTx<'_>,
     id: &JobId,
@@ -360,9 +303,6 @@ pub fn finish(
 }
 
 /// Deletes a final job. `false` if it is not final or does not exist.
-///
-/// # Errors
-/// As the store fails.
 pub fn remove(tx: &WriteTx<'_>, id: &JobId) -> Result<bool, StoreError> {
     Ok(sql::execute(tx.conn(), REMOVE, &[&id.to_string()])? == 1)
 }

@@ -71,9 +71,6 @@ fn read_tasks(text: &str) -> Result<Vec<(TaskId, i64)>, StoreError> {
 }
 
 /// Adds a landing; the store sets its id and the time of its start.
-///
-/// # Errors
-/// As the store fails.
 pub fn insert(tx: &WriteTx<'_>, landing: Landing) -> Result<Landing, StoreError> {
     let tasks: Vec<(&str, i64)> = landing.tasks.iter().map(|(id, epoch)| (id.as_str(), *epoch)).collect();
     let tasks = serde_json::Value::from(
@@ -103,9 +100,6 @@ pub fn insert(tx: &WriteTx<'_>, landing: Landing) -> Result<Landing, StoreError>
 }
 
 /// Writes the candidate, the state, the error and the end of a landing.
-///
-/// # Errors
-/// As the store fails.
 pub fn update(tx: &WriteTx<'_>, landing: &Landing) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
@@ -122,82 +116,52 @@ pub fn update(tx: &WriteTx<'_>, landing: &Landing) -> Result<(), StoreError> {
 }
 
 /// The landings that are not over, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn unfinished(tx: &ReadTx<'_>) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), UNFINISHED, &[], read)
 }
 
 /// The bases in which nothing lands since a command failed on them alone, each by the landing that found it.
-///
-/// # Errors
-/// As the store fails.
 pub fn stopped(tx: &ReadTx<'_>) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), STOPPED, &[], read)
 }
 
 /// The newest landing of a commit into a base in a style.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest_of(tx: &ReadTx<'_>, commit: &str, base: &str, style: LandStyle) -> Result<Option<Landing>, StoreError> {
     sql::first(tx.conn(), NEWEST_OF, &[&commit, &base, &style.as_str()], read)
 }
 
 /// The newest landings, newest first, at most `limit`.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), NEWEST, &[&limit], read)
 }
 
 /// The landings in a base, newest first, at most `limit`.
-///
-/// # Errors
-/// As the store fails.
 pub fn landed_in(tx: &ReadTx<'_>, base: &str, limit: i64) -> Result<Vec<Landing>, StoreError> {
     sql::rows(tx.conn(), LANDED_IN, &[&base, &limit], read)
 }
 
 /// Writes with which commit a task landed, or that its work is not landed any more.
-///
-/// # Errors
-/// As the store fails.
 pub fn set_landed_commit(tx: &WriteTx<'_>, task: &TaskId, commit: Option<&str>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), SET_LANDED, &[&task.as_str(), &commit, &tx.now().millis()])?;
     Ok(())
 }
 
 /// The commit with which a task landed; `None` when it did not.
-///
-/// # Errors
-/// As the store fails.
 pub fn landed_commit(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<String>, StoreError> {
     Ok(sql::first(tx.conn(), LANDED_COMMIT, &[&task.as_str()], |row| row.get(0))?.flatten())
 }
 
 /// The tasks of a lane that have not landed and are not cancelled, by priority, age and id.
-///
-/// # Errors
-/// As the store fails.
 pub fn unlanded_in(tx: &ReadTx<'_>, lane: &LaneName) -> Result<Vec<TaskId>, StoreError> {
     sql::rows(tx.conn(), UNLANDED_IN, &[&lane.as_str()], read_id)
 }
 
 /// The tasks in review, by priority, age and id.
-///
-/// # Errors
-/// As the store fails.
 pub fn in_review(tx: &ReadTx<'_>) -> Result<Vec<TaskId>, StoreError> {
     sql::rows(tx.conn(), IN_REVIEW, &[], read_id)
 }
 
 /// The finished tasks of lanes with a commit that has not landed, by priority, age and id.
-///
-/// # Errors
-/// As the store fails.
 pub fn done_in_lanes(tx: &ReadTx<'_>) -> Result<Vec<TaskId>, StoreError> {
     sql::rows(tx.conn(), DONE_IN_LANES, &[], read_id)
 }

@@ -64,25 +64,16 @@ fn read(row: &Row<'_>) -> Result<Lane, StoreError> {
 }
 
 /// The lane of this name; a removed lane counts as absent, here and in every list.
-///
-/// # Errors
-/// As the store fails.
 pub fn find(tx: &ReadTx<'_>, name: &LaneName) -> Result<Option<Lane>, StoreError> {
     sql::first(tx.conn(), ONE, &[&name.as_str()], read)
 }
 
 /// Every lane, by name.
-///
-/// # Errors
-/// As the store fails.
 pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Lane>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
 }
 
 /// Inserts or replaces a lane. The row of a removed lane is used again.
-///
-/// # Errors
-/// As the store fails.
 pub fn upsert(tx: &WriteTx<'_>, lane: &Lane) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
@@ -117,18 +108,12 @@ pub fn delete(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
 }
 
 /// Hides a lane that history refers to: its row stays, and its name can be used again.
-///
-/// # Errors
-/// As the store fails.
 pub fn hide(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
     sql::execute(tx.conn(), HIDE, &[&name.as_str(), &tx.now().millis()])?;
     Ok(())
 }
 
 /// Forgets the host of a lane's worktree, which was removed.
-///
-/// # Errors
-/// As the store fails.
 pub fn forget_host(tx: &WriteTx<'_>, name: &LaneName) -> Result<(), StoreError> {
     sql::execute(tx.conn(), FORGET_HOST, &[&name.as_str()])?;
     Ok(())
@@ -152,9 +137,6 @@ pub struct LaneUsage {
 }
 
 /// Counts the rows that refer to a lane.
-///
-/// # Errors
-/// As the store fails.
 pub fn usage(tx: &ReadTx<'_>, name: &LaneName) -> Result<LaneUsage, StoreError> {
     let read = |row: &Row<'_>| {
         Ok(LaneUsage {

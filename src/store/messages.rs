@@ -103,9 +103,6 @@ fn read(row: &Row<'_>) -> Result<Message, StoreError> {
 }
 
 /// The open messages to one recipient, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn open_for(tx: &ReadTx<'_>, to: &Recipient) -> Result<Vec<Message>, StoreError> {
     let (query, name) = match to {
         Recipient::Session(session) => (TO_SESSION, session.as_str()),
@@ -120,41 +117,26 @@ pub fn open_for(tx: &ReadTx<'_>, to: &Recipient) -> Result<Vec<Message>, StoreEr
 }
 
 /// The messages that were typed into a session and are not acknowledged yet.
-///
-/// # Errors
-/// As the store fails.
 pub fn typed_to(tx: &ReadTx<'_>, session: &SessionId) -> Result<Vec<Message>, StoreError> {
     sql::rows(tx.conn(), TYPED_TO, &[&session.as_str(), &NEVER_EXPIRES.millis()], read)
 }
 
 /// The open messages whose time to live is over.
-///
-/// # Errors
-/// As the store fails.
 pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Message>, StoreError> {
     sql::rows(tx.conn(), EXPIRED, &[&now.millis()], read)
 }
 
 /// When the next open message expires.
-///
-/// # Errors
-/// As the store fails.
 pub fn next_expiry(tx: &ReadTx<'_>, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
     sql::first(tx.conn(), NEXT_EXPIRY, &[&now.millis()], |row| Ok(Timestamp::from_millis(row.get(0)?)))
 }
 
 /// Whether there is a message with this deduplication key, read or not. Read messages are deleted after a week.
-///
-/// # Errors
-/// As the store fails.
 pub fn has_dedup_key(tx: &ReadTx<'_>, key: &str) -> Result<bool, StoreError> {
     Ok(sql::first(tx.conn(), BY_DEDUP_KEY, &[&key], |_| Ok(()))?.is_some())
 }
 
 /// Whether there is a message under this key, read or not.
-///
-/// # Errors
-/// As the store fails.
 pub fn has_any_to(tx: &ReadTx<'_>, key: &RoutingKey) -> Result<bool, StoreError> {
     Ok(sql::first(tx.conn(), EVER_TO, &[&key.as_str()], |_| Ok(()))?.is_some())
 }
@@ -187,7 +169,6 @@ pub fn insert(tx: &WriteTx<'_>, message: Message) -> Result<Message, StoreError>
 }
 
 /// The recipient as its three columns: session, lane, role.
-#[must_use]
 pub fn recipient_columns(to: &Recipient) -> (Option<String>, Option<&str>, Option<&str>) {
     match to {
         Recipient::Session(session) => (Some(session.to_string()), None, None),
@@ -199,9 +180,6 @@ pub fn recipient_columns(to: &Recipient) -> (Option<String>, Option<&str>, Optio
 }
 
 /// Writes count, priority, expiry and metadata of a repeated message.
-///
-/// # Errors
-/// As the store fails.
 pub fn update_repeat(tx: &WriteTx<'_>, message: &Message) -> Result<(), StoreError> {
     let expires = message.expires_at.map(Timestamp::millis);
     let columns: [&dyn sql::ToValue; 5] =
@@ -211,68 +189,44 @@ pub fn update_repeat(tx: &WriteTx<'_>, message: &Message) -> Result<(), StoreErr
 }
 
 /// Offers a message to a reader over a channel, until a time.
-///
-/// # Errors
-/// As the store fails.
 pub fn offer(tx: &WriteTx<'_>, id: i64, reader: &str, until: Timestamp, channel: Channel) -> Result<(), StoreError> {
     sql::execute(tx.conn(), OFFER, &[&id, &reader, &until.millis(), &channel.as_str()])?;
     Ok(())
 }
 
 /// Sets the final status of a message: acknowledged by a reader, expired or withdrawn.
-///
-/// # Errors
-/// As the store fails.
 pub fn resolve(tx: &WriteTx<'_>, id: i64, how: MessageStatus, reader: Option<&str>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), RESOLVE, &[&id, &how.as_str(), &reader, &tx.now().millis()])?;
     Ok(())
 }
 
 /// The message of this number.
-///
-/// # Errors
-/// As the store fails.
 pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Message>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }
 
 /// The newest acknowledged message to a session with this deduplication key.
-///
-/// # Errors
-/// As the store fails.
 pub fn find_acknowledged(tx: &ReadTx<'_>, to: &SessionId, key: &str) -> Result<Option<Message>, StoreError> {
     sql::first(tx.conn(), ACKNOWLEDGED_BY_DEDUP_KEY, &[&key, &to.as_str()], read)
 }
 
 /// Extends an offer that expires at `until`. Returns whether the offer still existed.
-///
-/// # Errors
-/// As the store fails.
 pub fn extend_offer(tx: &WriteTx<'_>, id: i64, until: Timestamp, then: Timestamp) -> Result<bool, StoreError> {
     Ok(sql::execute(tx.conn(), EXTEND_OFFER, &[&id, &until.millis(), &then.millis()])? == 1)
 }
 
 /// Withdraws an offer that expires at `until`: the message is queued again. Returns whether the offer still existed.
-///
-/// # Errors
-/// As the store fails.
 pub fn withdraw_offer(tx: &WriteTx<'_>, id: i64, until: Timestamp) -> Result<bool, StoreError> {
     Ok(sql::execute(tx.conn(), WITHDRAW_OFFER, &[&id, &until.millis()])? == 1)
 }
 
 /// Records that a session got an announcement of a message that is too long for its channel.
-///
-/// # Errors
-/// As the store fails.
 pub fn mark_announced(tx: &WriteTx<'_>, id: i64, to: &SessionId) -> Result<(), StoreError> {
     sql::execute(tx.conn(), MARK_ANNOUNCED, &[&id, &to.as_str()])?;
     Ok(())
 }
 
 /// The newest messages, oldest first: to one session or to all recipients, only open messages or all that are kept.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest(
     tx: &ReadTx<'_>,
     to: Option<&SessionId>,

@@ -36,17 +36,11 @@ fn read(row: &Row<'_>) -> Result<Receipt, StoreError> {
 }
 
 /// All receipts, by item and sink.
-///
-/// # Errors
-/// As the store fails.
 pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Receipt>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
 }
 
 /// Records that an item waits for the end of the quiet window, unless it has a receipt.
-///
-/// # Errors
-/// As the store fails.
 pub fn hold(tx: &WriteTx<'_>, item: &str, sink: NotifySink) -> Result<(), StoreError> {
     sql::execute(tx.conn(), HOLD, &[&item, &sink.as_str(), &tx.now().millis()])?;
     Ok(())
@@ -54,9 +48,6 @@ pub fn hold(tx: &WriteTx<'_>, item: &str, sink: NotifySink) -> Result<(), StoreE
 
 /// Claims an item for one attempt, at most `max_attempts`; until `lease` no other sender claims it. Returns the number of the
 /// attempt; `None` when the item is not due any more.
-///
-/// # Errors
-/// As the store fails.
 pub fn claim(
     tx: &WriteTx<'_>,
     item: &str,
@@ -69,9 +60,6 @@ pub fn claim(
 }
 
 /// Records the outcome of an attempt, unless another sender has claimed the item since.
-///
-/// # Errors
-/// As the store fails.
 pub fn finish(
     tx: &WriteTx<'_>,
     item: &str,
@@ -89,9 +77,6 @@ pub fn finish(
 }
 
 /// Deletes the receipts of items that are not `present`.
-///
-/// # Errors
-/// As the store fails.
 pub fn delete_gone(tx: &WriteTx<'_>, present: &BTreeSet<String>) -> Result<(), StoreError> {
     for receipt in all(tx)?.iter().filter(|receipt| !present.contains(&receipt.item)) {
         sql::execute(tx.conn(), DELETE, &[&receipt.item, &receipt.sink.as_str()])?;

@@ -17,7 +17,6 @@ use crate::{
 /// The size of a lane's change, without its paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneDiffstat {
-    /// The lane.
     pub lane: LaneName,
     /// The number of changed paths.
     pub files: u64,
@@ -165,17 +164,11 @@ fn told_text(told: &ToldFiles) -> String {
 }
 
 /// The snapshots of all lanes, by lane.
-///
-/// # Errors
-/// As the store fails.
 pub fn snapshots(tx: &ReadTx<'_>) -> Result<Vec<LaneSnapshot>, StoreError> {
     sql::rows(tx.conn(), SNAPSHOTS, &[], read_snapshot)
 }
 
 /// The sizes of the lanes' changes, by lane.
-///
-/// # Errors
-/// As the store fails.
 pub fn diffstats(tx: &ReadTx<'_>) -> Result<Vec<LaneDiffstat>, StoreError> {
     sql::rows(tx.conn(), DIFFSTATS, &[], |row| {
         Ok(LaneDiffstat {
@@ -190,9 +183,6 @@ pub fn diffstats(tx: &ReadTx<'_>) -> Result<Vec<LaneDiffstat>, StoreError> {
 }
 
 /// Inserts or replaces the snapshot of a lane.
-///
-/// # Errors
-/// As the store fails.
 pub fn put_snapshot(tx: &WriteTx<'_>, snapshot: &LaneSnapshot) -> Result<(), StoreError> {
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let values: &[&dyn sql::ToValue] = &[
@@ -215,25 +205,16 @@ pub fn put_snapshot(tx: &WriteTx<'_>, snapshot: &LaneSnapshot) -> Result<(), Sto
 }
 
 /// The overlaps, by the names of their lanes.
-///
-/// # Errors
-/// As the store fails.
 pub fn all(tx: &ReadTx<'_>) -> Result<Vec<LaneOverlap>, StoreError> {
     sql::rows(tx.conn(), OVERLAPS, &[], read_overlap)
 }
 
 /// The overlaps with those that are gone, by the names of their lanes.
-///
-/// # Errors
-/// As the store fails.
 pub fn all_with_gone(tx: &ReadTx<'_>) -> Result<Vec<LaneOverlap>, StoreError> {
     sql::rows(tx.conn(), ALL_OVERLAPS, &[], read_overlap)
 }
 
 /// Inserts or replaces an overlap.
-///
-/// # Errors
-/// As the store fails.
 pub fn put(tx: &WriteTx<'_>, overlap: &LaneOverlap) -> Result<(), StoreError> {
     let values: &[&dyn sql::ToValue] = &[
         &overlap.lane.as_str(),
@@ -249,9 +230,6 @@ pub fn put(tx: &WriteTx<'_>, overlap: &LaneOverlap) -> Result<(), StoreError> {
 }
 
 /// Removes everything about a lane.
-///
-/// # Errors
-/// As the store fails.
 pub fn forget_lane(tx: &WriteTx<'_>, lane: &LaneName) -> Result<(), StoreError> {
     sql::execute(tx.conn(), REMOVE_LANE, &[&lane.as_str()])?;
     sql::execute(tx.conn(), REMOVE_OVERLAPS, &[&lane.as_str()])?;

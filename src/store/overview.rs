@@ -40,9 +40,6 @@ const SUCCEEDED_SINCE: &str = "SELECT id FROM exec_runs INDEXED BY exec_runs_fin
      WHERE finished_at IS NOT NULL AND finished_at >= $1 AND status = 'succeeded' AND command = $2 LIMIT 1";
 
 /// Every claimed task, by lane and id.
-///
-/// # Errors
-/// As the store fails.
 pub fn held(tx: &ReadTx<'_>) -> Result<Vec<HeldTask>, StoreError> {
     sql::rows(tx.conn(), HELD, &[], |row| {
         Ok(HeldTask {
@@ -70,7 +67,6 @@ pub struct WrittenCheckpoint {
     pub session: Option<SessionId>,
     /// The state of the work.
     pub state: CheckpointState,
-    /// The summary.
     pub summary: String,
     /// The time.
     pub at: Timestamp,
@@ -87,17 +83,11 @@ fn read_checkpoint(row: &Row<'_>) -> Result<WrittenCheckpoint, StoreError> {
 }
 
 /// The newest written checkpoint of a task.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest_written(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<WrittenCheckpoint>, StoreError> {
     sql::first(tx.conn(), NEWEST_WRITTEN, &[&task.as_str()], read_checkpoint)
 }
 
 /// The newest checkpoint of a task that a session wrote.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest_written_by(
     tx: &ReadTx<'_>,
     task: &TaskId,
@@ -107,9 +97,6 @@ pub fn newest_written_by(
 }
 
 /// When the backends of live sessions last saw output of them; sessions without that are left out.
-///
-/// # Errors
-/// As the store fails.
 pub fn last_outputs(tx: &ReadTx<'_>) -> Result<Vec<(SessionId, Timestamp)>, StoreError> {
     sql::rows(tx.conn(), LAST_OUTPUTS, &[], |row| {
         let id = sql::parse_id("a session id", &row.get::<String>(0)?, SessionId::parse)?;
@@ -124,14 +111,9 @@ pub struct TaskCounts {
     pub ready: i64,
     /// Neither done nor cancelled.
     pub open: i64,
-    /// Done.
     pub done: i64,
 }
 
-/// Counts the tasks.
-///
-/// # Errors
-/// As the store fails.
 pub fn counts(tx: &ReadTx<'_>) -> Result<TaskCounts, StoreError> {
     let count = |query| -> Result<i64, StoreError> {
         Ok(sql::first(tx.conn(), query, &[], |row| row.get(0))?.unwrap_or_default())
@@ -147,9 +129,6 @@ fn read_state(row: &Row<'_>) -> Result<(String, TaskState), StoreError> {
 }
 
 /// Passes the id and the state of every task to `see`.
-///
-/// # Errors
-/// As the store fails.
 pub fn for_each_state(tx: &ReadTx<'_>, mut see: impl FnMut(String, TaskState)) -> Result<(), StoreError> {
     sql::for_each(tx.conn(), TASK_STATES, &[], |row| {
         let (id, state) = read_state(row)?;
@@ -159,9 +138,6 @@ pub fn for_each_state(tx: &ReadTx<'_>, mut see: impl FnMut(String, TaskState)) -
 }
 
 /// The state of a task; `None` when there is no such task.
-///
-/// # Errors
-/// As the store fails.
 pub fn state(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<TaskState>, StoreError> {
     Ok(sql::first(tx.conn(), TASK_STATE, &[&task.as_str()], read_state)?.map(|(_, state)| state))
 }
@@ -169,7 +145,6 @@ pub fn state(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<TaskState>, StoreE
 /// The columns of a live session that change with each of its changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionStamp {
-    /// The session.
     pub id: SessionId,
     /// The version of its row.
     pub version: i64,
@@ -180,9 +155,6 @@ pub struct SessionStamp {
 }
 
 /// The stamps of every session that is not final.
-///
-/// # Errors
-/// As the store fails.
 pub fn session_stamps(tx: &ReadTx<'_>) -> Result<Vec<SessionStamp>, StoreError> {
     sql::rows(tx.conn(), SESSION_STAMPS, &[], |row| {
         Ok(SessionStamp {
@@ -199,7 +171,6 @@ pub fn session_stamps(tx: &ReadTx<'_>) -> Result<Vec<SessionStamp>, StoreError> 
 pub struct ExpiredMessage {
     /// Its number.
     pub id: i64,
-    /// The session.
     pub to: SessionId,
     /// Where it came from.
     pub source: String,
@@ -208,9 +179,6 @@ pub struct ExpiredMessage {
 }
 
 /// The messages to sessions that expired since a time, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn expired_messages(tx: &ReadTx<'_>, since: Timestamp) -> Result<Vec<ExpiredMessage>, StoreError> {
     let found = sql::rows(tx.conn(), EXPIRED_PROMPTS, &[&since.millis()], |row| {
         // Other keys are those of people and of sessions that Fairway does not know.
@@ -223,7 +191,6 @@ pub fn expired_messages(tx: &ReadTx<'_>, since: Timestamp) -> Result<Vec<Expired
 /// A job that did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedJob {
-    /// Its id.
     pub id: JobId,
     /// The session that started it.
     pub session: Option<String>,
@@ -231,7 +198,6 @@ pub struct FailedJob {
     pub command: String,
     /// How it ended.
     pub status: JobStatus,
-    /// Its exit code.
     pub exit_code: Option<i64>,
     /// Why it failed, in a sentence, not masked.
     pub error_message: Option<String>,
@@ -240,9 +206,6 @@ pub struct FailedJob {
 }
 
 /// The jobs that failed, timed out or were lost since a time, newest first, at most `limit`.
-///
-/// # Errors
-/// As the store fails.
 pub fn failed_jobs(tx: &ReadTx<'_>, since: Timestamp, limit: i64) -> Result<Vec<FailedJob>, StoreError> {
     sql::rows(tx.conn(), FAILED_JOBS, &[&since.millis(), &limit], |row| {
         Ok(FailedJob {
@@ -258,9 +221,6 @@ pub fn failed_jobs(tx: &ReadTx<'_>, since: Timestamp, limit: i64) -> Result<Vec<
 }
 
 /// Whether a job with the same command has succeeded since this one failed.
-///
-/// # Errors
-/// As the store fails.
 pub fn succeeded_since(tx: &ReadTx<'_>, job: &FailedJob) -> Result<bool, StoreError> {
     let args = [&job.finished_at.millis() as _, &job.command as _];
     Ok(sql::first(tx.conn(), SUCCEEDED_SINCE, &args, |row| row.get::<String>(0))?.is_some())

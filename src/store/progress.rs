@@ -120,9 +120,6 @@ pub(super) struct ProgressFile {
 
 impl ProgressFile {
     /// The file of the store behind `conn`, in the directory of its path.
-    ///
-    /// # Errors
-    /// As the store fails.
     fn of<'c>(conn: impl Into<Connection<'c>>, dir: &Path) -> Result<(Self, Progress), StoreError> {
         let (id, progress) = position(conn)?;
         Ok((Self { path: dir.join(format!("{id}{SUFFIX}")) }, progress))
@@ -209,13 +206,11 @@ pub(super) fn position<'c>(conn: impl Into<Connection<'c>>) -> Result<(String, P
 }
 
 /// Whether a store was seen at the path of this directory.
-#[must_use]
 pub fn is_known(dir: &Path) -> bool {
     !progress_files(dir).is_empty()
 }
 
 /// How far the stores at the path of this directory had come; nothing when none is known.
-#[must_use]
 pub fn known(dir: &Path) -> Progress {
     let mut known = Progress::default();
     for path in progress_files(dir) {

@@ -39,9 +39,6 @@ pub struct TaskUses {
 }
 
 /// The records that refer to a task.
-///
-/// # Errors
-/// As the store fails.
 pub fn uses(tx: &ReadTx<'_>, id: &TaskId) -> Result<TaskUses, StoreError> {
     let ids = |query: &str| {
         sql::rows(tx.conn(), query, &[&id.as_str()], |row| {
@@ -71,17 +68,11 @@ pub fn remove(tx: &WriteTx<'_>, id: &TaskId) -> Result<(), StoreError> {
 }
 
 /// When the task of this id was removed; `None` when none was.
-///
-/// # Errors
-/// As the store fails.
 pub fn find(tx: &ReadTx<'_>, id: &TaskId) -> Result<Option<Timestamp>, StoreError> {
     sql::first(tx.conn(), FIND, &[&id.as_str()], |row| Ok(Timestamp::from_millis(row.get(0)?)))
 }
 
 /// The highest number of the removed ids `PREFIX-1`, `PREFIX-2`, …; 0 if there is none.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest_number(tx: &ReadTx<'_>, prefix: &str) -> Result<u64, StoreError> {
     let (from, to) = (format!("{prefix}-0"), format!("{prefix}-:"));
     let numbers = sql::rows(tx.conn(), NUMBERED, &[&from, &to], |row| {

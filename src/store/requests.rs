@@ -35,17 +35,11 @@ const DELETE_OPEN: &str = "DELETE FROM requests WHERE id = $1 AND answer IS NULL
 const DELETE: &str = "DELETE FROM requests WHERE id = $1";
 
 /// The stored request of this id.
-///
-/// # Errors
-/// As the store fails.
 pub fn find(tx: &ReadTx<'_>, id: &str) -> Result<Option<StoredResponse>, StoreError> {
     sql::first(tx.conn(), FIND, &[&id], |row| Ok(StoredResponse { fingerprint: row.get(0)?, answer: row.get(1)? }))
 }
 
 /// The intents without an answer, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn open_intents(tx: &ReadTx<'_>) -> Result<Vec<OpenIntent>, StoreError> {
     sql::rows(tx.conn(), OPEN, &[], |row| {
         Ok(OpenIntent { id: row.get(0)?, fingerprint: row.get(1)?, since: Timestamp::from_millis(row.get(2)?) })
@@ -53,9 +47,6 @@ pub fn open_intents(tx: &ReadTx<'_>) -> Result<Vec<OpenIntent>, StoreError> {
 }
 
 /// Writes an intent (`answer` is `None`) or an answer. Deletes requests older than a week.
-///
-/// # Errors
-/// As the store fails.
 pub fn upsert(tx: &WriteTx<'_>, id: &str, fingerprint: &str, answer: Option<&str>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), DELETE_OLD, &[&(tx.now().millis() - RETENTION_MS)])?;
     sql::execute(tx.conn(), UPSERT, &[&id, &fingerprint, &answer, &tx.now().millis()])?;
@@ -63,18 +54,12 @@ pub fn upsert(tx: &WriteTx<'_>, id: &str, fingerprint: &str, answer: Option<&str
 }
 
 /// Deletes an intent without an answer: it had no effect, so a repeat may try again.
-///
-/// # Errors
-/// As the store fails.
 pub fn delete_open(tx: &WriteTx<'_>, id: &str) -> Result<(), StoreError> {
     sql::execute(tx.conn(), DELETE_OPEN, &[&id])?;
     Ok(())
 }
 
 /// Deletes a request with its answer, after its effect was undone.
-///
-/// # Errors
-/// As the store fails.
 pub fn delete(tx: &WriteTx<'_>, id: &str) -> Result<(), StoreError> {
     sql::execute(tx.conn(), DELETE, &[&id])?;
     Ok(())

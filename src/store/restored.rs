@@ -36,9 +36,6 @@ pub struct Leap {
 
 /// Lifts every epoch and the number of the newest event by a leap, so that what was given out since the dump is not valid and does
 /// not come again. Claims stay, under the new epoch.
-///
-/// # Errors
-/// As the store fails.
 pub fn leap(store: &Store, now: Timestamp, actor: &str) -> Result<Leap, StoreError> {
     store.write(now, actor, |tx: &WriteTx<'_>| {
         let epoch = highest_epoch(tx.conn())? + EPOCH_JUMP;

@@ -54,9 +54,6 @@ fn read(row: &Row<'_>) -> Result<Review, StoreError> {
 }
 
 /// Inserts a review as of now, or replaces the open request `asked`.
-///
-/// # Errors
-/// As the store fails.
 pub fn upsert(tx: &WriteTx<'_>, asked: Option<i64>, review: Review) -> Result<Review, StoreError> {
     let id = sql::first(
         tx.conn(),
@@ -78,34 +75,22 @@ pub fn upsert(tx: &WriteTx<'_>, asked: Option<i64>, review: Review) -> Result<Re
 }
 
 /// The review of this id.
-///
-/// # Errors
-/// As the store fails.
 pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Review>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
 }
 
 /// Every requested review that is not given, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn requested(tx: &ReadTx<'_>) -> Result<Vec<Review>, StoreError> {
     sql::rows(tx.conn(), REQUESTED, &[], read)
 }
 
 /// Removes a review. Its id is never given out again.
-///
-/// # Errors
-/// As the store fails.
 pub fn delete(tx: &WriteTx<'_>, id: i64) -> Result<(), StoreError> {
     sql::execute(tx.conn(), DELETE, &[&id])?;
     Ok(())
 }
 
 /// A task's reviews, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<Review>, StoreError> {
     sql::rows(tx.conn(), OF_TASK, &[&task.as_str()], read)
 }

@@ -25,11 +25,8 @@ pub struct SearchScope {
 pub struct SearchRow {
     /// The id of a task, or the number of a record.
     pub id: String,
-    /// The task.
     pub task: Option<String>,
-    /// The session.
     pub session: Option<String>,
-    /// The lane.
     pub lane: Option<String>,
     /// The author.
     pub actor: Option<String>,
@@ -42,9 +39,7 @@ pub struct SearchRow {
 /// The transcript of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TranscriptRow {
-    /// The session.
     pub session: String,
-    /// Its lane.
     pub lane: Option<String>,
     /// The task that it was launched for.
     pub task: Option<String>,
@@ -123,9 +118,6 @@ fn read(row: &Row<'_>) -> Result<SearchRow, StoreError> {
 }
 
 /// Passes the records of a kind to `see`, newest first, until `see` returns `false`. Transcripts are no records: there are none.
-///
-/// # Errors
-/// As the store fails.
 pub fn for_each(
     tx: &ReadTx<'_>,
     kind: SearchKind,
@@ -156,9 +148,6 @@ pub fn for_each(
 }
 
 /// The transcripts of sessions, those of the newest sessions first. One file may be that of several sessions.
-///
-/// # Errors
-/// As the store fails.
 pub fn transcripts(tx: &ReadTx<'_>, scope: &SearchScope) -> Result<Vec<TranscriptRow>, StoreError> {
     let (task, session, lane) = conditions(scope);
     sql::rows(tx.conn(), TRANSCRIPTS, &[&task, &session, &lane], |row| {

@@ -30,7 +30,6 @@ pub struct SessionReports {
 /// A screen that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenScreen {
-    /// Its digest.
     pub digest: String,
     /// The time since which it is that.
     pub since: Timestamp,
@@ -71,53 +70,35 @@ fn read(row: &Row<'_>) -> Result<SessionReports, StoreError> {
 }
 
 /// The reports of a session; empty if there are none.
-///
-/// # Errors
-/// As the store fails.
 pub fn find(tx: &ReadTx<'_>, session: &SessionId) -> Result<SessionReports, StoreError> {
     Ok(sql::first(tx.conn(), ONE, &[&session.as_str()], read)?.unwrap_or_default())
 }
 
 /// Sets the time of the newest lifecycle report.
-///
-/// # Errors
-/// As the store fails.
 pub fn set_lifecycle_at(tx: &WriteTx<'_>, session: &SessionId, at: Timestamp) -> Result<(), StoreError> {
     sql::execute(tx.conn(), LIFECYCLE, &[&session.as_str(), &at.millis()])?;
     Ok(())
 }
 
 /// Records a call of the provider's hook now.
-///
-/// # Errors
-/// As the store fails.
 pub fn touch_hook(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreError> {
     sql::execute(tx.conn(), HOOKED, &[&session.as_str(), &tx.now().millis()])?;
     Ok(())
 }
 
 /// Sets what was last seen of a session's screen.
-///
-/// # Errors
-/// As the store fails.
 pub fn set_screen(tx: &WriteTx<'_>, session: &SessionId, screen: &SeenScreen) -> Result<(), StoreError> {
     sql::execute(tx.conn(), SCREEN, &[&session.as_str(), &screen.digest, &screen.since.millis()])?;
     Ok(())
 }
 
 /// Forgets the tool calls and the screen of a turn that has begun or ended.
-///
-/// # Errors
-/// As the store fails.
 pub fn reset_turn(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreError> {
     sql::execute(tx.conn(), TURN, &[&session.as_str()])?;
     Ok(())
 }
 
 /// Counts a tool call of a session that begins or ends.
-///
-/// # Errors
-/// As the store fails.
 pub fn count_call(tx: &WriteTx<'_>, session: &SessionId, begins: bool) -> Result<(), StoreError> {
     let change: i64 = if begins { 1 } else { -1 };
     sql::execute(tx.conn(), CALL, &[&session.as_str(), &change])?;
@@ -125,9 +106,6 @@ pub fn count_call(tx: &WriteTx<'_>, session: &SessionId, begins: bool) -> Result
 }
 
 /// Sets the time since which a session's context is nearly full; `None` if it no longer is.
-///
-/// # Errors
-/// As the store fails.
 pub fn set_context_full_since(
     tx: &WriteTx<'_>,
     session: &SessionId,
@@ -138,9 +116,6 @@ pub fn set_context_full_since(
 }
 
 /// Sets the error that a session reports; `None` for no error.
-///
-/// # Errors
-/// As the store fails.
 pub fn set_error(tx: &WriteTx<'_>, session: &SessionId, error: Option<&str>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), ERROR, &[&session.as_str(), &error])?;
     Ok(())
@@ -148,9 +123,6 @@ pub fn set_error(tx: &WriteTx<'_>, session: &SessionId, error: Option<&str>) -> 
 
 /// Sets the transcript and the offset in bytes up to which it was read. To be written in the transaction of the rows from
 /// there, so that none is lost or counted twice.
-///
-/// # Errors
-/// As the store fails.
 pub fn set_usage_offset(tx: &WriteTx<'_>, session: &SessionId, path: &str, offset: i64) -> Result<(), StoreError> {
     sql::execute(tx.conn(), USAGE, &[&session.as_str(), &path, &offset])?;
     Ok(())

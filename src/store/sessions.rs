@@ -114,41 +114,26 @@ fn read(row: &Row<'_>) -> Result<Session, StoreError> {
 }
 
 /// The session of this id.
-///
-/// # Errors
-/// As the store fails.
 pub fn find(tx: &ReadTx<'_>, id: &SessionId) -> Result<Option<Session>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id.as_str()], read)
 }
 
 /// Every session that is not final, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn live(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
     sql::rows(tx.conn(), LIVE, &[], read)
 }
 
 /// Every session, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
 }
 
 /// The live session with a provider's own session id.
-///
-/// # Errors
-/// As the store fails.
 pub fn by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> Result<Option<Session>, StoreError> {
     sql::first(tx.conn(), BY_EXTERNAL, &[&provider.as_str(), &external], read)
 }
 
 /// The last ended session with a provider's own session id.
-///
-/// # Errors
-/// As the store fails.
 pub fn ended_by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> Result<Option<Session>, StoreError> {
     sql::first(tx.conn(), ENDED_BY_EXTERNAL, &[&provider.as_str(), &external], read)
 }
@@ -156,9 +141,7 @@ pub fn ended_by_external(tx: &ReadTx<'_>, provider: &Label, external: &str) -> R
 /// The endpoint of a session in its backend.
 #[derive(Debug, Clone, Copy)]
 pub struct Endpoint<'a> {
-    /// The host.
     pub host: &'a HostIdentity,
-    /// The backend.
     pub backend: &'a str,
     /// The multiplexer's socket.
     pub socket: Option<&'a str>,
@@ -169,17 +152,11 @@ pub struct Endpoint<'a> {
 }
 
 /// The live sessions at an endpoint: those in its pane, or without a pane those of its name.
-///
-/// # Errors
-/// As the store fails.
 pub fn by_endpoint(tx: &ReadTx<'_>, at: &Endpoint<'_>) -> Result<Vec<Session>, StoreError> {
     sql::rows(tx.conn(), BY_ENDPOINT, &[&at.host.name, &at.backend, &at.socket, &at.pane, &at.name, &at.host.id], read)
 }
 
 /// The session of a session run, final or not.
-///
-/// # Errors
-/// As the store fails.
 pub fn by_run_id(tx: &ReadTx<'_>, run_id: &RunId) -> Result<Option<Session>, StoreError> {
     sql::first(tx.conn(), BY_RUN_ID, &[&run_id.as_str()], read)
 }
@@ -195,9 +172,6 @@ pub fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<(), StoreError> {
 
 /// Writes all columns of a session if its row still has the version that was read. Returns whether it had; otherwise the
 /// caller must read it again.
-///
-/// # Errors
-/// As the store fails.
 pub fn update(tx: &WriteTx<'_>, session: &Session) -> Result<bool, StoreError> {
     Ok(write(tx, UPDATE, session)? == 1)
 }
@@ -251,9 +225,6 @@ fn write(tx: &WriteTx<'_>, statement: &str, session: &Session) -> Result<usize, 
 }
 
 /// Records a heartbeat of a live session.
-///
-/// # Errors
-/// As the store fails.
 pub fn touch(tx: &WriteTx<'_>, id: &SessionId) -> Result<(), StoreError> {
     const TOUCH: &str = "UPDATE agent_sessions SET last_heartbeat_at = $2, version = version + 1 \
          WHERE id = $1 AND ended_at IS NULL";
@@ -262,9 +233,6 @@ pub fn touch(tx: &WriteTx<'_>, id: &SessionId) -> Result<(), StoreError> {
 }
 
 /// Records when the backend of a session run last saw output of it. No other column changes, the version neither.
-///
-/// # Errors
-/// As the store fails.
 pub fn set_last_output(tx: &WriteTx<'_>, session: &Session, at: Timestamp) -> Result<(), StoreError> {
     const SET: &str =
         "UPDATE agent_sessions SET last_output_at = $3 WHERE id = $1 AND run_id = $2 AND ended_at IS NULL";
@@ -273,9 +241,6 @@ pub fn set_last_output(tx: &WriteTx<'_>, session: &Session, at: Timestamp) -> Re
 }
 
 /// Ids similar to an unknown one: those with the same first characters.
-///
-/// # Errors
-/// As the store fails.
 pub fn similar_ids(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
     let beginning: String = id.chars().take(2).collect();
     sql::rows(tx.conn(), "SELECT id FROM agent_sessions WHERE id >= $1 ORDER BY id LIMIT 200", &[&beginning], |row| {

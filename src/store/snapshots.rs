@@ -34,7 +34,6 @@ const LIMITS: Limits =
 /// The age of a draft whose writer was killed.
 const ABANDONED_AGE: Duration = Duration::from_secs(60 * 60);
 
-/// A snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     /// Its file.
@@ -48,7 +47,6 @@ pub struct Snapshot {
 }
 
 /// The snapshots of a store, newest first. `outside` is the directory of what is kept outside the store's tree.
-#[must_use]
 pub fn list(outside: &Path) -> Vec<Snapshot> {
     let read = |entry: fs::DirEntry| {
         let (at, event) = parse_name(entry.file_name().to_str()?)?;
@@ -63,7 +61,6 @@ pub fn list(outside: &Path) -> Vec<Snapshot> {
 }
 
 /// Whether there is a snapshot.
-#[must_use]
 pub fn exist(outside: &Path) -> bool {
     newest(outside).is_some()
 }
@@ -82,9 +79,6 @@ fn parse_name(name: &str) -> Option<(Timestamp, i64)> {
 
 /// Writes the log of an idle store back into its file, where a program that changes every file of a tree costs less. For a process
 /// that keeps the store open: SQLite does it for others when the last of them closes it.
-///
-/// # Errors
-/// As SQLite fails.
 pub fn write_back_idle_log(store: &Store) -> Result<(), StoreError> {
     let Some(path) = store.path().filter(|path| open::has_idle_wal(path)) else { return Ok(()) };
     let mut answer = store.file()?.conn.prepare_cached("PRAGMA wal_checkpoint(TRUNCATE)")?;

@@ -64,9 +64,6 @@ impl SqliteStore {
 
     /// Opens the store for reading and writing, and creates it if it is missing. Any number of processes may do so at
     /// once.
-    ///
-    /// # Errors
-    /// As for [`Store::open_for_reading`], and when it cannot be created.
     pub fn open_for_writing(path: &Path, outside: Option<&Path>) -> Result<Self, StoreError> {
         if open::is_absent(path)? {
             refuse_gone(path, outside)?;
@@ -108,9 +105,6 @@ impl SqliteStore {
 
     /// Sets how long later calls wait for other processes, approximately; `None` restores the default. For callers that
     /// have other work and retry.
-    ///
-    /// # Errors
-    /// As SQLite fails.
     pub fn set_busy_timeout(&self, timeout: Option<Duration>) -> Result<(), StoreError> {
         self.lock_timeout.set(timeout.unwrap_or(write_queue::DEFAULT_TIMEOUT));
         Ok(self.conn.busy_timeout(timeout.unwrap_or(open::BUSY_TIMEOUT))?)
@@ -131,9 +125,6 @@ impl SqliteStore {
     }
 
     /// Begins a read on one snapshot.
-    ///
-    /// # Errors
-    /// As SQLite fails.
     pub fn begin_read(&self) -> Result<SqliteRead<'_>, StoreError> {
         self.check_path_unchanged()?;
         let transaction = Transaction::new_unchecked(&self.conn, TransactionBehavior::Deferred)?;
@@ -157,9 +148,6 @@ impl SqliteStore {
     }
 
     /// Begins an IMMEDIATE transaction, after the turn in the write queue.
-    ///
-    /// # Errors
-    /// As SQLite fails.
     pub fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<SqliteWrite<'a>, StoreError> {
         let with_path = |error: StoreError| match &self.path {
             Some(path) => error.with_path(path),
@@ -195,7 +183,6 @@ pub(super) struct SqliteRead<'a> {
 }
 
 impl<'a> SqliteRead<'a> {
-    /// The snapshot.
     pub const fn snapshot(&self) -> &ReadTx<'a> {
         &self.snapshot
     }

@@ -17,7 +17,6 @@ const MEASUREMENTS: usize = 3;
 /// Where a store is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StorePlace {
-    /// A file.
     File {
         /// Its path; `None` when it is not there yet.
         path: Option<PathBuf>,
@@ -26,7 +25,6 @@ pub enum StorePlace {
         /// The length of its log in bytes.
         wal_bytes: u64,
     },
-    /// A server.
     Server {
         /// The address without a password.
         address: String,
@@ -70,9 +68,6 @@ pub struct StoreFacts {
 }
 
 /// Facts about an open store. A server's store may be missing, or have another schema.
-///
-/// # Errors
-/// As the store fails.
 pub fn facts(store: &Store) -> Result<StoreFacts, StoreError> {
     #[cfg(feature = "postgres")]
     if let Some(server) = store.server() {

@@ -27,9 +27,6 @@ const CHANGES: Statement<'_> = Statement {
 
 /// Every change of a task's state, in order. Those since `from` that a session of `sessions` made are counted; without
 /// sessions those of all.
-///
-/// # Errors
-/// As the store fails.
 pub fn all(tx: &ReadTx<'_>, from: Timestamp, sessions: &[&str]) -> Result<Vec<TaskChange>, StoreError> {
     let mut changes = Vec::new();
     sql::for_each(tx.conn(), CHANGES, &[], |row| {

@@ -57,9 +57,6 @@ const fn statements(by: UsageBy) -> [&'static str; 2] {
 
 /// Adds a session's tool call, with its model if known, unless its session run has one of this digest. Returns whether it
 /// was new.
-///
-/// # Errors
-/// As the store fails.
 pub fn insert(
     tx: &WriteTx<'_>,
     session: &Session,
@@ -89,9 +86,6 @@ pub fn insert(
 }
 
 /// The sums of the calls since a time, of one session or of all. A day is the number of days since 1970.
-///
-/// # Errors
-/// As the store fails.
 pub fn totals(
     tx: &ReadTx<'_>,
     by: UsageBy,

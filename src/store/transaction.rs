@@ -82,21 +82,16 @@ impl<'a> WriteTx<'a> {
     }
 
     /// The time of this change.
-    #[must_use]
     pub const fn now(&self) -> Timestamp {
         self.now
     }
 
     /// The actor of this change.
-    #[must_use]
     pub const fn actor(&self) -> &str {
         self.actor
     }
 
     /// Adds an event to the log, in this transaction.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn record(&self, event: &Event) -> Result<i64, StoreError> {
         let mut data = Map::new();
         for (key, fact) in &event.data {

@@ -17,9 +17,7 @@ pub struct TurnTotals {
     pub key: Option<String>,
     /// The number of turns.
     pub turns: i64,
-    /// Input tokens.
     pub input_tokens: i64,
-    /// Output tokens.
     pub output_tokens: i64,
     /// Tokens read from the provider's cache.
     pub cache_read_tokens: i64,
@@ -86,9 +84,6 @@ const fn statements(by: UsageBy) -> [&'static str; 2] {
 }
 
 /// Adds a turn of a session, unless its run has one of this digest. Returns whether it was new.
-///
-/// # Errors
-/// As the store fails.
 pub fn insert(
     tx: &WriteTx<'_>,
     session: &Session,
@@ -119,9 +114,6 @@ pub fn insert(
 }
 
 /// Updates a stored turn from a newer report of the same turn.
-///
-/// # Errors
-/// As the store fails.
 pub fn update(
     tx: &WriteTx<'_>,
     session: &Session,
@@ -155,7 +147,6 @@ fn count(tokens: u64) -> i64 {
 /// The known cost of the turns of a session in a lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownCost {
-    /// The session.
     pub session: String,
     /// The session's lane at that time.
     pub lane: Option<String>,
@@ -164,9 +155,6 @@ pub struct KnownCost {
 }
 
 /// The known costs of the turns since a time, of one session or of all; sessions and lanes without a known cost are left out.
-///
-/// # Errors
-/// As the store fails.
 pub fn known_costs(
     tx: &ReadTx<'_>,
     since: Timestamp,
@@ -179,9 +167,6 @@ pub fn known_costs(
 }
 
 /// The sums of the turns since a time, of one session or of all. A day is the number of days since 1970.
-///
-/// # Errors
-/// As the store fails.
 pub fn totals(
     tx: &ReadTx<'_>,
     by: UsageBy,

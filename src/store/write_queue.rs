@@ -9,15 +9,11 @@ use crate::os::lock_queue::{self, QueuedLock};
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Waits for a turn in the queue; `None` after the timeout.
-///
-/// # Errors
-/// When the queue's file cannot be opened.
 pub(super) fn acquire(store: &Path, timeout: Duration) -> io::Result<Option<QueuedLock>> {
     lock_queue::acquire(&sibling_path(store, "-turn"), timeout)
 }
 
 /// A file beside the store: its name plus a suffix.
-#[must_use]
 pub fn sibling_path(store: &Path, suffix: &str) -> std::path::PathBuf {
     let mut name = store.as_os_str().to_owned();
     name.push(suffix);

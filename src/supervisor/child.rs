@@ -73,9 +73,6 @@ struct StdinFeed {
 
 impl Child {
     /// Starts a program that waits.
-    ///
-    /// # Errors
-    /// When it cannot be started.
     pub fn start(begin: ChildSpec<'_>) -> io::Result<Self> {
         let program = Program { argv: begin.argv, env: begin.env, cwd: begin.cwd };
         if let Some(size) = begin.pty {

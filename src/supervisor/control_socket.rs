@@ -120,9 +120,6 @@ pub struct ControlSocket {
 
 impl ControlSocket {
     /// Opens the socket and replaces one that a dead supervisor left. The caller must have the job's lock.
-    ///
-    /// # Errors
-    /// When the socket cannot be created.
     pub fn open(dir: &JobDir) -> io::Result<Self> {
         match fs::remove_file(dir.file(SOCKET_NAME)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

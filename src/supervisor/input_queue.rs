@@ -46,13 +46,11 @@ impl InputQueue {
     }
 
     /// Whether the terminal is to be waited for.
-    #[must_use]
     pub fn is_busy(&self) -> bool {
         !self.waiting.is_empty()
     }
 
     /// When to come back though nothing happens.
-    #[must_use]
     pub fn due(&self) -> Option<Duration> {
         self.waiting.front()?.deadline
     }

@@ -54,7 +54,6 @@ pub struct StartSpec {
 
 impl JobDir {
     /// The directory of a job, below the directory of all jobs.
-    #[must_use]
     pub fn of(runs: &Path, id: &JobId) -> Self {
         Self { path: runs.join(id.to_string()), opened: None }
     }
@@ -69,13 +68,11 @@ impl JobDir {
     }
 
     /// Whether the directory was removed.
-    #[must_use]
     pub fn is_gone(&self) -> bool {
         self.opened.as_ref().map_or_else(|| !self.path.exists(), |opened| opened.is_removed())
     }
 
     /// The directory's path.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -115,9 +112,6 @@ impl JobDir {
     }
 
     /// The document of the job's start; `None` when it is gone, or not whole.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn start_spec(&self) -> io::Result<Option<StartSpec>> {
         let text = match fs::read(self.path.join(START_FILE)) {
             Ok(text) => text,
@@ -128,9 +122,6 @@ impl JobDir {
     }
 
     /// The input of the program, when it was given some.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn stdin(&self) -> io::Result<Option<Vec<u8>>> {
         match fs::read(self.path.join(STDIN_FILE)) {
             Ok(text) => Ok(Some(text)),
@@ -140,26 +131,17 @@ impl JobDir {
     }
 
     /// Takes the supervisor's lock; `None` when another process has it.
-    ///
-    /// # Errors
-    /// When the lock file cannot be opened or locked.
     pub fn try_lock(&self) -> io::Result<Option<InheritableLock>> {
         InheritableLock::try_acquire(&self.path.join(LOCK_FILE))
     }
 
     /// The supervisor's lock, inherited as stdin ([`InheritableLock::into_file`]), so that the job is never without a lock.
     /// `None` when stdin is another file, or another process has the lock.
-    ///
-    /// # Errors
-    /// When stdin or the lock file cannot be inspected.
     pub fn lock_from_stdin(&self) -> io::Result<Option<InheritableLock>> {
         InheritableLock::from_stdin(&self.path.join(LOCK_FILE))
     }
 
     /// Whether the job has a live supervisor. The lock is not taken for this.
-    ///
-    /// # Errors
-    /// When the lock file cannot be inspected.
     pub fn is_locked(&self) -> io::Result<bool> {
         InheritableLock::is_locked(&self.path.join(LOCK_FILE))
     }
@@ -173,24 +155,17 @@ impl JobDir {
     }
 
     /// Whether the program may have been started.
-    #[must_use]
     pub fn has_started(&self) -> bool {
         self.path.join(STARTED_FILE).exists()
     }
 
     /// Removes the start mark and the result of an earlier attempt, before the job is requeued.
-    ///
-    /// # Errors
-    /// When a file cannot be removed.
     pub fn clear_started(&self) -> io::Result<()> {
         remove_if_exists(&self.path.join(STARTED_FILE))?;
         remove_if_exists(&self.path.join(RESULT_FILE))
     }
 
     /// Writes the result, for recovery after a supervisor that dies before the store has it.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
     pub fn write_result(&self, ending: &JobResult) -> io::Result<()> {
         let number = |number: Option<i64>| number.map(|number| number.to_string()).unwrap_or_default();
         let text = format!(
@@ -204,7 +179,6 @@ impl JobDir {
     }
 
     /// How the program ended, when that was noted.
-    #[must_use]
     pub fn read_result(&self) -> Option<JobResult> {
         let text = fs::read_to_string(self.path.join(RESULT_FILE)).ok()?;
         let mut lines = text.splitn(4, '\n');
@@ -215,24 +189,17 @@ impl JobDir {
     }
 
     /// Forgets what the run was started with: it will not be started again.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     pub fn remove_start_spec(&self) -> io::Result<()> {
         remove_if_exists(&self.path.join(START_FILE))?;
         remove_if_exists(&self.path.join(STDIN_FILE))
     }
 
     /// Whether something of what the run was started with is there.
-    #[must_use]
     pub fn has_start_spec(&self) -> bool {
         self.path.join(START_FILE).exists() || self.path.join(STDIN_FILE).exists()
     }
 
     /// Removes it with everything in it.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     pub fn remove(&self) -> io::Result<()> {
         match fs::remove_dir_all(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -241,7 +208,6 @@ impl JobDir {
     }
 
     /// The directory where those who wait for the run bind their sockets.
-    #[must_use]
     pub fn wake_dir(&self) -> PathBuf {
         self.path.join(WAKE_DIR)
     }

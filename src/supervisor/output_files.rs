@@ -17,9 +17,6 @@ fn file_name(stream: ItemType, segment: i64) -> String {
 }
 
 /// The bytes of a segment from `start` on, at most `length`; `None` when they are gone.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn read(dir: &JobDir, stream: ItemType, segment: i64, start: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
     let file = match File::open(dir.file(&file_name(stream, segment))) {
         Ok(file) => file,
@@ -41,9 +38,6 @@ pub fn read(dir: &JobDir, stream: ItemType, segment: i64, start: u64, length: us
 }
 
 /// The segments that are there: each number with the bytes of both streams, in order.
-///
-/// # Errors
-/// When the directory cannot be listed.
 pub(super) fn list(dir: &JobDir) -> io::Result<Vec<(i64, u64)>> {
     let mut found: Vec<(i64, u64)> = Vec::new();
     for entry in fs::read_dir(dir.path())? {

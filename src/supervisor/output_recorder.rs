@@ -106,7 +106,6 @@ fn saturating_i64(number: u64) -> i64 {
 
 impl OutputRecorder {
     /// Keeps at most `max_output_bytes` in a run's directory, after what an earlier beginning of the run has left there.
-    #[must_use]
     pub fn new(dir: JobDir, max_output_bytes: u64, resume: Totals) -> Self {
         let found = output_files::list(&dir).unwrap_or_default();
         let head = max_output_bytes.div_ceil(2);
@@ -195,7 +194,6 @@ impl OutputRecorder {
     }
 
     /// When it is time to flush, as the time since the supervisor's start; `None`: nothing waits.
-    #[must_use]
     pub fn due(&self) -> Option<Duration> {
         if self.chunks.is_empty() && self.hits.is_empty() && self.skipped.is_none() && self.rejected_batch.is_none() {
             return None;
@@ -234,19 +232,16 @@ impl OutputRecorder {
     }
 
     /// All that was printed, in bytes, kept or not.
-    #[must_use]
     pub const fn output_bytes(&self) -> i64 {
         self.total_bytes[0].saturating_add(self.total_bytes[1])
     }
 
     /// Whether something of it was left out.
-    #[must_use]
     pub const fn is_truncated(&self) -> bool {
         self.dropped_bytes > 0
     }
 
     /// Why the last flush could not write everything.
-    #[must_use]
     pub fn write_failure(&self) -> Option<&str> {
         self.write_failure.as_ref().map(|trouble| trouble.why.as_str())
     }

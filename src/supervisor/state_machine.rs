@@ -108,7 +108,6 @@ pub struct StateMachine {
 
 impl StateMachine {
     /// A program that begins now.
-    #[must_use]
     pub const fn new(timeout: Option<Duration>) -> Self {
         Self {
             phase: Phase::Running,
@@ -122,7 +121,6 @@ impl StateMachine {
     }
 
     /// When to come back with [`Event::Turn`] though nothing happens.
-    #[must_use]
     pub fn due(&self) -> Option<Duration> {
         match self.phase {
             Phase::Running => self.timeout,

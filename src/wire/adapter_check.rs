@@ -57,7 +57,6 @@ pub enum ProbeOutcome {
 
 impl ProbeOutcome {
     /// The word for it.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",

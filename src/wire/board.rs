@@ -64,7 +64,6 @@ pub struct NeedView {
 
 impl NeedView {
     /// The shape of its kind, which tells it apart without colour: `!` for a decision, `?` for an answer, `✗` for a failure.
-    #[must_use]
     pub fn shape(&self) -> char {
         match self.kind {
             "approval" | "guard" | "lease" | "prompt" => '!',
@@ -76,7 +75,6 @@ impl NeedView {
 
 impl NeedView {
     /// Whether it is a question that a text answers.
-    #[must_use]
     pub fn takes_answer(&self) -> bool {
         self.commands.iter().any(|next| next.command.starts_with("fairway answer "))
     }
@@ -157,7 +155,6 @@ pub struct BoardDiffstatView {
 
 impl BoardDiffstatView {
     /// The size in a few characters, such as `+120 -14  2 files`; empty for a lane without a change.
-    #[must_use]
     pub fn summary(&self) -> String {
         match self.files {
             0 => String::new(),
@@ -182,7 +179,6 @@ pub struct BoardOverlapView {
 
 impl BoardOverlapView {
     /// The overlap in one line, such as `conflict with cart: src/tax.rs`.
-    #[must_use]
     pub fn summary(&self) -> String {
         let other = self.lane.as_deref().unwrap_or("the base");
         match self.files.as_slice() {

@@ -21,7 +21,6 @@ pub struct ClaimedView {
 
 impl ClaimedView {
     /// The answer to the renewal of a claim.
-    #[must_use]
     pub const fn renewed(task: TaskView) -> Self {
         Self { task, takeover: None, from: None }
     }

@@ -31,7 +31,6 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// The exit code.
-    #[must_use]
     pub const fn exit_code(self) -> u8 {
         self as u8
     }

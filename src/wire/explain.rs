@@ -38,7 +38,6 @@ pub struct ExplainView {
 
 impl ExplainView {
     /// A view without facts, seen at `now`.
-    #[must_use]
     pub fn new(noun: &'static str, id: impl ToString, status: &'static str, now: Timestamp) -> Self {
         Self { noun, id: id.to_string(), status, facts: Vec::new(), now }
     }

@@ -45,7 +45,6 @@ impl From<&JudgedWork> for JudgedWorkView {
 
 impl JudgedWorkView {
     /// The work in a line: worktree, branch, commit and base.
-    #[must_use]
     pub fn summary(&self) -> String {
         let branch = self.branch.as_ref().map(|branch| format!("branch {branch}, ")).unwrap_or_default();
         let short = |commit: &str| format!("commit {}", commit.get(..12).unwrap_or(commit));

@@ -52,7 +52,6 @@ pub struct LoggedDecisionView {
 
 impl LoggedDecisionView {
     /// When it was made, as text.
-    #[must_use]
     pub fn time(at: Timestamp) -> Option<String> {
         time(Some(at))
     }

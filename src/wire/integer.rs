@@ -7,7 +7,6 @@ use serde_json::Value;
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// The whole number, or `None` for another value or one beyond 64 bits.
-#[must_use]
 pub fn whole_number(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| {
         let number = value.as_f64().filter(|number| number.fract() == 0.0 && number.abs() <= MAX_EXACT)?;
@@ -17,9 +16,6 @@ pub fn whole_number(value: &Value) -> Option<i64> {
 }
 
 /// Reads a list of whole numbers.
-///
-/// # Errors
-/// When the value is no list, or an item is no whole number.
 pub fn deserialize_whole_numbers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<i64>, D::Error> {
     let items = Vec::<Value>::deserialize(deserializer)?;
     items.iter().map(|item| whole_number(item).ok_or_else(|| D::Error::custom("not a whole number"))).collect()

@@ -70,7 +70,6 @@ pub struct LaneGitView {
 
 impl LaneView {
     /// The view of a lane in which `held` tasks are held.
-    #[must_use]
     pub fn new(lane: &Lane, held: i64) -> Self {
         Self {
             name: lane.name.to_string(),

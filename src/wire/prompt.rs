@@ -33,7 +33,6 @@ pub struct PromptView {
 
 impl PromptView {
     /// A prompt that was accepted.
-    #[must_use]
     pub fn new(message: &Message, position: Option<usize>, deduplicated: bool) -> Self {
         Self {
             accepted: true,
@@ -54,7 +53,6 @@ impl PromptView {
     }
 
     /// A prompt that was not accepted.
-    #[must_use]
     pub const fn declined(reason: String) -> Self {
         Self {
             accepted: false,

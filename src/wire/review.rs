@@ -31,7 +31,6 @@ pub struct ReviewView {
 
 impl ReviewView {
     /// A request that was withdrawn just now; its record is gone.
-    #[must_use]
     pub fn withdrawn(review: &Review) -> Self {
         Self { status: "withdrawn", ..Self::from(review) }
     }

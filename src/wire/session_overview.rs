@@ -65,7 +65,6 @@ pub struct ShownState<'a> {
 
 impl SessionOverviewView {
     /// The state: over, stale, the activity, or else the status.
-    #[must_use]
     pub fn shown_state(&self) -> ShownState<'_> {
         let seen = Some(self.seen_at.as_str());
         // What was done on purpose is no alarm.
@@ -145,7 +144,6 @@ pub struct HeldTaskView {
 
 impl HeldTaskView {
     /// The shape of a claim without a session: as of the item about it, and `●` for one that is worked on.
-    #[must_use]
     pub fn shape(&self) -> char {
         match self.status {
             "blocked" => '✗',
@@ -267,7 +265,6 @@ impl From<&SessionOverview> for SessionOverviewView {
 
 impl ClaimantView {
     /// The view of a claimant's session, with the ways on.
-    #[must_use]
     pub fn new(session: &Session, alive: &Aliveness, seen: Seen, ways_on: &[NextCommand]) -> Self {
         Self {
             session_id: session.id.to_string(),
@@ -280,7 +277,6 @@ impl ClaimantView {
     }
 
     /// The mark for people beside the claimant's name: `dead`, `ended`, `failed`, `stale`, or none.
-    #[must_use]
     pub fn mark(&self) -> Option<&'static str> {
         match (self.status, self.alive.alive) {
             ("ended", _) => Some("ended"),
@@ -294,7 +290,6 @@ impl ClaimantView {
     }
 
     /// The claimant's state after its name: `is dead: process 7 is gone`; `None` for one that works.
-    #[must_use]
     pub fn trouble(&self) -> Option<String> {
         let mark = self.mark()?;
         let verb = if matches!(mark, "ended" | "failed") { "has" } else { "is" };

@@ -128,7 +128,6 @@ impl From<&NotReadyReason> for WaitingView {
 
 impl TaskView {
     /// The view of a task and what it waits for.
-    #[must_use]
     pub fn new(task: &Task, waiting: &[NotReadyReason]) -> Self {
         let words = &task.fields;
         Self {

@@ -23,7 +23,6 @@ pub fn parse_inputs(value: &Value) -> Result<Vec<TerminalInput>, Refusal> {
 }
 
 /// The list as JSON.
-#[must_use]
 pub fn to_json(inputs: &[TerminalInput]) -> Value {
     let one = |input: &TerminalInput| match input {
         TerminalInput::Text(text) => json!({ "text": text }),

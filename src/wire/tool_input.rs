@@ -19,7 +19,6 @@ const SUMMARY_FIELDS: &[&str] =
 
 /// The input as JSON of at most `most` bytes: whatever looks like a secret is dots, long texts are cut. What is too long all
 /// the same becomes one cut text.
-#[must_use]
 pub fn for_log(input: &Value, most: usize) -> String {
     let shown = redact(input, 0);
     let text = shown.to_string();
@@ -38,7 +37,6 @@ pub fn for_log(input: &Value, most: usize) -> String {
 }
 
 /// The subject of the call, in a short line without control characters.
-#[must_use]
 pub fn summary(input: &Value) -> String {
     let shown = redact(input, 0);
     let telling = SUMMARY_FIELDS.iter().find_map(|name| shown.get(*name));

@@ -93,7 +93,6 @@ impl From<&TaskNumbers> for TaskNumbersView {
 
 impl UsageRowView {
     /// How many tokens of every kind.
-    #[must_use]
     pub const fn tokens(&self) -> i64 {
         self.input_tokens + self.output_tokens + self.cache_read_tokens + self.cache_creation_tokens
     }

@@ -58,7 +58,6 @@ pub struct Subject {
 /// A composed context.
 #[derive(Debug, Clone)]
 pub struct AgentContext {
-    /// Its sections.
     pub sections: Vec<Section>,
     /// The tasks in it.
     pub tasks: Vec<TaskId>,
@@ -66,7 +65,6 @@ pub struct AgentContext {
 
 impl Subject {
     /// A session, or without one the acting user.
-    #[must_use]
     pub fn for_session(app: &App, session: Option<&Session>) -> Self {
         match session {
             Some(session) => Self {
@@ -118,9 +116,6 @@ pub fn compose_for_actor(app: &App, task: Option<&TaskId>, mode: Mode) -> Result
 }
 
 /// Composes the context of `subject`.
-///
-/// # Errors
-/// Store errors.
 pub fn compose(app: &App, subject: &Subject, mode: Mode) -> Result<AgentContext> {
     let now = app.env.now();
     let (focus, claimed) = app.read(|tx| focus_and_claimed(tx, subject, now))?;

@@ -38,9 +38,6 @@ impl ClaimantOver {
 
 /// The claimant of a task, if it is another session than `own_name` and has ended. `own_lane` is the lane of the live session
 /// that asks.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn find(
     tx: &ReadTx<'_>,
     own_name: &str,

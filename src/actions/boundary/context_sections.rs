@@ -26,7 +26,6 @@ string_enum! {
 /// A section of a context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// The kind.
     pub kind: SectionKind,
     /// The text.
     pub content: String,

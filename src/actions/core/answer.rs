@@ -22,9 +22,6 @@ pub struct Answer {
 
 impl Answer {
     /// An answer about one object: its document, its id and the line.
-    ///
-    /// # Errors
-    /// When the document cannot be written as JSON.
     pub fn new(document: &impl Serialize, id: impl ToString, line: impl Into<String>) -> anyhow::Result<Self> {
         let document = serde_json::to_value(document).map_err(errors::internal)?;
         Ok(Self { document, line: line.into(), ids: vec![id.to_string()], notes: Vec::new() })

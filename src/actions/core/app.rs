@@ -29,7 +29,6 @@ pub struct App {
     pub layers: Rc<Layers>,
     /// The effective settings.
     pub settings: Rc<Settings>,
-    /// The actor.
     pub actor: Actor,
     /// The idempotency key of a `--request-id`, if given.
     pub idempotency_key: Option<IdempotencyKey>,
@@ -40,7 +39,6 @@ pub struct App {
 
 impl App {
     /// The context of one command. Opens nothing yet.
-    #[must_use]
     pub fn new(
         env: Rc<Env>,
         project: Project,
@@ -64,9 +62,6 @@ impl App {
     }
 
     /// The context of one command under the configuration in force. Opens nothing yet.
-    ///
-    /// # Errors
-    /// When the configuration cannot be read.
     pub fn in_force(
         env: Rc<Env>,
         project: Project,
@@ -79,9 +74,6 @@ impl App {
 
     /// As [`App::in_force`], for a caller whose name is that of a person or of a session. On a server a person's name tells the
     /// machine, too. `request` makes the idempotency key of the actor.
-    ///
-    /// # Errors
-    /// When the configuration cannot be read.
     pub fn for_caller(
         env: Rc<Env>,
         project: Project,
@@ -142,9 +134,6 @@ impl App {
     }
 
     /// Runs `query` on one snapshot. A missing store answers as an empty one.
-    ///
-    /// # Errors
-    /// As `query` or the store fails.
     pub fn read<T>(&self, query: impl FnOnce(&ReadTx<'_>) -> Result<T>) -> Result<T> {
         self.store_for_reading()?.read(query)
     }
@@ -173,9 +162,6 @@ impl App {
     }
 
     /// The store for reading. A store that [`App::mutate`] has opened meanwhile is reused.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn store_for_reading(&self) -> Result<&Store> {
         if let Some(store) = self.writer.get() {
             return Ok(store);
@@ -191,9 +177,6 @@ impl App {
     }
 
     /// The store for writing; created if it is missing. A store that was opened for reading is reused.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn store_for_writing(&self) -> Result<&Store> {
         if let Some(store) = self.reader.get().filter(|store| !store.is_missing()) {
             return Ok(store);
@@ -215,9 +198,6 @@ impl App {
 
     /// A waiter that every change of the store wakes. Bind it before the first query: a change between query and wait then
     /// wakes it at once.
-    ///
-    /// # Errors
-    /// As the store fails; when the socket cannot be bound.
     pub fn waiter(&self, noun: &str) -> Result<ChangeWaiter> {
         let store = self.store_for_writing()?;
         let dir = store.wake_dir();
@@ -271,9 +251,6 @@ impl App {
     }
 
     /// Counts leases and heartbeats that a clock which was ahead has written from now. Writes only if there are any.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn count_future_times_from_now(&self) -> Result<()> {
         let now = self.store_for_reading()?.time(self.env.now())?;
         if self.read(|tx| Ok(future_times::exist(tx, now)?))? {

@@ -13,9 +13,6 @@ use crate::{
 
 /// Expires the pending approval requests of a session, all of them or those for one tool. To be called when the tool has
 /// run, and when the turn or the session ends: the provider no longer waits for an answer then.
-///
-/// # Errors
-/// As the store fails.
 pub fn expire_pending(tx: &WriteTx<'_>, session: &Session, tool: Option<&str>) -> Result<()> {
     for approval in approvals::pending_of(tx, &session.id)? {
         if tool.is_some_and(|tool| tool != approval.tool) {

@@ -19,23 +19,16 @@ pub struct Presence {
 }
 
 /// Counts as a watcher of permission requests until the presence is dropped.
-///
-/// # Errors
-/// When the file in the runtime directory cannot be created or locked.
 pub fn watch_approvals(app: &App) -> io::Result<Presence> {
     enter(app, WATCHERS)
 }
 
 /// Whether a person watches for permission requests. What cannot be read counts as absent.
-#[must_use]
 pub fn is_watched(app: &App) -> bool {
     is_present(app, WATCHERS)
 }
 
 /// Counts as the terminal of a session until the presence is dropped, and wakes the waiters of the store.
-///
-/// # Errors
-/// When the file in the runtime directory cannot be created or locked.
 pub fn attach(app: &App, session: &SessionId) -> io::Result<Presence> {
     let presence = enter(app, &of_session(session))?;
     wake(app);
@@ -43,7 +36,6 @@ pub fn attach(app: &App, session: &SessionId) -> io::Result<Presence> {
 }
 
 /// Whether an `attach` has its terminal at a session.
-#[must_use]
 pub fn is_attached(app: &App, session: &SessionId) -> bool {
     is_present(app, &of_session(session))
 }

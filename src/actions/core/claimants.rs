@@ -27,15 +27,11 @@ pub struct Claimants {
 
 impl Claimants {
     /// A reader that has looked at no session yet.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Adds what is known of the claimant's session to the view of a task. A claim without a session gets nothing.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn describe(&mut self, tx: &ReadTx<'_>, task: &Task, view: &mut TaskView) -> Result<(), StoreError> {
         let Some(id) = task.state.claim().and_then(|claim| claim.session.as_ref()) else { return Ok(()) };
         if !self.known.contains_key(id) {

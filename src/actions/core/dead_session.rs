@@ -15,7 +15,6 @@ use crate::{
 /// A session of which nothing is alive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadSession {
-    /// The session.
     pub id: SessionId,
     /// The proof, as a sentence: "process 7 is gone".
     pub why: String,
@@ -24,23 +23,16 @@ pub struct DeadSession {
 
 impl DeadSession {
     /// The proof for a session as it was read before the look at its processes.
-    #[must_use]
     pub fn new(session: &Session, why: String) -> Self {
         Self { id: session.id.clone(), why, version: session.version }
     }
 
     /// The session, if it has not changed since the look: a heartbeat or another run disproves the proof.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn confirm(&self, tx: &ReadTx<'_>) -> Result<Option<Session>> {
         Ok(sessions::find(tx, &self.id)?.filter(|session| session.version == self.version))
     }
 
     /// Ends the session as failed, unless it is final.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn end(&self, tx: &WriteTx<'_>, session: &Session) -> Result<()> {
         if !session.status.is_final() {
             finish(tx, session, SessionStatus::Failed, None, Some(&self.why))?;

@@ -25,7 +25,6 @@ use crate::{
 pub struct InternalError(String);
 
 /// An [`InternalError`] with its reason.
-#[must_use]
 pub fn internal(why: impl Display) -> anyhow::Error {
     InternalError(why.to_string()).into()
 }
@@ -36,7 +35,6 @@ pub fn internal(why: impl Display) -> anyhow::Error {
 pub struct NoSnapshot;
 
 /// Classifies any error that a use case or entry point returns.
-#[must_use]
 pub fn classify(error: &anyhow::Error) -> Failure {
     for cause in error.chain() {
         if let Some(failure) = cause.downcast_ref::<Refusal>().map(refusal) {

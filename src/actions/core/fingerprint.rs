@@ -11,25 +11,21 @@ const API: &str = "api:";
 const EVENT: &str = "event:";
 
 /// The fingerprint of a command: its canonical path, and the digest of its arguments and actor.
-#[must_use]
 pub fn of_command(path: &str, digest: &str) -> String {
     format!("{COMMAND}{path}:{digest}")
 }
 
 /// The fingerprint of a request to the worker API, from the digest of its route and body.
-#[must_use]
 pub fn of_api(digest: &str) -> String {
     format!("{API}{digest}")
 }
 
 /// The fingerprint of a provider event, from the digest of its fields.
-#[must_use]
 pub fn of_event(digest: &str) -> String {
     format!("{EVENT}{digest}")
 }
 
 /// Whether the stored request is the asked one. `answer` is the stored answer as JSON; `None` while there is none.
-#[must_use]
 pub fn is_same(stored: &str, asked: &str, answer: Option<&str>) -> bool {
     if stored == asked {
         return true;

@@ -29,7 +29,6 @@ pub fn install(project: &Project) {
 }
 
 /// The empty repository and the file with git's ignored paths, when they are there for this project.
-#[must_use]
 pub fn installed(project: &Project) -> Option<(PathBuf, PathBuf)> {
     let common = GitDir::around(&project.root)?.common;
     let (shield, exclude) = (common.join(SHIELD), common.join(EXCLUDE));

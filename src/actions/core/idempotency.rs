@@ -64,18 +64,12 @@ impl IdempotencyKey {
     }
 
     /// Stores the answer, of a new request or in place of its intent.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub(crate) fn store_response(&self, tx: &WriteTx<'_>, answer: &Answer) -> Result<()> {
         let text = serde_json::to_string(answer).map_err(errors::internal)?;
         Ok(requests::upsert(tx, &self.id, &self.fingerprint, Some(&text))?)
     }
 
     /// Deletes an intent without an answer: nothing was done, so a repeat may try again.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub(crate) fn discard_intent(&self, tx: &WriteTx<'_>) -> Result<()> {
         Ok(requests::delete_open(tx, &self.id)?)
     }

@@ -41,9 +41,6 @@ pub fn refuse(app: &App, command: &'static str) -> Result<()> {
 }
 
 /// Like [`refuse`], outside of a project.
-///
-/// # Errors
-/// As [`refuse`].
 pub fn refuse_without_project(env: &Env, command: &'static str) -> Result<()> {
     let place = if has_session_variable(env) { CallPlace::Inside(None) } else { place_by_environment() };
     refuse_at(env, place, command)
@@ -62,9 +59,6 @@ fn refuse_at(env: &Env, place: CallPlace, command: &'static str) -> Result<()> {
 
 /// Refuses a person's command inside a session, unless the session acts by itself and its role is one of these. Only a trusted
 /// configuration gives a role such a permission.
-///
-/// # Errors
-/// As [`refuse`].
 pub fn refuse_unless_role(app: &App, command: &'static str, roles: &[Role]) -> Result<()> {
     let refused = || Err(Refusal::InsideSession { command }.into());
     let known = match place(app) {
@@ -82,13 +76,11 @@ pub fn refuse_unless_role(app: &App, command: &'static str, roles: &[Role]) -> R
 
 /// Whether the caller has a session's variable, or a live session's root process or the supervisor of a session's job as an
 /// ancestor. Ancestors that cannot be read count as inside.
-#[must_use]
 pub fn is_inside(app: &App) -> bool {
     has_session_variable(&app.env) || place(app) != CallPlace::Outside
 }
 
 /// Where a command is called from.
-#[must_use]
 pub fn place(app: &App) -> CallPlace {
     let ancestors = match process::own_ancestors() {
         Ok(ancestors) => ancestors,

@@ -13,9 +13,6 @@ use crate::{
 
 /// Records an act of a session as its heartbeat. A starting or stale session is set running, with an event. A final session
 /// and another session run are left alone.
-///
-/// # Errors
-/// As the store fails.
 pub fn touch(tx: &WriteTx<'_>, session: &Session, run_id: Option<&RunId>) -> Result<()> {
     if session.status.is_final() || session.check_run_id(run_id).is_err() {
         return Ok(());
@@ -26,9 +23,6 @@ pub fn touch(tx: &WriteTx<'_>, session: &Session, run_id: Option<&RunId>) -> Res
 
 /// Notes a report of a session: a stale session is revived, and the leases of its claims are renewed. A final session stays
 /// as it is.
-///
-/// # Errors
-/// As the store fails.
 pub fn touch_and_renew_leases(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     if session.status.is_final() {
         return Ok(());
@@ -39,9 +33,6 @@ pub fn touch_and_renew_leases(tx: &WriteTx<'_>, session: &Session) -> Result<()>
 
 /// Notes the start of a session: as [`touch_and_renew_leases`], but a start does not prove that text typed into the session
 /// arrived.
-///
-/// # Errors
-/// As the store fails.
 pub fn touch_started(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     if session.status.is_final() {
         return Ok(());
@@ -53,9 +44,6 @@ pub fn touch_started(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
 
 /// Sets a session running that is not final. Unlike [`touch`], it does not confirm typed prompts: a session that just starts
 /// has not read them.
-///
-/// # Errors
-/// As the store fails.
 pub(in crate::actions) fn mark_running(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     if session.status == SessionStatus::Running {
         return Ok(sessions::touch(tx, &session.id)?);
@@ -66,9 +54,6 @@ pub(in crate::actions) fn mark_running(tx: &WriteTx<'_>, session: &Session) -> R
 }
 
 /// Writes a session that was read in this transaction.
-///
-/// # Errors
-/// As the store fails.
 pub(in crate::actions) fn update_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     // No other process writes while this transaction is open, so the version cannot have changed.
     if sessions::update(tx, session)? {
@@ -78,9 +63,6 @@ pub(in crate::actions) fn update_session(tx: &WriteTx<'_>, session: &Session) ->
 }
 
 /// Records the event that a starting or stale session runs.
-///
-/// # Errors
-/// As the store fails.
 pub(in crate::actions) fn record_running(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<()> {
     let kind = match before.status {
         SessionStatus::Stale => EventKind::SessionRevived,
@@ -91,9 +73,6 @@ pub(in crate::actions) fn record_running(tx: &WriteTx<'_>, before: &Session, why
 }
 
 /// Records the event that a session became stale.
-///
-/// # Errors
-/// As the store fails.
 pub(crate) fn record_stale(tx: &WriteTx<'_>, before: &Session, why: &str) -> Result<i64, StoreError> {
     tx.record(&status_event(EventKind::SessionStale, before).with("reason", why))
 }

@@ -25,18 +25,12 @@ pub struct OwnParts {
 
 /// The parts of a session's launch that are not stored. A launch of an earlier version has not recorded them: without a
 /// provider, its program is unknown.
-///
-/// # Errors
-/// As the store fails.
 pub fn own_parts(tx: &ReadTx<'_>, session: &Session) -> Result<OwnParts, StoreError> {
     let is_shell = || session.provider.as_ref().is_none_or(|provider| provider.as_str() == SHELL);
     Ok(recorded(tx, &session.id)?.unwrap_or_else(|| OwnParts { command: is_shell(), env: Vec::new() }))
 }
 
 /// Whether `session relaunch` needs nothing but the id of a session.
-///
-/// # Errors
-/// As the store fails.
 pub fn can_relaunch(tx: &ReadTx<'_>, session: &Session) -> Result<bool, StoreError> {
     Ok(session.adapter_script.is_some() && own_parts(tx, session)? == OwnParts::default())
 }

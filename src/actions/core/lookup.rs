@@ -96,9 +96,7 @@ pub fn effective_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<(Option<Role>, 
 /// The role, lane and task that an actor acts in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// The role.
     pub role: Option<Role>,
-    /// The lane.
     pub lane: Option<LaneName>,
     /// The task of the actor's session.
     pub task: Option<TaskId>,
@@ -106,9 +104,6 @@ pub struct Scope {
 
 /// The scope of `actor`: the given role and lane, else those of the actor's session, and the session's task. A session that is
 /// not registered implies nothing.
-///
-/// # Errors
-/// As the store fails.
 pub fn implied_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<Scope> {
     let session = actor.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten();
     let of_session = session.map(|session| Scope { role: Some(session.role), lane: session.lane, task: session.task });
@@ -121,17 +116,11 @@ pub fn implied_scope(tx: &ReadTx<'_>, actor: &Actor) -> Result<Scope> {
 }
 
 /// Whether a session is unregistered but in use: it has messages, or it has started jobs.
-///
-/// # Errors
-/// As the store fails.
 pub fn is_unregistered(tx: &ReadTx<'_>, session: &SessionId) -> Result<bool> {
     Ok(sessions::find(tx, session)?.is_none() && is_used_key(tx, &session.clone().into())?)
 }
 
 /// Whether jobs were started, or messages sent, under this key.
-///
-/// # Errors
-/// As the store fails.
 pub fn is_used_key(tx: &ReadTx<'_>, key: &RoutingKey) -> Result<bool> {
     Ok(!jobs::newest(tx, Some(key), 1)?.is_empty() || messages::has_any_to(tx, key)?)
 }
@@ -152,9 +141,6 @@ pub fn check_authority(tx: &ReadTx<'_>, task: &Task, actor: &Actor, intent: Task
 }
 
 /// Whether the actor may continue the claim on a task: its session is of the lane in which a session that is over made it.
-///
-/// # Errors
-/// As the store fails.
 pub fn can_continue(tx: &ReadTx<'_>, task: &Task, actor: &Actor) -> Result<bool> {
     let find = |id: &SessionId| sessions::find(tx, id);
     let holder = task.state.claim().and_then(|claim| claim.session.as_ref()).map(find).transpose()?.flatten();
@@ -166,9 +152,6 @@ pub fn can_continue(tx: &ReadTx<'_>, task: &Task, actor: &Actor) -> Result<bool>
 }
 
 /// The open dependencies of a task. Queries the store only if there are any.
-///
-/// # Errors
-/// As the store fails.
 pub fn not_ready_reasons(tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyReason>> {
     if task.open_deps == 0 || task.state.status().is_closed() {
         return Ok(Vec::new());
@@ -177,17 +160,11 @@ pub fn not_ready_reasons(tx: &ReadTx<'_>, task: &Task) -> Result<Vec<NotReadyRea
 }
 
 /// A task's current state as a document.
-///
-/// # Errors
-/// As the store fails.
 pub fn task_view(tx: &ReadTx<'_>, id: &TaskId) -> Result<TaskView> {
     view(tx, &task(tx, id)?)
 }
 
 /// A task that was read or written in this transaction, as a document.
-///
-/// # Errors
-/// As the store fails.
 pub fn view(tx: &ReadTx<'_>, task: &Task) -> Result<TaskView> {
     Ok(TaskView::new(task, &not_ready_reasons(tx, task)?))
 }

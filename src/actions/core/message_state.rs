@@ -39,9 +39,6 @@ pub(in crate::actions) fn noun_and_name(to: &Recipient) -> (&'static str, &str) 
 }
 
 /// Expires the messages whose time to live is over.
-///
-/// # Errors
-/// As the store fails.
 pub fn expire(tx: &WriteTx<'_>) -> Result<()> {
     for message in messages::expired(tx, tx.now())? {
         messages::resolve(tx, message.id, MessageStatus::Expired, message.offered_to.as_deref())?;
@@ -52,9 +49,6 @@ pub fn expire(tx: &WriteTx<'_>) -> Result<()> {
 
 /// Expires the unacknowledged messages to a session that has ended. A message to its lane or role that was only offered to
 /// it stays: another session gets it when the offer expires.
-///
-/// # Errors
-/// As the store fails.
 pub fn expire_for_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     for message in messages::open_for(tx, &Recipient::Session(session.id.clone()))? {
         messages::resolve(tx, message.id, MessageStatus::Expired, message.offered_to.as_deref())?;
@@ -65,9 +59,6 @@ pub fn expire_for_session(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
 }
 
 /// Offers messages to a session over `channel`, until a time.
-///
-/// # Errors
-/// As the store fails.
 pub(in crate::actions) fn offer(
     tx: &WriteTx<'_>,
     session: &Session,
@@ -84,9 +75,6 @@ pub(in crate::actions) fn offer(
 }
 
 /// Acknowledges a message that was offered to a session.
-///
-/// # Errors
-/// As the store fails.
 pub(in crate::actions) fn acknowledge(tx: &WriteTx<'_>, message: &Message, session: &Session) -> Result<()> {
     messages::resolve(tx, message.id, MessageStatus::Acknowledged, Some(session.id.as_str()))?;
     let acknowledged = event(EventKind::MessageAcknowledged, message).session(&session.id, &session.run_id);
@@ -96,9 +84,6 @@ pub(in crate::actions) fn acknowledge(tx: &WriteTx<'_>, message: &Message, sessi
 
 /// Acknowledges the prompts that were typed into a session. To be called on any report of the session: the report proves
 /// that the typed text arrived.
-///
-/// # Errors
-/// As the store fails.
 pub fn confirm_typed(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     for message in messages::typed_to(tx, &session.id)? {
         acknowledge(tx, &message, session)?;

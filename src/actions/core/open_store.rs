@@ -10,9 +10,6 @@ use crate::{
 };
 
 /// The store for reading; an empty one in memory where there is no file yet.
-///
-/// # Errors
-/// As the store fails.
 pub fn for_reading(env: &Env, project: &Project, settings: &StoreSettings) -> Result<Store, StoreError> {
     match on_server(env, project, settings)? {
         Some(store) => Ok(store),
@@ -21,9 +18,6 @@ pub fn for_reading(env: &Env, project: &Project, settings: &StoreSettings) -> Re
 }
 
 /// The store for writing. A file is created if it is missing; a schema is not.
-///
-/// # Errors
-/// As the store fails.
 pub fn for_writing(env: &Env, project: &Project, settings: &StoreSettings) -> Result<Store, StoreError> {
     match on_server(env, project, settings)? {
         Some(store) => Ok(store),
@@ -32,7 +26,6 @@ pub fn for_writing(env: &Env, project: &Project, settings: &StoreSettings) -> Re
 }
 
 /// The error of a store that lost records, with a hint that offers a snapshot only where there is one; any other as it is.
-#[must_use]
 pub fn with_way_back(project: &Project, error: StoreError) -> anyhow::Error {
     let has_snapshot = || project.outside_dir().is_some_and(|outside| snapshots::exist(&outside));
     let lost = matches!(error, StoreError::Damaged { .. } | StoreError::Lost { .. } | StoreError::Gone { .. });
@@ -40,9 +33,6 @@ pub fn with_way_back(project: &Project, error: StoreError) -> anyhow::Error {
 }
 
 /// The store on a server; `None` when it is in a file.
-///
-/// # Errors
-/// When the server cannot be used, its address is missing, or this build has no such engine.
 #[cfg(feature = "postgres")]
 fn on_server(env: &Env, project: &Project, settings: &StoreSettings) -> Result<Option<Store>, StoreError> {
     match address(env, settings)? {
@@ -58,9 +48,6 @@ fn on_server(_: &Env, _: &Project, settings: &StoreSettings) -> Result<Option<St
 
 /// The address of the store, with the password that stands beside it; `None` when it is in a file. Never a file where a server is
 /// demanded: a scrubbed environment would go on in another store.
-///
-/// # Errors
-/// When it is missing or cannot be used.
 #[cfg(feature = "postgres")]
 pub fn address(env: &Env, settings: &StoreSettings) -> Result<Option<StoreAddress>, StoreError> {
     match (&settings.url, settings.engine) {
@@ -72,7 +59,6 @@ pub fn address(env: &Env, settings: &StoreSettings) -> Result<Option<StoreAddres
 
 /// The value of `FAIRWAY_STORE_URL` for a session: never a password. Empty, so that it is unset, where the local file names the
 /// same store: sessions read it there.
-#[must_use]
 pub fn url_to_pass_on(env: &Env, layers: &Layers) -> String {
     let given = env.var(vars::FAIRWAY_STORE_URL).map(without_password);
     let local = layers.text_in_files("store", "url").map(|url| without_password(&url));

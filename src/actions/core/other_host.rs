@@ -13,7 +13,6 @@ use crate::{
 
 /// Whether a lane's worktree is on another host. It is not on one when no host is recorded, and when a store in a file, which
 /// lies beside its worktrees, or a container of the same machine has it before its eyes.
-#[must_use]
 pub fn has_worktree(app: &App, lane: &Lane) -> bool {
     let (Some(id), Some(dir)) = (&lane.host_id, &lane.worktree) else { return false };
     let dir = Path::new(dir);
@@ -27,7 +26,6 @@ pub fn has_worktree(app: &App, lane: &Lane) -> bool {
 }
 
 /// Whether the directory that a session works in is on another host.
-#[must_use]
 pub fn has_directory(app: &App, session: &Session, dir: &Path) -> bool {
     let Some(id) = &session.host_id else { return false };
     let local = host::identity();
@@ -36,15 +34,11 @@ pub fn has_directory(app: &App, session: &Session, dir: &Path) -> bool {
 }
 
 /// Whether the repository of a record of this host id is that of another host.
-#[must_use]
 pub fn has_repository(app: &App, host_id: Option<&str>) -> bool {
     app.settings.store.is_on_server() && host_id.is_some_and(|id| host::identity().id.as_deref() != Some(id))
 }
 
 /// The host of a row.
-///
-/// # Errors
-/// As the store fails.
 pub fn find(tx: &ReadTx<'_>, recorded: &str, id: Option<&str>) -> Result<OtherHost> {
     let known = id.map(|id| hosts::find(tx, id)).transpose()?.flatten();
     // A renamed host is reached under its new name. A store in a file has only what each row recorded.
@@ -54,17 +48,11 @@ pub fn find(tx: &ReadTx<'_>, recorded: &str, id: Option<&str>) -> Result<OtherHo
 }
 
 /// The host of a lane's worktree.
-///
-/// # Errors
-/// As the store fails.
 pub fn of_lane(tx: &ReadTx<'_>, lane: &Lane) -> Result<OtherHost> {
     find(tx, lane.host.as_deref().unwrap_or_default(), lane.host_id.as_deref())
 }
 
 /// The refusal of a command that needs a lane's worktree. `words`: the command.
-///
-/// # Errors
-/// As the store fails.
 pub fn lane_refusal(tx: &ReadTx<'_>, lane: &Lane, words: &[&str]) -> Result<Refusal> {
     let host = of_lane(tx, lane)?;
     Ok(Refusal::LaneElsewhere { lane: lane.name.clone(), command: host.command(words), host: host.name })
@@ -79,18 +67,12 @@ pub fn refuse_lane(app: &App, lane: &Lane, words: &[&str]) -> Result<()> {
 }
 
 /// The refusal of a command that needs a session's process or directory. `words`: the command.
-///
-/// # Errors
-/// As the store fails.
 pub fn session_refusal(tx: &ReadTx<'_>, session: &Session, words: &[&str]) -> Result<Refusal> {
     let host = find(tx, &session.host, session.host_id.as_deref())?;
     Ok(Refusal::SessionElsewhere { session: session.id.clone(), command: host.command(words), host: host.name })
 }
 
 /// The refusal of a command that needs a job's process or output. `words`: the command without the job's id.
-///
-/// # Errors
-/// As the store fails.
 pub fn job_refusal(tx: &ReadTx<'_>, job: &Job, words: &[&str]) -> Result<Refusal> {
     let host = find(tx, &job.host, job.host_id.as_deref())?;
     let id = job.id.to_string();

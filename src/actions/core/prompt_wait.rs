@@ -11,9 +11,6 @@ use crate::{
 };
 
 /// Why a message waits; `None` when it does not, or is not for one registered session.
-///
-/// # Errors
-/// As the store fails.
 pub fn find(tx: &ReadTx<'_>, message: &Message, now: Timestamp) -> Result<Option<PromptWait>, StoreError> {
     let Recipient::Session(id) = &message.to else { return Ok(None) };
     let Some(session) = sessions::find(tx, id)? else { return Ok(None) };

@@ -85,9 +85,6 @@ pub fn retry<T>(limit: Duration, attempt: impl FnMut() -> Result<T>) -> Result<T
 }
 
 /// Repeats `attempt` while the server is away and the outcome is wanted.
-///
-/// # Errors
-/// As `attempt` fails: at once when the server refuses, and when the outcome is not wanted any more.
 pub fn retry_while<T>(is_wanted: impl Fn() -> bool, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     loop {
         match attempt() {
@@ -99,7 +96,6 @@ pub fn retry_while<T>(is_wanted: impl Fn() -> bool, mut attempt: impl FnMut() ->
 
 /// The error of a change that was given up in an outage although a part of it, outside of the store, is done: it is unknown what
 /// became of it, and a repetition is not harmless. Other errors stay.
-#[must_use]
 pub fn partly_done(app: &App, done: &str, error: anyhow::Error) -> anyhow::Error {
     let (address, why) = match error.downcast_ref() {
         Some(
@@ -113,7 +109,6 @@ pub fn partly_done(app: &App, done: &str, error: anyhow::Error) -> anyhow::Error
 }
 
 /// Whether the server did not answer and nothing was written. A server that refuses the login or the schema has answered.
-#[must_use]
 pub fn is_outage(error: &anyhow::Error) -> bool {
     matches!(
         error.downcast_ref(),

@@ -27,17 +27,11 @@ pub enum SessionScope {
 }
 
 /// The sessions of a scope with their facts, oldest first. `held` are all claimed tasks.
-///
-/// # Errors
-/// As the store fails.
 pub fn read(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<Vec<SessionOverview>> {
     Ok(with_facts(tx, rows(tx, scope, held)?, held)?)
 }
 
 /// The rows of the sessions of a scope, oldest first. `held` are all claimed tasks.
-///
-/// # Errors
-/// As the store fails.
 pub fn rows(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<Vec<Session>> {
     let mut found = if scope == SessionScope::All { sessions::all(tx)? } else { sessions::live(tx)? };
     if scope == SessionScope::LiveAndHolding {
@@ -55,9 +49,6 @@ pub fn rows(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<V
 }
 
 /// These sessions with their facts. `held` are all claimed tasks, or at least theirs.
-///
-/// # Errors
-/// As the store fails.
 pub fn with_facts(
     tx: &ReadTx<'_>,
     sessions: Vec<Session>,

@@ -19,13 +19,11 @@ use crate::{
 };
 
 /// Whether the process numbers of a session are those of this host and pid namespace.
-#[must_use]
 pub fn is_local(session: &Session) -> bool {
     host::identity().owns(&session.host, session.host_id.as_deref())
 }
 
 /// Whether a session is alive, by its recorded process, and for a pane by its multiplexer's server.
-#[must_use]
 pub fn aliveness(session: &Session) -> Aliveness {
     let is_local = is_local(session);
     let process = match process_state(session) {
@@ -63,7 +61,6 @@ impl RunProcesses {
     }
 
     /// The processes of a session run as far as they were looked for.
-    #[must_use]
     pub fn known(&self, run_id: &RunId) -> &[i32] {
         self.found.as_ref().and_then(|found| found.get(run_id)).map_or(&[], Vec::as_slice)
     }
@@ -77,7 +74,6 @@ fn orphaned_program(session: &Session, supervisor: &ProcessKey) -> Option<Proces
 }
 
 /// The number of the process whose end would change the judgement that a session is alive.
-#[must_use]
 pub fn living_process(session: &Session) -> Option<i64> {
     let supervisor = ProcessKey::from_record(session.pid, session.pid_started, session.boot_id.as_deref());
     let is_gone = |key: &ProcessKey| matches!(key.status(), ProcessStatus::Gone(_));
@@ -88,7 +84,6 @@ pub fn living_process(session: &Session) -> Option<i64> {
 }
 
 /// The state of a session's process on this host.
-#[must_use]
 pub fn process_state(session: &Session) -> ProcessObservation {
     // Neither a process nor a pane survives a reboot.
     let now = host::boot_id();

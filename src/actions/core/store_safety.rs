@@ -13,7 +13,6 @@ use crate::{
 /// Shields the state directory from git's cleaners, writes an idle log back, and makes a snapshot of the store if one is
 /// due. The answer is a warning for the caller, and only for a damaged store: a snapshot that cannot be made, as in a
 /// sandbox that may not write there, fails no command.
-#[must_use]
 pub fn keep_safe(app: &App) -> Option<String> {
     git_shield::install(&app.project);
     let outside = app.project.outside_dir()?;

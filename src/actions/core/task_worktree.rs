@@ -39,9 +39,6 @@ impl WorkDirectory {
     }
 
     /// The refusal of a command that needs the directory, when that is on another host. `words`: the command.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub(crate) fn refusal(&self, tx: &ReadTx<'_>, words: &[&str]) -> Result<Option<Refusal>> {
         Ok(match self {
             Self::Here(_) | Self::Unknown => None,
@@ -53,9 +50,6 @@ impl WorkDirectory {
 
 /// The directory of a task's work: the worktree of its lane, else that of the claiming session, else the one in which the claim
 /// was made. The working directory for a task that is not claimed, and for a claim of an earlier version by a person.
-///
-/// # Errors
-/// As the store fails.
 pub(crate) fn of_work(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<WorkDirectory> {
     let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
     if let Some(lane) = lane.filter(|lane| lane.worktree.is_some()) {

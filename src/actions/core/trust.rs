@@ -105,9 +105,6 @@ impl Present {
 }
 
 /// Whether the files, as they are now, are trusted, and why they are not.
-///
-/// # Errors
-/// When the configuration is wrong.
 pub fn check_present(env: &Env, project: &Project) -> Result<(Layers, Trust)> {
     let layers = Layers::load(project, env)?;
     let settings = Settings::from_layers(&layers, project)?;
@@ -142,7 +139,6 @@ pub fn require_script(app: &App, script: &Path) -> Result<()> {
 }
 
 /// The note of a command that runs while the last trusted text is in force. Agents are not told to trust anything.
-#[must_use]
 pub fn kept_text_note(app: &App, kept: &KeptText) -> String {
     let what = match &kept.error {
         Some(error) => error.clone(),
@@ -159,7 +155,6 @@ pub fn kept_text_note(app: &App, kept: &KeptText) -> String {
 /// The programs that the project's configuration names, and whether it is trusted.
 #[derive(Debug, Clone)]
 pub struct TrustReport {
-    /// The document.
     pub document: TrustView,
     /// The report as text.
     pub text: String,
@@ -168,9 +163,6 @@ pub struct TrustReport {
 }
 
 /// Reports what [`trust`] would trust. Changes nothing.
-///
-/// # Errors
-/// When a script cannot be read.
 pub fn show(app: &App) -> Result<TrustReport> {
     let present = Present::load(app)?;
     let (content, state, unknown) = (present.content(app)?, present.trust(app), unknown_session_scripts(app));
@@ -267,9 +259,6 @@ pub fn require(app: &App) -> Result<()> {
 }
 
 /// Trusts a configuration that this command has just written.
-///
-/// # Errors
-/// When the configuration cannot be read back or the record cannot be written.
 pub fn remember_own(env: &Env, project: &Project) -> Result<()> {
     let layers = Layers::load(project, env)?;
     let settings = Settings::from_layers(&layers, project)?;

@@ -18,9 +18,6 @@ const MIN_AGE: Duration = Duration::from_secs(60);
 
 /// Removes the start files of final jobs and the directories that belong to no job. A directory that cannot be removed does
 /// not stop the others.
-///
-/// # Errors
-/// Store errors, or the error of the first directory that could not be removed.
 pub(super) fn remove_stale(app: &App) -> Result<()> {
     let known: BTreeMap<JobId, JobStatus> = app.read(|tx| Ok(jobs::all(tx)?))?.into_iter().collect();
     let mut done = Ok(());

@@ -11,7 +11,6 @@ use crate::{
 };
 
 /// Whether a job is of another host, and nothing of it is here. A container that shares the directory of jobs has it here.
-#[must_use]
 pub fn is_elsewhere(app: &App, job: &Job) -> bool {
     // A store in a file lies beside the output.
     app.settings.store.is_on_server()
@@ -35,9 +34,6 @@ pub fn refuse(app: &App, job: &Job, words: &[&str]) -> Result<()> {
 }
 
 /// The host of a job, when it is another one.
-///
-/// # Errors
-/// As the store fails.
 pub fn host_of(app: &App, job: &Job) -> Result<Option<OtherHost>> {
     if !is_elsewhere(app, job) {
         return Ok(None);

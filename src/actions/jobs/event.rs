@@ -9,7 +9,6 @@ use crate::{
 
 /// An event about a job, for the session that its notifications go to. It names the job and its attempt, and holds none of
 /// its output. The store adds the session's run.
-#[must_use]
 pub fn for_job(kind: EventKind, job: &Job) -> Event {
     let session = job.session.as_ref().and_then(RoutingKey::session_id);
     let key = job.session.as_ref().filter(|_| session.is_none());
@@ -23,9 +22,6 @@ pub fn for_job(kind: EventKind, job: &Job) -> Event {
 }
 
 /// The registered session that a job's notifications go to.
-///
-/// # Errors
-/// Store errors.
 pub fn session_of(tx: &ReadTx<'_>, job: &Job) -> Result<Option<Session>> {
     let id = job.session.as_ref().and_then(RoutingKey::session_id);
     Ok(id.map(|id| sessions::find(tx, &id)).transpose()?.flatten())

@@ -17,9 +17,6 @@ use crate::{
 };
 
 /// Records the result of a job, with its event. `false`, without a change, when the job is already final.
-///
-/// # Errors
-/// Store errors.
 pub fn record_finished(
     tx: &WriteTx<'_>,
     job: &Job,
@@ -86,9 +83,6 @@ fn has_end_event(output: &OutputStore, job: &Job) -> Result<bool, StoreError> {
 }
 
 /// Appends an event that separates the output of this attempt from that of the attempts before.
-///
-/// # Errors
-/// Errors of the output store.
 pub fn append_requeue_marker(app: &App, job: &Job, attempt: i64, why: &str) -> Result<()> {
     let output = OutputStore::open_for_writing(&app.project.output_file())?;
     let meta = json!({ "event": "requeued", "attempt": attempt }).to_string();

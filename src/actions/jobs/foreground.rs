@@ -28,7 +28,6 @@ pub struct ForegroundRequest {
     pub argv: Vec<OsString>,
     /// The working directory; by default the caller's.
     pub cwd: Option<PathBuf>,
-    /// The timeout.
     pub timeout: Duration,
     /// Maximum output kept, in bytes; by default [`DEFAULT_OUTPUT_BYTES`].
     pub max_output_bytes: Option<u64>,

@@ -21,16 +21,12 @@ const GC_EVERY_JOBS: i64 = 32;
 /// The jobs that were deleted, or would be.
 #[derive(Debug, Default)]
 pub struct GcReport {
-    /// The jobs.
     pub jobs: Vec<JobId>,
     /// Freed bytes; in a dry run the upper limit.
     pub bytes: u64,
 }
 
 /// Deletes the jobs that exceed the retention limits. With `dry_run` it only lists them.
-///
-/// # Errors
-/// Store errors.
 pub fn gc(app: &App, dry_run: bool) -> Result<Answer> {
     let collected = if dry_run { plan(app)? } else { collect(app)? };
     let ids: Vec<String> = collected.jobs.iter().map(ToString::to_string).collect();
@@ -44,9 +40,6 @@ pub fn gc(app: &App, dry_run: bool) -> Result<Answer> {
 }
 
 /// Deletes the jobs that exceed the retention limits, and files that killed processes left.
-///
-/// # Errors
-/// Store errors.
 pub fn collect(app: &App) -> Result<GcReport> {
     let due = plan(app)?.jobs;
     let mut collected = GcReport::default();

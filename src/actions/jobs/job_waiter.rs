@@ -34,9 +34,6 @@ pub struct JobWaiter {
 
 impl JobWaiter {
     /// Registers a waiter. Read the job after this and after each wait, so that no change is missed.
-    ///
-    /// # Errors
-    /// When no socket can be bound in the job's directory.
     pub fn new(app: &App, job: &Job) -> Result<Self> {
         let dir = JobDir::of(&app.project.jobs_dir(), &job.id).wake_dir();
         let name = format!("{}-{}", std::process::id(), app.env.ids.random_suffix());
@@ -47,9 +44,6 @@ impl JobWaiter {
     }
 
     /// Discards pending wake-ups. Call it before each read of the job.
-    ///
-    /// # Errors
-    /// When the socket fails.
     pub fn drain(&self) -> Result<()> {
         self.waiter.drain().context("cannot read the wake-up socket")
     }
@@ -77,7 +71,6 @@ impl JobWaiter {
 }
 
 /// Sleeps until one of the jobs may have changed. `false` when the deadline has passed.
-#[must_use]
 pub fn wait_any<'a>(all: impl IntoIterator<Item = &'a JobWaiter>, until: Option<Instant>) -> bool {
     let left = until.map(|until| until.saturating_duration_since(Instant::now()));
     if left.is_some_and(|left| left.is_zero()) {

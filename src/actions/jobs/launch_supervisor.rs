@@ -12,9 +12,6 @@ use crate::{
 
 /// Starts the supervisor of a job that this process marked as starting, and passes the job's lock to it. If the supervisor
 /// cannot be started, the job fails with the reason, and the result is `false`.
-///
-/// # Errors
-/// Store errors.
 pub(super) fn start_supervisor(app: &App, job: &Job, start: &StartSpec, hold: InheritableLock) -> Result<bool> {
     let args = own_process::argv(app, &["exec", "supervise", &job.id.to_string()]);
     let marked = |name: &str| start.env.iter().find(|(have, _)| have == name).map(|(_, value)| value.clone());

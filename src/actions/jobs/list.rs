@@ -20,9 +20,6 @@ pub struct ListOptions {
 }
 
 /// The jobs, newest first.
-///
-/// # Errors
-/// Store errors.
 pub fn list(app: &App, options: &ListOptions) -> Result<Vec<JobView>> {
     let limit = options.limit.unwrap_or(DEFAULT_LIMIT).max(0);
     let found = app.read(|tx| {

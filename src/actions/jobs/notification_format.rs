@@ -50,9 +50,6 @@ pub(super) struct Notifications {
 
 /// Formats the pending notifications of a job, in order. `is_sent` says whether the store has a message with a key;
 /// `is_supervised` that a supervisor will still write the `more-…` event; `tail` is the end of the output.
-///
-/// # Errors
-/// As `is_sent` fails.
 pub(super) fn format_pending<E>(
     job: &Job,
     pending: &[PendingNotification],
@@ -144,7 +141,6 @@ fn format_one(job: &Job, group: &[&PendingNotification], tail: &str) -> Option<N
 }
 
 /// The deduplication key of a notification. A complete key is unchanged.
-#[must_use]
 pub fn dedup_key(job: &JobId, suffix: &str) -> String {
     let start = format!("{SOURCE}:{job}:");
     if suffix.starts_with(&start) { suffix.to_owned() } else { format!("{start}{suffix}") }

@@ -33,7 +33,6 @@ const BATCH_SIZE: i64 = 10_000;
 
 /// The reader of a job's notifications: its session, else the person who started it in the background. `None` for a job without
 /// either.
-#[must_use]
 pub fn reader(job: &Job) -> Option<Recipient> {
     match &job.session {
         Some(session) => Some(Recipient::from(session)),
@@ -43,7 +42,6 @@ pub fn reader(job: &Job) -> Option<Recipient> {
 }
 
 /// Whether the end of a job is notified: to its session, or to a person whose job has watchers.
-#[must_use]
 pub fn notifies_end(job: &Job, output: &OutputStore) -> bool {
     let has_watchers = || output.watchers(&job.id).is_ok_and(|watchers| !watchers.is_empty());
     job.background && (job.session.is_some() || (reader(job).is_some() && has_watchers()))
@@ -59,9 +57,6 @@ pub fn send_pending(app: &App, output: &OutputStore, job: &Job) -> Result<()> {
 }
 
 /// Sends the pending notifications of all jobs, after a crash.
-///
-/// # Errors
-/// As for [`send_pending`].
 pub fn send_all_pending(app: &App) -> Result<()> {
     // Opening for writing would create the file, so it is checked first.
     let path = app.project.output_file();
@@ -133,7 +128,6 @@ fn output_tail(app: &App, output: &OutputStore, job: &Job) -> String {
 
 /// The end event of a job: its text, its details as JSON text, and the key of its notification, if it is notified. A foreground
 /// job has no notification: its caller waits for the end.
-#[must_use]
 pub fn end_event(job: &Job, ending: &JobResult, is_notified: bool) -> (String, String, Option<String>) {
     let how = match (ending.exit_code, ending.signal) {
         (Some(code), _) => Some(format!("exit code {code}")),

@@ -24,9 +24,6 @@ pub struct OrphanProcesses {
 }
 
 /// Ends all processes of a job: TERM, `grace`, KILL. The caller must hold the job's lock.
-///
-/// # Errors
-/// When processes cannot be listed or signaled.
 pub fn kill(job: &Job, grace: Option<Duration>) -> io::Result<OrphanProcesses> {
     let mut found: Vec<(ProcessKey, String)> = Vec::new();
     let left = process_tree::terminate(grace.unwrap_or(GRACE), || {

@@ -25,9 +25,7 @@ const MAX_PREFIX_BYTES: i64 = 3;
 pub struct DecodedItem {
     /// Its sequence number.
     pub seq: i64,
-    /// Its type.
     pub kind: ItemType,
-    /// Its text.
     pub text: String,
     /// Details of an event.
     pub meta: Value,
@@ -97,15 +95,11 @@ struct Tail {
 
 impl<'a> Decoder<'a> {
     /// Decodes the output in the directory of `job`; `is_complete` says that there will be no more.
-    #[must_use]
     pub const fn new(output: &'a OutputStore, job: &'a JobId, directory: JobDir, is_over: bool) -> Self {
         Self { output, job, dir: directory, is_complete: is_over }
     }
 
     /// The items as text, in order. An item whose bytes were dropped meanwhile is left out.
-    ///
-    /// # Errors
-    /// Errors of the store or the job's directory.
     pub fn decode(&self, items: &[Item]) -> Result<Vec<DecodedItem>> {
         let mut pieces = Vec::new();
         let mut last: [Option<Tail>; 2] = [None, None];

@@ -19,9 +19,6 @@ use crate::{
 const TAG_VARS: &[&str] = &[vars::FAIRWAY_LAUNCH, vars::FAIRWAY_SERVER, vars::FAIRWAY_EXEC_RUN];
 
 /// The pid and start time of this process, as stored in rows.
-///
-/// # Errors
-/// When `/proc` cannot be read.
 pub(super) fn own_process() -> io::Result<PidAndStart> {
     let own = i32::try_from(std::process::id()).ok().and_then(ProcessKey::of);
     let own = own.ok_or_else(|| io::Error::other("cannot read the start time of this process"))?;

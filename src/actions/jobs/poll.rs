@@ -81,9 +81,6 @@ fn is_satisfied(app: &App, job: &Job, request: &PollRequest, reader: &mut JobRea
 }
 
 /// The state of a job with its items after `since_seq`.
-///
-/// # Errors
-/// Errors of the output store or the job's directory.
 pub fn view(app: &App, job: &Job, since_seq: i64, reader: &mut JobReader) -> Result<JobPollView> {
     let job_view = reader.view(app, job);
     let other = elsewhere::host_of(app, job)?;

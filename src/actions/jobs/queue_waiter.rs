@@ -19,9 +19,6 @@ use crate::{
 const ENV_TAG: &str = "standby";
 
 /// Wakes or starts the queue waiter if a job of this host is queued.
-///
-/// # Errors
-/// Errors of the store or the runtime directory.
 pub fn ensure_running(app: &App) -> Result<()> {
     let host = host::identity();
     let has_queued = app.read(|tx| Ok(jobs::first_queued(tx, &host)?.is_some()))?;
@@ -35,9 +32,6 @@ pub fn ensure_running(app: &App) -> Result<()> {
 
 /// Wakes or starts the queue waiter if a job of this host has lost its supervisor: recovery may take seconds, and the caller
 /// must not wait for it.
-///
-/// # Errors
-/// Errors of the store or the runtime directory.
 pub(super) fn ensure_recovery(app: &App) -> Result<()> {
     let host = host::identity();
     let active = app.read(|tx| Ok(jobs::active(tx)?))?;

@@ -25,25 +25,21 @@ use crate::{
 /// A job that was recovered, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovered {
-    /// The job.
     pub job: JobId,
     /// The session that gets its notifications.
     pub session: Option<RoutingKey>,
     /// Its new status.
     pub status: JobStatus,
-    /// The reason.
     pub reason: String,
 }
 
 impl Recovered {
     /// Whether it was requeued because it never started.
-    #[must_use]
     pub fn is_unstarted(&self) -> bool {
         self.status == JobStatus::Queued && self.reason == NEVER_STARTED
     }
 
     /// Whether it is unchanged because the recovery failed.
-    #[must_use]
     pub fn is_unresolved(&self) -> bool {
         self.status.is_active()
     }
@@ -52,9 +48,6 @@ impl Recovered {
 /// Recovers all jobs of this host that have no supervisor: finishes those that ended, requeues those that never started, and
 /// applies the recovery policy to the others. Then starts the jobs that may start. With `dry_run` it makes the same decisions
 /// and writes nothing.
-///
-/// # Errors
-/// Store errors.
 pub fn recover(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
     let recovered = recover_all(app, dry_run)?;
     // Also if no job was recovered: the queue waiter may have been killed.
@@ -78,9 +71,6 @@ pub(super) fn recover_all(app: &App, dry_run: bool) -> Result<Vec<Recovered>> {
 }
 
 /// Recovers a job if it has no supervisor, then starts the jobs that may start.
-///
-/// # Errors
-/// Store errors.
 pub fn recover_one(app: &App, job: &Job) -> Result<Option<Recovered>> {
     let recovered =
         if host::identity().owns(&job.host, job.host_id.as_deref()) { recover_job(app, job, None)? } else { None };
@@ -92,9 +82,6 @@ pub fn recover_one(app: &App, job: &Job) -> Result<Option<Recovered>> {
 
 /// Records the result, or else `lost`, for every job of this host without a supervisor, whatever its recovery policy says.
 /// For a restored store: its jobs may have run on since the backup. Returns the number of jobs.
-///
-/// # Errors
-/// Store errors.
 pub fn mark_all_lost(app: &App, why: &str) -> Result<usize> {
     let host = host::identity();
     let mut lost = 0;
@@ -105,9 +92,6 @@ pub fn mark_all_lost(app: &App, why: &str) -> Result<usize> {
 }
 
 /// Kills the processes of a job without a supervisor and records it as canceled. `false` when it has a supervisor or is final.
-///
-/// # Errors
-/// Store errors.
 pub fn cancel(app: &App, job: &Job, grace: Option<Duration>, why: &str) -> Result<bool> {
     let dir = JobDir::of(&app.project.jobs_dir(), &job.id);
     let Some(lock) = try_lock(&dir)? else { return Ok(false) };

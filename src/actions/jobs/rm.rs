@@ -69,9 +69,6 @@ pub(super) fn delete_row(tx: &WriteTx<'_>, job: &Job) -> Result<bool> {
 
 /// Deletes the output and directories of jobs and returns the freed bytes. A directory that cannot be removed does not stop
 /// the others.
-///
-/// # Errors
-/// Errors of the output store, or the error of the first directory that could not be removed.
 pub(in crate::actions) fn delete_files(app: &App, ids: &[JobId]) -> Result<u64> {
     let output = OutputStore::open_for_reading(&app.project.output_file())?;
     let (mut freed, mut done) = (0, Ok(()));

@@ -12,9 +12,6 @@ use crate::{
 };
 
 /// Starts every queued job of this host that may start now. While jobs stay queued, a queue waiter runs.
-///
-/// # Errors
-/// Errors of the store or of a job's directory.
 pub fn schedule(app: &App) -> Result<()> {
     start_eligible(app)?;
     queue_waiter::ensure_running(app)

@@ -42,13 +42,11 @@ pub enum CommandSpec {
 /// A request for a job.
 #[derive(Debug, Clone)]
 pub struct SpawnRequest {
-    /// The command.
     pub command: CommandSpec,
     /// Whether the caller continues while the job runs.
     pub background: bool,
     /// The terminal size, for a job with a terminal.
     pub pty: Option<TerminalSize>,
-    /// The timeout.
     pub timeout: Option<Duration>,
     /// Maximum output kept, in bytes.
     pub max_output_bytes: Option<u64>,
@@ -72,7 +70,6 @@ pub struct SpawnRequest {
 
 impl SpawnRequest {
     /// A background job with default options.
-    #[must_use]
     pub const fn new(command: CommandSpec) -> Self {
         Self {
             command,
@@ -105,9 +102,6 @@ pub fn spawn(app: &App, request: &SpawnRequest) -> Result<Answer> {
 }
 
 /// The state of a job spawned with [`submit`], if the request waits for the end and it comes in time.
-///
-/// # Errors
-/// Store errors.
 pub fn await_result(app: &App, request: &SpawnRequest, answer: &Answer) -> Result<Option<JobPollView>> {
     let limit = match (request.background, request.yield_for) {
         (false, limit) => limit,
@@ -124,9 +118,6 @@ pub fn await_result(app: &App, request: &SpawnRequest, answer: &Answer) -> Resul
 }
 
 /// The answer without the end of the job: its current state.
-///
-/// # Errors
-/// Store errors.
 pub fn pending_response(app: &App, request: &SpawnRequest, submitted: Answer) -> Result<Answer> {
     let Some(job) = submitted.ids.first().filter(|_| request.yield_for.is_some()) else { return Ok(submitted) };
     let now = app.read(|tx| answer(&find::job(tx, job)?))?;
@@ -134,15 +125,11 @@ pub fn pending_response(app: &App, request: &SpawnRequest, submitted: Answer) ->
 }
 
 /// Whether the job succeeded.
-#[must_use]
 pub fn succeeded(polled: &JobPollView) -> bool {
     polled.run.status == JobStatus::Succeeded.as_str()
 }
 
 /// Spawns a job and answers without waiting.
-///
-/// # Errors
-/// As for [`spawn`].
 pub fn submit(app: &App, request: &SpawnRequest) -> Result<Answer> {
     let (draft, start) = prepare(app, request)?;
     reject_self_wait(app, &draft)?;

@@ -5,9 +5,6 @@ use anyhow::Result;
 use crate::{actions::App, domain::job::Job, os::host, render::escape_controls, store::jobs, supervisor::JobDir};
 
 /// The note for a job that waits behind such a job; `None` while its queue goes on by itself.
-///
-/// # Errors
-/// Store errors.
 pub(super) fn note(app: &App, queued: &Job) -> Result<Option<String>> {
     let Some(queue) = &queued.queue else { return Ok(None) };
     let local = host::identity();

@@ -12,7 +12,6 @@ use crate::{
 };
 
 /// Whether a job has a supervisor or needs none. Counts as supervised if this cannot be determined.
-#[must_use]
 pub fn is_supervised(app: &App, job: &Job) -> bool {
     // Locks of another host are not visible here.
     if !job.status.is_active() || !host::identity().owns(&job.host, job.host_id.as_deref()) {

@@ -18,15 +18,11 @@ pub struct JobReader {
 
 impl JobReader {
     /// A reader with the output store not opened.
-    #[must_use]
     pub const fn new() -> Self {
         Self { output: None }
     }
 
     /// The output store; `None` while it does not exist. A later call tries again.
-    ///
-    /// # Errors
-    /// Errors of the output store.
     pub fn output(&mut self, app: &App) -> Result<Option<&OutputStore>, StoreError> {
         if self.output.is_none() {
             self.output = OutputStore::open_for_reading(&app.project.output_file())?;
@@ -55,7 +51,6 @@ impl JobReader {
 }
 
 /// The view of one job.
-#[must_use]
 pub fn view(app: &App, job: &Job) -> JobView {
     JobReader::new().view(app, job)
 }

@@ -39,9 +39,6 @@ struct WorkerState {
 
 /// Starts and recovers jobs until TERM or INT; with `until_empty` only while jobs are queued. While another worker runs, it
 /// waits for its turn; with `until_empty` it is not needed, and the answer says so.
-///
-/// # Errors
-/// Errors of the store or the runtime directory.
 pub fn worker(app: &App, until_empty: bool) -> Result<Answer> {
     let signals = SignalPipe::install(&[Signal::SIGTERM, Signal::SIGINT]).context("cannot install signal handlers")?;
     let (root, mut state) = (KeptRoot::of(app), WorkerState::default());

@@ -15,7 +15,6 @@ use crate::{
 
 /// Messages as a person or agent reads them: a header with the sender, then the text with a mark before each line: `|` for a
 /// person's words, `>` for a program's. The marks keep a message's text from posing as another message or as a person's.
-#[must_use]
 pub fn format_messages(messages: &[MessageView]) -> String {
     let mut text = String::new();
     for message in messages {
@@ -38,7 +37,6 @@ pub fn format_messages(messages: &[MessageView]) -> String {
 }
 
 /// Whether a person wrote the message: its source is one that people use, and its sender is not a session.
-#[must_use]
 pub fn is_by_person(message: &MessageView) -> bool {
     // A person's name holds an '@', a session's id never does.
     HUMAN_SOURCES.contains(&message.source.as_str()) && sender(message).is_some_and(|from| from.contains('@'))

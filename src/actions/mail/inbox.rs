@@ -46,7 +46,6 @@ pub struct InboxBatch {
 
 impl InboxBatch {
     /// Adds a note about the number of waiting messages to an answer.
-    #[must_use]
     pub fn with_notes(&self, answer: Answer) -> Answer {
         match self.remaining {
             0 => answer,
@@ -56,7 +55,6 @@ impl InboxBatch {
 }
 
 /// The reader of what waits under a key that is no session's id.
-#[must_use]
 pub fn actor_of_key(key: &RoutingKey) -> Actor {
     Actor { name: key.to_string(), session: None, run_id: None, role: None, lane: None, epoch: None }
 }
@@ -105,9 +103,6 @@ pub fn reader_for(
 }
 
 /// The person who acts; `None` for a session, and for a session's program that acts without its session.
-///
-/// # Errors
-/// As the store fails.
 pub fn acting_person(app: &App) -> Result<Option<PersonName>> {
     match (&app.actor.session, PersonName::of_actor(&app.actor.name)) {
         (None, Some(person)) if !inside_session::is_inside(app) => Ok(Some(person)),
@@ -125,9 +120,6 @@ fn plan(tx: &ReadTx<'_>, reader: &InboxReader, now: Timestamp) -> Result<ReadPla
 
 /// Acknowledges the messages of the previous read and offers the waiting ones; with `acknowledge` these are acknowledged
 /// at once.
-///
-/// # Errors
-/// As the store fails.
 pub fn read_batch(tx: &WriteTx<'_>, reader: &InboxReader, channel: Channel, acknowledge: bool) -> Result<InboxBatch> {
     expire(tx)?;
     let reading = plan(tx, reader, tx.now())?;

@@ -28,9 +28,6 @@ pub struct OutboxFilter {
 }
 
 /// The open messages, or all that the store keeps, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn list(app: &App, filter: &OutboxFilter) -> Result<Vec<OutboxView>> {
     app.read(|tx| {
         let found = messages::newest(tx, filter.to.as_ref(), filter.all, filter.limit)?;

@@ -30,7 +30,6 @@ pub const DEFAULT_SOURCE: &str = "mail";
 /// A message to send.
 #[derive(Debug, Clone)]
 pub struct NewMessage {
-    /// The recipient.
     pub to: Recipient,
     /// The priority: how much the message may interrupt.
     pub priority: Priority,
@@ -92,9 +91,6 @@ const PERSON_TTL: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Queues a message of a program or of Fairway itself to a session or a person, under an unused deduplication key. Returns
 /// `false` if the session has ended.
-///
-/// # Errors
-/// As the store fails.
 pub(in crate::actions) fn send_system(
     tx: &WriteTx<'_>,
     to: &Recipient,

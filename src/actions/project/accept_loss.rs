@@ -9,9 +9,6 @@ use crate::{
 };
 
 /// Accepts the loss of records, if there is one; the finding says how many are gone.
-///
-/// # Errors
-/// As the store fails.
 pub fn accept(app: &App) -> Result<Vec<Finding>> {
     let project = &app.project;
     let Some(outside) = project.outside_dir() else { return Ok(Vec::new()) };

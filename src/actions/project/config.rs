@@ -9,7 +9,6 @@ use crate::env::Env;
 use crate::wire::{ConfigCheckView, SettingView};
 
 /// Every effective setting, in the order of the example file.
-#[must_use]
 pub fn show(app: &App) -> Vec<SettingView> {
     let shown = app.layers.values_with_source().into_iter();
     shown

@@ -30,9 +30,6 @@ pub struct ConfigDraft {
 
 impl ConfigDraft {
     /// Copies the file to a private directory, outside of the project: agents do not see the copy.
-    ///
-    /// # Errors
-    /// When the file cannot be read or the copy cannot be written.
     pub fn begin(env: &Env, path: &Path) -> Result<Self> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let original = read(&path)?;
@@ -47,9 +44,6 @@ impl ConfigDraft {
     }
 
     /// Lets the person's editor work on the copy, and returns its text. The editor is chosen as git does.
-    ///
-    /// # Errors
-    /// When the editor fails or leaves no text.
     pub fn edit(&self, env: &Env) -> Result<String> {
         let editor = editor(env);
         // The editor's variable is shell text, as git has it: `code --wait`.
@@ -67,9 +61,6 @@ impl ConfigDraft {
     }
 
     /// Checks a text as if it were in the file.
-    ///
-    /// # Errors
-    /// When the configuration would be wrong.
     pub fn check(&self, env: &Env, project: &Project, text: &str) -> Result<()> {
         Ok(check_text(project, env, &self.path, text)?)
     }

@@ -16,9 +16,6 @@ use crate::{
 };
 
 /// A note for each task whose claimant is proven dead, with the command that frees it.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn find(tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let mut processes = RunProcesses::default();

@@ -24,9 +24,6 @@ use crate::{
 const MIN_AGE: Duration = Duration::from_secs(5 * 60);
 
 /// A note for each old intent, with the command that resolves it.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let now = app.env.now();

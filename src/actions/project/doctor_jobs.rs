@@ -23,9 +23,6 @@ use crate::{
 const MAX_PER_KIND: usize = 20;
 
 /// Findings about jobs, and their number.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let known: BTreeMap<JobId, JobStatus> = jobs::all(tx)?.into_iter().collect();
@@ -84,9 +81,6 @@ fn check_output(app: &App, found: &mut Vec<Finding>) {
 }
 
 /// Removes directories that belong to no job, with their rows in the output store.
-///
-/// # Errors
-/// When a directory cannot be removed.
 pub(super) fn fix(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
     let Ok(known) = app.read(|tx| Ok(jobs::all(tx)?)) else { return Ok(()) };
     let known = known.into_iter().collect();

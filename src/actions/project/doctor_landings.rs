@@ -12,9 +12,6 @@ use crate::{
 };
 
 /// A finding for each landing of this host that is not over while no landing is at work.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut unfinished = landings::unfinished(tx)?;
     unfinished.retain(|landing| !other_host::has_repository(app, landing.host_id.as_deref()));

@@ -18,9 +18,6 @@ use crate::{
 };
 
 /// A finding for each lane that takes claims and whose worktree cannot be used.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let open = lanes::all(tx)?.into_iter().filter(|lane| lane.status != LaneStatus::Closed);
     let open: Vec<Lane> = open.collect();

@@ -15,9 +15,6 @@ use crate::{
 };
 
 /// A finding for each sink at which notifications were given up.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let mut by_sink: BTreeMap<&'static str, Vec<Receipt>> = BTreeMap::new();
     for receipt in notify::given_up(tx, app.env.now())? {

@@ -29,9 +29,6 @@ const MANY_CONNECTIONS: i64 = 80;
 const VERSION_SPAN: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Findings of the server and of its hosts; none for a store in a file.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>, facts: &StoreFacts) -> Result<Vec<Finding>> {
     let StorePlace::Server { time, .. } = &facts.place else { return Ok(Vec::new()) };
     let now = app.env.now();

@@ -29,9 +29,6 @@ pub struct EventQuery {
 
 /// Calls `visit` with the matching events in order, a batch at a time, and with `follow` with new ones, until `visit` breaks.
 /// A server of the store that is away for a while ends no `follow`: `warn` receives a sentence, and no event is missed.
-///
-/// # Errors
-/// As the store or `visit` fails.
 pub fn each(
     app: &App,
     query: &EventQuery,

@@ -26,7 +26,6 @@ const EARLIER: &[&str] = &[
 /// A contract, and its file if a person has changed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guide {
-    /// The text.
     pub text: String,
     /// The project's own file; `None` for the contract of this version.
     pub file: Option<PathBuf>,
@@ -34,7 +33,6 @@ pub struct Guide {
 
 /// The contract in force: the project's own, if a person has changed it, else this version's. Works without a project, with
 /// a broken configuration and without access to the state directory, and reads no configuration.
-#[must_use]
 pub fn guide(env: &Env, root: Option<&Path>) -> Guide {
     let own = Project::discover(env, root).ok().and_then(|project| changed_contract(&project));
     let (text, file) = own.map_or_else(|| (CONTRACT.to_owned(), None), |(text, file)| (text, Some(file)));
@@ -51,7 +49,6 @@ fn changed_contract(project: &Project) -> Option<(String, PathBuf)> {
 }
 
 /// Whether the text is the contract of an earlier version, without changes.
-#[must_use]
 pub fn is_earlier(text: &str) -> bool {
     EARLIER.contains(&sha256_hex(text.as_bytes()).as_str())
 }

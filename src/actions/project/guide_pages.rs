@@ -2,7 +2,6 @@
 
 use crate::domain::Refusal;
 
-/// A guide.
 #[derive(Debug)]
 pub struct GuidePage {
     /// Its topic: the page's file without the extension.
@@ -78,13 +77,11 @@ fn near(name: &str) -> Option<&'static str> {
 
 impl GuidePage {
     /// The page's heading.
-    #[must_use]
     pub fn title(&self) -> &'static str {
         self.source.lines().next().unwrap_or_default().trim_start_matches("# ")
     }
 
     /// The page without comments, which no reader of a rendered page sees, and without the tests' marks at its blocks.
-    #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
         let mut rest = self.source;

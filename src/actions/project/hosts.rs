@@ -42,9 +42,6 @@ impl KnownHost {
 }
 
 /// The hosts that have something of the store or wrote to it within 30 days, this one first; with `all` every one that is known.
-///
-/// # Errors
-/// As the store fails.
 pub fn list(app: &App, all: bool) -> Result<Vec<HostView>> {
     let (own, now) = (host::identity(), app.env.now());
     let found = app.read(|tx| Ok(known(tx, &own)?))?;
@@ -121,9 +118,6 @@ fn view(host: &KnownHost, here: bool) -> HostView {
 
 /// Gives this host a new random id. Records under the old id belong to the other machine that has it. The store on a
 /// server hears of it at once, so that the other machine may write again.
-///
-/// # Errors
-/// When the id cannot be written.
 pub fn renew(app: &App) -> Result<Answer> {
     // A store that cannot be asked now does not keep the host from its id.
     let left = list(app, false).ok().and_then(|hosts| hosts.into_iter().find(|host| host.here));

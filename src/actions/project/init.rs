@@ -229,9 +229,6 @@ pub fn init(env: &Env, root: Option<&Path>, new: bool, store: Option<&str>) -> R
 }
 
 /// The text of the configuration that [`init`] writes where there is none.
-///
-/// # Errors
-/// When the text that was trusted cannot be read.
 pub fn new_config(env: &Env, root: &Path) -> Result<String> {
     let trusted = trust::trusted_text(env, root, CONFIG_FILE).context(TRUST_UNREADABLE)?;
     Ok(config_text(trusted.flatten(), root))

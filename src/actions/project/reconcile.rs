@@ -44,9 +44,6 @@ type Assessment = (Session, Liveness);
 
 /// Checks every session that is not final and writes the result. With `dry_run` the judgement is the same and nothing is
 /// written. While another reconcile is running, the answer says only that.
-///
-/// # Errors
-/// As the store fails.
 pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     // A dry run takes no lock, and a missing store is not created for one.
     let lock =

@@ -14,9 +14,6 @@ use crate::{
 
 /// The ids of the hosts that have not written to the store's server for `sessions.stale_after`. None for a store in a file, which
 /// has one host.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn find(app: &App) -> Result<BTreeSet<String>> {
     let (Some(own), StaleAfter::After(limit), true) =
         (host::identity().id, app.settings.sessions.stale_after, app.settings.store.is_on_server())

@@ -18,7 +18,6 @@ use crate::{
 const MAX_NAMED: usize = 20;
 
 /// The snapshots of this project's store, newest first.
-#[must_use]
 pub fn list(app: &App) -> Vec<SnapshotView> {
     let found = app.project.outside_dir().map(|outside| snapshots::list(&outside)).unwrap_or_default();
     found.iter().map(view).collect()

@@ -98,9 +98,6 @@ pub(crate) fn collect_facts(
 }
 
 /// Whether one of the gates asks git about this task.
-///
-/// # Errors
-/// As the store fails.
 pub(crate) fn needs_git(app: &App, tx: &ReadTx<'_>, task: &Task, gates: &[Gate]) -> Result<bool> {
     for gate in gates {
         let asks_git = match gate {
@@ -120,9 +117,6 @@ pub(crate) fn needs_git(app: &App, tx: &ReadTx<'_>, task: &Task, gates: &[Gate])
 }
 
 /// Evaluates the gates of a task in this transaction. A git fact about another directory or commit counts as unknown.
-///
-/// # Errors
-/// As the store fails.
 pub(crate) fn evaluate(
     app: &App,
     tx: &ReadTx<'_>,
@@ -197,9 +191,6 @@ pub(crate) fn required_domains(app: &App, task: &Task) -> Vec<Label> {
 }
 
 /// The domains, besides the required ones, in which a review was requested and not withdrawn.
-///
-/// # Errors
-/// As the store fails.
 pub(crate) fn requested_domains(
     tx: &ReadTx<'_>,
     reviews: &[Review],
@@ -239,9 +230,6 @@ pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateRep
 
 /// The blockers of `done` and merge that the store alone knows. What needs git, and what depends on a commit that is not
 /// recorded with the task, is left out.
-///
-/// # Errors
-/// As the store fails.
 pub(in crate::actions) fn stored_blockers(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<Blocker>> {
     let settings = &app.settings;
     let required = settings.done_gates().iter().chain(settings.merge_gates()).copied();

@@ -3,7 +3,6 @@
 use crate::domain::{Actor, session::Session};
 
 /// The session as an actor, without the epoch of a claim.
-#[must_use]
 pub fn of_session(session: &Session) -> Actor {
     Actor {
         name: session.id.to_string(),

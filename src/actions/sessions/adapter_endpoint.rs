@@ -73,13 +73,11 @@ pub fn refuse_elsewhere(app: &App, session: &Session, words: &[&str]) -> Result<
 
 /// Whether the backend's session of this name belongs to another session run. The recorded one has then exited, and the other
 /// must not be touched.
-#[must_use]
 pub fn belongs_to_other(adapter: &Adapter, session: &Session) -> bool {
     adapter.matches_session_run(backend_name(session), &session.run_id) == Some(false)
 }
 
 /// The session's name in the backend.
-#[must_use]
 pub fn backend_name(session: &Session) -> &str {
     session.name()
 }

@@ -17,17 +17,11 @@ const MAX_ATTEMPTS: usize = 4;
 
 /// Claims a task. Looks first, outside of a transaction, whether sessions of the acting session's lane that hold tasks are
 /// dead.
-///
-/// # Errors
-/// As [`claim::claim`].
 pub fn claim(app: &App, request: &ClaimRequest) -> Result<Answer> {
     with_dead(app, || dead::predecessors(app, request.id.as_ref()), |dead| claim::claim(app, request, dead))
 }
 
 /// Looks for dead sessions and claims with their proofs; again when the claim is refused and one of them has changed meanwhile.
-///
-/// # Errors
-/// As `look` and `claim`.
 pub(super) fn with_dead<T>(
     app: &App,
     look: impl Fn() -> Result<Vec<DeadSession>>,

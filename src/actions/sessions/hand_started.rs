@@ -13,9 +13,6 @@ use crate::{
 
 /// The actor of a caller without a session of its own, when a provider's variable names the conversation of a live session
 /// of this store. Opens the store only when such a variable is set. A role or lane that the caller names stays.
-///
-/// # Errors
-/// As the store fails.
 pub fn find(app: &App) -> Result<Option<Actor>> {
     let configured = |name: &str| app.settings.providers.get(name)?.profile.session_variable.as_deref();
     let own = app.settings.providers.keys().filter_map(|name| Some((name.as_str(), configured(name)?)));

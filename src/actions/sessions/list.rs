@@ -20,9 +20,6 @@ use crate::{
 };
 
 /// The sessions of a scope with what is known of them, oldest first.
-///
-/// # Errors
-/// As the store fails.
 pub fn list(app: &App, scope: SessionScope) -> Result<Vec<SessionOverviewView>> {
     let mut found = app.read(|tx| {
         let mut found = session_overview::read(tx, scope, &overview::held(tx)?)?;

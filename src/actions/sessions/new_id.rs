@@ -10,9 +10,6 @@ use crate::{
 
 /// A new id, `<role>-<provider>-<5 random characters>`, that no session has or had. Role and provider are cut where they are too
 /// long.
-///
-/// # Errors
-/// When no free id is found; as the store fails.
 pub(in crate::actions) fn new_id(
     app: &App,
     tx: &ReadTx<'_>,

@@ -48,9 +48,6 @@ pub(super) struct CallResult {
 
 impl CallResult {
     /// The answer of a call.
-    ///
-    /// # Errors
-    /// When the script could not be run.
     pub fn of(done: io::Result<Captured>, took: Duration) -> Result<Self, Deviation> {
         match done {
             Ok(Captured { exit: end, stdout, stderr }) => Ok(Self { end, stdout, stderr, duration: took }),
@@ -59,9 +56,6 @@ impl CallResult {
     }
 
     /// The result of a call that exited with 0.
-    ///
-    /// # Errors
-    /// When it did not.
     pub fn expect_success(self) -> Result<Self, Deviation> {
         if self.end == ExitReason::Code(0) { Ok(self) } else { Err(Deviation::differs("exit code 0", self.describe())) }
     }

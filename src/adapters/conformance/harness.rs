@@ -60,9 +60,6 @@ pub(super) struct Harness {
 
 impl Harness {
     /// Makes the directory; from now on signals are caught.
-    ///
-    /// # Errors
-    /// When it cannot be made.
     pub fn new(env: &Env, script: &Path, wanted: &[String]) -> Result<Self> {
         let signals = SignalPipe::install(&[Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP])?;
         let above = env.cwd.join(env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from));
@@ -157,17 +154,11 @@ impl Harness {
     }
 
     /// Calls the script.
-    ///
-    /// # Errors
-    /// When it cannot be run or does not answer in time.
     pub fn call(&self, args: &[&str], stdin: &[u8]) -> Result<CallResult, Deviation> {
         self.call_with(&self.adapter, args, stdin)
     }
 
     /// Calls the script among other surroundings.
-    ///
-    /// # Errors
-    /// As [`Bench::call`].
     pub fn call_with(&self, adapter: &Adapter, args: &[&str], stdin: &[u8]) -> Result<CallResult, Deviation> {
         let operation = args.first().copied().unwrap_or_default();
         if self.interrupted_by().is_some() {
@@ -215,9 +206,6 @@ impl Harness {
     }
 
     /// Waits for something that an operation must bring about; one that did not do so before is not waited for as long.
-    ///
-    /// # Errors
-    /// `what`, and what `seen` says instead.
     pub fn wait_for<T>(
         &self,
         operation: &'static str,

@@ -61,9 +61,6 @@ fn normalized(typed: &[u8]) -> Vec<u8> {
 }
 
 /// Waits until exactly this text has been typed into a session since the last look.
-///
-/// # Errors
-/// When something else was, or less.
 pub(super) fn expect_input(
     bench: &Harness,
     operation: &'static str,

@@ -21,7 +21,6 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct ProbeSession<'a> {
     bench: &'a Harness,
-    /// Its name.
     pub name: String,
     /// The configuration of its start.
     pub config: StartConfig,
@@ -32,17 +31,11 @@ pub(super) struct ProbeSession<'a> {
 
 impl<'a> ProbeSession<'a> {
     /// A session whose program is the probe, in a directory of its own.
-    ///
-    /// # Errors
-    /// When its directories cannot be made.
     pub fn of_probe(bench: &'a Harness, tag: &str) -> Result<Self, Deviation> {
         Self::with_args(bench, tag, &[], &[])
     }
 
     /// A session with flags for the probe, and words that it writes down.
-    ///
-    /// # Errors
-    /// When its directories cannot be made.
     pub fn with_args(bench: &'a Harness, tag: &str, flags: &[&str], words: &[&str]) -> Result<Self, Deviation> {
         let mut session = Self::without_command(bench, tag)?;
         let (agent, directory) = (bench.dir().join("bin").join(PROBE_PROGRAM), session.output_dir.clone());
@@ -58,9 +51,6 @@ impl<'a> ProbeSession<'a> {
     }
 
     /// A session whose program is shell text.
-    ///
-    /// # Errors
-    /// When its directories cannot be made.
     pub fn of_shell(bench: &'a Harness, tag: &str, command: &str) -> Result<Self, Deviation> {
         let mut session = Self::without_command(bench, tag)?;
         session.config.command = Some(command.to_owned());
@@ -112,17 +102,11 @@ impl<'a> ProbeSession<'a> {
     }
 
     /// Calls `start`, whatever it answers.
-    ///
-    /// # Errors
-    /// When it does not answer.
     pub fn call_start(&self) -> Result<CallResult, Deviation> {
         self.call_start_with(&self.bench.adapter)
     }
 
     /// Calls `start` among other surroundings.
-    ///
-    /// # Errors
-    /// When it does not answer.
     pub fn call_start_with(&self, adapter: &Adapter) -> Result<CallResult, Deviation> {
         self.needs_stop.set(true);
         self.bench.call_with(adapter, &["start", &self.name], &self.config_json())
@@ -143,9 +127,6 @@ impl<'a> ProbeSession<'a> {
     }
 
     /// Whether the program lives.
-    ///
-    /// # Errors
-    /// When it does not.
     pub fn expect_alive(&self) -> ProbeResult {
         match self.process() {
             Some(process) if process.status() == ProcessStatus::Alive => Ok(()),

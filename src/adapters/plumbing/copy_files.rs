@@ -12,9 +12,6 @@ use crate::{adapters::StartConfig, os::beneath::BeneathRoot};
 
 /// Lays the overlays of a configuration over a directory, those of packs first, then copies its files. What is not there, and
 /// what cannot be copied, is told to `warn`; relative sources are seen from `base`.
-///
-/// # Errors
-/// When something would be written outside of the directory.
 pub fn copy_files(directory: &Path, base: &Path, start: &StartConfig, warn: &mut dyn FnMut(&str)) -> io::Result<()> {
     let overlays = start.pack_overlay_dirs.iter().flatten().chain(&start.overlay_dir);
     let files = start.copy_files.iter().flatten();

@@ -43,9 +43,6 @@ impl SessionDir {
     }
 
     /// Interrupts what the program and its children do, as Ctrl-C would. A session that is not there is no failure.
-    ///
-    /// # Errors
-    /// When the kernel refuses.
     pub fn interrupt(&self) -> io::Result<()> {
         match self.program() {
             Some(program) => program.signal_group(Signal::SIGINT).map(drop),

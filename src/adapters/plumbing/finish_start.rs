@@ -31,7 +31,6 @@ const MAX_ERROR_LINES: usize = 20;
 /// A script's knowledge of the session that it made.
 #[derive(Debug, Default)]
 pub struct StartedPane {
-    /// The pane.
     pub pane: Option<String>,
     /// Where its multiplexer listens.
     pub socket: Option<String>,

@@ -32,9 +32,6 @@ pub enum ReaderState {
 impl SessionDir {
     /// Shows the end of what a session has printed and everything that follows, until the session ends or the reader, who
     /// stands behind `stream`, goes away.
-    ///
-    /// # Errors
-    /// When there is no such session, or its transcript cannot be read.
     pub fn follow(&self, stream: BorrowedFd<'_>, mut see: impl FnMut(&[u8]) -> ReaderState) -> io::Result<()> {
         let root = self.root().filter(|_| self.is_alive().unwrap_or(false));
         let root = root.and_then(|root| process::pidfd(root.pid).ok().flatten());
@@ -61,9 +58,6 @@ impl SessionDir {
     }
 
     /// Whether any process follows the session.
-    ///
-    /// # Errors
-    /// When that cannot be determined.
     pub fn is_followed(&self) -> io::Result<bool> {
         Ok(self.is_alive()? && SharedLock::is_locked(&self.file(FOLLOW_LOCK))?)
     }

@@ -76,7 +76,6 @@ impl PasteSubmit {
     }
 
     /// Whether what a person types must wait, so that it does not get into the middle of a text.
-    #[must_use]
     pub const fn is_writing(&self) -> bool {
         matches!(&self.current, Some(Current { phase: Phase::Writing { .. }, .. }))
     }
@@ -141,7 +140,6 @@ impl PasteSubmit {
     }
 
     /// When to ask again though nothing happens.
-    #[must_use]
     pub fn next_wake(&self) -> Option<Duration> {
         match &self.current.as_ref()?.phase {
             Phase::Writing { since, .. } => Some(*since + ACCEPT_TIMEOUT),

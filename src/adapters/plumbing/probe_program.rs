@@ -48,15 +48,11 @@ pub struct ProbeOptions {
 }
 
 /// The text of such a line; lines count from 1.
-#[must_use]
 pub fn numbered_line(number: u32) -> String {
     format!("probe line {number:03}")
 }
 
 /// Writes everything down in a directory until it is ended.
-///
-/// # Errors
-/// When the directory cannot be written to, or stdin not be read.
 pub fn run(env: &Env, dir: &Path, wish: &ProbeOptions) -> io::Result<()> {
     let is_deaf = ignores_sigint(&fs::read_to_string("/proc/self/status")?);
     let interrupts = SignalPipe::install(&[Signal::SIGINT])?;
@@ -122,7 +118,6 @@ fn ignores_sigint(status: &str) -> bool {
 }
 
 /// The bytes that were recorded under a name; `None` while there are none.
-#[must_use]
 pub fn read_record(dir: &Path, name: &str) -> Option<Vec<u8>> {
     let mut content = Vec::new();
     File::open(dir.join(name)).ok()?.read_to_end(&mut content).ok()?;

@@ -8,9 +8,6 @@ use crate::os::{process, process_tree};
 impl SessionDir {
     /// Whether one of these programs runs below the session's root, by exact base name; without names, whether the session
     /// lives.
-    ///
-    /// # Errors
-    /// When it cannot be determined.
     pub fn has_program(&self, names: &[String]) -> io::Result<bool> {
         if !self.is_alive()? {
             return Ok(false);

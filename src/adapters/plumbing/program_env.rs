@@ -16,9 +16,6 @@ const PWD: &str = "PWD";
 
 /// The environment of the session's program. `pane` is the environment of the process inside the pane; without one the
 /// session has no terminal of its own.
-///
-/// # Errors
-/// When the directory cannot be read.
 pub fn program_env(
     dir: &SessionDir,
     start: &StartConfig,

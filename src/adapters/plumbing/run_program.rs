@@ -192,9 +192,6 @@ fn program_argv(start: &StartConfig, around: &BTreeMap<OsString, OsString>, cwd:
 }
 
 /// Runs a session's program in a process of its own and returns once it was started.
-///
-/// # Errors
-/// When it cannot be started.
 pub fn spawn_detached(env: &Env, dir: &SessionDir, state: &Path) -> io::Result<()> {
     let mut around = clean_env(env);
     around.insert(vars::FAIRWAY_ADAPTER_STATE.into(), state.into());

@@ -5,7 +5,6 @@ const PASTE_BRACKETS: [&[u8]; 2] = [b"\x1b[200~", b"\x1b[201~"];
 
 /// Text without what would end a bracketed paste early, and without NUL, which no terminal types. Everything else stays, byte
 /// by byte; what only becomes a bracket once another was taken out goes too.
-#[must_use]
 pub fn sanitize_paste(text: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(text.len());
     for byte in text.iter().copied().filter(|byte| *byte != 0) {

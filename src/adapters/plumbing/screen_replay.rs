@@ -19,9 +19,6 @@ const CLEARED_FILE: &str = "cleared";
 
 impl SessionDir {
     /// Notes the size of the session's terminal.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub(super) fn record_size(&self, size: Size) -> io::Result<()> {
         self.write_file(SIZE_FILE, format!("{} {}", size.rows, size.cols).as_bytes())
     }
@@ -38,9 +35,6 @@ impl SessionDir {
     }
 
     /// The last lines that the session's terminal shows and has shown, all for 0; no blank ones at their end.
-    ///
-    /// # Errors
-    /// When the transcript cannot be read.
     pub fn screen_text(&self, lines: usize) -> io::Result<String> {
         let (start, bytes) =
             transcript::read_end(&self.transcript_path()?, self.transcript_offset(), MAX_TRANSCRIPT_BYTES)?;
@@ -51,9 +45,6 @@ impl SessionDir {
     }
 
     /// Forgets the lines that were scrolled off the screen. A session that is not there is no failure.
-    ///
-    /// # Errors
-    /// When it cannot be noted.
     pub fn clear_scrollback(&self) -> io::Result<()> {
         match fs::metadata(self.transcript_path()?) {
             Ok(found) if self.path().is_dir() => self.write_file(CLEARED_FILE, found.len().to_string().as_bytes()),

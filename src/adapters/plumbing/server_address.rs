@@ -41,7 +41,6 @@ pub struct ServerAddress {
 
 impl ServerAddress {
     /// The place of a session's server. Makes nothing.
-    #[must_use]
     pub fn of(state: &Path, program: &str, session: &str, neighbours: SocketDir) -> Self {
         let (mut near, mut who) = (state.join(program), state.as_os_str().as_bytes().to_vec());
         if neighbours == SocketDir::Private {
@@ -73,7 +72,6 @@ impl ServerAddress {
 }
 
 /// The entry in the environment of a session's own server.
-#[must_use]
 pub fn env_tag(state: &Path, session: &str) -> String {
     let both = [state.as_os_str().as_bytes(), b"\0", session.as_bytes()].concat();
     format!("{}={}", vars::FAIRWAY_SERVER, digest::sha256_hex(&both))

@@ -77,9 +77,6 @@ fn encode(job: &KeyboardInput) -> Vec<u8> {
 }
 
 /// Types input into a session and waits until it was typed. A session that does not exist is no failure.
-///
-/// # Errors
-/// When the session does not accept the input, or not in time.
 pub fn send_input(dir: &SessionDir, job: &KeyboardInput) -> io::Result<()> {
     let stream = match socket::connect(dir.path(), SOCKET_NAME) {
         Ok(stream) => stream,

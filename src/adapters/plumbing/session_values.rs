@@ -10,9 +10,6 @@ use crate::os::files;
 
 impl SessionDir {
     /// The value of a key, byte by byte; `None` when it is unset or there is no such session.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn value(&self, key: &str) -> io::Result<Option<Vec<u8>>> {
         let Some(start) = self.start_config()? else { return Ok(None) };
         match fs::read(self.file(VALUES_DIR).join(value_file_name(key))) {
@@ -23,9 +20,6 @@ impl SessionDir {
     }
 
     /// Keeps a value. Without such a session it does nothing.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn set_value(&self, key: &str, value: &[u8]) -> io::Result<()> {
         if self.start_config()?.is_none() {
             return Ok(());
@@ -35,9 +29,6 @@ impl SessionDir {
     }
 
     /// Forgets a value. Without such a session it does nothing.
-    ///
-    /// # Errors
-    /// When it cannot be forgotten.
     pub fn unset_value(&self, key: &str) -> io::Result<()> {
         // An empty one is unset, also where the start environment has one.
         self.set_value(key, b"")

@@ -12,21 +12,12 @@ use crate::{
 /// A terminal that is typed into.
 pub trait Terminal {
     /// Screen and cursor, in any form: two equal answers mean that nothing has changed.
-    ///
-    /// # Errors
-    /// When it cannot be determined.
     fn snapshot(&mut self) -> io::Result<Vec<u8>>;
 
     /// Pastes a text as it is, without submitting it.
-    ///
-    /// # Errors
-    /// When that failed.
     fn paste(&mut self, text: &[u8]) -> io::Result<()>;
 
     /// Presses Enter once.
-    ///
-    /// # Errors
-    /// When that failed.
     fn press_enter(&mut self) -> io::Result<()>;
 }
 
@@ -46,7 +37,6 @@ pub struct Timeouts {
 impl Timeouts {
     /// The timeouts for a program with these questions. One that has any is an agent's command line: it shows what is typed, late
     /// on a busy machine, and reads an Enter that arrives together with the text as a line break.
-    #[must_use]
     pub const fn for_questions(questions: &[String]) -> Self {
         Self {
             echo: if questions.is_empty() { Duration::from_millis(600) } else { Duration::from_secs(5) },

@@ -81,9 +81,6 @@ impl Transcript {
 
 /// The last lines of a transcript; all that is looked at for 0 lines. What has just started anew is continued by the end of
 /// the one before. Nothing when there is no such file.
-///
-/// # Errors
-/// When it cannot be read, or is no file.
 pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
     let mut bytes = read_end(path, 0, MAX_TAIL_BYTES)?.1;
     let room = MAX_TAIL_BYTES.saturating_sub(u64::try_from(bytes.len()).unwrap_or(MAX_TAIL_BYTES));
@@ -99,9 +96,6 @@ pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
 
 /// The end of a transcript as bytes, at most `max_bytes`, and whether it was cut off. What has just started anew is continued
 /// by the end of the one before.
-///
-/// # Errors
-/// When it cannot be read, or is no file.
 pub fn end(path: &Path, max_bytes: u64) -> io::Result<(Vec<u8>, bool)> {
     let (start, bytes) = read_end(path, 0, max_bytes)?;
     let room = max_bytes.saturating_sub(u64::try_from(bytes.len()).unwrap_or(max_bytes));
@@ -114,9 +108,6 @@ pub fn end(path: &Path, max_bytes: u64) -> io::Result<(Vec<u8>, bool)> {
 }
 
 /// The last lines of what stands behind a place in the file, in bytes; of all of it when the file has become shorter than that.
-///
-/// # Errors
-/// When it cannot be read, or is no file.
 pub fn tail_from(path: &Path, lines: usize, from: u64) -> io::Result<String> {
     Ok(last_lines(&read_end(path, from, MAX_TAIL_BYTES)?.1, lines))
 }

@@ -26,9 +26,6 @@ pub enum PrintedBy {
 
 /// The last lines of the screen that a transcript leads to, with those that were scrolled off it; all for 0. Only the end of
 /// a large transcript is read.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn last_lines(path: &Path, printed_by: PrintedBy, lines: usize) -> io::Result<String> {
     let (mut bytes, is_cut) = transcript::end(path, MAX_BYTES)?;
     if is_cut {
@@ -40,7 +37,6 @@ pub fn last_lines(path: &Path, printed_by: PrintedBy, lines: usize) -> io::Resul
 }
 
 /// The last lines of printed bytes.
-#[must_use]
 pub fn of_text(printed: &[u8], printed_by: PrintedBy, lines: usize) -> String {
     let size = assumed_size(printed);
     let is_piped = match printed_by {

@@ -49,9 +49,6 @@ impl Shared {
 
 impl TranscriptWriter {
     /// Keeps text in a transcript.
-    ///
-    /// # Errors
-    /// When the transcript cannot be opened, or there is no thread to be had.
     pub fn open(path: &Path, limit: u64) -> io::Result<Self> {
         let mut transcript = Transcript::open(path, limit)?;
         Self::with_writer(move |bytes| transcript.write(bytes))

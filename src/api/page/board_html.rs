@@ -99,7 +99,6 @@ pub(super) fn parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<Part> 
 }
 
 /// The heading and the HTML of each item of the parts of a board's page, as a reader with full access has them.
-#[must_use]
 pub fn page_parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<(&'static str, Vec<String>)> {
     let items = |part: Part| part.items.into_iter().map(|item| item.full.into_string()).collect();
     parts(board, approvals).into_iter().map(|part| (part.title, items(part))).collect()

@@ -48,9 +48,6 @@ pub(super) struct Composer(Sender<Reply>);
 
 impl Composer {
     /// Starts the thread. `hook_providers` are the labels of the providers whose agents call hooks.
-    ///
-    /// # Errors
-    /// When the thread cannot be created.
     pub(super) fn start(factory: AppFactory, hook_providers: Vec<&'static str>) -> io::Result<Self> {
         let (requests, received) = channel();
         thread::Builder::new().name("page".into()).spawn(move || run(&factory, &hook_providers, &received))?;
@@ -58,9 +55,6 @@ impl Composer {
     }
 
     /// The board as it is now.
-    ///
-    /// # Errors
-    /// When the settings or the store cannot be read.
     pub(super) async fn compose(&self) -> Result<ComposedBoard, ApiError> {
         let (reply, composed) = oneshot::channel();
         let sent = self.0.send(reply).map_err(|_| ApiError::internal("the page's thread has stopped"));

@@ -63,9 +63,6 @@ pub(in crate::api) struct PageAddress {
 impl Site {
     /// Opens the site of the current thread, at a port of 127.0.0.1 and an address in the network. `factory` opens the project as
     /// the person for whom the page acts.
-    ///
-    /// # Errors
-    /// When the kernel has no random bytes, or a thread cannot be created.
     pub(in crate::api) fn open(
         port: u16,
         listen: Option<SocketAddr>,
@@ -105,9 +102,6 @@ impl Site {
     }
 
     /// A URL of `origin` that is valid once and gives this access.
-    ///
-    /// # Errors
-    /// When the kernel has no random bytes.
     pub(in crate::api) fn one_time_url(&self, origin: &str, access: Access) -> Result<String> {
         let code = random::hex().context("cannot generate a code")?;
         self.lock().add_code(&code, access, Instant::now());

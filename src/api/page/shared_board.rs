@@ -94,9 +94,6 @@ impl Drop for Watcher {
 
 impl Feed {
     /// A feed without clients. `factory` opens the project as the person.
-    ///
-    /// # Errors
-    /// When the composing thread cannot be created, or the kernel has no random bytes.
     pub(super) fn new(factory: AppFactory, hook_providers: Vec<&'static str>) -> Result<Arc<Self>> {
         Ok(Arc::new(Self {
             composer: Composer::start(factory.clone(), hook_providers)?,
@@ -115,9 +112,6 @@ impl Feed {
     }
 
     /// The board as it is now, and its frame.
-    ///
-    /// # Errors
-    /// When the settings or the store cannot be read.
     pub(super) async fn board(&self) -> Result<(ComposedBoard, Arc<Frame>), ApiError> {
         let board = self.composer.compose().await?;
         let next = self.shown.borrow().frame.next(board.parts.clone());

@@ -103,9 +103,6 @@ impl Scene {
     }
 
     /// Runs a command of the story with this process's output.
-    ///
-    /// # Errors
-    /// When it cannot be started or fails, and after an interrupt.
     pub fn run(&self, words: &[String], is_shown: bool) -> Result<()> {
         let (program, args) = self.resolve(words)?;
         let exit = if is_shown {
@@ -124,9 +121,6 @@ impl Scene {
     }
 
     /// Waits until the output of a command holds a text.
-    ///
-    /// # Errors
-    /// When it does not in time, and after an interrupt.
     pub fn wait_for(&self, words: &[&str], text: &str) -> Result<()> {
         let found = poll_until::poll_until(AGENT_TIMEOUT, POLL_INTERVAL, || {
             if let Err(error) = self.check_interrupt() {
@@ -139,9 +133,6 @@ impl Scene {
     }
 
     /// Kills the root process of a session. Returns its pid.
-    ///
-    /// # Errors
-    /// When there is none.
     pub fn kill(&self, session: &str) -> Result<i32> {
         let words = ["fairway", "session", "show", session, "--json"];
         let said = self.capture(&words)?;

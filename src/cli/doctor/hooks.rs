@@ -44,9 +44,6 @@ impl Args {
 }
 
 /// The facts of the project for the check of hooks; outside a project it checks the user's own settings.
-///
-/// # Errors
-/// As the store fails.
 pub fn doctor_context<'a>(ctx: &'a Context, app: Option<&'a App>) -> Result<DoctorContext<'a>> {
     let proven = |provider: &Provider| {
         let of_app = app.map(|app| app.settings.provider(provider.label()).profile);

@@ -88,9 +88,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Shows what is asked for; answers the run as it stood at last.
-    ///
-    /// # Errors
-    /// As it cannot be read or shown.
     pub(super) fn read(&mut self, app: &App, order: &LogRequest, follow: bool) -> Result<Job> {
         let mut left = order.limit.unwrap_or(usize::MAX);
         let shown = RefCell::new(self);

@@ -77,9 +77,6 @@ pub(super) fn refuse_inside(ctx: &Context, dry_run: bool, command: &'static str)
 }
 
 /// The answer about a change of settings, in the form of every change.
-///
-/// # Errors
-/// When it cannot be written as JSON.
 pub(super) fn answer(provider: Provider, change: &Change, dry_run: bool, done: &str) -> Result<Answer> {
     let path = change.path.display();
     let line =
@@ -96,9 +93,6 @@ pub(super) fn answer(provider: Provider, change: &Change, dry_run: bool, done: &
 }
 
 /// Prints what was done; what would be done is shown as a difference.
-///
-/// # Errors
-/// When it cannot be written.
 pub(super) fn show(ctx: &Context, answer: &Answer, change: &Change, dry_run: bool) -> Result<Exit> {
     if !dry_run || ctx.out.json || ctx.out.quiet || !change.is_changed {
         return ctx.answer(answer);

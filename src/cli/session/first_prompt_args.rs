@@ -22,9 +22,6 @@ pub struct FirstPromptArgs {
 
 impl FirstPromptArgs {
     /// The environment variables, and the text of the first prompt.
-    ///
-    /// # Errors
-    /// When the text cannot be read.
     pub(in crate::cli) fn read(self, ctx: &Context) -> Result<(BTreeMap<String, String>, Option<String>)> {
         let prompt = ctx.text("prompt", self.prompt, self.prompt_file.as_deref())?;
         Ok((self.env.into_iter().collect(), prompt))

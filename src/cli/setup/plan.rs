@@ -112,9 +112,6 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Looks at the project and at the user's files. `wanted` restricts the providers; without it they are those in PATH.
-    ///
-    /// # Errors
-    /// When a file cannot be read or is invalid.
     pub fn new(ctx: &Context, command: clap::Command, wanted: &[Provider]) -> Result<Self> {
         let found = Project::discover(&ctx.env, ctx.globals.root.as_deref()).ok();
         let is_new = found.is_none();

@@ -83,9 +83,6 @@ impl Default for Record {
 
 impl Record {
     /// The record of a project; `None` without one.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn load(project: &Project) -> Result<Option<Self>> {
         let path = Self::path(project);
         let bytes = match fs::read(&path) {
@@ -97,9 +94,6 @@ impl Record {
     }
 
     /// Writes the record. Before each change, so that a setup that was killed can be taken back.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn save(&self, project: &Project) -> Result<()> {
         let path = Self::path(project);
         let text = serde_json::to_vec_pretty(self).map_err(errors::internal)?;

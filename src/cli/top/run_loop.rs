@@ -103,9 +103,6 @@ struct Top<'a> {
 }
 
 /// Shows the board until the person quits.
-///
-/// # Errors
-/// As the store or the terminal fails.
 pub(super) fn run(ctx: &Context, providers: &[&'static str]) -> Result<()> {
     match show(ctx, providers)? {
         End::Quit => Ok(()),

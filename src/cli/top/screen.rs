@@ -30,9 +30,6 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Takes the terminal at stdin and stdout.
-    ///
-    /// # Errors
-    /// When it refuses, or is none.
     pub(super) fn enter() -> io::Result<Self> {
         let raw = RawMode::enable(io::stdin().as_fd())?
             .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "stdin is no terminal"))?;

@@ -9,7 +9,6 @@ use crate::domain::{
 };
 
 /// Judges a session by its record and its process. `is_local`: its process numbers are those of this host.
-#[must_use]
 pub fn judge(session: &Session, is_local: bool, process: &ProcessObservation) -> Aliveness {
     let proven = |alive, reason| Aliveness { alive: Some(alive), source: AliveSource::Process, reason };
     let unknown = |reason| Aliveness { alive: None, source: AliveSource::None, reason };
@@ -40,7 +39,6 @@ pub fn judge(session: &Session, is_local: bool, process: &ProcessObservation) ->
 /// The ways on for a task whose claimant is dead or stale, best first; none for a claimant that works. A submitted task is not
 /// released: it waits for its reviewer. `can_relaunch`: its id is enough for a relaunch. `remaining` is the number of processes of
 /// its session run that are still there.
-#[must_use]
 pub fn ways_on(
     task: &TaskId,
     status: TaskStatus,
@@ -90,7 +88,6 @@ pub fn ways_on(
 }
 
 /// The way on for a program without its supervisor: it works on until it is stopped.
-#[must_use]
 pub fn stop_orphan(id: &SessionId) -> NextCommand {
     NextCommand::new("stop it; it works on otherwise", format!("fairway session stop {id}"))
 }

@@ -14,7 +14,6 @@ pub enum AnswerWay {
 }
 
 /// The way in which the question is answered that a session asks by its activity: by who reported it.
-#[must_use]
 pub fn way(session: &Session) -> AnswerWay {
     match session.activity_source.as_deref() {
         Some(APPROVAL_SOURCE) => AnswerWay::Approval,

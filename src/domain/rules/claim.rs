@@ -33,7 +33,6 @@ pub struct ClaimantFacts<'a> {
 /// The paths of another claimant's task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldPaths {
-    /// The task.
     pub task: TaskId,
     /// Its holder.
     pub claimant: String,
@@ -179,7 +178,6 @@ pub fn check_capacity(lane: &Lane, held: i64) -> Result<(), Refusal> {
 }
 
 /// The first overlap of a task's paths with those of a task of a claimant other than `own`.
-#[must_use]
 pub fn path_conflict(task: &Task, own: &[&str], facts: &ClaimFacts<'_>) -> Option<Refusal> {
     if facts.path_policy == PathPolicy::Off {
         return None;

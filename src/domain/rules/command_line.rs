@@ -18,7 +18,6 @@ const BUILT_IN: &[&str] = &[
 ];
 
 /// The program that shell text starts first.
-#[must_use]
 pub fn leading_word(text: &str) -> LeadingWord {
     let word = text.split_whitespace().next().unwrap_or_default();
     let plain = |character: char| {

@@ -7,9 +7,6 @@ use crate::domain::TaskId;
 /// The cycle that the new edge `from → to` would close, as the path `from → to → … → from`; `None` when it closes none.
 ///
 /// `next` tells where the edges from a task lead.
-///
-/// # Errors
-/// As `next` fails.
 pub fn closed_by<E>(
     from: &TaskId,
     to: &TaskId,
@@ -43,9 +40,6 @@ pub fn closed_by<E>(
 
 /// Any cycle that can be reached from one of `starts`, as the path `a → … → a`; `None` when there is none. Each task is
 /// looked at once, however many lead to it.
-///
-/// # Errors
-/// As `next` fails.
 pub fn find<'a, T: Ord + Clone + 'a, E>(
     starts: impl IntoIterator<Item = &'a T>,
     mut next: impl FnMut(&T) -> Result<Vec<T>, E>,

@@ -29,7 +29,6 @@ pub const MAX_READ: usize = 50;
 
 /// Decides a reading by `reader`, who asked at `asked` and may have waited since, of the unsettled messages that are
 /// addressed to it, its lane or its role.
-#[must_use]
 pub fn plan_read(unsettled: Vec<Message>, reader: &str, asked: Timestamp, now: Timestamp) -> ReadPlan {
     let mut reading = ReadPlan::default();
     // This command cannot vouch for a message that another command of the same reader was offered later.
@@ -66,7 +65,6 @@ fn sort_by_priority(messages: &mut [Message]) {
 /// When a message may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Urgency {
-    /// Its priority.
     pub priority: Priority,
     /// Whether it goes although the session's state is unknown.
     pub now: bool,
@@ -74,7 +72,6 @@ pub struct Urgency {
 
 impl Urgency {
     /// That of a message.
-    #[must_use]
     pub fn of(message: &Message) -> Self {
         Self { priority: message.priority, now: message.goes_now() }
     }
@@ -91,7 +88,6 @@ impl Urgency {
 
 /// Whether a message may go by this channel while its session does this. Typing has a rule of its own: [`typing_policy`].
 /// A hook's call and a reader of its inbox show themselves what the session does.
-#[must_use]
 pub const fn channel_allows(urgency: Urgency, channel: Channel, activity: Activity) -> bool {
     match channel {
         // In the middle of a turn.
@@ -117,7 +113,6 @@ pub const FIRST_TURN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Whether a session's first prompt is left to the hook of its first turn, which the launch has begun by an argument: typed, or
 /// sent as a turn of its own, it would come twice or answer a question. `idle_since` is the time since which the session is
 /// idle; `None` when it does something else.
-#[must_use]
 pub fn is_left_to_first_turn(activity: Activity, idle_since: Option<Timestamp>, now: Timestamp) -> bool {
     match activity {
         Activity::Unknown => true,
@@ -128,7 +123,6 @@ pub fn is_left_to_first_turn(activity: Activity, idle_since: Option<Timestamp>, 
 
 /// Of the unsettled messages that are addressed to a session, its lane or its role: those that this channel
 /// can deliver now, in their order. A message with an open offer is not among them.
-#[must_use]
 pub fn deliverable(unsettled: Vec<Message>, way: Channel, activity: Activity, now: Timestamp) -> Vec<Message> {
     let mut free: Vec<Message> = unsettled
         .into_iter()
@@ -153,7 +147,6 @@ pub enum TypingPolicy {
 
 /// Whether a message is typed into a session's terminal now. `hooked`: hooks of its provider come by and bring what waits
 /// at the turn's boundary, or in its middle.
-#[must_use]
 pub const fn typing_policy(urgency: Urgency, activity: Activity, hooked: bool) -> TypingPolicy {
     match activity {
         Activity::Idle => TypingPolicy::Type,
@@ -166,7 +159,6 @@ pub const fn typing_policy(urgency: Urgency, activity: Activity, hooked: bool) -
 }
 
 /// Why a message that is queued for a session waits; `None` when it may go at once.
-#[must_use]
 pub const fn wait_reason(urgency: Urgency, activity: Activity) -> Option<WaitReason> {
     match activity {
         Activity::Idle => None,
@@ -180,7 +172,6 @@ pub const fn wait_reason(urgency: Urgency, activity: Activity) -> Option<WaitRea
 }
 
 /// How many of the unsettled messages to a session are read before one of this priority and number, and itself.
-#[must_use]
 pub fn queue_position(unsettled: &[Message], priority: Priority, id: i64) -> usize {
     let before = |message: &&Message| (message.priority.rank(), message.id) < (priority.rank(), id);
     unsettled.iter().filter(before).count() + 1

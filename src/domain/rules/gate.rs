@@ -32,7 +32,6 @@ string_enum! {
 pub struct WorkFacts {
     /// The worktree's directory; `None` when it is unknown.
     pub worktree: Option<String>,
-    /// Its branch.
     pub branch: Option<String>,
     /// Whether the worktree is clean; `None` when it is unknown.
     pub clean: Option<bool>,
@@ -47,7 +46,6 @@ pub struct WorkFacts {
 /// Everything the gates depend on.
 #[derive(Debug)]
 pub struct GateFacts<'a> {
-    /// The task.
     pub task: &'a TaskId,
     /// When the task was last claimed and not continued; evidence from before does not count.
     pub claimed_at: Option<Timestamp>,
@@ -55,7 +53,6 @@ pub struct GateFacts<'a> {
     pub commit: Option<&'a str>,
     /// Its evidence, oldest first.
     pub evidence: &'a [Evidence],
-    /// Its checks.
     pub checks: &'a [Check],
     /// Its reviews, oldest first.
     pub reviews: &'a [Review],
@@ -76,7 +73,6 @@ pub struct GateFacts<'a> {
 }
 
 /// Judges the required gates, in their order. A reviewer's refusal holds whatever is required.
-#[must_use]
 pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
     let mut blockers: Vec<Blocker> = refusals(facts.reviews).map(|review| refusal_blocker(review, facts)).collect();
     for gate in required {

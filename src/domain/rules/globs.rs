@@ -77,13 +77,11 @@ fn segments_overlap(left: &[Segment], right: &[Segment]) -> bool {
 }
 
 /// Whether some path matches both globs. Exact: decided segment by segment, `**` standing for any number of them.
-#[must_use]
 pub fn overlap(left: &str, right: &str) -> bool {
     segments_overlap(&parse(left), &parse(right))
 }
 
 /// Whether a glob means this very path; a `*` in the path is a character.
-#[must_use]
 pub fn matches(glob: &str, path: &str) -> bool {
     segments_overlap(&parse(glob), &segments(path, Token::Char))
 }
@@ -121,7 +119,6 @@ fn patterns_overlap<T>(left: &[T], right: &[T], many: impl Fn(&T) -> bool, same:
 }
 
 /// The first pair of overlapping globs, if any.
-#[must_use]
 pub fn first_overlap<'a>(left: &'a [String], right: &'a [String]) -> Option<(&'a str, &'a str)> {
     left.iter().find_map(|a| right.iter().find(|b| overlap(a, b)).map(|b| (a.as_str(), b.as_str())))
 }

@@ -22,7 +22,6 @@ string_enum! {
 /// The known facts.
 #[derive(Debug, Clone, Copy)]
 pub struct HealthFacts<'a> {
-    /// The session.
     pub session: &'a Session,
     /// The error in its newest heartbeat.
     pub error: Option<&'a str>,
@@ -43,7 +42,6 @@ pub struct Health {
 
 /// Judges: unhealthy is what is stale or over; degraded is what has not come up yet, says itself that something is wrong,
 /// waits for a person, is nearly full, or has been silent for more than half of the time that it may be.
-#[must_use]
 pub fn assess(facts: &HealthFacts<'_>, now: Timestamp) -> Health {
     let session = facts.session;
     let silence = now.since(session.last_seen());

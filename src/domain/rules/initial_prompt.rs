@@ -24,7 +24,6 @@ pub const MAX_PROMPT_BYTES: usize = 128 * 1024 - PROMPT_VAR.len() - 2;
 /// A program as exact arguments, and as shell text for callers that take only text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// Shell text.
     pub shell_text: String,
     /// Exact words; without them the text is what is run.
     pub argv: Option<Vec<String>>,
@@ -89,7 +88,6 @@ fn check_length(prompt: &str) -> Result<(), Refusal> {
 }
 
 /// The words of text that no shell would change.
-#[must_use]
 pub fn plain_words(text: &str) -> Option<Vec<String>> {
     shell_words::split(text).ok().filter(|words| !words.is_empty() && is_plain(text))
 }

@@ -21,7 +21,6 @@ pub struct LandingOrder {
 
 impl LandingOrder {
     /// The places of all items, first to last.
-    #[must_use]
     pub fn order(&self) -> Vec<usize> {
         self.waves.concat()
     }
@@ -30,7 +29,6 @@ impl LandingOrder {
 /// Orders the items. `conflicts` are pairs of places whose work cannot both land without rework; a place that is no item's
 /// is ignored. Each wave is chosen greedily: of the items whose dependencies have landed the one that excludes the fewest
 /// others, then the most urgent, then the first.
-#[must_use]
 pub fn landing_order(items: &[LandingItem], conflicts: &[(usize, usize)]) -> LandingOrder {
     let mut neighbours: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); items.len()];
     for (one, other) in conflicts.iter().filter(|(one, other)| one != other) {
@@ -77,7 +75,6 @@ fn next_wave(items: &[LandingItem], neighbours: &[BTreeSet<usize>], left: &mut B
 
 /// For each of `tips`, the places of the other tips that it contains. `history` has commits with their parents; what is behind a
 /// commit that it lacks is not followed. Equal tips do not contain each other.
-#[must_use]
 pub fn contained_tips(history: &[(String, Vec<String>)], tips: &[&str]) -> Vec<Vec<usize>> {
     let parents: BTreeMap<&str, &[String]> =
         history.iter().map(|(commit, parents)| (commit.as_str(), parents.as_slice())).collect();

@@ -42,9 +42,7 @@ pub struct LivenessFacts<'a> {
     pub session: &'a Session,
     /// Whether the session is one of the local host.
     pub is_local: bool,
-    /// Its process.
     pub process: &'a ProcessObservation,
-    /// Its backend.
     pub backend: &'a BackendObservation,
     /// How long a launch may take.
     pub launch_timeout: Duration,
@@ -79,7 +77,6 @@ pub enum Liveness {
 }
 
 /// Judges one session; the first row of the table that matches wins.
-#[must_use]
 pub fn assess(facts: &LivenessFacts<'_>, now: Timestamp) -> Liveness {
     let session = facts.session;
     if !facts.is_local {
@@ -137,7 +134,6 @@ fn format_duration(span: Duration) -> String {
 }
 
 /// Whether a verdict would mark this session.
-#[must_use]
 pub const fn should_mark_stale(session: &Session, verdict: &Liveness) -> bool {
     matches!((session.status, verdict), (SessionStatus::Starting | SessionStatus::Running, Liveness::Stale(..)))
 }

@@ -20,7 +20,6 @@ const FIRST_RETRY_DELAY: Duration = Duration::from_secs(10);
 /// Items for one sink, to be sent together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
-    /// The sink.
     pub sink: NotifySink,
     /// The keys of the items, in the order of the board.
     pub items: Vec<String>,
@@ -46,14 +45,12 @@ impl Plan {
 }
 
 /// The delay after so many failed attempts.
-#[must_use]
 pub fn retry_delay(attempts: i64) -> Duration {
     let exponent = u32::try_from(attempts.saturating_sub(1).clamp(0, MAX_ATTEMPTS)).unwrap_or_default();
     FIRST_RETRY_DELAY * 3_u32.pow(exponent)
 }
 
 /// Whether a receipt says that no further attempt is made although nothing was sent.
-#[must_use]
 pub fn is_given_up(receipt: &Receipt, now: Timestamp) -> bool {
     let is_abandoned = || {
         receipt.state == ReceiptState::Claimed
@@ -67,7 +64,6 @@ pub fn is_given_up(receipt: &Receipt, now: Timestamp) -> bool {
 ///
 /// After a failure the whole sink waits for the next attempt: a service that does not answer is not asked once more for each
 /// item.
-#[must_use]
 pub fn plan(
     present: &BTreeSet<String>,
     wanted: &[String],

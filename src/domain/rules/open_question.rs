@@ -13,7 +13,6 @@ pub enum OpenQuestion {
     Checkpoint(Checkpoint),
     /// The claimant's session waits for a person.
     Session {
-        /// The session.
         id: SessionId,
         /// The question, as its provider reported it.
         waiting_for: Option<String>,
@@ -22,7 +21,6 @@ pub enum OpenQuestion {
 
 /// The open question of a task: that of its newest written checkpoint, else that of its claimant's live session. A session
 /// that acts itself does not wait: its provider reports an answer in its own window only after the tool call.
-#[must_use]
 pub fn find(
     newest_written: Option<&Checkpoint>,
     claimant: Option<&Session>,

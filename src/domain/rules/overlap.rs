@@ -9,7 +9,6 @@ const MAX_GAP: u64 = 1;
 
 /// Whether a merge of the two can conflict: they share a path, or one's path is a directory of the other's, or one of them has
 /// deleted or renamed something, which can move the other's new files.
-#[must_use]
 pub fn may_collide(ours: &[SnapshotPath], theirs: &[SnapshotPath]) -> bool {
     if ours.is_empty() || theirs.is_empty() {
         return false;
@@ -31,7 +30,6 @@ fn shares_path(ours: &[SnapshotPath], theirs: &[SnapshotPath]) -> bool {
 
 /// The files in which two lanes change lines close to each other, or of which only the names are known. The lines of both
 /// count from the same commit. The same change on both sides is none.
-#[must_use]
 pub fn adjacent_files(ours: &[SnapshotPath], theirs: &[SnapshotPath]) -> Vec<OverlapFile> {
     let others: BTreeMap<&str, &SnapshotPath> = theirs.iter().map(|path| (path.path.as_str(), path)).collect();
     let file = |path: &SnapshotPath| {
@@ -52,7 +50,6 @@ pub fn adjacent_files(ours: &[SnapshotPath], theirs: &[SnapshotPath]) -> Vec<Ove
 }
 
 /// The lines that two sides change close to each other, as first and last line.
-#[must_use]
 pub fn close_lines(ours: &[LineRange], theirs: &[LineRange]) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     let mut from = 0;

@@ -38,7 +38,6 @@ pub enum RecoveryAction {
 }
 
 /// Judges a run.
-#[must_use]
 pub const fn decide(facts: &RecoveryFacts) -> RecoveryAction {
     if facts.has_result {
         return RecoveryAction::RecordResult;

@@ -25,7 +25,6 @@ pub struct Finished {
 }
 
 /// How many are forgotten of those that stand in the order in which they ended: always the ones that ended first.
-#[must_use]
 pub fn surplus(found: &[Finished], limits: &Limits, now: Timestamp) -> usize {
     let too_old = |run: &Finished| limits.age.is_some_and(|age| now.since(run.at) > age);
     let old = found.iter().take_while(|run| too_old(run)).count();

@@ -12,7 +12,6 @@ use crate::{
 pub const STILL_FOR: Duration = Duration::from_secs(10);
 
 /// Whether one of these texts is anywhere on a screen.
-#[must_use]
 pub fn shows_any(screen: &str, texts: &[String]) -> bool {
     texts.iter().any(|text| screen.contains(text.as_str()))
 }
@@ -20,7 +19,6 @@ pub fn shows_any(screen: &str, texts: &[String]) -> bool {
 /// The facts about a session before its screen is looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct IdleFacts<'a> {
-    /// The session.
     pub session: &'a Session,
     /// The time of its last hook.
     pub last_hook_at: Option<Timestamp>,
@@ -35,7 +33,6 @@ impl IdleFacts<'_> {
     /// the screen is for those that a person ended. A tool call that waits for a permission has not begun.
     ///
     /// `is_interrupted` says that the screen shows the end of a turn in the middle of a tool call: its open calls do not count.
-    #[must_use]
     pub fn judged_from(&self, is_interrupted: bool) -> Option<Timestamp> {
         let session = self.session;
         let allowed_calls = match session.activity {

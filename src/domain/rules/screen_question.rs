@@ -6,7 +6,6 @@ const MAX_LINES: usize = 14;
 
 /// The first of `signs` that stands on a screen, as text without control sequences. Runs of blanks and the lines of boxes do
 /// not count, and a sign may be broken over lines.
-#[must_use]
 pub fn find<'a>(screen: &str, signs: &'a [String]) -> Option<&'a str> {
     let shown = normalized(&last_lines(screen).join(" "));
     signs.iter().map(String::as_str).find(|sign| {
@@ -17,7 +16,6 @@ pub fn find<'a>(screen: &str, signs: &'a [String]) -> Option<&'a str> {
 
 /// The line of a screen that holds a sign, without the frame and the cursor around its text. A sign that is broken over lines
 /// stands for itself.
-#[must_use]
 pub fn line_of<'a>(screen: &'a str, sign: &'a str) -> &'a str {
     let is_frame = |character: char| {
         character.is_whitespace() || ('\u{2500}'..='\u{25ff}').contains(&character) || "❯›>|".contains(character)

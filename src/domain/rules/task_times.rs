@@ -16,7 +16,6 @@ const STATES: [TaskStatus; 4] = [TaskStatus::Todo, TaskStatus::InProgress, TaskS
 /// A change of a task's state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskChange {
-    /// The task.
     pub task: String,
     /// The time.
     pub at: Timestamp,
@@ -45,27 +44,22 @@ pub struct TaskMedians {
     pub todo: i64,
     /// Claimed, and neither blocked nor in review.
     pub in_progress: i64,
-    /// Blocked.
     pub blocked: i64,
-    /// In review.
     pub review: i64,
 }
 
 impl TaskNumbers {
     /// The number of tasks that were claimed; one that was claimed several times on a day counts once for the day.
-    #[must_use]
     pub fn claimed(&self) -> usize {
         self.claimed.len()
     }
 
     /// How many times a task was done.
-    #[must_use]
     pub fn done(&self) -> usize {
         self.done.len()
     }
 
     /// The medians; `None` if no task was done.
-    #[must_use]
     pub fn medians(&self) -> Option<TaskMedians> {
         let median = |place: usize| {
             let mut values: Vec<i64> = self.done.iter().filter_map(|times| times.get(place).copied()).collect();
@@ -101,7 +95,6 @@ struct Progress {
 
 /// The numbers of each day, as the number of days since 1970-01-01 UTC. `changes` are in the order of the event log, from its
 /// beginning.
-#[must_use]
 pub fn by_day(changes: impl IntoIterator<Item = TaskChange>) -> BTreeMap<i64, TaskNumbers> {
     let mut tasks: BTreeMap<String, Progress> = BTreeMap::new();
     let mut days: BTreeMap<i64, TaskNumbers> = BTreeMap::new();

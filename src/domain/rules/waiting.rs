@@ -17,7 +17,6 @@ use crate::{
 };
 
 /// Why a message to this session waits; `None` when it does not, or when its next reader can take it now.
-#[must_use]
 pub fn of_message(message: &Message, session: &Session, now: Timestamp) -> Option<PromptWait> {
     let is_typed = message.is_typed();
     if !is_typed && (message.status != MessageStatus::Queued || message.is_expired(now)) {

@@ -47,7 +47,6 @@ pub(in crate::guard) struct FoundCommand {
 /// The target of a redirection or of a program's own text.
 #[derive(Debug, Clone)]
 pub(in crate::guard) struct Write {
-    /// The path.
     pub path: Arg,
     /// Where the text stands then.
     pub place: Rc<Place>,
@@ -58,7 +57,6 @@ pub(in crate::guard) struct Write {
 pub(super) enum Stdin {
     /// Whatever there was before.
     Inherited,
-    /// This text.
     Text(String),
     /// Lines each of which is one of these, where a `*` stands for characters without a slash.
     Lines(Vec<String>),
@@ -112,7 +110,6 @@ pub(super) struct TrustedExpansions {
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact about the text, found on the way")]
 pub(in crate::guard) struct ShellAnalysis {
-    /// The commands.
     pub commands: Vec<FoundCommand>,
     /// The parts that cannot be determined.
     pub unresolved: Vec<String>,

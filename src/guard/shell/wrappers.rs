@@ -6,7 +6,6 @@ use super::{ShellAnalysis, Stdin, arg::Arg, working_dir::Place};
 
 /// How a wrapper is called.
 pub(super) struct Wrapper {
-    /// Its names.
     names: &'static [&'static str],
     /// Its short options with a value.
     short: &'static str,

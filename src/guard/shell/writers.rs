@@ -9,9 +9,7 @@ pub(in crate::guard) enum WrittenWords {
     All,
     /// All but the first.
     BehindFirst,
-    /// The first.
     First,
-    /// The last.
     Last,
     /// The last, or all where an option names the directory.
     LastOrTarget,
@@ -21,7 +19,6 @@ pub(in crate::guard) enum WrittenWords {
 
 /// A program that writes.
 pub(in crate::guard) struct Writer {
-    /// Its names.
     names: &'static [&'static str],
     /// The first of its words for which this holds; empty: any.
     verbs: &'static [&'static str],
@@ -385,7 +382,6 @@ pub(in crate::guard) const READERS: &[&str] = &[
 
 /// A command that writes outside of where it runs, whatever its words say. An empty list is any.
 struct Elsewhere {
-    /// The program.
     programs: &'static [&'static str],
     /// One of its first words.
     verbs: &'static [&'static str],

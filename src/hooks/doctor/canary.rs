@@ -34,9 +34,6 @@ pub(super) const fn tool_event(provider: Provider) -> &'static str {
 }
 
 /// Runs a hook with the canary call in `cwd`.
-///
-/// # Errors
-/// When the hook cannot be started.
 pub(super) fn run(provider: Provider, hook: &Value, env: &Env, cwd: &Path) -> io::Result<HookOutput> {
     let (program, args) = command_line(provider, hook, env, cwd)?;
     let environment = hook_env(provider, env, cwd);

@@ -55,7 +55,6 @@ pub struct DoctorContext<'a> {
 /// The worktree of a lane.
 #[derive(Debug, Clone)]
 pub struct LaneWorktree {
-    /// The lane.
     pub lane: String,
     /// The worktree's directory.
     pub directory: PathBuf,

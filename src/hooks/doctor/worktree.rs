@@ -27,7 +27,6 @@ pub enum MissingHooks {
 
 impl MissingHooks {
     /// The warning about an agent in a directory.
-    #[must_use]
     pub fn message(self, provider: Provider, directory: &str) -> String {
         let label = provider.label();
         match self {
@@ -41,7 +40,6 @@ impl MissingHooks {
     }
 
     /// The command that enters the hooks for every worktree.
-    #[must_use]
     pub fn fix(provider: Provider) -> String {
         format!("fairway hook install {} --user", provider.label())
     }
@@ -49,7 +47,6 @@ impl MissingHooks {
 
 /// The hooks that an agent of this provider lacks in this directory; `None` when it runs Fairway's hooks. `words` are the words that it
 /// is started with: they can bring the hooks too.
-#[must_use]
 pub fn missing(env: &Env, provider: Provider, directory: &Path, words: &[String]) -> Option<MissingHooks> {
     if plugin::enabled(provider, env, Some(directory)).is_some() {
         return None;

@@ -56,9 +56,6 @@ pub fn install(
 }
 
 /// Removes Fairway's hooks from a provider's settings. `dry_run` only reports the change.
-///
-/// # Errors
-/// As for [`install`].
 pub fn uninstall(provider: Provider, target: &Target, env: &Env, program: &Path, dry_run: bool) -> Result<Change> {
     let settings = SettingsFile::read(&target.path(provider, env)?)?;
     let text = match &settings.text {

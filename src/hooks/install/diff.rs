@@ -10,7 +10,6 @@ use crate::domain::secrets;
 const CONTEXT_LINES: usize = 3;
 
 /// The unified diff of two texts of a file; `None` stands for a missing file. Empty without a difference. Secrets are masked.
-#[must_use]
 pub fn unified(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
     if before == after {
         return String::new();

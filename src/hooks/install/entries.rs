@@ -26,15 +26,12 @@ const MAX_SHORT_EVENT_SECS: u64 = 3;
 /// The hooks of one event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// The event.
     pub event: &'static str,
-    /// The hooks.
     pub hooks: Vec<Value>,
 }
 
 /// All entries for a provider. `program` is the path of this binary; a permission request waits `approval_wait` for an answer,
 /// and longer while a person watches.
-#[must_use]
 pub fn entries(provider: Provider, program: &Path, approval_wait: Duration) -> Vec<Entry> {
     let entry = |event: &crate::hooks::EventSpec| {
         let waits =
@@ -49,7 +46,6 @@ pub fn entries(provider: Provider, program: &Path, approval_wait: Duration) -> V
 }
 
 /// The entries of [`entries`] as a launch brings them. A hook that runs beside installed ones says so of itself.
-#[must_use]
 pub fn launch_entries(provider: Provider, program: &Path, approval_wait: Duration) -> Vec<Entry> {
     let mut all = entries(provider, program, approval_wait);
     for hook in all.iter_mut().flat_map(|entry| &mut entry.hooks) {
@@ -114,7 +110,6 @@ fn shell_command(provider: Provider, program: &Path, event: &str) -> String {
 }
 
 /// The argv of a hook's command, with or without a list of arguments. `None` for any other kind of hook.
-#[must_use]
 pub fn argv(hook: &Value) -> Option<Vec<String>> {
     let fields: &Map<String, Value> = hook.as_object()?;
     if fields.get("type").and_then(Value::as_str) != Some("command") {
@@ -132,7 +127,6 @@ pub fn argv(hook: &Value) -> Option<Vec<String>> {
 
 /// The program of a hook of the form `fairway hook PROVIDER EVENT`, in any directory. `own` is this binary's file name, which may
 /// differ from `fairway`.
-#[must_use]
 pub fn own_program(hook: &Value, provider: Provider, own: Option<&str>) -> Option<PathBuf> {
     let argv = argv(hook)?;
     let [program, verb, name_of_provider, _event] = argv.as_slice() else { return None };

@@ -24,7 +24,6 @@ const UNSTATED_LIMIT: Duration = Duration::from_secs(60);
 
 /// How long a permission request may wait for an answer without the provider ending its hook: the least that an entry in the
 /// provider's settings allows. `usual` where no entry is found and no launch can have brought the hooks.
-#[must_use]
 pub fn longest_approval_wait(provider: Provider, env: &Env, root: &Path, usual: Duration) -> Duration {
     let Ok(own) = executable::current_executable() else { return usual };
     let dir = provider.project_dir_variable().and_then(|name| env.var_os(name)).map(PathBuf::from);
@@ -48,7 +47,6 @@ pub fn longest_approval_wait(provider: Provider, env: &Env, root: &Path, usual: 
 }
 
 /// The time that a permission request may wait by these entries, if it is less than by those of this version.
-#[must_use]
 pub fn outdated_wait(provider: Provider, found: &[InstalledHook]) -> Option<Duration> {
     shortest_wait(provider, found).filter(|wait| *wait < LONGEST_APPROVAL_WAIT)
 }

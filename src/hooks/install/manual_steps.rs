@@ -4,7 +4,6 @@ use super::settings_file::Target;
 use crate::hooks::Provider;
 
 /// The provider's conditions for running the hooks, and where the hooks are not loaded.
-#[must_use]
 pub fn manual_steps(provider: Provider, target: &Target) -> Vec<String> {
     let mut steps = Vec::new();
     let in_project = matches!(target, Target::Project(_) | Target::Local(_));

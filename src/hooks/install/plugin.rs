@@ -21,7 +21,6 @@ pub struct EnabledPlugin {
 }
 
 /// The enabled plugin that brings hooks of Fairway for an agent in this directory. Settings that cannot be read enable nothing.
-#[must_use]
 pub fn enabled(provider: Provider, env: &Env, directory: Option<&Path>) -> Option<EnabledPlugin> {
     // The plugins for other providers bring no hooks.
     if provider != Provider::Claude {
@@ -45,7 +44,6 @@ pub fn enabled(provider: Provider, env: &Env, directory: Option<&Path>) -> Optio
 }
 
 /// The command that turns the plugin off.
-#[must_use]
 pub fn disable_command(provider: Provider, plugin: &EnabledPlugin) -> String {
     format!("{} plugin disable {}", provider.label(), plugin.id)
 }

@@ -25,7 +25,6 @@ pub enum Target {
     Local(PathBuf),
     /// The user's settings.
     User,
-    /// This file.
     File(PathBuf),
 }
 

@@ -13,9 +13,6 @@ use nix::libc::{O_CLOEXEC, O_NONBLOCK};
 const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Calls `on_line` for each complete line from an offset on. Returns the first and the next byte offset.
-///
-/// # Errors
-/// When the file cannot be read or is not a regular file.
 pub(super) fn read_since(path: &Path, offset: u64, on_line: &mut dyn FnMut(&[u8])) -> io::Result<(u64, u64)> {
     let file = open(path)?;
     let from = if file.metadata()?.len() < offset { 0 } else { offset };
@@ -24,9 +21,6 @@ pub(super) fn read_since(path: &Path, offset: u64, on_line: &mut dyn FnMut(&[u8]
 }
 
 /// Calls `on_line` for each complete line before an offset.
-///
-/// # Errors
-/// As for [`read_since`].
 pub(super) fn read_before(path: &Path, offset: u64, on_line: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     read_between(open(path)?, 0, Some(offset), on_line).map(|_| ())
 }

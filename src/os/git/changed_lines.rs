@@ -7,7 +7,6 @@ use crate::os::digest::sha256_hex;
 /// Of a path with more changed places the lines are not kept.
 const MAX_HUNKS: usize = 2000;
 
-/// A changed path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedPath {
     /// The path; bytes that are not UTF-8 are replaced.

@@ -108,19 +108,16 @@ pub struct Git<'a> {
 
 impl<'a> Git<'a> {
     /// Git in this directory, with these environment variables except those that select another repository.
-    #[must_use]
     pub const fn new(vars: &'a BTreeMap<OsString, OsString>, directory: &'a Path) -> Self {
         Self { vars, dir: directory, more_vars: &[], is_exact: false }
     }
 
     /// Git with these environment variables, also those that select a repository.
-    #[must_use]
     pub(super) const fn new_exact(vars: &'a BTreeMap<OsString, OsString>, directory: &'a Path) -> Self {
         Self { vars, dir: directory, more_vars: &[], is_exact: true }
     }
 
     /// The environment variables that it was given.
-    #[must_use]
     pub(super) const fn vars(&self) -> &'a BTreeMap<OsString, OsString> {
         self.vars
     }
@@ -132,7 +129,6 @@ impl<'a> Git<'a> {
     }
 
     /// Its working directory.
-    #[must_use]
     pub const fn dir(&self) -> &'a Path {
         self.dir
     }
@@ -162,9 +158,6 @@ impl<'a> Git<'a> {
 
     /// Runs git in the foreground: it writes to this process's stdout, through the pager when that is a terminal. `None`: git's
     /// default pager.
-    ///
-    /// # Errors
-    /// When it cannot be started.
     pub(super) fn run_in_foreground<T: AsRef<OsStr>>(
         &self,
         args: &[T],
@@ -196,9 +189,6 @@ impl<'a> Git<'a> {
     }
 
     /// Runs git and returns its stdout.
-    ///
-    /// # Errors
-    /// When it cannot be started or its exit code is not 0.
     pub(super) fn run_checked<T: AsRef<OsStr>>(
         &self,
         step: &'static str,
@@ -211,7 +201,6 @@ impl<'a> Git<'a> {
 }
 
 /// The file of the program in a PATH, behind every `git` that Fairway puts before it in a session.
-#[must_use]
 pub fn find_program(path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
     executable::find_all("git", path, cwd).find(|file| !is_session_git(file))
 }

@@ -5,13 +5,11 @@ use crate::os::exit_reason::ExitReason;
 
 impl Git<'_> {
     /// The commit of HEAD.
-    #[must_use]
     pub fn head(&self) -> Option<String> {
         self.commit("HEAD")
     }
 
     /// The commit of HEAD and the branch that is checked out, if one is.
-    #[must_use]
     pub fn head_and_branch(&self) -> Option<(String, Option<String>)> {
         let (success, answer) = self.try_output(&["rev-parse", "HEAD", "--abbrev-ref", "HEAD"])?;
         let (commit, branch) = answer.trim_end().split_once('\n').filter(|_| success)?;
@@ -19,21 +17,18 @@ impl Git<'_> {
     }
 
     /// The branch that is checked out; `None` also for a commit without a branch.
-    #[must_use]
     pub fn branch(&self) -> Option<String> {
         let (success, answer) = self.try_output(&["symbolic-ref", "--quiet", "--short", "HEAD"])?;
         Some(answer.trim_end().to_owned()).filter(|branch| success && !branch.is_empty())
     }
 
     /// Whether the repository has a commit.
-    #[must_use]
     pub fn has_commits(&self) -> bool {
         let any_ref = || self.try_output(&["for-each-ref", "--count=1"]);
         self.head().is_some() || any_ref().is_some_and(|(_, refs)| !refs.is_empty())
     }
 
     /// The full id of the commit that a revision names.
-    #[must_use]
     pub fn commit(&self, name: &str) -> Option<String> {
         self.resolve_commit(name).ok().flatten()
     }
@@ -52,20 +47,17 @@ impl Git<'_> {
     }
 
     /// Whether the worktree has no changed, staged or untracked file.
-    #[must_use]
     pub fn is_clean(&self) -> Option<bool> {
         Some(self.changes().ok()?.is_empty())
     }
 
     /// The commit of HEAD, if the worktree is clean.
-    #[must_use]
     pub fn clean_head(&self) -> Option<String> {
         let head = self.head()?;
         (self.is_clean() == Some(true)).then_some(head)
     }
 
     /// Whether `base` is an ancestor of `commit`, or the same commit.
-    #[must_use]
     pub fn is_ancestor(&self, base: &str, commit: &str) -> Option<bool> {
         let (base, commit) = (self.commit(base)?, self.commit(commit)?);
         // Lists the commits that only `base` has; one is enough.

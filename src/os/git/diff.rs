@@ -58,9 +58,6 @@ pub struct WorktreeDiff<'a> {
 
 impl<'a> WorktreeDiff<'a> {
     /// The worktree of `git`, whose working directory is its top. Temporary files go below `temp`.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn open(git: Git<'a>, temp: &Path) -> Result<Self, GitError> {
         let scratch = Scratch::create(&git, temp)?.with_index_of(&git)?;
         add_new_files(&git.with_scratch(&scratch))?;
@@ -70,15 +67,11 @@ impl<'a> WorktreeDiff<'a> {
 
     /// The tracked paths at which a FIFO, a socket or a device stands now. Git keeps no such file: they count as deleted. Bytes
     /// that are not UTF-8 are replaced.
-    #[must_use]
     pub fn special(&self) -> &[String] {
         &self.special
     }
 
     /// The files that differ from `commit`.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn files(&self, commit: &str) -> Result<Vec<ChangedFile>, GitError> {
         let more = ["--raw", "--numstat", "-z", "-M", "--no-relative", "--no-color", commit, "--"];
         let args = [&DIFF[..], &more].concat();
@@ -92,9 +85,6 @@ impl<'a> WorktreeDiff<'a> {
 
     /// Prints the difference from `commit` to the terminal through git's pager. `color`: always or never; `None` leaves it to
     /// git.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn show(&self, commit: &str, format: DiffFormat, color: Option<bool>) -> Result<(), GitError> {
         let pipe = nix::libc::SIGPIPE;
         let git = self.git.with_scratch(&self.scratch);

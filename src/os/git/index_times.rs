@@ -30,9 +30,6 @@ type Recorded = [u64; 8];
 
 impl Git<'_> {
     /// Of these paths of the worktree, relative to its top, those with a filter that the repository names and that does not run.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn with_filter_off(&self, paths: &[&str]) -> Result<BTreeSet<String>, GitError> {
         let drivers = if paths.is_empty() { BTreeSet::new() } else { self.filters_that_are_off()? };
         if drivers.is_empty() {
@@ -58,9 +55,6 @@ impl Git<'_> {
 
     /// Of these paths that git calls changed, those that are as the index has them: the filter is off, and the file has the times,
     /// the size, the inode and the owner of the index, and is not younger than the index.
-    ///
-    /// # Errors
-    /// When git fails.
     pub(super) fn unchanged_by_times(&self, paths: &[&str]) -> Result<BTreeSet<String>, GitError> {
         let mut unchanged = self.with_filter_off(paths)?;
         if unchanged.is_empty() {

@@ -56,9 +56,6 @@ impl Git<'_> {
     }
 
     /// The best common ancestor of two commits; `None` when there is none.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
         let done = self.run(&["merge-base", one, other], QUERY_TIMEOUT)?;
         match done.exit {
@@ -70,9 +67,6 @@ impl Git<'_> {
 
     /// Whether every change of the branch at `tip` is in `base`: as its commits, as commits with the same changes, or as one
     /// commit with all of them. Writes an object that no branch gets.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn has_all_changes(&self, base: &str, tip: &str) -> Result<bool, GitError> {
         if self.count_apart(base, tip)?.1 == 0 {
             return Ok(true);
@@ -87,9 +81,6 @@ impl Git<'_> {
     }
 
     /// Whether the commits of `tip` that `base` lacks include a merge.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn has_merges(&self, base: &str, tip: &str) -> Result<bool, GitError> {
         let args = ["rev-list", "--min-parents=2", "--max-count=1", tip, &format!("^{base}"), "--"];
         Ok(!self.run_checked("rev-list", &args, QUERY_TIMEOUT)?.is_empty())
@@ -262,9 +253,6 @@ impl Git<'_> {
 
     /// Moves the checked out branch and the files of a clean worktree to `commit`. A file with changes is never overwritten:
     /// git refuses then, and nothing moves.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn move_to(&self, commit: &str) -> Result<(), GitError> {
         let vars = [("GIT_REFLOG_ACTION", OsStr::new(REFLOG_ACTION))];
         let args = self.on_files(&["reset", "--quiet", "--keep", commit])?;

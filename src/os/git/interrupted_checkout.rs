@@ -72,16 +72,12 @@ enum FileState {
 
 impl<'a> InterruptedCheckout<'a> {
     /// The checkout of `git`, whose working directory is its top.
-    #[must_use]
     pub const fn new(git: Git<'a>, old: &'a str, new: &'a str) -> Self {
         Self { git, old, new }
     }
 
     /// Removes the locks that a killed git left in the checkout. The caller knows that its own git is over; those of another
     /// one that is at work are left alone.
-    ///
-    /// # Errors
-    /// When git fails, or a lock cannot be removed.
     pub fn remove_stale_locks(&self) -> Result<(), GitError> {
         for name in ["index.lock", "HEAD.lock", "ORIG_HEAD.lock"] {
             remove_stale(&self.git, &git_path(&self.git, name)?)?;
@@ -90,9 +86,6 @@ impl<'a> InterruptedCheckout<'a> {
     }
 
     /// Compares the checkout with both commits.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn inspect(&self) -> Result<MoveState, GitError> {
         let changes = self.changes()?;
         let index = self.index()?;
@@ -123,9 +116,6 @@ impl<'a> InterruptedCheckout<'a> {
     }
 
     /// Writes the rest of the files and the index, after [`Self::inspect`] found the move partial. The branch stays.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn finish_files(&self) -> Result<(), GitError> {
         self.git.run_checked("read-tree", &["read-tree", "--reset", "-u", self.new], FINISH_TIMEOUT).map(drop)
     }
@@ -248,9 +238,6 @@ impl<'a> InterruptedCheckout<'a> {
 
 impl Git<'_> {
     /// The lock of another program on one of these files or refs of the worktree, which does not go within a moment.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn lasting_lock(&self, names: &[&str]) -> Result<Option<PathBuf>, GitError> {
         let mut args = vec!["rev-parse".to_owned(), "--path-format=absolute".to_owned()];
         args.extend(names.iter().flat_map(|name| ["--git-path".to_owned(), format!("{name}.lock")]));
@@ -259,9 +246,6 @@ impl Git<'_> {
     }
 
     /// Removes the lock that a killed git left on a ref.
-    ///
-    /// # Errors
-    /// When git fails, or the lock cannot be removed.
     pub fn remove_stale_ref_lock(&self, name: &str) -> Result<(), GitError> {
         remove_stale(self, &git_path(self, &format!("{name}.lock"))?)
     }

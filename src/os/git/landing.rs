@@ -66,7 +66,6 @@ pub enum FastForward {
     Done,
     /// Git refused to overwrite these files, and moved nothing.
     Refused {
-        /// The files.
         files: Vec<String>,
         /// Whether git tracks none of them.
         is_untracked: bool,
@@ -86,17 +85,11 @@ pub struct CandidateMaker<'a> {
 
 impl CandidateMaker<'_> {
     /// A merge of `commit` into `base`.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn merge(&self, base: &str, commit: &str, message: &str) -> Result<Integration, GitError> {
         self.one_commit(base, commit, &[base, commit], message, &Identity::Configured)
     }
 
     /// All changes of `commit` as one commit on `base`, by the author of `commit`; `base` itself when it has them all.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn squash(&self, base: &str, commit: &str, message: &str) -> Result<Integration, GitError> {
         let (author, _) = self.project.author_and_message(commit)?;
         // The message is UTF-8, whatever the encoding of the lane's commit.
@@ -127,9 +120,6 @@ impl CandidateMaker<'_> {
     }
 
     /// The commits of `commit` that `base` lacks on top of `base`, with their authors. The last one gets `trailers`.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn rebase(&self, base: &str, commit: &str, trailers: &[String]) -> Result<Integration, GitError> {
         let tip = match self.project.rebase_by(&self.merges, commit, base, self.sign)? {
             Integration::Commit(tip) if tip != base => tip,
@@ -163,9 +153,6 @@ fn with_trailers(message: &[u8], trailers: &[String]) -> Vec<u8> {
 
 impl Git<'_> {
     /// Whether git knows who commits.
-    ///
-    /// # Errors
-    /// When git cannot be started.
     pub fn committer(&self) -> Result<Committer, GitError> {
         let done = self.run(&["var", "GIT_COMMITTER_IDENT"], QUERY_TIMEOUT)?;
         Ok(match done.exit {
@@ -178,9 +165,6 @@ impl Git<'_> {
     }
 
     /// The unfinished rebase, merge, cherry-pick, revert or bisect of this worktree, if any.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn unfinished_operation(&self) -> Result<Option<&'static str>, GitError> {
         let dir = self.run_checked("rev-parse", &["rev-parse", "--absolute-git-dir"], QUERY_TIMEOUT)?;
         let dir = PathBuf::from(dir);
@@ -188,9 +172,6 @@ impl Git<'_> {
     }
 
     /// The rebase or bisect, in any worktree of the repository, that will move this branch or come back to it.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn operation_on(&self, branch: &str) -> Result<Option<&'static str>, GitError> {
         let args = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
         let common = PathBuf::from(self.run_checked("rev-parse", &args, QUERY_TIMEOUT)?);
@@ -214,9 +195,6 @@ impl Git<'_> {
     }
 
     /// The full name of the remote-tracking branch of a branch; `None` without one.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn upstream(&self, branch: &str) -> Result<Option<String>, GitError> {
         let full = format!("refs/heads/{branch}");
         let args = ["for-each-ref", "--format=%(refname) %(upstream)", &full];
@@ -242,9 +220,6 @@ impl Git<'_> {
 
     /// The tracked files of this worktree that are changed or staged. A submodule counts when it is staged; its directory does
     /// not: a fast-forward leaves it as it is.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn tracked_changes(&self) -> Result<Vec<String>, GitError> {
         let args =
             ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=dirty"];
@@ -258,9 +233,6 @@ impl Git<'_> {
     }
 
     /// The paths that `to` has and `from` lacks; bytes that are not UTF-8 are replaced.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn added_paths(&self, from: &str, to: &str) -> Result<Vec<String>, GitError> {
         let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", from, to];
         Ok(self.run_checked("diff-tree", &args, CHECKOUT_TIMEOUT)?.split_terminator('\0').map(str::to_owned).collect())
@@ -272,17 +244,11 @@ impl Git<'_> {
     }
 
     /// The files of this worktree with changes that are in no commit, new ones included.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn changed_files(&self) -> Result<Vec<String>, GitError> {
         Ok(self.changes()?.iter().filter_map(|line| line.get(3..)).map(str::to_owned).collect())
     }
 
     /// The files that git does not track at these paths and below them, ignored ones too.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn untracked_at(&self, paths: &[String]) -> Result<Vec<String>, GitError> {
         let mut args: Vec<&str> = vec!["--literal-pathspecs", "ls-files", "-z", "--others", "--"];
         args.extend(paths.iter().map(String::as_str));
@@ -317,9 +283,6 @@ impl Git<'_> {
 
     /// Puts a commit's files into this worktree, in which no person works: HEAD is detached, changes and new files are dropped,
     /// ignored files stay.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn check_out_detached(&self, commit: &str) -> Result<(), GitError> {
         let args = ["-c", "advice.detachedHead=false", "checkout", "--quiet", "--force", "--detach", commit];
         self.run_checkout(&args, CHECKOUT_TIMEOUT)?;
@@ -327,9 +290,6 @@ impl Git<'_> {
     }
 
     /// Creates a worktree with a detached HEAD, without a checkout.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn add_detached_worktree(&self, path: &Path, commit: &str) -> Result<(), GitError> {
         let args = ["worktree", "add", "--quiet", "--force", "--detach", "--no-checkout"].map(OsStr::new);
         let args = [&args[..], &[path.as_os_str(), commit.as_ref()]].concat();
@@ -337,18 +297,12 @@ impl Git<'_> {
     }
 
     /// The names of the refs below a prefix.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<String>, GitError> {
         let args = ["for-each-ref", "--format=%(refname)", prefix];
         Ok(self.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?.lines().map(str::to_owned).collect())
     }
 
     /// The commits of all `tips` that no one of `bases` has, each with its parents, in one call.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn history(&self, tips: &[&str], bases: &[String]) -> Result<Vec<(String, Vec<String>)>, GitError> {
         let mut lines = String::new();
         for line in tips.iter().map(|tip| (*tip).to_owned()).chain(bases.iter().map(|base| format!("^{base}"))) {
@@ -367,9 +321,6 @@ impl Git<'_> {
     }
 
     /// The commits of `tip` that are not in `base`, newest first.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn commits_between(&self, base: &str, tip: &str) -> Result<Vec<String>, GitError> {
         let text = self.run_checked("rev-list", &["rev-list", tip, &format!("^{base}"), "--"], QUERY_TIMEOUT)?;
         Ok(text.lines().map(str::to_owned).collect())

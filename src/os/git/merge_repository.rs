@@ -67,9 +67,6 @@ impl MergeRepository {
     }
 
     /// The repository for merges of a project whose facts are known.
-    ///
-    /// # Errors
-    /// When the directory cannot be written.
     pub fn of(facts: &RepositoryFacts, git: &Git<'_>, parent: &Path) -> Result<Self, GitError> {
         let dir =
             create(parent, &facts.config()).map_err(|error| GitError::Scratch { dir: parent.to_path_buf(), error })?;
@@ -102,7 +99,6 @@ impl MergeRepository {
     }
 
     /// Git in this repository.
-    #[must_use]
     pub fn git(&self) -> Git<'_> {
         Git::new_exact(&self.vars, &self.dir)
     }
@@ -134,9 +130,6 @@ impl MergeRepository {
     }
 
     /// The paths and lines that `to` changes against `from`.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn changed_paths(&self, from: &str, to: &str) -> Result<Vec<ChangedPath>, GitError> {
         let done = self.git().run(&changed_lines::arguments(from, to), QUERY_TIMEOUT)?;
         if done.exit != ExitReason::Code(0) {

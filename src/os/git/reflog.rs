@@ -16,9 +16,6 @@ pub enum EarlierCommit {
 impl Git<'_> {
     /// The commit of a branch, or of `HEAD`, at a time in seconds since 1970, by its reflog. A commit of the same second
     /// counts as earlier.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn commit_at(&self, reference: &str, at: i64) -> Result<EarlierCommit, GitError> {
         let args = ["log", "--walk-reflogs", "--format=%H %gd", "--date=unix", "--end-of-options", reference, "--"];
         let text = self.run_checked("log --walk-reflogs", &args, QUERY_TIMEOUT)?;

@@ -188,9 +188,6 @@ pub(super) fn alternates<'a>(dirs: impl Iterator<Item = &'a Path>) -> OsString {
 
 impl Git<'_> {
     /// The version of git; `None` when it prints one of another form.
-    ///
-    /// # Errors
-    /// When git cannot be started.
     pub fn version(&self) -> Result<Option<(u32, u32)>, GitError> {
         let text = self.run_checked("version", &["version"], QUERY_TIMEOUT)?;
         let mut numbers = text.trim_start_matches("git version ").split('.').map(str::parse);

@@ -21,9 +21,6 @@ pub struct Scratch {
 
 impl Scratch {
     /// A new private directory below `parent` that reads the objects of `git`'s repository.
-    ///
-    /// # Errors
-    /// When git fails, or the directory cannot be written.
     pub fn create(git: &Git<'_>, parent: &Path) -> Result<Self, GitError> {
         let objects = git_path(git, "objects")?;
         let write = || -> io::Result<Self> {
@@ -41,9 +38,6 @@ impl Scratch {
     }
 
     /// The scratch directory with a copy of the worktree's index.
-    ///
-    /// # Errors
-    /// When git fails, or the copy cannot be written.
     pub fn with_index_of(mut self, git: &Git<'_>) -> Result<Self, GitError> {
         let path = git_path(git, "index")?;
         copy_with_time(&path, &self.dir.join("index"))

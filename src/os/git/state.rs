@@ -22,9 +22,6 @@ pub struct ListedWorktree {
 
 impl Git<'_> {
     /// The branch that is checked out; `None` for a detached HEAD.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn current_branch(&self) -> Result<Option<String>, GitError> {
         let done = self.run(&["symbolic-ref", "--quiet", "--short", "HEAD"], QUERY_TIMEOUT)?;
         match done.exit {
@@ -35,17 +32,11 @@ impl Git<'_> {
     }
 
     /// The number of files with changes that are in no commit, new ones included: a new directory counts as one.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn count_changed_files(&self) -> Result<usize, GitError> {
         Ok(self.changes()?.len())
     }
 
     /// The top directory of the worktree that contains the working directory.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn top(&self) -> Result<PathBuf, GitError> {
         let args = ["rev-parse", "--path-format=absolute", "--show-toplevel"];
         self.run_checked("rev-parse", &args, QUERY_TIMEOUT).map(PathBuf::from)
@@ -54,9 +45,6 @@ impl Git<'_> {
 
 impl Repository<'_> {
     /// The worktrees of the repository.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn worktrees(&self) -> Result<Vec<ListedWorktree>, GitError> {
         let args = ["worktree", "list", "--porcelain", "-z"];
         let text = self.git().run_checked("worktree list", &args, QUERY_TIMEOUT)?;
@@ -77,9 +65,6 @@ impl Repository<'_> {
     }
 
     /// Git's entry for the worktree at this path, present or gone.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn listed_worktree(&self, path: &Path) -> Result<Option<ListedWorktree>, GitError> {
         // Git resolves links when it adds a worktree. The directory itself may be gone.
         let resolved = path.parent().zip(path.file_name()).and_then(|(parent, name)| {
@@ -91,9 +76,6 @@ impl Repository<'_> {
     }
 
     /// Whether the checkout of this worktree was never completed: git has written no index.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn is_unfinished(&self) -> Result<bool, GitError> {
         Ok(!git_path(self.git(), "index")?.exists())
     }

@@ -16,7 +16,6 @@ const SUBMODULE: &str = "160000";
 pub struct SubmodulePointer {
     /// The path of the submodule.
     pub path: String,
-    /// The commit.
     pub commit: String,
     /// The name of the submodule, by which git keeps its repository; `None` for one without an entry in `.gitmodules`.
     pub name: Option<String>,
@@ -33,9 +32,6 @@ pub enum SubmoduleRefs {
 
 impl Git<'_> {
     /// The pointers to commits of submodules that `to` has and `from` has not.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn new_submodule_pointers(&self, from: &str, to: &str) -> Result<Vec<SubmodulePointer>, GitError> {
         let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, to];
         let text = self.run_checked("diff-tree", &args, QUERY_TIMEOUT)?;
@@ -57,9 +53,6 @@ impl Git<'_> {
     }
 
     /// Whether the repository of a submodule in this worktree, whose top is the working directory, has a commit in these refs.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn submodule_has(&self, pointer: &SubmodulePointer, refs: SubmoduleRefs) -> Result<bool, GitError> {
         let mut dirs: Vec<PathBuf> = vec![self.dir().join(&pointer.path).join(".git")];
         if let Some(name) = &pointer.name {

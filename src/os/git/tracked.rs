@@ -6,9 +6,6 @@ use super::command::{Git, GitError, QUERY_TIMEOUT};
 
 impl Git<'_> {
     /// The first of these names in the directory that git tracks.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn first_tracked(&self, names: &[OsString]) -> Result<Option<String>, GitError> {
         let fixed = ["--literal-pathspecs", "ls-files", "-z", "--"].map(OsString::from);
         let args: Vec<OsString> = fixed.into_iter().chain(names.iter().cloned()).collect();

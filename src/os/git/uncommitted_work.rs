@@ -36,7 +36,6 @@ pub struct UncommittedWork {
 
 impl UncommittedWork {
     /// The work as a clause about the worktree, without its subject; `None` when there is none.
-    #[must_use]
     pub fn text(&self) -> Option<String> {
         let mut parts = Vec::new();
         if let Some(operation) = self.operation {
@@ -68,9 +67,6 @@ fn named(all: &[String]) -> String {
 
 impl Git<'_> {
     /// The work in this worktree, whose top is the working directory, that is in no commit. Temporary files go below `temp`.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn uncommitted_work(&self, temp: &Path) -> Result<UncommittedWork, GitError> {
         let operation = self.unfinished_operation()?;
         let mut work = UncommittedWork { operation, changes: self.all_changes(temp)?, ..UncommittedWork::default() };
@@ -102,9 +98,6 @@ impl Git<'_> {
     }
 
     /// The commits that refs of this worktree alone name: its HEAD, and `refs/worktree`.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn own_tips(&self) -> Result<Vec<String>, GitError> {
         let args = ["for-each-ref", "--format=%(objectname)", "refs/worktree", "refs/rewritten"];
         let refs = self.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?;
@@ -118,9 +111,6 @@ impl Git<'_> {
 
     /// The changed and new files, each as `git status --porcelain` says it. No git runs in a submodule. A file whose filter is off
     /// is as the index has its times.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn changes(&self) -> Result<Vec<String>, GitError> {
         self.changes_and_filtered().map(|(changes, _)| changes)
     }

@@ -19,32 +19,22 @@ pub struct Repository<'a> {
 
 impl<'a> Repository<'a> {
     /// The repository that contains git's working directory.
-    ///
-    /// # Errors
-    /// When there is no repository or no git.
     pub fn around(git: Git<'a>) -> Result<Self, GitError> {
         git.run_checked("rev-parse", &["rev-parse", "--git-dir"], QUERY_TIMEOUT)?;
         Ok(Self { git })
     }
 
     /// Git in its directory.
-    #[must_use]
     pub const fn git(&self) -> &Git<'a> {
         &self.git
     }
 
     /// The commit that a branch, tag or commit id names; `None` when there is none.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn commit(&self, revision: &str) -> Result<Option<String>, GitError> {
         self.git.resolve_commit(revision)
     }
 
     /// The commit of a branch of this repository; `None` when there is no such branch.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn branch_commit(&self, branch: &str) -> Result<Option<String>, GitError> {
         self.commit(&format!("refs/heads/{branch}"))
     }
@@ -68,9 +58,6 @@ impl<'a> Repository<'a> {
     }
 
     /// Creates a worktree of a branch at an unused path, without a checkout, which may take long.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn add_worktree(&self, path: &Path, branch: &str) -> Result<(), GitError> {
         let args = ["worktree", "add", "--quiet", "--no-checkout"].map(OsStr::new);
         let args = [&args[..], &[path.as_os_str(), branch.as_ref()]].concat();
@@ -78,18 +65,12 @@ impl<'a> Repository<'a> {
     }
 
     /// Checks the files out into a new worktree.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn checkout(&self) -> Result<(), GitError> {
         self.git.run_checkout(&["reset", "--quiet", "--hard"], CHECKOUT_TIMEOUT)
     }
 
     /// Removes a worktree; without `force` git refuses one with changes. Git deletes ignored files with all that is in them, so
     /// [`Git::uncommitted_work`] is asked before. No filter of the repository runs.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn remove_worktree(&self, path: &Path, force: bool) -> Result<(), GitError> {
         // Git asks for the state of the worktree. One that is gone has none.
         let inside = Git::new(self.git.vars(), path);
@@ -107,18 +88,12 @@ impl<'a> Repository<'a> {
     }
 
     /// Connects a worktree that was moved with this repository again.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn repair_worktree(&self, path: &Path) -> Result<(), GitError> {
         let args = [OsStr::new("worktree"), OsStr::new("repair"), path.as_os_str()];
         self.git.run_checked("worktree repair", &args, QUERY_TIMEOUT).map(drop)
     }
 
     /// Whether the worktree differs from its commit in missing files only: its checkout was interrupted.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn is_partial_checkout(&self) -> Result<bool, GitError> {
         let text = self.git.run_on_files_checked(
             "status",
@@ -129,9 +104,6 @@ impl<'a> Repository<'a> {
     }
 
     /// Whether git knows a worktree at this path.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn has_worktree(&self, path: &Path) -> Result<bool, GitError> {
         Ok(self.listed_worktree(path)?.is_some())
     }

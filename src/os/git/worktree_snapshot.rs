@@ -136,13 +136,11 @@ struct Worktree {
 
 impl<'a> SnapshotRepository<'a> {
     /// The repository in `dir` for the worktree that is `git`'s working directory. Calls of git end at `deadline`.
-    #[must_use]
     pub fn new(git: Git<'a>, facts: &'a RepositoryFacts, dir: PathBuf, deadline: Instant) -> Self {
         Self { git, facts, dir, deadline }
     }
 
     /// The directory of its objects.
-    #[must_use]
     pub fn objects(&self) -> PathBuf {
         self.dir.join("objects")
     }
@@ -266,9 +264,6 @@ impl<'a> SnapshotRepository<'a> {
     }
 
     /// The paths that a snapshot changes since its fork, with their changed lines.
-    ///
-    /// # Errors
-    /// When git fails or the time is over.
     pub fn changed_paths(&self, snapshot: &WorktreeSnapshot) -> Result<Vec<ChangedPath>, SnapshotFailure> {
         let vars = self.facts.environment(self.git.vars(), &self.dir);
         let private = Git::new_exact(&vars, &self.dir);

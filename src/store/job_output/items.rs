@@ -55,9 +55,6 @@ impl OutputStore {
     }
 
     /// At most `limit` items after `since_seq`, in order, of one type if given; and whether there are more.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn items(
         &self,
         run: &JobId,
@@ -77,17 +74,11 @@ impl OutputStore {
     }
 
     /// At most `limit` output items before the sequence number `before`, newest first.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn newest_before(&self, run: &JobId, before: i64, limit: i64) -> Result<Vec<Item>, StoreError> {
         self.query(NEWEST_BEFORE, &[run.bytes(), &before, &limit])
     }
 
     /// The items of a stream directly before a sequence number, newest first.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn before_in_stream(
         &self,
         run: &JobId,
@@ -99,9 +90,6 @@ impl OutputStore {
     }
 
     /// The sequence number of the newest event, or of the newest output, after `since_seq`.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn newest_after(&self, run: &JobId, since_seq: i64, events: bool) -> Result<Option<i64>, StoreError> {
         let statement = if events { NEWEST_EVENT } else { NEWEST_OUTPUT };
         sql::first(&self.conn, statement, &[run.bytes(), &since_seq], |row| row.get(0))

@@ -66,9 +66,6 @@ impl OutputStore {
     }
 
     /// Opens the file for reading; `None` if it is missing: no job has printed anything.
-    ///
-    /// # Errors
-    /// When the file cannot be used.
     pub fn open_for_reading(path: &Path) -> Result<Option<Self>, StoreError> {
         if open::is_absent(path)? { Ok(None) } else { Self::open(path).map(Some) }
     }
@@ -81,9 +78,6 @@ impl OutputStore {
 
     /// Sets how long later calls wait for other processes; `None` restores the default. For callers that have other work
     /// and retry.
-    ///
-    /// # Errors
-    /// As SQLite fails.
     pub fn set_busy_timeout(&self, timeout: Option<Duration>) -> Result<(), StoreError> {
         Ok(self.conn.busy_timeout(timeout.unwrap_or(open::BUSY_TIMEOUT))?)
     }
@@ -120,9 +114,6 @@ impl OutputStore {
 
     /// Appends an event after the job's output; returns its sequence number. For processes other than the job's supervisor.
     /// `notification_key` marks the event as a pending notification.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn append_event(
         &self,
         job: &JobId,
@@ -139,9 +130,6 @@ impl OutputStore {
     }
 
     /// How much output a job has, and how much of it was dropped.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn totals(&self, job: &JobId) -> Result<Totals, StoreError> {
         let read = |row: &sql::Row<'_>| {
             Ok(Totals {
@@ -157,17 +145,11 @@ impl OutputStore {
     }
 
     /// The errors that SQLite's own checks find in the file. Empty if there are none.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn integrity_errors(&self) -> Result<Vec<String>, StoreError> {
         integrity::database_errors(&self.conn)
     }
 
     /// Deletes all rows of a job.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn delete_job(&self, job: &JobId) -> Result<(), StoreError> {
         self.write(|conn| {
             for statement in DELETE_JOB {

@@ -28,25 +28,16 @@ fn read(row: &Row<'_>) -> Result<PendingNotification, StoreError> {
 
 impl OutputStore {
     /// At most `limit` events of all jobs with a pending notification.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn pending_notifications(&self, limit: i64) -> Result<Vec<PendingNotification>, StoreError> {
         sql::rows(&self.conn, ALL, &[&limit], read).map_err(|error| error.with_path(&self.path))
     }
 
     /// Every event of a job with a pending notification, in order.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn pending_notifications_of(&self, run: &JobId) -> Result<Vec<PendingNotification>, StoreError> {
         sql::rows(&self.conn, OF_RUN, &[run.bytes()], read).map_err(|error| error.with_path(&self.path))
     }
 
     /// Marks the notification of an event as sent.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn acknowledge_notification(&self, run: &JobId, seq: i64) -> Result<(), StoreError> {
         self.write(|conn| sql::execute(conn, ACKNOWLEDGE, &[run.bytes(), &seq]).map(drop))
     }

@@ -30,9 +30,6 @@ fn read(row: &Row<'_>) -> Result<WatcherState, StoreError> {
 
 impl OutputStore {
     /// Adds the watchers of a new job.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn add_watchers(&self, job: &JobId, watchers: &[Watcher]) -> Result<(), StoreError> {
         if watchers.is_empty() {
             return Ok(());
@@ -54,9 +51,6 @@ impl OutputStore {
     }
 
     /// The watchers of a job, in their order, with their match counts.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub fn watchers(&self, job: &JobId) -> Result<Vec<WatcherState>, StoreError> {
         sql::rows(&self.conn, ALL, &[job.bytes()], read).map_err(|error| error.with_path(&self.path))
     }

@@ -137,7 +137,6 @@ impl StoreAddress {
     }
 
     /// How connections are encrypted.
-    #[must_use]
     pub const fn tls_mode(&self) -> TlsMode {
         self.tls
     }

@@ -97,9 +97,6 @@ impl Writer {
     }
 
     /// Writes the row, if it says something else than this or is old. The columns of the row begin at `column`.
-    ///
-    /// # Errors
-    /// As [`Writer::row_after`]; as the server fails.
     pub fn record(
         &self,
         connection: &PostgresConnection,

@@ -39,9 +39,6 @@ pub(in crate::store) struct Listener {
 
 impl Listener {
     /// Lets a waiter hear of the changes that other hosts make, from now on.
-    ///
-    /// # Errors
-    /// As the server fails; when notifications do not come through.
     pub fn attach(address: &StoreAddress, waiter: ChangeWaiter) -> Result<ChangeWaiter, StoreError> {
         let system = |error: io::Error| StoreError::io("the waiter of the store's server", error);
         let waker = waiter.waker().map_err(system)?;

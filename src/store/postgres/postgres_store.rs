@@ -59,9 +59,6 @@ pub(in crate::store) struct PostgresStore {
 
 impl PostgresStore {
     /// Connects to the store of a project, for the checkout at `root`.
-    ///
-    /// # Errors
-    /// When the server cannot be reached or used.
     pub fn open(address: &StoreAddress, root: &Path, clock: Clock) -> Result<Self, StoreError> {
         let client = connect::connect_unchecked(address)?;
         Ok(Self {
@@ -75,9 +72,6 @@ impl PostgresStore {
     }
 
     /// Creates the store of a project, or brings it up to date.
-    ///
-    /// # Errors
-    /// When the server cannot be reached or used, or the schema not be made.
     pub fn migrate(address: &StoreAddress) -> Result<(), StoreError> {
         schema::migrate(&connect::statements(address)?, address)
     }
@@ -123,9 +117,6 @@ impl PostgresStore {
     }
 
     /// The server's time; `now` with a fixed clock.
-    ///
-    /// # Errors
-    /// As the server fails.
     pub fn time(&self, now: Timestamp) -> Result<Timestamp, StoreError> {
         const TIME: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
         if matches!(self.clock, Clock::Fixed(_)) {
@@ -150,9 +141,6 @@ impl PostgresStore {
     }
 
     /// Lets a waiter hear of the changes that other hosts make.
-    ///
-    /// # Errors
-    /// As the server fails.
     pub fn listen(&self, waiter: ChangeWaiter) -> Result<ChangeWaiter, StoreError> {
         Listener::attach(&self.address, waiter)
     }
@@ -174,7 +162,6 @@ impl PostgresStore {
         &self.address
     }
 
-    /// The connection.
     pub const fn connection(&self) -> &PostgresConnection {
         &self.connection
     }
@@ -295,7 +282,6 @@ pub(in crate::store) struct PostgresRead<'a> {
 }
 
 impl<'a> PostgresRead<'a> {
-    /// The snapshot.
     pub const fn snapshot(&self) -> &ReadTx<'a> {
         &self.snapshot
     }

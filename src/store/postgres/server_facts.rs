@@ -22,9 +22,6 @@ const IS_THERE: &str = "SELECT EXISTS (SELECT 1 FROM pg_tables WHERE schemaname 
 
 impl PostgresStore {
     /// Facts about the server and the store; the store may be missing or have another schema.
-    ///
-    /// # Errors
-    /// As the server fails.
     pub fn facts(&self) -> Result<StoreFacts, StoreError> {
         self.check()?;
         let (connection, schema) = (self.connection(), &self.address().schema);

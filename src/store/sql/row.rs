@@ -11,7 +11,6 @@ use crate::store::StoreError;
 /// A row of a result.
 #[derive(Debug)]
 pub enum Row<'a> {
-    /// Of SQLite.
     Sqlite(&'a rusqlite::Row<'a>),
     /// Of a server.
     #[cfg(feature = "postgres")]

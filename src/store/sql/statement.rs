@@ -3,7 +3,6 @@
 /// The text of a statement: the same for both engines, or one for each where they differ.
 #[derive(Debug, Clone, Copy)]
 pub struct Statement<'s> {
-    /// For SQLite.
     pub sqlite: &'s str,
     /// For PostgreSQL.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "read by the engine alone"))]

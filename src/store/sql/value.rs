@@ -3,15 +3,12 @@
 /// A value of a parameter or a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'a> {
-    /// NULL.
     Null,
     /// A number; a flag is 0 or 1.
     Integer(i64),
     /// A floating point number.
     Real(f64),
-    /// A text.
     Text(&'a str),
-    /// Bytes.
     Bytes(&'a [u8]),
 }
 
@@ -27,7 +24,6 @@ pub enum ValueType {
 
 /// A value that can be bound to a parameter.
 pub trait ToValue {
-    /// The value.
     fn to_value(&self) -> Value<'_>;
 
     /// The type of the parameter, of a NULL too.
@@ -41,7 +37,6 @@ pub trait TypedValue {
     #[cfg(feature = "postgres")]
     const TYPE: ValueType;
 
-    /// The value.
     fn typed_value(&self) -> Value<'_>;
 }
 

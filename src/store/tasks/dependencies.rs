@@ -23,18 +23,12 @@ const SHIFT_OPEN_DEPS: &str = "UPDATE tasks SET open_deps = open_deps + $2 \
 const SET_OPEN_DEPS: &str = "UPDATE tasks SET open_deps = $2 WHERE id = $1";
 
 /// The dependencies of a task, by id; empty for an unknown task.
-///
-/// # Errors
-/// As the store fails.
 pub fn dependencies(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<TaskId>, StoreError> {
     let read = |row: &Row<'_>| sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse);
     sql::rows(tx.conn(), DEPENDENCIES, &[&id.as_str()], read)
 }
 
 /// The open dependencies of a task.
-///
-/// # Errors
-/// As the store fails.
 pub fn waiting_on(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<NotReadyReason>, StoreError> {
     let found = sql::rows(tx.conn(), WAITING, &[&id.as_str()], |row| {
         let on = sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?;
@@ -48,9 +42,6 @@ pub fn waiting_on(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<NotReadyReason>, S
 }
 
 /// The tasks that depend on a task, with their statuses.
-///
-/// # Errors
-/// As the store fails.
 pub fn dependents(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<(TaskId, TaskStatus)>, StoreError> {
     sql::rows(tx.conn(), DEPENDENTS, &[&id.as_str()], |row| {
         let status = sql::parse_value("a task's status", &row.get::<String>(1)?, TaskStatus::parse)?;

@@ -24,17 +24,11 @@ const RENEW_LEASES: &str = "UPDATE tasks SET lease_until = $2 + lease_ms \
      WHERE claimant = $1 AND claimant IS NOT NULL AND lease_until IS NOT NULL AND ($3 IS NULL OR id = $3)";
 
 /// The claimed tasks with an expired lease, in claim order.
-///
-/// # Errors
-/// As the store fails.
 pub fn expired(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Task>, StoreError> {
     sql::rows(tx.conn(), EXPIRED, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &now.millis()], row::read)
 }
 
 /// The path globs of all tasks that others than `claimant` have claimed.
-///
-/// # Errors
-/// As the store fails.
 pub fn held_paths(tx: &ReadTx<'_>, claimant: &str) -> Result<Vec<HeldPaths>, StoreError> {
     sql::rows(tx.conn(), HELD_PATHS, &[&ITEM_SEPARATOR, &claimant], |row| {
         Ok(HeldPaths {
@@ -46,9 +40,6 @@ pub fn held_paths(tx: &ReadTx<'_>, claimant: &str) -> Result<Vec<HeldPaths>, Sto
 }
 
 /// The claimant's most recently claimed task that is still theirs, and its lane.
-///
-/// # Errors
-/// As the store fails.
 pub fn last_claimed_by(tx: &ReadTx<'_>, claimant: &str) -> Result<Option<(TaskId, Option<LaneName>)>, StoreError> {
     sql::first(tx.conn(), HELD_BY, &[&claimant], |row| {
         let id = sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?;
@@ -57,9 +48,6 @@ pub fn last_claimed_by(tx: &ReadTx<'_>, claimant: &str) -> Result<Option<(TaskId
 }
 
 /// The number of claimed tasks in a lane, without `except`.
-///
-/// # Errors
-/// As the store fails.
 pub fn held_in_lane(tx: &ReadTx<'_>, lane: &LaneName, except: Option<&TaskId>) -> Result<i64, StoreError> {
     let except = except.map_or("", TaskId::as_str);
     let count = sql::first(tx.conn(), HELD_IN_LANE, &[&lane.as_str(), &except], |row| row.get(0))?;
@@ -67,9 +55,6 @@ pub fn held_in_lane(tx: &ReadTx<'_>, lane: &LaneName, except: Option<&TaskId>) -
 }
 
 /// Renews the lease of one of the claimant's tasks, or of all.
-///
-/// # Errors
-/// As the store fails.
 pub fn renew_leases(tx: &WriteTx<'_>, claimant: &str, only: Option<&TaskId>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), RENEW_LEASES, &[&claimant, &tx.now().millis(), &only.map(TaskId::as_str)])?;
     Ok(())

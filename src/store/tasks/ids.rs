@@ -9,9 +9,6 @@ const SPELLED_ALIKE: &str =
 const NEAR: &str = "SELECT id FROM tasks WHERE id >= $1 ORDER BY id LIMIT 200";
 
 /// The highest number of the ids `PREFIX-1`, `PREFIX-2`, …; 0 if there is none.
-///
-/// # Errors
-/// As the store fails.
 pub fn newest_number(tx: &ReadTx<'_>, prefix: &str) -> Result<u64, StoreError> {
     const DIGITS: usize = 18;
     let (from, to) = (format!("{prefix}-0"), format!("{prefix}-:"));
@@ -31,17 +28,11 @@ pub fn newest_number(tx: &ReadTx<'_>, prefix: &str) -> Result<u64, StoreError> {
 }
 
 /// Ids that differ from an unknown one only in case and hyphens, as `T-1` from `t1`; at most three.
-///
-/// # Errors
-/// As the store fails.
 pub fn ids_spelled_alike(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
     sql::rows(tx.conn(), SPELLED_ALIKE, &[&id], |row| row.get(0))
 }
 
 /// Ids similar to an unknown one: those with the same first characters.
-///
-/// # Errors
-/// As the store fails.
 pub fn similar_ids(tx: &ReadTx<'_>, id: &str) -> Result<Vec<String>, StoreError> {
     let beginning: String = id.chars().take(2).collect();
     sql::rows(tx.conn(), NEAR, &[&beginning], |row| row.get(0))

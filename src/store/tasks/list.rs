@@ -31,9 +31,6 @@ pub enum ListScope {
 }
 
 /// Passes tasks to `see`, by priority, age and id, until `see` returns `false`.
-///
-/// # Errors
-/// As the store fails.
 pub fn for_each(
     tx: &ReadTx<'_>,
     range: ListScope,
@@ -49,9 +46,6 @@ pub fn for_each(
 }
 
 /// The children of a task.
-///
-/// # Errors
-/// As the store fails.
 pub fn children(tx: &ReadTx<'_>, id: &TaskId) -> Result<Vec<Task>, StoreError> {
     sql::rows(tx.conn(), CHILDREN, &[&ITEM_SEPARATOR, &FIELD_SEPARATOR, &id.as_str()], row::read)
 }

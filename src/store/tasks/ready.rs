@@ -32,9 +32,6 @@ const READY_ELSEWHERE: Statement<'_> = select!(
 );
 
 /// Passes the ready tasks of a role and a lane to `see`, in claim order, until `see` returns `false`, probably after so many.
-///
-/// # Errors
-/// As the store fails.
 pub fn for_each_ready(
     tx: &ReadTx<'_>,
     role: Option<&Role>,
@@ -47,9 +44,6 @@ pub fn for_each_ready(
 
 /// Passes the summaries of the ready tasks of a role and a lane to `see`, in claim order, until `see` returns `false`, probably
 /// after so many. It reads one table, where whole tasks need five.
-///
-/// # Errors
-/// As the store fails.
 pub fn for_each_ready_summary(
     tx: &ReadTx<'_>,
     role: Option<&Role>,
@@ -85,7 +79,6 @@ fn for_each_row(
 /// The lanes of ready tasks.
 #[derive(Debug, Clone, Copy)]
 pub enum ReadyScope<'a> {
-    /// This lane.
     In(&'a LaneName),
     /// No lane.
     WithoutLane,
@@ -99,9 +92,6 @@ pub enum ReadyScope<'a> {
 const CANDIDATES: usize = 2;
 
 /// Passes the ready tasks of some lanes to `see`, in claim order, until `see` returns `false`.
-///
-/// # Errors
-/// As the store fails.
 pub fn for_each_ready_in(
     tx: &ReadTx<'_>,
     scope: ReadyScope<'_>,

@@ -58,9 +58,6 @@ pub fn insert(tx: &WriteTx<'_>, task: &Task) -> Result<(), StoreError> {
 }
 
 /// Writes the fields of a task, with its lists.
-///
-/// # Errors
-/// As the store fails.
 pub fn set_fields(tx: &WriteTx<'_>, id: &TaskId, fields: &TaskFields) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
@@ -108,9 +105,6 @@ fn write_lists(tx: &WriteTx<'_>, id: &TaskId, fields: &TaskFields) -> Result<(),
 }
 
 /// Moves a task to a state, with the epoch that its claim has; updates the `open_deps` of its dependents.
-///
-/// # Errors
-/// As the store fails.
 pub fn set_state(tx: &WriteTx<'_>, task: &Task, state: &TaskState) -> Result<(), StoreError> {
     let claim = state.claim();
     let reason = match state {
@@ -145,18 +139,12 @@ pub fn set_state(tx: &WriteTx<'_>, task: &Task, state: &TaskState) -> Result<(),
 }
 
 /// Puts a task into a lane, or takes it out of its lane.
-///
-/// # Errors
-/// As the store fails.
 pub fn set_lane(tx: &WriteTx<'_>, id: &TaskId, lane: Option<&LaneName>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), UPDATE_LANE, &[&id.as_str(), &lane.map(LaneName::as_str), &tx.now().millis()])?;
     Ok(())
 }
 
 /// Writes the branch and commit of the work.
-///
-/// # Errors
-/// As the store fails.
 pub fn set_work(tx: &WriteTx<'_>, id: &TaskId, branch: Option<&str>, commit: Option<&str>) -> Result<(), StoreError> {
     sql::execute(tx.conn(), UPDATE_WORK, &[&id.as_str(), &branch, &commit, &tx.now().millis()])?;
     Ok(())

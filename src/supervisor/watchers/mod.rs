@@ -105,7 +105,6 @@ impl Watchers {
     }
 
     /// When it is to be called next without any output.
-    #[must_use]
     pub fn due(&self) -> Option<Duration> {
         let cooldowns = self.active.iter().filter_map(|one| one.cooldown.as_ref()?.due());
         cooldowns.chain(self.stdout.due()).chain(self.stderr.due()).min()

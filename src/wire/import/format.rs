@@ -43,7 +43,6 @@ pub struct ParseError {
 
 impl ImportFormat {
     /// The form that a file's ending promises, if it promises one.
-    #[must_use]
     pub fn from_extension(ending: &str) -> Option<Self> {
         match ending.to_ascii_lowercase().as_str() {
             "jsonl" | "ndjson" => Some(Self::JsonLines),
@@ -53,7 +52,6 @@ impl ImportFormat {
     }
 
     /// The form that a text has.
-    #[must_use]
     pub fn detect(text: &str) -> Self {
         let mut meant = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let first = meant.next().unwrap_or_default();

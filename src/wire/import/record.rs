@@ -12,7 +12,6 @@ use serde_json::Value;
 /// A named command.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "documented at `domain::task::Check`")]
 pub struct CheckRecord {
     pub name: String,
     pub command: String,
@@ -35,7 +34,6 @@ macro_rules! record {
     ($($(#[$meta:meta])* $field:ident: $type:ty),+ $(,)?) => {
         /// A task as it is written.
         #[derive(Debug, Clone, Default, PartialEq)]
-        #[expect(missing_docs, reason = "named as in the documents that they come from")]
         pub struct Record {
             $($(#[$meta])* pub $field: Option<$type>,)+
             /// Fields that neither form has a place for.

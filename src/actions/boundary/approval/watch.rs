@@ -31,9 +31,6 @@ pub enum ApprovalChange {
 /// Calls `visit` with the pending requests, and then with each change, until `visit` breaks or `limit` is over. Meanwhile the
 /// caller counts as a person who watches: requests wait longer for an answer. Waits for changes of the store, without polling,
 /// and outlasts an outage of its server: `warn` receives a sentence.
-///
-/// # Errors
-/// As the store or `visit` fails.
 pub fn watch(
     app: &App,
     limit: Option<Duration>,

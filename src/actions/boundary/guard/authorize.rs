@@ -97,9 +97,6 @@ fn decide_if_configured(app: &App, session: &Session, call: &ToolCall) -> Option
 }
 
 /// Records a decision, and for a denial an event, in the caller's transaction.
-///
-/// # Errors
-/// Store errors.
 pub fn record(
     tx: &WriteTx<'_>,
     entry_point: EntryPoint,

@@ -11,7 +11,6 @@ pub struct ToolCall {
     pub tool: String,
     /// Provider-neutral names of the tool.
     pub aliases: Vec<String>,
-    /// The input.
     pub input: Value,
     /// The directory of the call.
     pub cwd: Option<PathBuf>,
@@ -30,7 +29,6 @@ pub struct GuardDecision {
     pub allowed: bool,
     /// Whether an allow rule matched, so that the provider need not ask a person.
     pub explicitly_allowed: bool,
-    /// The reason.
     pub reason: String,
     /// The rule that decided.
     pub rule: Option<String>,
@@ -38,7 +36,6 @@ pub struct GuardDecision {
 
 impl GuardDecision {
     /// A denial without a rule.
-    #[must_use]
     pub fn denied(reason: impl Into<String>) -> Self {
         Self { allowed: false, explicitly_allowed: false, reason: reason.into(), rule: None }
     }
@@ -57,7 +54,6 @@ pub enum EntryPoint {
 
 impl EntryPoint {
     /// The name in logs and JSON.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Hook => "hook",

@@ -11,9 +11,6 @@ use crate::{
 };
 
 /// The newest decisions, oldest first.
-///
-/// # Errors
-/// Store errors.
 pub fn log(app: &App, session: Option<&SessionId>, denied: bool, limit: i64) -> Result<Vec<LoggedDecisionView>> {
     let mut found =
         app.read(|tx| Ok(guard_decisions::newest(tx, session.map(SessionId::as_str), denied, limit.max(0))?))?;

@@ -18,7 +18,6 @@ const HARMLESS_FIELDS: &[&str] = &["description", "is_background", "run_in_backg
 
 /// Whether a call runs nothing but an agent's own commands of Fairway, by the program of this very process: a program of the same
 /// name that is found first, or lies in the worktree, is another one.
-#[must_use]
 pub fn is_own_verb(env: &Env, call: &ToolCall) -> bool {
     own_programs(call).is_some_and(|programs| {
         let Some(own) = executable::current_executable().ok().and_then(|own| own.canonicalize().ok()) else {

@@ -20,20 +20,17 @@ pub struct LoadedRules {
 
 impl LoadedRules {
     /// The rules of the project's settings.
-    #[must_use]
     pub fn load(app: &App) -> Self {
         let trust = trust::guard_trust(&app.env, &app.project, &app.layers, &app.settings);
         Self { rules: app.settings.guard.clone(), trust, root: app.project.root.clone(), digest: None }
     }
 
     /// Like [`Self::load`], with the digest of the trust record, for a server that others must be able to believe.
-    #[must_use]
     pub fn load_with_digest(app: &App) -> Self {
         Self { digest: trust::record_digest(&app.layers), ..Self::load(app) }
     }
 
     /// Whether there are no rules and none were trusted before; the guard then abstains.
-    #[must_use]
     pub fn is_unconfigured(&self) -> bool {
         self.rules.is_none() && self.trust == GuardTrust::Absent
     }

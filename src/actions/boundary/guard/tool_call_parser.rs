@@ -61,7 +61,6 @@ pub(super) fn parse(call: &ToolCall, role: &Role) -> ToolCallFacts {
 
 /// The files that the input of a tool names as written, as absolute paths; none of a tool that runs shell text, and where one of
 /// them is unknown.
-#[must_use]
 pub fn written_files(tool: &str, input: &Value, cwd: Option<&Path>) -> Vec<PathBuf> {
     let names = [tool.to_owned()];
     let is_patch = tool.trim().eq_ignore_ascii_case("apply_patch");

@@ -14,7 +14,6 @@ pub(super) const SOURCE: &str = HOOK_SOURCE;
 /// The caller of a hook.
 #[derive(Debug, Clone)]
 pub struct HookCaller {
-    /// The provider.
     pub provider: Label,
     /// The other supported providers: a session of one of them cannot be the caller's.
     pub other_providers: Vec<&'static str>,
@@ -50,7 +49,6 @@ pub enum StartKind {
 /// An event that a provider reports.
 #[derive(Debug, Clone)]
 pub enum HookEvent {
-    /// A session starts.
     SessionStart(StartKind),
     /// A prompt was submitted.
     TurnStart,

@@ -12,9 +12,6 @@ use crate::actions::{
 };
 
 /// Answers a permission request. Without an answer in time the provider asks the person itself.
-///
-/// # Errors
-/// Store errors.
 pub(super) fn answer_request(app: &App, caller: &HookCaller, call: &ToolCall, wait: ApprovalWait) -> Result<Reply> {
     let session = match resolve_session::find_or_create(app, caller, None, |_, _| Ok(()))? {
         Ok(session) => session,

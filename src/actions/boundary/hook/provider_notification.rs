@@ -30,9 +30,6 @@ use crate::{
 const MAX_TEXT_CHARS: usize = MAX_LINE_BYTES / 8;
 
 /// Sets the session to `requires_action` and records a checkpoint on its task.
-///
-/// # Errors
-/// Store errors.
 pub(super) fn waiting(app: &App, caller: &HookCaller, text: &str) -> Result<HookOutcome> {
     let text = sanitize(text);
     resolve_session::touch(app, caller, |tx, session| {
@@ -46,9 +43,6 @@ pub(super) fn waiting(app: &App, caller: &HookCaller, text: &str) -> Result<Hook
 }
 
 /// Like [`waiting`], and records an approval that cannot be answered here: the provider asks the person itself.
-///
-/// # Errors
-/// Store errors.
 pub(super) fn waiting_for_tool(app: &App, caller: &HookCaller, call: &ToolCall, text: &str) -> Result<HookOutcome> {
     if let Some(session) = resolve_session::touch(app, caller, |_, _| Ok(()))? {
         let acting = resolve_session::app_as(app, &session);
@@ -58,9 +52,6 @@ pub(super) fn waiting_for_tool(app: &App, caller: &HookCaller, call: &ToolCall, 
 }
 
 /// Sets the session to idle.
-///
-/// # Errors
-/// Store errors.
 pub(super) fn idle(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     resolve_session::touch(app, caller, |tx, session| {
         if !caller.is_subagent {
@@ -72,9 +63,6 @@ pub(super) fn idle(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
 }
 
 /// Sets the session to idle and records a checkpoint with the reason of the failed turn on its task.
-///
-/// # Errors
-/// Store errors.
 pub(super) fn failed(app: &App, caller: &HookCaller, why: &str) -> Result<HookOutcome> {
     let text = sanitize(&format!("the turn failed: {why}"));
     resolve_session::touch(app, caller, |tx, session| {

@@ -20,7 +20,6 @@ pub enum Reply {
 /// A reply, and the prompts in it, which are confirmed after the reply is written.
 #[derive(Debug)]
 pub struct HookOutcome {
-    /// The reply.
     pub reply: Reply,
     pub(super) delivered: Option<(Session, DeliveryBatch)>,
 }

@@ -26,7 +26,6 @@ use crate::{
 
 /// The result of resolving a session.
 enum Resolved {
-    /// A live session.
     Live(Session),
     /// A session that has ended.
     Ended(Session),
@@ -35,9 +34,6 @@ enum Resolved {
 }
 
 /// The caller's session, if it is registered and live.
-///
-/// # Errors
-/// As for [`resolve`].
 pub(super) fn find_live(app: &App, caller: &HookCaller) -> Result<Option<SessionId>> {
     app.read(|tx| {
         Ok(match resolve(app, tx, caller, None)? {

@@ -23,9 +23,6 @@ use crate::{
 const TRUNCATION_NOTE: &str = "\n… shortened; full text: fairway prime\n";
 
 /// Registers the session and answers with its context.
-///
-/// # Errors
-/// Store errors.
 pub(super) fn handle(app: &App, caller: &HookCaller, start: StartKind) -> Result<HookOutcome> {
     if caller.is_subagent {
         return resolve_session::touch(app, caller, |_, _| Ok(())).map(|_| HookOutcome::of(Reply::Nothing));

@@ -60,7 +60,6 @@ pub(super) fn before(app: &App, caller: &HookCaller, call: &ToolCall) -> Result<
 }
 
 /// The reply where there are no rules: the provider decides, except about an agent's own commands of Fairway.
-#[must_use]
 pub fn reply_without_rules(call: &ToolCall) -> Reply {
     if call.runs_own_program { Reply::Allow(OWN_VERB_REASON.to_owned()) } else { Reply::Nothing }
 }
@@ -76,7 +75,6 @@ pub(super) fn reply_for(decision: GuardDecision) -> Reply {
 }
 
 /// The message of a denial, with the rule.
-#[must_use]
 pub fn denial_message(rule: Option<&str>, reason: &str) -> String {
     match rule {
         Some(rule) if !reason.contains(rule) => format!("{rule}: {reason}"),
@@ -90,9 +88,6 @@ pub(super) fn ended_message(session: &Session) -> String {
 }
 
 /// Records a tool call, which wrote these files, and delivers urgent prompts.
-///
-/// # Errors
-/// Store errors.
 pub(super) fn after(app: &App, caller: &HookCaller, used: &ToolUse, files: &[PathBuf]) -> Result<HookOutcome> {
     let session = resolve_session::touch(app, caller, |tx, session| {
         let turn = Turn { key: None, at: tx.now(), usage: None, tools: vec![used.clone()] };

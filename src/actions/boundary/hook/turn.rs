@@ -25,9 +25,6 @@ use crate::{
 };
 
 /// Sets the session to busy and delivers waiting prompts with the submitted one.
-///
-/// # Errors
-/// Store errors.
 pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     let session = resolve_session::touch(app, caller, |tx, session| {
         if !caller.is_subagent {
@@ -41,9 +38,6 @@ pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
 }
 
 /// Delivers waiting prompts by `channel`.
-///
-/// # Errors
-/// Store errors.
 pub(super) fn deliver(
     app: &App,
     caller: &HookCaller,
@@ -58,9 +52,6 @@ pub(super) fn deliver(
 }
 
 /// Sets the session to idle and stores its usage. Waiting prompts continue the turn.
-///
-/// # Errors
-/// Store errors.
 pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptReader<'_>) -> Result<HookOutcome> {
     if caller.is_subagent {
         return subagent_end(app, caller, None, read_transcript);
@@ -86,9 +77,6 @@ pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptRea
 
 /// Sets the session to idle after a person has interrupted its turn: no tool call of it runs, and no approval is waited for.
 /// Waiting prompts are not part of the answer, which the provider ignores.
-///
-/// # Errors
-/// Store errors.
 pub(super) fn interrupted(
     app: &App,
     caller: &HookCaller,
@@ -108,9 +96,6 @@ pub(super) fn interrupted(
 }
 
 /// Stores the usage of an ended subagent as the session's.
-///
-/// # Errors
-/// Store errors.
 pub(super) fn subagent_end(
     app: &App,
     caller: &HookCaller,
@@ -129,9 +114,6 @@ pub(super) fn subagent_end(
 }
 
 /// Ends the session. If its program continues with another conversation, the session becomes idle.
-///
-/// # Errors
-/// Store errors.
 pub(super) fn session_end(
     app: &App,
     caller: &HookCaller,

@@ -41,9 +41,6 @@ const MAX_OFFER_WAIT: Duration = Duration::from_secs(600);
 
 /// Waits for prompts to the session. `None` if the session has ended, its agent has exited, or another wake hook took over. An
 /// outage of the store's server ends the wait only when the agent's process is unknown.
-///
-/// # Errors
-/// Store errors.
 pub fn wait_for_prompts(
     app: &App,
     caller: &HookCaller,

@@ -27,16 +27,12 @@ pub const SOURCE: &str = "prime";
 
 /// Composes the context of a session, or without one of the acting user: identity, claimed tasks, waiting messages,
 /// checkpoints and next steps. Text of people and programs is quoted. Runs git where a gate needs it; changes nothing.
-///
-/// # Errors
-/// Store errors.
 pub fn compose(app: &App, session: Option<&Session>, mode: Mode) -> Result<Vec<Section>> {
     let subject = agent_context::Subject::for_session(app, session);
     Ok(agent_context::compose(app, &subject, mode)?.sections)
 }
 
 /// Sections as one text.
-#[must_use]
 pub fn format_text(sections: &[Section]) -> String {
     let mut text = String::new();
     for section in sections {
@@ -49,14 +45,12 @@ pub fn format_text(sections: &[Section]) -> String {
 }
 
 /// Sections as a document.
-#[must_use]
 pub fn view(sections: &[Section], mode: Mode) -> ContextView {
     let view = |section: &Section| SectionView { r#type: section.kind.as_str(), content: section.content.clone() };
     ContextView { mode: mode.as_str(), sections: sections.iter().map(view).collect(), text: format_text(sections) }
 }
 
 /// The sections of pushed context, read back from its message by their recorded lengths: a heading in their text is text.
-#[must_use]
 pub fn pushed_sections(message: &MessageView) -> Option<Vec<SectionView>> {
     let types = message.metadata.get("types")?.as_array()?;
     let bytes = message.metadata.get("bytes")?.as_array()?;

@@ -25,7 +25,6 @@ pub const SOURCE: &str = "heartbeat";
 pub struct HealthReport {
     /// The `run_id` of the session.
     pub run_id: RunId,
-    /// The activity.
     pub activity: Option<Activity>,
     /// The input that it waits for, when it requires action.
     pub waiting_for: Option<String>,

@@ -31,10 +31,8 @@ use crate::{
 /// The source of activity reported by lifecycle events.
 pub const SOURCE: &str = "lifecycle";
 
-/// A lifecycle report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LifecycleReport {
-    /// The event.
     pub event: LifecycleEvent,
     /// The `run_id` of the session.
     pub run_id: RunId,

@@ -35,7 +35,6 @@ struct Kept {
 
 impl BoardCache {
     /// A cache for a board that is composed more than once. It watches the processes of sessions.
-    #[must_use]
     pub fn new() -> Self {
         Self { watches: Watches::on(), ..Self::default() }
     }
@@ -69,19 +68,16 @@ impl BoardCache {
     }
 
     /// The next time at which the board changes by time alone; `None` when none is ahead.
-    #[must_use]
     pub fn next_change(&self) -> Option<Timestamp> {
         self.next_change
     }
 
     /// Descriptors of the processes whose end changes the board. Each becomes readable when its process ends.
-    #[must_use]
     pub fn fds(&self) -> Vec<BorrowedFd<'_>> {
         self.watches.fds()
     }
 
     /// These processes, for a thread that waits for them elsewhere.
-    #[must_use]
     pub fn processes(&self) -> Vec<WatchedProcess> {
         self.watches.processes()
     }
@@ -92,7 +88,6 @@ impl BoardCache {
     }
 
     /// Whether a process has ended that the last board shows.
-    #[must_use]
     pub fn is_outdated(&self) -> bool {
         self.watches.has_ended()
     }

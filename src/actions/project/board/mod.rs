@@ -32,9 +32,6 @@ pub use cache::BoardCache;
 pub use watches::WatchedProcess;
 
 /// Composes the board once. `hook_providers` are the labels of the providers whose agents call hooks.
-///
-/// # Errors
-/// As the store fails.
 pub fn compose(app: &App, hook_providers: &[&str]) -> Result<BoardView> {
     BoardCache::default().compose(app, hook_providers)
 }

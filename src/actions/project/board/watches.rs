@@ -41,7 +41,6 @@ impl Watches {
         self.watched.values().flatten().map(|(_, end)| end.as_fd()).collect()
     }
 
-    /// The watched processes.
     pub(super) fn processes(&self) -> Vec<WatchedProcess> {
         self.watched.values().flatten().cloned().collect()
     }

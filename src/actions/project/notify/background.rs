@@ -25,9 +25,6 @@ const RETRY_DELAY: Duration = Duration::from_secs(30);
 /// Starts a thread that sends to the sinks `desktop` and `command` until the process ends. `warn` gets a sentence for each problem.
 /// An item that is claimed when the process ends is sent by the next sender. Keep the answer until then: it removes the file by
 /// which the thread is woken.
-///
-/// # Errors
-/// As the store fails, and when the thread cannot be created.
 pub fn send_in_background(
     app: &App,
     hook_providers: Vec<&'static str>,

@@ -82,17 +82,11 @@ fn usable(app: &App, outlets: &Outlets<'_>) -> Vec<NotifySink> {
 ///
 /// Several senders may do this at the same time: each item is claimed in the store first. With `programs` it takes as long as the
 /// programs of the sinks; without, it does not wait for anything but the terminal.
-///
-/// # Errors
-/// As the store fails. A sink that fails is a part of the report.
 pub fn send_due(app: &App, hook_providers: &[&str], outlets: &mut Outlets<'_>) -> Result<SendReport> {
     send(app, &mut BoardSource { cache: &mut BoardCache::default(), hook_providers }, None, outlets)
 }
 
 /// [`send_due`] of a board that was just composed from this cache.
-///
-/// # Errors
-/// As [`send_due`].
 pub fn send_due_of(
     app: &App,
     board: &BoardView,

@@ -15,9 +15,6 @@ use crate::{
 };
 
 /// The settings and the receipts of the items on the board. Writes nothing.
-///
-/// # Errors
-/// As the store fails.
 pub fn state(app: &App, hook_providers: &[&str]) -> Result<NotifyStateView> {
     let settings = &app.settings.notify;
     let board = Board::of(app, board::compose(app, hook_providers)?);
@@ -51,9 +48,6 @@ fn view(item: &str, sink: NotifySink, receipt: Option<&Receipt>) -> ReceiptView 
 }
 
 /// The receipts of items that were given up.
-///
-/// # Errors
-/// As the store fails.
 pub fn given_up(tx: &ReadTx<'_>, now: Timestamp) -> Result<Vec<Receipt>> {
     let all = notifications::all(tx)?;
     Ok(all.into_iter().filter(|receipt| is_given_up(receipt, now)).collect())

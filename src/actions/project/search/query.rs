@@ -20,7 +20,6 @@ use crate::{
 /// The largest number of hits.
 pub const MAX_LIMIT: usize = 100_000;
 
-/// A search.
 #[derive(Debug, Clone)]
 pub struct SearchQuery {
     /// The text, or a regular expression.

@@ -36,9 +36,6 @@ pub fn check_argument(url: &str) -> Result<(), StoreError> {
 
 /// Writes that the store is on this server: the engine into the committed file, the address without its password into the
 /// local one. Texts that were trusted are trusted with this change. Returns the changed files.
-///
-/// # Errors
-/// When a file cannot be read or written, or is written in a form that only a person can change.
 pub fn point_to_server(env: &Env, project: &Project, url: &str) -> Result<Vec<PathBuf>> {
     let url = without_password(url);
     change(
@@ -49,9 +46,6 @@ pub fn point_to_server(env: &Env, project: &Project, url: &str) -> Result<Vec<Pa
 }
 
 /// Writes that the store is in a file. Texts that were trusted are trusted with this change. Returns the changed files.
-///
-/// # Errors
-/// As [`point_to_server`].
 pub fn point_to_file(env: &Env, project: &Project) -> Result<Vec<PathBuf>> {
     change(env, project, &[(config_file(project), "engine", Some("sqlite")), (local_file(project), "url", None)])
 }

@@ -6,9 +6,6 @@ use crate::{
 };
 
 /// Adds a checkpoint to a task, with its event. `of` is the session it is about, if that is not the acting one.
-///
-/// # Errors
-/// As the store fails.
 pub(crate) fn insert(
     tx: &WriteTx<'_>,
     task: &Task,

@@ -46,9 +46,6 @@ pub fn show(app: &App, id: i64) -> Result<CheckpointView> {
 }
 
 /// The newest written checkpoints of open tasks whose next checkpoint is overdue, longest overdue first.
-///
-/// # Errors
-/// As the store fails.
 pub fn overdue(app: &App) -> Result<Vec<CheckpointView>> {
     app.read(|tx| Ok(checkpoints::overdue(tx, app.env.now())?.iter().map(CheckpointView::from).collect()))
 }

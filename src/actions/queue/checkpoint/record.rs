@@ -17,7 +17,6 @@ use crate::{
 pub struct NewCheckpoint {
     /// The state of the work.
     pub state: CheckpointState,
-    /// The summary.
     pub summary: String,
     /// The owner of the next step.
     pub owner: Option<String>,

@@ -26,7 +26,6 @@ use crate::{
 /// Evidence to add.
 #[derive(Debug, Clone)]
 pub struct NewEvidence {
-    /// The result.
     pub result: EvidenceResult,
     /// The kind of evidence.
     pub kind: Option<Label>,

@@ -58,7 +58,6 @@ pub struct EvidenceRun {
     pub task: TaskId,
     /// The kind of evidence.
     pub kind: Option<Label>,
-    /// The command.
     pub command: CommandSpec,
     /// The summary, one line.
     pub summary: Option<String>,
@@ -327,7 +326,6 @@ fn answer(record: &Evidence, ran: &StreamResult) -> Result<Answer> {
 }
 
 /// Whether an answer of [`run`] has the result `pass`.
-#[must_use]
 pub fn passed(answer: &Answer) -> bool {
     answer.document.get("result").and_then(|result| result.as_str()) == Some(EvidenceResult::Pass.as_str())
 }

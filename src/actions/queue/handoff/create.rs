@@ -22,7 +22,6 @@ pub struct NewHandoff {
     pub to_role: Option<Role>,
     /// The receiving lane.
     pub to_lane: Option<LaneName>,
-    /// The summary.
     pub summary: String,
     /// The details for the receiver.
     pub payload: Option<String>,

@@ -28,9 +28,6 @@ pub(super) fn find(tx: &ReadTx<'_>, id: i64) -> Result<Handoff> {
 }
 
 /// The open handoff of a task.
-///
-/// # Errors
-/// As the store fails.
 pub(crate) fn open_of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Option<Handoff>, StoreError> {
     Ok(handoffs::of_task(tx, task)?.into_iter().find(|handoff| handoff.status == HandoffStatus::Open))
 }
@@ -56,9 +53,6 @@ pub(super) fn repeat_answer(app: &App, handoff: &Handoff, status: HandoffStatus)
 }
 
 /// Adds a handoff, with its event. `of` is the creating session, if that is not the acting one.
-///
-/// # Errors
-/// As the store fails.
 pub(crate) fn insert(tx: &WriteTx<'_>, handoff: Handoff, of: Option<&Session>) -> Result<Handoff, StoreError> {
     let handoff = handoffs::insert(tx, handoff)?;
     let event = event(EventKind::HandoffCreated, &handoff)

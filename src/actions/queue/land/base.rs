@@ -17,9 +17,7 @@ use crate::{
 /// A base that may move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Base {
-    /// Its name.
     pub(super) name: String,
-    /// Its commit.
     pub(super) commit: String,
     /// The checkout that follows it, if it is checked out.
     pub(super) checkout: Option<PathBuf>,

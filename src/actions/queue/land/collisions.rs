@@ -58,9 +58,6 @@ struct Work {
 }
 
 /// The open lanes of a base whose work conflicts with its new commit and did not with the old one.
-///
-/// # Errors
-/// As the store or git fails.
 pub(super) fn find(app: &App, unit: &Unit, old: &str, new: &str) -> Result<Vec<Collision>> {
     let git = project_git(app)?;
     let all = app.read(|tx| Ok(lanes::all(tx)?))?;
@@ -111,9 +108,6 @@ fn snapshots(app: &App) -> Vec<LaneSnapshot> {
 
 impl Collision {
     /// Leaves a message for the lane's sessions.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub(super) fn tell(&self, tx: &WriteTx<'_>, unit: &Unit, landing: i64) -> Result<()> {
         let Self { lane, files, command, is_snapshot } = self;
         if *is_snapshot {
@@ -145,9 +139,6 @@ impl Collision {
 }
 
 /// Leaves a message for those who work on what was sent back: each claiming session, else the next session of the lane.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn tell_sent_back(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error: &str, hint: &str) -> Result<()> {
     let metadata = json!({ "landing": landing, "tasks": unit.task_ids() });
     let text = format!("{} was sent back: {error}. Next: {}", unit.label(), hint.replace('\n', "; "));
@@ -166,9 +157,6 @@ pub(super) fn tell_sent_back(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error:
 }
 
 /// Leaves a message for each live session whose lane's work landed lately and with which the unit's work does not go together.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn tell_landed(tx: &WriteTx<'_>, unit: &Unit, landing: i64, error: &str, since: &[Landing]) -> Result<()> {
     let metadata = json!({ "landing": landing, "tasks": unit.task_ids() });
     let next = match (unit.lane_name(), &unit.task) {

@@ -27,18 +27,13 @@ use crate::{
 pub(super) struct Completed {
     /// The work that landed.
     pub(super) unit: Unit,
-    /// The landing.
     pub(super) landing: Landing,
     /// The lanes that were told.
     pub(super) told: Vec<Collision>,
-    /// Notes.
     pub(super) notes: Vec<String>,
 }
 
 /// Records that a landing is over: finishes its tasks and leaves messages for the lanes that now conflict. Returns notes.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn landed(app: &App, unit: &Unit, landing: &mut Landing, told: &[Collision]) -> Result<Vec<String>> {
     let notes = app.transaction(|tx| {
         let notes = finish_tasks(tx, landing)?;
@@ -96,9 +91,6 @@ fn described(event: Event, task: &Task, landing: &Landing) -> Event {
 
 /// Sends a unit back: the landing is over, tasks in review are in progress again, and their claimants are told, and the sessions
 /// of what landed `since`.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn sent_back(
     app: &App,
     unit: &Unit,
@@ -136,9 +128,6 @@ pub(super) fn sent_back(
 
 /// Records that a landing ended for another cause than its work. Where that stops every other landing in the base, a landing of
 /// the base on itself tells it until the next one begins.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn stopped(app: &App, landing: &mut Landing, base_commit: &str, stopped: &StoppedLanding) -> Result<()> {
     app.transaction(|tx| {
         end(tx, landing, LandingState::Failed, Some(stopped.to_string()))?;
@@ -163,9 +152,6 @@ pub(super) fn stopped(app: &App, landing: &mut Landing, base_commit: &str, stopp
 }
 
 /// Records that a landing did not come to its end.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn failed(app: &App, landing: &mut Landing, error: &str) -> Result<()> {
     app.transaction(|tx| end(tx, landing, LandingState::Failed, Some(error.to_owned())))?;
     drop_ref(app, landing);

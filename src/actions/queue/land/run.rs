@@ -156,7 +156,6 @@ fn lock_path(app: &App) -> PathBuf {
 }
 
 /// Whether a landing is at work on this host; true where this is unknown.
-#[must_use]
 pub fn is_at_work(app: &App) -> bool {
     let path = lock_path(app);
     path.exists() && !matches!(FileLock::try_acquire(&path), Ok(Some(_)))

@@ -18,9 +18,6 @@ use crate::{
 const MERGE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Orders units: what others build on first, then so that most land without rework, then by priority.
-///
-/// # Errors
-/// As git fails.
 pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Result<Vec<Unit>> {
     if units.len() < 2 {
         return Ok(units);

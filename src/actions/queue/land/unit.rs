@@ -30,7 +30,6 @@ pub(super) struct Unit {
     pub(super) lane: Option<Lane>,
     /// The task that was named, or that brought the commit up.
     pub(super) task: Option<TaskId>,
-    /// The commit.
     pub(super) commit: String,
     /// The name of the base.
     pub(super) base: String,
@@ -43,7 +42,6 @@ pub(super) struct Unit {
 /// A task whose work the commit contains.
 #[derive(Debug, Clone)]
 pub(super) struct Member {
-    /// The task.
     pub(super) task: Task,
     /// The commit of its work.
     pub(super) commit: String,
@@ -169,9 +167,6 @@ pub(super) fn of_task(app: &App, task: &Task) -> Result<Unit> {
 }
 
 /// A unit as it is now, for the same commit: what landed since may have brought some of its tasks along.
-///
-/// # Errors
-/// As the store or git fails.
 pub(super) fn refreshed(app: &App, unit: &Unit) -> Result<Unit> {
     complete(app, Unit { members: Vec::new(), ..unit.clone() })
 }
@@ -201,9 +196,6 @@ pub(super) struct Found {
 
 /// The units of everything that may be ready: the tasks in review, and the finished ones whose lane has commits that its base
 /// lacks.
-///
-/// # Errors
-/// As the store or git fails.
 pub(super) fn all(app: &App) -> Result<Found> {
     let (in_review, finished, known) = app.read(|tx| {
         Ok((find_all(tx, &landings::in_review(tx)?)?, find_all(tx, &landings::done_in_lanes(tx)?)?, lanes::all(tx)?))

@@ -30,7 +30,6 @@ pub enum Presence {
 
 /// Whether a lane's worktree is there. Below a directory that Fairway made a worktree of, git would take one that has lost its
 /// `.git` file for a part of the main checkout.
-#[must_use]
 pub fn presence(app: &App, lane: &Lane) -> Presence {
     let Some(dir) = lane.worktree.as_ref().map(PathBuf::from) else { return Presence::None };
     if other_host::has_worktree(app, lane) {
@@ -72,15 +71,11 @@ pub fn dir(app: &App, lane: &Lane, words: &[&str]) -> Result<PathBuf> {
 }
 
 /// The name of a lane's base.
-#[must_use]
 pub fn base<'a>(app: &'a App, lane: &'a Lane) -> &'a str {
     lane.base.as_deref().unwrap_or(&app.settings.project.base_branch)
 }
 
 /// A directory for objects and an index that git needs for a question only.
-///
-/// # Errors
-/// When it cannot be written.
 pub fn scratch(app: &App, git: &Git<'_>) -> Result<Scratch, GitError> {
     Scratch::create(git, &temp_dir(app))
 }
@@ -97,13 +92,11 @@ pub fn ask_merges<T>(app: &App, git: &Git<'_>, question: impl FnOnce(MergeReposi
 }
 
 /// The directory for temporary files.
-#[must_use]
 pub fn temp_dir(app: &App) -> PathBuf {
     app.env.cwd.join(app.env.var_os(vars::TMPDIR).map_or_else(|| PathBuf::from("/tmp"), PathBuf::from))
 }
 
 /// The state of a lane's worktree; `None` without one. A value that git cannot tell is null, with the reason.
-#[must_use]
 pub fn git_view(app: &App, lane: &Lane) -> Option<LaneGitView> {
     let base = base(app, lane).to_owned();
     match presence(app, lane) {
@@ -131,7 +124,6 @@ pub fn git_view(app: &App, lane: &Lane) -> Option<LaneGitView> {
 }
 
 /// The name of the host that a lane's worktree is on.
-#[must_use]
 pub fn host_name(app: &App, lane: &Lane) -> String {
     let known = app.read(|tx| other_host::of_lane(tx, lane));
     known.map_or_else(|_| lane.host.clone().unwrap_or_default(), |host| host.name)

@@ -83,9 +83,6 @@ pub(super) fn check_removable(app: &App, lane: &Lane) -> Result<Option<removal::
 
 /// Closes a lane, then removes its worktree and branch, and records it. The caller has its lock. After a crash in between, the
 /// lane is closed and the next call removes the rest.
-///
-/// # Errors
-/// As [`close_and_remove`].
 pub(super) fn remove(app: &App, lane: &Lane) -> Result<removal::Removed> {
     if let Some(hold) = check_removable(app, lane)? {
         return Err(hold.refusal(lane).into());

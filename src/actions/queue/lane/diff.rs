@@ -36,9 +36,6 @@ pub fn view(app: &App, name: &LaneName, since: Option<&str>) -> Result<LaneDiffV
 
 /// Shows the difference on the terminal, as `git diff` does: through git's pager. Returns the paths at which no file of git's
 /// stands any more.
-///
-/// # Errors
-/// As [`view`].
 pub fn show(
     app: &App,
     name: &LaneName,
@@ -53,9 +50,6 @@ pub fn show(
 }
 
 /// The difference as `git diff` prints it into a pipe, and the paths as [`show`] returns them.
-///
-/// # Errors
-/// As [`view`].
 pub fn text(
     app: &App,
     name: &LaneName,

@@ -21,9 +21,6 @@ use crate::{
 };
 
 /// Every lane, by name. `with_git` asks git for the state of each worktree, which takes some calls of it per lane.
-///
-/// # Errors
-/// As the store fails.
 pub fn list(app: &App, with_git: bool) -> Result<Vec<LaneView>> {
     let lanes: Vec<(Lane, LaneView)> = app.read(|tx| {
         let all = lanes::all(tx)?;

@@ -16,7 +16,6 @@ pub struct LanePatch {
     pub title: Option<Option<String>>,
     /// The role that works in the lane.
     pub role: Option<Option<Role>>,
-    /// The branch.
     pub branch: Option<Option<String>>,
     /// The base: the branch that `branch` started from.
     pub base: Option<Option<String>>,

@@ -55,9 +55,6 @@ impl Hold {
 }
 
 /// The session, claim or job that needs a lane's worktree, if any. Ended sessions and closed tasks do not.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn hold_in_store(tx: &ReadTx<'_>, lane: &Lane) -> Result<Option<Hold>> {
     let is_inside = |path: &str| lane.worktree.as_ref().is_some_and(|dir| Path::new(path).starts_with(dir));
     let live = sessions::live(tx)?;

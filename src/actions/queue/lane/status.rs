@@ -41,9 +41,6 @@ pub fn set(app: &App, name: &LaneName, status: LaneStatus) -> Result<Answer> {
 }
 
 /// Writes the status and its event.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn write(tx: &WriteTx<'_>, lane: Lane, status: LaneStatus) -> Result<()> {
     let kind = match status {
         LaneStatus::Open => EventKind::LaneOpened,

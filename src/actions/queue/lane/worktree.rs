@@ -29,7 +29,6 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// The branch and worktree to create. Stored as JSON in the intent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorktreePlan {
-    /// The branch.
     pub branch: String,
     /// The commit it starts at.
     pub commit: String,

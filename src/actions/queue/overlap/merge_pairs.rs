@@ -51,9 +51,6 @@ struct Planned<'a> {
 
 impl Bench<'_> {
     /// Judges the pairs that are pending, with `only` those of this lane. `None` when the time is over.
-    ///
-    /// # Errors
-    /// When git fails.
     pub fn judge(&self, only: Option<&LaneName>) -> Result<Option<Vec<Verdict>>, GitError> {
         let (mut verdicts, mut planned) = (Vec::new(), Vec::new());
         for (place, one) in self.snapshots.iter().enumerate() {

@@ -23,9 +23,6 @@ pub(super) struct PlannedOverlap {
 
 /// The pairs of claimed tasks of different claimants whose paths overlap, by id. Those of two lanes that have both written
 /// there are left out: their work itself is judged.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn planned(tx: &ReadTx<'_>, snapshots: &[LaneSnapshot]) -> Result<Vec<PlannedOverlap>> {
     let mut claimed: Vec<Task> = Vec::new();
     tasks::for_each(tx, ListScope::Claimed, |task| {

@@ -68,9 +68,6 @@ fn is_new(one: &LaneSnapshot, before: &[LaneSnapshot], age: Duration) -> bool {
 }
 
 /// Records it, in one transaction.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn record(app: &App, tx: &WriteTx<'_>, found: &Found, before: &[LaneSnapshot]) -> Result<()> {
     for one in found.snapshots.iter().filter(|one| is_new(one, before, Duration::ZERO)) {
         overlaps::put_snapshot(tx, one)?;
@@ -109,9 +106,6 @@ pub(super) fn record(app: &App, tx: &WriteTx<'_>, found: &Found, before: &[LaneS
 }
 
 /// Records that a lane conflicts with its base in these files, of which its sessions are told otherwise.
-///
-/// # Errors
-/// As the store fails.
 pub fn record_rebase(tx: &WriteTx<'_>, lane: &LaneName, paths: &[String]) -> Result<()> {
     let known = overlaps::all_with_gone(tx)?;
     let old = known.into_iter().find(|one| one.lane == *lane && one.other.is_none());

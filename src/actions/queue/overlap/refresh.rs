@@ -50,7 +50,6 @@ pub enum Scope<'a> {
     Snapshots,
     /// This lane, which is judged against the others as they were last looked at.
     Lane {
-        /// Its name.
         name: &'a LaneName,
         /// The files that may have changed, as absolute paths; empty for the whole worktree.
         files: &'a [PathBuf],
@@ -67,16 +66,12 @@ pub fn objects(app: &App, lane: &LaneName) -> PathBuf {
 pub struct Refreshed {
     /// The snapshots, by lane.
     pub snapshots: Vec<LaneSnapshot>,
-    /// The overlaps.
     pub overlaps: Vec<LaneOverlap>,
     /// Why not everything was looked at.
     pub problem: Option<String>,
 }
 
 /// Looks at lanes and judges those that have changed, within `limit`. What does not fit in is done the next time.
-///
-/// # Errors
-/// As the store fails, and when the state directory cannot be written.
 pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed> {
     let deadline = Instant::now() + limit;
     let dir = app.project.state.join(DIR);

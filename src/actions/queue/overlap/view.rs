@@ -65,9 +65,6 @@ impl Selection {
 }
 
 /// The document with the overlaps, most serious first.
-///
-/// # Errors
-/// As the store fails.
 pub fn view(app: &App, found: &Refreshed, asked: &Selection) -> Result<OverlapView> {
     let planned = app.read(|tx| planned_views(tx, found, asked))?;
     let is_asked =

@@ -145,7 +145,6 @@ fn known_fork(known: &LaneSnapshot) -> Option<KnownFork<'_>> {
 }
 
 /// The changed paths as they are kept, with those that are known by name only.
-#[must_use]
 pub fn snapshot_paths(changed: Vec<ChangedPath>, by_name: &[String]) -> Vec<SnapshotPath> {
     let keeps_lines = changed.len() <= MAX_PATHS_WITH_LINES;
     let mut paths: Vec<SnapshotPath> = changed

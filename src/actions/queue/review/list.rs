@@ -30,9 +30,6 @@ pub struct Requested {
 }
 
 /// The requested reviews that are not given.
-///
-/// # Errors
-/// As the store fails.
 pub fn requested(app: &App) -> Result<Requested> {
     app.read(|tx| {
         let role = lookup::implied_scope(tx, &app.actor)?.role;

@@ -24,7 +24,6 @@ use crate::{
 /// A review to record.
 #[derive(Debug, Clone)]
 pub struct NewReview {
-    /// The verdict.
     pub verdict: Verdict,
     /// The domain; by default the only requested or required one, else `general`.
     pub domain: Option<Label>,

@@ -23,9 +23,6 @@ use crate::{
 const SOURCE: &str = "review";
 
 /// Sends a task back to its author with the review's notes.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn send_back(app: &App, tx: &WriteTx<'_>, task: &Task, review: &Review) -> Result<()> {
     if let TaskState::Review(_) = &task.state {
         let reason = format!("review {} refuses it", review.id);

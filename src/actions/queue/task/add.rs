@@ -45,9 +45,6 @@ pub fn add(app: &App, id: Option<&TaskId>, fields: TaskFields) -> Result<Answer>
 }
 
 /// The id that the next task without an id of its own gets.
-///
-/// # Errors
-/// As the store fails.
 pub fn next_id(app: &App, tx: &ReadTx<'_>) -> Result<TaskId> {
     let prefix = &app.settings.tasks.prefix;
     let newest = tasks::newest_number(tx, prefix)?.max(removed_tasks::newest_number(tx, prefix)?);
@@ -55,7 +52,6 @@ pub fn next_id(app: &App, tx: &ReadTx<'_>) -> Result<TaskId> {
 }
 
 /// A task as it is added.
-#[must_use]
 pub fn new_task(id: TaskId, fields: TaskFields, now: Timestamp) -> Task {
     Task {
         id,

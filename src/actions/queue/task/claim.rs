@@ -45,7 +45,6 @@ pub enum LaneScope {
     Any,
 }
 
-/// A claim request.
 #[derive(Debug, Clone, Default)]
 pub struct ClaimRequest {
     /// The task; `None` for the acting session's task, else the next ready task that fits.
@@ -119,7 +118,6 @@ pub fn claim(app: &App, request: &ClaimRequest, dead: &[DeadSession]) -> Result<
 /// The claim of a session that starts.
 #[derive(Debug, Clone)]
 pub struct StartClaim {
-    /// The task.
     pub task: TaskId,
     /// The claim's epoch.
     pub epoch: i64,
@@ -155,9 +153,6 @@ pub fn claim_at_start(
 
 /// Moves the claims of sessions that are over to the session that takes their place, in the transaction that records its start.
 /// The session is the actor of `app`. The rules for a claim held when it was made, and are not asked again.
-///
-/// # Errors
-/// As the store fails.
 pub fn continue_at_relaunch(
     app: &App,
     tx: &WriteTx<'_>,
@@ -178,9 +173,6 @@ pub fn continue_at_relaunch(
 }
 
 /// The tasks that these sessions have claimed.
-///
-/// # Errors
-/// As the store fails.
 pub fn held_by(tx: &ReadTx<'_>, sessions: &[Session]) -> Result<Vec<Task>> {
     let mut held = Vec::new();
     tasks::for_each(tx, ListScope::Claimed, |task| {
@@ -458,9 +450,6 @@ fn decide(app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task, held
 }
 
 /// The rule that keeps every actor from claiming a ready task: its lane or its paths.
-///
-/// # Errors
-/// As the store fails.
 pub fn blocking_rule(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<Refusal>> {
     let request = ClaimRequest { id: Some(task.id.clone()), any_role: true, ..ClaimRequest::default() };
     let any_actor = Claimant::new(tx, &request, None, &[])?;
@@ -529,9 +518,6 @@ fn describe(takeover: &Takeover) -> (&'static str, Option<&str>, Option<&str>) {
 }
 
 /// Installs a claim at its place and ends the previous one, with the event; returns the task as the store has it then.
-///
-/// # Errors
-/// As the store fails.
 pub fn install(
     app: &App,
     tx: &WriteTx<'_>,

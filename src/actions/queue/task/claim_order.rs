@@ -23,9 +23,6 @@ pub(super) struct ChangedElsewhere {
 
 impl ChangedElsewhere {
     /// The changed paths of all lanes but `own`; `None` where the order is left alone.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub(super) fn read(app: &App, tx: &ReadTx<'_>, own: Option<&LaneName>) -> Result<Option<Self>> {
         if app.settings.overlap.claims != ClaimOrder::Avoid {
             return Ok(None);

@@ -27,9 +27,6 @@ pub struct PlannedPlace {
 }
 
 /// Plans the place of a claim by a session of the lane `home`, by a session without a lane, or by a person.
-///
-/// # Errors
-/// As the store fails.
 pub fn plan(
     tx: &ReadTx<'_>,
     task: &Task,
@@ -67,15 +64,11 @@ impl PlannedPlace {
     }
 
     /// The lane into which this claim puts the task.
-    #[must_use]
     pub fn newly_assigned(&self) -> Option<&LaneName> {
         self.task_lane.as_ref().filter(|_| self.lane_before.is_none())
     }
 
     /// The place as the claim's row has it.
-    ///
-    /// # Errors
-    /// As the store fails.
     pub(super) fn record(&self, app: &App, tx: &ReadTx<'_>) -> Result<ClaimPlace> {
         let lane = self.home.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
         let has_worktree = lane.is_some_and(|lane| lane.worktree.is_some());

@@ -9,9 +9,6 @@ use crate::{
 };
 
 /// The tasks that the caller has claimed.
-///
-/// # Errors
-/// As the store fails.
 pub fn all(app: &App) -> Result<Vec<TaskId>> {
     let held = app.read(|tx| Ok(overview::held(tx)?))?;
     Ok(held.into_iter().filter(|held| app.actor.is_named(&held.claimant)).map(|held| held.task).collect())

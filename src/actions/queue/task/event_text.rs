@@ -5,7 +5,6 @@ use serde_json::Value;
 use crate::{domain::EventKind, store::events::LoggedEvent};
 
 /// The steps of a transition and how it came about: `: todo → in_progress, stolen from m1 (it sleeps)`.
-#[must_use]
 pub(in crate::actions) fn transition_detail(data: &Value) -> String {
     let text = |key: &str| data.get(key).and_then(Value::as_str);
     let steps = match (text("from"), text("to")) {
@@ -25,7 +24,6 @@ pub(in crate::actions) fn transition_detail(data: &Value) -> String {
 }
 
 /// Whether events of a kind are part of a task's history.
-#[must_use]
 pub(super) const fn is_entry(kind: EventKind) -> bool {
     kind.is_transition()
         || matches!(
@@ -52,7 +50,6 @@ pub(super) const fn is_entry(kind: EventKind) -> bool {
 }
 
 /// An event of such a kind as one entry of its task's history.
-#[must_use]
 pub(super) fn entry(event: &LoggedEvent) -> String {
     let data = &event.data;
     let text = |key: &str| data.get(key).and_then(Value::as_str);

@@ -9,9 +9,6 @@ use crate::{
 };
 
 /// Passes every task to `see`, ordered by id, from one snapshot.
-///
-/// # Errors
-/// As the store fails, or `see`.
 pub fn export(app: &App, mut see: impl FnMut(&TaskView) -> Result<()>) -> Result<()> {
     app.read(|tx| {
         let mut failed = None;

@@ -70,9 +70,6 @@ fn contains(task: &Task, text: &str) -> bool {
 }
 
 /// The matching tasks, by priority, age and id.
-///
-/// # Errors
-/// As the store fails.
 pub fn list(app: &App, filter: &Filter) -> Result<Vec<TaskView>> {
     let text = filter.text.as_ref().map(|text| text.to_lowercase());
     app.read(|tx| {

@@ -21,12 +21,7 @@ pub enum ReadyFor<'a> {
     /// Any.
     Anyone,
     /// These; the one that is not given is the caller's.
-    Caller {
-        /// The role.
-        role: Option<&'a Role>,
-        /// The lane.
-        lane: Option<&'a LaneName>,
-    },
+    Caller { role: Option<&'a Role>, lane: Option<&'a LaneName> },
 }
 
 impl ReadyFor<'_> {

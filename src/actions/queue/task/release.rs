@@ -116,9 +116,6 @@ pub fn release_dead(
 
 /// Releases the claim that a session got at its start, after the start has failed: nothing was done under it. A claim that
 /// continues an earlier one stays, as the earlier one did. So does a claim under which the task was moved on.
-///
-/// # Errors
-/// As the store fails.
 pub fn release_failed_start(tx: &WriteTx<'_>, session: &SessionId, claim: &StartClaim) -> Result<()> {
     let task = lookup::task(tx, &claim.task)?;
     let is_unchanged = matches!(&task.state, TaskState::InProgress(now)

@@ -18,9 +18,6 @@ pub(super) const MAX_ENTRIES: usize = 20;
 const MAX_CLAIMS: usize = 10;
 
 /// The newest entries of a task's history, oldest first, and whether there are earlier ones.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn newest(tx: &ReadTx<'_>, task: &TaskId) -> Result<(Vec<TimelineEntryView>, bool)> {
     let mut found: Vec<LoggedEvent> = Vec::new();
     let mut claimants = Vec::new();

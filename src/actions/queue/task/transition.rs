@@ -20,7 +20,6 @@ use crate::{
 
 /// One state transition.
 pub struct Transition<'a> {
-    /// The event.
     pub kind: EventKind,
     /// The permission it needs.
     pub intent: TaskWrite,
@@ -46,9 +45,6 @@ pub fn perform(
 }
 
 /// As [`perform`]; `also` completes the answer, which is stored under a `--request-id`.
-///
-/// # Errors
-/// As [`perform`], and the errors of `also`.
 pub fn perform_and(
     app: &App,
     id: &TaskId,
@@ -72,9 +68,6 @@ pub fn check_reasons(verb: &Transition<'_>) -> Result<(), Refusal> {
 }
 
 /// A transition as one step of a change.
-///
-/// # Errors
-/// As [`perform_and`].
 pub fn perform_in(
     app: &App,
     tx: &WriteTx<'_>,
@@ -112,17 +105,11 @@ fn repeat_answer(app: &App, tx: &WriteTx<'_>, task: &Task, verb: &Transition<'_>
 }
 
 /// Writes the new state, ends the claim of a task that is no longer claimed, and records the event.
-///
-/// # Errors
-/// As the store fails.
 pub fn apply(tx: &WriteTx<'_>, task: &Task, state: &TaskState, verb: &Transition<'_>) -> Result<()> {
     apply_with(tx, task, state, verb, |event| event)
 }
 
 /// As [`apply`]; `complete` adds to the event.
-///
-/// # Errors
-/// As the store fails.
 pub fn apply_with(
     tx: &WriteTx<'_>,
     task: &Task,

@@ -68,7 +68,6 @@ fn refuse_unsupported(error: AdapterError, session: &SessionId) -> anyhow::Error
 }
 
 /// The error where there is no terminal to attach.
-#[must_use]
 pub fn no_terminal(id: &SessionId) -> anyhow::Error {
     let why = format!("no terminal to attach to; to read the session's screen: fairway session peek {id}");
     Refusal::Usage { why }.into()

@@ -68,9 +68,6 @@ fn nothing_to_interrupt(app: &App, id: &SessionId) -> Result<Option<Answer>> {
 
 /// Presses what interrupts a turn. Ctrl-C ends the idle program of some providers, so where keys are known it is never pressed
 /// in their place. A program without a terminal gets the signal.
-///
-/// # Errors
-/// Those of [`interrupt`].
 pub(in crate::actions) fn press(app: &App, live: &RunningSession) -> Result<()> {
     let name = live.backend_name();
     let keys = question::profile(app, &live.session).interrupt_keys.filter(|keys| !keys.is_empty());

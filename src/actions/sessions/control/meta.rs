@@ -33,9 +33,6 @@ pub fn get(app: &App, id: &SessionId, key: &str) -> Result<(Vec<u8>, Option<Stri
 }
 
 /// Stores a value.
-///
-/// # Errors
-/// Those of [`get`].
 pub fn set(app: &App, id: &SessionId, key: &str, value: &[u8]) -> Result<Answer> {
     check_key(key)?;
     if value.len() > MAX_BODY_BYTES {
@@ -53,9 +50,6 @@ pub fn set(app: &App, id: &SessionId, key: &str, value: &[u8]) -> Result<Answer>
 }
 
 /// Removes a value; a missing key is no error.
-///
-/// # Errors
-/// Those of [`get`].
 pub fn remove(app: &App, id: &SessionId, key: &str) -> Result<Answer> {
     check_key(key)?;
     let line = format!("removed {key} of {id}");

@@ -12,7 +12,6 @@ const DEFAULT_SOCKET: &str = "default";
 
 /// The command line, as shell text, that attaches a terminal without Fairway. `None` for a session that has ended, that has no
 /// pane or whose backend is another program than tmux, screen and zellij.
-#[must_use]
 pub fn attach_command(session: &Session) -> Option<String> {
     if session.status.is_final() {
         return None;

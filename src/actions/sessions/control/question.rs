@@ -29,9 +29,6 @@ pub(in crate::actions) fn type_unless_asked(app: &App, live: &RunningSession, te
 }
 
 /// Types a text into a session and submits it, unless one of these signs is on its screen.
-///
-/// # Errors
-/// Those of [`type_unless_asked`].
 pub(in crate::actions) fn type_unless_shown(live: &RunningSession, text: &[u8], signs: &[String]) -> Result<()> {
     let name = live.backend_name();
     if signs.is_empty() {
@@ -47,9 +44,6 @@ pub(in crate::actions) fn type_unless_shown(live: &RunningSession, text: &[u8], 
 }
 
 /// Refuses when the session asks something. Returns the signs of the questions that its provider's program may ask.
-///
-/// # Errors
-/// Those of [`type_unless_asked`].
 pub(in crate::actions) fn refuse_open_question(app: &App, live: &RunningSession) -> Result<Vec<String>> {
     // The activity of now, not of the time when the session was found.
     let now = app.read(|tx| Ok(sessions::find(tx, &live.session.id)?))?;
@@ -61,9 +55,6 @@ pub(in crate::actions) fn refuse_open_question(app: &App, live: &RunningSession)
 }
 
 /// Refuses while the session's screen shows a question. Returns the signs of the questions that its provider's program may ask.
-///
-/// # Errors
-/// Those of [`type_unless_asked`].
 pub(in crate::actions) fn refuse_shown_question(app: &App, live: &RunningSession) -> Result<Vec<String>> {
     let signs = signs(app, &live.session);
     match on_screen(live, &signs)? {
@@ -73,9 +64,6 @@ pub(in crate::actions) fn refuse_shown_question(app: &App, live: &RunningSession
 }
 
 /// Refuses while the program asks whether a directory or hooks are trusted: an interrupt would be an answer.
-///
-/// # Errors
-/// Those of [`type_unless_asked`].
 pub(in crate::actions) fn refuse_trust_question(app: &App, live: &RunningSession) -> Result<()> {
     let signs = profile(app, &live.session).trust_question.unwrap_or_default();
     on_screen(live, &signs)?.map_or(Ok(()), |sign| Err(asks(live, &sign, false)))

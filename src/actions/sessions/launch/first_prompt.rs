@@ -48,7 +48,6 @@ string_enum! {
 /// The delivery of a first prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstPrompt {
-    /// The state.
     pub state: FirstPromptState,
     /// The question on the screen, while the program waits for a person.
     pub question: Option<String>,
@@ -58,13 +57,11 @@ pub struct FirstPrompt {
 
 impl FirstPrompt {
     /// Whether nothing shows that the program read it.
-    #[must_use]
     pub const fn is_unread(&self) -> bool {
         !matches!(self.state, FirstPromptState::Arrived)
     }
 
     /// The state as a line of the answer; `None` where nothing is known.
-    #[must_use]
     pub fn line(&self) -> Option<String> {
         match (self.state, &self.question) {
             (FirstPromptState::Arrived, _) => Some("first prompt: arrived".to_owned()),
@@ -78,7 +75,6 @@ impl FirstPrompt {
     }
 
     /// The state as a document.
-    #[must_use]
     pub fn view(&self) -> FirstPromptView {
         FirstPromptView {
             state: self.state.as_str().to_owned(),
@@ -89,7 +85,6 @@ impl FirstPrompt {
 }
 
 /// The refusal for a launch that was to wait until its first prompt arrived; `None` when it did, or when nothing can tell.
-#[must_use]
 pub fn refusal(session: &str, view: &FirstPromptView, within: Duration) -> Option<Refusal> {
     let is_pending = [FirstPromptState::WaitingForPerson, FirstPromptState::NotSeen]
         .iter()
@@ -106,9 +101,6 @@ pub fn refusal(session: &str, view: &FirstPromptView, within: Duration) -> Optio
 /// must answer, unless `through_questions`. `None` for a launch without a prompt.
 ///
 /// A program that reports nothing is not waited for: nothing can tell more than that it was given the prompt.
-///
-/// # Errors
-/// As the store fails.
 pub(crate) fn watch(
     app: &App,
     plan: &LaunchPlan,

@@ -64,9 +64,6 @@ const EVERY_PUSH: &str = "a";
 
 /// The directory of the hooks for a session in this role and worktree: where a rule denies pushes, by their effect or by the
 /// command and its flags.
-///
-/// # Errors
-/// When there is no home, or the path cannot stand in a variable.
 pub(super) fn directory(app: &App, role: &Role, worktree: &Path) -> Result<Option<PathBuf>> {
     let Some(rules) = app.settings.guard.as_ref() else { return Ok(None) };
     if PushKind::ALL.into_iter().all(|kind| rules.denied_push(kind, role).is_none()) {
@@ -112,9 +109,6 @@ pub(super) fn variables(app: &App, directory: &Path, set: &BTreeMap<String, Stri
 }
 
 /// Writes the hooks and the session's `git`. They are the same for every session of this program.
-///
-/// # Errors
-/// When they cannot be written.
 pub(super) fn write(directory: &Path) -> Result<()> {
     write_all(directory).map_err(errors::internal)
 }

@@ -21,9 +21,6 @@ pub(crate) struct HookCheck {
 }
 
 /// Writes the settings file, and starts to ask the program. `None` when there is nothing to ask.
-///
-/// # Errors
-/// When the file cannot be written.
 pub(crate) fn start(app: &App, plan: &LaunchPlan) -> io::Result<Option<HookCheck>> {
     if let Some((path, text)) = &plan.hooks.file {
         files::private_dir(&app.project.launch_hooks_dir())?;

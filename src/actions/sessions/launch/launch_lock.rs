@@ -29,9 +29,6 @@ pub(crate) enum LaunchState {
 
 impl LaunchLock {
     /// Takes the lock for the launch of a session.
-    ///
-    /// # Errors
-    /// When the file cannot be made.
     pub(crate) fn acquire(app: &App, session: &Session) -> io::Result<Self> {
         files::private_dir(&app.project.state)?;
         files::private_dir(&app.project.runtime_dir())?;

@@ -19,9 +19,6 @@ use crate::{
 };
 
 /// The notes for a session that is about to be launched.
-///
-/// # Errors
-/// As the store fails.
 pub(crate) fn collect(
     app: &App,
     tx: &ReadTx<'_>,
@@ -86,9 +83,6 @@ fn about_lane(
 }
 
 /// The note about other live sessions of the lane.
-///
-/// # Errors
-/// As the store fails.
 pub(crate) fn other_sessions(app: &App, tx: &ReadTx<'_>, session: &Session, lane: &Lane) -> Result<Option<String>> {
     let is_dead = |other: &Session| {
         session_process::aliveness(other).is_dead()

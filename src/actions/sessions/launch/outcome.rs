@@ -28,9 +28,6 @@ pub(crate) enum LaunchOutcome {
 }
 
 /// The answer of a launch with the session as it is now. `requested_id` is given where the session has another one.
-///
-/// # Errors
-/// When the answer cannot be serialized.
 pub(crate) fn launch_answer(
     session: &Session,
     purpose: &Purpose,
@@ -41,9 +38,6 @@ pub(crate) fn launch_answer(
 }
 
 /// Like [`launch_answer`], with the delivery of the first prompt.
-///
-/// # Errors
-/// When the answer cannot be serialized.
 pub(crate) fn answer_with_prompt(
     session: &Session,
     purpose: &Purpose,

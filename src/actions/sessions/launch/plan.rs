@@ -77,7 +77,6 @@ pub struct LaunchPlan {
     pub first_prompt: Option<String>,
     /// The hooks that the launch brings.
     pub hooks: LaunchHooks,
-    /// The providers' hooks.
     pub known_hooks: &'static dyn ProviderHooks,
     /// The directory of the git hooks that ask the guard, when a rule needs them.
     pub git_hooks: Option<PathBuf>,
@@ -113,9 +112,6 @@ pub fn plan(app: &App, request: &LaunchRequest) -> Result<LaunchPlan> {
 }
 
 /// As [`plan`], for this work.
-///
-/// # Errors
-/// As [`plan`] and `work`.
 pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -> Result<Work>) -> Result<LaunchPlan> {
     for (name, value) in &request.env {
         check_variable(name, value)?;

@@ -57,9 +57,6 @@ impl<'a> PostStart<'a> {
     }
 
     /// Runs `pre_start` where the script does not. It may create the worktree, which must be there afterwards.
-    ///
-    /// # Errors
-    /// When the worktree is missing.
     pub(crate) fn prepare(&self, app: &App, notes: &mut Vec<String>) -> Result<(), AdapterError> {
         if self.plan.setup != Setup::Caller {
             return Ok(());

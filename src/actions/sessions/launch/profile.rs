@@ -41,9 +41,7 @@ pub struct LaunchHooks {
 /// A program as its profile starts it.
 #[derive(Debug)]
 pub(crate) struct ProfiledProgram {
-    /// The program.
     pub program: Program,
-    /// Its hooks.
     pub hooks: LaunchHooks,
     /// Whether the first prompt goes as the session's first message.
     pub prompt_by_hook: bool,

@@ -37,7 +37,6 @@ pub enum CommandSpec {
 /// A program and the delivery of its first prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreparedProgram {
-    /// The program.
     pub program: Program,
     /// The value of the prompt variable.
     pub prompt_var: Option<String>,

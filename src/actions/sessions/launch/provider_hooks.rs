@@ -20,7 +20,6 @@ pub enum HookSettings {
 /// Where a provider's program is about to run.
 #[derive(Debug, Clone, Copy)]
 pub struct HookPlace<'a> {
-    /// The provider.
     pub provider: &'a str,
     /// The complete environment of the program.
     pub env: &'a BTreeMap<OsString, OsString>,
@@ -33,7 +32,6 @@ pub struct HookPlace<'a> {
 /// A question to the provider's program: whether it runs the hooks.
 #[derive(Debug, Clone)]
 pub struct HookQuestion {
-    /// The provider.
     pub provider: String,
     /// The program's path.
     pub program: PathBuf,

@@ -37,7 +37,6 @@ pub struct Start {
     pub claim: Option<StartClaim>,
 }
 
-/// A relaunch.
 #[derive(Debug, Clone)]
 pub struct Relaunch {
     /// The session whose place is taken.
@@ -73,9 +72,6 @@ impl Relaunch {
 }
 
 /// A session and those whose place it took, the newest first.
-///
-/// # Errors
-/// As the store fails.
 pub(crate) fn chain(tx: &ReadTx<'_>, session: &Session) -> Result<Vec<Session>, StoreError> {
     let mut chain = vec![session.clone()];
     while let Some(of) = chain.last().and_then(|last| last.relaunch_of.as_ref())
@@ -88,9 +84,6 @@ pub(crate) fn chain(tx: &ReadTx<'_>, session: &Session) -> Result<Vec<Session>, 
 }
 
 /// The sessions with claims that go on in a relaunch of `of`: itself, those whose place it took, and relaunches of it that failed.
-///
-/// # Errors
-/// As the store fails.
 pub(crate) fn predecessors(tx: &ReadTx<'_>, of: &Session) -> Result<Vec<Session>, StoreError> {
     let earlier = chain(tx, of)?;
     let mut found = Vec::new();
@@ -105,9 +98,6 @@ pub(crate) fn predecessors(tx: &ReadTx<'_>, of: &Session) -> Result<Vec<Session>
 }
 
 /// The open sessions that took the place of another one, or of one of its relaunches.
-///
-/// # Errors
-/// As the store fails.
 pub(crate) fn successors(tx: &ReadTx<'_>, of: &SessionId) -> Result<Vec<Session>, StoreError> {
     let mut found = Vec::new();
     for session in sessions::live(tx)? {
@@ -126,7 +116,6 @@ pub(crate) fn not_over(session: &Session, of: &SessionId, why: &str) -> Refusal 
 
 impl Purpose {
     /// The claim that the launch has made.
-    #[must_use]
     pub fn claim(&self) -> Option<&StartClaim> {
         match self {
             Self::Start(start) => start.claim.as_ref(),

@@ -10,13 +10,9 @@ use crate::domain::{LaneName, Role, SessionId, TaskId, id::Label};
 pub struct LaunchRequest {
     /// The role; by default that of the lane, else that of the task.
     pub role: Option<Role>,
-    /// The lane.
     pub lane: Option<LaneName>,
-    /// The backend.
     pub backend: Option<String>,
-    /// The provider.
     pub provider: Option<Label>,
-    /// The task.
     pub task: Option<TaskId>,
     /// The session's id.
     pub id: Option<SessionId>,
@@ -24,7 +20,6 @@ pub struct LaunchRequest {
     pub id_base: Option<SessionId>,
     /// The worktree's directory.
     pub worktree: Option<PathBuf>,
-    /// The branch.
     pub branch: Option<String>,
     /// The transcript's file.
     pub transcript: Option<PathBuf>,
@@ -38,13 +33,11 @@ pub struct LaunchRequest {
     pub resume: Option<String>,
     /// Whether the provider's profile adds no arguments to the program.
     pub no_profile: bool,
-    /// The providers' hooks.
     pub hooks: &'static dyn ProviderHooks,
 }
 
 impl LaunchRequest {
     /// A request that names nothing.
-    #[must_use]
     pub const fn new(hooks: &'static dyn ProviderHooks) -> Self {
         Self {
             role: None,

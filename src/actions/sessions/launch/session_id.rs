@@ -60,9 +60,6 @@ fn first_free(tx: &ReadTx<'_>, base: &SessionId) -> Result<Option<SessionId>> {
 
 /// Whether a session is nothing but a launch that failed: its last session run never ran and has no claim, so that its id is
 /// free.
-///
-/// # Errors
-/// As the store fails.
 pub(crate) fn is_failed_launch(tx: &ReadTx<'_>, session: &Session) -> Result<bool> {
     if session.status != SessionStatus::Failed || session.adapter_script.is_none() {
         return Ok(false);

@@ -60,7 +60,6 @@ impl Default for BackendProber {
 
 impl BackendProber {
     /// A prober that has queried nothing yet.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             endpoints: BTreeMap::new(),

@@ -76,9 +76,6 @@ pub fn prove(app: &App, session: &Session, prober: &mut BackendProber) -> Result
 
 /// The sessions that are dead and whose claims the acting session may continue: those made in its own lane, on one task or
 /// on any.
-///
-/// # Errors
-/// As the store fails.
 pub fn predecessors(app: &App, task: Option<&TaskId>) -> Result<Vec<DeadSession>> {
     let Some(id) = &app.actor.session else { return Ok(Vec::new()) };
     let Some(lane) = app.read(|tx| Ok(sessions::find(tx, id)?))?.and_then(|session| session.lane) else {
@@ -88,9 +85,6 @@ pub fn predecessors(app: &App, task: Option<&TaskId>) -> Result<Vec<DeadSession>
 }
 
 /// The sessions that are dead and have claims: made in a lane, on one task or on any. None without a lane.
-///
-/// # Errors
-/// As the store fails.
 pub fn dead_claimants(app: &App, lane: Option<&LaneName>, task: Option<&TaskId>) -> Result<Vec<DeadSession>> {
     if lane.is_none() {
         return Ok(Vec::new());
@@ -101,9 +95,6 @@ pub fn dead_claimants(app: &App, lane: Option<&LaneName>, task: Option<&TaskId>)
 
 /// Judges the other sessions with live claims: made in a lane or anywhere, on one task or on any. Each comes with its proof, or
 /// with the reason why it may be alive.
-///
-/// # Errors
-/// As the store fails.
 pub fn judge_claimants(
     app: &App,
     lane: Option<&LaneName>,

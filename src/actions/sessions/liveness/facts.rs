@@ -16,7 +16,6 @@ use crate::{
 };
 
 /// Judges the liveness of a session by the state of its process and the answer of its backend.
-#[must_use]
 pub fn assess(
     app: &App,
     session: &Session,
@@ -42,7 +41,6 @@ pub fn assess(
 }
 
 /// The time without a heartbeat after which a session is stale. Its backend's setting takes precedence.
-#[must_use]
 pub fn stale_after(app: &App, session: &Session) -> Option<Duration> {
     let own = session.backend.as_ref().and_then(|name| app.settings.backends.get(name)?.stale_after);
     match own.unwrap_or(app.settings.sessions.stale_after) {
@@ -52,7 +50,6 @@ pub fn stale_after(app: &App, session: &Session) -> Option<Duration> {
 }
 
 /// The backend's state when it was not queried. A pane that this host cannot query counts as not recorded.
-#[must_use]
 pub fn unprobed_backend(session: &Session) -> BackendObservation {
     let is_tmux_pane = session.pane.is_some() && session.backend.as_deref() == Some(tmux_panes::BACKEND);
     if !is_tmux_pane && session.adapter_script.is_none() {

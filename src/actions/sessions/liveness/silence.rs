@@ -33,7 +33,6 @@ pub fn judge(app: &App, sessions: &mut [SessionOverview], now: Timestamp, silent
 }
 
 /// When a session becomes stale if nothing more is heard of it; `None` when time alone changes nothing.
-#[must_use]
 pub fn deadline(app: &App, one: &SessionOverview) -> Option<Timestamp> {
     if one.is_over() || one.is_stale() || !is_open(one) || one.alive.alive == Some(true) {
         return None;

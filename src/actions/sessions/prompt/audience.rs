@@ -21,7 +21,6 @@ use crate::{
 /// The recipients that a text is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Audience {
-    /// One session.
     Session(SessionId),
     /// The live sessions of a lane.
     Lane(LaneName),
@@ -29,7 +28,6 @@ pub enum Audience {
     Role(Role),
     /// A name without a prefix: a session, unless a lane or role has the same name.
     Name(SessionId),
-    /// A person.
     Person(PersonName),
     /// All live sessions.
     All,
@@ -54,7 +52,6 @@ impl Audience {
 /// One recipient of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TextRecipient {
-    /// A session.
     Session(SessionId),
     /// A person, who reads an inbox.
     Person(PersonName),
@@ -86,7 +83,6 @@ pub fn recipients_of(app: &App, audience: &Audience) -> Result<Vec<TextRecipient
 pub struct NewText {
     /// The text.
     pub content: String,
-    /// Its priority.
     pub priority: Priority,
     /// The time to live.
     pub ttl: Option<Duration>,

@@ -57,9 +57,6 @@ pub fn deliver(app: &App, session: &SessionId) -> Result<Option<Channel>> {
 
 /// Types the queued messages without a check for listeners, for a listener that has no other channel. With `when_unknown` it
 /// types although the session's state is unknown.
-///
-/// # Errors
-/// Those of [`deliver`].
 pub fn type_pending(app: &App, session: &SessionId, when_unknown: bool) -> Result<Option<Channel>> {
     let scope = if when_unknown { TypingScope::DueOrUnknown } else { TypingScope::Due };
     if !app.read(|tx| has_typable(tx, session, app.env.now(), scope))? {
@@ -129,7 +126,6 @@ enum TypingScope {
     Due,
     /// Due messages, and all of a session whose state is unknown.
     DueOrUnknown,
-    /// All.
     All,
     /// All, even as the answer to a question.
     AllByForce,
@@ -137,7 +133,6 @@ enum TypingScope {
 
 /// Delivers the queued messages after a change; to a busy session when its screen shows that it is idle. Returns a note when
 /// that failed.
-#[must_use]
 pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
     let waits = app.read(|tx| Ok(!messages::open_for(tx, &Recipient::Session(session.clone()))?.is_empty()));
     // Without an answer, the session counts as it was reported.
@@ -158,7 +153,6 @@ pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
 
 /// Delivers the queued messages after `sent` was queued for a session, and says in its notes when that failed, or why the
 /// message waits.
-#[must_use]
 pub fn deliver_sent(app: &App, session: &SessionId, sent: Answer) -> Answer {
     let note = try_deliver(app, session).or_else(|| waiting_note(app, &sent).unwrap_or_default());
     note.into_iter().fold(sent, Answer::note)
@@ -176,7 +170,6 @@ fn waiting_note(app: &App, sent: &Answer) -> Result<Option<String>> {
 }
 
 /// Delivers the queued messages to the answer's session when it was reported idle. A failure becomes a note.
-#[must_use]
 pub(in crate::actions) fn deliver_when_idle(app: &App, activity: Option<Activity>, answer: Answer) -> Answer {
     let session = answer.document["id"].as_str().and_then(|id| SessionId::parse(id).ok());
     match session.filter(|_| activity == Some(Activity::Idle)).and_then(|session| try_deliver(app, &session)) {

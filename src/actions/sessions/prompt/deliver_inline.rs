@@ -35,9 +35,6 @@ pub struct DeliveryBatch {
 
 /// The messages that may be shown to a session now over this channel, in at most `limit` bytes of text. They are offered to
 /// the session, so that concurrent callers get different messages. `None` when there are none.
-///
-/// # Errors
-/// As the store fails.
 pub fn take_deliverable(app: &App, session: &Session, channel: Channel, limit: usize) -> Result<Option<DeliveryBatch>> {
     let waits = |tx: &ReadTx<'_>, now: Timestamp| -> Result<BatchBuilder> {
         // The activity of now, not of the time when the session was read.
@@ -75,9 +72,6 @@ pub(super) fn without_first_prompt(open: &mut Vec<Message>, session: &Session, n
 
 /// Confirms that the session was shown the whole batch: messages that are still offered to it are acknowledged. Withdrawn
 /// messages stay withdrawn.
-///
-/// # Errors
-/// As the store fails.
 pub fn confirm_delivered(app: &App, session: &Session, batch: &DeliveryBatch) -> Result<()> {
     app.transaction(|tx| {
         for id in &batch.ids {
@@ -96,9 +90,6 @@ pub fn confirm_delivered(app: &App, session: &Session, batch: &DeliveryBatch) ->
 }
 
 /// The open messages to a session, its lane and its role.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn for_session(tx: &ReadTx<'_>, session: &Session) -> Result<Vec<Message>> {
     let mut all = messages::open_for(tx, &Recipient::Session(session.id.clone()))?;
     if let Some(lane) = &session.lane {

@@ -24,7 +24,6 @@ pub enum ListenerKind {
     Stream,
     /// A hook that waits for messages.
     WakeHook,
-    /// A sidecar.
     Sidecar,
 }
 
@@ -37,7 +36,6 @@ pub struct Listener {
 
 impl Listener {
     /// Whether another listener of its kind has superseded it.
-    #[must_use]
     pub fn is_superseded(&self) -> bool {
         self.listener.is_superseded()
     }
@@ -50,9 +48,6 @@ impl AsFd for Listener {
 }
 
 /// Starts to listen for a session's messages.
-///
-/// # Errors
-/// When no socket can be bound in the runtime directory.
 pub fn listen(app: &App, session: &SessionId, kind: ListenerKind) -> Result<Listener> {
     let listener = NamedListener::bind_replacing(&socket_dir(app), &socket_name(session, kind))
         .context("cannot listen for messages")?;
@@ -60,7 +55,6 @@ pub fn listen(app: &App, session: &SessionId, kind: ListenerKind) -> Result<List
 }
 
 /// Whether a session has a listener of any kind.
-#[must_use]
 pub fn has_any(app: &App, session: &SessionId) -> bool {
     [ListenerKind::Stream, ListenerKind::WakeHook, ListenerKind::Sidecar]
         .into_iter()
@@ -68,7 +62,6 @@ pub fn has_any(app: &App, session: &SessionId) -> bool {
 }
 
 /// Whether a session has a listener of this kind.
-#[must_use]
 pub fn has_kind(app: &App, session: &SessionId, kind: ListenerKind) -> bool {
     named_listener::is_listening(&socket_dir(app), &socket_name(session, kind))
 }

@@ -31,14 +31,12 @@ use crate::{
 /// The source of a prompt that names none.
 pub(super) const DEFAULT_SOURCE: &str = "nudge";
 
-/// A new prompt.
 #[derive(Debug, Clone)]
 pub struct NewPrompt {
     /// The recipient, a registered session.
     pub to: SessionId,
     /// The text.
     pub content: String,
-    /// Its priority.
     pub priority: Priority,
     /// Its source, for example `nudge` or `mail`.
     pub source: Label,
@@ -66,7 +64,6 @@ pub fn send(app: &App, prompt: &NewPrompt) -> Result<Answer> {
 
 /// The document of a sent prompt, for a caller that asks whether the agent gets it now. Nothing is queued for an agent that a
 /// listener brings its prompts, unless the prompt waits for the agent.
-#[must_use]
 pub fn as_delivered(app: &App, session: &SessionId, mut document: Value) -> Value {
     let goes_now = document["queued"] == true && document["reason"].is_null();
     if goes_now && listener::has_any(app, session) {
@@ -197,7 +194,6 @@ impl PreparedPrompt {
 }
 
 /// The API's answer for a prompt that was not accepted, with the reason. `None` for other errors.
-#[must_use]
 pub fn declined_view(error: &anyhow::Error) -> Option<PromptView> {
     match error.downcast_ref::<Refusal>() {
         Some(refusal @ Refusal::SessionFinal { .. }) => Some(PromptView::declined(refusal.to_string())),
@@ -263,9 +259,6 @@ fn answer(tx: &WriteTx<'_>, message: &Message, deduplicated: bool, line: String)
 }
 
 /// A prompt with its position in the queue.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn view(tx: &ReadTx<'_>, message: &Message, deduplicated: bool, now: Timestamp) -> Result<PromptView> {
     let is_queued = matches!(message.status, MessageStatus::Queued | MessageStatus::Offered);
     let position = if is_queued {

@@ -29,9 +29,6 @@ use crate::{
 /// has expired without an acknowledgement. A new connection passes `since_connected`, the ids that it was sent itself, and
 /// gets at once the unacknowledged messages of the previous connection. `after` is the last id that the previous connection
 /// received: messages sent up to it are left out, unless it is acknowledged.
-///
-/// # Errors
-/// As the store fails.
 pub fn next_batch(
     app: &App,
     session: &Session,
@@ -84,9 +81,6 @@ fn offer_order(message: &Message) -> (Option<Timestamp>, (u8, i64)) {
 }
 
 /// The time at which the next offer to this session's stream expires and is sent again; `None` without an offer.
-///
-/// # Errors
-/// As the store fails.
 pub fn offer_expires_at(app: &App, session: &Session) -> Result<Option<Timestamp>> {
     app.read(|tx| {
         let all = for_session(tx, session)?;

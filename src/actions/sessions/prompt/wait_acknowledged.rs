@@ -34,9 +34,6 @@ pub struct AckWaiter {
 
 impl AckWaiter {
     /// A waiter whose timeout starts now.
-    ///
-    /// # Errors
-    /// When no socket can be bound in the runtime directory.
     pub fn with_timeout(app: &App, limit: Duration) -> Result<Self> {
         Ok(Self { waiter: app.waiter("prompt")?, deadline: Instant::now() + limit, timeout: limit })
     }

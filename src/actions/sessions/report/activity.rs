@@ -58,9 +58,6 @@ pub fn report_activity(
 }
 
 /// Records an event when activity, its text or the context usage has changed. Returns whether one was recorded.
-///
-/// # Errors
-/// As the store fails.
 pub(in crate::actions) fn record_activity_change(tx: &WriteTx<'_>, before: &Session, after: &Session) -> Result<bool> {
     let same = before.activity == after.activity
         && before.waiting_for == after.waiting_for

@@ -39,9 +39,6 @@ pub fn report_context_usage(app: &App, tx: &WriteTx<'_>, session: &Session, shar
 
 /// Queues one system prompt when the usage crosses the threshold, and resets the state when it drops below. Returns whether a
 /// prompt was queued.
-///
-/// # Errors
-/// As the store fails.
 pub(in crate::actions) fn check(app: &App, tx: &WriteTx<'_>, session: &Session, share: f64) -> Result<bool> {
     let known = session_reports::find(tx, &session.id)?.context_full_since;
     match (share >= app.settings.context.pressure, known) {

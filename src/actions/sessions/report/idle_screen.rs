@@ -44,9 +44,6 @@ pub enum ScreenVerdict {
 }
 
 /// Those sessions whose screen may say that their turn is over.
-///
-/// # Errors
-/// As the store fails.
 pub fn candidates<'a>(tx: &ReadTx<'_>, sessions: &'a [Session]) -> Result<Vec<&'a Session>> {
     let mut found = Vec::new();
     for session in sessions {
@@ -116,9 +113,6 @@ fn candidate(tx: &ReadTx<'_>, id: &SessionId, is_interrupted: bool) -> Result<Op
 }
 
 /// The time from which the screen of a session may say that its turn is over; with `is_interrupted` in the middle of a tool call.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn judged_from(tx: &ReadTx<'_>, session: &Session, is_interrupted: bool) -> Result<Option<Timestamp>> {
     if session.adapter_script.is_none() {
         return Ok(None);

@@ -8,7 +8,6 @@ use crate::os::{
 /// The local host and the processes on it that a report names. Read before the transaction, like everything outside of
 /// the store.
 pub(in crate::actions) struct LocalHost {
-    /// The host.
     pub(in crate::actions) host: HostIdentity,
     /// The boot id, when it is known.
     pub(in crate::actions) boot_id: Option<String>,

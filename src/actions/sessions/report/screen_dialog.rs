@@ -14,9 +14,6 @@ use crate::{
 
 /// Records the question that a look at a session's screen has found, or that it is there no more. Only of a session that has
 /// reported nothing: its own reports say more.
-///
-/// # Errors
-/// As the store fails.
 pub(in crate::actions) fn record(app: &App, seen: &Session, question: Option<&str>) -> Result<()> {
     let (activity, question) = match question {
         Some(question) => (Activity::RequiresAction, Some(question)),
@@ -42,7 +39,6 @@ pub(in crate::actions) fn record(app: &App, seen: &Session, question: Option<&st
 }
 
 /// Whether a session waits for a person by a look at its screen alone.
-#[must_use]
 pub(in crate::actions) fn is_known(session: &Session) -> bool {
     session.activity == Activity::RequiresAction && session.activity_source.as_deref() == Some(SCREEN_SOURCE)
 }

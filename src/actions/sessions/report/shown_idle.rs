@@ -30,9 +30,6 @@ const MAX_BYTES: u64 = 256 << 10;
 
 /// Shows the sessions as idle whose turn a person has interrupted, by the end of their transcript, once it has stood still. Returns when
 /// another one can be judged. The cost of any other session is a look at the time of its transcript.
-///
-/// # Errors
-/// As the store fails.
 pub(in crate::actions) fn judge(
     app: &App,
     tx: &ReadTx<'_>,

@@ -35,17 +35,12 @@ use crate::{
 /// The reported fields of a session; a field that is `None` stays unchanged.
 #[derive(Debug, Clone, Default)]
 pub struct SessionPatch {
-    /// Its id.
     pub id: Option<SessionId>,
     /// Its role; required for a new session.
     pub role: Option<Role>,
-    /// Its lane.
     pub lane: Option<LaneName>,
-    /// Its task.
     pub task: Option<TaskId>,
-    /// Its provider.
     pub provider: Option<Label>,
-    /// Its backend.
     pub backend: Option<String>,
     /// Its name in the backend.
     pub backend_name: Option<String>,
@@ -61,9 +56,7 @@ pub struct SessionPatch {
     pub transcript: Option<String>,
     /// The worktree; relative to the working directory.
     pub worktree: Option<String>,
-    /// The branch.
     pub branch: Option<String>,
-    /// Its activity.
     pub activity: Option<Activity>,
     /// Its status: starting, running or stale.
     pub status: Option<SessionStatus>,
@@ -255,9 +248,6 @@ pub(in crate::actions) fn new_session(
 }
 
 /// Adds a session, with its event.
-///
-/// # Errors
-/// As the store fails.
 pub(in crate::actions) fn insert(tx: &WriteTx<'_>, session: &Session) -> Result<()> {
     sessions::insert(tx, session)?;
     tx.record(
@@ -319,9 +309,6 @@ fn update(app: &App, tx: &WriteTx<'_>, patch: &SessionPatch, session: &Session, 
 }
 
 /// Records an event with the changed fields, when there are any.
-///
-/// # Errors
-/// As the store fails.
 pub(in crate::actions) fn record_changes(tx: &WriteTx<'_>, after: &Session, fields: &[&'static str]) -> Result<()> {
     if fields.is_empty() {
         return Ok(());

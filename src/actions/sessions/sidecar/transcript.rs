@@ -72,9 +72,6 @@ impl TranscriptTail {
     }
 
     /// Stores the new turns. Returns their number.
-    ///
-    /// # Errors
-    /// When the transcript cannot be read; as the store fails.
     pub(super) fn read_new(&self, app: &App, options: &SidecarOptions, session: &Session) -> Result<usize> {
         if !self.path.exists() {
             return Ok(0);

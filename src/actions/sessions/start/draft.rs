@@ -38,9 +38,7 @@ pub(super) struct Draft {
     pub(super) task: Task,
     /// Whether the task is to be added.
     pub(super) is_new_task: bool,
-    /// The lane.
     pub(super) place: TaskLane,
-    /// The launch.
     pub(super) plan: LaunchPlan,
     /// The prompt that is added to the caller's.
     pub(super) own_prompt: Option<String>,
@@ -48,9 +46,6 @@ pub(super) struct Draft {
 
 impl Draft {
     /// Resolves a start. Writes nothing.
-    ///
-    /// # Errors
-    /// As a launch; as [`task_lane::find`].
     pub(super) fn new(app: &App, subject: &Subject, request: &StartRequest) -> Result<Self> {
         let (task, is_new_task) = match subject {
             Subject::Known(task) => (task.as_ref().clone(), false),
@@ -88,9 +83,6 @@ fn own_prompt(app: &App, plan: &LaunchPlan, task: &TaskId) -> Option<String> {
 }
 
 /// The launch of a start. Task and lane need not be added yet.
-///
-/// # Errors
-/// As a launch.
 pub(super) fn plan(
     app: &App,
     task: &Task,

@@ -50,7 +50,6 @@ pub struct RelaunchRequest {
     pub prompt: Option<String>,
     /// Whether the provider's profile adds no arguments to the program.
     pub no_profile: bool,
-    /// The providers' hooks.
     pub hooks: &'static dyn ProviderHooks,
     /// Whether the conversation is resumed where it can be.
     pub resumes: bool,
@@ -89,9 +88,6 @@ pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<
 }
 
 /// The sessions that are dead, have claims and can be relaunched: those that Fairway launched and that were not relaunched yet.
-///
-/// # Errors
-/// As the store fails.
 pub fn dead_with_claims(app: &App) -> Result<Vec<SessionId>> {
     let mut found = Vec::new();
     for (session, judged) in judge_claimants(app, None, None)? {

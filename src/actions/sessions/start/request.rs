@@ -26,7 +26,6 @@ pub struct StartRequest {
     pub prompt: Option<String>,
     /// Whether the provider's profile adds no arguments to the program.
     pub no_profile: bool,
-    /// The providers' hooks.
     pub hooks: &'static dyn ProviderHooks,
     /// Whether the task is claimed.
     pub claims: bool,

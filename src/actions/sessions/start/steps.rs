@@ -59,9 +59,6 @@ pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<
 }
 
 /// The commands that do the same as [`start`]. Writes nothing.
-///
-/// # Errors
-/// Those of a claim and a launch.
 pub fn dry_run(app: &App, argument: &str, request: &StartRequest) -> Result<StartPlanView> {
     inside_session::refuse_unless_role(app, "start", &app.settings.sessions.may_start)?;
     let subject = requested_task::find(app, argument)?;

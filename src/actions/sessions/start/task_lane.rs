@@ -65,9 +65,6 @@ pub(super) fn find(app: &App, task: &Task, request: &StartRequest) -> Result<Tas
 }
 
 /// Adds the lane and its worktree, if it is new. Returns whether it did.
-///
-/// # Errors
-/// As [`add::add_with_worktree`].
 pub(super) fn make(app: &App, place: &TaskLane) -> Result<bool> {
     if !place.is_new {
         return Ok(false);

@@ -62,9 +62,6 @@ pub fn submit_text(env: &Env, name: &str, from: impl Read) -> Result<Option<Stri
 }
 
 /// Presses keys in a session, by their names. A session that is not there is no failure.
-///
-/// # Errors
-/// When the program does not take them in time.
 pub fn press_keys(env: &Env, name: &str, keys: Vec<String>) -> Result<()> {
     Ok(plumbing::have_typed(&session_dir(env, name)?, &KeyboardInput::Keys(keys))?)
 }

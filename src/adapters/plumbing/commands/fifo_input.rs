@@ -20,17 +20,11 @@ pub fn send_line(env: &Env, name: &str, from: impl Read) -> Result<()> {
 }
 
 /// Presses keys, by their names; a session that is not there is no failure.
-///
-/// # Errors
-/// When the program does not take them.
 pub fn press_keys(env: &Env, name: &str, keys: &[String]) -> Result<()> {
     Ok(session_dir(env, name)?.send_keys(keys)?)
 }
 
 /// Interrupts what a session's program does; a session that is not there is no failure.
-///
-/// # Errors
-/// When the kernel refuses.
 pub fn interrupt(env: &Env, name: &str) -> Result<()> {
     Ok(session_dir(env, name)?.interrupt()?)
 }

@@ -22,17 +22,11 @@ use crate::{
 const MAX_LIST_BYTES: u64 = 1 << 20;
 
 /// Whether a session's root process lives.
-///
-/// # Errors
-/// When that cannot be determined.
 pub fn is_alive(env: &Env, name: &str) -> Result<bool> {
     Ok(session_dir(env, name)?.is_alive()?)
 }
 
 /// Whether one of the programs whose names are read, one a line, runs in a session; with no name, whether it lives.
-///
-/// # Errors
-/// When that cannot be determined.
 pub fn runs_one_of(env: &Env, name: &str, from: impl Read) -> Result<bool> {
     let text = read_limited("the list of names", from, MAX_LIST_BYTES)?;
     let names = String::from_utf8_lossy(&text);
@@ -41,42 +35,27 @@ pub fn runs_one_of(env: &Env, name: &str, from: impl Read) -> Result<bool> {
 }
 
 /// The live sessions whose names begin so, sorted; with a file's name only those whose directory holds one.
-///
-/// # Errors
-/// When it cannot be determined of one of them.
 pub fn list_running(env: &Env, prefix: &str, with: Option<&str>) -> Result<Vec<String>> {
     Ok(SessionDir::list_running(&state_dir(env)?, prefix, with)?)
 }
 
 /// The last lines of a session's transcript, as they are; all for 0 or less. Nothing for one that is not there.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn peek(env: &Env, name: &str, lines: i64) -> Result<String> {
     let path = session_dir(env, name)?.transcript_path()?;
     Ok(transcript::tail(&path, usize::try_from(lines.max(0)).unwrap_or(usize::MAX))?)
 }
 
 /// The last lines that the terminal of a session shows and has shown, all for 0 or less. Nothing for one that is not there.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn peek_screen(env: &Env, name: &str, lines: i64) -> Result<String> {
     Ok(session_dir(env, name)?.screen_text(usize::try_from(lines.max(0)).unwrap_or(usize::MAX))?)
 }
 
 /// Forgets the lines that were scrolled off the screen of a session. One that is not there is no failure.
-///
-/// # Errors
-/// When it cannot be noted.
 pub fn clear_scrollback(env: &Env, name: &str) -> Result<()> {
     Ok(session_dir(env, name)?.clear_scrollback()?)
 }
 
 /// When a live session last printed something; `None` when that cannot be determined.
-///
-/// # Errors
-/// When the session cannot be looked at.
 pub fn last_activity(env: &Env, name: &str) -> Result<Option<Timestamp>> {
     let dir = session_dir(env, name)?;
     if !dir.is_alive()? {
@@ -87,17 +66,11 @@ pub fn last_activity(env: &Env, name: &str) -> Result<Option<Timestamp>> {
 }
 
 /// Shows the end of what a session has printed and what follows, until it ends or the reader behind `stream` goes away.
-///
-/// # Errors
-/// When there is no such session, or its transcript cannot be read.
 pub fn follow(env: &Env, name: &str, stream: BorrowedFd<'_>, see: impl FnMut(&[u8]) -> ReaderState) -> Result<()> {
     Ok(session_dir(env, name)?.follow(stream, see)?)
 }
 
 /// Whether any process follows the session.
-///
-/// # Errors
-/// When that cannot be determined.
 pub fn is_followed(env: &Env, name: &str) -> Result<bool> {
     Ok(session_dir(env, name)?.is_followed()?)
 }
@@ -116,9 +89,6 @@ pub struct SessionInfo {
 }
 
 /// The facts that a script needs of a session that was unpacked.
-///
-/// # Errors
-/// When there is no such session.
 pub fn info(env: &Env, name: &str) -> Result<SessionInfo> {
     let dir = session_dir(env, name)?;
     let start = dir.start_config()?.ok_or_else(|| dir.not_found())?;

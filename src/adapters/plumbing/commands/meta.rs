@@ -11,9 +11,6 @@ use crate::env::Env;
 const MAX_VALUE_BYTES: u64 = 1 << 20;
 
 /// A value, byte by byte: one that was kept, else one of the environment that the session was started with.
-///
-/// # Errors
-/// When it cannot be read.
 pub fn get(env: &Env, name: &str, key: &str) -> Result<Option<Vec<u8>>> {
     Ok(session_dir(env, name)?.value(key)?)
 }
@@ -28,9 +25,6 @@ pub fn set(env: &Env, name: &str, key: &str, from: impl Read) -> Result<()> {
 }
 
 /// Forgets a value; without such a session it does nothing.
-///
-/// # Errors
-/// When it cannot be forgotten.
 pub fn remove(env: &Env, name: &str, key: &str) -> Result<()> {
     Ok(session_dir(env, name)?.unset_value(key)?)
 }

@@ -53,9 +53,6 @@ pub fn exec_clean(env: &Env, words: &[OsString]) -> Result<()> {
 }
 
 /// The turn to ask a server that answers one at a time only, held until it is dropped; `None` when it did not come.
-///
-/// # Errors
-/// When the file cannot be opened or locked.
 pub fn acquire_lock(file: &Path) -> io::Result<Option<FileLock>> {
     FileLock::acquire_within(file, LOCK_TIMEOUT)
 }

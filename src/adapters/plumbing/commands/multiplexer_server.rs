@@ -23,9 +23,6 @@ const GRACE: Duration = Duration::from_millis(500);
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The place of a session's server; its directory is made.
-///
-/// # Errors
-/// When it cannot be made or is not this user's alone.
 pub fn prepare_address(env: &Env, program: &str, name: &str, neighbours: SocketDir) -> Result<ServerAddress> {
     let server = address(env, program, name, neighbours)?;
     server.create_dir()?;
@@ -43,9 +40,6 @@ fn address(env: &Env, program: &str, name: &str, neighbours: SocketDir) -> Resul
 
 /// Ends what is left of a session's server, frozen or not, and removes its sockets. While the session lives, or another process
 /// is just starting it, its server is left alone.
-///
-/// # Errors
-/// When something would not die.
 pub fn end_server(env: &Env, program: &str, name: &str, neighbours: SocketDir) -> Result<()> {
     let directory = session_dir(env, name)?;
     if directory.is_alive()? || (directory.is_starting() && !directory.is_started_by_us()) {

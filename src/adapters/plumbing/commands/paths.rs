@@ -9,9 +9,6 @@ pub use super::state_dir;
 use crate::{adapters::plumbing::server_socket, domain::Refusal, env::Env};
 
 /// Whether a session's root process is alive, and the session's directory; `None` when there is no such session.
-///
-/// # Errors
-/// When the process's state is unknown.
 pub fn find_session(env: &Env, name: &str) -> Result<Option<(bool, PathBuf)>> {
     let dir = session_dir(env, name)?;
     if !dir.path().is_dir() {

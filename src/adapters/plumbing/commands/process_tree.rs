@@ -15,26 +15,17 @@ use crate::{adapters::plumbing::TranscriptWriter, env::Env};
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Ends all processes of a session. A session that does not exist is no failure.
-///
-/// # Errors
-/// When a process survives SIGKILL.
 pub fn kill_tree(env: &Env, name: &str) -> Result<()> {
     Ok(session_dir(env, name)?.kill_tree()?)
 }
 
 /// Like [`kill_tree`], for a script that rolls back its own start. A session that another call has started is not touched.
-///
-/// # Errors
-/// When a process survives SIGKILL.
 pub fn roll_back(env: &Env, name: &str) -> Result<()> {
     Ok(session_dir(env, name)?.roll_back()?)
 }
 
 /// Copies a stream to a transcript until it ends. Bytes that cannot be written are dropped, so that a slow disk never blocks
 /// the writer of the stream.
-///
-/// # Errors
-/// When the transcript cannot be opened, or the stream not be read.
 pub fn tee(path: &Path, limit: u64, mut from: impl Read) -> Result<()> {
     let recorder = TranscriptWriter::open(path, limit)?;
     let mut buffer = vec![0; 64 * 1024];

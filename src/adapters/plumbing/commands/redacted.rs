@@ -3,7 +3,6 @@
 use crate::{adapters::StartConfig, domain::secrets};
 
 /// A copy of a start configuration in which everything that looks like a secret is masked.
-#[must_use]
 pub fn redacted(start: &StartConfig) -> StartConfig {
     let mask = |text: &String| secrets::mask(text);
     let masked = |texts: &[String]| texts.iter().map(mask).collect::<Vec<_>>();

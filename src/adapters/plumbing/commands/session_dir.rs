@@ -9,9 +9,6 @@ use crate::{
 };
 
 /// The directory where the sessions of backend scripts keep their state.
-///
-/// # Errors
-/// When there is no home directory to have it in.
 pub fn state_dir(env: &Env) -> Result<PathBuf, Refusal> {
     let none = || Refusal::invalid("the environment", "names no home directory; set HOME or FAIRWAY_ADAPTER_STATE");
     adapters::state_dir(env).ok_or_else(none)

@@ -79,9 +79,6 @@ pub fn unpack(env: &Env, name: &str, from: impl Read, warn: &mut dyn FnMut(&str)
 
 /// Copies a file, or what is in a directory, below the directory where a session's program started. A session that is not there
 /// is no failure; `warn` is told of what cannot be copied.
-///
-/// # Errors
-/// When it would be written outside of the directory.
 pub fn copy_to(env: &Env, name: &str, from: &Path, to: &str, warn: &mut dyn FnMut(&str)) -> Result<()> {
     let dir = session_dir(env, name)?;
     if !dir.is_alive()? {
@@ -95,9 +92,6 @@ pub fn copy_to(env: &Env, name: &str, from: &Path, to: &str, warn: &mut dyn FnMu
 
 /// Runs a session's program to its end and returns its exit code. Then `record_exit` gets the start configuration and the exit
 /// code; when it fails, `warn` gets the reason and the exit code is returned all the same.
-///
-/// # Errors
-/// When the program cannot be started.
 pub fn run(
     env: &Env,
     name: &str,
@@ -114,9 +108,6 @@ pub fn run(
 }
 
 /// Starts a session's program detached; returns once it was started.
-///
-/// # Errors
-/// When it cannot be started.
 pub fn detach(env: &Env, name: &str) -> Result<()> {
     Ok(plumbing::spawn_detached(env, &session_dir(env, name)?, &state_dir(env)?)?)
 }

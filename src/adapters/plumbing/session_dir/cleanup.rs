@@ -21,18 +21,12 @@ const ROLL_BACK_GRACE: Duration = Duration::from_millis(500);
 impl SessionDir {
     /// Ends all processes of the session, also those that left its process tree, and removes the directory. A session that
     /// does not exist is no failure.
-    ///
-    /// # Errors
-    /// When a process survives SIGKILL.
     pub fn kill_tree(&self) -> io::Result<()> {
         self.kill_within(GRACE, || true)
     }
 
     /// Like [`kill_tree`](Self::kill_tree), for a start that is rolled back, with a shorter grace period. A session that
     /// another call has started is not touched.
-    ///
-    /// # Errors
-    /// When a process survives SIGKILL.
     pub fn roll_back(&self) -> io::Result<()> {
         self.kill_within(ROLL_BACK_GRACE, || self.is_started_by_us())
     }
@@ -67,9 +61,6 @@ impl SessionDir {
 
     /// Called by the root process at its end: removes the secrets and the input, or the whole directory with `remove_all`.
     /// While the start is in progress, [`finish_start`](Self::finish_start) does it instead.
-    ///
-    /// # Errors
-    /// When a file cannot be removed.
     pub fn finish(&self, own: &ProcessKey, remove_all: bool) -> io::Result<()> {
         let _turn = self.lock_state_dir()?;
         if self.root().as_ref() != Some(own) {
@@ -84,9 +75,6 @@ impl SessionDir {
     }
 
     /// Ends the start: from now on the name is free when the session dies, and how it was started is forgotten.
-    ///
-    /// # Errors
-    /// When a file cannot be removed.
     pub fn finish_start(&self) -> io::Result<()> {
         let _turn = self.lock_state_dir()?;
         match fs::read_to_string(self.file(FINISHED_FILE)) {

@@ -69,9 +69,6 @@ impl SessionDir {
     }
 
     /// The names of the live sessions that begin with `prefix`. With a file name, only sessions whose directory has that file.
-    ///
-    /// # Errors
-    /// When the state of any session is unknown: an incomplete list would make a live session look absent.
     pub fn list_running(state: &Path, prefix: &str, with: Option<&str>) -> io::Result<Vec<String>> {
         let entries = match fs::read_dir(state) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -49,39 +49,31 @@ pub struct SessionDir {
 
 impl SessionDir {
     /// The directory of a session's name, which may be any text without NUL.
-    #[must_use]
     pub fn of(state: &Path, name: &str) -> Self {
         Self { state_dir: state.into(), path: state.join(dir_name(name)), name: name.into() }
     }
 
     /// The directory itself.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// A file in it.
-    #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
     /// The error for a session that does not exist.
-    #[must_use]
     pub fn not_found(&self) -> io::Error {
         io::Error::new(io::ErrorKind::NotFound, format!("there is no session '{}'", self.name))
     }
 
     /// The session's name.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The start configuration; `None` when there is no such session.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn start_config(&self) -> io::Result<Option<StartConfig>> {
         read_optional(&self.file(START_FILE))?
             .map(|text| StartConfig::read(&text).map_err(io::Error::other))
@@ -89,9 +81,6 @@ impl SessionDir {
     }
 
     /// The environment of the process that started the session.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn caller_env(&self) -> io::Result<BTreeMap<OsString, OsString>> {
         let entry = |entry: &[u8]| {
             let at = entry.iter().position(|byte| *byte == b'=')?;
@@ -103,24 +92,17 @@ impl SessionDir {
     }
 
     /// The program's working directory.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn work_dir(&self) -> io::Result<PathBuf> {
         Ok(read_optional(&self.file(WORK_DIR_FILE))?.map_or_else(|| "/".into(), |path| OsString::from_vec(path).into()))
     }
 
     /// The transcript's path: the configured one, or the default in the session's directory.
-    ///
-    /// # Errors
-    /// When the configuration cannot be read.
     pub fn transcript_path(&self) -> io::Result<PathBuf> {
         let stated = self.start_config()?.and_then(|start| start.transcript).map(PathBuf::from);
         Ok(stated.unwrap_or_else(|| self.file(TRANSCRIPT_FILE)))
     }
 
     /// How long the transcript was before this session, in bytes.
-    #[must_use]
     pub fn transcript_offset(&self) -> u64 {
         fs::read_to_string(self.file(TRANSCRIPT_OFFSET_FILE))
             .ok()
@@ -129,9 +111,6 @@ impl SessionDir {
     }
 
     /// Takes the lock for typing into the session; `None` when it is not free within `limit`.
-    ///
-    /// # Errors
-    /// When the session is not there, or cannot be locked.
     pub fn lock_input(&self, limit: Duration) -> io::Result<Option<FileLock>> {
         FileLock::acquire_within(&self.file(INPUT_LOCK_FILE), limit)
     }

@@ -22,7 +22,6 @@ impl SessionDir {
 
     /// Forgets the starts of the sessions in this state directory whose starting process is gone, as after a crash. Answers
     /// how many there were. With `dry_run` it only counts.
-    #[must_use]
     pub fn forget_abandoned_starts(state_dir: &Path, dry_run: bool) -> usize {
         let paths = fs::read_dir(state_dir).into_iter().flatten().flatten().map(|entry| entry.path());
         // A start that has ended was forgotten then.

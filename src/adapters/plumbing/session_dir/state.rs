@@ -46,23 +46,16 @@ impl SessionDir {
     }
 
     /// Notes that the program was started.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn record_program(&self, program: &ProcessKey) -> io::Result<()> {
         self.write_file(PROGRAM_FILE, process_line(program).as_bytes())
     }
 
     /// The program, once it was started.
-    #[must_use]
     pub fn program(&self) -> Option<ProcessKey> {
         read_process_key(&self.file(PROGRAM_FILE))
     }
 
     /// Notes that the program has ended.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn record_exit(&self, code: i32) -> io::Result<()> {
         self.write_file(EXIT_CODE_FILE, code.to_string().as_bytes())
     }
@@ -73,7 +66,6 @@ impl SessionDir {
     }
 
     /// The state of the start.
-    #[must_use]
     pub fn start_state(&self) -> StartState {
         let text = |name: &str| fs::read_to_string(self.file(name)).ok();
         if let Some(code) = text(EXIT_CODE_FILE).and_then(|code| code.parse().ok()) {
@@ -98,15 +90,11 @@ impl SessionDir {
     }
 
     /// The root process, once there is one.
-    #[must_use]
     pub fn root(&self) -> Option<ProcessKey> {
         read_process_key(&self.file(ROOT_FILE))
     }
 
     /// Whether the session lives.
-    ///
-    /// # Errors
-    /// When that cannot be determined.
     pub fn is_alive(&self) -> io::Result<bool> {
         match self.root().map(|root| root.status()) {
             None | Some(ProcessStatus::Gone(_)) => Ok(false),
@@ -116,16 +104,12 @@ impl SessionDir {
     }
 
     /// Whether the program has ended, so that input is pointless. The session may still be ending leftover processes.
-    ///
-    /// # Errors
-    /// When that cannot be determined.
     pub fn has_exited(&self) -> io::Result<bool> {
         let is_gone = |key: ProcessKey| matches!(key.status(), ProcessStatus::Gone(_));
         Ok(!self.is_alive()? || self.file(EXIT_CODE_FILE).exists() || self.program().is_some_and(is_gone))
     }
 
     /// Whether a start of it still goes on.
-    #[must_use]
     pub fn is_starting(&self) -> bool {
         read_process_key(&self.file(STARTER_FILE)).is_some_and(|starter| starter.status() == ProcessStatus::Alive)
     }
@@ -136,7 +120,6 @@ impl SessionDir {
     }
 
     /// Whether it is the call around this process that starts it just now, and not another one after it was stopped.
-    #[must_use]
     pub fn is_started_by_us(&self) -> bool {
         let starter = read_process_key(&self.file(STARTER_FILE));
         // One that is gone was a shell in between.
