@@ -11,7 +11,6 @@ const MAX_HEAD_BYTES: usize = 16 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpResponse {
-    /// The HTTP status.
     pub status: u16,
     pub body: Vec<u8>,
 }

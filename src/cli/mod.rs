@@ -56,6 +56,7 @@ mod review;
 mod run;
 mod sandbox;
 #[cfg(test)]
+#[path = "../../tests/schemas/mod.rs"]
 mod schemas;
 mod search;
 mod send;

@@ -22,7 +22,6 @@ string_enum! {
     }
 }
 
-/// A prompt that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptWait {
     /// Why.

@@ -356,7 +356,6 @@ pub enum Refusal {
         format!("no claimable task: {} ready task(s) are excluded by role, lane or path rules", .skipped.len())
     })]
     NothingReady { skipped: Vec<SkippedTask> },
-    /// A wait timed out.
     #[error("nothing arrived within {within}")]
     WaitTimedOut { within: String },
     /// The session has not acknowledged the prompt.

@@ -18,9 +18,7 @@ string_enum! {
         Task => "task",
         /// A checkpoint or note that an agent or a person wrote.
         Checkpoint => "checkpoint",
-        /// Evidence.
         Evidence => "evidence",
-        /// A handoff.
         Handoff => "handoff",
         /// A review's notes.
         Review => "review",

@@ -14,7 +14,6 @@ pub enum Provider {
     /// Claude Code.
     Claude,
     Codex,
-    /// Gemini CLI.
     Gemini,
 }
 

@@ -117,7 +117,6 @@ impl Drop for TerminationPlan {
     }
 }
 
-/// Replaces the plan.
 pub fn replace(ending: &'static ExitPlan) {
     PLAN.store(std::ptr::from_ref(ending).cast_mut(), SeqCst);
 }

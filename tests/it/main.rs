@@ -16,6 +16,7 @@ mod agents;
 mod api;
 mod approvals;
 mod cli;
+mod comment_rules;
 mod common;
 mod compat;
 mod docs;

@@ -10,6 +10,7 @@ use crate::common::{
     TestProject,
     reexec::{part, reexec},
     require,
+    rust_files::rust_files,
 };
 
 fn scripts() -> Vec<PathBuf> {
@@ -136,7 +137,7 @@ fn run_sh_installs_every_required_program() {
         .collect();
     let call = regex::Regex::new(r#"(?:require::program|Command::new|\.command)\("([a-z0-9_-]+)"\)"#).unwrap();
     let mut required = 0;
-    for path in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it")) {
+    for path in rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it")) {
         let text = fs::read_to_string(&path).unwrap();
         for program in call.captures_iter(&text).map(|found| found[1].to_owned()) {
             required += 1;
@@ -149,13 +150,6 @@ fn run_sh_installs_every_required_program() {
 
 /// The programs of Debian's essential packages that tests start by name.
 const ALWAYS_THERE: [&str; 4] = ["env", "sleep", "timeout", "umount"];
-
-/// Every Rust file below a directory.
-fn sources(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    let below = entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] });
-    below.filter(|path| path.extension().is_some_and(|extension| extension == "rs")).collect()
-}
 
 #[test]
 fn run_sh_permits_no_skipped_test() {

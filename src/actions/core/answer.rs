@@ -9,7 +9,6 @@ use super::errors;
 /// gets the same answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The JSON document.
     pub document: Value,
     /// The change in one line.
     pub line: String,

@@ -33,7 +33,6 @@ pub trait ToValue {
 
 /// A Rust type whose values are of one type.
 pub trait TypedValue {
-    /// The type.
     #[cfg(feature = "postgres")]
     const TYPE: ValueType;
 

@@ -12,6 +12,8 @@ use std::{
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{UseTree, visit::Visit};
 
+use super::rust_files::rust_files;
+
 /// A module's path from the crate's root: `["actions", "queue", "task"]`.
 type ModulePath = Vec<String>;
 
@@ -34,8 +36,8 @@ pub type Edge = (PathBuf, PathBuf);
 impl ImportGraph {
     /// Reads all sources below `root`, a crate's `src`.
     pub fn read(root: &Path) -> Self {
-        let mut files = Vec::new();
-        list_sources(root, &mut files);
+        let mut files = rust_files(root);
+        files.retain(|file| !file.ends_with("main.rs"));
         let names: BTreeSet<ModulePath> = files.iter().map(|file| module_path(root, file)).collect();
         let mut modules = BTreeMap::new();
         for file in files {
@@ -115,17 +117,6 @@ impl ImportGraph {
     /// The groups of files that import one another, each sorted.
     pub fn cycles(&self) -> Vec<Vec<PathBuf>> {
         strongly_connected(&self.edges())
-    }
-}
-
-fn list_sources(directory: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            list_sources(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("main.rs") {
-            found.push(path);
-        }
     }
 }
 

@@ -21,6 +21,7 @@ pub mod postgres_server;
 pub mod published_schemas;
 pub mod reexec;
 pub mod require;
+pub mod rust_files;
 pub mod scratch;
 pub mod soak;
 pub mod store_watch;
