@@ -11,6 +11,7 @@ use tokio::{
     sync::watch,
     time::sleep,
 };
+use tracing::{Instrument as _, field::Empty};
 
 use super::{
     auth::{self, Transport},
@@ -21,7 +22,10 @@ use super::{
     refused_head::RefusedHeadStream,
     timeouts::TimeoutStream,
 };
-use crate::os::{socket, user};
+use crate::{
+    domain::secrets::mask,
+    os::{socket, user},
+};
 
 /// The pause after a failed `accept`, for example when the process has no free descriptor.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
@@ -135,8 +139,10 @@ impl Acceptor {
             let is_page = page_address.is_some() || transport == Transport::Network;
             let authenticated = auth::check_target(&request)
                 .and_then(|()| if is_page { Ok(()) } else { transport.authenticate(&request) });
+            let path = request.uri().path().to_owned();
+            let span = tracing::debug_span!("request", method = %request.method(), path = mask(&path), status = Empty);
+            let of_request = span.clone();
             async move {
-                let path = request.uri().path().to_owned();
                 let result = match authenticated {
                     Ok(()) if is_page => catch_panic(page::respond(request.map(Body::new), page_address)).await,
                     Ok(()) => {
@@ -145,8 +151,11 @@ impl Acceptor {
                     }
                     Err(error) => Err(error),
                 };
-                Ok::<_, Infallible>(finish_response(result, &path, in_flight))
+                let response = finish_response(result, &path, in_flight);
+                span.record("status", response.status().as_u16());
+                Ok::<_, Infallible>(response)
             }
+            .instrument(of_request)
         });
         let mut shutdown = self.shutdown.clone();
         let mut builder = http1::Builder::new();

@@ -111,7 +111,9 @@ impl Writer {
         job: impl FnOnce(&App) -> Result<T> + Send + 'static,
     ) -> Result<oneshot::Receiver<Result<T, ApiError>>, ApiError> {
         let (sender, receiver) = oneshot::channel();
+        let request = tracing::Span::current();
         self.enqueue(WriterMessage::Run(Box::new(move |current| {
+            let _request = request.entered();
             // The client is gone and was promised nothing.
             if !sender.is_closed() {
                 let _ = sender.send(run_catching_panic(current, job));

@@ -54,11 +54,13 @@ impl ApiClient {
             "POST {route} HTTP/1.1\r\nhost: fairway\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
+        let _span = tracing::debug_span!("server", method = "POST", route).entered();
         self.send([head.as_bytes(), body].concat())
     }
 
     /// Gets a JSON document. Not for event streams, which do not end.
     pub fn get(&mut self, route: &str) -> Result<HttpResponse, ApiClientError> {
+        let _span = tracing::debug_span!("server", method = "GET", route).entered();
         self.send(format!("GET {route} HTTP/1.1\r\nhost: fairway\r\n\r\n").into_bytes())
     }
 

@@ -46,6 +46,9 @@ pub struct Globals {
     /// Colour output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
+    /// Log steps and times on stderr [env: FAIRWAY_LOG]
+    #[arg(long, global = true)]
+    pub debug: bool,
     /// Project root; default: search upwards for .fairway.toml
     #[arg(long, global = true, value_name = "DIR")]
     pub root: Option<PathBuf>,

@@ -20,20 +20,31 @@ use super::{
 use crate::{
     actions::core::errors,
     config::Project,
-    env::Env,
+    env::{
+        Env,
+        debug_log::{self, WithoutFile},
+    },
     render::{Out, OutError, Style},
 };
+
+/// The command that providers call, whose stderr they read.
+const HOOK: &str = "hook";
 
 /// Runs the command line of this process; answers with its exit code.
 pub fn main(env: Env) -> Exit {
     let words: Vec<OsString> = std::env::args_os().collect();
     let partly = partial_parser::of(&words).and_then(|parser| parse(parser, &words).ok());
-    let (mut cli, asked) = match partly.map_or_else(|| parse_whole(&words), Ok) {
+    let Parsed { mut cli, asked, path } = match partly.map_or_else(|| parse_whole(&words), Ok) {
         Ok(parsed) => parsed,
         Err(error) => return error::unparsed(&error, &words, &env),
     };
     cli.globals.json |= matches!(&cli.verb, Some(Verb::Exec(verb)) if verb.is_json());
     let out = out(&cli.globals, &env);
+    let without_file = if path == HOOK { WithoutFile::NoLog } else { WithoutFile::Stderr };
+    if let Err(why) = debug_log::start(&env, cli.globals.debug, without_file) {
+        out.note(&format!("warning: {why}"));
+    }
+    let _span = tracing::debug_span!("command", path).entered();
     let ctx = Context::new(Rc::new(env), cli.globals, out, asked);
     let result = match cli.verb {
         Some(verb) => verb.run(&ctx),
@@ -47,7 +58,16 @@ pub fn main(env: Env) -> Exit {
     }
 }
 
-fn parse_whole(words: &[OsString]) -> Result<(Cli, Option<Canonical>), clap::Error> {
+/// A command line that was read.
+struct Parsed {
+    cli: Cli,
+    /// Its canonical form, when a request id asks for it.
+    asked: Option<Canonical>,
+    /// The command's words, without arguments.
+    path: String,
+}
+
+fn parse_whole(words: &[OsString]) -> Result<Parsed, clap::Error> {
     parse(Cli::command(), words).or_else(|error| {
         let marked = leading_hyphens::marked(words);
         let parsed = marked.map(|words| parse(leading_hyphens::accepting(parser::command()), &words));
@@ -55,13 +75,14 @@ fn parse_whole(words: &[OsString]) -> Result<(Cli, Option<Canonical>), clap::Err
     })
 }
 
-/// The command line, with its canonical form when a request id asks for it.
-fn parse(mut command: clap::Command, words: &[OsString]) -> Result<(Cli, Option<Canonical>), clap::Error> {
+fn parse(mut command: clap::Command, words: &[OsString]) -> Result<Parsed, clap::Error> {
     let mut matches: ArgMatches = command.try_get_matches_from_mut(words)?;
     let has_request_id = matches.try_contains_id(globals::REQUEST_ID).unwrap_or(false);
     let asked = has_request_id.then(|| fingerprint::canonical(&command, &matches));
+    let verbs = std::iter::successors(matches.subcommand(), |(_, below)| below.subcommand());
+    let path = verbs.map(|(verb, _)| verb).collect::<Vec<_>>().join(" ");
     let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))?;
-    Ok((cli, asked))
+    Ok(Parsed { cli, asked, path })
 }
 
 fn out(globals: &Globals, env: &Env) -> Out {

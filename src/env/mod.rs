@@ -2,6 +2,7 @@
 //! nothing below asks the operating system for the time or for a variable again.
 
 mod clock;
+pub mod debug_log;
 pub mod git_hooks;
 mod ids;
 mod terminal;

@@ -49,6 +49,10 @@ pub const PGPASSWORD: &str = "PGPASSWORD";
 /// The file of passwords of PostgreSQL's own programs; `~/.pgpass` when it is absent.
 #[cfg(feature = "postgres")]
 pub const PGPASSFILE: &str = "PGPASSFILE";
+/// What the debug log has: `debug` or `trace`. Without it there is none.
+pub const FAIRWAY_LOG: &str = "FAIRWAY_LOG";
+/// The file to which the debug log is appended; stderr when it is absent. Hooks log only to a file.
+pub const FAIRWAY_LOG_FILE: &str = "FAIRWAY_LOG_FILE";
 /// When set to anything, a store may be on a network file system.
 pub const FAIRWAY_NETWORK_STORE: &str = "FAIRWAY_NETWORK_STORE";
 /// The role of the caller; `--as` overrides it.

@@ -26,7 +26,11 @@ use crate::{
         guard,
         hook::{self, HookEvent, Reply},
     },
-    env::{Env, vars},
+    env::{
+        Env,
+        debug_log::{self, WithoutFile},
+        vars,
+    },
     os::exit_on_signal::{self, ExitPlan},
 };
 
@@ -64,10 +68,10 @@ pub fn fast_path(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
     }
     let first = next()?;
     if first == GIT {
-        return Some(git_hook::run(&args.collect::<Vec<_>>(), Env::from_process));
+        return Some(git_hook::run(&args.collect::<Vec<_>>(), logging_env));
     }
     if first == SESSION_GIT {
-        return Some(session_git::run(&args.collect::<Vec<_>>(), &Env::from_process()));
+        return Some(session_git::run(&args.collect::<Vec<_>>(), &logging_env()));
     }
     let (provider, event) = (Provider::parse(&first)?, args.next()?.into_string().ok()?);
     let by_launch = match args.next() {
@@ -78,7 +82,14 @@ pub fn fast_path(mut args: impl Iterator<Item = OsString>) -> Option<u8> {
     if args.next().is_some() || event.starts_with('-') {
         return None;
     }
-    Some(run_hook(&HookCall { provider, event: &event, root: None, by_launch }, Env::from_process))
+    Some(run_hook(&HookCall { provider, event: &event, root: None, by_launch }, logging_env))
+}
+
+/// The environment of this process, whose debug log is started. A log that cannot be written changes no decision.
+fn logging_env() -> Env {
+    let env = Env::from_process();
+    let _ = debug_log::start(&env, false, WithoutFile::NoLog);
+    env
 }
 
 /// Handles one hook call. Returns the exit code that providers expect: 0 with or without a reply, 2 for a denial that could not
@@ -108,6 +119,7 @@ pub fn run_hook(call: &HookCall<'_>, env: impl FnOnce() -> Env) -> u8 {
 
 fn handle(call: &HookCall<'_>, env: impl FnOnce() -> Env, is_tool: &Cell<bool>) -> Result<(), String> {
     let env = env();
+    let _span = tracing::debug_span!("hook", provider = call.provider.label(), event = call.event).entered();
     let payload = read_stdin().and_then(|bytes| Payload::parse(&bytes));
     if payload.as_ref().is_ok_and(|payload| payload.hook_event_name.as_deref().is_some_and(is_tool_event)) {
         is_tool.set(true);

@@ -22,6 +22,8 @@ use nix::{
     unistd::Pid,
 };
 
+use tracing::field::Empty;
+
 use super::{command::command, exit_reason::ExitReason, poll_timeout::poll_timeout, poll_until, process};
 
 /// How much of each stream is kept, in bytes; the rest is read and dropped.
@@ -71,8 +73,11 @@ pub fn capture_with_limit(call: &Call<'_>, most: usize) -> io::Result<Captured> 
 
 /// Like [`capture_with_limit`]; `started` gets the process id, which is also that of the group, before anything is read.
 pub fn capture_and_announce(call: &Call<'_>, most: usize, started: impl FnOnce(i32)) -> io::Result<Captured> {
+    // No arguments: they can hold texts of people.
+    let span = tracing::debug_span!("program", program = %call.program.display(), pid = Empty, exit = Empty).entered();
     let mut child = call.spawn(Stdio::piped())?;
     let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+    span.record("pid", pid);
     started(pid);
     let done = process::pidfd(pid)?.ok_or_else(|| io::Error::other("the command cannot be watched"))?;
     let mut pipes = Pipes::of(&mut child, call.stdin, most)?;
@@ -106,6 +111,7 @@ pub fn capture_and_announce(call: &Call<'_>, most: usize, started: impl FnOnce(i
     }
     let status = child.wait()?;
     let exit = if told.is_some() { ExitReason::TimedOut } else { status.into() };
+    span.record("exit", tracing::field::debug(exit));
     Ok(Captured { exit, stdout: pipes.stdout.captured, stderr: pipes.stderr.captured })
 }
 

@@ -8,6 +8,7 @@ pub mod child;
 pub mod command;
 pub mod confirm;
 pub mod core_dumps;
+pub mod debug_log;
 pub mod digest;
 pub mod disk;
 pub mod exec;

@@ -5,6 +5,8 @@ use std::{
     time::Duration,
 };
 
+use tracing::span::EnteredSpan;
+
 #[cfg(feature = "postgres")]
 use super::postgres::{PostgresRead, PostgresStore, PostgresWrite, StoreAddress};
 use super::{
@@ -186,24 +188,34 @@ impl Store {
     // The engines are chosen in functions that are compiled once, not once for each query.
 
     fn begin_read(&self) -> Result<OpenRead<'_>, StoreError> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.begin_read().map(OpenRead::Sqlite),
+        let span = tracing::debug_span!("read").entered();
+        let engine = match &self.engine {
+            Engine::Sqlite(store) => store.begin_read().map(EngineRead::Sqlite),
             #[cfg(feature = "postgres")]
-            Engine::Postgres(store) => store.begin_read().map(OpenRead::Postgres),
-        }
+            Engine::Postgres(store) => store.begin_read().map(EngineRead::Postgres),
+        };
+        Ok(OpenRead { engine: engine?, _span: span })
     }
 
     fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<OpenWrite<'a>, StoreError> {
-        match &self.engine {
-            Engine::Sqlite(store) => store.begin_write(now, actor).map(OpenWrite::Sqlite),
+        let span = tracing::debug_span!("write", actor).entered();
+        let engine = match &self.engine {
+            Engine::Sqlite(store) => store.begin_write(now, actor).map(EngineWrite::Sqlite),
             #[cfg(feature = "postgres")]
-            Engine::Postgres(store) => store.begin_write(now, actor).map(OpenWrite::Postgres),
-        }
+            Engine::Postgres(store) => store.begin_write(now, actor).map(EngineWrite::Postgres),
+        };
+        tracing::debug!("begun");
+        Ok(OpenWrite { engine: engine?, _span: span })
     }
 }
 
 /// A read that has begun.
-enum OpenRead<'a> {
+struct OpenRead<'a> {
+    engine: EngineRead<'a>,
+    _span: EnteredSpan,
+}
+
+enum EngineRead<'a> {
     Sqlite(SqliteRead<'a>),
     #[cfg(feature = "postgres")]
     Postgres(PostgresRead<'a>),
@@ -211,10 +223,10 @@ enum OpenRead<'a> {
 
 impl<'a> OpenRead<'a> {
     const fn snapshot(&self) -> &ReadTx<'a> {
-        match self {
-            Self::Sqlite(open) => open.snapshot(),
+        match &self.engine {
+            EngineRead::Sqlite(open) => open.snapshot(),
             #[cfg(feature = "postgres")]
-            Self::Postgres(open) => open.snapshot(),
+            EngineRead::Postgres(open) => open.snapshot(),
         }
     }
 
@@ -223,10 +235,10 @@ impl<'a> OpenRead<'a> {
         expect(unused_variables, reason = "a file is read the same way in both cases")
     )]
     fn end(self, is_ok: bool) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite(open) => open.end(),
+        match self.engine {
+            EngineRead::Sqlite(open) => open.end(),
             #[cfg(feature = "postgres")]
-            Self::Postgres(open) => {
+            EngineRead::Postgres(open) => {
                 // Dropping it rolls back.
                 if is_ok {
                     open.end();
@@ -238,7 +250,12 @@ impl<'a> OpenRead<'a> {
 }
 
 /// A write that has begun. Dropping it rolls back.
-enum OpenWrite<'a> {
+struct OpenWrite<'a> {
+    engine: EngineWrite<'a>,
+    _span: EnteredSpan,
+}
+
+enum EngineWrite<'a> {
     Sqlite(SqliteWrite<'a>),
     #[cfg(feature = "postgres")]
     Postgres(PostgresWrite<'a>),
@@ -246,18 +263,18 @@ enum OpenWrite<'a> {
 
 impl<'a> OpenWrite<'a> {
     const fn change(&self) -> &WriteTx<'a> {
-        match self {
-            Self::Sqlite(open) => open.change(),
+        match &self.engine {
+            EngineWrite::Sqlite(open) => open.change(),
             #[cfg(feature = "postgres")]
-            Self::Postgres(open) => open.change(),
+            EngineWrite::Postgres(open) => open.change(),
         }
     }
 
     fn commit(self) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite(open) => open.commit(),
+        match self.engine {
+            EngineWrite::Sqlite(open) => open.commit(),
             #[cfg(feature = "postgres")]
-            Self::Postgres(open) => open.commit(),
+            EngineWrite::Postgres(open) => open.commit(),
         }
     }
 }

@@ -18,7 +18,6 @@ use crate::{
 const EXCLUDE: &str = "info/exclude";
 /// The empty repository, in git's common directory.
 const SHIELD: &str = "fairway";
-/// Its files.
 const FILES: [(&str, &str); 2] =
     [("HEAD", "ref: refs/heads/none\n"), ("config", "[core]\n\trepositoryformatversion = 0\n\tbare = true\n")];
 

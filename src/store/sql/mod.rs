@@ -127,6 +127,7 @@ pub(super) fn first<'c, 's, T>(
 // The generic functions above are compiled anew for each query, so the work is done below, in functions that are compiled once.
 
 fn execute_on(conn: Connection<'_>, sql: Statement<'_>, values: &[&dyn ToValue]) -> Result<usize, StoreError> {
+    tracing::trace!(sql = sql.sqlite);
     match conn {
         Connection::Sqlite(conn) => sqlite::execute(conn, sql.sqlite, values),
         #[cfg(feature = "postgres")]
@@ -154,6 +155,7 @@ fn for_each_on(
     fetch: Fetch,
     see: &mut SeeRow<'_>,
 ) -> Result<(), StoreError> {
+    tracing::trace!(sql = sql.sqlite);
     match (conn, fetch) {
         (Connection::Sqlite(conn), _) => sqlite::for_each(conn, sql.sqlite, values, see),
         #[cfg(feature = "postgres")]

@@ -8,6 +8,7 @@ mod checkpoint;
 mod claim;
 mod complete;
 mod config;
+mod debug_log;
 mod demo;
 mod doctor;
 mod events;
