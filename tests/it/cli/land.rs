@@ -261,6 +261,15 @@ fn failing_check_on_the_merged_tree_sends_back_and_the_next_lands() {
     assert_ne!(again["id"], need["id"]);
     let submit = again["commands"][1]["command"].as_str().unwrap().to_owned();
     assert_eq!(submit, format!("fairway task submit {bad}"));
+    // Released, it is in the queue as any other task, and its branch waits for someone.
+    world.run(["release", &bad, "--force", "--reason", "no time"]).exits(0);
+    let free = sent_back(&world).unwrap();
+    assert!(free["line"].as_str().unwrap().starts_with(&format!("{bad} sent back and unclaimed: ")), "{free}");
+    let commands: Vec<&str> =
+        free["commands"].as_array().unwrap().iter().map(|one| one["command"].as_str().unwrap()).collect();
+    assert_eq!(commands, [format!("fairway start {bad}"), "fairway lane diff bad".to_owned()]);
+    world.run(["claim", &bad]).exits(0);
+    assert!(!sent_back(&world).unwrap()["line"].as_str().unwrap().contains("unclaimed"));
     world.run(["task", "submit", &bad, "--commit", &head(&world, &lane_dir(&world, "bad"))]).exits(0);
     assert_eq!(sent_back(&world), None);
 }

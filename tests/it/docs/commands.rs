@@ -80,11 +80,11 @@ const NOT_RUN: &[(&str, &str)] = &[
     ),
     (
         "examples/session-adapters/README.md",
-        "FAIRWAY_TMUX_PANE=%5 FAIRWAY_PROVIDER=claude examples/session-adapters/tmux.sh backend PF-002",
+        "FAIRWAY_TMUX_PANE=%5 FAIRWAY_PROVIDER=claude fairway-scripts/bridges/tmux.sh backend PF-002",
     ),
     (
         "examples/watchers/README.md",
-        "your-client | tee >(examples/watchers/codex-app-server.py --role backend --task-id PF-001)",
+        "your-client | tee >(fairway-scripts/watchers/codex-app-server.py --role backend --task-id PF-001)",
     ),
     ("examples/worker-api/README.md", "$ fairway serve &"),
 ];
