@@ -12,6 +12,7 @@ pub mod globs;
 pub mod handoff;
 pub mod health;
 pub mod initial_prompt;
+pub mod landing_batch;
 pub mod landing_order;
 pub mod liveness;
 pub mod notifications;

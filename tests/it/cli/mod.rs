@@ -23,6 +23,7 @@ mod hook;
 mod hosts;
 mod init;
 mod land;
+mod land_batch;
 mod land_blame;
 mod land_edge_cases;
 mod lane;
