@@ -10,7 +10,10 @@ use super::{
 use crate::{
     actions::{
         App,
-        queue::task::transition::{self, Transition},
+        queue::{
+            review::memory,
+            task::transition::{self, Transition},
+        },
     },
     domain::{
         Event, EventKind,
@@ -44,6 +47,7 @@ pub(super) fn landed(app: &App, unit: &Unit, landing: &mut Landing, told: &[Coll
         Ok(notes)
     })?;
     drop_ref(app, landing);
+    memory::forget_closed(app);
     Ok(notes)
 }
 
