@@ -74,6 +74,12 @@ pub const KEYS: &[Key] = &[
         None,
         "avoid: within a priority, claim first offers tasks whose paths no other lane has changed; any: as before",
     ),
+    key_without_default(
+        "review.consequences[].kind",
+        "\"costs-money\"",
+        "a consequence that the card of a review names …",
+    ),
+    key_without_default("review.consequences[].paths", "[\"infra/**\"]", "… when work changes these files"),
     key(
         "sessions.default_backend",
         "\"shell\"",

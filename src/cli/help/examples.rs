@@ -82,7 +82,11 @@ const EXAMPLES: &[Examples] = &[
     ("handoff accept", &["fairway handoff accept 3", "fairway handoff accept 3 --no-claim"]),
     ("handoff decline", &["fairway handoff decline 3 --reason 'no time this week'"]),
     ("handoff withdraw", &["fairway handoff withdraw 3"]),
-    ("review", &["fairway review request T-4 --domain data", "fairway review record T-4 --verdict approve"]),
+    ("review", &["fairway review next", "fairway review record T-4 --verdict approve"]),
+    (
+        "review next",
+        &["fairway review next", "fairway review next --defer T-4", "fairway review next --task T-4 --all"],
+    ),
     ("review request", &["fairway review request T-4 --domain data"]),
     ("review record", &["fairway review record T-4 --verdict changes --notes 'see line 40'"]),
     ("review list", &["fairway review list", "fairway review list T-4"]),

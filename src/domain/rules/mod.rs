@@ -4,6 +4,7 @@ pub mod aliveness;
 pub mod answering;
 pub mod claim;
 pub mod command_line;
+pub mod consequences;
 pub mod cycle;
 pub mod delivery;
 pub mod fencing;

@@ -42,6 +42,7 @@ mod prime;
 mod prompt;
 mod request_id;
 mod review;
+mod review_next;
 mod search;
 mod send;
 mod serve;

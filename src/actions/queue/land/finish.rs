@@ -10,7 +10,10 @@ use super::{
 use crate::{
     actions::{
         App,
-        queue::task::transition::{self, Transition},
+        queue::{
+            review::memory,
+            task::transition::{self, Transition},
+        },
     },
     domain::{
         Event, EventKind,
@@ -41,6 +44,7 @@ pub(super) fn landed(app: &App, landing: &mut Landing) -> Result<Vec<String>> {
         Ok(notes)
     })?;
     drop_ref(app, landing);
+    memory::forget_closed(app);
     Ok(notes)
 }
 
