@@ -5,6 +5,7 @@
 mod commands;
 mod links;
 mod markdown;
+mod names;
 mod reference;
 mod schemas;
 mod style;
