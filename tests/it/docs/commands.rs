@@ -51,7 +51,10 @@ const NOT_RUN: &[(&str, &str)] = &[
         "docs/guides/setup.md",
         "fairway setup                                   # shows the plan, asks, does it, checks it",
     ),
-    ("README.md", "cargo install --path . --locked"),
+    (
+        "README.md",
+        "cargo install --path . --locked   # Linux, git, Rust 1.92 or newer, a C compiler; then: fairway setup",
+    ),
     (
         "docs/guides/cron.md",
         "cp examples/cron/fairway-reconcile.service examples/cron/fairway-reconcile.timer ~/.config/systemd/user/",
