@@ -8,6 +8,7 @@ mod markdown;
 mod names;
 mod reference;
 mod schemas;
+mod sentences;
 mod style;
 
 use std::{
