@@ -199,23 +199,6 @@ fn provider_names_appear_only_in_hooks_and_examples() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// A guarantee in the documentation names a test that is there.
-#[test]
-fn guarantees_name_tests_that_exist() {
-    let guarantees = text("docs/guarantees.md");
-    let named: Vec<&str> = guarantees.split('`').filter(|word| word.contains("::")).collect();
-    assert!(named.len() >= 50, "only {named:?}");
-    for name in named {
-        let (path, test) = name.rsplit_once("::").unwrap();
-        let path = format!("tests/it/{}", path.replace("::", "/"));
-        let source = [format!("{path}.rs"), format!("{path}/mod.rs")]
-            .iter()
-            .find_map(|path| fs::read_to_string(root().join(path)).ok())
-            .unwrap_or_else(|| panic!("{path} is not there"));
-        assert!(source.contains(test), "{name} is not there");
-    }
-}
-
 /// The example says the defaults.
 #[test]
 fn example_configuration_says_the_defaults() {
