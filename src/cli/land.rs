@@ -9,11 +9,13 @@ use crate::actions::queue::land::{self, LandRequest};
 ///
 /// Lands the commit of a task, or the tip of a lane, with every task whose commit it contains. Each must pass the merge gates and
 /// those of `done`. The merge is made without a worktree; the checks of [land] and of the tasks run on the merged tree; then the
-/// base moves, and a clean checkout of it follows. The tasks are done. Lanes that now conflict are told. A conflict or a
-/// failed check sends the work back, and the next goes on. Nothing is fetched or pushed, and no git hook runs.
+/// base moves, and a clean checkout of it is updated. The tasks are done. Sessions of lanes that now conflict get a message.
+/// A conflict or a failed check sends the work back, and the next goes on. Nothing is fetched or pushed, and no git hook runs.
 ///
-/// --all lands tasks in review, and finished ones whose lane has commits that the base lacks. lane:NAME is always a lane. Several land in the order that lets most land without rework, one after the other. After a crash the next landing completes
-/// what was interrupted. For people, and for sessions of the roles in [land] roles.
+/// --all lands tasks in review, and finished ones whose lane has commits that the base lacks. lane:NAME is always a lane. Several
+/// land in the order that lets most land without rework. Up to [land] batch of them share one check; a batch that fails is halved
+/// until the one that breaks is alone. After a crash the next landing completes what was interrupted. For people, and for sessions
+/// of the roles in [land] roles.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(false))]
 pub struct Args {

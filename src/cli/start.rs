@@ -1,5 +1,7 @@
 //! `fairway start`
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use serde_json::Value;
 
@@ -29,8 +31,8 @@ use crate::{
 
 /// Start an agent on a task
 ///
-/// Claims the task for a new session and launches the agent in the lane of the task. A title adds the task. Without a lane,
-/// one is added with a branch and a worktree of its own. A failed start leaves no claim, and no lane that it added. A start
+/// Claims the task for a new session and launches the agent in the lane of the task. A title adds the task, with
+/// the description of --body. Without a lane, one is added with a branch and a worktree of its own. A failed start leaves no claim, and no lane that it added. A start
 /// of a task whose session is dead continues its claim.
 ///
 /// The agent is that of --provider, else of the role or the lane, else the only one that is installed. Several tasks start
@@ -41,6 +43,12 @@ pub struct Args {
     /// Task id, or title of a new task; repeatable
     #[arg(required = true, value_name = "TASK|TITLE")]
     tasks: Vec<String>,
+    /// Description of the new task; - reads stdin
+    #[arg(long, value_name = "TEXT")]
+    body: Option<String>,
+    /// Read the description from FILE; - reads stdin
+    #[arg(long, value_name = "FILE", conflicts_with = "body")]
+    body_file: Option<PathBuf>,
     /// Provider, as in [providers]
     #[arg(long, value_name = "NAME", value_parser = values::label)]
     provider: Option<Label>,
@@ -75,8 +83,13 @@ pub struct Args {
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let (env, prompt) = self.first_prompt.read(ctx)?;
+        let body = ctx.text("body", self.body, self.body_file.as_deref())?;
+        if body.is_some() && self.tasks.len() > 1 {
+            return Err(Refusal::Usage { why: "--body is for one task; several are given".into() }.into());
+        }
         let app = ctx.app()?;
         let request = StartRequest {
+            body,
             role: self.role,
             lane: self.lane,
             provider: self.provider,

@@ -74,6 +74,12 @@ pub const KEYS: &[Key] = &[
         None,
         "avoid: within a priority, claim first offers tasks whose paths no other lane has changed; any: as before",
     ),
+    key_without_default(
+        "review.consequences[].kind",
+        "\"costs-money\"",
+        "a consequence that the card of a review names …",
+    ),
+    key_without_default("review.consequences[].paths", "[\"infra/**\"]", "… when work changes these files"),
     key(
         "sessions.default_backend",
         "\"shell\"",
@@ -173,6 +179,12 @@ pub const KEYS: &[Key] = &[
     key_without_default("land.prepare", "[\"make deps\"]", "shell commands in the merged tree before the checks"),
     key("land.timeout", "\"30m\"", None, "time limit of each check and each prepare command"),
     key("land.retries", "1", None, "how often a failed command runs again on the same tree before work is sent back"),
+    key(
+        "land.batch",
+        "4",
+        None,
+        "how many tasks or lanes share one check of the merged tree; 1: each commit has its own",
+    ),
     key("land.sign", "false", None, "sign the new commits with the key of git's configuration"),
     key_without_default(
         "land.roles",

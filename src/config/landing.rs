@@ -25,6 +25,9 @@ pub struct LandSettings {
     pub timeout: Duration,
     /// How often a command that failed runs again on the same tree.
     pub retries: u32,
+    /// So many units of work share one check of the merged tree.
+    #[serde(deserialize_with = "batch")]
+    pub batch: usize,
     /// Whether the new commits are signed.
     pub sign: bool,
     /// The roles of sessions that may land.
@@ -40,6 +43,7 @@ impl Default for LandSettings {
             prepare: Vec::new(),
             timeout: Duration::from_secs(30 * 60),
             retries: 1,
+            batch: 4,
             sign: false,
             roles: Vec::new(),
         }
@@ -51,6 +55,10 @@ fn commands<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D
         let has_blank = commands.iter().any(|command| command.trim().is_empty());
         if has_blank { Err("has an empty command") } else { Ok(()) }
     })
+}
+
+fn batch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    values::checked(deserializer, |size: &usize| if *size == 0 { Err("must be greater than zero") } else { Ok(()) })
 }
 
 fn time_limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
@@ -83,7 +91,10 @@ mod tests {
         let usual = LandSettings::default();
         assert_eq!((usual.style, usual.timeout.as_secs(), usual.names_programs()), (LandStyle::Merge, 1800, false));
         assert_eq!((usual.retries, Settings::parse("land.retries = 0").unwrap().land.retries), (1, 0));
+        assert_eq!((usual.batch, Settings::parse("land.batch = 1").unwrap().land.batch), (4, 1));
         for (text, key) in [
+            ("land.batch = 0", "land.batch"),
+            ("land.batch = -1", "land.batch"),
             ("land.style = 'octopus'", "land.style"),
             ("land.checks = ['  ']", "land.checks"),
             ("land.timeout = '0s'", "land.timeout"),

@@ -16,6 +16,7 @@ mod overlap;
 mod problems;
 pub mod project;
 mod provider_profile;
+mod review;
 mod schema;
 mod set_key;
 mod settings;
@@ -39,6 +40,7 @@ pub use overlap::{ClaimOrder, OverlapAction, OverlapSettings};
 pub use problems::all as all_problems;
 pub use project::{CONFIG_FILE, Project};
 pub use provider_profile::{ProviderProfile, built_in as built_in_profiles, session_variables};
+pub use review::{ConsequenceRule, ReviewSettings, built_in_consequences};
 pub use schema::{SCHEMA_FILE, schema};
 pub use set_key::set_key;
 pub use settings::{

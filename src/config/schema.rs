@@ -22,7 +22,8 @@ use crate::domain::{
 pub const SCHEMA_FILE: &str = "config.schema.json";
 
 /// The keys that each section of a list must have.
-const REQUIRED: &[(&str, &[&str])] = &[("guard.rules[]", &["name", "action"]), ("review_routes[]", &["domain"])];
+const REQUIRED: &[(&str, &[&str])] =
+    &[("guard.rules[]", &["name", "action"]), ("review.consequences[]", &["kind"]), ("review_routes[]", &["domain"])];
 
 pub fn schema() -> Value {
     let mut root = section();
@@ -161,7 +162,7 @@ fn pattern(path: &str) -> Option<String> {
 /// The smallest and the largest number of a key.
 fn bounds(path: &str) -> Vec<(&'static str, u64)> {
     match path {
-        "exec.parallel" => vec![("minimum", 1)],
+        "exec.parallel" | "land.batch" => vec![("minimum", 1)],
         "exec.keep_runs" | "land.retries" => vec![("minimum", 0)],
         "context.pressure" => vec![("exclusiveMinimum", 0), ("maximum", 1)],
         "roles.*.ready_delay_ms" | "providers.*.ready_delay_ms" => {
@@ -204,6 +205,8 @@ mod tests {
             let mut below = Table::new();
             if name == "rules" {
                 below = "name = 'n'\naction = 'deny'\ntools = ['Bash']".parse().unwrap();
+            } else if name == "consequences" {
+                below = "kind = 'k'".parse().unwrap();
             } else if name == "review_routes" {
                 below = "domain = 'data'".parse().unwrap();
             }

@@ -8,14 +8,14 @@ use toml::{Table, Value};
 
 use super::{
     Backend, ConfigError, ContextSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, LaunchSettings,
-    Layers, NotifySettings, OverlapSettings, Project, StoreSettings, guard,
+    Layers, NotifySettings, OverlapSettings, Project, ReviewSettings, StoreSettings, guard,
     values::{self, StaleAfter},
 };
 use crate::{
     domain::{
         Role, TaskId,
         id::Label,
-        rules::{claim::PathPolicy, gate::Gate, globs},
+        rules::{claim::PathPolicy, gate::Gate},
     },
     guard::Rules,
 };
@@ -31,6 +31,7 @@ pub struct Settings {
     pub claims: ClaimSettings,
     /// Overlap between lanes.
     pub overlap: OverlapSettings,
+    pub review: ReviewSettings,
     pub sessions: SessionSettings,
     /// Background jobs.
     #[serde(rename = "exec")]
@@ -195,14 +196,10 @@ impl Default for MergeGates {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ReviewRoute {
     /// The globs.
-    #[serde(default, deserialize_with = "paths")]
+    #[serde(default, deserialize_with = "values::globs")]
     pub paths: Vec<String>,
     #[serde(deserialize_with = "domain")]
     pub domain: Label,
-}
-
-fn paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    values::parsed_list(deserializer, |glob| globs::check(glob).map(|()| glob.to_owned()))
 }
 
 fn domain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Label, D::Error> {

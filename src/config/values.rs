@@ -10,7 +10,7 @@ use crate::domain::{
     landing::LandStyle,
     need::NeedKind,
     notification::NotifySink,
-    rules::{claim::PathPolicy, gate::Gate, initial_prompt::PromptDelivery},
+    rules::{claim::PathPolicy, gate::Gate, globs, initial_prompt::PromptDelivery},
 };
 
 /// The idle time after which a session is stale.
@@ -66,6 +66,11 @@ pub(super) fn parsed<'de, D: Deserializer<'de>, T, E: Display>(
     parse: impl FnOnce(&str) -> Result<T, E>,
 ) -> Result<T, D::Error> {
     parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+/// A list of globs of paths.
+pub(super) fn globs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    parsed_list(deserializer, |glob| globs::check(glob).map(|()| glob.to_owned()))
 }
 
 /// A list of texts that `parse` reads.

@@ -38,6 +38,7 @@ pub mod review;
 pub mod rules;
 pub mod search;
 pub mod secrets;
+pub mod seen_work;
 pub mod session;
 pub mod session_facts;
 pub mod status;

@@ -11,6 +11,8 @@ string_enum! {
         Question => "question",
         /// The guard denies everything, or nothing calls it.
         Guard => "guard",
+        /// The shell of an agent does not find `fairway`.
+        Program => "program",
         /// A dead session has claims.
         Dead => "dead",
         /// The program of a session works on without its supervisor.
@@ -23,7 +25,7 @@ string_enum! {
         Landing => "landing",
         /// A submitted task has an unmet gate.
         Gate => "gate",
-        /// A submitted task waits for its end.
+        /// A submitted task waits for its end, or is unclaimed after a review sent it back.
         Review => "review",
         /// A claimant has blocked its task.
         Blocked => "blocked",

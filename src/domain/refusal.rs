@@ -196,7 +196,7 @@ pub enum Refusal {
     #[error("{of} was sent back at this commit and base, and is not tried again until one of them changes: {why}")]
     SentBackBefore { of: String, why: String, lane: Option<LaneName>, base: String },
     /// The work that was to land fails a check on the merged tree.
-    #[error("{} fails the check '{}' on the merged tree of {} ({}){}", .0.of, .0.check, .0.base, .0.how, landed_with(&.0.with))]
+    #[error("{} fails the check '{}' on the merged tree of {} at {} ({}){}", .0.of, .0.check, .0.base, short(&.0.base_commit), .0.how, landed_with(&.0.with))]
     LandCheckFailed(Box<FailedLandCheck>),
     /// A command of a landing failed, and not because of the work.
     #[error("{0}")]
@@ -433,6 +433,8 @@ pub struct FailedLandCheck {
     /// The work that was to land.
     pub of: String,
     pub base: String,
+    /// The commit of the base, after which it fails.
+    pub base_commit: String,
     /// The name of the check, else its command.
     pub check: String,
     /// How the check ended.
@@ -503,6 +505,10 @@ fn list_files(files: &[String]) -> String {
         0 => listed.join(", "),
         more => format!("{} and {more} more", listed.join(", ")),
     }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
 }
 
 /// The names of the work that landed since a lane last had the base.

@@ -27,7 +27,7 @@ pub const ANSWER_SOURCE: &str = "answer";
 pub const ANSWERED_IN_WINDOW: &[&str] = &[HOOK_SOURCE, SCREEN_SOURCE];
 /// The `activity_source` of a session that is being stopped.
 pub const STOP_SOURCE: &str = "fairway session stop";
-/// The begin of the reason of a session that was stopped, before a name.
+/// The start of the reason of a session that was stopped, before a name.
 pub const STOP_REASON: &str = "stopped by ";
 
 #[derive(Debug, Clone, PartialEq)]

@@ -140,6 +140,8 @@ pub struct TranscriptSlice {
     pub context_window: Option<u64>,
     /// Whether the agent was at work at the end of the part; `None` when nothing in it says.
     pub is_busy: Option<bool>,
+    /// Whether the agent's shell finds `fairway`, by its last call of it; `None` when nothing in the part says.
+    pub finds_program: Option<bool>,
 }
 
 impl TranscriptSlice {

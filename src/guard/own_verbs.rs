@@ -4,7 +4,7 @@
 use super::shell::{has_unsupported_chars, plain_commands};
 
 /// The name of the program.
-const PROGRAM: &str = "fairway";
+pub(super) const PROGRAM: &str = "fairway";
 /// The longest text that is looked at, in bytes.
 const MAX_TEXT_BYTES: usize = 64 << 10;
 /// Flags without a value that every verb may have.

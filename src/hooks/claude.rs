@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Provider, payload::Payload};
 use crate::{
-    actions::boundary::hook::{HookEvent, Reply, StartKind},
+    actions::boundary::hook::{HookEvent, Reply, StartKind, ToolEnd},
     domain::usage::ToolUse,
 };
 
@@ -64,7 +64,8 @@ pub(super) fn tool_finished(payload: &Payload, success: bool) -> Result<HookEven
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the cast keeps to the bounds")]
     let duration_ms = payload.duration_ms.map(|span| span as u64);
     let used = ToolUse { key: payload.tool_use_id.clone(), name, success: Some(success), duration_ms };
-    Ok(HookEvent::AfterTool(used, payload.written_files()))
+    let (files, finds_program) = (payload.written_files(), payload.finds_program());
+    Ok(HookEvent::AfterTool(ToolEnd { used, files, finds_program }))
 }
 
 /// The values as texts, joined with colons.

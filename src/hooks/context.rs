@@ -104,5 +104,5 @@ pub(super) fn read_transcript(provider: Provider, path: &Path, offset: u64) -> i
         .zip(read.context_window)
         .filter(|(_, window)| *window > 0)
         .map(|(tokens, window)| (tokens as f64 / window as f64).min(1.0));
-    Ok(TranscriptUsage { turns: read.turns, offset: read.offset, context })
+    Ok(TranscriptUsage { turns: read.turns, offset: read.offset, context, finds_program: read.finds_program })
 }

@@ -6,7 +6,7 @@ use super::{Provider, payload::Payload};
 use crate::{
     actions::boundary::{
         guard::ToolCall,
-        hook::{HookEvent, Reply, StartKind},
+        hook::{HookEvent, Reply, StartKind, ToolEnd},
     },
     domain::usage::ToolUse,
 };
@@ -29,7 +29,8 @@ pub(super) fn parse(event: &str, payload: &Payload, role: Option<&str>) -> Resul
             let failed = payload.tool_response.as_ref().and_then(|response| response.get("error"));
             let success = Some(failed.is_none_or(Value::is_null));
             let used = ToolUse { key: payload.tool_use_id.clone(), name, success, duration_ms: None };
-            HookEvent::AfterTool(used, payload.written_files())
+            let (files, finds_program) = (payload.written_files(), payload.finds_program());
+            HookEvent::AfterTool(ToolEnd { used, files, finds_program })
         }
         "AfterAgent" => HookEvent::TurnEnd,
         "Notification" => match payload.notification_type.as_deref() {

@@ -6,7 +6,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Provider;
-use crate::actions::boundary::guard::{self, ToolCall};
+use crate::{
+    actions::boundary::guard::{self, ToolCall},
+    guard::finds_own_program,
+};
 
 /// All fields that are read, of any provider. A field of a wrong type or a duplicate field makes the whole payload invalid.
 #[derive(Debug, Default, Deserialize)]
@@ -61,6 +64,28 @@ impl Payload {
             (Some(tool), Some(input)) => guard::written_files(tool, input, cwd),
             _ => Vec::new(),
         }
+    }
+
+    /// Whether the shell of the tool finds `fairway`, by its answer; `None` where it does not say. A command in the background has not
+    /// answered yet.
+    pub(super) fn finds_program(&self) -> Option<bool> {
+        let input = self.tool_input.as_ref()?;
+        let in_background = ["run_in_background", "is_background"].iter().any(|name| input[*name] == true);
+        let text = input.get("command").and_then(Value::as_str).filter(|_| !in_background)?;
+        let answers = [self.tool_response.as_ref(), self.error.as_ref()];
+        let mut output = String::new();
+        for answer in answers.into_iter().flatten() {
+            let texts: Vec<&str> = match answer {
+                Value::String(text) => vec![text],
+                Value::Object(fields) => fields.values().filter_map(Value::as_str).collect(),
+                _ => Vec::new(),
+            };
+            for text in texts {
+                output.push_str(text);
+                output.push('\n');
+            }
+        }
+        finds_own_program(text, &output)
     }
 
     /// The tool call of the payload.

@@ -32,6 +32,7 @@ pub mod named_listener;
 pub mod notify;
 pub mod offscreen_pty;
 pub mod opened_dir;
+pub mod package_manager;
 pub mod peer_user;
 pub mod pipe;
 pub mod piped_child;

@@ -36,6 +36,7 @@ pub mod restored;
 pub mod reviews;
 mod schema;
 pub mod search;
+pub mod seen_work;
 pub mod server_scheme;
 pub mod session_reports;
 pub mod sessions;

@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     domain::{
-        LaneName, SessionId, TaskId, checkpoint::CheckpointState, job::JobId, job::JobStatus, session_facts::HeldTask,
-        task::TaskStatus,
+        LaneName, SessionId, TaskId, checkpoint::CheckpointState, job::JobId, job::JobStatus, review::Verdict,
+        session_facts::HeldTask, task::TaskStatus,
     },
     env::Timestamp,
 };
@@ -21,6 +21,11 @@ const NEWEST_WRITTEN_BY: &str = "SELECT id, session_id, state, summary, created_
      INDEXED BY checkpoints_written WHERE task_id = $1 AND origin IS NULL AND session_id = $2 ORDER BY id DESC LIMIT 1";
 const LAST_OUTPUTS: &str = "SELECT id, last_output_at FROM agent_sessions INDEXED BY agent_sessions_live \
      WHERE ended_at IS NULL AND last_output_at IS NOT NULL";
+const REFUSED_UNCLAIMED: &str = "SELECT t.id, t.lane, r.id, r.domain, r.verdict, COALESCE(r.reviewer, r.actor), r.notes, \
+     r.created_at FROM reviews r JOIN tasks t ON t.id = r.task_id \
+     WHERE r.verdict IN ('changes', 'reject') AND t.status = 'todo' AND NOT EXISTS (SELECT 1 FROM reviews later \
+     WHERE later.task_id = r.task_id AND later.domain = r.domain AND later.id > r.id AND later.verdict IS NOT NULL) \
+     ORDER BY t.id, r.id DESC";
 const COUNT_READY: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_ready WHERE status = 'todo' AND open_deps = 0";
 const COUNT_OPEN: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_open WHERE closed_at IS NULL";
 const COUNT_DONE: &str = "SELECT count(*) FROM tasks WHERE status = 'done'";
@@ -114,6 +119,7 @@ pub struct TaskCounts {
     pub done: i64,
 }
 
+/// Counts the tasks.
 pub fn counts(tx: &ReadTx<'_>) -> Result<TaskCounts, StoreError> {
     let count = |query| -> Result<i64, StoreError> {
         Ok(sql::first(tx.conn(), query, &[], |row| row.get(0))?.unwrap_or_default())
@@ -203,6 +209,43 @@ pub struct FailedJob {
     pub error_message: Option<String>,
     /// The time of its end.
     pub finished_at: Timestamp,
+}
+
+/// An unclaimed task that a review sent back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedTask {
+    pub task: TaskId,
+    pub lane: Option<LaneName>,
+    /// The number of the review.
+    pub review: i64,
+    /// The domain of the review.
+    pub domain: String,
+    /// The verdict, which is no approval.
+    pub verdict: Verdict,
+    /// Who gave it.
+    pub reviewer: String,
+    /// The particulars.
+    pub notes: Option<String>,
+    /// When it was given.
+    pub at: Timestamp,
+}
+
+/// The unclaimed open tasks whose newest verdict in a domain sent them back; each once, by its newest such verdict.
+pub fn refused_unclaimed(tx: &ReadTx<'_>) -> Result<Vec<RefusedTask>, StoreError> {
+    let mut found = sql::rows(tx.conn(), REFUSED_UNCLAIMED, &[], |row| {
+        Ok(RefusedTask {
+            task: sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?,
+            lane: sql::parse_optional_id("a lane", row.get(1)?, LaneName::parse)?,
+            review: row.get(2)?,
+            domain: row.get(3)?,
+            verdict: sql::parse_value("a verdict", &row.get::<String>(4)?, Verdict::parse)?,
+            reviewer: row.get(5)?,
+            notes: row.get(6)?,
+            at: Timestamp::from_millis(row.get(7)?),
+        })
+    })?;
+    found.dedup_by(|later, newest| later.task == newest.task);
+    Ok(found)
 }
 
 /// The jobs that failed, timed out or were lost since a time, newest first, at most `limit`.

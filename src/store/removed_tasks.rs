@@ -8,7 +8,8 @@ const NUMBERED: &str = "SELECT id FROM removed_tasks WHERE id >= $1 AND id < $2"
 const INSERT: &str = "INSERT INTO removed_tasks (id, removed_at) VALUES ($1, $2)";
 const DEPENDENTS: &str = "SELECT task_id FROM task_deps WHERE depends_on = $1 ORDER BY task_id";
 const CHILDREN: &str = "SELECT id FROM tasks WHERE parent = $1 ORDER BY id";
-const DELETE: [&str; 5] = [
+const DELETE: [&str; 6] = [
+    "DELETE FROM seen_work WHERE task_id = $1",
     "DELETE FROM task_deps WHERE task_id = $1",
     "DELETE FROM task_labels WHERE task_id = $1",
     "DELETE FROM task_paths WHERE task_id = $1",

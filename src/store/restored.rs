@@ -25,7 +25,7 @@ const RAISE_EVENT_NUMBER: Statement<'_> = Statement {
          FROM (SELECT current_setting('fairway.numbers')::jsonb AS numbers) AS counted",
 };
 
-/// The numbers after a leap.
+/// The numbers after a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leap {
     /// The new epoch of every task.

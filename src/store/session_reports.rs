@@ -25,6 +25,8 @@ pub struct SessionReports {
     pub open_calls: u32,
     /// Its screen when it was last looked at; `None` since something happened in it.
     pub screen: Option<SeenScreen>,
+    /// The time since which its agent's shell does not find `fairway`.
+    pub program_missing_since: Option<Timestamp>,
 }
 
 /// A screen that was looked at.
@@ -36,7 +38,7 @@ pub struct SeenScreen {
 }
 
 const ONE: &str = "SELECT lifecycle_at, hooked_at, pressure_at, error, usage_path, usage_offset, open_calls, \
-     screen_digest, screen_since FROM session_reports WHERE session_id = $1";
+     screen_digest, screen_since, program_missing_at FROM session_reports WHERE session_id = $1";
 const LIFECYCLE: &str = "INSERT INTO session_reports (session_id, lifecycle_at) VALUES ($1, $2) \
      ON CONFLICT (session_id) DO UPDATE SET lifecycle_at = excluded.lifecycle_at";
 const HOOKED: &str = "INSERT INTO session_reports (session_id, hooked_at) VALUES ($1, $2) \
@@ -48,6 +50,10 @@ const TURN: &str = "UPDATE session_reports SET open_calls = 0, screen_digest = N
 const CALL: &str = "INSERT INTO session_reports (session_id, open_calls) VALUES ($1, CASE WHEN $2 > 0 THEN $2 ELSE 0 END) \
      ON CONFLICT (session_id) DO UPDATE SET open_calls = CASE WHEN session_reports.open_calls + $2 > 0 \
      THEN session_reports.open_calls + $2 ELSE 0 END, screen_digest = NULL, screen_since = NULL";
+const PROGRAM_MISSING: &str = "INSERT INTO session_reports (session_id, program_missing_at) VALUES ($1, $2) \
+     ON CONFLICT (session_id) DO UPDATE SET program_missing_at = excluded.program_missing_at";
+const ALL_PROGRAM_MISSING: &str = "SELECT session_id, program_missing_at FROM session_reports \
+     WHERE program_missing_at IS NOT NULL ORDER BY session_id";
 const PRESSURE: &str = "INSERT INTO session_reports (session_id, pressure_at) VALUES ($1, $2) \
      ON CONFLICT (session_id) DO UPDATE SET pressure_at = excluded.pressure_at";
 const ERROR: &str = "INSERT INTO session_reports (session_id, error) VALUES ($1, $2) \
@@ -66,6 +72,7 @@ fn read(row: &Row<'_>) -> Result<SessionReports, StoreError> {
         usage_offset: row.get(5)?,
         open_calls: row.get(6)?,
         screen: row.get::<Option<String>>(7)?.zip(at(8)?).map(|(digest, since)| SeenScreen { digest, since }),
+        program_missing_since: at(9)?,
     })
 }
 
@@ -90,6 +97,24 @@ pub fn touch_hook(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreErro
 pub fn set_screen(tx: &WriteTx<'_>, session: &SessionId, screen: &SeenScreen) -> Result<(), StoreError> {
     sql::execute(tx.conn(), SCREEN, &[&session.as_str(), &screen.digest, &screen.since.millis()])?;
     Ok(())
+}
+
+/// Sets the time since which the shell of a session's agent does not find `fairway`; `None` if it does.
+pub fn set_program_missing_since(
+    tx: &WriteTx<'_>,
+    session: &SessionId,
+    since: Option<Timestamp>,
+) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), PROGRAM_MISSING, &[&session.as_str(), &since.map(Timestamp::millis)])?;
+    Ok(())
+}
+
+/// The sessions whose agent's shell does not find `fairway`, with the time since which.
+pub fn program_missing(tx: &ReadTx<'_>) -> Result<Vec<(SessionId, Timestamp)>, StoreError> {
+    sql::rows(tx.conn(), ALL_PROGRAM_MISSING, &[], |row| {
+        let id = sql::parse_id("a session id", &row.get::<String>(0)?, SessionId::parse)?;
+        Ok((id, Timestamp::from_millis(row.get(1)?)))
+    })
 }
 
 /// Forgets the tool calls and the screen of a turn that has begun or ended.

@@ -55,6 +55,8 @@ pub struct LandingView {
     pub style: &'static str,
     /// The checks that ran on the candidate.
     pub checks: Vec<LandCheckView>,
+    /// The tasks and lanes that landed in one move of the base, this one included; empty when it landed alone.
+    pub batch: Vec<String>,
     /// The lanes that now conflict with the base, and were told.
     pub told: Vec<LandToldView>,
     /// The directory of the lane's worktree that was removed.

@@ -13,7 +13,7 @@ use crate::{
     adapters::AdapterError,
     config::{ConfigError, project::OUTPUT_FILE},
     domain::{Refusal, SessionId, invalid_value::InvalidValue},
-    os::{git::GitError, run_streaming::StreamError},
+    os::{git::GitError, package_manager::install_command, run_streaming::StreamError},
     render::{OutError, escape_line},
     store::StoreError,
     wire::{Failure, FailureKind},
@@ -60,7 +60,7 @@ pub fn classify(error: &anyhow::Error) -> Failure {
             return plain(code, FailureKind::External, failure.to_string());
         }
         if let Some(failure) = cause.downcast_ref::<GitError>() {
-            return plain("git_failed", FailureKind::External, failure.to_string());
+            return git(failure);
         }
         if let Some(failure) = cause.downcast_ref::<AdapterError>().map(adapter) {
             return failure;
@@ -70,6 +70,17 @@ pub fn classify(error: &anyhow::Error) -> Failure {
         }
     }
     plain("failure", FailureKind::Failure, format!("{error:#}"))
+}
+
+fn git(error: &GitError) -> Failure {
+    let hint = match error {
+        GitError::NotInPath => Some(match install_command("git") {
+            Some(command) => format!("install git: {command}"),
+            None => "install git with the package manager of this system".to_owned(),
+        }),
+        _ => None,
+    };
+    Failure { hint, ..plain("git_failed", FailureKind::External, error.to_string()) }
 }
 
 fn plain(code: &'static str, kind: FailureKind, message: String) -> Failure {

@@ -101,7 +101,7 @@ pub(super) fn details(refusal: &Refusal) -> Value {
         }
         Refusal::LandCheckFailed(failed) => json!({
             "base": failed.base, "check": failed.check, "landed_since": failed.with, "evidence": failed.evidence,
-            "output": failed.output,
+            "output": failed.output, "base_commit": failed.base_commit,
         }),
         Refusal::LandStopped(stopped) => json!({
             "base": stopped.base, "command": stopped.command, "on_base": stopped.is_base,

@@ -24,7 +24,6 @@ pub const ALL: &[GuidePage] = pages![
     "approvals",
     "backend-scripts",
     "board-in-the-browser",
-    "cron",
     "guard",
     "hooks",
     "install",
@@ -34,15 +33,12 @@ pub const ALL: &[GuidePage] = pages![
     "mcp",
     "notifications",
     "overlap",
-    "plugins",
     "prompts",
-    "provider-events",
     "reviews-and-gates",
     "search",
     "sessions",
     "setup",
     "several-machines",
-    "sidecar",
     "status",
     "tasks",
     "terminal-backends",
@@ -51,13 +47,19 @@ pub const ALL: &[GuidePage] = pages![
     "worker-api",
 ];
 
-/// The guide of a topic, which may be given as the path of its page.
+/// Topics that had a guide of their own, each with the guide that has its section now.
+const SECTIONS: &[(&str, &str)] =
+    &[("cron", "sessions"), ("plugins", "setup"), ("provider-events", "usage-and-health"), ("sidecar", "hooks")];
+
+/// The guide of a topic, which may be given as the path of its page, or of the guide that has a section about it.
 ///
 /// # Errors
 /// `not_found`, with topics that resemble it.
 pub fn find(topic: &str) -> Result<&'static GuidePage, Refusal> {
     let name = topic.strip_prefix("docs/guides/").unwrap_or(topic);
     let name = name.strip_suffix(".md").unwrap_or(name).to_lowercase().replace([' ', '_'], "-");
+    let topic_of_section = SECTIONS.iter().find(|(section, _)| *section == name).map(|(_, topic)| *topic);
+    let name = topic_of_section.map_or(name, str::to_owned);
     ALL.iter().find(|page| page.topic == name).ok_or_else(|| Refusal::NotFound {
         noun: "guide",
         id: topic.to_owned(),

@@ -12,6 +12,7 @@ mod doctor_jobs;
 mod doctor_landings;
 mod doctor_lanes;
 mod doctor_notify;
+mod doctor_program;
 mod doctor_server;
 pub mod events;
 pub mod explain;

@@ -1,5 +1,7 @@
 //! The gates before `done` and before a merge: collect the facts from git and the store, then evaluate the rule.
 
+use std::collections::BTreeSet;
+
 use anyhow::Result;
 use serde_json::Value;
 
@@ -14,6 +16,7 @@ use crate::{
     config::project::worktree_top,
     domain::{
         EventKind, Refusal, TaskId,
+        evidence::EvidenceResult,
         id::Label,
         review::Review,
         rules::{
@@ -57,7 +60,7 @@ pub(crate) fn collect_facts(
     base: Option<&str>,
     words: &[&str],
 ) -> Result<GitFacts> {
-    let (task, dir, lane_base, needs_git) = app.read(|tx| {
+    let (task, dir, lane_base, needs_git, passed_at) = app.read(|tx| {
         let task = lookup::task(tx, id)?;
         task_worktree::refuse_damaged(app, tx, &task)?;
         let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
@@ -66,7 +69,8 @@ pub(crate) fn collect_facts(
         if let (true, Some(refusal)) = (needs_git, dir.refusal(tx, words)?) {
             return Err(refusal.into());
         }
-        Ok((task, dir, lane.and_then(|lane| lane.base), needs_git))
+        let passed_at = if gates.contains(&Gate::Evidence) { commits_of_evidence(tx, id)? } else { BTreeSet::new() };
+        Ok((task, dir, lane.and_then(|lane| lane.base), needs_git, passed_at))
     })?;
     let can_land = base.is_none() && (task.fields.lane.is_some() || task.commit.is_some());
     let base = base.map(str::to_owned).or(lane_base).unwrap_or_else(|| app.settings.project.base_branch.clone());
@@ -92,9 +96,30 @@ pub(crate) fn collect_facts(
         Some(commit) if gates.contains(&Gate::BasedOn) => git.is_ancestor(&base, commit),
         _ => None,
     };
+    let contained = judged.as_deref().map(|commit| {
+        let is_contained = |of: &String| of == commit || is_on_one_line(&git, of, commit);
+        passed_at.into_iter().filter(is_contained).collect()
+    });
     let worktree = Some(existing.to_string_lossy().into_owned());
-    let work = WorkFacts { worktree, branch: branch.flatten(), clean, based, base, can_land };
+    let work = WorkFacts { worktree, branch: branch.flatten(), clean, based, base, contained, can_land };
     Ok(GitFacts { dir, given, head, evaluated_commit: judged, work })
+}
+
+/// The commits at which evidence of the task passed that may count.
+fn commits_of_evidence(tx: &ReadTx<'_>, id: &TaskId) -> Result<BTreeSet<String>, StoreError> {
+    let claimed_at = claims::chain(tx, id)?.map(|chain| chain.since);
+    let evidence = evidence::of_task(tx, id)?;
+    let passed = gate::since_claim(&evidence, claimed_at).filter(|record| record.result == EvidenceResult::Pass);
+    Ok(passed.filter_map(|record| record.commit.clone()).collect())
+}
+
+/// Whether one of two commits contains the other. A name that git completes to another commit is none.
+fn is_on_one_line(git: &Git<'_>, recorded: &str, commit: &str) -> bool {
+    let full = |name: &str| git.commit(name).filter(|full| full.starts_with(name));
+    match (full(recorded), full(commit)) {
+        (Some(recorded), Some(commit)) => matches!(git.count_apart(&recorded, &commit), Ok((0, _) | (_, 0))),
+        _ => false,
+    }
 }
 
 /// Whether one of the gates asks git about this task.
@@ -127,12 +152,15 @@ pub(crate) fn evaluate(
     let same_dir = task_worktree::of_work(app, tx, task)? == git_facts.dir;
     let head = git_facts.head.clone().filter(|_| same_dir);
     let commit = git_facts.given.clone().or_else(|| task.commit.clone()).or(head);
+    let is_evaluated = same_dir && commit == git_facts.evaluated_commit;
     let work = WorkFacts {
         worktree: git_facts.work.worktree.clone().filter(|_| same_dir),
         branch: git_facts.work.branch.clone().filter(|_| same_dir),
         clean: git_facts.work.clean.filter(|_| same_dir),
-        based: git_facts.work.based.filter(|_| same_dir && commit == git_facts.evaluated_commit),
+        based: git_facts.work.based.filter(|_| is_evaluated),
         base: git_facts.work.base.clone(),
+        // What is known about another commit counts for nothing.
+        contained: git_facts.work.contained.clone().map(|all| if is_evaluated { all } else { BTreeSet::new() }),
         can_land: git_facts.work.can_land,
     };
     let holders = if gates.contains(&Gate::Reviews) { claimants(tx, &task.id)? } else { Vec::new() };

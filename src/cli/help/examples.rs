@@ -82,7 +82,11 @@ const EXAMPLES: &[Examples] = &[
     ("handoff accept", &["fairway handoff accept 3", "fairway handoff accept 3 --no-claim"]),
     ("handoff decline", &["fairway handoff decline 3 --reason 'no time this week'"]),
     ("handoff withdraw", &["fairway handoff withdraw 3"]),
-    ("review", &["fairway review request T-4 --domain data", "fairway review record T-4 --verdict approve"]),
+    ("review", &["fairway review next", "fairway review record T-4 --verdict approve"]),
+    (
+        "review next",
+        &["fairway review next", "fairway review next --defer T-4", "fairway review next --task T-4 --all"],
+    ),
     ("review request", &["fairway review request T-4 --domain data"]),
     ("review record", &["fairway review record T-4 --verdict changes --notes 'see line 40'"]),
     ("review list", &["fairway review list", "fairway review list T-4"]),
@@ -176,7 +180,14 @@ const EXAMPLES: &[Examples] = &[
     ("explain", &["fairway explain T-4", "fairway explain session s1"]),
     ("explain task", &["fairway explain task T-4"]),
     ("explain session", &["fairway explain session s1"]),
-    ("start", &["fairway start 'Fix the total' --provider {provider}", "fairway start T-4 T-5"]),
+    (
+        "start",
+        &[
+            "fairway start 'Fix the total' --provider {provider}",
+            "fairway start 'Fix the total' --body 'Net prices are summed twice'",
+            "fairway start T-4 T-5",
+        ],
+    ),
     ("status", &["fairway status", "fairway status --json"]),
     ("top", &["fairway top", "fairway top --once"]),
     ("search", &["fairway search 'rounding error'", "fairway search --kind transcript --lane api TODO"]),

@@ -1,6 +1,8 @@
 //! `fairway review …`
 
+mod card;
 mod list;
+mod next;
 mod record;
 mod request;
 mod withdraw;
@@ -10,10 +12,11 @@ use clap::Subcommand;
 
 use super::{context::Context, exit::Exit};
 
-/// Request, record, withdraw and list reviews
+/// See what waits for review; request and record reviews
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Verb {
+    Next(next::Args),
     Request(request::Args),
     Record(record::Args),
     List(list::Args),
@@ -23,6 +26,7 @@ pub enum Verb {
 impl Verb {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         match self {
+            Self::Next(args) => args.run(ctx),
             Self::Request(args) => args.run(ctx),
             Self::Record(args) => args.run(ctx),
             Self::List(args) => args.run(ctx),

@@ -42,8 +42,8 @@ const HOOK_FAILURES: &[&str] = &["not_blocking", "stale_path"];
 
 /// Connect this repository and your agents: one command for all
 ///
-/// Creates the project, enters the hooks of each agent's command line in PATH, adds lines to AGENTS.md, installs shell
-/// completions, adds first guard rules, trusts the configuration and tests every hook. Shows the plan and asks first.
+/// Creates the project, installs shell completions and the hooks of each agent's command line in PATH, adds lines to
+/// AGENTS.md and first guard rules, trusts the configuration and tests every hook. Shows the plan and asks first.
 /// Every other byte of your files stays. A repeat changes nothing. The hooks go into files that git ignores: they name
 /// this machine's program.
 #[derive(Debug, clap::Args)]

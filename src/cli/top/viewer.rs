@@ -17,7 +17,7 @@ const PEEK_INTERVAL: Duration = Duration::from_millis(300);
 pub(super) struct Viewer {
     action: Action,
     child: Option<PipedChild>,
-    /// The begin of a line that is not whole.
+    /// The start of a line that is not whole.
     rest: Vec<u8>,
     /// The screen of a session is read again when this file grows.
     peek: Option<Peek>,

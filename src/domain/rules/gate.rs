@@ -1,5 +1,7 @@
 //! The gates before `done` and before a merge: one function, one report.
 
+use std::collections::BTreeSet;
+
 pub use crate::domain::blocker::{Blocker, GateReport, JudgedWork};
 use crate::domain::{
     TaskId,
@@ -39,6 +41,8 @@ pub struct WorkFacts {
     pub based: Option<bool>,
     /// The base branch's name.
     pub base: String,
+    /// The commits of evidence that the work contains, or that contain it; `None` when git was not asked.
+    pub contained: Option<BTreeSet<String>>,
     /// Whether a landing would merge the work with this base: `fairway land` knows its commit, and takes the same base.
     pub can_land: bool,
 }
@@ -105,37 +109,64 @@ pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
     GateReport { task: facts.task.clone(), judged, blockers }
 }
 
-fn since_claim<'a>(facts: &'a GateFacts<'_>) -> impl DoubleEndedIterator<Item = &'a Evidence> {
-    let since = facts.claimed_at;
+/// The evidence since a claim that the gate `evidence` looks at, oldest first.
+pub fn since_claim(evidence: &[Evidence], claimed_at: Option<Timestamp>) -> impl Iterator<Item = &Evidence> {
     let counts = |record: &Evidence| !matches!(record.kind.as_str(), PROVIDER_KIND | LANDING_KIND);
-    facts.evidence.iter().filter(move |record| counts(record) && since.is_none_or(|since| record.created_at >= since))
+    let is_since = move |record: &Evidence| claimed_at.is_none_or(|since| record.created_at >= since);
+    evidence.iter().filter(move |record| counts(record) && is_since(record))
 }
 
 fn evidence_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
     let task = facts.task;
+    let counted = || since_claim(facts.evidence, facts.claimed_at);
     let undone = |pass: &Evidence| {
-        since_claim(facts)
-            .find(|later| later.id > pass.id && later.kind == pass.kind && later.result == EvidenceResult::Fail)
+        counted().find(|later| later.id > pass.id && later.kind == pass.kind && later.result == EvidenceResult::Fail)
     };
-    let mut failing = None;
-    for pass in since_claim(facts).filter(|record| record.result == EvidenceResult::Pass) {
-        match undone(pass) {
-            None => return None,
-            Some(failed) => failing = Some(failed),
+    let (mut failing, mut outdated) = (None, None);
+    for pass in counted().filter(|record| record.result == EvidenceResult::Pass) {
+        match (undone(pass), outdated_commit(pass, facts)) {
+            (None, None) => return None,
+            (None, Some(commit)) => outdated = Some((pass, commit)),
+            (Some(failed), _) => failing = Some(failed),
         }
     }
-    Some(match failing {
-        Some(failed) => Blocker {
+    Some(match (failing, outdated) {
+        (Some(failed), _) => Blocker {
             code: "evidence_failing",
             message: format!("evidence of kind '{}' passed and failed later (evidence {})", failed.kind, failed.id),
             fix: format!("fairway evidence run {task} --kind {} -- COMMAND", failed.kind),
         },
-        None => Blocker {
+        (None, Some((pass, commit))) => Blocker {
+            code: "evidence_outdated",
+            message: format!(
+                "evidence {} of kind '{}' passed at commit {}, and the work{} does not contain that commit",
+                pass.id,
+                pass.kind,
+                short(commit),
+                facts.commit.map(|commit| format!(" at {}", short(commit))).unwrap_or_default(),
+            ),
+            fix: match &pass.check {
+                Some(check) => format!("fairway evidence run {task} --check {check}"),
+                None => format!("fairway evidence run {task} --kind {} -- COMMAND", pass.kind),
+            },
+        },
+        (None, None) => Blocker {
             code: "evidence_missing",
             message: "no passing evidence since the last claim".into(),
             fix: format!("fairway evidence run {task} -- COMMAND"),
         },
     })
+}
+
+/// The commit of evidence that is not about this work: a rebase dropped it, or it is on another branch.
+fn outdated_commit<'a>(record: &'a Evidence, facts: &GateFacts<'_>) -> Option<&'a str> {
+    let (contained, commit) = (facts.work.contained.as_ref()?, record.commit.as_deref()?);
+    (facts.commit != Some(commit) && !contained.contains(commit)).then_some(commit)
+}
+
+/// A commit as people read it.
+fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
 }
 
 fn check_blocker(check: &Check, facts: &GateFacts<'_>) -> Option<Blocker> {
@@ -369,6 +400,7 @@ mod tests {
                 clean: Some(true),
                 based: Some(true),
                 base: "main".into(),
+                contained: Some(BTreeSet::new()),
                 can_land: true,
             },
         }
@@ -418,6 +450,7 @@ mod tests {
             ("failed later", Gate::Evidence, "evidence_failing", |g| {
                 g.evidence = vec![record(1, "test", Pass), record(2, "test", Fail)];
             }),
+            ("at a commit that a rebase dropped", Gate::Evidence, "evidence_outdated", |g| g.commit = Some("2222222")),
             ("no run of the check", Gate::Checks, "check_missing", |g| g.evidence.truncate(1)),
             ("only claimed", Gate::Checks, "check_missing", |g| {
                 g.evidence.iter_mut().for_each(|one| one.observed = false);
@@ -494,6 +527,39 @@ mod tests {
         approved_again.reviews =
             vec![review(1, Some(Verdict::Reject), "reviewer"), review(2, Some(Verdict::Approve), "reviewer")];
         assert_eq!(codes(&approved_again, &[Gate::Reviews]), [""; 0]);
+    }
+
+    #[test]
+    fn evidence_at_a_commit_that_the_work_does_not_contain_is_outdated() {
+        use EvidenceResult::{Fail, Pass};
+        let at = |id, result, commit: Option<&str>| Evidence {
+            commit: commit.map(str::to_owned),
+            ..record(id, "test", result)
+        };
+        let report = |evidence: Vec<Evidence>, contained: Option<&[&str]>| {
+            let contained = contained.map(|all| all.iter().map(|one| (*one).to_owned()).collect());
+            let work = WorkFacts { contained, ..given().work };
+            let given = Given { evidence, work, commit: Some("2222222222222222"), ..given() };
+            evaluate(&[Gate::Evidence], &facts(&given)).blockers.pop()
+        };
+        let outdated = report(vec![at(1, Pass, Some(COMMIT))], Some(&[])).unwrap();
+        assert_eq!(outdated.code, "evidence_outdated");
+        assert_eq!(
+            outdated.message,
+            "evidence 1 of kind 'test' passed at commit 1111111, and the work at 222222222222 does not contain that commit"
+        );
+        assert_eq!(outdated.fix, "fairway evidence run T-1 --kind test -- COMMAND");
+        let of_check = Evidence { check: Some("unit".into()), ..at(1, Pass, Some(COMMIT)) };
+        assert_eq!(report(vec![of_check], Some(&[])).unwrap().fix, "fairway evidence run T-1 --check unit");
+        // At the commit itself, at one that the work contains, in a dirty tree, and where git was not asked.
+        assert_eq!(report(vec![at(1, Pass, Some("2222222222222222"))], Some(&[])), None);
+        assert_eq!(report(vec![at(1, Pass, Some(COMMIT))], Some(&[COMMIT])), None);
+        assert_eq!(report(vec![at(1, Pass, None)], Some(&[])), None);
+        assert_eq!(report(vec![at(1, Pass, Some(COMMIT))], None), None);
+        // One that counts is enough; a failure undoes what still counts.
+        assert_eq!(report(vec![at(1, Pass, Some("3333333")), at(2, Pass, Some(COMMIT))], Some(&[COMMIT])), None);
+        let failed = report(vec![at(1, Pass, Some(COMMIT)), at(2, Fail, Some("3333333"))], Some(&[COMMIT]));
+        assert_eq!(failed.unwrap().code, "evidence_failing");
     }
 
     #[test]

@@ -46,9 +46,10 @@ pub fn of_message(message: &Message, session: &Session, now: Timestamp) -> Optio
     };
     let has_backend = session.adapter_script.is_some();
     let hint = match reason {
-        WaitReason::SessionBusy | WaitReason::StateUnknown if has_backend => {
-            Some(format!("type it now: fairway session nudge {id} --queued"))
+        WaitReason::SessionBusy if has_backend => {
+            Some(format!("interrupt the turn: fairway send {id} TEXT --priority urgent"))
         }
+        WaitReason::StateUnknown if has_backend => Some(format!("say it at once: fairway send {id} TEXT --now")),
         WaitReason::SessionAsks if has_backend && answering::way(session) == AnswerWay::Text => {
             let question = QuestionId::activity(id.clone(), session.questions);
             Some(format!("answer the question: fairway answer {question} TEXT"))
@@ -99,7 +100,10 @@ mod tests {
     fn prompt_to_a_busy_session_names_how_long_and_what_types_it() {
         let now = Timestamp::from_millis(100_000);
         let wait = of_message(&message("go on"), &doing(Activity::Busy), now).unwrap();
-        assert_eq!(wait.sentence(), "s-1 has been busy for 1m 20s; type it now: fairway session nudge s-1 --queued");
+        assert_eq!(
+            wait.sentence(),
+            "s-1 has been busy for 1m 20s; interrupt the turn: fairway send s-1 TEXT --priority urgent"
+        );
     }
 
     #[test]

@@ -1,13 +1,18 @@
 //! Codex's transcript: one line with the usage of each response, whose input includes cached tokens. The model is named on a line
-//! at the start of each turn, perhaps long before the response.
+//! at the start of each turn, perhaps long before the response. No hook tells of a command that failed: its line does.
 
 use std::{io, path::Path};
+
+use serde_json::Value;
 
 use super::{
     line::{non_empty_text, parse_if_contains, timestamp, token_count},
     line_reader,
 };
-use crate::domain::usage::{TranscriptSlice, Turn, Usage};
+use crate::{
+    domain::usage::{TranscriptSlice, Turn, Usage},
+    guard::finds_own_program,
+};
 
 pub(super) fn parse_line(read: &mut TranscriptSlice, model: &mut Option<String>, line: &[u8]) {
     if let Some(named) = named_model(line) {
@@ -26,6 +31,7 @@ pub(super) fn parse_line(read: &mut TranscriptSlice, model: &mut Option<String>,
             "token_count" => {
                 read.context_window = payload["info"]["model_context_window"].as_u64().or(read.context_window);
             }
+            "item_completed" => read.finds_program = finds_program(&payload["item"]).or(read.finds_program),
             _ => {}
         }
     }
@@ -45,6 +51,16 @@ pub(super) fn parse_line(read: &mut TranscriptSlice, model: &mut Option<String>,
         cost_usd: None,
     };
     read.add(Turn { at, key: non_empty_text(&payload["response_id"]), usage: Some(usage), tools: Vec::new() });
+}
+
+/// Whether the shell of a command that has ended finds `fairway`.
+fn finds_program(item: &Value) -> Option<bool> {
+    if item["type"] != "CommandExecution" {
+        return None;
+    }
+    // The shell with its flags, and the text.
+    let text = item["command"].as_array()?.last()?.as_str()?;
+    finds_own_program(text, item["aggregated_output"].as_str()?)
 }
 
 /// Fills in the model of responses whose turn started before the part that was read.

@@ -137,6 +137,26 @@ mod tests {
     }
 
     #[test]
+    fn codex_record_says_whether_the_shell_finds_the_program() {
+        let line = |command: &str, output: &str| {
+            let item = serde_json::json!({ "type": "CommandExecution", "command": ["/bin/bash", "-lc", command],
+                "aggregated_output": output });
+            let payload = serde_json::json!({ "type": "item_completed", "item": item });
+            format!(
+                "{}\n",
+                serde_json::json!({ "timestamp": "2026-01-01T00:00:00Z", "type": "event_msg", "payload": payload })
+            )
+        };
+        let missing = line("fairway prime", "/bin/bash: line 1: fairway: command not found\n");
+        let other = line("ls", "a\n");
+        let found = line("/opt/fairway prime", "## role\n");
+        let says = |record: String| read("codex", record.as_bytes()).finds_program;
+        assert_eq!(says(missing.clone() + &other), Some(false));
+        assert_eq!(says(missing + &found), Some(true));
+        assert_eq!(says(other), None);
+    }
+
+    #[test]
     fn unreadable_transcript_line_is_skipped() {
         for provider in PROVIDERS {
             let garbage = b"\n{\n\xff\xfe \"usage\" \"tokens\"\n[]\nnull\n{\"usage\":1}\n\

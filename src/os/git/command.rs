@@ -67,6 +67,9 @@ const MAX_REASON_CHARS: usize = 300;
 /// A failed call of git.
 #[derive(Debug, Error)]
 pub enum GitError {
+    /// It is not in PATH.
+    #[error("git cannot be started: it is not in PATH")]
+    NotInPath,
     /// It could not be started.
     #[error("git cannot be started: {0}")]
     CannotStart(io::Error),
@@ -172,8 +175,7 @@ impl<'a> Git<'a> {
     /// The file of the program.
     pub(super) fn program(&self) -> Result<PathBuf, GitError> {
         let path = self.vars.get(OsStr::new("PATH")).map(OsString::as_os_str);
-        let absent = || GitError::CannotStart(io::Error::from(io::ErrorKind::NotFound));
-        find_program(path, Path::new("/")).ok_or_else(absent)
+        find_program(path, Path::new("/")).ok_or(GitError::NotInPath)
     }
 
     /// The caller's variables without those that select another repository.

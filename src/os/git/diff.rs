@@ -167,7 +167,7 @@ fn take_out_special_files(git: &Git<'_>) -> Result<Vec<String>, GitError> {
 }
 
 /// Reads the output of `--raw --numstat -z`: first a record for the state of each file, then one for its lines.
-fn parse(text: &str) -> Option<Vec<ChangedFile>> {
+pub(super) fn parse(text: &str) -> Option<Vec<ChangedFile>> {
     let mut fields = text.split_terminator('\0').peekable();
     let mut files = Vec::new();
     while let Some(state) = fields.next_if(|field| field.starts_with(':')) {

@@ -1,6 +1,7 @@
 //! Landing: the commit that a base would get, made without a worktree, and the move of the base to it.
 
 use std::{
+    collections::BTreeMap,
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
@@ -300,6 +301,14 @@ impl Git<'_> {
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<String>, GitError> {
         let args = ["for-each-ref", "--format=%(refname)", prefix];
         Ok(self.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?.lines().map(str::to_owned).collect())
+    }
+
+    /// All branches with their commits, in one call.
+    pub fn branch_tips(&self) -> Result<BTreeMap<String, String>, GitError> {
+        let args = ["for-each-ref", "--format=%(objectname) %(refname:lstrip=2)", "refs/heads"];
+        let text = self.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?;
+        let branch = |line: &str| line.split_once(' ').map(|(commit, name)| (name.to_owned(), commit.to_owned()));
+        Ok(text.lines().filter_map(branch).collect())
     }
 
     /// The commits of all `tips` that no one of `bases` has, each with its parents, in one call.

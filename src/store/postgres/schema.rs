@@ -10,6 +10,8 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V10__project", include_str!("../../../migrations/postgres/V10__project.sql")),
     ("V11__hosts", include_str!("../../../migrations/postgres/V11__hosts.sql")),
     ("V12__questions", include_str!("../../../migrations/postgres/V12__questions.sql")),
+    ("V13__program_missing", include_str!("../../../migrations/postgres/V13__program_missing.sql")),
+    ("V14__seen_work", include_str!("../../../migrations/postgres/V14__seen_work.sql")),
 ];
 
 /// Creates a project's schema, or brings it up to date. Any number of processes may do so at once.

@@ -72,3 +72,46 @@ fn headless_codex_is_guarded_and_prompted() {
 fn headless_gemini_cli_is_guarded_and_prompted() {
     it_is_guarded_and_told(Agent::Gemini);
 }
+
+/// Its shell has no `fairway` in PATH: the person hears of it within the turn, and the agent goes on by the path that it is told.
+fn it_is_told_of_a_program_that_its_shell_does_not_find(agent: Agent) {
+    let Some(scene) = Scene::of(agent) else { return };
+    let world = &scene.world;
+    world.run(["session", "upsert", "--id", "s", "--role", "dev", "--provider", agent.name()]).exits(0);
+    let wait = "touch started; while [ ! -e go ]; do sleep 0.05; done";
+    let mut child = scene.begin("s", &format!("do RUN[[fairway prime]] then RUN[[{wait}]]"));
+    eventually("it works", || {
+        assert!(child.try_wait().unwrap().is_none(), "{}", scene.printed());
+        scene.has("started").then_some(())
+    });
+    let is_item = || {
+        let needs = world.json(["status"])["needs_you"].clone();
+        needs.as_array().unwrap().iter().any(|need| need["id"] == "program:s").then_some(())
+    };
+    // Codex calls no hook for a command that failed, and Gemini CLI runs both commands at once.
+    if matches!(agent, Agent::Claude) {
+        eventually("the person is told", is_item);
+    }
+    scene.make("go");
+    let end = eventually("it ends", || child.try_wait().unwrap());
+    assert!(end.success(), "{}", scene.printed());
+    let told = "Your shell does not find `fairway`";
+    let heard = scene.models.requests();
+    assert!(heard.iter().any(|heard| heard.has_new(told)), "{heard:#?}");
+    assert_eq!(world.rows("SELECT count(program_missing_at) AS n FROM session_reports")[0]["n"], "1");
+}
+
+#[test]
+fn claude_code_without_the_program_in_its_shell_is_told() {
+    it_is_told_of_a_program_that_its_shell_does_not_find(Agent::Claude);
+}
+
+#[test]
+fn codex_without_the_program_in_its_shell_is_told() {
+    it_is_told_of_a_program_that_its_shell_does_not_find(Agent::Codex);
+}
+
+#[test]
+fn gemini_cli_without_the_program_in_its_shell_is_told() {
+    it_is_told_of_a_program_that_its_shell_does_not_find(Agent::Gemini);
+}

@@ -45,6 +45,7 @@ fn every_value_names_its_source() {
     land.style                            "merge"                                                                                                    default
     land.timeout                          "30m"                                                                                                      default
     land.retries                          1                                                                                                          default
+    land.batch                            4                                                                                                          default
     land.sign                             false                                                                                                      default
     roles.backend.provider                "p"                                                                                                        [world]/project/.fairway.toml
     roles.backend.env                     { A = "1" }                                                                                                [world]/project/.fairway.toml

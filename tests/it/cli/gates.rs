@@ -1,6 +1,9 @@
 //! `fairway done` and `fairway merge-ready`: one report.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use crate::common::{TestProject, fixtures};
 
@@ -285,6 +288,74 @@ fn merge_ready_judges_the_lane_and_not_the_main_checkout() {
     world.run(["evidence", "add", "T-1", "--result", "pass"]).exits(0);
     world.run(["done", "T-1"]).exits(0);
     assert_eq!(world.run(["merge-ready", "T-1", "--json"]).json()["judged"]["worktree"], lane.to_str().unwrap());
+}
+
+/// Commits a file in the lane; answers with the commit.
+fn commit_in(world: &TestProject, lane: &Path, name: &str) -> String {
+    fs::write(lane.join(name), name).unwrap();
+    world.git(lane, &["add", "."]);
+    world.git(lane, &["commit", "--quiet", "--message", name]);
+    world.git(lane, &["rev-parse", "HEAD"]).trim().to_owned()
+}
+
+#[test]
+fn evidence_at_a_commit_that_a_rebase_dropped_is_outdated_for_every_reader() {
+    let (world, lane) = lane_with_work();
+    let gates = "[project]\nbase_branch = \"main\"\n[gates.merge]\nrequire = [\"evidence\"]\n";
+    fs::write(world.root().join(".fairway.toml"), gates).unwrap();
+    world.git(&world.root(), &["commit", "--quiet", "--all", "--message=gates"]);
+    for (key, value) in [("user.name", "Ann"), ("user.email", "ann@example.com")] {
+        world.git(&world.root(), &["config", key, value]);
+    }
+    let dropped = commit_in(&world, &lane, "work");
+    world.run(["evidence", "run", "T-1", "--session", "s1", "--", "true"]).exits(0);
+    // A commit after the evidence leaves it: the work still contains what was tested.
+    let with_more = commit_in(&world, &lane, "more");
+    world.run(["merge-ready", "T-1"]).exits(0);
+    // So does work that was submitted before the evidence.
+    world.run(["evidence", "run", "T-1", "--session", "s1", "--kind", "lint", "--", "true"]).exits(0);
+    world.git(&lane, &["reset", "--quiet", "--hard", &dropped]);
+    world.run(["merge-ready", "T-1"]).exits(0);
+    world.git(&lane, &["reset", "--quiet", "--hard", &with_more]);
+    world.git(&lane, &["rebase", "--quiet", "main"]);
+
+    let report = world.run(["merge-ready", "T-1", "--json"]).exits(5).json();
+    assert_eq!(blockers(&report), ["evidence_outdated"]);
+    assert_eq!(report["blockers"][0]["fix"], "fairway evidence run T-1 --kind lint -- COMMAND");
+    let head = world.git(&lane, &["rev-parse", "--short=12", "HEAD"]);
+    let message = format!(
+        "evidence 2 of kind 'lint' passed at commit {}, and the work at {} does not contain that commit",
+        &with_more[..12],
+        head.trim()
+    );
+    assert_eq!(report["blockers"][0]["message"], message);
+    let refused = world.run(["done", "T-1", "--session", "s1", "--json"]).refuses(5, "gate_blocked");
+    assert_eq!(refused.error()["details"]["blockers"], report["blockers"]);
+    let context = world.run(["prime", "--session", "s1"]).exits(0).stdout;
+    assert!(context.contains(&message), "{context}");
+    world.run(["task", "submit", "T-1", "--session", "s1"]).exits(0);
+    let refused = world.run(["land", "T-1"]).exits(5);
+    assert!(refused.stderr.contains(&message), "{refused:?}");
+
+    world.run(["evidence", "run", "T-1", "--session", "s1", "--", "true"]).exits(0);
+    world.run(["merge-ready", "T-1"]).exits(0);
+    world.run(["land", "T-1"]).exits(0);
+    assert_eq!(world.json(["task", "show", "T-1"])["status"], "done");
+}
+
+/// A hash that git does not know is no commit of the work, also when a branch has its name.
+#[test]
+fn evidence_at_an_unknown_commit_is_outdated() {
+    let (world, lane) = lane_with_work();
+    commit_in(&world, &lane, "work");
+    for hash in ["0123456789abcdef", "abcdef1"] {
+        world.run(["evidence", "add", "T-1", "--result", "pass", "--commit", hash]).exits(0);
+    }
+    world.git(&lane, &["branch", "abcdef1"]);
+    let refused = world.run(["done", "T-1", "--session", "s1", "--json"]).refuses(5, "gate_blocked");
+    assert_eq!(blockers(&refused.error()["details"]), ["evidence_outdated"]);
+    world.run(["evidence", "add", "T-1", "--result", "pass"]).exits(0);
+    world.run(["done", "T-1", "--session", "s1"]).exits(0);
 }
 
 #[test]

@@ -146,6 +146,12 @@ fn unknown_topic_names_the_nearest_and_a_page_is_a_topic() {
     for spelled in ["docs/guides/jobs.md", "jobs.md", "Jobs"] {
         assert_eq!(world.run(["guide", spelled]).exits(0).stdout, jobs, "{spelled}");
     }
+    // A guide that became a section of another one is still found by its name.
+    for (former, topic) in
+        [("cron", "sessions"), ("plugins", "setup"), ("provider-events", "usage-and-health"), ("sidecar", "hooks")]
+    {
+        assert_eq!(world.json(["guide", former])["topic"], topic);
+    }
     for (typed, topic) in [("job", "jobs"), ("lanes", "lanes-and-worktrees"), ("sesions", "sessions")] {
         let error = world.run(["guide", typed, "--json"]).refuses(3, "not_found").error();
         assert_eq!(error["hint"], format!("did you mean {topic}: fairway guide {topic}"));

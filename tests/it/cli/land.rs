@@ -261,6 +261,15 @@ fn failing_check_on_the_merged_tree_sends_back_and_the_next_lands() {
     assert_ne!(again["id"], need["id"]);
     let submit = again["commands"][1]["command"].as_str().unwrap().to_owned();
     assert_eq!(submit, format!("fairway task submit {bad}"));
+    // Released, it is in the queue as any other task, and its branch waits for someone.
+    world.run(["release", &bad, "--force", "--reason", "no time"]).exits(0);
+    let free = sent_back(&world).unwrap();
+    assert!(free["line"].as_str().unwrap().starts_with(&format!("{bad} sent back and unclaimed: ")), "{free}");
+    let commands: Vec<&str> =
+        free["commands"].as_array().unwrap().iter().map(|one| one["command"].as_str().unwrap()).collect();
+    assert_eq!(commands, [format!("fairway start {bad}"), "fairway lane diff bad".to_owned()]);
+    world.run(["claim", &bad]).exits(0);
+    assert!(!sent_back(&world).unwrap()["line"].as_str().unwrap().contains("unclaimed"));
     world.run(["task", "submit", &bad, "--commit", &head(&world, &lane_dir(&world, "bad"))]).exits(0);
     assert_eq!(sent_back(&world), None);
 }
@@ -554,4 +563,25 @@ fn order_asks_git_once_for_the_ancestry_of_all_lanes() {
     }
     // Those that are left are about one lane each.
     assert_eq!(asked[2] - asked[1], asked[1] - asked[0], "{asked:?}");
+}
+
+#[test]
+fn task_lands_after_the_one_it_depends_on_at_the_same_commit_of_another_base() {
+    let world = project(NO_GATES);
+    world.git(&world.root(), &["branch", "next", "main"]);
+    let first = submitted(&world, "first", &[("first.txt", "x\n")]);
+    let tip = head(&world, &lane_dir(&world, "first"));
+    world.run(["lane", "add", "second", "--create-worktree"]).exits(0);
+    world.run(["lane", "edit", "second", "--base", "next"]).exits(0);
+    world.git(&lane_dir(&world, "second"), &["reset", "--quiet", "--hard", &tip]);
+    let second = world.json(["task", "add", "Urgent", "--lane", "second", "--priority", "0"])["id"].clone();
+    let second = second.as_str().unwrap();
+    world.run(["claim", second]).exits(0);
+    world.run(["task", "submit", second, "--commit", &tip]).exits(0);
+    world.run(["task", "dep", "add", second, &first]).exits(0);
+    let plan = world.json(["land", "--all", "--dry-run"]);
+    let order: Vec<&Value> = plan["order"].as_array().unwrap().iter().map(|one| &one["tasks"][0]).collect();
+    assert_eq!(order, [&json!(first), &json!(second)]);
+    world.run(["land", "--all"]).exits(0);
+    assert_eq!([&first, second].map(|task| status(&world, task)), ["done", "done"]);
 }

@@ -42,6 +42,20 @@ fn start_and_relaunch_name_the_way_on() {
 }
 
 #[test]
+fn missing_git_is_named_with_what_installs_it() {
+    let mut world = TestProject::with_git();
+    world.set("PATH", "/nowhere");
+    let run = world.run(["start", "Fix the tax", "--json", "--", "/bin/true"]).refuses(7, "git_failed");
+    assert_eq!(run.error()["message"], "git cannot be started: it is not in PATH");
+    let hint = run.error()["hint"].as_str().unwrap().to_owned();
+    assert!(hint.starts_with("install git"), "{hint}");
+    assert!(
+        !std::path::Path::new("/usr/bin/apt-get").exists() || hint == "install git: sudo apt-get install git",
+        "{hint}"
+    );
+}
+
+#[test]
 fn start_without_a_repository_says_that_a_lane_needs_one() {
     let world = TestProject::new();
     let run = world.run(["start", "Fix the tax", "--json", "--", "/bin/true"]).refuses(5, "no_worktree");

@@ -437,3 +437,38 @@ fn text_of_agents_is_data() {
     assert!(shown.contains("a \\u{1b}[31mb\\u{7}"), "{shown:?}");
     assert!(!shown.contains('\u{1b}') && !shown.contains('\u{7}'), "{shown:?}");
 }
+
+/// What a review sent back is in the queue again once its author releases it: a person decides who goes on.
+#[test]
+fn released_task_that_a_review_sent_back_needs_a_person() {
+    let world = TestProject::new();
+    for session in ["s1", "s2"] {
+        world.run(["session", "upsert", "--id", session, "--role", "backend"]).exits(0);
+    }
+    world.run(["lane", "add", "api"]).exits(0);
+    world.run(["task", "add", "T-1", "Log in", "--lane", "api"]).exits(0);
+    world.run(["--session", "s1", "claim", "T-1", "--any-lane"]).exits(0);
+    world.run(["--session", "s1", "task", "submit", "T-1"]).exits(0);
+    let review = |verdict: &str| {
+        let words = ["--session", "s2", "review", "record", "T-1", "--domain", "security", "--verdict", verdict];
+        world.run([&words[..], &["--notes", "tokens in the log"]].concat()).exits(0);
+    };
+    review("changes");
+    let item = || {
+        let needs = world.json(["status"])["needs_you"].clone();
+        needs.as_array().unwrap().iter().find(|need| need["id"] == "review:T-1").cloned()
+    };
+    // Its author has it.
+    assert_eq!(item(), None);
+    world.run(["--session", "s1", "release", "T-1"]).exits(0);
+    let need = item().unwrap();
+    let line = "sent back and unclaimed: changes asked for by s2, tokens in the log";
+    assert_eq!((&need["line"], &need["lane"]), (&json!(line), &json!("api")));
+    assert_eq!(need["commands"][0]["command"], "fairway start T-1");
+    assert_eq!(need["evidence"], "review 1 in the domain 'security'");
+    world.run(["--session", "s2", "claim", "T-1", "--any-lane"]).exits(0);
+    assert_eq!(item(), None);
+    world.run(["--session", "s2", "release", "T-1"]).exits(0);
+    review("approve");
+    assert_eq!(item(), None);
+}

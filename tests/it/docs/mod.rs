@@ -5,8 +5,10 @@
 mod commands;
 mod links;
 mod markdown;
+mod names;
 mod reference;
 mod schemas;
+mod sentences;
 mod style;
 
 use std::{

@@ -64,15 +64,18 @@ fn documents_use_the_words_of_the_glossary() {
     assert!(lines > 1_000, "only {lines} lines were read");
 }
 
-/// A newcomer meets the two commands that show and check everything first, and reads the page to its end.
+/// The first screen of README: what Fairway is, how to install it, and the two commands that show and check everything.
 #[test]
-fn readme_begins_with_two_commands_and_is_short() {
+fn readme_begins_with_its_sentence_install_and_two_commands() {
     let readme = text("README.md");
+    let lines: Vec<&str> = readme.lines().collect();
+    assert!(lines[0] == "# Fairway" && lines[2].starts_with("Fairway is ") && lines[2].ends_with('.'), "{lines:?}");
     let blocks = parts("README.md", &readme);
-    let Some(Part::Block(first)) = blocks.first() else { panic!("{blocks:?}") };
-    assert!(first.start < 6 && first.lines.len() == 2, "{first:?}");
-    for (line, script) in first.lines.iter().zip(["examples/quickstart/run.sh", "tests/run.sh"]) {
+    let [Part::Block(install), Part::Block(scripts), ..] = blocks.as_slice() else { panic!("{blocks:?}") };
+    assert!(install.lines[0].starts_with("cargo install "), "{install:?}");
+    assert!(scripts.start < 20 && scripts.lines.len() == 2, "{scripts:?}");
+    for (line, script) in scripts.lines.iter().zip(["examples/quickstart/run.sh", "tests/run.sh"]) {
         assert!(line.starts_with(script) && root().join(script).is_file(), "{line}");
     }
-    assert!(readme.lines().count() < 150, "README.md has {} lines", readme.lines().count());
+    assert!(lines.len() < 150, "README.md has {} lines", lines.len());
 }

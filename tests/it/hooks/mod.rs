@@ -4,6 +4,7 @@ mod faults;
 mod hand_started;
 mod interrupt;
 mod nested_project;
+mod own_program;
 mod own_verbs;
 mod permission;
 mod prompt_delivery;

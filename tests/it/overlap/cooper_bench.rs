@@ -3,7 +3,7 @@
 use std::path::Path;
 
 #[path = "../../../benches/cooper/features.rs"]
-mod features;
+pub(super) mod features;
 #[path = "../../../benches/cooper/lanes.rs"]
 mod lanes;
 #[path = "../../../benches/cooper/radar.rs"]

@@ -4,6 +4,7 @@ mod cooper_bench;
 mod hook;
 mod hostile;
 mod levels;
+mod reworks;
 
 use std::{
     fs,

@@ -271,8 +271,9 @@ fn older_schema_that_many_migrate_at_once_is_migrated_once_and_keeps_its_rows() 
     // The newest migration is taken back.
     server.query(
         schema,
-        "DROP TABLE hosts; ALTER TABLE lanes DROP host, DROP host_id; ALTER TABLE landings DROP host, DROP host_id; \
-         ALTER TABLE agent_sessions DROP questions; \
+        "DROP TABLE hosts, seen_work; ALTER TABLE lanes DROP host, DROP host_id; \
+         ALTER TABLE landings DROP host, DROP host_id; \
+         ALTER TABLE agent_sessions DROP questions; ALTER TABLE session_reports DROP program_missing_at; \
          UPDATE project SET schema_version = 10; DELETE FROM refinery_schema_history WHERE version > 10",
     );
     let migrating: Vec<_> = (0..6).map(|_| world.fairway(["store", "migrate", "--quiet"]).spawn().unwrap()).collect();
@@ -280,7 +281,7 @@ fn older_schema_that_many_migrate_at_once_is_migrated_once_and_keeps_its_rows() 
         assert!(child.wait().unwrap().success());
     }
     let applied = "SELECT count(*), max(version) FROM refinery_schema_history";
-    assert_eq!(server.query(schema, applied), ["3|12"]);
+    assert_eq!(server.query(schema, applied), ["5|14"]);
     assert_eq!(world.json(["task", "list"])[0]["title"], "one");
     world.run(["lane", "add", "api"]).exits(0);
     assert_eq!(world.json(["host", "list"]).as_array().unwrap().len(), 1);

@@ -90,10 +90,10 @@ fn session_of_unknown_state_is_typed_to_only_now() {
     assert_eq!(waits.stdout, "queued prompt 1 to session s1\n");
     assert_eq!(
         waits.stderr,
-        "prompt 1 waits: s1 has not reported its state; type it now: fairway session nudge s1 --queued\n"
+        "prompt 1 waits: s1 has not reported its state; say it at once: fairway send s1 TEXT --now\n"
     );
     let sent = world.json(["send", "s1", "later too"]);
-    let hint = "type it now: fairway session nudge s1 --queued";
+    let hint = "say it at once: fairway send s1 TEXT --now";
     assert_eq!(
         (&sent[0]["queued"], &sent[0]["reason"], &sent[0]["hint"]),
         (&true.into(), &"state_unknown".into(), &hint.into())

@@ -121,8 +121,18 @@ fn answer_to_a_checkpoint_settles_it_on_every_board_at_once() {
     assert!(text(&refused["message"]).contains("the session is busy"), "{refused}");
     world.run(["session", "heartbeat", "q2", "--activity", "idle"]).exits(0);
     assert_eq!(typed(&world), [] as [&str; 0]);
+    // A prompt reaches the agent and answers nothing: the person is told so, with what answers.
+    for words in [["prompt", "q2", "gross, please"], ["send", "q2", "I said gross"]] {
+        let told = world.run(words).exits(0).stderr;
+        assert!(told.contains("does not answer the question of q2 (net or gross?)"), "{told}");
+        assert!(told.contains(&format!("answer it: fairway answer {id} TEXT")), "{told}");
+    }
+    assert_eq!((typed(&world).len(), ids(&world)), (2, vec![id.clone()]));
+    fs::write(world.dir().join("typed"), "").unwrap();
     world.run(["answer", &id, "gross"]).exits(0);
     assert_eq!((typed(&world), ids(&world).len()), (vec!["gross".to_owned()], 0));
+    assert_eq!(world.run(["prompt", "q2", "go on"]).exits(0).stderr, "");
+    fs::write(world.dir().join("typed"), "q2\tgross\n").unwrap();
     let blockers = world.run(["merge-ready", "T-1", "--json"]).stdout;
     assert!(!blockers.contains("open_question"), "{blockers}");
     let newest = world.json(["checkpoint", "latest", "T-1"]);

@@ -187,10 +187,12 @@ fn prompt_to_a_turn_that_a_person_ended_is_typed_once_the_screen_stands_still() 
     let sent = world.run(["prompt", "s", "go on", "--json"]).exits(0);
     assert_eq!(sent.json()["reason"], "session_busy");
     assert!(sent.stderr.contains("s has been busy for "), "{sent:?}");
-    assert!(sent.stderr.contains("type it now: fairway session nudge s --queued"), "{sent:?}");
+    assert!(sent.stderr.contains("interrupt the turn: fairway send s TEXT --priority urgent"), "{sent:?}");
     let listed = world.json(["outbox"]);
     assert_eq!(listed[0]["reason"], "session_busy");
-    assert!(world.run(["outbox"]).exits(0).stdout.contains("type it now: fairway session nudge s --queued"));
+    assert!(
+        world.run(["outbox"]).exits(0).stdout.contains("interrupt the turn: fairway send s TEXT --priority urgent")
+    );
     // Too early: the screen has not stood still for ten seconds.
     let refused = world.run(["prompt", "s", "and this", "--wait-ack", "1s", "--json"]).refuses(6, "not_acknowledged");
     assert_eq!(refused.error()["details"]["reason"], "session_busy");

@@ -67,6 +67,34 @@ fn only_path(world: &mut Sessions) {
 }
 
 #[test]
+fn body_describes_the_task_that_a_start_adds() {
+    let world = world();
+    let body = "Totals are net.\n'Gross' is another field.";
+    let plan = start(&world, &["Fix the tax", "--body", body, "--dry-run", "--", "sleep", "600"]).exits(0).json();
+    let add = format!("fairway {}", shell_words::join(["task", "add", "Fix the tax", "--body", body]));
+    assert_eq!(plan["commands"][0], add, "{plan}");
+    assert_eq!(world.json(["task", "list"]), json!([]));
+    let words = ["start", "Fix the tax", "--body", "-", "--json", "--", "sleep", "600"];
+    world.run_with_stdin(words, body.as_bytes()).exits(0);
+    assert_eq!(world.json(["task", "show", "T-1"])["body"], body);
+    world.run(["session", "stop", "T-1-shell", "--timeout", "1s"]);
+    // A file, and what a repeat of an interrupted start means.
+    fs::write(world.dir().join("body"), "from a file").unwrap();
+    let file = world.dir().join("body").display().to_string();
+    world.run(["task", "add", "Mend the cart", "--body", "from a file"]).exits(0);
+    start(&world, &["Mend the cart", "--body-file", &file, "--", "sleep", "600"]).exits(0);
+    let before = made(&world);
+    // A task that exists keeps its description.
+    for task in ["T-2", "Mend the cart"] {
+        let refused = start(&world, &[task, "--body", "other", "--", "sleep", "600"]).refuses(2, "usage").error();
+        assert_eq!(refused["hint"], "describe it: fairway task edit T-2 --body TEXT", "{refused}");
+    }
+    let several = start(&world, &["One task", "Two tasks", "--body", "x", "--", "true"]).refuses(2, "usage").error();
+    assert_eq!(several["message"], "--body is for one task; several are given");
+    assert_eq!(made(&world), before);
+}
+
+#[test]
 fn start_of_a_title_adds_task_and_lane_and_claims_for_the_session() {
     let world = world();
     let run = start(&world, &["Fix the tax", "--", "sleep", "600"]).exits(0);

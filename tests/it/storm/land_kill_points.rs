@@ -33,8 +33,26 @@ fn place(world: &TestProject) -> std::path::PathBuf {
     world.dir().join("point")
 }
 
-/// A copy of a project with a submitted task in a lane with a worktree, made in the place.
-fn template(world: &TestProject) -> std::path::PathBuf {
+/// A landing that is killed.
+struct Scene {
+    /// Each has a worktree and a submitted task.
+    lanes: &'static [&'static str],
+    words: &'static [&'static str],
+}
+
+const ONE: Scene = Scene { lanes: &["ui"], words: &["land", "T-1"] };
+const BATCH: Scene = Scene { lanes: &["ui", "api", "tax"], words: &["land", "T-1", "T-2", "T-3"] };
+
+impl Scene {
+    /// The subjects of the base before and after.
+    fn subjects(&self) -> [String; 2] {
+        let landed: String = (1..=self.lanes.len()).rev().map(|number| format!("T-{number}: Work\n")).collect();
+        ["begin\n".to_owned(), format!("{landed}begin\n")]
+    }
+}
+
+/// A copy of a project with submitted tasks in lanes with worktrees, made in the place.
+fn template(world: &TestProject, scene: &Scene) -> std::path::PathBuf {
     let template = place(world);
     fs::create_dir_all(template.join("home")).unwrap();
     let git = |args: &[&str]| world.git(&template, args);
@@ -51,52 +69,71 @@ fn template(world: &TestProject) -> std::path::PathBuf {
     git(&["config", "user.email", "ann@example.com"]);
     git(&["add", "."]);
     git(&["commit", "--quiet", "--message=begin"]);
-    run(world, &template, &["lane", "add", "ui", "--create-worktree"]).exits(0);
-    let lane = template.join(".fairway/worktrees/ui");
-    fs::write(lane.join("edited"), "new\n").unwrap();
-    fs::write(lane.join("added"), "added\n").unwrap();
-    fs::remove_file(lane.join("gone")).unwrap();
-    world.git(&lane, &["add", "--all"]);
-    world.git(&lane, &["commit", "--quiet", "--message=work"]);
+    for (number, name) in scene.lanes.iter().enumerate() {
+        run(world, &template, &["lane", "add", name, "--create-worktree"]).exits(0);
+        let lane = template.join(".fairway/worktrees").join(name);
+        if number == 0 {
+            fs::write(lane.join("edited"), "new\n").unwrap();
+            fs::write(lane.join("added"), "added\n").unwrap();
+            fs::remove_file(lane.join("gone")).unwrap();
+        } else {
+            fs::write(lane.join(format!("of-{name}")), "added\n").unwrap();
+        }
+        world.git(&lane, &["add", "--all"]);
+        world.git(&lane, &["commit", "--quiet", "--message=work"]);
+        let task = format!("T-{}", number + 1);
+        run(world, &template, &["task", "add", "Work", "--lane", name, "--check", "own=test ! -f gone"]).exits(0);
+        run(world, &template, &["claim", &task]).exits(0);
+        let tip = git(&["rev-parse", &format!("lane/{name}")]);
+        run(world, &template, &["task", "submit", &task, "--commit", tip.trim()]).exits(0);
+    }
     fs::write(template.join("untracked"), "mine\n").unwrap();
-    run(world, &template, &["task", "add", "Work", "--lane", "ui"]).exits(0);
-    run(world, &template, &["claim", "T-1"]).exits(0);
-    let tip = git(&["rev-parse", "lane/ui"]);
-    run(world, &template, &["task", "submit", "T-1", "--commit", tip.trim()]).exits(0);
     let kept = world.dir().join("template");
     fs::rename(&template, &kept).unwrap();
     kept
 }
 
-fn check(world: &TestProject, place: &Path, about: &str) {
+fn check(world: &TestProject, place: &Path, scene: &Scene, about: &str) {
     let git = |args: &[&str]| world.git(place, args);
+    let [before, after] = scene.subjects();
     let subjects = git(&["log", "--first-parent", "--format=%s", "main"]);
-    assert!(["begin\n", "T-1: Work\nbegin\n"].contains(&&*subjects), "{about}: {subjects}");
+    assert!([&before, &after].contains(&&subjects), "{about}: {subjects}");
     invariants::check(&place.join(".fairway/fairway.db"));
-    run(world, place, &["land", "T-1"]).exits(0);
+    run(world, place, scene.words).exits(0);
     let subjects = git(&["log", "--first-parent", "--format=%s", "main"]);
-    assert_eq!(subjects, "T-1: Work\nbegin\n", "{about}");
+    assert_eq!(subjects, after, "{about}");
     assert_eq!(git(&["status", "--porcelain"]), "?? untracked\n", "{about}");
-    assert_eq!(git(&["ls-tree", "--name-only", "main"]), ".fairway.toml\n.gitignore\nadded\nedited\nkept\n", "{about}");
+    let mut files = vec![".fairway.toml", ".gitignore", "added", "edited", "kept"]
+        .into_iter()
+        .map(str::to_owned)
+        .collect::<Vec<_>>();
+    files.extend(scene.lanes.iter().skip(1).map(|name| format!("of-{name}")));
+    files.sort();
+    assert_eq!(git(&["ls-tree", "--name-only", "main"]).lines().collect::<Vec<_>>(), files, "{about}");
     assert_eq!(fs::read_to_string(place.join("edited")).unwrap(), "new\n", "{about}");
     assert_eq!(fs::read_to_string(place.join("untracked")).unwrap(), "mine\n", "{about}");
-    // The lane has ended, unless its worktree was half removed: then all that it held is on the base.
+    // The lanes have ended, unless a worktree was half removed: then all that it held is on the base.
     assert_eq!(git(&["for-each-ref", "refs/fairway"]), "", "{about}");
     assert_eq!(git(&["for-each-ref", "--format=%(refname)", "refs/heads"]), "refs/heads/main\n", "{about}");
-    assert!(!place.join(".fairway/worktrees/ui").exists(), "{about}");
-    assert_eq!(git(&["worktree", "list"]).lines().filter(|line| line.contains("worktrees/ui")).count(), 0, "{about}");
-    assert_eq!(read(place, "SELECT status FROM lanes"), "closed", "{about}");
-    assert_eq!(read(place, "SELECT status FROM tasks"), "done", "{about}");
-    let landed = read(place, "SELECT landed_commit FROM tasks");
+    for name in scene.lanes {
+        assert!(!place.join(".fairway/worktrees").join(name).exists(), "{about}");
+        let of_lane = |line: &&str| line.contains(&format!("worktrees/{name}"));
+        assert_eq!(git(&["worktree", "list"]).lines().filter(of_lane).count(), 0, "{about}");
+    }
+    assert_eq!(read(place, "SELECT group_concat(DISTINCT status) FROM lanes"), "closed", "{about}");
+    assert_eq!(read(place, "SELECT group_concat(DISTINCT status) FROM tasks"), "done", "{about}");
+    let landed = read(place, "SELECT landed_commit FROM tasks ORDER BY id DESC LIMIT 1");
     assert_eq!(landed, git(&["rev-parse", "main"]).trim(), "{about}");
-    let open = read(place, "SELECT CAST(count(*) AS TEXT) FROM landings WHERE ended_at IS NULL");
-    assert_eq!(open, "0", "{about}");
-    let events = read(place, "SELECT CAST(count(*) AS TEXT) FROM events WHERE kind = 'task.landed'");
-    assert_eq!(events, "1", "{about}");
+    let count = |query: &str| read(place, &format!("SELECT CAST(count(*) AS TEXT) FROM {query}"));
+    assert_eq!(count("landings WHERE ended_at IS NULL"), "0", "{about}");
+    // Each landed once, and nobody is blamed.
+    assert_eq!(count("events WHERE kind = 'task.landed'"), scene.lanes.len().to_string(), "{about}");
+    assert_eq!(count("landings WHERE state = 'sent_back'"), "0", "{about}");
+    assert_eq!(count("messages"), "0", "{about}");
     invariants::check(&place.join(".fairway/fairway.db"));
 }
 
-fn killed_everywhere(world: &TestProject, template: &Path, reach: Reach, all: &[Point]) -> usize {
+fn killed_everywhere(world: &TestProject, template: &Path, scene: &Scene, reach: Reach, all: &[Point]) -> usize {
     let mut killed = 0;
     for number in 0..wanted().min(all.len()) {
         let mut point = all[number * all.len() / wanted().min(all.len())].clone();
@@ -107,30 +144,41 @@ fn killed_everywhere(world: &TestProject, template: &Path, reach: Reach, all: &[
         let point = &point;
         let about = format!("{reach:?} killed at {point:?}");
         let place = strace::copy(template, &place(world));
-        let first = strace::killed_at(world, &place, reach, &in_place(world, &place, ["land", "T-1"]), point);
+        let first =
+            strace::killed_at(world, &place, reach, &in_place(world, &place, scene.words.iter().copied()), point);
         killed += usize::from(first.code != Some(0));
-        check(world, &place, &about);
+        check(world, &place, scene, &about);
         fs::remove_dir_all(place).unwrap();
     }
     killed
 }
 
-#[test]
-fn killed_landing_is_before_or_after_and_completed_by_the_next() {
+fn kill(scene: &Scene) {
     if !strace::is_possible() {
         return;
     }
     let world = TestProject::uninitialized();
     world.real_time();
-    let template = template(&world);
+    let template = template(&world, scene);
     for reach in [Reach::Process, Reach::Tree] {
         let place = strace::copy(&template, &place(&world));
-        let all = strace::points(&world, &place, reach, &in_place(&world, &place, ["land", "T-1"]), ".fairway.toml");
-        check(&world, &place, "not killed");
+        let command = in_place(&world, &place, scene.words.iter().copied());
+        let all = strace::points(&world, &place, reach, &command, ".fairway.toml");
+        check(&world, &place, scene, "not killed");
         fs::remove_dir_all(place).unwrap();
-        let killed = killed_everywhere(&world, &template, reach, &all);
+        let killed = killed_everywhere(&world, &template, scene, reach, &all);
         // Some of the gits that are killed are asked again, or only tidy up.
         let least = if reach == Reach::Tree { wanted() / 4 } else { wanted() / 2 };
         assert!(killed >= least, "only {killed} of {} were killed ({reach:?})", wanted());
     }
+}
+
+#[test]
+fn killed_landing_is_before_or_after_and_completed_by_the_next() {
+    kill(&ONE);
+}
+
+#[test]
+fn killed_batch_is_before_or_after_as_a_whole_and_completed_by_the_next() {
+    kill(&BATCH);
 }

@@ -28,7 +28,7 @@ pub fn handle(
         HookEvent::SessionStart(start) => session_start::handle(app, caller, *start),
         HookEvent::TurnStart => turn::start(app, caller),
         HookEvent::BeforeTool(call) => tool::before(app, caller, call).map(HookOutcome::of),
-        HookEvent::AfterTool(used, files) => tool::after(app, caller, used, files),
+        HookEvent::AfterTool(ended) => tool::after(app, caller, ended),
         HookEvent::PermissionRequest(call) => permission::answer_request(app, caller, call, wait).map(HookOutcome::of),
         HookEvent::TurnEnd => turn::end(app, caller, read_transcript),
         HookEvent::Interrupted => turn::interrupted(app, caller, read_transcript),

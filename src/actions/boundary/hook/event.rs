@@ -46,6 +46,16 @@ pub enum StartKind {
     Compacted,
 }
 
+/// A tool that has run.
+#[derive(Debug, Clone)]
+pub struct ToolEnd {
+    pub used: ToolUse,
+    /// The files that its input names as written, as absolute paths. None where it does not say.
+    pub files: Vec<PathBuf>,
+    /// Whether its shell finds `fairway`; `None` where it does not say.
+    pub finds_program: Option<bool>,
+}
+
 /// An event that a provider reports.
 #[derive(Debug, Clone)]
 pub enum HookEvent {
@@ -54,8 +64,8 @@ pub enum HookEvent {
     TurnStart,
     /// A tool is about to run.
     BeforeTool(ToolCall),
-    /// A tool has run; with the files that its input names as written, as absolute paths. None where it does not say.
-    AfterTool(ToolUse, Vec<PathBuf>),
+    /// A tool has run.
+    AfterTool(ToolEnd),
     /// The provider asks for permission to run a tool.
     PermissionRequest(ToolCall),
     /// The turn has ended.

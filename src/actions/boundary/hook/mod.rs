@@ -15,7 +15,7 @@ mod wake;
 
 pub use self::{
     dispatch::{confirm_written, handle},
-    event::{HookCaller, HookEvent, StartKind},
+    event::{HookCaller, HookEvent, StartKind, ToolEnd},
     reply::{HookOutcome, Reply},
     tool::{denial_message, reply_without_rules},
     transcript_usage::{TranscriptReader, TranscriptUsage},

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::Result;
 
 use super::{
-    event::{HookCaller, SOURCE},
+    event::{HookCaller, SOURCE, ToolEnd},
     reply::{HookOutcome, Reply},
     resolve_session, turn,
 };
@@ -18,13 +18,13 @@ use crate::{
             runtime,
         },
         queue::overlap,
-        sessions::report::telemetry,
+        sessions::report::{own_program, telemetry},
     },
     config::OverlapAction,
     domain::{
         message::Channel,
         session::{Activity, SCREEN_SOURCE, Session},
-        usage::{ToolUse, Turn},
+        usage::Turn,
     },
     guard::{OWN_VERB_REASON, may_write},
     store::{approvals, session_reports},
@@ -87,13 +87,15 @@ pub(super) fn ended_message(session: &Session) -> String {
     format!("session {} has {}; launch a new session", session.id, session.status)
 }
 
-/// Records a tool call, which wrote these files, and delivers urgent prompts.
-pub(super) fn after(app: &App, caller: &HookCaller, used: &ToolUse, files: &[PathBuf]) -> Result<HookOutcome> {
+/// Records a tool call, and delivers urgent prompts. An agent whose shell does not find `fairway` is told the path that works.
+pub(super) fn after(app: &App, caller: &HookCaller, ended: &ToolEnd) -> Result<HookOutcome> {
+    let ToolEnd { used, files, finds_program } = ended;
     let session = resolve_session::touch(app, caller, |tx, session| {
         let turn = Turn { key: None, at: tx.now(), usage: None, tools: vec![used.clone()] };
         telemetry::store_turns(tx, session, &[turn])?;
         approval::expire_pending(tx, session, Some(&used.name))?;
         session_reports::count_call(tx, &session.id, false)?;
+        own_program::record(tx, &session.id, *finds_program)?;
         // A person has allowed the tool, here or in the provider's interface; or the screen was misread.
         let is_misread =
             session.activity == Activity::Idle && session.activity_source.as_deref() == Some(SCREEN_SOURCE);
@@ -109,7 +111,13 @@ pub(super) fn after(app: &App, caller: &HookCaller, used: &ToolUse, files: &[Pat
         look_for_overlap(app, session, files);
     }
     let Some(session) = session.filter(|_| !caller.is_subagent) else { return Ok(HookOutcome::of(Reply::Nothing)) };
-    turn::deliver(app, caller, session, Channel::Tool, Reply::Context)
+    let outcome = turn::deliver(app, caller, session, Channel::Tool, Reply::Context)?;
+    let Some(way_out) = own_program::way_out().filter(|_| *finds_program == Some(false)) else { return Ok(outcome) };
+    let reply = match outcome.reply {
+        Reply::Context(text) => Reply::Context(format!("{way_out}\n\n{text}")),
+        _ => Reply::Context(way_out),
+    };
+    Ok(HookOutcome { reply, ..outcome })
 }
 
 /// How long the look for overlap may take after a tool call. What does not fit in is done after the next one.

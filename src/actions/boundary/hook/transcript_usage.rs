@@ -13,6 +13,8 @@ pub struct TranscriptUsage {
     pub offset: u64,
     /// Context usage from 0 to 1, if the transcript has it.
     pub context: Option<f64>,
+    /// Whether the agent's shell finds `fairway`, if the transcript tells.
+    pub finds_program: Option<bool>,
 }
 
 /// Reads a transcript from an offset on.

@@ -15,7 +15,10 @@ use crate::{
         App,
         boundary::{approval, runtime},
         core::lookup,
-        sessions::{finish, prompt, report::telemetry},
+        sessions::{
+            finish, prompt,
+            report::{own_program, telemetry},
+        },
     },
     domain::{
         message::Channel,
@@ -57,8 +60,11 @@ pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptRea
         return subagent_end(app, caller, None, read_transcript);
     }
     let used = read_new_usage(app, caller, read_transcript)?;
+    let finds_program = used.as_ref().and_then(|new| new.usage.finds_program);
+    let mut is_first_failure = false;
     let session = resolve_session::touch(app, caller, |tx, session| {
         store_usage(app, tx, session, used.as_ref())?;
+        is_first_failure = own_program::record(tx, &session.id, finds_program)?;
         approval::expire_pending(tx, session, None)?;
         // Before prompts are read: a sender that comes later sees an idle session and wakes it.
         runtime::report_activity(tx, session, Activity::Idle, None, SOURCE)?;
@@ -68,11 +74,18 @@ pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptRea
     // If this hook continued the turn while the wake hook, started at the same time, delivers a prompt, the provider would
     // drop the second of them. So the wake hook delivers alone.
     let Some(session) = session.filter(|_| !caller.has_wake_hook) else { return Ok(HookOutcome::of(Reply::Nothing)) };
-    let outcome = deliver(app, caller, session, Channel::TurnEnd, Reply::Continue)?;
-    if let Some((session, _)) = &outcome.delivered {
-        app.transaction(|tx| runtime::report_activity(tx, session, Activity::Busy, None, SOURCE))?;
+    let outcome = deliver(app, caller, session.clone(), Channel::TurnEnd, Reply::Continue)?;
+    // The turn goes on once, with the path that works: without it the agent has done nothing that counts.
+    let way_out = own_program::way_out().filter(|_| is_first_failure);
+    let reply = match (way_out, outcome.reply) {
+        (Some(way_out), Reply::Continue(text)) => Reply::Continue(format!("{way_out}\n\n{text}")),
+        (Some(way_out), _) => Reply::Continue(way_out),
+        (None, reply) => reply,
+    };
+    if matches!(reply, Reply::Continue(_)) {
+        app.transaction(|tx| runtime::report_activity(tx, &session, Activity::Busy, None, SOURCE))?;
     }
-    Ok(outcome)
+    Ok(HookOutcome { reply, ..outcome })
 }
 
 /// Sets the session to idle after a person has interrupted its turn: no tool call of it runs, and no approval is waited for.

@@ -10,7 +10,8 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    changed_subjects::News, day_costs::DayCosts, sent_back, sessions, task_counts::KeptCounts, watches::Watches,
+    changed_subjects::News, day_costs::DayCosts, sent_back, sent_back::SentBack, sessions, task_counts::KeptCounts,
+    watches::Watches,
 };
 use crate::{
     actions::{
@@ -38,7 +39,7 @@ use crate::{
     store::{
         ReadTx, approvals, handoffs, jobs, landings, lanes, messages,
         overlaps::{self, LaneDiffstat},
-        overview::{self, ExpiredMessage, FailedJob, WrittenCheckpoint},
+        overview::{self, ExpiredMessage, FailedJob, RefusedTask, WrittenCheckpoint},
         session_reports, tasks,
     },
 };
@@ -91,10 +92,14 @@ pub(super) struct Facts {
     pub inbox: Option<usize>,
     /// Sessions with a provider of which no hook and no report of a runtime has come. Known while there are guard rules.
     pub silent: BTreeSet<SessionId>,
+    /// Sessions whose agent's shell does not find `fairway`, with the time since which.
+    pub program_missing: Vec<(SessionId, Timestamp)>,
     pub active_jobs: Vec<Job>,
     pub failed_jobs: Vec<ShownFailure>,
     /// Landings that sent work back.
-    pub sent_back: Vec<Landing>,
+    pub sent_back: Vec<SentBack>,
+    /// Unclaimed tasks that a review sent back.
+    pub refused: Vec<RefusedTask>,
     pub costs: DayCosts,
     /// The remaining processes of dead sessions.
     pub processes: RefCell<RunProcesses>,
@@ -135,10 +140,12 @@ impl Facts {
         self.read_submitted(app, tx, news, &changed)?;
         self.read_messages(app, tx, news.everything || news.messages || has_death)?;
         self.read_silent(app, tx, &changed)?;
+        self.program_missing = session_reports::program_missing(tx)?;
         self.active_jobs = jobs::active(tx)?;
         self.read_failed_jobs(app, tx)?;
         if news.everything || news.lanes || !news.tasks.is_empty() {
             self.sent_back = sent_back::find(tx, &self.held, &self.lanes)?;
+            self.refused = overview::refused_unclaimed(tx)?;
         }
         let reporters = (!news.everything).then(|| changed.union(&news.sessions));
         self.costs.advance(tx, now, reporters)

@@ -1,12 +1,12 @@
 //! Landings that need a person: bases that fail a check or a preparation alone, and work that was sent back.
 
-use super::{facts::Facts, need::Need};
+use super::{facts::Facts, need::Need, sent_back::SentBack};
 use crate::domain::{landing::Landing, need::NeedKind};
 
 /// An item for each base in which nothing lands, and for each landing that sent work back.
 pub(super) fn items(facts: &Facts) -> Vec<Need> {
     let stopped = facts.stopped.iter().map(of_stopped);
-    stopped.chain(facts.sent_back.iter().filter_map(|landing| of_sent_back(facts, landing))).collect()
+    stopped.chain(facts.sent_back.iter().filter_map(|one| of_sent_back(facts, one))).collect()
 }
 
 fn of_stopped(one: &Landing) -> Need {
@@ -17,11 +17,13 @@ fn of_stopped(one: &Landing) -> Need {
         .then("land again when it is mended", "fairway land --queue".to_owned())
 }
 
-fn of_sent_back(facts: &Facts, landing: &Landing) -> Option<Need> {
-    let (task, _) = landing.tasks.first()?;
+fn of_sent_back(facts: &Facts, SentBack { landing, released }: &SentBack) -> Option<Need> {
+    let (first, _) = landing.tasks.first()?;
+    let task = released.as_ref().unwrap_or(first);
     let ids: Vec<&str> = landing.tasks.iter().map(|(task, _)| task.as_str()).collect();
     let why = landing.error.as_deref().unwrap_or("it did not land");
-    let line = format!("{} sent back: {why}", ids.join(", "));
+    let unclaimed = if released.is_some() { " and unclaimed" } else { "" };
+    let line = format!("{} sent back{unclaimed}: {why}", ids.join(", "));
     let evidence = format!("landing {} of commit {} into {}", landing.id, short(&landing.commit), landing.base);
     let key = landing.id.to_string();
     let held = facts.held.iter().find(|held| held.task == *task);
@@ -32,11 +34,16 @@ fn of_sent_back(facts: &Facts, landing: &Landing) -> Option<Need> {
         Some(one) => need.session(one).then("tell it what to do", format!("fairway prompt {} TEXT", one.session.id)),
         None => need,
     };
+    let need = match released {
+        Some(task) => need.then("start an agent on it", format!("fairway start {task}")),
+        None => need,
+    };
     let need = match lane {
         Some(lane) => need.then("see the changes", format!("fairway lane diff {lane}")),
         None => need,
     };
     Some(match held {
+        _ if released.is_some() => need,
         Some(_) => need.then("submit it again, once it is mended", format!("fairway task submit {task}")),
         None => need.then("land it again, once it is mended", format!("fairway land {task}")),
     })

@@ -18,36 +18,62 @@ use crate::{
 /// So many of the newest landings are looked at.
 const MAX_LANDINGS: i64 = 200;
 
+/// A landing that sent work back.
+#[derive(Debug)]
+pub(super) struct SentBack {
+    pub landing: Landing,
+    /// The task that was released since, and is unclaimed.
+    pub released: Option<TaskId>,
+}
+
 /// The newest landings of their tasks that sent work back, if it was neither submitted nor landed nor given up since.
-pub(super) fn find(tx: &ReadTx<'_>, held: &[HeldTask], lanes: &[Lane]) -> Result<Vec<Landing>> {
+pub(super) fn find(tx: &ReadTx<'_>, held: &[HeldTask], lanes: &[Lane]) -> Result<Vec<SentBack>> {
     let mut seen: BTreeSet<TaskId> = BTreeSet::new();
     let mut found = Vec::new();
     for landing in landings::newest(tx, MAX_LANDINGS)? {
         let is_newest = landing.tasks.iter().all(|(task, _)| seen.insert(task.clone()));
-        if is_newest && landing.state == LandingState::SentBack && is_open(tx, &landing, held, lanes)? {
-            found.push(landing);
+        if !is_newest || landing.state != LandingState::SentBack || is_closed(&landing, lanes) {
+            continue;
+        }
+        let (mut is_open, mut released) = (false, None);
+        for (id, _) in &landing.tasks {
+            match standing(tx, id, held)? {
+                Standing::Settled => continue,
+                Standing::Open => {}
+                Standing::Released => released = released.or_else(|| Some(id.clone())),
+            }
+            is_open = true;
+        }
+        if is_open {
+            found.push(SentBack { landing, released });
         }
     }
     Ok(found)
 }
 
-fn is_open(tx: &ReadTx<'_>, landing: &Landing, held: &[HeldTask], lanes: &[Lane]) -> Result<bool> {
+fn is_closed(landing: &Landing, lanes: &[Lane]) -> bool {
     let lane = landing.lane.as_ref().and_then(|name| lanes.iter().find(|one| one.name == *name));
-    if lane.is_some_and(|lane| lane.status == LaneStatus::Closed) {
-        return Ok(false);
+    lane.is_some_and(|lane| lane.status == LaneStatus::Closed)
+}
+
+/// What became of a task that was sent back.
+enum Standing {
+    /// It was submitted or landed again, or given up.
+    Settled,
+    /// Its claimant has it, or it is done and did not land.
+    Open,
+    /// Its claim was released.
+    Released,
+}
+
+fn standing(tx: &ReadTx<'_>, id: &TaskId, held: &[HeldTask]) -> Result<Standing> {
+    if let Some(held) = held.iter().find(|held| held.task == *id) {
+        return Ok(if held.status == TaskStatus::Review { Standing::Settled } else { Standing::Open });
     }
-    for (id, _) in &landing.tasks {
-        let is_open = match held.iter().find(|held| held.task == *id) {
-            Some(held) => held.status != TaskStatus::Review,
-            // A finished task lands later; one that was released waits in the queue.
-            None => {
-                let status = tasks::find(tx, id)?.map(|task| task.state.status());
-                status == Some(TaskStatus::Done) && landings::landed_commit(tx, id)?.is_none()
-            }
-        };
-        if is_open {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    Ok(match tasks::find(tx, id)?.map(|task| task.state.status()) {
+        Some(TaskStatus::Todo) => Standing::Released,
+        // A finished task lands later.
+        Some(TaskStatus::Done) if landings::landed_commit(tx, id)?.is_none() => Standing::Open,
+        _ => Standing::Settled,
+    })
 }

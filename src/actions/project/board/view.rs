@@ -1,8 +1,8 @@
 //! The board as a document, from its facts.
 
 use super::{
-    approval, blocked, claimant, facts::Facts, guard, handoff, jobs, landing, lanes, need, overlap, prompt, question,
-    submitted,
+    approval, blocked, claimant, facts::Facts, guard, handoff, jobs, landing, lanes, need, overlap, program, prompt,
+    question, refused, submitted,
 };
 use crate::{
     actions::App,
@@ -18,9 +18,11 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
     let mut needs_you: Vec<need::Need> = approval::items(facts);
     needs_you.extend(question::items(app, facts));
     needs_you.extend(guard::items(app, facts, hook_providers));
+    needs_you.extend(program::items(facts));
     needs_you.extend(claimant::items(facts));
     needs_you.extend(landing::items(facts));
     needs_you.extend(submitted::items(facts));
+    needs_you.extend(refused::items(facts));
     needs_you.extend(blocked::items(facts));
     needs_you.extend(overlap::items(facts));
     needs_you.extend(handoff::items(facts));

@@ -1,7 +1,7 @@
 //! The checks of a candidate, on its tree, in one worktree that is kept for the next landing.
 
 use std::{
-    cell::RefCell,
+    cell::{OnceCell, RefCell},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -68,18 +68,39 @@ pub(super) struct FailedCheck {
     pub(super) output: String,
 }
 
-/// The result of the checks of a candidate.
-#[derive(Debug, Clone)]
+/// The result of the checks of a stack.
+#[derive(Debug)]
 pub(super) enum Verdict {
     /// The base may move to it.
     Passed,
-    /// The work breaks a check.
-    Failed(FailedCheck),
-    /// A command failed for another reason than the work.
-    Stopped(StoppedLanding),
+    /// It breaks the check that ran last.
+    Failed,
+    /// A command failed for another reason than the work. `place`: of this work of the stack only.
+    Stopped { stopped: StoppedLanding, place: Option<usize> },
+}
+
+/// The checks of a stack that have run, the failed one last.
+#[derive(Debug)]
+pub(super) struct CheckRun {
+    /// The commit.
+    candidate: String,
+    /// The work of the stack, when it is more than one.
+    part_of: Vec<String>,
+    ran: Vec<(CheckCommand, Ran)>,
+    /// What they say.
+    pub(super) verdict: Verdict,
+}
+
+impl CheckRun {
+    /// The failed check and its end, in words.
+    pub(super) fn failure(&self) -> Option<String> {
+        let (check, ran) = self.ran.last().filter(|(_, ran)| !ran.passed())?;
+        Some(format!("'{}' ({})", check.command, ran.how))
+    }
 }
 
 /// A command that has run, also again.
+#[derive(Debug)]
 struct Ran {
     exit: ExitReason,
     elapsed: Duration,
@@ -89,6 +110,8 @@ struct Ran {
     how: String,
     /// How the run before ended that failed.
     earlier: Option<String>,
+    /// The file with its output, when it is stored.
+    artifact: OnceCell<String>,
 }
 
 impl Ran {
@@ -98,6 +121,14 @@ impl Ran {
 
     fn is_program_missing(&self) -> bool {
         self.exit == ExitReason::Code(NO_PROGRAM)
+    }
+
+    fn artifact(&self, app: &App) -> Result<String> {
+        if let Some(known) = self.artifact.get() {
+            return Ok(known.clone());
+        }
+        let stored = store_output(app, &self.output)?.to_string_lossy().into_owned();
+        Ok(self.artifact.get_or_init(|| stored).clone())
     }
 }
 
@@ -126,9 +157,9 @@ pub(super) struct Checks<'a> {
     bases: RefCell<Vec<BaseResult>>,
 }
 
-fn commands(app: &App, unit: &Unit) -> Vec<CheckCommand> {
+fn commands(app: &App, stack: &[&Unit]) -> Vec<CheckCommand> {
     let settings = &app.settings.land;
-    let own = unit.members.iter().flat_map(|member| {
+    let own = stack.iter().flat_map(|unit| &unit.members).flat_map(|member| {
         member.task.fields.checks.iter().map(|check| CheckCommand {
             of: Some((member.task.id.clone(), check.name.to_string())),
             command: check.command.clone(),
@@ -148,7 +179,7 @@ fn of_config(is_prepare: bool) -> impl Fn(&String) -> CheckCommand {
 
 /// The number of checks of a unit.
 pub(super) fn count(app: &App, unit: &Unit) -> usize {
-    commands(app, unit).iter().filter(|one| !one.is_prepare).count()
+    commands(app, &[unit]).iter().filter(|one| !one.is_prepare).count()
 }
 
 impl<'a> Checks<'a> {
@@ -156,53 +187,80 @@ impl<'a> Checks<'a> {
         Self { app, say, bases: RefCell::new(Vec::new()) }
     }
 
-    /// Runs the checks of a unit on a candidate until one fails. Each one is recorded as observed evidence of the kind `landing`.
-    /// What fails is tried on the base alone before the work is blamed.
+    /// Runs the checks of a stack on its highest candidate until one fails. What fails is tried on the base alone before the work
+    /// is blamed.
     ///
     /// # Errors
     /// `git_failed`, `interrupted`; as the store fails.
-    pub(super) fn run(&self, unit: &Unit, candidate: &str, base: &Base) -> Result<(Vec<LandCheckView>, Verdict)> {
-        let all = commands(self.app, unit);
-        let mut views = Vec::new();
+    pub(super) fn run(&self, stack: &[&Unit], candidate: &str, base: &Base) -> Result<CheckRun> {
+        let all = commands(self.app, stack);
+        let names: Vec<String> = stack.iter().map(|unit| unit.label()).collect();
+        let of = names.join(", ");
+        let part_of = if names.len() > 1 { names } else { Vec::new() };
+        let mut run = CheckRun { candidate: candidate.to_owned(), part_of, ran: Vec::new(), verdict: Verdict::Passed };
         if all.is_empty() {
-            return Ok((views, Verdict::Passed));
+            return Ok(run);
         }
         let dir = check_out(self.app, candidate)?;
-        for one in &all {
+        for one in all {
             let verb = if one.is_prepare { "preparing" } else { "checking" };
-            (self.say)(&format!("{verb} {}: {}", unit.label(), one.command));
+            (self.say)(&format!("{verb} {of}: {}", one.command));
             let ran = self.run_command(&dir, &one.command)?;
             let passed = ran.passed();
-            if !passed && let Some(stopped) = self.other_cause(unit, base, one, &ran)? {
-                return Ok((views, Verdict::Stopped(stopped)));
+            if !passed && let Some(stopped) = self.other_cause(&of, base, &one, &ran)? {
+                let is_of = |unit: &&Unit| unit.members.iter().any(|member| is_of(&one, &member.task.id));
+                let place = one.of.as_ref().and_then(|_| stack.iter().position(is_of)).filter(|_| !stopped.stops_all);
+                run.verdict = Verdict::Stopped { stopped, place };
+                return Ok(run);
             }
             if one.is_prepare {
                 continue;
             }
-            let (numbers, output) = record(self.app, unit, one, candidate, &ran)?;
-            views.push(LandCheckView {
-                task_id: one.of.as_ref().map(|(task, _)| task.to_string()),
-                name: one.of.as_ref().map(|(_, name)| name.clone()),
-                command: one.command.clone(),
-                result: if passed { EvidenceResult::Pass } else { EvidenceResult::Fail }.as_str(),
-                flaky: ran.earlier.is_some() && passed,
-                evidence: numbers.clone(),
-            });
-            if !passed {
-                let name = one.of.as_ref().map_or_else(|| one.command.clone(), |(_, name)| name.clone());
-                let (how, evidence) = (ran.how, numbers.first().copied());
-                return Ok((views, Verdict::Failed(FailedCheck { name, how, evidence, output })));
-            }
-            if one.of.is_none() {
+            if passed && one.of.is_none() {
                 // The candidate is the next base.
                 self.keep(candidate, &one.command, None);
             }
+            run.ran.push((one, ran));
+            if !passed {
+                run.verdict = Verdict::Failed;
+                break;
+            }
         }
-        Ok((views, Verdict::Passed))
+        Ok(run)
+    }
+
+    /// Records the checks of a stack as observed evidence of the kind `landing` on the tasks of one unit of it: those of the
+    /// configuration, those of its own tasks, and the one that it breaks.
+    pub(super) fn record(&self, unit: &Unit, run: &CheckRun) -> Result<(Vec<LandCheckView>, Option<FailedCheck>)> {
+        let (mut views, mut failed) = (Vec::new(), None);
+        for (check, ran) in &run.ran {
+            let is_own = unit.members.iter().any(|member| is_of(check, &member.task.id));
+            if ran.passed() && check.of.is_some() && !is_own {
+                continue;
+            }
+            let (numbers, output) = record(self.app, unit, check, run, ran)?;
+            views.push(LandCheckView {
+                task_id: check.of.as_ref().map(|(task, _)| task.to_string()),
+                name: check.of.as_ref().map(|(_, name)| name.clone()),
+                command: check.command.clone(),
+                result: if ran.passed() { EvidenceResult::Pass } else { EvidenceResult::Fail }.as_str(),
+                flaky: ran.earlier.is_some() && ran.passed(),
+                evidence: numbers.clone(),
+            });
+            if !ran.passed() {
+                let name = match &check.of {
+                    Some((_, name)) if is_own => name.clone(),
+                    Some((task, name)) => format!("{name} of {task}"),
+                    None => check.command.clone(),
+                };
+                failed = Some(FailedCheck { name, how: ran.how.clone(), evidence: numbers.first().copied(), output });
+            }
+        }
+        Ok((views, failed))
     }
 
     /// The cause of a failure that is not the work: the base fails alone, a program is missing, or nothing could be prepared.
-    fn other_cause(&self, unit: &Unit, base: &Base, one: &CheckCommand, ran: &Ran) -> Result<Option<StoppedLanding>> {
+    fn other_cause(&self, of: &str, base: &Base, one: &CheckCommand, ran: &Ran) -> Result<Option<StoppedLanding>> {
         // The base lacks the work that a task's own check is about.
         if one.of.is_some() && !ran.is_program_missing() {
             return Ok(None);
@@ -219,7 +277,7 @@ impl<'a> Checks<'a> {
             _ => StopCause::BaseRed,
         };
         let BaseFailure { command, how, output, .. } = failure;
-        let (of, base) = (unit.label(), base.name.clone());
+        let (of, base) = (of.to_owned(), base.name.clone());
         Ok(Some(StoppedLanding { of, base, command, cause, how, is_base, stops_all, output }))
     }
 
@@ -260,7 +318,8 @@ impl<'a> Checks<'a> {
             let how = how(&ran, settings.timeout);
             let is_over = matches!(ran.exit, ExitReason::Code(0 | NO_PROGRAM));
             if is_over || left == 0 {
-                return Ok(Ran { exit: ran.exit, elapsed: ran.elapsed, output, how, earlier });
+                let artifact = OnceCell::new();
+                return Ok(Ran { exit: ran.exit, elapsed: ran.elapsed, output, how, earlier, artifact });
             }
             left -= 1;
             (self.say)(&format!("trying it again, it failed ({how}): {command}"));
@@ -276,7 +335,7 @@ fn failure_of(app: &App, one: &CheckCommand, ran: &Ran) -> Result<BaseFailure> {
         is_prepare: one.is_prepare,
         is_program_missing: ran.is_program_missing(),
         how: ran.how.clone(),
-        output: store_output(app, &ran.output)?.to_string_lossy().into_owned(),
+        output: ran.artifact(app)?,
     })
 }
 
@@ -301,24 +360,35 @@ fn run_one(app: &App, dir: &Path, command: &str) -> Result<(StreamResult, Vec<u8
     Ok((ran, output))
 }
 
-/// Records the run on the task whose check it is, or on every task that lands. Returns the numbers, and the file with the output.
-fn record(app: &App, unit: &Unit, check: &CheckCommand, candidate: &str, ran: &Ran) -> Result<(Vec<i64>, String)> {
-    let is_of = |task: &TaskId| check.of.as_ref().is_none_or(|(of, _)| of == task);
-    let tasks: Vec<&TaskId> = unit.members.iter().map(|one| &one.task.id).filter(|task| is_of(task)).collect();
+/// Whether the check is one of this task.
+fn is_of(check: &CheckCommand, task: &TaskId) -> bool {
+    check.of.as_ref().is_some_and(|(of, _)| of == task)
+}
+
+/// Records a check on the task whose it is, or on every task of the unit. Returns the numbers, and the file with the output.
+fn record(app: &App, unit: &Unit, check: &CheckCommand, run: &CheckRun, ran: &Ran) -> Result<(Vec<i64>, String)> {
+    let all = || unit.members.iter().map(|one| &one.task.id);
+    let mut tasks: Vec<&TaskId> = all().filter(|task| is_of(check, task)).collect();
+    let is_own = !tasks.is_empty();
+    if !is_own {
+        tasks = all().collect();
+    }
     if tasks.is_empty() && ran.passed() {
         return Ok((Vec::new(), String::new()));
     }
-    let artifact = store_output(app, &ran.output)?.to_string_lossy().into_owned();
+    let artifact = ran.artifact(app)?;
     let result = if ran.passed() { EvidenceResult::Pass } else { EvidenceResult::Fail };
     let exit_code = match ran.exit {
         ExitReason::Code(code) => Some(i64::from(code)),
         ExitReason::Signal(_) | ExitReason::TimedOut => None,
     };
+    let part =
+        if run.part_of.is_empty() { String::new() } else { format!(", checked as part of {}", run.part_of.join(", ")) };
     let summary = match &ran.earlier {
         Some(earlier) if ran.passed() => {
-            format!("flaky: on the merged tree of {}: {} after {earlier}", unit.base, ran.how)
+            format!("flaky: on the merged tree of {}{part}: {} after {earlier}", unit.base, ran.how)
         }
-        _ => format!("on the merged tree of {}: {}", unit.base, ran.how),
+        _ => format!("on the merged tree of {}{part}: {}", unit.base, ran.how),
     };
     let numbers = app.transaction(|tx| {
         let mut numbers = Vec::new();
@@ -331,12 +401,12 @@ fn record(app: &App, unit: &Unit, check: &CheckCommand, candidate: &str, ran: &R
                 kind: LANDING_KIND.to_owned(),
                 result,
                 command: Some(check.command.clone()),
-                check: check.of.as_ref().map(|(_, name)| name.clone()),
+                check: check.of.as_ref().filter(|_| is_own).map(|(_, name)| name.clone()),
                 exit_code,
                 duration_ms: Some(i64::try_from(ran.elapsed.as_millis()).unwrap_or(i64::MAX)),
                 artifact: Some(artifact.clone()),
                 sha256: Some(sha256_hex(&ran.output)),
-                commit: Some(candidate.to_owned()),
+                commit: Some(run.candidate.clone()),
                 summary: Some(summary.clone()),
                 observed: true,
                 created_at: Timestamp::from_millis(0),

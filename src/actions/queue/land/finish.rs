@@ -10,7 +10,10 @@ use super::{
 use crate::{
     actions::{
         App,
-        queue::task::transition::{self, Transition},
+        queue::{
+            review::memory,
+            task::transition::{self, Transition},
+        },
     },
     domain::{
         Event, EventKind,
@@ -33,17 +36,15 @@ pub(super) struct Completed {
     pub(super) notes: Vec<String>,
 }
 
-/// Records that a landing is over: finishes its tasks and leaves messages for the lanes that now conflict. Returns notes.
-pub(super) fn landed(app: &App, unit: &Unit, landing: &mut Landing, told: &[Collision]) -> Result<Vec<String>> {
+/// Records that a landing is over, and finishes its tasks. Returns notes.
+pub(super) fn landed(app: &App, landing: &mut Landing) -> Result<Vec<String>> {
     let notes = app.transaction(|tx| {
         let notes = finish_tasks(tx, landing)?;
-        for collision in told {
-            collision.tell(tx, unit, landing.id)?;
-        }
         end(tx, landing, LandingState::Landed, None)?;
         Ok(notes)
     })?;
     drop_ref(app, landing);
+    memory::forget_closed(app);
     Ok(notes)
 }
 
@@ -128,19 +129,20 @@ pub(super) fn sent_back(
 
 /// Records that a landing ended for another cause than its work. Where that stops every other landing in the base, a landing of
 /// the base on itself tells it until the next one begins.
-pub(super) fn stopped(app: &App, landing: &mut Landing, base_commit: &str, stopped: &StoppedLanding) -> Result<()> {
+pub(super) fn stopped(app: &App, landing: &mut Landing, stopped: &StoppedLanding) -> Result<()> {
     app.transaction(|tx| {
         end(tx, landing, LandingState::Failed, Some(stopped.to_string()))?;
         if !stopped.stops_all {
             return Ok::<_, anyhow::Error>(());
         }
-        let (commit, error) = (base_commit.to_owned(), Some(format!("{stopped}; its output is in {}", stopped.output)));
+        let (commit, error) =
+            (landing.base_before.clone(), Some(format!("{stopped}; its output is in {}", stopped.output)));
         let own = Landing { lane: None, commit, candidate: None, tasks: Vec::new(), error, ..landing.clone() };
         let own = landings::insert(tx, own)?;
         let event = Event::new(EventKind::LandingStopped)
             .with("landing", own.id)
             .with("base", own.base.as_str())
-            .with("base_commit", base_commit)
+            .with("base_commit", own.commit.as_str())
             .with("command", stopped.command.as_str())
             .with("how", stopped.how.as_str())
             .with("output", stopped.output.as_str());

@@ -29,6 +29,8 @@ const MAX_DISPLAYED: usize = 3;
 #[derive(Debug)]
 pub(super) struct Judged {
     facts: Vec<(Vec<Gate>, GitFacts)>,
+    /// The tasks that land before it in the same step.
+    below: Vec<TaskId>,
 }
 
 /// Refuses a worktree of another host, one with changes that are in no commit, or with an unfinished rebase, merge, cherry-pick
@@ -69,11 +71,12 @@ pub(super) fn check_worktree(app: &App, unit: &Unit) -> Result<()> {
     Err(Refusal::UnsavedWork { lane: lane.name.clone(), verb: "land", why, dir: Some(shown) }.into())
 }
 
-/// Collects the facts from git, then the blockers of every task that lands along; ready ones are left out.
+/// Collects the facts from git, then the blockers of every task that lands along; ready ones are left out. The tasks of `below`
+/// land before it.
 ///
 /// # Errors
 /// `stale_claim` for an `--epoch` that is over; as the store or git fails.
-pub(super) fn judge(app: &App, unit: &Unit) -> Result<(Judged, Vec<GateReport>)> {
+pub(super) fn judge(app: &App, unit: &Unit, below: Vec<TaskId>) -> Result<(Judged, Vec<GateReport>)> {
     let mut facts = Vec::new();
     for member in &unit.members {
         let gates = gates_of(app, &member.task);
@@ -81,7 +84,7 @@ pub(super) fn judge(app: &App, unit: &Unit) -> Result<(Judged, Vec<GateReport>)>
         let (commit, base, words) = (Some(member.commit.as_str()), Some(unit.base.as_str()), ["land", id.as_str()]);
         facts.push((gates.clone(), gates::collect_facts(app, id, &gates, commit, base, &words)?));
     }
-    let judged = Judged { facts };
+    let judged = Judged { facts, below };
     let reports = app.read(|tx| judged.reports(app, tx, unit))?;
     Ok((judged, reports))
 }
@@ -95,7 +98,7 @@ impl Judged {
             lookup::check_authority(tx, &task, &app.actor, TaskWrite::Override)?;
             let mut report = gates::evaluate(app, tx, &task, gates, facts)?;
             report.blockers.splice(0..0, state_blocker(&task, member));
-            report.blockers.extend(dependency_blockers(tx, &task, unit)?);
+            report.blockers.extend(dependency_blockers(tx, &task, unit, &self.below)?);
             if !report.is_ready() {
                 reports.push(report);
             }
@@ -154,10 +157,10 @@ fn state_blocker(task: &Task, member: &Member) -> Option<Blocker> {
     Some(Blocker { code: "not_finished", message, fix })
 }
 
-/// The dependencies that are open and do not land along.
-fn dependency_blockers(tx: &ReadTx<'_>, task: &Task, unit: &Unit) -> Result<Vec<Blocker>> {
+/// The dependencies that are open and land neither along nor before.
+fn dependency_blockers(tx: &ReadTx<'_>, task: &Task, unit: &Unit, below: &[TaskId]) -> Result<Vec<Blocker>> {
     let waiting = lookup::not_ready_reasons(tx, task)?;
-    let lands_along = |id: &TaskId| unit.members.iter().any(|member| member.task.id == *id);
+    let lands_along = |id: &TaskId| below.contains(id) || unit.members.iter().any(|member| member.task.id == *id);
     let open = waiting.iter().filter(|waiting| !lands_along(&waiting.id));
     Ok(open
         .map(|waiting| Blocker {

@@ -27,6 +27,7 @@ pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {
         candidate: None,
         style: app.settings.land.style.as_str(),
         checks: Vec::new(),
+        batch: Vec::new(),
         told: Vec::new(),
         removed_worktree: None,
         error: None,
@@ -101,10 +102,11 @@ pub(super) fn lines(view: &LandingView) -> String {
     let what = name(view.lane.as_deref(), &view.tasks);
     let short =
         |commit: &Option<String>| commit.as_deref().and_then(|commit| commit.get(..12)).unwrap_or_default().to_owned();
+    let with = if view.batch.is_empty() { String::new() } else { format!(" as part of {}", view.batch.join(", ")) };
     let checks = match view.checks.len() {
         0 => String::new(),
-        1 => ", 1 check passed".to_owned(),
-        count => format!(", {count} checks passed"),
+        1 => format!(", 1 check passed{with}"),
+        count => format!(", {count} checks passed{with}"),
     };
     let why = || {
         let failure = view.error.as_ref();

@@ -17,10 +17,19 @@ use crate::{
 /// The time limit of all merges together.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(300);
 
+/// Units in their order.
+#[derive(Debug, Default)]
+pub(super) struct Ordered {
+    pub(super) units: Vec<Unit>,
+    /// For each of them the places of those that come before it in any order.
+    pub(super) depends_on: Vec<Vec<usize>>,
+}
+
 /// Orders units: what others build on first, then so that most land without rework, then by priority.
-pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Result<Vec<Unit>> {
+pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Result<Ordered> {
     if units.len() < 2 {
-        return Ok(units);
+        let depends_on = vec![Vec::new(); units.len()];
+        return Ok(Ordered { units, depends_on });
     }
     let tips: Vec<&str> = units.iter().map(|unit| unit.commit.as_str()).collect();
     let contained = contained_tips(&project_git(app)?.history(&tips, &base_commits(app, &units)?)?, &tips);
@@ -43,8 +52,14 @@ pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Re
     let conflicts: Vec<(usize, usize)> =
         pairs.iter().zip(&outcomes).filter(|(_, outcome)| is_conflict(outcome)).map(|(pair, _)| *pair).collect();
     let order = landing_order(&items, &conflicts).order();
+    let new_place = |old: &usize| order.iter().position(|one| one == old);
+    let depends_on = |old: &usize| {
+        items.get(*old).map(|item| item.depends_on.iter().filter_map(new_place).collect()).unwrap_or_default()
+    };
+    let depends_on = order.iter().map(depends_on).collect();
     let mut left: Vec<Option<Unit>> = units.into_iter().map(Some).collect();
-    Ok(order.into_iter().filter_map(|place| left.get_mut(place)?.take()).collect())
+    let units = order.iter().filter_map(|place| left.get_mut(*place)?.take()).collect();
+    Ok(Ordered { units, depends_on })
 }
 
 /// The commits of the bases. What they have is no reason for an order.

@@ -92,7 +92,8 @@ fn with_diff<T>(
     act(&git, &diff, Facts { head, base, since })
 }
 
-fn file_view(file: ChangedFile) -> FileDiffView {
+/// A file that differs, as a document.
+pub(in crate::actions::queue) fn file_view(file: ChangedFile) -> FileDiffView {
     let status = match file.letter {
         'A' => "added",
         'C' => "copied",

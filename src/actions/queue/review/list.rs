@@ -4,8 +4,9 @@ use anyhow::Result;
 
 use crate::{
     actions::{App, core::lookup},
-    domain::{Actor, Role, TaskId, review::Review},
-    store::{claims, reviews, tasks},
+    domain::{Actor, Role, TaskId, review::Review, task::Task},
+    env::Timestamp,
+    store::{ReadTx, claims, reviews, tasks},
     wire::ReviewView,
 };
 
@@ -27,6 +28,30 @@ pub struct Requested {
     pub own: Vec<ReviewView>,
     /// The other ones.
     pub others: Vec<ReviewView>,
+}
+
+/// For whom a submitted task waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// The actor may give a verdict, and has given none since the task was submitted or was asked again.
+    Own,
+    /// Only others are asked, or the actor claimed it, or the actor has given a verdict.
+    Others,
+}
+
+/// Whether a task that was submitted at this time waits for the actor.
+pub(super) fn wait_of(app: &App, tx: &ReadTx<'_>, task: &Task, submitted_at: Timestamp) -> Result<Wait> {
+    if claims::latest_epoch(tx, &task.id, &app.actor.name)?.is_some() {
+        return Ok(Wait::Others);
+    }
+    let role = lookup::implied_scope(tx, &app.actor)?.role;
+    let (open, given): (Vec<Review>, Vec<Review>) =
+        reviews::of_task(tx, &task.id)?.into_iter().partition(|review| review.verdict.is_none());
+    let is_own = match open.as_slice() {
+        [] => !given.iter().any(|review| app.actor.is_named(&review.actor) && review.created_at >= submitted_at),
+        open => open.iter().any(|review| is_asked(review, &app.actor, role.as_ref())),
+    };
+    Ok(if is_own { Wait::Own } else { Wait::Others })
 }
 
 /// The requested reviews that are not given.

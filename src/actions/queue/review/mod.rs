@@ -1,7 +1,10 @@
-//! Reviews: request, record, withdraw and list them.
+//! Reviews: request, record, withdraw and list them, and show the next card.
 
+mod changes;
 mod default_domain;
 pub mod list;
+pub(in crate::actions::queue) mod memory;
+pub mod next;
 pub mod record;
 pub mod request;
 mod send_back;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{default_domain, send_back, state};
+use super::{default_domain, memory, send_back, state};
 use crate::{
     actions::{
         Answer, App,
@@ -47,7 +47,7 @@ pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
     let git = Git::new(app.env.vars(), directory.here().unwrap_or(&app.env.cwd));
     let given = task_worktree::resolve_commit(&git, new.commit.as_deref());
     let head = if given.is_none() && directory.here().is_some() { git.head() } else { None };
-    app.mutate(|tx| {
+    let answer = app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
         lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
         let all = reviews::of_task(tx, id)?;
@@ -91,5 +91,12 @@ pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
         } else {
             answer
         })
-    })
+    })?;
+    let commit = answer.document.get("commit").and_then(|commit| commit.as_str());
+    if let Some(commit) = commit {
+        let reviewer = reviewer.unwrap_or_else(|| app.actor.name.clone());
+        // The verdict stands without it; then the next card shows everything.
+        let _ = memory::remember_verdict(app, &git, id, &reviewer, commit);
+    }
+    Ok(answer)
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::transition::{self, Transition};
 use crate::{
-    actions::{Answer, App, core::force_reason::ForceReason},
+    actions::{Answer, App, core::force_reason::ForceReason, queue::review::memory},
     domain::{EventKind, TaskId, rules::fencing::TaskWrite},
 };
 
@@ -20,5 +20,7 @@ pub fn cancel(app: &App, id: &TaskId, reason: &str, force: Option<&ForceReason>)
         reason: Some(reason),
         force,
     };
-    transition::perform(app, id, &verb, |_, task, now| Ok(task.cancelled(now)?))
+    let answer = transition::perform(app, id, &verb, |_, task, now| Ok(task.cancelled(now)?))?;
+    memory::forget_closed(app);
+    Ok(answer)
 }

@@ -7,7 +7,11 @@ use serde_json::json;
 
 use super::transition::{self, Transition};
 use crate::{
-    actions::{Answer, App, core::force_reason::ForceReason, queue::gates},
+    actions::{
+        Answer, App,
+        core::force_reason::ForceReason,
+        queue::{gates, review::memory},
+    },
     domain::{EventKind, Refusal, TaskId, rules::fencing::TaskWrite, task::Task},
     store::tasks,
     wire::JudgedWorkView,
@@ -37,7 +41,7 @@ pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceRe
         answer.document["judged"] = json!(judged);
         Ok(answer)
     };
-    transition::perform_and(
+    let answer = transition::perform_and(
         app,
         id,
         &verb,
@@ -55,5 +59,7 @@ pub fn done(app: &App, id: &TaskId, commit: Option<&str>, force: Option<&ForceRe
             Ok(done)
         },
         named,
-    )
+    )?;
+    memory::forget_closed(app);
+    Ok(answer)
 }

@@ -25,13 +25,16 @@ use crate::{
     adapters::AdapterError,
     domain::{
         EventKind, Refusal, SessionId,
+        checkpoint::CheckpointState,
         message::{Channel, LONGEST_OFFER, Message, MessageStatus, NEVER_EXPIRES, Recipient},
+        question::QuestionId,
         rules::delivery::{self, MAX_READ, TypingPolicy, Urgency},
+        secrets,
         session::{Activity, Session, SessionStatus},
         text_limits::MAX_BODY_BYTES,
     },
     env::Timestamp,
-    store::{ReadTx, WriteTx, messages, session_reports, sessions},
+    store::{ReadTx, WriteTx, messages, overview, session_reports, sessions},
     wire::{MessageView, SessionView},
 };
 
@@ -155,7 +158,30 @@ pub fn try_deliver(app: &App, session: &SessionId) -> Option<String> {
 /// message waits.
 pub fn deliver_sent(app: &App, session: &SessionId, sent: Answer) -> Answer {
     let note = try_deliver(app, session).or_else(|| waiting_note(app, &sent).unwrap_or_default());
-    note.into_iter().fold(sent, Answer::note)
+    let unanswered = open_question_note(app, session, &sent).unwrap_or_default();
+    note.into_iter().chain(unanswered).fold(sent, Answer::note)
+}
+
+/// The question by checkpoint that a message leaves open: only an answer that names it settles it.
+fn open_question_note(app: &App, session: &SessionId, sent: &Answer) -> Result<Option<String>> {
+    let Some(id) = sent.document.get("message_id").and_then(serde_json::Value::as_i64) else { return Ok(None) };
+    app.read(|tx| {
+        let Some(asker) = sessions::find(tx, session)? else { return Ok(None) };
+        // A question by activity comes before it, and the note about the waiting prompt names that.
+        if asker.activity == Activity::RequiresAction {
+            return Ok(None);
+        }
+        for held in overview::held(tx)?.iter().filter(|held| held.session.as_ref() == Some(session)) {
+            let newest = overview::newest_written(tx, &held.task)?;
+            let Some(asked) = newest.filter(|newest| newest.state == CheckpointState::AwaitingInput) else { continue };
+            let item = QuestionId::checkpoint(session.clone(), asked.id);
+            let question = secrets::mask(&asked.summary);
+            return Ok(Some(format!(
+                "prompt {id} does not answer the question of {session} ({question}); answer it: fairway answer {item} TEXT"
+            )));
+        }
+        Ok(None)
+    })
 }
 
 /// Why a message that was sent waits.

@@ -6,6 +6,7 @@ pub mod end;
 pub mod heartbeat;
 pub mod idle_screen;
 mod local_host;
+pub(in crate::actions) mod own_program;
 pub mod provider_event;
 pub(crate) mod resolve_session;
 pub(in crate::actions) mod screen_dialog;

@@ -8,7 +8,7 @@ use super::options::SidecarOptions;
 use crate::{
     actions::{
         App,
-        sessions::report::{activity, context_threshold, telemetry},
+        sessions::report::{activity, context_threshold, own_program, telemetry},
     },
     domain::{
         Refusal,
@@ -89,6 +89,7 @@ impl TranscriptTail {
 
     fn store(&self, app: &App, tx: &WriteTx<'_>, session: &Session, reading: &TranscriptSlice) -> Result<usize> {
         let counts = telemetry::store_turns(tx, session, &reading.turns)?;
+        own_program::record(tx, &session.id, reading.finds_program)?;
         let reports = session_reports::find(tx, &session.id)?;
         let offset = i64::try_from(reading.offset).unwrap_or(i64::MAX);
         session_reports::set_usage_offset(tx, &session.id, &self.stored_path, offset)?;

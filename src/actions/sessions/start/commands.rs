@@ -10,7 +10,11 @@ pub(super) fn view(draft: &Draft, request: &StartRequest) -> StartPlanView {
     let (task, lane) = (&draft.task.id, &draft.place.lane.name);
     let mut commands = Vec::new();
     if draft.is_new_task {
-        commands.push(words(&["task", "add", &draft.task.fields.title]));
+        let fields = &draft.task.fields;
+        let body = Some(fields.body.as_str()).filter(|body| !body.is_empty());
+        let add = ["task", "add", &fields.title];
+        commands
+            .push(words(&add.into_iter().chain(body.iter().flat_map(|body| ["--body", *body])).collect::<Vec<_>>()));
     }
     if draft.place.is_new {
         commands.push(words(&["lane", "add", lane.as_str(), "--create-worktree"]));

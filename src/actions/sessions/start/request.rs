@@ -10,6 +10,8 @@ use crate::{
 /// A request to start a session on a task.
 #[derive(Debug, Clone)]
 pub struct StartRequest {
+    /// The description of a new task.
+    pub body: Option<String>,
     /// The role; by default that of the task, else of the lane, else `agent`.
     pub role: Option<Role>,
     /// The lane; by default that of the task, else of the role, else a lane of the task's own.

@@ -21,17 +21,33 @@ pub(super) enum Subject {
 }
 
 /// The task that an argument means: text with a space is a title, other text an id. The title of an open task means that task,
-/// so that a repeat of an interrupted start goes on with it.
+/// so that a repeat of an interrupted start goes on with it. `body` describes a new task.
 ///
 /// # Errors
-/// `not_found`, with similar ids; `ambiguous` when several open tasks have the title; `invalid_value`.
-pub(super) fn find(app: &App, argument: &str) -> Result<Subject> {
+/// `not_found`, with similar ids; `ambiguous` when several open tasks have the title; `invalid_value`; `usage` for the description of
+/// a task that exists and has another one.
+pub(super) fn find(app: &App, argument: &str, body: Option<&str>) -> Result<Subject> {
+    let subject = named(app, argument, body)?;
+    if let (Subject::Known(task), Some(body)) = (&subject, body)
+        && task.fields.body != body
+    {
+        let id = &task.id;
+        let why = format!("--body describes a new task, and {id} exists: {}", task.fields.title);
+        let hint = format!("describe it: fairway task edit {id} --body TEXT");
+        return Err(Refusal::ArgumentMissing { why, hint }.into());
+    }
+    Ok(subject)
+}
+
+fn named(app: &App, argument: &str, body: Option<&str>) -> Result<Subject> {
     if !argument.trim().contains(char::is_whitespace) {
         let id =
             TaskId::parse(argument).map_err(|_| Refusal::not_found("task", argument.escape_debug().to_string()))?;
         return app.read(|tx| lookup::task(tx, &id)).map(|task| Subject::Known(Box::new(task)));
     }
-    let fields = validate::normalize(TaskFields::with_title(argument.trim().to_owned()))?;
+    let mut fields = TaskFields::with_title(argument.trim().to_owned());
+    fields.body = body.unwrap_or_default().to_owned();
+    let fields = validate::normalize(fields)?;
     let mut found = Vec::new();
     app.read(|tx| {
         tasks::for_each(tx, ListScope::Open, |task| {

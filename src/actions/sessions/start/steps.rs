@@ -30,7 +30,7 @@ pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<
     if let Some(answer) = app.stored_response()?.filter(|answer| !intent::is_unfinished(answer)) {
         return Ok(answer);
     }
-    let subject = requested_task::find(app, argument)?;
+    let subject = requested_task::find(app, argument, request.body.as_deref())?;
     let draft = Draft::new(app, &subject, request)?;
     draft.check_claim(app, request)?;
     // The request id belongs to the launch; these steps find what an interrupted one has made.
@@ -61,7 +61,7 @@ pub fn start(app: &App, argument: &str, request: &StartRequest, notes: &mut Vec<
 /// The commands that do the same as [`start`]. Writes nothing.
 pub fn dry_run(app: &App, argument: &str, request: &StartRequest) -> Result<StartPlanView> {
     inside_session::refuse_unless_role(app, "start", &app.settings.sessions.may_start)?;
-    let subject = requested_task::find(app, argument)?;
+    let subject = requested_task::find(app, argument, request.body.as_deref())?;
     let draft = Draft::new(app, &subject, request)?;
     draft.check_claim(app, request)?;
     Ok(commands::view(&draft, request))

@@ -1,0 +1,3 @@
+-- Since when the shell of a session's agent does not find `fairway`, as in SQLite.
+ALTER TABLE session_reports ADD COLUMN program_missing_at BIGINT;
+CREATE INDEX session_reports_program_missing ON session_reports (session_id) WHERE program_missing_at IS NOT NULL;

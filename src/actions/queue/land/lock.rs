@@ -1,0 +1,45 @@
+//! The lock of landing: one goes on at a time on this host.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::Result;
+
+use crate::{
+    actions::App,
+    domain::Refusal,
+    os::{files, lock::FileLock},
+    store::StoreError,
+};
+
+/// How long to wait for other landings, which may have long checks.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The file that the landing at work has locked.
+fn lock_path(app: &App) -> PathBuf {
+    app.project.runtime_dir().join("land.lock")
+}
+
+/// Whether a landing is at work on this host; true where this is unknown.
+pub fn is_at_work(app: &App) -> bool {
+    let path = lock_path(app);
+    path.exists() && !matches!(FileLock::try_acquire(&path), Ok(Some(_)))
+}
+
+/// Waits for other landings.
+///
+/// # Errors
+/// `in_use` after a day; when the lock cannot be made.
+pub(super) fn acquire(app: &App, say: &dyn Fn(&str)) -> Result<FileLock> {
+    let runtime = app.project.runtime_dir();
+    files::private_dir(&app.project.state).and_then(|()| files::private_dir(&runtime)).map_err(StoreError::from)?;
+    let path = lock_path(app);
+    if let Some(lock) = FileLock::try_acquire(&path).map_err(StoreError::from)? {
+        return Ok(lock);
+    }
+    say("waiting for another landing");
+    let lock = FileLock::acquire_within(&path, LOCK_TIMEOUT).map_err(StoreError::from)?;
+    lock.ok_or_else(|| {
+        let (id, by) = (app.project.root.display().to_string(), "another landing".to_owned());
+        Refusal::InUse { noun: "repository", id, by }.into()
+    })
+}

@@ -1,0 +1,308 @@
+//! One pass of landing: units in their order, in batches, each from the gates to the end of its lane.
+
+use std::mem;
+
+use anyhow::Result;
+
+use super::{
+    base::Base,
+    checks::{CheckRun, Verdict},
+    collisions::{self, Move},
+    finish, report,
+    schedule::Ordered,
+    step::{Candidate, LockedLand, NotMoved, Stacked},
+    unit::Unit,
+};
+use crate::{
+    actions::core::errors,
+    domain::{
+        Refusal,
+        refusal::StoppedLanding,
+        rules::landing_batch::{BatchItem, BatchQueue, BatchStep},
+    },
+    wire::LandingView,
+};
+
+/// How often in a row a step begins anew because another command moved the base.
+const MAX_ATTEMPTS: usize = 5;
+
+/// What became of a unit.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    /// Its document.
+    pub(super) view: LandingView,
+    /// Why it did not land.
+    pub(super) error: Option<anyhow::Error>,
+}
+
+/// What became of a pass.
+#[derive(Debug, Default)]
+pub(super) struct Passed {
+    /// The units that are decided, in the order of that.
+    pub(super) outcomes: Vec<Outcome>,
+    /// Whether nothing more can land.
+    pub(super) is_stopped: bool,
+    /// The units that are not decided then.
+    pub(super) not_tried: Vec<Unit>,
+}
+
+/// A pass at work.
+pub(super) struct Pass<'a> {
+    land: &'a LockedLand<'a>,
+    units: &'a [Unit],
+    /// Whether this call has tried the commit before.
+    is_tried: &'a dyn Fn(&str) -> bool,
+    queue: BatchQueue,
+    stack: Vec<Candidate>,
+    /// The base of the stack.
+    base: Option<Base>,
+    /// The checks of the lowest tree that is known to fail.
+    red: Option<CheckRun>,
+    attempts: usize,
+    moves: Vec<Move>,
+    outcomes: Vec<Outcome>,
+}
+
+impl<'a> Pass<'a> {
+    /// Nothing is decided yet.
+    pub(super) fn new(land: &'a LockedLand<'a>, ordered: &'a Ordered, is_tried: &'a dyn Fn(&str) -> bool) -> Self {
+        let item = |(unit, depends_on): (&Unit, &Vec<usize>)| BatchItem {
+            base: unit.base.clone(),
+            depends_on: depends_on.clone(),
+        };
+        let items = ordered.units.iter().zip(&ordered.depends_on).map(item).collect();
+        Self {
+            land,
+            units: &ordered.units,
+            is_tried,
+            queue: BatchQueue::new(items, land.app.settings.land.batch),
+            stack: Vec::new(),
+            base: None,
+            red: None,
+            attempts: 0,
+            moves: Vec::new(),
+            outcomes: Vec::new(),
+        }
+    }
+
+    /// Decides every unit, or stops where nothing more can land. Then the other lanes are looked at.
+    pub(super) fn run(mut self) -> Result<Passed> {
+        let mut is_stopped = false;
+        while !is_stopped {
+            match self.queue.next_step() {
+                BatchStep::Stack(place) => self.stack(place),
+                BatchStep::Check(count) => is_stopped = self.check(count),
+                BatchStep::Land(count) => self.land(count),
+                BatchStep::SendBack(_) => self.send_back(),
+                BatchStep::Done => break,
+            }
+        }
+        for collision in collisions::tell_all(self.land.app, &self.moves)? {
+            let told = self.outcomes.iter_mut().find(|one| one.view.id == Some(collision.landing));
+            if let Some(outcome) = told {
+                outcome.view.told.push(collision.view());
+            }
+        }
+        let not_tried = self.queue.waiting().filter_map(|place| self.units.get(place).cloned()).collect();
+        Ok(Passed { outcomes: self.outcomes, is_stopped, not_tried })
+    }
+
+    fn stack(&mut self, place: usize) {
+        let Some(unit) = self.units.get(place) else { return self.queue.decided(place) };
+        let is_alone = self.stack.is_empty();
+        if is_alone {
+            self.base = None;
+        }
+        let mut view = report::begin(self.land.app, unit);
+        let is_again = (self.is_tried)(&unit.commit);
+        match self.land.stack(unit, is_again, &self.stack, &mut self.base, &mut view) {
+            Ok(Stacked::On { unit, judged, landing }) => {
+                self.queue.stacked(place);
+                self.stack.push(Candidate { place, unit, judged, landing, view });
+            }
+            Ok(Stacked::Decided) => {
+                self.queue.decided(place);
+                self.outcomes.push(Outcome { view, error: None });
+            }
+            // What is below it may be the reason, and may not land.
+            Ok(Stacked::DoesNotFit) | Err(_) if !is_alone => self.queue.passed_over(place),
+            Ok(Stacked::DoesNotFit) => self.queue.decided(place),
+            Err(error) => {
+                self.queue.decided(place);
+                set_failure(&mut view, &error);
+                self.outcomes.push(Outcome { view, error: Some(error) });
+            }
+        }
+    }
+
+    /// Whether nothing more can land.
+    fn check(&mut self, count: usize) -> bool {
+        let (Some(base), Some(top)) = (&self.base, count.checked_sub(1).and_then(|top| self.stack.get(top))) else {
+            self.restack("its stack is gone");
+            return false;
+        };
+        let top = top.candidate().to_owned();
+        if top == base.commit {
+            self.queue.passed(count);
+            return false;
+        }
+        let units: Vec<&Unit> = self.stack.iter().take(count).map(|one| &one.unit).collect();
+        let run = match self.land.checks.run(&units, &top, base) {
+            Ok(run) => run,
+            Err(error) => {
+                self.fail(|height| height < count, error);
+                return false;
+            }
+        };
+        match &run.verdict {
+            Verdict::Passed => {
+                for height in 0..count {
+                    if let Err(error) = self.record(height, &run) {
+                        self.fail(|other| other == height, error);
+                        return false;
+                    }
+                }
+                self.queue.passed(count);
+            }
+            Verdict::Stopped { stopped, place } if stopped.stops_all || place.is_some() || count == 1 => {
+                let (stopped, height) = (stopped.clone(), place.unwrap_or_default());
+                let is_stopped = stopped.stops_all;
+                let error = match self.record(height, &run).and_then(|()| self.stopped(height, stopped)) {
+                    Ok(refusal) => refusal.into(),
+                    Err(error) => error,
+                };
+                self.fail(|other| other == height, error);
+                return is_stopped;
+            }
+            Verdict::Stopped { .. } | Verdict::Failed => {
+                if let (Some(failure), true) = (run.failure(), count > 1) {
+                    let names: Vec<String> = units.iter().map(|unit| unit.label()).collect();
+                    (self.land.say)(&format!("{} fail together: {failure}; halving them", names.join(", ")));
+                }
+                self.red = Some(run);
+                self.queue.failed(count);
+            }
+        }
+        false
+    }
+
+    fn record(&mut self, height: usize, run: &CheckRun) -> Result<()> {
+        if let Some(candidate) = self.stack.get_mut(height) {
+            candidate.view.checks = self.land.checks.record(&candidate.unit, run)?.0;
+        }
+        Ok(())
+    }
+
+    fn stopped(&mut self, height: usize, stopped: StoppedLanding) -> Result<Refusal> {
+        let Some(candidate) = self.stack.get_mut(height) else { return Ok(Refusal::LandStopped(Box::new(stopped))) };
+        let stopped = StoppedLanding { of: candidate.unit.label(), ..stopped };
+        finish::stopped(self.land.app, &mut candidate.landing, &stopped)?;
+        Ok(Refusal::LandStopped(Box::new(stopped)))
+    }
+
+    /// The lowest one breaks the base.
+    fn send_back(&mut self) {
+        let (run, base) = (self.red.take(), self.base.clone());
+        let (Some(run), Some(base), Some(candidate)) = (run, base, self.stack.first_mut()) else {
+            return self.restack("its checks are gone");
+        };
+        let error = match run.verdict {
+            Verdict::Stopped { ref stopped, .. } => {
+                let stopped = stopped.clone();
+                self.stopped(0, stopped).map_or_else(|error| error, Into::into)
+            }
+            _ => self.land.send_back_failed(candidate, &run, &base).map_or_else(|error| error, Into::into),
+        };
+        self.fail(|height| height == 0, error);
+    }
+
+    fn land(&mut self, count: usize) {
+        let Some(base) = self.base.clone() else { return self.restack("its base is gone") };
+        let Some(step) = self.stack.get_mut(..count) else { return self.restack("its stack is gone") };
+        match self.land.move_base(&base, step) {
+            Ok(()) => {}
+            Err(NotMoved::BaseMoved) => {
+                self.attempts += 1;
+                if self.attempts < MAX_ATTEMPTS {
+                    return self.restack("the base moved while its next commit was made");
+                }
+                self.attempts = 0;
+                return self.fail(|height| height == 0, Refusal::BaseMoved { base: base.name }.into());
+            }
+            Err(NotMoved::Because(None, error)) => return self.fail(|height| height < count, error),
+            Err(NotMoved::Because(Some(own), error)) => return self.fail(|height| height == own, error),
+        }
+        self.attempts = 0;
+        let landed: Vec<Candidate> = self.stack.drain(..count).collect();
+        self.queue.landed(count);
+        if let Some(top) = landed.last() {
+            self.base = Some(Base { commit: top.candidate().to_owned(), ..base });
+        }
+        let names: Vec<String> = landed.iter().map(|one| one.unit.label()).collect();
+        let mut done = Vec::new();
+        for mut candidate in landed {
+            if names.len() > 1 {
+                candidate.view.batch.clone_from(&names);
+            }
+            match self.land.finish(&mut candidate) {
+                Ok(()) => {
+                    self.moves.push(Move::of(&candidate.unit, &candidate.landing));
+                    done.push(candidate);
+                }
+                // The base has it: the next landing completes it.
+                Err(error) => {
+                    self.queue.decided(candidate.place);
+                    set_failure(&mut candidate.view, &error);
+                    self.outcomes.push(Outcome { view: candidate.view, error: Some(error) });
+                }
+            }
+        }
+        for mut candidate in done {
+            self.land.clean_up(&candidate.unit, &mut candidate.view);
+            self.outcomes.push(Outcome { view: candidate.view, error: None });
+        }
+    }
+
+    /// Takes the stack apart. Those that failed are decided, the others are stacked again.
+    fn fail(&mut self, is_failed: impl Fn(usize) -> bool, error: anyhow::Error) {
+        let mut left = Some(error);
+        let mut first: Option<LandingView> = None;
+        for (height, mut candidate) in mem::take(&mut self.stack).into_iter().enumerate() {
+            if !is_failed(height) {
+                self.land.give_up(&mut candidate, "the work below it did not land");
+                continue;
+            }
+            self.queue.decided(candidate.place);
+            match (&left, &first) {
+                (Some(error), _) => set_failure(&mut candidate.view, error),
+                (None, Some(first)) => {
+                    candidate.view.state = first.state;
+                    candidate.view.error.clone_from(&first.error);
+                }
+                (None, None) => {}
+            }
+            let why = candidate.view.error.as_ref().map(|failure| failure.message.clone()).unwrap_or_default();
+            self.land.give_up(&mut candidate, &why);
+            first.get_or_insert_with(|| candidate.view.clone());
+            self.outcomes.push(Outcome { view: candidate.view, error: left.take() });
+        }
+        self.queue.unstack();
+        self.red = None;
+    }
+
+    /// Takes the stack apart, to stack all of it again.
+    fn restack(&mut self, why: &str) {
+        for mut candidate in mem::take(&mut self.stack) {
+            self.land.give_up(&mut candidate, why);
+        }
+        self.queue.unstack();
+        self.red = None;
+    }
+}
+
+fn set_failure(view: &mut LandingView, error: &anyhow::Error) {
+    if view.state == "failed" {
+        view.state = report::state_of(error);
+    }
+    view.error = Some(errors::classify(error));
+}

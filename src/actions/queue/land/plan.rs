@@ -1,0 +1,98 @@
+//! `land --dry-run`: what would land, worked out among objects that are thrown away.
+
+use anyhow::Result;
+
+use super::{
+    base, candidate, checks,
+    earlier::has_landed,
+    readiness, report,
+    request::{LandRequest, answer, find},
+    schedule, submodules,
+    unit::{Found, Unit},
+};
+use crate::{
+    actions::{Answer, App, core::errors, queue::lane::checkout},
+    domain::Refusal,
+    os::git::{CandidateMaker, Git, Integration, MergeRepository, Scratch},
+    wire::{LandView, LandingView},
+};
+
+/// The units that would land, in their order, worked out among objects that are thrown away.
+pub(super) fn plan(app: &App, request: &LandRequest, git: &Git<'_>) -> Result<(Answer, u8)> {
+    checkout::ask_merges(app, git, |merges| plan_with(app, request, git, &merges))
+}
+
+fn plan_with(app: &App, request: &LandRequest, git: &Git<'_>, merges: &MergeRepository) -> Result<(Answer, u8)> {
+    let Found { units, notes } = find(app, request)?;
+    let units = schedule::order(app, merges, units)?.units;
+    let order: Vec<_> = units.iter().map(report::place).collect();
+    let scratch = Scratch::create(git, &checkout::temp_dir(app))?;
+    let maker = CandidateMaker {
+        project: git.with_scratch(&scratch),
+        merges: merges.git().with_scratch(&scratch),
+        sign: false,
+    };
+    // The bases as they would be by then.
+    let mut bases: Vec<base::Base> = Vec::new();
+    let mut views = Vec::new();
+    let is_alone = units.len() == 1 && request.names.len() == 1;
+    for unit in &units {
+        let mut view = report::begin(app, unit);
+        if let Err(error) = plan_one(app, unit, &maker, &mut bases, &mut view) {
+            if is_alone && !matches!(view.state, "would_be_sent_back") {
+                return Err(error);
+            }
+            if view.state == "failed" {
+                view.state = report::state_of(&error);
+            }
+            view.error = Some(errors::classify(&error));
+        }
+        views.push(view);
+    }
+    answer(app, request, LandView { dry_run: true, order, landings: views }, notes)
+}
+
+fn plan_one(
+    app: &App,
+    unit: &Unit,
+    maker: &CandidateMaker<'_>,
+    bases: &mut Vec<base::Base>,
+    view: &mut LandingView,
+) -> Result<()> {
+    readiness::check_worktree(app, unit)?;
+    let (_, reports) = readiness::judge(app, unit, Vec::new())?;
+    if !reports.is_empty() {
+        return Err(readiness::refusal(unit, reports));
+    }
+    candidate::check_identity(&maker.project)?;
+    if !bases.iter().any(|base| base.name == unit.base) {
+        bases.push(base::check(app, &unit.base)?);
+    }
+    let Some(base) = bases.iter_mut().find(|base| base.name == unit.base) else { return Ok(()) };
+    view.base_before = Some(base.commit.clone());
+    let is_known = unit.members.is_empty() && has_landed(app, &maker.project, unit, &base.commit)?;
+    if is_known || maker.project.is_ancestor(&unit.commit, &base.commit) == Some(true) {
+        view.state = if unit.members.is_empty() { "unchanged" } else { "would_land" };
+        view.tasks.extend(unit.task.iter().filter(|_| unit.members.is_empty()).map(ToString::to_string));
+        return Ok(());
+    }
+    match candidate::make(app, maker, unit, &base.commit)? {
+        Integration::Commit(commit) => {
+            base.refuse_files_in_the_way(&maker.project, &commit)?;
+            submodules::check(app, &maker.project, unit, base, &commit)?;
+            view.state = "would_land";
+            // The commit is thrown away with this plan, so it is not told.
+            base.commit = commit;
+            let count = checks::count(app, unit);
+            if count > 0 {
+                view.notes.push(format!("{count} check(s) would run on the merged tree of {}", unit.label()));
+            }
+            Ok(())
+        }
+        Integration::Conflict { files, .. } => {
+            view.state = "would_be_sent_back";
+            let (of, lane) = (unit.label(), unit.lane_name().cloned());
+            Err(Refusal::LandConflict { of, base: unit.base.clone(), files, with: Vec::new(), lane }.into())
+        }
+    }
+}

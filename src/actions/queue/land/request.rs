@@ -1,0 +1,65 @@
+//! What is to land, and the answer.
+
+use anyhow::Result;
+
+use super::{
+    report,
+    unit::{self, Found, Unit},
+};
+use crate::{
+    actions::{Answer, App},
+    wire::{LandView, LandingView},
+};
+
+/// The answer of `--all` without any work.
+const NOTHING: &str = "nothing to land: no task is in review, and no finished work is ahead of its base";
+
+/// A request to land work.
+#[derive(Debug, Clone, Default)]
+pub struct LandRequest {
+    /// Ids of tasks and names of lanes.
+    pub names: Vec<String>,
+    /// Everything that is ready.
+    pub all: bool,
+    /// Everything that is ready, and what becomes ready by that, until nothing is left.
+    pub queue: bool,
+    /// Change nothing.
+    pub dry_run: bool,
+}
+
+/// What the request names.
+///
+/// # Errors
+/// `not_found`, `no_commit`; as the store or git fails.
+pub(super) fn find(app: &App, request: &LandRequest) -> Result<Found> {
+    if request.all || request.queue {
+        return unit::all(app);
+    }
+    let mut units: Vec<Unit> = Vec::new();
+    for name in &request.names {
+        let unit = unit::of_name(app, name)?;
+        if !units.iter().any(|known| known.commit == unit.commit && known.base == unit.base) {
+            units.push(unit);
+        }
+    }
+    Ok(Found { units, notes: Vec::new() })
+}
+
+/// The answer; `notes` come before those of the landings.
+pub(super) fn answer(app: &App, request: &LandRequest, view: LandView, mut notes: Vec<String>) -> Result<(Answer, u8)> {
+    // Work that is not finished yet is no failure of `--all`, and a plan that finds a conflict has done its work.
+    let counts = |one: &&LandingView| {
+        let is_waiting = matches!(one.state, "not_ready" | "skipped") && request.names.is_empty();
+        one.error.is_some() && !is_waiting && one.state != "would_be_sent_back"
+    };
+    let exit = view.landings.iter().find(counts).and_then(|one| one.error.as_ref()).map_or(0, |e| e.kind.exit_code());
+    let lines: Vec<String> = view.landings.iter().map(report::lines).collect();
+    let line = if lines.is_empty() { NOTHING.to_owned() } else { lines.join("\n") };
+    let ids = view.landings.iter().filter(|one| one.state == "landed").flat_map(|one| one.tasks.clone()).collect();
+    notes.extend(view.landings.iter().flat_map(|one| one.notes.clone()));
+    let answer = Answer { ids, notes, ..Answer::new(&view, "", line)? };
+    if request.dry_run || exit != 0 {
+        return Ok((answer, exit));
+    }
+    app.mutate(|_| Ok(answer)).map(|answer| (answer, exit))
+}

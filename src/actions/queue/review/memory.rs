@@ -1,0 +1,96 @@
+//! What reviewers have seen, and the refs that keep it.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{App, core::lookup},
+    domain::{
+        LaneName, TaskId,
+        actor::is_same_claimant,
+        seen_work::{REF_PREFIX, SeenCommit, SeenWork},
+    },
+    os::git::Git,
+    store::{lanes, seen_work},
+};
+
+/// Records that a reviewer has seen a commit of a task as a whole. A ref keeps the commit: the next look is compared with it.
+pub(super) fn remember(
+    app: &App,
+    git: &Git<'_>,
+    (task, lane): (&TaskId, Option<&LaneName>),
+    reviewer: &str,
+    commit: SeenCommit,
+) -> Result<()> {
+    let before = app.read(|tx| Ok(find(&seen_work::all(tx)?, task, reviewer)))?;
+    let is_known = |seen: &SeenWork| seen.newest.as_ref().is_some_and(|newest| newest.commit == commit.commit);
+    if !before.as_ref().is_some_and(is_known) {
+        let seen = app.transaction(|tx| {
+            let known = find(&seen_work::all(tx)?, task, reviewer);
+            let known = known.unwrap_or_else(|| SeenWork::nothing(task.clone(), reviewer.to_owned()));
+            let seen = known.with(commit, lane.cloned(), tx.now());
+            let id = seen_work::upsert(tx, &seen)?;
+            Ok(SeenWork { id, ..seen })
+        })?;
+        // Without its ref the commit may be gone one day; then everything is shown.
+        for (name, commit) in seen.refs() {
+            let _ = git.move_ref(&name, git.commit(&name).as_deref(), Some(commit));
+        }
+    }
+    sweep(app, git)
+}
+
+/// Records that the reviewer of a verdict has seen its commit, where git knows that and the base.
+pub(super) fn remember_verdict(app: &App, git: &Git<'_>, id: &TaskId, reviewer: &str, commit: &str) -> Result<()> {
+    let (lane, base) = app.read(|tx| {
+        let lane = lookup::task(tx, id)?.fields.lane;
+        let base = lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten().and_then(|lane| lane.base);
+        Ok((lane, base))
+    })?;
+    let base = base.unwrap_or_else(|| app.settings.project.base_branch.clone());
+    let Some((commit, base)) = git.commit(commit).zip(git.commit(&base)) else { return Ok(()) };
+    match git.merge_base(&base, &commit) {
+        Ok(Some(fork)) => remember(app, git, (id, lane.as_ref()), reviewer, SeenCommit { commit, fork }),
+        Ok(None) | Err(_) => Ok(()),
+    }
+}
+
+/// Puts a task behind the other cards of a reviewer.
+pub(super) fn defer(app: &App, task: &TaskId, reviewer: &str) -> Result<()> {
+    app.transaction(|tx| {
+        let known = find(&seen_work::all(tx)?, task, reviewer);
+        let known = known.unwrap_or_else(|| SeenWork::nothing(task.clone(), reviewer.to_owned()));
+        seen_work::upsert(tx, &SeenWork { deferred_at: Some(tx.now()), ..known })?;
+        Ok(())
+    })
+}
+
+/// Forgets what was seen of closed tasks, with the refs of every row that is gone.
+fn sweep(app: &App, git: &Git<'_>) -> Result<()> {
+    let (closed, known) = app.read(|tx| Ok((seen_work::of_closed_tasks(tx)?, seen_work::all(tx)?)))?;
+    if !closed.is_empty() {
+        app.transaction(|tx| {
+            seen_work::of_closed_tasks(tx)?.iter().try_for_each(|seen| Ok(seen_work::delete(tx, seen.id)?))
+        })?;
+    }
+    let is_live = |seen: &&SeenWork| !closed.iter().any(|one| one.id == seen.id);
+    let live: Vec<String> = known.iter().filter(is_live).map(|seen| format!("{REF_PREFIX}{}/", seen.id)).collect();
+    for name in git.refs_below(REF_PREFIX).unwrap_or_default() {
+        if !live.iter().any(|prefix| name.starts_with(prefix)) {
+            // One that stays does no harm.
+            let _ = git.move_ref(&name, None, None);
+        }
+    }
+    Ok(())
+}
+
+/// Forgets what was seen of closed tasks, after one was closed. The next command on reviews does what fails here.
+pub(in crate::actions::queue) fn forget_closed(app: &App) {
+    let has_closed = app.read(|tx| Ok(!seen_work::of_closed_tasks(tx)?.is_empty()));
+    if matches!(has_closed, Ok(true)) {
+        let _ = sweep(app, &Git::new(app.env.vars(), &app.project.root));
+    }
+}
+
+fn find(all: &[SeenWork], task: &TaskId, reviewer: &str) -> Option<SeenWork> {
+    all.iter().find(|seen| seen.task == *task && is_same_claimant(&seen.reviewer, reviewer)).cloned()
+}

@@ -1,0 +1,262 @@
+//! The next submitted task that waits for a reviewer, as a card.
+
+use anyhow::Result;
+
+use super::{
+    changes::{self, Work},
+    list::{self, Wait},
+    memory,
+};
+use crate::{
+    actions::{App, core::lookup, queue::gates},
+    config::built_in_consequences,
+    domain::{
+        EventKind, Refusal, TaskId,
+        id::Label,
+        review::Review,
+        rules::consequences,
+        seen_work::{SeenCommit, seen_before},
+        task::{Task, TaskStatus},
+        usage::UsageBy,
+    },
+    env::Timestamp,
+    os::git::Git,
+    store::{
+        ReadTx, claims, events, evidence, reviews, seen_work,
+        tasks::{self, ListScope},
+        usage_turns,
+    },
+    wire::{
+        CommandView, ConsequenceView, EvidenceView, GateReportView, JudgedWorkView, ReviewCardView, ReviewChangesView,
+        ReviewNextView, ReviewView,
+    },
+};
+
+/// Which card is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct NextRequest {
+    /// That of this task, also when it waits for others; by default the first one.
+    pub task: Option<TaskId>,
+    /// Whether everything is shown, also what the reviewer has seen.
+    pub all: bool,
+    /// A task that goes behind the other cards first.
+    pub defer: Option<TaskId>,
+}
+
+/// A submitted task that waits for the reviewer.
+struct Waiting {
+    task: TaskId,
+    deferred_at: Option<Timestamp>,
+    /// How long it waits, once for itself and once for each open task that depends on it.
+    weight: i64,
+}
+
+/// The next card.
+///
+/// # Errors
+/// `not_found`, `wrong_state` for a closed task, and for a deferred one that is not in review; as the store fails.
+pub fn next(app: &App, request: &NextRequest) -> Result<ReviewNextView> {
+    if let Some(task) = &request.defer {
+        let found = app.read(|tx| lookup::task(tx, task))?;
+        if found.state.status() != TaskStatus::Review {
+            return Err(
+                Refusal::WrongState { task: task.clone(), status: found.state.status(), verb: "deferred" }.into()
+            );
+        }
+        memory::defer(app, task, &app.actor.name)?;
+    }
+    let waiting = app.read(|tx| waiting(app, tx))?;
+    let names = |only: fn(&&Waiting) -> bool| waiting.iter().filter(only).map(|one| one.task.to_string()).collect();
+    let (all, deferred) = (names(|_| true), names(|one| one.deferred_at.is_some()));
+    let task = match &request.task {
+        Some(task) => {
+            let found = app.read(|tx| lookup::task(tx, task))?;
+            if found.state.status().is_closed() {
+                let status = found.state.status();
+                return Err(Refusal::WrongState { task: task.clone(), status, verb: "reviewed" }.into());
+            }
+            Some(task.clone())
+        }
+        None => waiting.first().map(|one| one.task.clone()),
+    };
+    let card = task.map(|task| card(app, &task, request.all).map(Box::new)).transpose()?;
+    Ok(ReviewNextView { card, waiting: all, deferred })
+}
+
+/// Records that the whole card was shown to the reviewer. Afterwards only what is new is shown.
+pub fn shown(app: &App, card: &ReviewCardView) -> Result<()> {
+    let Some(changes) = card.changes.as_ref().filter(|changes| !changes.patch_cut) else { return Ok(()) };
+    let task = TaskId::parse(&card.task.id)?;
+    let lane = app.read(|tx| Ok(lookup::task(tx, &task)?.fields.lane))?;
+    let seen = SeenCommit { commit: changes.commit.clone(), fork: changes.fork.clone() };
+    let git = Git::new(app.env.vars(), &app.project.root);
+    memory::remember(app, &git, (&task, lane.as_ref()), &app.actor.name, seen)
+}
+
+/// The submitted tasks that wait for the actor, in the order of their cards.
+fn waiting(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Waiting>> {
+    let mut submitted = Vec::new();
+    tasks::for_each(tx, ListScope::Claimed, |task| {
+        if task.state.status() == TaskStatus::Review {
+            submitted.push(task);
+        }
+        Ok(true)
+    })?;
+    let seen = seen_work::all(tx)?;
+    let mut found = Vec::new();
+    for task in submitted {
+        let submitted_at = submitted_at(tx, &task)?;
+        if list::wait_of(app, tx, &task, submitted_at)? != Wait::Own {
+            continue;
+        }
+        let of_task = seen.iter().find(|one| one.task == task.id && app.actor.is_named(&one.reviewer));
+        // What was submitted again is a new card.
+        let deferred_at = of_task.and_then(|one| one.deferred_at).filter(|at| *at >= submitted_at);
+        let age = i64::try_from(app.env.now().since(submitted_at).as_millis()).unwrap_or(i64::MAX);
+        let dependents = i64::try_from(wanted_by(tx, &task.id)?.len()).unwrap_or(i64::MAX);
+        let weight = age.max(1).saturating_mul(dependents.saturating_add(1));
+        found.push(Waiting { task: task.id, deferred_at, weight });
+    }
+    found.sort_by(|one, other| {
+        let key = |waiting: &Waiting| (waiting.deferred_at, std::cmp::Reverse(waiting.weight));
+        key(one).cmp(&key(other)).then_with(|| one.task.as_str().cmp(other.task.as_str()))
+    });
+    Ok(found)
+}
+
+/// When a task was submitted the last time; when it changed last for one of an import.
+fn submitted_at(tx: &ReadTx<'_>, task: &Task) -> Result<Timestamp> {
+    let submitted = events::newest_of(tx, &task.id, |kind| kind == EventKind::TaskSubmitted)?;
+    Ok(submitted.map_or(task.updated_at, |event| event.at))
+}
+
+/// The open tasks that depend on a task.
+fn wanted_by(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<TaskId>> {
+    let dependents = tasks::dependents(tx, task)?;
+    Ok(dependents.into_iter().filter(|(_, status)| !status.is_closed()).map(|(id, _)| id).collect())
+}
+
+fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
+    let report = gates::merge_ready(app, id, None);
+    let (report, mut problem) = match report {
+        Ok(report) => (Some(report), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    let judged = report.as_ref().and_then(|report| report.judged.clone());
+    let git = Git::new(app.env.vars(), &app.project.root);
+    let mut files = Vec::new();
+    let changes = match &judged {
+        Some(judged) => match changes_of(app, &git, id, judged, all) {
+            Ok((changes, paths)) => {
+                files = paths;
+                Some(changes)
+            }
+            Err(error) => {
+                problem = Some(error.to_string());
+                None
+            }
+        },
+        None => {
+            problem.get_or_insert_with(|| "no worktree of this work is known here".to_owned());
+            None
+        }
+    };
+    let worktree = judged.as_ref().map(|judged| judged.worktree.clone());
+    let uncommitted =
+        worktree.as_ref().and_then(|dir| Git::new(app.env.vars(), dir.as_ref()).is_clean()).map(|clean| !clean);
+    let built_in = built_in_consequences();
+    let rules = built_in.iter().chain(&app.settings.review.consequences);
+    let consequences = consequences::of(&files, rules.map(|rule| (&*rule.kind, &*rule.paths))).into_iter();
+    let commit = changes.as_ref().map(|changes| changes.commit.clone());
+    app.read(|tx| {
+        let task = lookup::task(tx, id)?;
+        let all = reviews::of_task(tx, id)?;
+        let (here, elsewhere): (Vec<_>, Vec<_>) =
+            evidence::of_task(tx, id)?.into_iter().partition(|one| one.commit.is_some() && one.commit == commit);
+        let since = Timestamp::from_millis(0);
+        let costs = usage_turns::totals(tx, UsageBy::Task, since, None)?;
+        let is_submitted = task.state.status() == TaskStatus::Review;
+        Ok(ReviewCardView {
+            submitted_at: is_submitted.then(|| submitted_at(tx, &task)).transpose()?.map(|at| at.to_string()),
+            wanted_by: wanted_by(tx, id)?.iter().map(ToString::to_string).collect(),
+            author: task.state.claim().map(|claim| claim.claimant.clone()),
+            commands: commands(app, tx, &task, &all, commit.as_deref(), worktree.as_deref())?,
+            task: lookup::view(tx, &task)?,
+            changes,
+            problem,
+            uncommitted,
+            evidence: here.iter().map(EvidenceView::from).collect(),
+            other_evidence: elsewhere.len(),
+            reviews: all.iter().map(ReviewView::from).collect(),
+            blockers: report.map(|report: GateReportView| report.blockers).unwrap_or_default(),
+            consequences: consequences.map(|one| ConsequenceView { kind: one.kind, paths: one.paths }).collect(),
+            cost_usd: costs
+                .into_iter()
+                .find(|one| one.key.as_deref() == Some(id.as_str()))
+                .and_then(|one| one.cost_usd),
+            claimed_at: claims::chain(tx, id)?.map(|chain| chain.since.to_string()),
+        })
+    })
+}
+
+/// The changes of a task's work, and the paths that it changes on its base as a whole.
+fn changes_of(
+    app: &App,
+    git: &Git<'_>,
+    id: &TaskId,
+    judged: &JudgedWorkView,
+    all: bool,
+) -> Result<(ReviewChangesView, Vec<String>)> {
+    let Some(commit) = judged.commit.as_deref().and_then(|commit| git.commit(commit)) else {
+        return Err(Refusal::not_found("commit", judged.commit.as_deref().unwrap_or("HEAD")).into());
+    };
+    let base = &judged.base;
+    let base_tip = git.commit(base).ok_or_else(|| Refusal::not_found("base branch", base))?;
+    let fork = git.merge_base(&base_tip, &commit)?;
+    let fork = fork.ok_or_else(|| Refusal::NoCommonCommit { of: id.to_string(), base: base.clone() })?;
+    let work = Work { commit: &commit, base, base_tip: &base_tip, fork: &fork };
+    let seen = app.read(|tx| {
+        let lane = lookup::task(tx, id)?.fields.lane;
+        let known = seen_work::all(tx)?;
+        let before = seen_before(&known, (id, lane.as_ref()), &app.actor.name, &commit);
+        Ok(before.into_iter().cloned().collect::<Vec<_>>())
+    })?;
+    let seen = if all { &[][..] } else { &seen };
+    Ok((changes::unseen(app, git, work, seen)?, changes::paths(git, work)?))
+}
+
+/// The commands that act on a card. A verdict names the commit that was shown.
+fn commands(
+    app: &App,
+    tx: &ReadTx<'_>,
+    task: &Task,
+    all: &[Review],
+    commit: Option<&str>,
+    worktree: Option<&str>,
+) -> Result<Vec<CommandView>> {
+    let id = &task.id;
+    let command = |purpose: &str, command: String| CommandView { purpose: purpose.to_owned(), command };
+    let at = commit.map(|commit| format!(" --commit {}", commit.get(..12).unwrap_or(commit))).unwrap_or_default();
+    let mut domains: Vec<Label> = gates::required_domains(app, task);
+    domains.extend(gates::requested_domains(tx, all, &domains)?);
+    let domains: Vec<String> = match domains.len() {
+        0 | 1 => vec![String::new()],
+        _ => domains.iter().map(|domain| format!(" --domain {domain}")).collect(),
+    };
+    let mut found = Vec::new();
+    for domain in &domains {
+        found.push(command("approve", format!("fairway review record {id} --verdict approve{domain}{at}")));
+    }
+    if let Some(domain) = domains.first() {
+        let changes = format!("fairway review record {id} --verdict changes{domain}{at} --notes TEXT");
+        found.push(command("ask for changes", changes));
+    }
+    if task.state.status() == TaskStatus::Review {
+        found.push(command("see it later", format!("fairway review next --defer {id}")));
+    }
+    if let Some(dir) = worktree {
+        found.push(command("open it", format!("cd {}", shell_words::quote(dir))));
+    }
+    found.push(command("land it", format!("fairway land {id}")));
+    Ok(found)
+}

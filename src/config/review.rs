@@ -1,0 +1,94 @@
+//! The settings of reviews.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, de::Error};
+
+use super::values;
+use crate::domain::{Role, id::Label};
+
+/// The settings of reviews.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ReviewSettings {
+    /// The number of open reviews at which no further work is claimed; 0: there is no limit.
+    pub capacity: u32,
+    /// The same for the tasks of a role.
+    #[serde(deserialize_with = "per_role")]
+    pub per_role: BTreeMap<String, u32>,
+    /// Consequences of changed files, in the order of the file.
+    pub consequences: Vec<ConsequenceRule>,
+}
+
+/// Files whose change has a consequence.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ConsequenceRule {
+    /// The consequence, in a word.
+    #[serde(deserialize_with = "kind")]
+    pub kind: String,
+    /// The globs.
+    #[serde(default, deserialize_with = "values::globs")]
+    pub paths: Vec<String>,
+}
+
+/// The rules that come with Fairway.
+pub fn built_in_consequences() -> Vec<ConsequenceRule> {
+    #[derive(Default, Deserialize)]
+    struct File {
+        rules: Vec<ConsequenceRule>,
+    }
+    // A test reads it, too.
+    toml::from_str::<File>(include_str!("consequences.toml")).unwrap_or_default().rules
+}
+
+fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    values::parsed(deserializer, |text| Label::parse(text).map(|label| label.to_string()))
+}
+
+fn per_role<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, u32>, D::Error> {
+    let limits = BTreeMap::<String, u32>::deserialize(deserializer)?;
+    for role in limits.keys() {
+        Role::parse(role).map_err(D::Error::custom)?;
+    }
+    Ok(limits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config::Settings, domain::rules::consequences};
+
+    #[test]
+    fn files_have_the_consequences_of_every_rule_that_names_them() {
+        let kinds = |path: &str, more: &str| -> Vec<String> {
+            let more = Settings::parse(more).unwrap().review.consequences;
+            let rules: Vec<ConsequenceRule> = built_in_consequences().into_iter().chain(more).collect();
+            let rules = rules.iter().map(|rule| (&*rule.kind, &*rule.paths));
+            consequences::of(&[path.to_owned()], rules).into_iter().map(|one| one.kind).collect()
+        };
+        assert_eq!(kinds("src/main.rs", ""), [""; 0]);
+        assert_eq!(kinds("package.json", ""), ["runs-here", "dependencies"]);
+        assert_eq!(kinds("a/b/migrations/1.txt", ""), ["migration"]);
+        assert_eq!(kinds(".github/workflows/ci.yml", ""), ["permissions"]);
+        let more = "[[review.consequences]]\nkind = 'money'\npaths = ['infra/**']";
+        assert_eq!(kinds("infra/main.tf", more), ["money"]);
+        let more = "[[review.consequences]]\nkind = 'migration'\npaths = ['db/**']";
+        assert_eq!(kinds("db/x.sql", more), ["migration"]);
+    }
+
+    #[test]
+    fn settings_have_defaults_and_wrong_values_are_named() {
+        assert_eq!(Settings::parse("").unwrap().review, ReviewSettings::default());
+        let text = "review.capacity = 4\nreview.per_role.qa = 2\n[[review.consequences]]\nkind = 'money'\npaths = ['infra/**']";
+        let review = Settings::parse(text).unwrap().review;
+        assert_eq!((review.capacity, review.per_role.get("qa"), review.consequences.len()), (4, Some(&2), 1));
+        for (text, key) in [
+            ("review.capacity = -1", "review.capacity"),
+            ("review.per_role.qa = 'two'", "review.per_role.qa"),
+            ("[[review.consequences]]\nkind = 'a b'", "review.consequences[].kind"),
+            ("[[review.consequences]]\nkind = 'a'\npaths = ['/x']", "review.consequences[].paths"),
+        ] {
+            assert_eq!(Settings::parse(text).unwrap_err().0, key);
+        }
+    }
+}

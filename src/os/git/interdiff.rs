@@ -1,0 +1,219 @@
+//! What one result of some work has that an earlier one lacks, without what came from the base: git merges the base into the earlier
+//! result, and compares that with the new one.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use super::{
+    command::{Git, GitError, MAX_WHOLE_OUTPUT, git_error, output_text},
+    diff::{self, ChangedFile},
+    merge_repository::{MergeOutcome, MergeRepository},
+};
+use crate::os::exit_reason::ExitReason;
+
+/// The time limit of a merge and of each comparison.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The flags of every comparison: no program that a repository names for showing files.
+const DIFF: [&str; 8] =
+    ["--literal-pathspecs", "diff-tree", "-r", "-M", "--no-ext-diff", "--no-textconv", "--no-color", "--no-relative"];
+
+/// Lines that a merge with conflicts writes into a file, as far as a file could have them by itself.
+const MARKERS: &str = "^(<{7,}( |$)|>{7,}( |$)|[|]{7,}( |$)|={7,8}[[:space:]]*$)";
+
+/// The character in place of bytes that are no UTF-8.
+const REPLACED: char = '\u{fffd}';
+
+/// What is new in a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewWork {
+    /// The files that differ, by path.
+    pub files: Vec<ChangedFile>,
+    /// The differences, as `git diff` prints them.
+    pub patch: Vec<u8>,
+    /// The files in which the base conflicts with the earlier result. They are compared with both: only lines that neither of
+    /// them has are added.
+    pub conflicts: Vec<String>,
+}
+
+/// What became of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommitChange {
+    /// It is there with the same changes.
+    Same,
+    /// It is there with other changes.
+    Changed,
+    /// It is gone.
+    Dropped,
+    /// It was not there before.
+    New,
+}
+
+/// A commit before and after a rework.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RangeCommit {
+    /// What became of it.
+    pub change: CommitChange,
+    /// It before, abbreviated.
+    pub before: Option<String>,
+    /// It afterwards, abbreviated.
+    pub after: Option<String>,
+    /// The first line of its message; bytes that are not UTF-8 are replaced.
+    pub subject: String,
+}
+
+impl Git<'_> {
+    /// Everything that differs between two commits or trees.
+    ///
+    /// # Errors
+    /// When git fails, or prints more than is kept.
+    pub fn work_between(&self, from: &str, to: &str) -> Result<NewWork, GitError> {
+        let (files, patch) = (self.files_between(from, to, &[])?, self.patch_between(from, to, &[])?);
+        Ok(NewWork { files, patch, conflicts: Vec::new() })
+    }
+
+    fn files_between(&self, from: &str, to: &str, paths: &[String]) -> Result<Vec<ChangedFile>, GitError> {
+        let stdout = self.compare(&["--raw", "--numstat", "-z", "--no-abbrev"], from, to, paths)?;
+        let files = diff::parse(&String::from_utf8_lossy(&stdout));
+        files.ok_or_else(|| GitError::Failed { step: "diff-tree", why: "its output has an unknown form".into() })
+    }
+
+    fn patch_between(&self, from: &str, to: &str, paths: &[String]) -> Result<Vec<u8>, GitError> {
+        self.compare(&["-p"], from, to, paths)
+    }
+
+    /// Compares at these paths; everywhere when none are given.
+    fn compare(&self, format: &[&str], from: &str, to: &str, paths: &[String]) -> Result<Vec<u8>, GitError> {
+        let args = [&DIFF[..], format, &[from, to, "--"]].concat();
+        let args: Vec<&str> = args.into_iter().chain(paths.iter().map(String::as_str)).collect();
+        let done = self.run(&args, TIMEOUT)?;
+        match done.exit {
+            ExitReason::Code(0) if done.stdout.len() < MAX_WHOLE_OUTPUT => Ok(done.stdout),
+            ExitReason::Code(0) => {
+                Err(GitError::Failed { step: "diff-tree", why: "the difference is too large".into() })
+            }
+            _ => Err(git_error("diff-tree", &done)),
+        }
+    }
+
+    /// The commits of work before and after a rework, each side from where it left its base to its tip, by `git range-diff`.
+    /// Merges are left out.
+    pub fn range_between(
+        &self,
+        (fork_before, before): (&str, &str),
+        (fork, after): (&str, &str),
+    ) -> Result<Vec<RangeCommit>, GitError> {
+        let (old, new) = (format!("{fork_before}..{before}"), format!("{fork}..{after}"));
+        let args = ["range-diff", "--no-color", "--no-patch", "--no-ext-diff", "--no-textconv", &old, &new];
+        let done = self.run(&args, TIMEOUT)?;
+        if done.exit != ExitReason::Code(0) {
+            return Err(git_error("range-diff", &done));
+        }
+        Ok(output_text(&done.stdout).lines().filter_map(range_commit).collect())
+    }
+}
+
+/// Reads `1:  6e2f8a9 = 2:  0b1c2d3 the subject`; a side without a commit has dashes.
+fn range_commit(line: &str) -> Option<RangeCommit> {
+    let (_, rest) = line.split_once(':')?;
+    let (before, rest) = rest.trim_start().split_once(' ')?;
+    let (mark, rest) = rest.trim_start().split_once(' ')?;
+    let (_, rest) = rest.split_once(':')?;
+    let (after, subject) = rest.trim_start().split_once(' ').unwrap_or((rest.trim_start(), ""));
+    let change = match mark {
+        "=" => CommitChange::Same,
+        "!" => CommitChange::Changed,
+        "<" => CommitChange::Dropped,
+        ">" => CommitChange::New,
+        _ => return None,
+    };
+    let commit = |text: &str| Some(text.to_owned()).filter(|text| !text.starts_with('-'));
+    Some(RangeCommit { change, before: commit(before), after: commit(after), subject: subject.to_owned() })
+}
+
+impl MergeRepository {
+    /// What `new` has that a reader of `seen` has not seen, where `base` is the newest commit of the base that `new` contains. A line
+    /// that is not added here is a line of `seen` or of the base.
+    pub fn new_since(&self, seen: &str, new: &str, base: &str) -> Result<NewWork, GitError> {
+        let pair = (seen.to_owned(), base.to_owned());
+        let (tree, conflicts) = match self.merge_all(&[pair], TIMEOUT)?.pop() {
+            Some(MergeOutcome::Clean { tree }) => (tree, Vec::new()),
+            Some(MergeOutcome::Conflict { tree, files }) => (tree, files),
+            Some(MergeOutcome::Unknown { why }) => return Err(GitError::Failed { step: "merge-tree", why }),
+            None => return Err(GitError::Failed { step: "merge-tree", why: "it told no outcome".into() }),
+        };
+        let git = self.git();
+        if conflicts.is_empty() {
+            return git.work_between(&tree, new);
+        }
+        // The merged tree has both sides of each conflict, and lines between them that no person wrote. A file with lines like
+        // those could be taken for seen, so it is compared with the base as a whole.
+        let mut files = git.files_between(&tree, new, &[])?;
+        let whole = self.files_with_markers(new, &files)?;
+        if whole.is_empty() {
+            let patch = git.patch_between(&tree, new, &[])?;
+            return Ok(NewWork { files, patch, conflicts });
+        }
+        // The name before a rename is in neither result, or is deleted as a whole.
+        let old_names = |file: &ChangedFile| [Some(file.path.clone()), file.old_path.clone()];
+        let rest: Vec<String> =
+            files.iter().filter(|file| !whole.contains(&file.path)).flat_map(old_names).flatten().collect();
+        let whole: Vec<String> = whole.into_iter().collect();
+        files.retain(|file| !whole.contains(&file.path));
+        files.extend(git.files_between(base, new, &whole)?);
+        files.sort_by(|one, other| one.path.cmp(&other.path));
+        let mut patch = if rest.is_empty() { Vec::new() } else { git.patch_between(&tree, new, &rest)? };
+        patch.extend(git.patch_between(base, new, &whole)?);
+        Ok(NewWork { files, patch, conflicts })
+    }
+
+    /// The changed files of a commit that have lines such as a merge with conflicts writes.
+    fn files_with_markers(&self, commit: &str, files: &[ChangedFile]) -> Result<BTreeSet<String>, GitError> {
+        let present: Vec<&str> = files.iter().filter(|file| file.letter != 'D').map(|file| &*file.path).collect();
+        if files.iter().any(|file| file.path.contains(REPLACED)) {
+            let why = "the base conflicts with what was seen, and a path is not UTF-8".into();
+            return Err(GitError::Failed { step: "grep", why });
+        }
+        if present.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let args = ["--literal-pathspecs", "grep", "--text", "--name-only", "-z", "-E", "-e", MARKERS, commit, "--"];
+        let done = self.git().run(&[&args[..], &present].concat(), TIMEOUT)?;
+        match done.exit {
+            ExitReason::Code(0 | 1) => {}
+            _ => return Err(git_error("grep", &done)),
+        }
+        // Each is `COMMIT:PATH`.
+        let path = |name: &str| name.split_once(':').map(|(_, path)| path.to_owned());
+        Ok(String::from_utf8_lossy(&done.stdout).split_terminator('\0').filter_map(path).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_range_diff_are_parsed() {
+        let commit = |change, before: Option<&str>, after: Option<&str>, subject: &str| {
+            let (before, after) = (before.map(str::to_owned), after.map(str::to_owned));
+            Some(RangeCommit { change, before, after, subject: subject.into() })
+        };
+        assert_eq!(
+            range_commit("1:  6e2f8a9 = 12:  0b1c2d3 a: b > c"),
+            commit(CommitChange::Same, Some("6e2f8a9"), Some("0b1c2d3"), "a: b > c")
+        );
+        assert_eq!(
+            range_commit(" 2:  aaaaaaa ! 3:  bbbbbbb x"),
+            commit(CommitChange::Changed, Some("aaaaaaa"), Some("bbbbbbb"), "x")
+        );
+        assert_eq!(
+            range_commit("-:  ------- > 1:  ccccccc new"),
+            commit(CommitChange::New, None, Some("ccccccc"), "new")
+        );
+        assert_eq!(
+            range_commit("3:  ddddddd < -:  ------- old"),
+            commit(CommitChange::Dropped, Some("ddddddd"), None, "old")
+        );
+        assert_eq!(range_commit("no such line"), None);
+    }
+}
