@@ -19,6 +19,7 @@ mod gates;
 mod guard;
 mod guide;
 mod handoff;
+mod handoff_move;
 mod hook;
 mod hosts;
 mod init;
