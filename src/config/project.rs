@@ -317,10 +317,7 @@ pub fn worktree_damage(root: &Path, top: &Path) -> Option<String> {
     if real.parent() != Some(common.join("worktrees").as_path()) {
         return Some(format!("its .git file names another repository, {}", own.display()));
     }
-    // Git's own way back. A path that is gone is that of a worktree or a project that was moved.
-    let back = fs::read_to_string(real.join("gitdir")).ok();
-    let back = back.and_then(|back| normalize(&real.join(back.trim_end())).canonicalize().ok());
-    if back.is_some_and(|back| entry.canonicalize().is_ok_and(|entry| back != entry)) {
+    if way_back(&real, top) == WayBack::Elsewhere {
         return Some(format!("{} names another worktree", real.join("gitdir").display()));
     }
     let named = fs::read_to_string(real.join("commondir")).ok();
@@ -328,6 +325,28 @@ pub fn worktree_damage(root: &Path, top: &Path) -> Option<String> {
     match named.as_deref().map(Path::canonicalize) {
         Some(Ok(found)) if found == common => None,
         _ => Some(format!("{} names another repository", real.join("commondir").display())),
+    }
+}
+
+/// Where git's record of a worktree leads back to, by its file `gitdir`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WayBack {
+    /// To the worktree.
+    Here,
+    /// To another worktree.
+    Elsewhere,
+    /// To a path that is gone: the worktree or the project was moved.
+    Gone,
+}
+
+/// Where the record leads back to, seen from the worktree at `top`.
+pub fn way_back(record: &Path, top: &Path) -> WayBack {
+    let named = fs::read_to_string(record.join("gitdir")).ok();
+    let named = named.and_then(|named| normalize(&record.join(named.trim_end())).canonicalize().ok());
+    match (named, top.join(".git").canonicalize()) {
+        (Some(named), Ok(own)) if named == own => WayBack::Here,
+        (Some(_), Ok(_)) => WayBack::Elsewhere,
+        _ => WayBack::Gone,
     }
 }
 

@@ -305,6 +305,9 @@ pub enum Refusal {
     /// The task has an open handoff already.
     #[error("{task} is offered already: handoff {handoff} to {to} is open")]
     AlreadyOffered { task: TaskId, handoff: i64, to: String, is_yours: bool },
+    /// An acceptance cannot bring the work into the lane of the one who accepts.
+    #[error("cannot move the work of handoff {handoff}: {why}")]
+    WorkNotMoved { handoff: i64, why: String, hint: String },
     /// The record is already answered.
     #[error("{noun} {id} is already {status}")]
     AlreadyAnswered { noun: &'static str, id: i64, status: &'static str },
@@ -611,6 +614,7 @@ impl Refusal {
             Self::SessionAsks { .. } => "session_asks",
             Self::NothingClaimed { .. } => "nothing_claimed",
             Self::AlreadyOffered { .. } => "already_offered",
+            Self::WorkNotMoved { .. } => "work_not_moved",
             Self::AlreadyAnswered { .. } => "already_answered",
             Self::ApprovalLapsed { .. } => "approval_lapsed",
             Self::NotAnswerable { .. } | Self::Unanswerable { .. } => "not_answerable",

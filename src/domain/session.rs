@@ -268,7 +268,7 @@ impl Session {
         })
     }
 
-    /// The name of the one who stopped it on purpose: it has not ended by itself.
+    /// The name of the person or the other session that stopped it on purpose; `None` when it ended or stopped itself.
     pub fn stopped_by(&self) -> Option<&str> {
         let by = self.reason.as_deref()?.strip_prefix(STOP_REASON)?;
         // An agent that stops itself leaves its claims behind.

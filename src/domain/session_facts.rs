@@ -129,7 +129,7 @@ pub struct SessionOverview {
     pub can_relaunch: bool,
     /// Why it counts as stale although that is not recorded; `None` for one that was not judged.
     pub silence: Option<String>,
-    /// Whether the reader is the one who stopped it.
+    /// Whether the actor for whom this is read had stopped it.
     pub is_stopped_by_reader: bool,
 }
 

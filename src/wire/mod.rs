@@ -1,6 +1,7 @@
 //! The JSON that Fairway prints: one view per noun, the same in every command. Names are stable. Absent values are `null`;
 //! lists are never `null`.
 
+mod accepted_handoff;
 mod adapter_check;
 mod approval;
 mod board;
@@ -54,6 +55,7 @@ pub mod tool_input;
 mod usage;
 mod values;
 
+pub use accepted_handoff::{AcceptedHandoffView, HandedWorkView};
 pub use adapter_check::{AdapterCheckView, OperationCheckView, ProbeOutcome, ProbeView};
 pub use approval::ApprovalView;
 pub use board::{
@@ -71,7 +73,7 @@ pub use explain::{ExplainView, FactView};
 pub use finding::{DoctorView, FindingView};
 pub use gate::{BlockerView, GateReportView, JudgedWorkView};
 pub use guard::{EvaluationView, GuardResultView, LoggedDecisionView, RuleTraceView};
-pub use handoff::{AcceptedHandoffView, HandedWorkView, HandoffView};
+pub use handoff::HandoffView;
 pub use hook::HookChangeView;
 pub use host::{HostRenewedView, HostView};
 pub use job::{

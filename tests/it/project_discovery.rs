@@ -310,3 +310,27 @@ fn empty_or_foreign_git_entry_is_no_repository() {
     let run: CommandOutput = world.fairway(["task", "add", "one"]).current_dir(&sub).output().unwrap().into();
     run.exits(0);
 }
+
+/// Damage and repair of a lane judge a record by one function. Git writes the path absolute or relative to the record.
+#[test]
+fn record_of_a_worktree_leads_here_elsewhere_or_nowhere() {
+    use fairway::config::project::{WayBack, way_back};
+    let world = TestProject::with_git();
+    for name in ["one", "two"] {
+        world.git(&world.root(), &["worktree", "add", "--quiet", &format!("../{name}")]);
+    }
+    let top = world.dir().join("one");
+    let record = world.root().join(".git/worktrees/one");
+    assert_eq!(way_back(&record, &top), WayBack::Here);
+    for (back, leads) in [
+        ("../../../../one/.git", WayBack::Here),
+        ("../../../../two/.git", WayBack::Elsewhere),
+        ("/no/such/worktree/.git", WayBack::Gone),
+        ("", WayBack::Elsewhere),
+    ] {
+        fs::write(record.join("gitdir"), format!("{back}\n")).unwrap();
+        assert_eq!(way_back(&record, &top), leads, "{back}");
+    }
+    fs::remove_file(record.join("gitdir")).unwrap();
+    assert_eq!(way_back(&record, &top), WayBack::Gone);
+}

@@ -57,6 +57,7 @@ pub(super) fn details(refusal: &Refusal) -> Value {
         | Refusal::LaneWithoutWorktree { lane }
         | Refusal::MergeCommits { lane } => json!({ "lane": lane.as_str() }),
         Refusal::LaneDamaged { lane, .. } => json!({ "lane": lane.as_str() }),
+        Refusal::WorkNotMoved { handoff, .. } => json!({ "handoff_id": handoff }),
         Refusal::LaneHeld { lane, .. } => json!({ "noun": "lane", "id": lane.as_str() }),
         Refusal::BeforeReflog { lane, event, at, begins, .. } => json!({
             "lane": lane.as_str(), "event": event, "at": at.to_string(), "begins_at": begins.map(|at| at.to_string()),

@@ -94,6 +94,7 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         Refusal::AlreadyExists { noun: "file", .. } => (Conflict, Some("--force replaces it".into())),
         Refusal::AlreadyExists { .. } | Refusal::InUse { .. } => (Conflict, None),
         Refusal::LaneHeld { hint, .. } => (Conflict, Some(hint.clone())),
+        Refusal::WorkNotMoved { hint, .. } => (Refused, Some(hint.clone())),
         Refusal::UnsavedWork { dir: Some(dir), .. } => {
             (Refused, Some(format!("commit or stash the changes: {}", git_in(dir, "stash --include-untracked"))))
         }

@@ -11,7 +11,10 @@ use crate::{
         mail::outbox,
         project::reconcile,
         queue::{
-            handoff::{accept, decline},
+            handoff::{
+                accept::{self, Acceptance},
+                decline,
+            },
             task::{
                 ForceReason, block,
                 claim::{ClaimRequest, LaneScope},
@@ -165,7 +168,7 @@ impl PageCommand {
             }
             Self::Unblock(id) => block::unblock(app, id, Some(&force()?)),
             Self::Done(id) => done::done(app, id, None, Some(&force()?)),
-            Self::AcceptHandoff(id) => accept::accept(app, *id, true),
+            Self::AcceptHandoff(id) => accept::accept(app, *id, Acceptance::WithClaim),
             Self::DeclineHandoff(id) => decline::decline(app, *id, &needed()?),
             Self::WithdrawMessage(id) => outbox::withdraw(app, *id, None),
             Self::RemoveJob(id) => rm::rm(app, &[id.to_string()], false),

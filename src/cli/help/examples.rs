@@ -79,7 +79,7 @@ const EXAMPLES: &[Examples] = &[
     ("handoff", &["fairway handoff create T-4 --to-role qa --summary 'ready to test'", "fairway handoff list --open"]),
     ("handoff create", &["fairway handoff create T-4 --to-role qa --summary 'ready to test'"]),
     ("handoff list", &["fairway handoff list --open"]),
-    ("handoff accept", &["fairway handoff accept 3", "fairway handoff accept 3 --no-claim"]),
+    ("handoff accept", &["fairway handoff accept 3", "fairway handoff accept 3 --move"]),
     ("handoff decline", &["fairway handoff decline 3 --reason 'no time this week'"]),
     ("handoff withdraw", &["fairway handoff withdraw 3"]),
     ("review", &["fairway review next", "fairway review record T-4 --verdict approve"]),

@@ -1,6 +1,7 @@
 //! The agents' real command lines, on models that run in the test, with our hooks as `hook install` enters them.
 
 mod bare_container;
+mod changes_hands;
 mod headless;
 mod idle_in_terminal;
 mod interrupt;

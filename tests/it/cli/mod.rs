@@ -20,6 +20,7 @@ mod gates;
 mod guard;
 mod guide;
 mod handoff;
+mod handoff_move;
 mod hook;
 mod hosts;
 mod init;

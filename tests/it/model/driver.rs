@@ -327,8 +327,8 @@ impl InProcess {
             Op::Answer { back, reply, .. } => {
                 let number = self.store.handoff(*back);
                 match reply {
-                    Reply::Accept => handoff::accept::accept(app, number, false)?,
-                    Reply::Take => handoff::accept::accept(app, number, true)?,
+                    Reply::Accept => handoff::accept::accept(app, number, handoff::accept::Acceptance::WithoutClaim)?,
+                    Reply::Take => handoff::accept::accept(app, number, handoff::accept::Acceptance::WithClaim)?,
                     Reply::Decline => handoff::decline::decline(app, number, "no")?,
                     Reply::Withdraw { force } => {
                         let force = force.then(|| ForceReason { reason: "it must be".into() });

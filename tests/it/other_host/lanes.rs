@@ -90,7 +90,10 @@ fn verb_that_needs_a_worktree_runs_on_its_host_alone() {
         assert_eq!(before, (world.branches_and_worktrees(), run(&world, "events --json").exits(0).stdout));
         // The name is taken, wherever the worktree is.
         run(&world, "lane add cart --create-worktree --json").refuses(4, "exists");
+        run(&world, "handoff create T-1 --to-lane free --summary s").exits(0);
+        refused(&world, "handoff accept 1 --move --as qa", "lane_elsewhere", "handoff accept 1 --move");
         // Commands that need no worktree go on.
+        run(&world, "handoff withdraw 1").exits(0);
         run(&world, "task submit T-1 --commit 0123456789012345678901234567890123456789").exits(0);
         put_back(&world);
         run(&world, "lane rm free").exits(0);

@@ -324,3 +324,25 @@ fn session_that_a_person_stopped_is_at_rest_and_one_that_died_is_not() {
     // Its program was one of its own, which is not stored.
     assert_eq!(commands, ["fairway claim T-2", "fairway release T-2 --force --reason TEXT"], "{session}");
 }
+
+/// A host that launches a session in the lane of a dead one records that end first: from the sandbox nothing could tell.
+#[test]
+fn launch_in_the_lane_of_a_dead_session_records_its_end() {
+    let (world, session) = working();
+    let launch = |name: &str| {
+        world.launch(&["--role", "dev", "--lane", "api", "--name", name, "--", "sleep", "1000"]);
+    };
+    launch("beside");
+    assert_eq!(world.session("api-agent")["status"], "running", "it lives");
+    kill_all(&session);
+    assert_eq!(world.session("api-agent")["status"], "running", "nothing has recorded its end");
+    launch("next");
+    let ended = world.session("api-agent");
+    assert_eq!(ended["status"], "failed", "{ended:?}");
+    let Some(claimed) = in_sandbox(&world, &["--session", "next", "claim", "--json"]) else {
+        require::met(false, "no pid namespace can be made: it needs root");
+        return;
+    };
+    let claimed = claimed.exits(0).json();
+    assert_eq!((&claimed["takeover"], &claimed["from"]), (&json!("continued"), &json!("api-agent")));
+}

@@ -1,59 +1,182 @@
-//! Accept a handoff, with the claim or without.
+//! Accept a handoff, with the claim or without, and with the work or without.
 
 use anyhow::Result;
 
 use super::{
-    state::{self, load_for, record_answer},
+    bring_work, claim_move,
+    state::{self, HandoffForActor, load_for, record_answer},
     work::{self, HandedWork},
 };
 use crate::{
     actions::{
         Answer, App,
         core::lookup,
-        queue::task::{claim, claim_place},
+        queue::lane::{checkout, worktree},
     },
     domain::{
-        Actor, LaneName, Refusal, Role,
-        claim::Claim,
+        LaneName, Refusal,
         handoff::{Handoff, HandoffStatus},
-        rules::{self, claim as lanes_rule},
+        lane::Lane,
         task::Task,
     },
-    store::{ReadTx, WriteTx, claims, tasks},
-    wire::{AcceptedHandoffView, HandoffView},
+    store::WriteTx,
+    wire::{AcceptedHandoffView, HandoffView, LaneSyncView},
 };
 
-/// open → accepted, by an actor of its role or lane. With `take` the actor also gets the claim in the same transaction, and
+/// What an actor takes with a handoff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acceptance {
+    /// Nothing: the task keeps its claimant.
+    WithoutClaim,
+    /// The claim. A task of which something was begun stays in its lane.
+    WithClaim,
+    /// The claim, and the commits into the actor's own lane.
+    WithWork,
+}
+
+/// open → accepted, by an actor of its role or lane. With the claim, the actor gets it in the same transaction, and
 /// the task is in progress; when the claim is refused, the handoff stays open. The answer says who has the task then, and where
-/// its work is: a task of which something was begun stays in its lane.
+/// its work is.
 ///
 /// # Errors
-/// `not_found`, `already_answered`, `role_mismatch`, `lane_mismatch`; with `take` also `stale_claim`, `wrong_state`,
-/// `already_yours`, `already_claimed`, `deps_open`, `session_final` and the errors of the lane.
-pub fn accept(app: &App, id: i64, take: bool) -> Result<Answer> {
+/// `not_found`, `already_answered`, `role_mismatch`, `lane_mismatch`; with the claim also `stale_claim`, `wrong_state`,
+/// `already_yours`, `already_claimed`, `deps_open`, `session_final` and the errors of the lane; with the work also
+/// `work_not_moved`, `unsaved_work`, `in_use`, `sync_conflict` and the other errors of a sync.
+pub fn accept(app: &App, id: i64, how: Acceptance) -> Result<Answer> {
+    if how == Acceptance::WithWork {
+        return accept_with_work(app, id);
+    }
     let task = app.read(|tx| Ok(state::find(tx, id)?.task))?;
     let work = work::find(app, &task)?.filter(HandedWork::is_begun);
     app.mutate(|tx| {
         let asked = load_for(app, tx, id, HandoffStatus::Accepted)?;
-        if asked.repeat_answer.is_some() {
-            let task = lookup::task(tx, &asked.handoff.task)?;
-            let line = format!("unchanged: handoff {id} is accepted already; {}", claimant_clause(&task));
-            return answer(&asked.handoff, &task, work.as_ref(), line);
-        }
         let task = lookup::task(tx, &asked.handoff.task)?;
-        // The answer first: in the event log the handoff comes before its claim.
-        let handoff = record_answer(tx, asked.handoff.clone(), HandoffStatus::Accepted, None)?;
-        if !take {
-            let line = format!("accepted handoff {id} of {}; {}", task.id, claimant_clause(&task));
-            return answer(&handoff, &task, work.as_ref(), line);
+        if asked.repeat_answer.is_some() {
+            return unchanged(&asked.handoff, &task, work.as_ref());
         }
-        let claim = move_claim(app, tx, &asked.handoff, &task, work.as_ref(), asked.role)?;
-        let line = format!(
-            "accepted handoff {id} of {}, which is now claimed by {} under epoch {}: {}",
-            task.id, claim.claimant, claim.epoch, task.fields.title
-        );
-        answer(&handoff, &lookup::task(tx, &task.id)?, work.as_ref(), line)
+        if how == Acceptance::WithoutClaim {
+            let handoff = record_answer(tx, asked.handoff, HandoffStatus::Accepted, None)?;
+            let line = format!("accepted handoff {id} of {}; {}", task.id, claimant_clause(&task));
+            return answer(&handoff, &task, work.as_ref(), None, line);
+        }
+        // The commits do not move with the claim.
+        let of_work = work.as_ref().and_then(|work| work.lane.clone());
+        let of_work = of_work.filter(|lane| task.fields.lane.as_ref() == Some(lane));
+        let lane = of_work.or_else(|| asked.handoff.to_lane.clone());
+        take(app, tx, asked, &task, lane.as_ref(), work.as_ref(), None)
     })
+}
+
+/// Accepts with the claim and brings the commits into the actor's own lane. The result is worked out first, so a conflict
+/// leaves everything as it was. After a crash either nothing has moved, or the same command finishes the acceptance.
+fn accept_with_work(app: &App, id: i64) -> Result<Answer> {
+    if let Some(answer) = app.stored_response()? {
+        return Ok(answer);
+    }
+    worktree::check_actor(app)?;
+    let load = || {
+        app.read(|tx| {
+            let asked = load_for(app, tx, id, HandoffStatus::Accepted)?;
+            let task = lookup::task(tx, &asked.handoff.task)?;
+            Ok((bring_work::own_lane(app, tx, &asked.handoff)?, asked, task))
+        })
+    };
+    let (own, _, task) = load()?;
+    let _held = bring_work::lock(app, &own, &task)?;
+    let (own, asked, task) = load()?;
+    if asked.repeat_answer.is_some() {
+        return repeat_with_work(app, &asked.handoff, &task, &own);
+    }
+    app.read(|tx| claim_move::plan(app, tx, &asked.handoff, &task, Some(&own.name), asked.role.clone()).map(drop))?;
+    let update = bring_work::prepare(app, &asked.handoff, &task, &own)?;
+    let Some(update) = update else {
+        let work = work::find(app, &task.id)?.filter(HandedWork::is_begun);
+        return app.mutate(|tx| take_into(app, tx, id, &own.name, &task, work.as_ref(), None));
+    };
+    let base = checkout::base(app, &own);
+    if update.behind == 0 {
+        let work = HandedWork::of_lane(app, &own, base, &update.head)?;
+        let moved = Moved {
+            view: update.view("up_to_date", Some(&update.head), false),
+            line: update.line("up_to_date", false),
+        };
+        return app.mutate(|tx| take_into(app, tx, id, &own.name, &task, Some(&work), Some(moved)));
+    }
+    let (how, plan) = update.plan(app, false)?;
+    let work = HandedWork::of_lane(app, &own, base, &plan.to)?;
+    let moved = Moved { view: update.view(how, Some(&plan.to), false), line: update.line(how, false) };
+    update.apply(app, &plan, |tx| take_into(app, tx, id, &own.name, &task, Some(&work), Some(moved)))
+}
+
+/// How the commits came into a lane.
+struct Moved {
+    view: LaneSyncView,
+    line: String,
+}
+
+/// The answer to one who has accepted already: the work is in that lane, or stays where the acceptance left it.
+fn repeat_with_work(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> Result<Answer> {
+    let work = work::find(app, &task.id)?.filter(HandedWork::is_begun);
+    if task.fields.lane.as_ref() == Some(&own.name) {
+        return app.mutate(|_| unchanged(handoff, task, work.as_ref()));
+    }
+    let place = work.as_ref().map_or_else(|| "elsewhere".to_owned(), HandedWork::place);
+    let why = format!("it is accepted already, without --move, and its work stays in {place}");
+    let hint = match (work.as_ref().and_then(|work| work.branch.as_ref()), &own.worktree) {
+        (Some(branch), Some(dir)) => format!(
+            "bring its commits into the lane {} yourself: git -C {} merge {}",
+            own.name,
+            shell_words::quote(dir),
+            shell_words::quote(branch)
+        ),
+        _ => format!("see where it is: fairway task show {}", task.id),
+    };
+    Err(Refusal::WorkNotMoved { handoff: handoff.id, why, hint }.into())
+}
+
+/// Accepts with the claim, in the actor's own lane, if the task is still where its commits were found.
+fn take_into(
+    app: &App,
+    tx: &WriteTx<'_>,
+    id: i64,
+    own: &LaneName,
+    planned: &Task,
+    work: Option<&HandedWork>,
+    moved: Option<Moved>,
+) -> Result<Answer> {
+    let asked = load_for(app, tx, id, HandoffStatus::Accepted)?;
+    let task = lookup::task(tx, &asked.handoff.task)?;
+    if asked.repeat_answer.is_some() || task.fields.lane != planned.fields.lane {
+        let why = format!("{} has changed meanwhile", task.id);
+        let hint = format!("try again: fairway handoff accept {id} --move");
+        return Err(Refusal::WorkNotMoved { handoff: id, why, hint }.into());
+    }
+    take(app, tx, asked, &task, Some(own), work, moved)
+}
+
+fn take(
+    app: &App,
+    tx: &WriteTx<'_>,
+    asked: HandoffForActor,
+    task: &Task,
+    lane: Option<&LaneName>,
+    work: Option<&HandedWork>,
+    moved: Option<Moved>,
+) -> Result<Answer> {
+    let planned = claim_move::plan(app, tx, &asked.handoff, task, lane, asked.role)?;
+    // The answer first: in the event log the handoff comes before its claim.
+    let handoff = record_answer(tx, asked.handoff, HandoffStatus::Accepted, None)?;
+    let claim = planned.install(app, tx, task)?;
+    let line = format!(
+        "accepted handoff {} of {}, which is now claimed by {} under epoch {}: {}",
+        handoff.id, task.id, claim.claimant, claim.epoch, task.fields.title
+    );
+    answer(&handoff, &lookup::task(tx, &task.id)?, work, moved, line)
+}
+
+fn unchanged(handoff: &Handoff, task: &Task, work: Option<&HandedWork>) -> Result<Answer> {
+    let line = format!("unchanged: handoff {} is accepted already; {}", handoff.id, claimant_clause(task));
+    answer(handoff, task, work, None, line)
 }
 
 /// The claimant of the task, as a clause of a sentence.
@@ -66,64 +189,27 @@ fn claimant_clause(task: &Task) -> String {
     }
 }
 
-fn answer(handoff: &Handoff, task: &Task, work: Option<&HandedWork>, mut line: String) -> Result<Answer> {
+fn answer(
+    handoff: &Handoff,
+    task: &Task,
+    work: Option<&HandedWork>,
+    moved: Option<Moved>,
+    mut line: String,
+) -> Result<Answer> {
     let claim = task.state.claim();
     line = format!("{line}\n  summary: {}", handoff.summary);
     if let Some(work) = work {
         line = format!("{line}\n  {}", work.line());
+    }
+    if let Some(moved) = &moved {
+        line = format!("{line}\n  moved: {}", moved.line);
     }
     let view = AcceptedHandoffView {
         handoff: HandoffView::from(handoff),
         claimant: claim.map(|claim| claim.claimant.clone()),
         epoch: claim.map(|claim| claim.epoch),
         work: work.map(HandedWork::view),
+        moved: moved.map(|moved| moved.view),
     };
     Answer::new(&view, handoff.id, line)
-}
-
-fn move_claim(
-    app: &App,
-    tx: &WriteTx<'_>,
-    handoff: &Handoff,
-    task: &Task,
-    work: Option<&HandedWork>,
-    role: Option<Role>,
-) -> Result<Claim> {
-    // An acceptor without a role acts in the role that the handoff is for.
-    let role = role.or_else(|| handoff.to_role.clone());
-    // A handoff of a claim that was continued since stays acceptable.
-    let first_epoch = claims::chain(tx, &task.id)?.map_or(task.epoch, |chain| chain.first_epoch);
-    let takeover = rules::handoff::claim_takeover(handoff, task, first_epoch, &app.actor, role.as_ref())?;
-    let session = app.actor.session.as_ref().map(|id| lookup::session(tx, id)).transpose()?;
-    if let Some(session) = &session {
-        session.check_open()?;
-    }
-    let home = session.and_then(|session| session.lane);
-    let place = claim_place::plan(tx, task, &takeover, &app.actor, home.as_ref())?;
-    // The commits do not move with the claim.
-    let of_work = work.and_then(|work| work.lane.as_ref()).filter(|lane| task.fields.lane.as_ref() == Some(lane));
-    let place = match of_work.or(handoff.to_lane.as_ref()) {
-        Some(lane) => place.put_in(lane),
-        None => place,
-    };
-    let waiting = lookup::not_ready_reasons(tx, task)?;
-    if !waiting.is_empty() {
-        return Err(Refusal::DepsOpen { task: task.id.clone(), waiting }.into());
-    }
-    check_lane_capacity(tx, handoff, task, place.task_lane.as_ref())?;
-    let actor = Actor { role, ..app.actor.clone() };
-    let claim = task.new_claim(&actor, tx.now(), app.settings.claims.lease);
-    claim::install(app, tx, task, &claim, &takeover, &place)?;
-    Ok(claim)
-}
-
-/// Checks the WIP limits of the lane in which the task will be and of the handoff's lane.
-fn check_lane_capacity(tx: &ReadTx<'_>, handoff: &Handoff, task: &Task, lane: Option<&LaneName>) -> Result<()> {
-    let mut lanes: Vec<_> = lane.into_iter().chain(&handoff.to_lane).collect();
-    lanes.dedup();
-    for name in lanes {
-        let lane = lookup::lane(tx, name)?;
-        lanes_rule::check_capacity(&lane, tasks::held_in_lane(tx, name, Some(&task.id))?)?;
-    }
-    Ok(())
 }

@@ -1,6 +1,8 @@
 //! Handoffs: offer a task to another role or lane, and accept, decline, withdraw and list the offers.
 
 pub mod accept;
+mod bring_work;
+mod claim_move;
 pub mod create;
 pub mod decline;
 pub mod list;

@@ -11,7 +11,7 @@ use crate::{
         queue::lane::checkout,
     },
     config::project::worktree_top,
-    domain::{LaneName, TaskId},
+    domain::{LaneName, Refusal, TaskId, lane::Lane},
     os::git::Git,
     store::lanes,
     wire::HandedWorkView,
@@ -22,8 +22,9 @@ use crate::{
 pub(super) struct HandedWork {
     /// The task's lane; `None` for the worktree of a session without a lane.
     pub(super) lane: Option<LaneName>,
-    worktree: String,
-    branch: Option<String>,
+    pub(super) worktree: String,
+    pub(super) branch: Option<String>,
+    pub(super) head: String,
     /// The number of its commits that the base lacks; `None` when it is unknown.
     commits: Option<u64>,
     has_changes: bool,
@@ -53,11 +54,31 @@ pub(super) fn find(app: &App, id: &TaskId) -> Result<Option<HandedWork>> {
         worktree: dir.to_string_lossy().into_owned(),
         branch,
         commits: git.count_apart(base, &head).ok().map(|(_, commits)| commits),
+        head,
         has_changes: git.is_clean() != Some(true),
     }))
 }
 
 impl HandedWork {
+    /// The work in the worktree of a lane whose branch will be at `head`.
+    ///
+    /// # Errors
+    /// `no_worktree`.
+    pub(super) fn of_lane(app: &App, lane: &Lane, base: &str, head: &str) -> Result<Self> {
+        let Some(worktree) = lane.worktree.clone() else {
+            return Err(Refusal::LaneWithoutWorktree { lane: lane.name.clone() }.into());
+        };
+        let git = Git::new(app.env.vars(), worktree.as_ref());
+        let (branch, commits) = (git.branch(), git.count_apart(base, head).ok().map(|(_, commits)| commits));
+        let (lane, has_changes) = (Some(lane.name.clone()), git.is_clean() != Some(true));
+        Ok(Self { lane, branch, head: head.to_owned(), commits, has_changes, worktree })
+    }
+
+    /// The lane, or the worktree without one.
+    pub(super) fn place(&self) -> String {
+        self.lane.as_ref().map_or_else(|| self.worktree.clone(), |lane| format!("the lane {lane}"))
+    }
+
     /// Whether there is anything in it that another worktree lacks. What cannot be known is something.
     pub(super) fn is_begun(&self) -> bool {
         self.commits != Some(0) || self.has_changes

@@ -19,7 +19,7 @@ use crate::{
         Answer, App,
         core::{errors, lookup, other_host},
     },
-    config::project::{is_lost_worktree, worktree_record},
+    config::project::{WayBack, is_lost_worktree, way_back, worktree_record},
     domain::{Event, EventKind, LaneName, Refusal, lane::Lane},
     os::{
         files,
@@ -84,14 +84,11 @@ fn mend(app: &App, lane: &Lane, dir: &Path) -> Result<Answer> {
     let kept = set_aside(&dir.join(".git"), &record).map_err(errors::internal)?;
     files::write_atomic(&dir.join(".git"), format!("gitdir: {}\n", record.display()).as_bytes(), 0o644)
         .and_then(|()| files::write_atomic(&record.join("commondir"), b"../..\n", 0o644))
-        .and_then(|()| {
-            match fs::read_to_string(record.join("gitdir")).map(|back| record.join(back.trim_end()).canonicalize()) {
-                Ok(Ok(back)) if dir.join(".git").canonicalize().is_ok_and(|own| own == back) => Ok(()),
-                _ => files::write_atomic(
-                    &record.join("gitdir"),
-                    format!("{}\n", dir.join(".git").display()).as_bytes(),
-                    0o644,
-                ),
+        .and_then(|()| match way_back(&record, dir) {
+            WayBack::Here => Ok(()),
+            WayBack::Elsewhere | WayBack::Gone => {
+                let back = format!("{}\n", dir.join(".git").display());
+                files::write_atomic(&record.join("gitdir"), back.as_bytes(), 0o644)
             }
         })
         .map_err(errors::internal)?;

@@ -1,6 +1,6 @@
 //! Bring a lane's base into its branch.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
@@ -13,7 +13,7 @@ use crate::{
     actions::{Answer, App, core::lookup},
     domain::{LaneName, Refusal, lane::Lane},
     os::git::{Git, Integration, MergeRepository, UncommittedWork},
-    store::{ReadTx, sessions},
+    store::{ReadTx, WriteTx, sessions},
     wire::LaneSyncView,
 };
 
@@ -40,80 +40,149 @@ pub fn sync(app: &App, name: &LaneName, options: SyncOptions) -> Result<Answer> 
     }
     worktree::check_actor(app)?;
     let _held = worktree::lock(app, name)?;
-    let (lane, left, busy) = app.read(|tx| {
-        let lane = lookup::lane(tx, name)?;
-        Ok((lane, sync_intent::find(tx, name)?, other_session(app, tx, name)?))
-    })?;
+    let lane = app.read(|tx| lookup::lane(tx, name))?;
     let dir = checkout::dir(app, &lane, &["lane", "sync", name.as_str()])?;
-    let git = Git::new(app.env.vars(), &dir);
     let base = checkout::base(app, &lane).to_owned();
-    let base_commit = git.commit(&base).ok_or_else(|| Refusal::not_found("base branch", &base))?;
-    let head = git.head().ok_or_else(|| Refusal::NoCommit { base: base.clone() })?;
-    if let (Some(left), false) = (&left, options.dry_run) {
-        settle(app, name, left, &head)?;
-    }
-    let branch = check_branch(&git, &lane, &dir)?;
-    let (behind, ahead) = git.count_apart(&base_commit, &head)?;
-    let facts = Facts { name, dir: &dir, branch, base, base_commit, head, behind };
-    if behind == 0 {
-        let line = format!("unchanged: lane {name} already contains {}", facts.base);
-        let answer = facts.answer("up_to_date", Some(&facts.head), options.dry_run, line)?;
+    let commit = Git::new(app.env.vars(), &dir).commit(&base);
+    let commit = commit.ok_or_else(|| Refusal::not_found("base branch", &base))?;
+    let force = |_: &str| {
+        let hint = format!("stop it, or sync in spite of it: fairway lane sync {name} --force");
+        (!options.force).then_some(hint)
+    };
+    let update = prepare(app, &lane, dir, Incoming { name: base, commit }, options.dry_run, force)?;
+    if update.behind == 0 {
+        let answer = update.answer("up_to_date", Some(&update.head), options.dry_run)?;
         return if options.dry_run { Ok(answer) } else { app.mutate(|_| Ok(answer)) };
     }
-    check_clean(&git, &facts, left.as_ref())?;
-    if let (Some(session), false) = (busy, options.force) {
-        let why = format!("session {session} works in it");
-        let hint = format!("stop it, or sync in spite of it: fairway lane sync {name} --force");
-        return Err(Refusal::LaneHeld { lane: name.clone(), why, hint }.into());
-    }
     if options.dry_run {
+        let git = Git::new(app.env.vars(), &update.dir);
         let scratch = checkout::scratch(app, &git)?;
         let (how, to) = checkout::ask_merges(app, &git, |merges| {
-            let merges = merges.with_attributes_of(&facts.head);
-            facts.plan(&git.with_scratch(&scratch), &merges.git().with_scratch(&scratch), ahead, options.rebase)
+            let merges = merges.with_attributes_of(&update.head);
+            update.work_out(&git.with_scratch(&scratch), &merges.git().with_scratch(&scratch), options.rebase)
         })?;
         let to = Some(to).filter(|_| how == "fast_forward");
-        return facts.answer(how, to.as_deref(), true, facts.line("would", how, ahead));
+        return update.answer(how, to.as_deref(), true);
     }
-    let merges = MergeRepository::open(&git, &app.project.state.join("sync"))?.writing_to_project();
-    let merges = merges.with_attributes_of(&facts.head);
-    let (how, to) = facts.plan(&git, &merges.git(), ahead, options.rebase)?;
-    let plan = SyncPlan {
-        base: facts.base.clone(),
-        base_commit: facts.base_commit.clone(),
-        how: how.to_owned(),
-        behind,
-        from: facts.head.clone(),
-        to,
-    };
-    sync_intent::write(app, name, &plan)?;
-    if let Err(error) = git.move_to(&plan.to) {
-        app.transaction(|tx| sync_intent::clear(tx, name))?;
-        return Err(error.into());
-    }
-    app.mutate(|tx| {
-        sync_intent::record(tx, name, &plan, false)?;
-        let undo = format!("git -C {} reset --keep {}", shell_words::quote(&facts.dir.to_string_lossy()), plan.from);
-        let answer = facts.answer(how, Some(&plan.to), false, facts.line("", how, ahead))?;
+    let (how, plan) = update.plan(app, options.rebase)?;
+    update.apply(app, &plan, |_| {
+        let undo = format!("git -C {} reset --keep {}", shell_words::quote(&update.dir.to_string_lossy()), plan.from);
+        let answer = update.answer(how, Some(&plan.to), false)?;
         Ok(answer.note(format!("to undo it: {undo}")))
     })
 }
 
-/// The facts of a sync.
-struct Facts<'a> {
-    name: &'a LaneName,
-    dir: &'a Path,
+/// Commits that come into a lane: the base of a sync, or the work that is handed over.
+#[derive(Debug)]
+pub(in crate::actions::queue) struct Incoming {
+    /// The branch, as people read it.
+    pub(in crate::actions::queue) name: String,
+    pub(in crate::actions::queue) commit: String,
+}
+
+/// A lane's branch and the commits that it is to get.
+#[derive(Debug)]
+pub(in crate::actions::queue) struct LaneUpdate {
+    name: LaneName,
+    dir: PathBuf,
     branch: String,
     base: String,
     base_commit: String,
-    head: String,
-    behind: u64,
+    /// The commit of the branch.
+    pub(in crate::actions::queue) head: String,
+    /// The number of commits that the branch lacks.
+    pub(in crate::actions::queue) behind: u64,
+    ahead: u64,
 }
 
-impl Facts<'_> {
+/// Looks whether a lane can get these commits, after it has settled an interrupted sync. The caller has locked the lane's
+/// worktree `dir`. `busy` says what to do about another session that works in the lane; `None`: go on in spite of it.
+///
+/// # Errors
+/// `wrong_branch`, `unsaved_work`, `in_use`, `git_failed`; `not_found` without a commit.
+pub(in crate::actions::queue) fn prepare(
+    app: &App,
+    lane: &Lane,
+    dir: PathBuf,
+    incoming: Incoming,
+    dry_run: bool,
+    busy: impl FnOnce(&str) -> Option<String>,
+) -> Result<LaneUpdate> {
+    let name = &lane.name;
+    let (left, other) = app.read(|tx| Ok((sync_intent::find(tx, name)?, other_session(app, tx, name)?)))?;
+    let git = Git::new(app.env.vars(), &dir);
+    let Incoming { name: base, commit: base_commit } = incoming;
+    let head = git.head().ok_or_else(|| Refusal::NoCommit { base: base.clone() })?;
+    if let (Some(left), false) = (&left, dry_run) {
+        settle(app, name, left, &head)?;
+    }
+    let branch = check_branch(&git, lane, &dir)?;
+    let (behind, ahead) = git.count_apart(&base_commit, &head)?;
+    if behind > 0 {
+        check_clean(&git, name, &dir, left.is_some_and(|left| left.from == head))?;
+        if let Some((session, hint)) = other.and_then(|session| busy(&session).map(|hint| (session, hint))) {
+            let why = format!("session {session} works in it");
+            return Err(Refusal::LaneHeld { lane: name.clone(), why, hint }.into());
+        }
+    }
+    Ok(LaneUpdate { name: name.clone(), dir, branch, base, base_commit, head, behind, ahead })
+}
+
+impl LaneUpdate {
+    /// Makes the commit to move to, without moving; says how it is made.
+    ///
+    /// # Errors
+    /// `sync_conflict`, `merge_commits`, `git_failed`.
+    pub(in crate::actions::queue) fn plan(&self, app: &App, rebase: bool) -> Result<(&'static str, SyncPlan)> {
+        let git = Git::new(app.env.vars(), &self.dir);
+        let merges = MergeRepository::open(&git, &app.project.state.join("sync"))?.writing_to_project();
+        let merges = merges.with_attributes_of(&self.head);
+        let (how, to) = self.work_out(&git, &merges.git(), rebase)?;
+        let plan = SyncPlan {
+            base: self.base.clone(),
+            base_commit: self.base_commit.clone(),
+            how: how.to_owned(),
+            behind: self.behind,
+            from: self.head.clone(),
+            to,
+        };
+        Ok((how, plan))
+    }
+
+    /// Moves the branch and the worktree, and records that together with `change`. A refusal by `change` moves them back; a
+    /// crash leaves an intent that the next sync or acceptance settles.
+    ///
+    /// # Errors
+    /// `git_failed`; as `change` and the store fail.
+    pub(in crate::actions::queue) fn apply(
+        &self,
+        app: &App,
+        plan: &SyncPlan,
+        change: impl FnOnce(&WriteTx<'_>) -> Result<Answer>,
+    ) -> Result<Answer> {
+        let git = Git::new(app.env.vars(), &self.dir);
+        sync_intent::write(app, &self.name, plan)?;
+        if let Err(error) = git.move_to(&plan.to) {
+            app.transaction(|tx| sync_intent::clear(tx, &self.name))?;
+            return Err(error.into());
+        }
+        let done = app.mutate(|tx| {
+            sync_intent::record(tx, &self.name, plan, false)?;
+            change(tx)
+        });
+        // Only a refusal tells for sure that nothing was written. A newer commit on the branch keeps the move.
+        if done.as_ref().is_err_and(|error| error.is::<Refusal>())
+            && git.head().as_ref() == Some(&plan.to)
+            && git.move_to(&plan.from).is_ok()
+        {
+            app.transaction(|tx| sync_intent::clear(tx, &self.name))?;
+        }
+        done
+    }
+
     /// The commit to move to, and how it is made.
-    fn plan(&self, git: &Git<'_>, merges: &Git<'_>, ahead: u64, rebase: bool) -> Result<(&'static str, String)> {
-        if ahead == 0 {
+    fn work_out(&self, git: &Git<'_>, merges: &Git<'_>, rebase: bool) -> Result<(&'static str, String)> {
+        if self.ahead == 0 {
             return Ok(("fast_forward", self.base_commit.clone()));
         }
         let verb = if rebase { "rebase" } else { "merge" };
@@ -137,28 +206,29 @@ impl Facts<'_> {
         }
     }
 
-    fn line(&self, would: &str, how: &str, ahead: u64) -> String {
-        let Self { name, base, branch, behind, .. } = self;
-        let is_plan = !would.is_empty();
+    /// The update in a line.
+    pub(in crate::actions::queue) fn line(&self, how: &str, is_plan: bool) -> String {
+        let Self { name, base, branch, behind, ahead, .. } = self;
         let verb = match (how, is_plan) {
-            ("fast_forward", true) => "fast-forward",
+            ("up_to_date", _) => return format!("lane {name} already contains {base}"),
+            ("fast_forward", true) => "would fast-forward",
             ("fast_forward", false) => "fast-forwarded",
-            ("rebase", true) => "rebase",
+            ("rebase", true) => "would rebase",
             ("rebase", false) => "rebased",
-            (_, true) => "merge",
+            (_, true) => "would merge",
             (_, false) => "merged",
         };
-        let verb = if is_plan { format!("{would} {verb}") } else { verb.to_owned() };
         let commits = |count: u64| if count == 1 { "1 commit".to_owned() } else { format!("{count} commits") };
         match how {
             "fast_forward" => format!("lane {name}: {verb} {branch} to {base} ({})", commits(*behind)),
-            "rebase" => format!("lane {name}: {verb} {} of {branch} on {base}", commits(ahead)),
+            "rebase" => format!("lane {name}: {verb} {} of {branch} on {base}", commits(*ahead)),
             _ => format!("lane {name}: {verb} {} of {base} into {branch}", commits(*behind)),
         }
     }
 
-    fn answer(&self, how: &'static str, to: Option<&str>, dry_run: bool, line: String) -> Result<Answer> {
-        let view = LaneSyncView {
+    /// The update as a document.
+    pub(in crate::actions::queue) fn view(&self, how: &'static str, to: Option<&str>, dry_run: bool) -> LaneSyncView {
+        LaneSyncView {
             lane: self.name.to_string(),
             worktree: self.dir.display().to_string(),
             branch: self.branch.clone(),
@@ -169,8 +239,13 @@ impl Facts<'_> {
             from: self.head.clone(),
             to: to.map(str::to_owned),
             dry_run,
-        };
-        Answer::new(&view, self.name, line)
+        }
+    }
+
+    fn answer(&self, how: &'static str, to: Option<&str>, dry_run: bool) -> Result<Answer> {
+        let line = self.line(how, dry_run);
+        let line = if how == "up_to_date" { format!("unchanged: {line}") } else { line };
+        Answer::new(&self.view(how, to, dry_run), &self.name, line)
     }
 }
 
@@ -201,14 +276,13 @@ fn check_branch(git: &Git<'_>, lane: &Lane, dir: &Path) -> Result<String> {
     }
 }
 
-/// Refuses a worktree with changes.
-fn check_clean(git: &Git<'_>, facts: &Facts<'_>, left: Option<&SyncPlan>) -> Result<()> {
+/// Refuses a worktree with changes. `is_interrupted`: a sync of this commit was.
+fn check_clean(git: &Git<'_>, name: &LaneName, dir: &Path, is_interrupted: bool) -> Result<()> {
     let work = UncommittedWork { changes: git.changes()?, ..UncommittedWork::default() };
     let Some(text) = work.text() else { return Ok(()) };
     let mut why = format!("its worktree {text}");
-    if left.is_some_and(|left| left.from == facts.head) {
+    if is_interrupted {
         why.push_str("; some may be of a sync that was interrupted");
     }
-    let (lane, dir) = (facts.name.clone(), Some(facts.dir.display().to_string()));
-    Err(Refusal::UnsavedWork { lane, verb: "sync", why, dir }.into())
+    Err(Refusal::UnsavedWork { lane: name.clone(), verb: "sync", why, dir: Some(dir.display().to_string()) }.into())
 }

@@ -72,6 +72,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
     // A backend without its directory cannot tell that nothing runs: a first launch that is killed from here on would stay
     // without an answer.
     files::private_dir(&plan.state_dir).map_err(errors::internal)?;
+    end_dead_claimants(app, &plan)?;
     // While this is held, the session is no dead one, though nothing of it runs yet.
     let _in_progress = LaunchLock::acquire(app, &plan.session).map_err(errors::internal)?;
     let recorded = with_dead(
@@ -166,6 +167,24 @@ pub enum PromptWatch {
     Briefly,
     /// So long, also while a person is asked something.
     For(Duration),
+}
+
+/// Records the ends of dead sessions with claims in the lane, unless the launch itself continues a claim. From its sandbox an agent
+/// cannot see that they are dead, and goes by what this host has recorded.
+fn end_dead_claimants(app: &App, plan: &LaunchPlan) -> Result<()> {
+    let continues = match &plan.purpose {
+        Purpose::Launch => false,
+        Purpose::Start(start) => start.claims,
+        Purpose::Relaunch(_) => true,
+    };
+    let lane = plan.session.lane.as_ref().filter(|_| !continues);
+    for dead in dead::dead_claimants(app, lane, None)? {
+        app.transaction(|tx| match dead.confirm(tx)? {
+            Some(session) => dead.end(tx, &session),
+            None => Ok(()),
+        })?;
+    }
+    Ok(())
 }
 
 /// The dead sessions whose claim a start may continue, and the one whose unfinished request is repeated.
