@@ -8,8 +8,7 @@ fn answer_names_its_question_and_reaches_no_other() {
     fixtures::add_session(&world, "s1", "backend", None);
     world.run(["task", "add", "T-1", "Refunds"]).exits(0);
     world.run(["--session", "s1", "claim", "T-1"]).exits(0);
-    let asks = ["checkpoint", "record", "T-1", "--state", "awaiting_input", "--summary", "net or gross?"];
-    world.run([&["--session", "s1"], &asks[..]].concat()).exits(0);
+    fixtures::ask_by_checkpoint(&world, "s1", "T-1", "net or gross?");
     insta::assert_snapshot!(world.transcript(&[
         "fairway status",
         "fairway answer question:s1:c9 net",

@@ -57,6 +57,13 @@ pub fn add_approval(world: &TestProject, session: &str, tool: &str, answerable: 
     id
 }
 
+/// The session asks a question about a task, by a checkpoint.
+#[track_caller]
+pub fn ask_by_checkpoint(world: &TestProject, session: &str, task: &str, question: &str) {
+    let asks = ["checkpoint", "record", task, "--state", "awaiting_input", "--summary", question];
+    world.run([&["--session", session], &asks[..]].concat()).exits(0);
+}
+
 /// Removes the store of a test that wrote rows which no command leaves: they keep no invariant.
 pub fn discard_store(world: &TestProject) {
     fs::remove_dir_all(world.root().join(".fairway")).unwrap();

@@ -30,7 +30,11 @@ use fairway::{
 use serde_json::{Value, json};
 
 use super::{Sessions, eventually, text};
-use crate::common::{app, fixtures::discard_store, soak};
+use crate::common::{
+    app,
+    fixtures::{ask_by_checkpoint, discard_store},
+    soak,
+};
 
 /// A backend that keeps what it is told to type, each with its session.
 const BACKEND: &str = "#!/bin/sh
@@ -112,8 +116,7 @@ fn answer_to_a_checkpoint_settles_it_on_every_board_at_once() {
     world.run(["task", "add", "T-1", "Refunds"]).exits(0);
     launch(&world, "q2");
     world.run(["--session", "q2", "--as", "r", "claim", "T-1"]).exits(0);
-    let asks = ["checkpoint", "record", "T-1", "--state", "awaiting_input", "--summary", "net or gross?"];
-    world.run([&["--session", "q2"], &asks[..]].concat()).exits(0);
+    ask_by_checkpoint(&world, "q2", "T-1", "net or gross?");
     world.run(["session", "heartbeat", "q2", "--activity", "busy"]).exits(0);
     let id = ids(&world).pop().unwrap();
     // In the middle of its turn nothing is typed, and nothing waits.

@@ -171,7 +171,7 @@ impl LaneUpdate {
             change(tx)
         });
         // Only a refusal tells for sure that nothing was written. A newer commit on the branch keeps the move.
-        if done.as_ref().is_err_and(|error| error.is::<Refusal>())
+        if done.as_ref().is_err_and(anyhow::Error::is::<Refusal>)
             && git.head().as_ref() == Some(&plan.to)
             && git.move_to(&plan.from).is_ok()
         {
