@@ -13,13 +13,18 @@ use crate::{
     actions::{Answer, App, core::lookup},
     domain::{LaneName, Refusal, lane::Lane},
     os::git::{Git, Integration, MergeRepository, UncommittedWork},
-    store::{ReadTx, sessions},
+    store::{ReadTx, landings, sessions},
     wire::LaneSyncView,
 };
 
+/// The candidates of so many of the newest landings are known.
+const MAX_LANDINGS: i64 = 1000;
+
 /// How the base comes into the lane.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SyncOptions {
+    /// The candidate of a landing of the lane, in place of the base.
+    pub onto: Option<String>,
     /// Rebase the branch on the base; otherwise merge the base into the branch.
     pub rebase: bool,
     /// Also while a session works in the lane.
@@ -32,9 +37,9 @@ pub struct SyncOptions {
 /// leaves everything as it was.
 ///
 /// # Errors
-/// `no_worktree`; `lane_elsewhere`; `not_found` for the worktree or the base; `wrong_branch`; `unsaved_work`; `in_use` while
+/// `no_worktree`; `lane_elsewhere`; `not_found` for the worktree, the base or the candidate; `wrong_branch`; `unsaved_work`; `in_use` while
 /// another session works in the lane; `merge_commits`; `sync_conflict`; `git_failed`, also without a configured author.
-pub fn sync(app: &App, name: &LaneName, options: SyncOptions) -> Result<Answer> {
+pub fn sync(app: &App, name: &LaneName, options: &SyncOptions) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
@@ -46,8 +51,14 @@ pub fn sync(app: &App, name: &LaneName, options: SyncOptions) -> Result<Answer> 
     })?;
     let dir = checkout::dir(app, &lane, &["lane", "sync", name.as_str()])?;
     let git = Git::new(app.env.vars(), &dir);
-    let base = checkout::base(app, &lane).to_owned();
-    let base_commit = git.commit(&base).ok_or_else(|| Refusal::not_found("base branch", &base))?;
+    let (base, base_commit) = match &options.onto {
+        Some(onto) => candidate(app, &git, &lane, onto)?,
+        None => {
+            let base = checkout::base(app, &lane).to_owned();
+            let commit = git.commit(&base).ok_or_else(|| Refusal::not_found("base branch", &base))?;
+            (base, commit)
+        }
+    };
     let head = git.head().ok_or_else(|| Refusal::NoCommit { base: base.clone() })?;
     if let (Some(left), false) = (&left, options.dry_run) {
         settle(app, name, left, &head)?;
@@ -97,6 +108,17 @@ pub fn sync(app: &App, name: &LaneName, options: SyncOptions) -> Result<Answer> 
         let answer = facts.answer(how, Some(&plan.to), false, facts.line("", how, ahead))?;
         Ok(answer.note(format!("to undo it: {undo}")))
     })
+}
+
+/// The short name and the commit of a candidate with which the lane was to land. Nothing else comes into the lane in place of its
+/// base.
+fn candidate(app: &App, git: &Git<'_>, lane: &Lane, onto: &str) -> Result<(String, String)> {
+    let known = app.read(|tx| Ok(landings::newest(tx, MAX_LANDINGS)?))?;
+    let commit = git.commit(onto).filter(|commit| {
+        known.iter().any(|one| one.lane.as_ref() == Some(&lane.name) && one.candidate.as_ref() == Some(commit))
+    });
+    let commit = commit.ok_or_else(|| Refusal::NoCandidate { lane: lane.name.clone(), commit: onto.to_owned() })?;
+    Ok((commit.get(..12).unwrap_or(&commit).to_owned(), commit))
 }
 
 /// The facts of a sync.
