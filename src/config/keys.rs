@@ -185,6 +185,13 @@ pub const KEYS: &[Key] = &[
         None,
         "how many tasks or lanes share one check of the merged tree; 1: each commit has its own",
     ),
+    key(
+        "land.order",
+        "\"least-conflict\"",
+        None,
+        "what lands first: least-conflict or priority; the other breaks ties",
+    ),
+    key("land.clean", "false", None, "remove ignored files too before a merged tree is checked"),
     key("land.sign", "false", None, "sign the new commits with the key of git's configuration"),
     key_without_default(
         "land.roles",

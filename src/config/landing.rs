@@ -5,7 +5,10 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer, de::Error};
 
 use super::values;
-use crate::domain::{Role, landing::LandStyle};
+use crate::domain::{
+    Role,
+    landing::{LandOrder, LandStyle},
+};
 
 /// The settings of `fairway land`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -28,6 +31,11 @@ pub struct LandSettings {
     /// So many units of work share one check of the merged tree.
     #[serde(deserialize_with = "batch")]
     pub batch: usize,
+    /// What comes first.
+    #[serde(deserialize_with = "values::word")]
+    pub order: LandOrder,
+    /// Whether ignored files are removed before a tree is checked.
+    pub clean: bool,
     /// Whether the new commits are signed.
     pub sign: bool,
     /// The roles of sessions that may land.
@@ -44,6 +52,8 @@ impl Default for LandSettings {
             timeout: Duration::from_secs(30 * 60),
             retries: 1,
             batch: 4,
+            order: LandOrder::LeastConflict,
+            clean: false,
             sign: false,
             roles: Vec::new(),
         }
@@ -93,6 +103,8 @@ mod tests {
         assert_eq!((usual.retries, Settings::parse("land.retries = 0").unwrap().land.retries), (1, 0));
         assert_eq!((usual.batch, Settings::parse("land.batch = 1").unwrap().land.batch), (4, 1));
         for (text, key) in [
+            ("land.order = 'age'", "land.order"),
+            ("land.clean = 1", "land.clean"),
             ("land.batch = 0", "land.batch"),
             ("land.batch = -1", "land.batch"),
             ("land.style = 'octopus'", "land.style"),

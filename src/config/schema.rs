@@ -12,7 +12,7 @@ use super::{
     values::Word,
 };
 use crate::domain::{
-    landing::LandStyle,
+    landing::{LandOrder, LandStyle},
     need::NeedKind,
     notification::NotifySink,
     rules::{claim::PathPolicy, gate::Gate, initial_prompt::PromptDelivery},
@@ -127,6 +127,7 @@ fn words(path: &str) -> Option<Vec<&'static str>> {
         "guard.rules[].outside" => vec!["worktree"],
         "gates.done.require" | "gates.merge.require" => of::<Gate>(),
         "land.style" => of::<LandStyle>(),
+        "land.order" => of::<LandOrder>(),
         "roles.*.prompt" | "providers.*.prompt" => of::<PromptDelivery>(),
         "backends.*.setup" => of::<Setup>(),
         "notify.sinks" => of::<NotifySink>(),

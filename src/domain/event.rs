@@ -69,6 +69,8 @@ string_enum! {
         ExecRecovered => "exec.recovered",
         ExecRemoved => "exec.removed",
         LandingStopped => "landing.stopped",
+        LandingPaused => "landing.paused",
+        LandingResumed => "landing.resumed",
         OverlapFound => "overlap.found",
         OverlapCleared => "overlap.cleared",
         ConfigTrusted => "config.trusted",

@@ -198,6 +198,12 @@ pub enum Refusal {
     /// The work that was to land fails a check on the merged tree.
     #[error("{} fails the check '{}' on the merged tree of {} at {} ({}){}", .0.of, .0.check, .0.base, short(&.0.base_commit), .0.how, landed_with(&.0.with))]
     LandCheckFailed(Box<FailedLandCheck>),
+    /// The commit is not one with which the lane was to land.
+    #[error("{commit} is no candidate of a landing of the lane {lane}, or git has removed it")]
+    NoCandidate { lane: LaneName, commit: String },
+    /// Landing is paused.
+    #[error("landing is paused by {by} since {since}{}", .reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default())]
+    LandPaused { by: String, since: String, reason: Option<String> },
     /// A command of a landing failed, and not because of the work.
     #[error("{0}")]
     LandStopped(Box<StoppedLanding>),
@@ -438,6 +444,8 @@ pub struct FailedLandCheck {
     pub base: String,
     /// The commit of the base, after which it fails.
     pub base_commit: String,
+    /// The commit that was checked.
+    pub candidate: String,
     /// The name of the check, else its command.
     pub check: String,
     /// How the check ended.
@@ -564,7 +572,8 @@ impl Refusal {
             | Self::WorktreeMissing { .. }
             | Self::BeforeReflog { .. }
             | Self::NoBase { .. }
-            | Self::NoCommit { .. } => "not_found",
+            | Self::NoCommit { .. }
+            | Self::NoCandidate { .. } => "not_found",
             Self::Ambiguous { .. } | Self::SeveralClaimed { .. } => "ambiguous",
             Self::AlreadyExists { .. } | Self::IdUsed { .. } => "exists",
             Self::LaneDamaged { .. } => "lane_damaged",
@@ -588,6 +597,7 @@ impl Refusal {
             Self::NoIdentity { .. } => "no_identity",
             Self::SubmoduleCommitMissing { .. } => "submodule_commit_missing",
             Self::LandConflict { .. } => "land_conflict",
+            Self::LandPaused { .. } => "land_paused",
             Self::SentBackBefore { .. } => "sent_back_before",
             Self::LandCheckFailed(_) => "land_check_failed",
             Self::LandStopped(stopped) => match stopped.cause {

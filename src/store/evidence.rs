@@ -7,7 +7,7 @@ use super::{
 use crate::{
     domain::{
         SessionId, TaskId,
-        evidence::{Evidence, EvidenceResult},
+        evidence::{Evidence, EvidenceResult, LANDING_KIND},
     },
     env::Timestamp,
 };
@@ -26,6 +26,10 @@ macro_rules! select {
 }
 const BY_ID: &str = select!("WHERE id = $1");
 const OF_TASK: &str = select!("WHERE task_id = $1 ORDER BY id");
+
+/// A check of a landing is recorded on every task of the batch, each time with the same file.
+const FLAKY: &str = "SELECT command, count(DISTINCT artifact) FROM evidence WHERE kind = $1 AND result = 'pass' \
+     AND command IS NOT NULL AND summary LIKE 'flaky: %' GROUP BY command ORDER BY 2 DESC, 1 LIMIT $2";
 
 fn read(row: &Row<'_>) -> Result<Evidence, StoreError> {
     Ok(Evidence {
@@ -76,6 +80,11 @@ pub fn insert(tx: &WriteTx<'_>, record: Evidence) -> Result<Evidence, StoreError
 /// The record of this number.
 pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<Evidence>, StoreError> {
     sql::first(tx.conn(), BY_ID, &[&id], read)
+}
+
+/// The checks of landings that passed only when they ran again, and how often: the most frequent first, at most `limit`.
+pub fn flaky(tx: &ReadTx<'_>, limit: i64) -> Result<Vec<(String, i64)>, StoreError> {
+    sql::rows(tx.conn(), FLAKY, &[&LANDING_KIND, &limit], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// A task's evidence, oldest first.

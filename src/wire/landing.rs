@@ -98,3 +98,74 @@ pub struct LandToldView {
     /// The command that brings the base into the lane.
     pub command: String,
 }
+
+/// Whether landing is paused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LandPausedView {
+    /// The pause; null when work lands.
+    pub paused: Option<LandPauseView>,
+}
+
+/// That nothing lands on this host for now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LandPauseView {
+    /// Who has paused.
+    pub by: String,
+    /// Since when.
+    #[cfg_attr(test, schemars(extend("format" = "date-time")))]
+    pub since: String,
+    /// Why; null when it was not told.
+    pub reason: Option<String>,
+}
+
+/// The queue of landing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LandQueueView {
+    /// The pause; null when work lands.
+    pub paused: Option<LandPauseView>,
+    /// What lands now: a batch has one for each of its tasks or lanes.
+    pub now: Vec<LandNowView>,
+    /// What `land --all` would try, in its order.
+    pub order: Vec<LandOrderView>,
+    /// The checks that passed only when they ran again, the most frequent first.
+    pub flaky: Vec<FlakyCheckView>,
+}
+
+/// A landing that goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LandNowView {
+    /// The number of the landing.
+    pub id: i64,
+    /// checking or moving.
+    pub state: &'static str,
+    /// The lane; null for a task without one.
+    pub lane: Option<String>,
+    /// The tasks.
+    pub tasks: Vec<String>,
+    /// The base.
+    pub base: String,
+    /// The commit that the base would get.
+    pub candidate: Option<String>,
+    /// The host; null for a landing of an earlier version.
+    pub host: Option<String>,
+    /// When it was begun.
+    #[cfg_attr(test, schemars(extend("format" = "date-time")))]
+    pub since: String,
+    /// When it ends if it takes as long as earlier landings in that base; null without one.
+    #[cfg_attr(test, schemars(extend("format" = "date-time")))]
+    pub expected_end: Option<String>,
+}
+
+/// A check that passed only when it ran again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FlakyCheckView {
+    /// The command.
+    pub command: String,
+    /// How often.
+    pub count: i64,
+}

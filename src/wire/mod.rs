@@ -81,7 +81,10 @@ pub use job::{
     short_job_id,
 };
 pub use job_upkeep::{JobGcView, JobWorkerView, RemovedJobsView, SettledJobView};
-pub use landing::{LandCheckView, LandOrderView, LandToldView, LandView, LandingView};
+pub use landing::{
+    FlakyCheckView, LandCheckView, LandNowView, LandOrderView, LandPauseView, LandPausedView, LandQueueView,
+    LandToldView, LandView, LandingView,
+};
 pub use lane::{
     FileDiffView, KeptLaneView, LaneDetailView, LaneDiffView, LaneGitView, LanePruneView, LaneSyncView, LaneView,
     PrunedLaneView,

@@ -715,6 +715,15 @@ event_data! {
         status: JobStatus,
     }
 
+    /// Landing was paused on a host.
+    LandingPaused {
+        /// Why; null when it was not told.
+        reason: Option<String>,
+    }
+
+    /// Work lands again.
+    LandingResumed {}
+
     /// Nothing more lands in a base: it fails a check alone, a program is missing, or nothing could be prepared.
     LandingStopped {
         /// The number of the landing.
@@ -834,6 +843,8 @@ fn data_of(kind: EventKind, generator: &mut SchemaGenerator) -> Schema {
         Kind::ExecFinished => generator.subschema_for::<ExecFinished>(),
         Kind::ExecRecovered => generator.subschema_for::<ExecRecovered>(),
         Kind::ExecRemoved => generator.subschema_for::<ExecRemoved>(),
+        Kind::LandingPaused => generator.subschema_for::<LandingPaused>(),
+        Kind::LandingResumed => generator.subschema_for::<LandingResumed>(),
         Kind::LandingStopped => generator.subschema_for::<LandingStopped>(),
         Kind::OverlapFound | Kind::OverlapCleared => generator.subschema_for::<Overlap>(),
         Kind::ConfigTrusted => generator.subschema_for::<ConfigTrusted>(),

@@ -97,12 +97,14 @@ pub(super) fn details(refusal: &Refusal) -> Value {
         Refusal::SubmoduleCommitMissing { base, path, commit, .. } => {
             json!({ "base": base, "path": path, "commit": commit })
         }
+        Refusal::LandPaused { by, since, reason } => json!({ "by": by, "since": since, "reason": reason }),
         Refusal::LandConflict { base, files, with, .. } => {
             json!({ "base": base, "files": files, "landed_since": with })
         }
         Refusal::LandCheckFailed(failed) => json!({
             "base": failed.base, "check": failed.check, "landed_since": failed.with, "evidence": failed.evidence,
             "output": failed.output, "base_commit": failed.base_commit,
+            "candidate": failed.candidate,
         }),
         Refusal::LandStopped(stopped) => json!({
             "base": stopped.base, "command": stopped.command, "on_base": stopped.is_base,

@@ -179,6 +179,10 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
             let verb = if *is_in_lane { "push the commit" } else { "fetch it" };
             (Refused, Some(format!("{verb}: {command}")))
         }
+        Refusal::NoCandidate { lane, .. } => {
+            (NotFound, Some(format!("bring in the base: fairway lane sync {lane} --merge")))
+        }
+        Refusal::LandPaused { .. } => (Refused, Some("resume it: fairway land resume".into())),
         Refusal::LandConflict { lane, base, .. } => (Refused, Some(bring_in(lane.as_ref(), base))),
         Refusal::LandCheckFailed(failed) => {
             let output = match failed.evidence {
@@ -187,7 +191,10 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
             };
             let tree = match &failed.lane {
                 _ if !failed.is_behind => String::new(),
-                Some(lane) => format!("\nput the merged tree into the lane: fairway lane sync {lane} --merge"),
+                Some(lane) => {
+                    let candidate = failed.candidate.get(..12).unwrap_or(&failed.candidate);
+                    format!("\nput the merged tree into the lane: fairway lane sync {lane} --onto {candidate}")
+                }
                 None => format!("\nmake the merged tree: git merge {}", shell_words::quote(&failed.base)),
             };
             (Refused, Some(format!("{output}{tree}")))

@@ -93,6 +93,9 @@ const EXAMPLES: &[Examples] = &[
     ("review withdraw", &["fairway review withdraw 3"]),
     ("merge-ready", &["fairway merge-ready T-4", "fairway merge-ready T-4 --format github"]),
     ("land", &["fairway land T-4", "fairway land --all --dry-run"]),
+    ("land pause", &["fairway land pause 'release freeze'"]),
+    ("land resume", &["fairway land resume"]),
+    ("land show", &["fairway land show --json"]),
     (
         "send",
         &[

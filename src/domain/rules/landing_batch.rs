@@ -221,11 +221,10 @@ mod tests {
 
         /// A check, which runs once more when it fails.
         fn check(&self, set: &[usize], runs: &mut usize) -> bool {
-            let mut run = || {
+            (0..2).any(|_| {
                 *runs += 1;
                 !self.is_red(set) && !self.flakes.contains(runs)
-            };
-            run() || run()
+            })
         }
 
         /// One after the other, each with its own check.
@@ -239,13 +238,13 @@ mod tests {
                     result.conflicting.insert(place);
                 } else {
                     result.checks += 1;
-                    if self.is_red(&with) && self.is_base_red {
-                        result.is_stopped = true;
-                        return result;
-                    } else if self.is_red(&with) {
-                        result.blamed.insert(place);
-                    } else {
-                        result.landed.push(place);
+                    match (self.is_red(&with), self.is_base_red) {
+                        (true, true) => {
+                            result.is_stopped = true;
+                            return result;
+                        }
+                        (true, false) => result.blamed.extend([place]),
+                        (false, _) => result.landed.push(place),
                     }
                 }
             }

@@ -283,11 +283,12 @@ impl Git<'_> {
     }
 
     /// Puts a commit's files into this worktree, in which no person works: HEAD is detached, changes and new files are dropped,
-    /// ignored files stay.
-    pub fn check_out_detached(&self, commit: &str) -> Result<(), GitError> {
+    /// ignored files stay unless they are to go too.
+    pub fn check_out_detached(&self, commit: &str, clean_ignored: bool) -> Result<(), GitError> {
         let args = ["-c", "advice.detachedHead=false", "checkout", "--quiet", "--force", "--detach", commit];
         self.run_checkout(&args, CHECKOUT_TIMEOUT)?;
-        self.run_checked("clean", &["clean", "--quiet", "-ffd"], CHECKOUT_TIMEOUT).map(drop)
+        let which = if clean_ignored { "-ffdx" } else { "-ffd" };
+        self.run_checked("clean", &["clean", "--quiet", which], CHECKOUT_TIMEOUT).map(drop)
     }
 
     /// Creates a worktree with a detached HEAD, without a checkout.

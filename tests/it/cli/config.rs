@@ -46,6 +46,8 @@ fn every_value_names_its_source() {
     land.timeout                          "30m"                                                                                                      default
     land.retries                          1                                                                                                          default
     land.batch                            4                                                                                                          default
+    land.order                            "least-conflict"                                                                                           default
+    land.clean                            false                                                                                                      default
     land.sign                             false                                                                                                      default
     roles.backend.provider                "p"                                                                                                        [world]/project/.fairway.toml
     roles.backend.env                     { A = "1" }                                                                                                [world]/project/.fairway.toml

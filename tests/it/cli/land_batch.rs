@@ -311,3 +311,130 @@ fn other_lanes_are_looked_at_once_a_pass() {
     }
     assert_eq!(asked[0], asked[1], "a snapshot of each lane");
 }
+
+#[test]
+fn paused_landing_is_shown_and_ends_a_queue_after_its_step() {
+    let mut world = checked("batch = 1", "test ! -f \"$PAUSE\" || exec sh \"$PAUSE\"");
+    let [a, b, c] = tasks(&world, ["a", "b", "c"]);
+    world.run(["land", "pause", "release freeze"]).exits(0);
+    let paused = world.json(["land", "pause", "release freeze"]);
+    assert_eq!((&paused["paused"]["reason"], paused["paused"]["by"].is_string()), (&json!("release freeze"), true));
+    for words in [&["land", "--all", "--json"][..], &["land", &a, "--json"]] {
+        let error = world.run(words).refuses(5, "land_paused").error();
+        assert!(error["message"].as_str().unwrap().ends_with(": release freeze"), "{error}");
+        assert_eq!(
+            (&error["hint"], &error["details"]["reason"]),
+            (&json!("resume it: fairway land resume"), &json!("release freeze"))
+        );
+    }
+    assert_eq!(world.json(["land", "--all", "--dry-run"])["landings"].as_array().unwrap().len(), 3);
+    let needs = world.json(["status"])["needs_you"].clone();
+    let need = needs.as_array().unwrap().iter().find(|need| need["id"] == "landing:pause").unwrap();
+    assert!(need["line"].as_str().unwrap().ends_with(": release freeze"), "{need}");
+    assert_eq!(need["commands"][0]["command"], "fairway land resume");
+    let shown = world.json(["land", "show"]);
+    assert_eq!((&shown["paused"]["reason"], &shown["now"]), (&json!("release freeze"), &json!([])));
+    let order: Vec<&Value> = shown["order"].as_array().unwrap().iter().map(|one| &one["tasks"][0]).collect();
+    assert_eq!(order, [&json!(a), &json!(b), &json!(c)]);
+
+    // A session does neither.
+    world.run(["session", "upsert", "--id", "s1", "--role", "dev"]).exits(0);
+    // A session does neither.
+    world.run(["session", "upsert", "--id", "s1", "--role", "dev"]).exits(0);
+    for verb in ["pause", "resume"] {
+        let mut inside = world.fairway(["land", verb, "--json"]);
+        let run: CommandOutput = inside.env("FAIRWAY_SESSION_ID", "s1").output().unwrap().into();
+        run.refuses(5, "inside_session");
+    }
+
+    // The check of the first one pauses: it lands, and nothing more begins.
+    assert!(world.run(["land", "resume"]).exits(0).stdout.contains("resumed landing"));
+    assert!(world.run(["land", "resume"]).exits(0).stdout.contains("unchanged: landing is not paused"));
+    let program = world.fairway(["version"]).get_program().to_string_lossy().into_owned();
+    let script = world.dir().join("pause.sh");
+    let text = format!(
+        "cd '{}' && '{program}' land show >'{}' && '{program}' land pause 'by the check'\n",
+        world.root().display(),
+        world.dir().join("shown").display()
+    );
+    fs::write(&script, text).unwrap();
+    world.set("PAUSE", script.display().to_string());
+    let run = world.run(["land", "--queue"]).exits(5);
+    assert!(run.stdout.contains(&format!("landed {a} ")) && run.stdout.contains("landing is paused by "), "{run:?}");
+    assert!(run.stderr.contains(&format!("not tried: {c}")), "{run:?}");
+    assert_eq!(statuses(&world, [&a, &b, &c]), ["done", "review", "review"].map(str::to_owned));
+    let shown = fs::read_to_string(world.dir().join("shown")).unwrap();
+    assert!(shown.contains(&format!("checking {a} (lane a) for main since ")), "{shown}");
+    assert!(!shown.contains("expected end"), "{shown}");
+    let kinds = ["landing.paused", "landing.resumed"]
+        .map(|kind| world.run(["events", "--kind", kind, "--json"]).exits(0).stdout.lines().count());
+    assert_eq!(kinds, [3, 1]);
+
+    // A second one knows how long the first took.
+    world.run(["land", "resume"]).exits(0);
+    world.run(["land", &b]).exits(0);
+    let shown = fs::read_to_string(world.dir().join("shown")).unwrap();
+    assert!(
+        shown.contains(&format!("checking {b} (lane b) for main since ")) && shown.contains(", expected end "),
+        "{shown}"
+    );
+
+    // A file that says nothing pauses too.
+    fs::write(world.root().join(".fairway/land/pause.json"), "").unwrap();
+    world.run(["land", &c, "--json"]).refuses(5, "land_paused");
+    let lines = world.transcript(&["fairway land pause", "fairway land resume", "fairway land show"]);
+    assert!(lines.contains("paused landing\n") && lines.contains(&format!("order: {c} (lane c)\n")), "{lines}");
+}
+
+#[test]
+fn lanes_with_the_names_of_the_commands_land_all_the_same() {
+    let world = checked("", "true");
+    for name in ["pause", "show"] {
+        world.run(["lane", "add", name, "--create-worktree"]).exits(0);
+        commit(&world, name, &[(&format!("{name}.txt"), "x\n")]);
+    }
+    world.run(["land", "lane:pause"]).exits(0);
+    assert!(world.root().join("pause.txt").exists());
+    assert_eq!(world.json(["land", "show"])["paused"], Value::Null);
+    assert!(!world.root().join("show.txt").exists());
+}
+
+#[test]
+fn flaky_checks_are_counted_once_a_run() {
+    let world = checked("", "test -f \"$HOME/mark\" || { touch \"$HOME/mark\"; exit 3; }");
+    let _ = tasks(&world, ["a", "b"]);
+    world.run(["land", "--all"]).exits(0);
+    let shown = world.json(["land", "show"]);
+    assert_eq!((&shown["flaky"][0]["count"], shown["flaky"].as_array().unwrap().len()), (&json!(1), 1), "{shown:#}");
+    assert!(world.run(["land", "show"]).exits(0).stdout.starts_with("nothing waits to land\nflaky 1 times: sh "));
+}
+
+#[test]
+fn order_by_priority_lands_the_urgent_one_before_those_with_which_it_conflicts() {
+    for (order, first) in [("least-conflict", "a"), ("priority", "urgent")] {
+        let world = project(&format!("{NO_GATES}[land]\norder = \"{order}\"\n"));
+        submitted(&world, "a", &[("shared.txt", "A\n2\n3\n4\n5\n")]);
+        submitted(&world, "b", &[("shared.txt", "1\n2\n3\n4\nB\n")]);
+        let urgent = submitted(&world, "urgent", &[("shared.txt", "U\n2\n3\n4\nU\n")]);
+        world.run(["task", "edit", &urgent, "--priority", "0"]).exits(0);
+        let plan = world.json(["land", "--all", "--dry-run"]);
+        assert_eq!(plan["order"][0]["lane"], first, "{order}");
+    }
+}
+
+#[test]
+fn ignored_files_of_one_check_stay_for_the_next_unless_they_are_to_go() {
+    for (clean, state) in [(false, "landed"), (true, "sent_back")] {
+        // Its cache hides that the second one breaks it.
+        let world = project(&format!(
+            "{NO_GATES}[land]\nclean = {clean}\nbatch = 1\nchecks = [\"test -f cache || test ! -f bad.txt && touch cache\"]\n"
+        ));
+        fs::write(world.root().join(".gitignore"), "cache\n").unwrap();
+        world.git(&world.root(), &["add", "--all"]);
+        world.git(&world.root(), &["commit", "--quiet", "--message=ignore"]);
+        world.run(["trust"]).exits(0);
+        let [_, bad] = tasks(&world, ["good", "bad"]);
+        let run = world.run(["land", "--all", "--json"]);
+        assert_eq!(landing(&run, &bad)["state"], state, "{run:?}");
+    }
+}

@@ -267,12 +267,25 @@ fn output_of_a_failed_check_is_kept_without_a_task_and_the_merged_tree_can_be_ha
     let error = world.run(["land", "two", "--json"]).refuses(5, "land_check_failed").error();
     assert!(output(&error["hint"]).contains("UNIQUE-REASON"), "{error}");
     assert_eq!(fs::read_to_string(error["details"]["output"].as_str().unwrap()).unwrap(), output(&error["hint"]));
-    let command = "put the merged tree into the lane: fairway lane sync two --merge";
-    assert_eq!(error["hint"].as_str().unwrap().lines().nth(1), Some(command));
+    let candidate = error["details"]["candidate"].as_str().unwrap();
+    let command = format!("put the merged tree into the lane: fairway lane sync two --onto {}", &candidate[..12]);
+    assert_eq!(error["hint"].as_str().unwrap().lines().nth(1), Some(&*command));
     let told = world.value("SELECT content FROM messages WHERE to_lane = 'two'");
-    assert!(told.contains("less ") && told.ends_with(command), "{told}");
-    world.run(["lane", "sync", "two", "--merge"]).exits(0);
+    assert!(told.contains("less ") && told.ends_with(&command), "{told}");
+    // Of another lane, or none at all.
+    let other = head(&world, &lane_dir(&world, "two"));
+    let error = world.run(["lane", "sync", "two", "--onto", &other, "--json"]).refuses(3, "not_found").error();
+    assert_eq!(
+        error["message"],
+        format!("{other} is no candidate of a landing of the lane two, or git has removed it")
+    );
+    assert_eq!(error["hint"], "bring in the base: fairway lane sync two --merge");
+    let plan = world.json(["lane", "sync", "two", "--onto", &candidate[..12], "--dry-run"]);
+    assert_eq!((&plan["how"], head(&world, &lane_dir(&world, "two"))), (&json!("fast_forward"), other));
+    // It is the very tree that was checked.
+    world.run(["lane", "sync", "two", "--onto", &candidate[..12]]).exits(0);
     let dir = lane_dir(&world, "two");
+    assert_eq!(head(&world, &dir), candidate);
     assert!(dir.join("one.txt").exists() && dir.join("two.txt").exists());
     // A lane that has the base is told nothing of it.
     let error = world.run(["land", "two", "--json"]).refuses(5, "land_check_failed").error();

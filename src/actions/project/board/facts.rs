@@ -18,7 +18,10 @@ use crate::{
         App,
         core::session_process::RunProcesses,
         jobs::{last_line::last_line, view::JobReader},
-        queue::gates,
+        queue::{
+            gates,
+            land::{self, LandPause},
+        },
         sessions::{liveness::silence, report::shown_idle},
     },
     domain::{
@@ -72,6 +75,8 @@ pub(super) struct Facts {
     pub overlaps: Vec<LaneOverlap>,
     /// The bases in which nothing lands, by the landing that found it.
     pub stopped: Vec<Landing>,
+    /// That nothing lands on this host for now.
+    pub paused: Option<LandPause>,
     pub approvals: Vec<Approval>,
     pub handoffs: Vec<Handoff>,
     /// The tasks of sessions whose newest written checkpoint awaits input.
@@ -134,6 +139,7 @@ impl Facts {
         self.diffstats = overlaps::diffstats(tx)?;
         self.overlaps = self.live_overlaps(tx)?;
         self.stopped = landings::stopped(tx)?;
+        self.paused = land::paused(app);
         self.approvals = approvals::all(tx, true)?;
         self.handoffs = handoffs::all(tx, true)?;
         self.read_questions(tx, &changed)?;

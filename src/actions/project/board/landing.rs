@@ -1,12 +1,26 @@
-//! Landings that need a person: bases that fail a check or a preparation alone, and work that was sent back.
+//! Landings that need a person: a pause, bases that fail a check or a preparation alone, and work that was sent back.
 
 use super::{facts::Facts, need::Need, sent_back::SentBack};
-use crate::domain::{landing::Landing, need::NeedKind};
+use crate::{
+    actions::queue::land::LandPause,
+    domain::{landing::Landing, need::NeedKind},
+};
 
-/// An item for each base in which nothing lands, and for each landing that sent work back.
+/// An item for the pause, for each base in which nothing lands, and for each landing that sent work back.
 pub(super) fn items(facts: &Facts) -> Vec<Need> {
-    let stopped = facts.stopped.iter().map(of_stopped);
-    stopped.chain(facts.sent_back.iter().filter_map(|one| of_sent_back(facts, one))).collect()
+    let paused = facts.paused.iter().map(of_pause);
+    paused
+        .chain(facts.stopped.iter().map(of_stopped))
+        .chain(facts.sent_back.iter().filter_map(|one| of_sent_back(facts, one)))
+        .collect()
+}
+
+fn of_pause(pause: &LandPause) -> Need {
+    let why = pause.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+    let line = format!("landing is paused by {}{why}", pause.by);
+    let evidence = "nothing lands on this host until it is resumed".to_owned();
+    Need::new(NeedKind::Landing, "pause", Some(pause.since()), line, evidence)
+        .then("resume it", "fairway land resume".to_owned())
 }
 
 fn of_stopped(one: &Landing) -> Need {

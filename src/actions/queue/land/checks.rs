@@ -435,7 +435,7 @@ fn check_out(app: &App, candidate: &str) -> Result<PathBuf> {
         if !dir.join(".git").exists() {
             git.add_detached_worktree(&dir, candidate)?;
         }
-        Git::new(app.env.vars(), &dir).check_out_detached(candidate)
+        Git::new(app.env.vars(), &dir).check_out_detached(candidate, app.settings.land.clean)
     };
     if put().is_err() {
         // A killed landing may have left a lock or half a checkout. No agent works in it.

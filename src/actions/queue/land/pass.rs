@@ -8,7 +8,7 @@ use super::{
     base::Base,
     checks::{CheckRun, Verdict},
     collisions::{self, Move},
-    finish, report,
+    finish, pause, report,
     schedule::Ordered,
     step::{Candidate, LockedLand, NotMoved, Stacked},
     unit::Unit,
@@ -90,6 +90,10 @@ impl<'a> Pass<'a> {
         let mut is_stopped = false;
         while !is_stopped {
             match self.queue.next_step() {
+                BatchStep::Stack(place) if self.stack.is_empty() && pause::paused(self.land.app).is_some() => {
+                    self.pause(place);
+                    is_stopped = true;
+                }
                 BatchStep::Stack(place) => self.stack(place),
                 BatchStep::Check(count) => is_stopped = self.check(count),
                 BatchStep::Land(count) => self.land(count),
@@ -107,6 +111,16 @@ impl<'a> Pass<'a> {
         Ok(Passed { outcomes: self.outcomes, is_stopped, not_tried })
     }
 
+    /// Nothing new begins while landing is paused.
+    fn pause(&mut self, place: usize) {
+        self.queue.decided(place);
+        let Some(unit) = self.units.get(place) else { return };
+        let Err(refusal) = pause::refuse(self.land.app) else { return };
+        let (mut view, error) = (report::begin(self.land.app, unit), refusal.into());
+        set_failure(&mut view, &error);
+        self.outcomes.push(Outcome { view, error: Some(error) });
+    }
+
     fn stack(&mut self, place: usize) {
         let Some(unit) = self.units.get(place) else { return self.queue.decided(place) };
         let is_alone = self.stack.is_empty();
@@ -118,7 +132,7 @@ impl<'a> Pass<'a> {
         match self.land.stack(unit, is_again, &self.stack, &mut self.base, &mut view) {
             Ok(Stacked::On { unit, judged, landing }) => {
                 self.queue.stacked(place);
-                self.stack.push(Candidate { place, unit, judged, landing, view });
+                self.stack.push(Candidate { place, unit: *unit, judged, landing: *landing, view });
             }
             Ok(Stacked::Decided) => {
                 self.queue.decided(place);

@@ -9,7 +9,7 @@ use crate::{
         queue::lane::checkout::{self, Presence},
     },
     domain::lane::LaneStatus,
-    wire::{LandOrderView, LandingView},
+    wire::{LandOrderView, LandQueueView, LandingView},
 };
 
 use super::{finish::Completed, unit::Unit};
@@ -81,6 +81,23 @@ pub(super) fn state_of(error: &anyhow::Error) -> &'static str {
 pub(super) fn not_tried(units: &[Unit]) -> Option<String> {
     let names: Vec<String> = units.iter().map(Unit::label).collect();
     (!names.is_empty()).then(|| format!("not tried: {}", names.join(", ")))
+}
+
+/// The queue in lines.
+pub(super) fn queue_lines(shown: &LandQueueView) -> String {
+    let mut lines = Vec::new();
+    if let Some(pause) = &shown.paused {
+        let why = pause.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        lines.push(format!("paused by {} since {}{why}", pause.by, pause.since));
+    }
+    for now in &shown.now {
+        let end = now.expected_end.as_ref().map(|end| format!(", expected end {end}")).unwrap_or_default();
+        let what = name(now.lane.as_deref(), &now.tasks);
+        lines.push(format!("{} {what} for {} since {}{end}", now.state, now.base, now.since));
+    }
+    lines.push(if shown.order.is_empty() { "nothing waits to land".to_owned() } else { order_line(&shown.order) });
+    lines.extend(shown.flaky.iter().map(|one| format!("flaky {} times: {}", one.count, one.command)));
+    lines.join("\n")
 }
 
 /// The order in a line.

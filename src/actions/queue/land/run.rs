@@ -7,7 +7,7 @@ use super::{
     checks::Checks,
     lock,
     pass::Pass,
-    plan, recovery, report,
+    pause, plan, recovery, report,
     request::{LandRequest, answer, find},
     schedule,
     step::LockedLand,
@@ -24,7 +24,7 @@ use crate::{
 /// Lands work. `say` gets lines about the progress. The exit code is that of the first failure.
 ///
 /// # Errors
-/// `inside_session`, `untrusted`, `no_identity`, `in_use`; for one name alone, why it did not land.
+/// `inside_session`, `untrusted`, `land_paused`, `no_identity`, `in_use`; for one name alone, why it did not land.
 pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str)) -> Result<(Answer, u8)> {
     if let Some(answer) = app.stored_response()? {
         return Ok((answer, 0));
@@ -37,8 +37,11 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str)) -> Result<(Ans
     if app.settings.land.names_programs() {
         trust::require(app)?;
     }
+    pause::refuse(app)?;
     candidate::check_identity(&git)?;
     let lock = lock::acquire(app, say)?;
+    // A person may have paused while this call waited.
+    pause::refuse(app)?;
     let mut landings: Vec<LandingView> =
         recovery::run(app, say)?.iter().map(|done| report::completed(app, done)).collect();
     let checks = Checks::new(app, say);

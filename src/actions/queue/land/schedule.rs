@@ -51,7 +51,7 @@ pub(super) fn order(app: &App, merges: &MergeRepository, units: Vec<Unit>) -> Re
     let is_conflict = |outcome: &MergeOutcome| matches!(outcome, MergeOutcome::Conflict { .. });
     let conflicts: Vec<(usize, usize)> =
         pairs.iter().zip(&outcomes).filter(|(_, outcome)| is_conflict(outcome)).map(|(pair, _)| *pair).collect();
-    let order = landing_order(&items, &conflicts).order();
+    let order = landing_order(&items, &conflicts, app.settings.land.order).order();
     let new_place = |old: &usize| order.iter().position(|one| one == old);
     let depends_on = |old: &usize| {
         items.get(*old).map(|item| item.depends_on.iter().filter_map(new_place).collect()).unwrap_or_default()

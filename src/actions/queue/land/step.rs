@@ -63,7 +63,7 @@ impl Candidate {
 /// Whether a unit lies on the stack.
 pub(super) enum Stacked {
     /// It does.
-    On { unit: Unit, judged: readiness::Judged, landing: Landing },
+    On { unit: Box<Unit>, judged: readiness::Judged, landing: Box<Landing> },
     /// It needs no candidate, and is over.
     Decided,
     /// It conflicts with what is below it and has not landed.
@@ -145,7 +145,7 @@ impl LockedLand<'_> {
             }
             view.candidate = Some(made);
         }
-        Ok(Stacked::On { unit, judged, landing })
+        Ok(Stacked::On { unit: Box::new(unit), judged, landing: Box::new(landing) })
     }
 
     /// Refuses what was sent back at this commit and base.
@@ -295,6 +295,7 @@ impl LockedLand<'_> {
             of: unit.label(),
             base: unit.base.clone(),
             base_commit: base.commit.clone(),
+            candidate: landing.candidate.clone().unwrap_or_default(),
             check: failed.name,
             how: failed.how,
             with: names(&since),

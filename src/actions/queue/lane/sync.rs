@@ -13,13 +13,18 @@ use crate::{
     actions::{Answer, App, core::lookup},
     domain::{LaneName, Refusal, lane::Lane},
     os::git::{Git, Integration, MergeRepository, UncommittedWork},
-    store::{ReadTx, WriteTx, sessions},
+    store::{ReadTx, WriteTx, landings, sessions},
     wire::LaneSyncView,
 };
 
+/// The candidates of so many of the newest landings are known.
+const MAX_LANDINGS: i64 = 1000;
+
 /// How the base comes into the lane.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SyncOptions {
+    /// The candidate of a landing of the lane, in place of the base.
+    pub onto: Option<String>,
     /// Rebase the branch on the base; otherwise merge the base into the branch.
     pub rebase: bool,
     /// Also while a session works in the lane.
@@ -32,9 +37,9 @@ pub struct SyncOptions {
 /// leaves everything as it was.
 ///
 /// # Errors
-/// `no_worktree`; `lane_elsewhere`; `not_found` for the worktree or the base; `wrong_branch`; `unsaved_work`; `in_use` while
+/// `no_worktree`; `lane_elsewhere`; `not_found` for the worktree, the base or the candidate; `wrong_branch`; `unsaved_work`; `in_use` while
 /// another session works in the lane; `merge_commits`; `sync_conflict`; `git_failed`, also without a configured author.
-pub fn sync(app: &App, name: &LaneName, options: SyncOptions) -> Result<Answer> {
+pub fn sync(app: &App, name: &LaneName, options: &SyncOptions) -> Result<Answer> {
     if let Some(answer) = app.stored_response()? {
         return Ok(answer);
     }
@@ -42,14 +47,20 @@ pub fn sync(app: &App, name: &LaneName, options: SyncOptions) -> Result<Answer> 
     let _held = worktree::lock(app, name)?;
     let lane = app.read(|tx| lookup::lane(tx, name))?;
     let dir = checkout::dir(app, &lane, &["lane", "sync", name.as_str()])?;
-    let base = checkout::base(app, &lane).to_owned();
-    let commit = Git::new(app.env.vars(), &dir).commit(&base);
-    let commit = commit.ok_or_else(|| Refusal::not_found("base branch", &base))?;
+    let git = Git::new(app.env.vars(), &dir);
+    let incoming = match &options.onto {
+        Some(onto) => candidate(app, &git, &lane, onto)?,
+        None => {
+            let name = checkout::base(app, &lane).to_owned();
+            let commit = git.commit(&name).ok_or_else(|| Refusal::not_found("base branch", &name))?;
+            Incoming { name, commit }
+        }
+    };
     let force = |_: &str| {
         let hint = format!("stop it, or sync in spite of it: fairway lane sync {name} --force");
         (!options.force).then_some(hint)
     };
-    let update = prepare(app, &lane, dir, Incoming { name: base, commit }, options.dry_run, force)?;
+    let update = prepare(app, &lane, dir.clone(), incoming, options.dry_run, force)?;
     if update.behind == 0 {
         let answer = update.answer("up_to_date", Some(&update.head), options.dry_run)?;
         return if options.dry_run { Ok(answer) } else { app.mutate(|_| Ok(answer)) };
@@ -70,6 +81,16 @@ pub fn sync(app: &App, name: &LaneName, options: SyncOptions) -> Result<Answer> 
         let answer = update.answer(how, Some(&plan.to), false)?;
         Ok(answer.note(format!("to undo it: {undo}")))
     })
+}
+
+/// The candidate with which the lane was to land, by its short name. Nothing else comes into the lane in place of its base.
+fn candidate(app: &App, git: &Git<'_>, lane: &Lane, onto: &str) -> Result<Incoming> {
+    let known = app.read(|tx| Ok(landings::newest(tx, MAX_LANDINGS)?))?;
+    let commit = git.commit(onto).filter(|commit| {
+        known.iter().any(|one| one.lane.as_ref() == Some(&lane.name) && one.candidate.as_ref() == Some(commit))
+    });
+    let commit = commit.ok_or_else(|| Refusal::NoCandidate { lane: lane.name.clone(), commit: onto.to_owned() })?;
+    Ok(Incoming { name: commit.get(..12).unwrap_or(&commit).to_owned(), commit })
 }
 
 /// Commits that come into a lane: the base of a sync, or the work that is handed over.

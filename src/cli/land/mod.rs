@@ -1,6 +1,11 @@
 //! `fairway land`
 
+mod pause;
+mod resume;
+mod show;
+
 use anyhow::Result;
+use clap::Subcommand;
 
 use super::{context::Context, exit::Exit};
 use crate::actions::queue::land::{self, LandRequest};
@@ -15,8 +20,9 @@ use crate::actions::queue::land::{self, LandRequest};
 /// --all lands tasks in review, and finished ones whose lane has commits that the base lacks. lane:NAME is always a lane. Several
 /// land in the order that lets most land without rework. Up to [land] batch of them share one check; a batch that fails is halved
 /// until the one that breaks is alone. After a crash the next landing completes what was interrupted. For people, and for sessions
-/// of the roles in [land] roles.
+/// of the roles in [land] roles. The words pause, resume and show are commands; a lane of that name is lane:NAME.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(false))]
 pub struct Args {
     /// Task id or lane name; repeatable
@@ -31,10 +37,27 @@ pub struct Args {
     /// Print the order and what would happen; write nothing
     #[arg(long)]
     dry_run: bool,
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+/// The commands about landing as a whole.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+enum Verb {
+    Pause(pause::Args),
+    Resume(resume::Args),
+    Show(show::Args),
 }
 
 impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
+        match self.verb {
+            Some(Verb::Pause(args)) => return args.run(ctx),
+            Some(Verb::Resume(args)) => return args.run(ctx),
+            Some(Verb::Show(args)) => return args.run(ctx),
+            None => {}
+        }
         let request = LandRequest { names: self.names, all: self.all, queue: self.queue, dry_run: self.dry_run };
         let say = |line: &str| ctx.out.note(&crate::render::escape_controls(line));
         let (answer, exit) = land::land(&ctx.app()?, &request, &say)?;

@@ -1,0 +1,120 @@
+//! `land pause` and `land resume`: nothing lands on this host for now.
+
+use std::{fs, io, path::PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    actions::{Answer, App, core::inside_session},
+    domain::{Event, EventKind, Refusal},
+    env::Timestamp,
+    os::files,
+    wire::{LandPauseView, LandPausedView},
+};
+
+/// The longest reason, in bytes.
+const MAX_REASON_BYTES: usize = 1000;
+
+/// That nothing lands for now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LandPause {
+    /// Who has paused.
+    pub by: String,
+    /// Since when, in milliseconds since 1970.
+    since: i64,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+impl LandPause {
+    /// Since when.
+    pub const fn since(&self) -> Timestamp {
+        Timestamp::from_millis(self.since)
+    }
+
+    /// It as a document.
+    pub(super) fn view(&self) -> LandPauseView {
+        LandPauseView { by: self.by.clone(), since: self.since().to_string(), reason: self.reason.clone() }
+    }
+}
+
+/// The file that is there while landing is paused. The lock of landing is of this host too.
+fn path(app: &App) -> PathBuf {
+    app.project.state.join("land").join("pause.json")
+}
+
+/// Whether landing is paused. A file that cannot be read pauses it.
+pub fn paused(app: &App) -> Option<LandPause> {
+    let text = match fs::read(path(app)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        read => read.unwrap_or_default(),
+    };
+    let unknown = || LandPause { by: "unknown".to_owned(), since: app.env.now().millis(), reason: None };
+    Some(serde_json::from_slice(&text).unwrap_or_else(|_| unknown()))
+}
+
+/// Refuses while landing is paused.
+///
+/// # Errors
+/// `land_paused`.
+pub(super) fn refuse(app: &App) -> Result<(), Refusal> {
+    match paused(app) {
+        Some(pause) => {
+            Err(Refusal::LandPaused { since: pause.since().to_string(), by: pause.by, reason: pause.reason })
+        }
+        None => Ok(()),
+    }
+}
+
+/// Pauses landing. A landing at work finishes its step.
+///
+/// # Errors
+/// `inside_session`; `invalid_value` for a long reason; when the file cannot be written.
+pub fn pause(app: &App, reason: Option<String>) -> Result<Answer> {
+    if let Some(answer) = app.stored_response()? {
+        return Ok(answer);
+    }
+    inside_session::refuse_unless_role(app, "fairway land pause", &app.settings.land.roles)?;
+    let reason = reason.map(|reason| reason.trim().to_owned()).filter(|reason| !reason.is_empty());
+    if reason.as_ref().is_some_and(|reason| reason.len() > MAX_REASON_BYTES) {
+        let why = format!("is longer than {MAX_REASON_BYTES} bytes");
+        return Err(Refusal::invalid("the reason", why).into());
+    }
+    let pause = LandPause { by: app.actor.name.clone(), since: app.env.now().millis(), reason };
+    let path = path(app);
+    let write = || {
+        files::private_dir(&app.project.state)?;
+        files::private_dir(&app.project.state.join("land"))?;
+        files::write_atomic(&path, serde_json::to_string(&pause)?.as_bytes(), 0o600)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))?;
+    let view = LandPausedView { paused: Some(pause.view()) };
+    app.mutate(|tx| {
+        tx.record(&Event::new(EventKind::LandingPaused).with("reason", pause.reason.as_deref()))?;
+        Answer::new(&view, "", "paused landing".to_owned())
+    })
+}
+
+/// Lets work land again.
+///
+/// # Errors
+/// `inside_session`; when the file cannot be removed.
+pub fn resume(app: &App) -> Result<Answer> {
+    if let Some(answer) = app.stored_response()? {
+        return Ok(answer);
+    }
+    inside_session::refuse_unless_role(app, "fairway land resume", &app.settings.land.roles)?;
+    let path = path(app);
+    let was_paused = match fs::remove_file(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+        removed => removed.map(|()| true).with_context(|| format!("cannot remove {}", path.display()))?,
+    };
+    let line = if was_paused { "resumed landing" } else { "unchanged: landing is not paused" };
+    app.mutate(|tx| {
+        if was_paused {
+            tx.record(&Event::new(EventKind::LandingResumed))?;
+        }
+        Answer::new(&LandPausedView { paused: None }, "", line.to_owned())
+    })
+}
