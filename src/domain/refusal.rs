@@ -248,7 +248,10 @@ pub enum Refusal {
     #[error("the lane {lane} is full: {held} of {limit} tasks are claimed")]
     LaneFull { lane: LaneName, held: i64, limit: i64 },
     /// The open reviews have reached their limit.
-    #[error("{} review(s){} are open, and the limit is {limit}: {}", .waiting.len(), .role.as_ref().map(|role| format!(" of the role {role}")).unwrap_or_default(), summary(.waiting))]
+    #[error("{} review(s){} are open, and the limit is {limit}: {}", .waiting.len(), match .role {
+        Some(role) => format!(" of the role {role}"),
+        None => String::new(),
+    }, summary(.waiting))]
     ReviewFull { role: Option<Role>, limit: u32, waiting: Vec<OpenReview> },
     /// The paths overlap those of another claimant's task.
     #[error("{task} touches '{path}', which overlaps '{other_path}' of {other} (claimed by {by})")]
