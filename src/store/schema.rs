@@ -19,7 +19,7 @@ pub(super) struct Schema {
 
 /// The store: "FAIR".
 pub(super) const STATE: Schema =
-    Schema { application_id: 1_178_683_730, newest: 13, synchronous: "FULL", migrations: MIGRATIONS };
+    Schema { application_id: 1_178_683_730, newest: 14, synchronous: "FULL", migrations: MIGRATIONS };
 
 /// The output store: "FAIO".
 pub(super) const OUTPUT: Schema =
@@ -40,6 +40,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V11__hosts", include_str!("../../migrations/V11__hosts.sql")),
     ("V12__questions", include_str!("../../migrations/V12__questions.sql")),
     ("V13__seen_work", include_str!("../../migrations/V13__seen_work.sql")),
+    ("V14__review_comments", include_str!("../../migrations/V14__review_comments.sql")),
 ];
 const OUTPUT_MIGRATIONS: &[(&str, &str)] =
     &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];

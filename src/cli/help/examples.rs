@@ -91,6 +91,9 @@ const EXAMPLES: &[Examples] = &[
     ("review record", &["fairway review record T-4 --verdict changes --notes 'see line 40'"]),
     ("review list", &["fairway review list", "fairway review list T-4"]),
     ("review withdraw", &["fairway review withdraw 3"]),
+    ("review comment", &["fairway review comment T-4 src/cart.rs:12 'count each item'"]),
+    ("review comments", &["fairway review comments T-4", "fairway review comments T-4 --all"]),
+    ("review resolve", &["fairway review resolve 2"]),
     ("merge-ready", &["fairway merge-ready T-4", "fairway merge-ready T-4 --format github"]),
     ("land", &["fairway land T-4", "fairway land --all --dry-run"]),
     (

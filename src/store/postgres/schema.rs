@@ -11,6 +11,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V11__hosts", include_str!("../../../migrations/postgres/V11__hosts.sql")),
     ("V12__questions", include_str!("../../../migrations/postgres/V12__questions.sql")),
     ("V13__seen_work", include_str!("../../../migrations/postgres/V13__seen_work.sql")),
+    ("V14__review_comments", include_str!("../../../migrations/postgres/V14__review_comments.sql")),
 ];
 
 /// Creates a project's schema, or brings it up to date. Any number of processes may do so at once.
