@@ -6,7 +6,7 @@ use super::{context::Context, exit::Exit, task, values};
 use crate::{
     actions::queue::task::ready::{self, ReadyFor},
     domain::{LaneName, Role},
-    render::Table,
+    render::{Table, escape_line},
 };
 
 /// Default of `--limit`.
@@ -58,6 +58,11 @@ impl Args {
                     format!("{}{gap}{ways_on}", table.coloured(ctx.out.width, ctx.out.style))
                 },
             );
+        }
+        if let Some(refusal) = ready::held_back(&app, whom)? {
+            ctx.out.note(&escape_line(&format!(
+                "no fresh work is claimed: {refusal}; review what waits: fairway review next"
+            )));
         }
         if ctx.out.json {
             let (tasks, has_more) = ready::ready(&app, whom, limit)?;

@@ -164,7 +164,7 @@ fn pattern(path: &str) -> Option<String> {
 fn bounds(path: &str) -> Vec<(&'static str, u64)> {
     match path {
         "exec.parallel" | "land.batch" => vec![("minimum", 1)],
-        "exec.keep_runs" | "land.retries" => vec![("minimum", 0)],
+        "exec.keep_runs" | "land.retries" | "review.capacity" => vec![("minimum", 0)],
         "context.pressure" => vec![("exclusiveMinimum", 0), ("maximum", 1)],
         "roles.*.ready_delay_ms" | "providers.*.ready_delay_ms" => {
             vec![("minimum", 0), ("maximum", MAX_READY_DELAY_MS)]
@@ -182,7 +182,10 @@ fn of_value(value: &Value) -> Value {
         Value::Array(items) => {
             json!({ "type": "array", "items": items.first().map_or_else(|| json!({}), of_value) })
         }
-        Value::Object(_) => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+        Value::Object(fields) => {
+            let value = fields.values().next().map_or_else(|| json!({ "type": "string" }), of_value);
+            json!({ "type": "object", "additionalProperties": value })
+        }
         Value::Null => json!({}),
     }
 }

@@ -188,7 +188,7 @@ struct MergeGates {
 
 impl Default for MergeGates {
     fn default() -> Self {
-        Self { require: Gate::ALL.to_vec() }
+        Self { require: Gate::ALL.iter().copied().filter(|gate| *gate != Gate::Comments).collect() }
     }
 }
 

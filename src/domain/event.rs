@@ -52,6 +52,8 @@ string_enum! {
         ReviewRequested => "review.requested",
         ReviewRecorded => "review.recorded",
         ReviewWithdrawn => "review.withdrawn",
+        ReviewCommented => "review.commented",
+        ReviewResolved => "review.resolved",
         MessageQueued => "message.queued",
         MessageOffered => "message.offered",
         MessageAcknowledged => "message.acknowledged",

@@ -35,6 +35,7 @@ pub mod question;
 pub mod quote;
 pub mod refusal;
 pub mod review;
+pub mod review_comment;
 pub mod rules;
 pub mod search;
 pub mod secrets;

@@ -11,6 +11,7 @@ use super::{
     invalid_value::InvalidValue,
     not_ready::NotReadyReason,
     prompt_wait::PromptWait,
+    review::{OpenReview, summary},
     status::{Channel, JobStatus, MessageStatus, SessionStatus, TaskStatus},
 };
 use crate::env::Timestamp;
@@ -250,6 +251,12 @@ pub enum Refusal {
     /// The lane's WIP limit is reached.
     #[error("the lane {lane} is full: {held} of {limit} tasks are claimed")]
     LaneFull { lane: LaneName, held: i64, limit: i64 },
+    /// The open reviews have reached their limit.
+    #[error("{} review(s){} are open, and the limit is {limit}: {}", .waiting.len(), match .role {
+        Some(role) => format!(" of the role {role}"),
+        None => String::new(),
+    }, summary(.waiting))]
+    ReviewFull { role: Option<Role>, limit: u32, waiting: Vec<OpenReview> },
     /// The paths overlap those of another claimant's task.
     #[error("{task} touches '{path}', which overlaps '{other_path}' of {other} (claimed by {by})")]
     PathConflict { task: TaskId, path: String, other: TaskId, other_path: String, by: String },
@@ -616,6 +623,7 @@ impl Refusal {
             Self::LanePaused { .. } => "lane_paused",
             Self::LaneClosed { .. } => "lane_closed",
             Self::LaneFull { .. } => "lane_full",
+            Self::ReviewFull { .. } => "review_full",
             Self::PathConflict { .. } => "path_conflict",
             Self::SessionFinal { .. } => "session_final",
             Self::SessionExited { .. } => "session_gone",

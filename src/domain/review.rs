@@ -1,6 +1,6 @@
 //! A review: a domain's verdict on a task at a commit.
 
-use super::{TaskId, id::Label, string_enum::string_enum};
+use super::{Role, TaskId, id::Label, string_enum::string_enum};
 use crate::env::Timestamp;
 
 string_enum! {
@@ -40,4 +40,30 @@ impl Review {
     pub const fn status(&self) -> ReviewStatus {
         if self.verdict.is_some() { ReviewStatus::Recorded } else { ReviewStatus::Requested }
     }
+}
+
+/// A task whose review is not over: it was submitted, or was sent back and is reworked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenReview {
+    pub task: TaskId,
+    /// The role of its work.
+    pub role: Option<Role>,
+    /// The reviewers that are asked, or the author of work that was sent back; empty when any reviewer may give the verdict.
+    pub waits_for: Vec<String>,
+}
+
+/// The most open reviews that a summary names.
+const MAX_NAMED: usize = 5;
+
+/// The open reviews and for whom they wait, in a line.
+pub fn summary(open: &[OpenReview]) -> String {
+    let one = |review: &OpenReview| match review.waits_for.as_slice() {
+        [] => review.task.to_string(),
+        names => format!("{} (for {})", review.task, names.join(" and ")),
+    };
+    let mut text = open.iter().take(MAX_NAMED).map(one).collect::<Vec<_>>().join(", ");
+    if open.len() > MAX_NAMED {
+        text = format!("{text} and {} more", open.len() - MAX_NAMED);
+    }
+    text
 }

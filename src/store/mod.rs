@@ -33,6 +33,7 @@ pub mod progress;
 pub mod removed_tasks;
 pub mod requests;
 pub mod restored;
+pub mod review_comments;
 pub mod reviews;
 mod schema;
 pub mod search;

@@ -17,12 +17,13 @@ const DELETE: [&str; 6] = [
     "DELETE FROM tasks WHERE id = $1",
 ];
 // Every record that names a task. A claim comes first: it is the reason that people ask for.
-const RECORDS: [(&str, &str); 8] = [
+const RECORDS: [(&str, &str); 9] = [
     ("claim", "SELECT count(*) FROM claims WHERE task_id = $1"),
     ("checkpoint", "SELECT count(*) FROM checkpoints WHERE task_id = $1"),
     ("evidence record", "SELECT count(*) FROM evidence WHERE task_id = $1"),
     ("handoff", "SELECT count(*) FROM handoffs WHERE task_id = $1"),
     ("review", "SELECT count(*) FROM reviews WHERE task_id = $1"),
+    ("comment", "SELECT count(*) FROM review_comments WHERE task_id = $1"),
     ("session", "SELECT count(*) FROM agent_sessions WHERE task_id = $1"),
     ("usage report", "SELECT count(*) FROM usage_turns WHERE task_id = $1"),
     ("tool call", "SELECT count(*) FROM tool_calls WHERE task_id = $1"),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{BlockerView, CommandView, EvidenceView, FileDiffView, ReviewView, TaskView};
+use super::{BlockerView, CommandView, EvidenceView, FileDiffView, ReviewCommentView, ReviewView, TaskView};
 
 /// The next card, and how many there are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,6 +40,8 @@ pub struct ReviewCardView {
     pub other_evidence: usize,
     /// The verdicts and requests.
     pub reviews: Vec<ReviewView>,
+    /// The comments on lines that are open.
+    pub comments: Vec<ReviewCommentView>,
     /// What keeps it from being merged.
     pub blockers: Vec<BlockerView>,
     /// What the change would do beside the files that it changes.

@@ -512,6 +512,32 @@ event_data! {
         reason: Option<String>,
     }
 
+    /// A comment on a line was written.
+    ReviewCommented {
+        /// Its number.
+        id: i64,
+        /// The path of the file.
+        path: String,
+        /// The number of the line.
+        line: i64,
+        /// The commit.
+        commit: String,
+    }
+
+    /// A comment on a line was closed.
+    ReviewResolved {
+        /// Its number.
+        id: i64,
+        /// The path of the file.
+        path: String,
+        /// The number of the line.
+        line: i64,
+        /// The commit.
+        commit: String,
+        /// The given reason.
+        reason: Option<String>,
+    }
+
     /// A message was sent.
     MessageQueued {
         /// Its number.
@@ -828,6 +854,8 @@ fn data_of(kind: EventKind, generator: &mut SchemaGenerator) -> Schema {
         Kind::ReviewRequested => generator.subschema_for::<ReviewRequested>(),
         Kind::ReviewRecorded => generator.subschema_for::<ReviewRecorded>(),
         Kind::ReviewWithdrawn => generator.subschema_for::<ReviewWithdrawn>(),
+        Kind::ReviewCommented => generator.subschema_for::<ReviewCommented>(),
+        Kind::ReviewResolved => generator.subschema_for::<ReviewResolved>(),
         Kind::MessageQueued => generator.subschema_for::<MessageQueued>(),
         Kind::MessageOffered => generator.subschema_for::<MessageOffered>(),
         Kind::MessageAcknowledged => generator.subschema_for::<MessageAcknowledged>(),

@@ -12,7 +12,7 @@ use super::{
 use crate::actions::{
     App,
     core::{lookup, other_host},
-    queue::gates,
+    queue::{gates, review::comments},
 };
 use crate::{
     domain::{
@@ -33,10 +33,13 @@ use crate::{
         ReadTx, checkpoints, handoffs, lanes, messages, sessions,
         tasks::{self, ListScope},
     },
+    wire::ReviewCommentView,
 };
 
 /// Maximum number of tasks, paths, checks or handoffs in a list.
 const MAX_LISTED: usize = 8;
+/// Maximum number of comments in a list.
+const MAX_COMMENTS: usize = 5;
 /// Maximum length of a single quoted line.
 const MAX_LINE_CHARS: usize = 300;
 
@@ -125,6 +128,10 @@ pub fn compose(app: &App, subject: &Subject, mode: Mode) -> Result<AgentContext>
         let facts = gates::collect_facts(app, &task.id, required_gates, None, None, &[]).ok()?;
         app.read(|tx| gates::evaluate(app, tx, &lookup::task(tx, &task.id)?, required_gates, &facts)).ok()
     });
+    let comments = match focus.as_ref().filter(|task| subject.has_claimed(task)) {
+        Some(task) => comments_text(&task.id, &comments::list(app, &task.id, false)?, mode),
+        None => String::new(),
+    };
     app.read(|tx| {
         let over = focus.as_ref().map(|task| over_claimant(tx, subject, task, now)).transpose()?.flatten();
         let budget = Budget::of(mode);
@@ -132,7 +139,12 @@ pub fn compose(app: &App, subject: &Subject, mode: Mode) -> Result<AgentContext>
             Section { kind: SectionKind::Role, content: role_section(app, tx, subject, budget.role)? },
             Section {
                 kind: SectionKind::Work,
-                content: work_section(tx, subject, focus.as_ref(), over.as_ref(), &claimed, report.as_ref(), mode)?,
+                content: {
+                    let work =
+                        work_section(tx, subject, focus.as_ref(), over.as_ref(), &claimed, report.as_ref(), mode)?;
+                    let task = focus.as_ref().map(|task| task.id.to_string()).unwrap_or_default();
+                    fit_budget(comments + &work, budget.work, &format!("fairway task show {task}"))
+                },
             },
         ];
         sections.push(Section { kind: SectionKind::Mail, content: mail_section(tx, subject, now, budget.mail)? });
@@ -350,6 +362,25 @@ fn work_section(
         let _ = writeln!(text, "You have also claimed {}{more}: fairway task list --held", named.join(", "));
     }
     Ok(fit_budget(text, budget.work, &format!("fairway task show {id}")))
+}
+
+/// The comments of reviewers that wait for the author of a task, and how they are answered.
+fn comments_text(id: &TaskId, open: &[ReviewCommentView], mode: Mode) -> String {
+    let mut text = String::new();
+    if open.is_empty() {
+        return text;
+    }
+    let count = open.len();
+    let _ = writeln!(
+        text,
+        "{count} open comment(s); to answer one, change its line and submit again: fairway review comments {id}"
+    );
+    let shown = if mode == Mode::Compact { 0 } else { MAX_COMMENTS };
+    for one in open.iter().take(shown) {
+        let line = format!("{}:{} (comment {}): {}", one.path, one.line, one.id, secrets::mask(&one.text));
+        text.push_str(&quoted_line(&line, MAX_LINE_CHARS, Mark::Data));
+    }
+    text
 }
 
 /// What the subject must know of a task that it was handed: who handed it over, what they said, and where the work is.

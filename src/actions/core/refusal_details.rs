@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    domain::{Refusal, Role, TaskId, message::Channel},
+    domain::{Refusal, Role, TaskId, message::Channel, review::OpenReview},
     wire::{GateReportView, WaitingView},
 };
 
@@ -140,6 +140,11 @@ pub(super) fn details(refusal: &Refusal) -> Value {
         Refusal::GuardDenied { rule, .. } => json!({ "rule": rule }),
         Refusal::LaneFull { lane, held, limit } => {
             json!({ "lane": lane.as_str(), "held": held, "wip_limit": limit })
+        }
+        Refusal::ReviewFull { role, limit, waiting } => {
+            let one = |review: &OpenReview| json!({ "task_id": review.task.as_str(), "waits_for": review.waits_for });
+            let waiting: Vec<_> = waiting.iter().map(one).collect();
+            json!({ "role": role.as_ref().map(Role::as_str), "capacity": limit, "waiting": waiting })
         }
         Refusal::PathConflict { task, path, other, other_path, by } => json!({
             "task_id": task.as_str(), "path": path,

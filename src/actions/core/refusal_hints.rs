@@ -310,6 +310,7 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         Refusal::LaneFull { lane, limit, .. } => {
             (Refused, Some(format!("raise the limit: fairway lane edit {lane} --wip {}", limit + 1)))
         }
+        Refusal::ReviewFull { .. } => (Refused, Some("review what waits: fairway review next".into())),
         Refusal::PathConflict { other, .. } => {
             (Refused, Some(format!("wait for {other}, or set [claims] path_conflicts = \"warn\"")))
         }

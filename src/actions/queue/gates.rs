@@ -11,6 +11,7 @@ use crate::actions::{
         lookup,
         task_worktree::{self, WorkDirectory},
     },
+    queue::review::comments,
 };
 use crate::{
     config::project::worktree_top,
@@ -19,6 +20,7 @@ use crate::{
         evidence::EvidenceResult,
         id::Label,
         review::Review,
+        review_comment::{CommentStatus, LinePlace, OpenComment, ReviewComment},
         rules::{
             gate::{self, Blocker, Gate, GateFacts, GateReport, WorkFacts},
             globs,
@@ -30,9 +32,9 @@ use crate::{
     store::{
         ReadTx, StoreError, checkpoints, claims,
         events::{self, LoggedEvent},
-        evidence, handoffs, lanes, reviews, sessions,
+        evidence, handoffs, lanes, review_comments, reviews, sessions,
     },
-    wire::GateReportView,
+    wire::{GateReportView, ReviewCommentView},
 };
 
 /// The facts from git. They are collected before the transaction that evaluates the gates.
@@ -44,6 +46,10 @@ pub(crate) struct GitFacts {
     head: Option<String>,
     /// The commit that `work` is about.
     evaluated_commit: Option<String>,
+    /// The open comments at that commit, when their gate is required.
+    open_comments: Vec<OpenComment>,
+    /// The number of the newest comment that git was asked about.
+    newest_comment: i64,
     work: WorkFacts,
 }
 
@@ -84,7 +90,16 @@ pub(crate) fn collect_facts(
         }
         let work = WorkFacts { base, can_land, ..WorkFacts::default() };
         let evaluated_commit = commit.map(str::to_owned).or(task.commit);
-        return Ok(GitFacts { dir, given: commit.map(str::to_owned), head: None, evaluated_commit, work });
+        let (open_comments, newest_comment) = open_comments(app, id, gates, None, None)?;
+        return Ok(GitFacts {
+            dir,
+            given: commit.map(str::to_owned),
+            head: None,
+            evaluated_commit,
+            open_comments,
+            newest_comment,
+            work,
+        });
     };
     let git = Git::new(app.env.vars(), existing);
     let given = task_worktree::resolve_commit(&git, commit);
@@ -102,7 +117,33 @@ pub(crate) fn collect_facts(
     });
     let worktree = Some(existing.to_string_lossy().into_owned());
     let work = WorkFacts { worktree, branch: branch.flatten(), clean, based, base, contained, can_land };
-    Ok(GitFacts { dir, given, head, evaluated_commit: judged, work })
+    let (open_comments, newest_comment) = open_comments(app, id, gates, Some(&git), judged.as_deref())?;
+    Ok(GitFacts { dir, given, head, evaluated_commit: judged, open_comments, newest_comment, work })
+}
+
+/// The comments of reviewers that are open at a commit, when a gate asks for them, and the number of the newest comment. What git
+/// cannot tell is open.
+fn open_comments(
+    app: &App,
+    id: &TaskId,
+    gates: &[Gate],
+    git: Option<&Git<'_>>,
+    commit: Option<&str>,
+) -> Result<(Vec<OpenComment>, i64)> {
+    if !gates.contains(&Gate::Comments) {
+        return Ok((Vec::new(), 0));
+    }
+    let all = app.read(|tx| Ok(review_comments::of_task(tx, id)?))?;
+    let root = Git::new(app.env.vars(), &app.project.root);
+    let newest = all.iter().map(|comment| comment.id).max().unwrap_or_default();
+    let followed = comments::followed(git.unwrap_or(&root), &all, commit);
+    let open = |view: ReviewCommentView| OpenComment {
+        id: view.id,
+        reviewer: view.reviewer,
+        place: LinePlace { path: view.path, line: view.line },
+    };
+    let is_open = |view: &ReviewCommentView| view.status == CommentStatus::Open.as_str();
+    Ok((followed.into_iter().filter(is_open).map(open).collect(), newest))
 }
 
 /// The commits at which evidence of the task passed that may count.
@@ -132,6 +173,7 @@ pub(crate) fn needs_git(app: &App, tx: &ReadTx<'_>, task: &Task, gates: &[Gate])
                 !required.is_empty() || !requested_domains(tx, &reviews::of_task(tx, &task.id)?, &required)?.is_empty()
             }
             Gate::CleanWorktree | Gate::BasedOn => true,
+            Gate::Comments => review_comments::of_task(tx, &task.id)?.iter().any(|one| one.resolved.is_none()),
             Gate::Evidence | Gate::HandoffsAccepted | Gate::NoOpenQuestions => false,
         };
         if asks_git {
@@ -172,6 +214,7 @@ pub(crate) fn evaluate(
     // A dead session's evidence counts for the session that continues its claim.
     let claimed_at = claims::chain(tx, &task.id)?.map(|chain| chain.since);
     let (reviews, required) = (reviews::of_task(tx, &task.id)?, required_domains(app, task));
+    let open_comments = still_open(tx, task, gates, git_facts, same_dir && commit == git_facts.evaluated_commit)?;
     let question = if gates.contains(&Gate::NoOpenQuestions) { open_question(app, tx, task)? } else { None };
     let facts = GateFacts {
         task: &task.id,
@@ -184,11 +227,35 @@ pub(crate) fn evaluate(
         domains: &required,
         claimants: &holders,
         open_handoffs: &open_handoffs,
+        open_comments: &open_comments,
         question: question.as_ref(),
         now: app.env.now(),
         work: &work,
     };
     Ok(gate::evaluate(gates, &facts))
+}
+
+/// The open comments in this transaction: without those that were resolved since git was asked, with those that were written since,
+/// and with all that are not resolved when git was asked about other work.
+fn still_open(
+    tx: &ReadTx<'_>,
+    task: &Task,
+    gates: &[Gate],
+    git_facts: &GitFacts,
+    is_same_work: bool,
+) -> Result<Vec<OpenComment>> {
+    if !gates.contains(&Gate::Comments) {
+        return Ok(Vec::new());
+    }
+    let newest = git_facts.newest_comment;
+    let unresolved = review_comments::of_task(tx, &task.id)?.into_iter().filter(|one| one.resolved.is_none());
+    let open = |one: ReviewComment| match git_facts.open_comments.iter().find(|known| known.id == one.id) {
+        Some(known) if is_same_work => Some(known.clone()),
+        // Git has told that its line was changed.
+        None if is_same_work && one.id <= newest => None,
+        _ => Some(OpenComment { id: one.id, reviewer: one.reviewer, place: one.place }),
+    };
+    Ok(unresolved.filter_map(open).collect())
 }
 
 /// The question about a task that is still to be answered.
@@ -261,7 +328,8 @@ pub fn merge_ready(app: &App, id: &TaskId, base: Option<&str>) -> Result<GateRep
 pub(in crate::actions) fn stored_blockers(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Vec<Blocker>> {
     let settings = &app.settings;
     let required = settings.done_gates().iter().chain(settings.merge_gates()).copied();
-    let mut gates: Vec<Gate> = required.filter(|gate| !matches!(gate, Gate::CleanWorktree | Gate::BasedOn)).collect();
+    let mut gates: Vec<Gate> =
+        required.filter(|gate| !matches!(gate, Gate::CleanWorktree | Gate::BasedOn | Gate::Comments)).collect();
     let mut known = Vec::new();
     gates.retain(|gate| {
         let is_new = !known.contains(gate);
@@ -273,6 +341,8 @@ pub(in crate::actions) fn stored_blockers(app: &App, tx: &ReadTx<'_>, task: &Tas
         given: None,
         head: None,
         evaluated_commit: None,
+        open_comments: Vec::new(),
+        newest_comment: 0,
         work: WorkFacts::default(),
     };
     let mut blockers = evaluate(app, tx, task, &gates, &facts)?.blockers;

@@ -57,6 +57,7 @@ Gates are conditions that a task must meet before `done` or a merge.
   no_open_questions  The newest written checkpoint does not await input
   clean_worktree     No uncommitted changes
   based_on           The work is based on the base branch
+  comments           No open comment on a line
 
 Unmet gates are blockers. List them: fairway merge-ready TASK
 ";

@@ -41,6 +41,11 @@ pub(super) fn text(card: &ReviewCardView, found: &ReviewNextView, now: Timestamp
         let notes = review.notes.as_deref().map(|notes| format!(": {}", escape_line(notes))).unwrap_or_default();
         let _ = writeln!(top, "review:     {verdict} in {} by {}{notes}", review.domain, escape_line(who));
     }
+    for one in &card.comments {
+        let (place, text) = (escape_line(&one.path), escape_line(&one.text));
+        let _ =
+            writeln!(top, "comment:    {} at {place}:{} by {}: {text}", one.id, one.line, escape_line(&one.reviewer));
+    }
     for one in &card.consequences {
         let _ = writeln!(top, "would:      {}: {}", one.kind, named(&one.paths));
     }

@@ -1,10 +1,13 @@
 //! `fairway review …`
 
 mod card;
+mod comment;
+mod comments;
 mod list;
 mod next;
 mod record;
 mod request;
+mod resolve;
 mod withdraw;
 
 use anyhow::Result;
@@ -21,6 +24,9 @@ pub enum Verb {
     Record(record::Args),
     List(list::Args),
     Withdraw(withdraw::Args),
+    Comment(comment::Args),
+    Comments(comments::Args),
+    Resolve(resolve::Args),
 }
 
 impl Verb {
@@ -31,6 +37,9 @@ impl Verb {
             Self::Record(args) => args.run(ctx),
             Self::List(args) => args.run(ctx),
             Self::Withdraw(args) => args.run(ctx),
+            Self::Comment(args) => args.run(ctx),
+            Self::Comments(args) => args.run(ctx),
+            Self::Resolve(args) => args.run(ctx),
         }
     }
 }

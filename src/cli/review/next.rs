@@ -8,6 +8,7 @@ use crate::{
     cli::{context::Context, exit::Exit, values},
     domain::TaskId,
     os::terminal,
+    render::escape_line,
 };
 
 /// The fewest lines of a patch that are shown, however small the terminal is.
@@ -58,7 +59,10 @@ impl Args {
         )?;
         // Ids alone show no work.
         if let Some(card) = found.card.filter(|_| is_whole && (ctx.out.json || !ctx.out.quiet)) {
-            next::shown(&app, &card)?;
+            // The card was shown all the same; the next one shows more than is new.
+            if let Err(error) = next::shown(&app, &card) {
+                ctx.out.note(&escape_line(&format!("this card is not remembered: {error}")));
+            }
         }
         Ok(exit)
     }

@@ -19,7 +19,10 @@ use self::{
 };
 use super::{confirm, context::Context, doctor::hooks::doctor_context, exit::Exit, values};
 use crate::{
-    actions::core::{git_shield, inside_session, trust},
+    actions::{
+        core::{git_shield, inside_session, trust},
+        queue::review::list,
+    },
     config::Project,
     domain::{
         Refusal,
@@ -36,6 +39,9 @@ const COMMAND: &str = "setup";
 /// The command for the next step.
 const NEXT: &str = "fairway start \"Fix the tax\"";
 const NEXT_AFTER_UNDO: &str = "fairway setup";
+/// For a project in which several agents run.
+const CAPACITY_ADVICE: &str =
+    "several agents run here: [review] capacity = 4 keeps them from fresh work while 4 reviews are open";
 /// The codes of hooks that run and do not do what they must. Other errors are left for a person: a provider skips hooks that
 /// it was not told to trust.
 const HOOK_FAILURES: &[&str] = &["not_blocking", "stale_path"];
@@ -97,6 +103,9 @@ impl Args {
         }
         for note in apply::apply(ctx, &plan)? {
             ctx.out.note(&escape_controls(&note));
+        }
+        if list::is_capacity_advised(&ctx.app()?)? {
+            ctx.out.note(CAPACITY_ADVICE);
         }
         let findings = check_hooks(ctx, &plan)?;
         let is_broken = findings.iter().any(|one| HOOK_FAILURES.contains(&one.code));

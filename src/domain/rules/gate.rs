@@ -10,6 +10,7 @@ use crate::domain::{
     evidence::{Evidence, EvidenceResult, LANDING_KIND, PROVIDER_KIND},
     id::Label,
     review::{Review, Verdict},
+    review_comment::OpenComment,
     rules::open_question::OpenQuestion,
     string_enum::string_enum,
     task::Check,
@@ -26,6 +27,7 @@ string_enum! {
         NoOpenQuestions => "no_open_questions",
         CleanWorktree => "clean_worktree",
         BasedOn => "based_on",
+        Comments => "comments",
     }
 }
 
@@ -68,6 +70,8 @@ pub struct GateFacts<'a> {
     pub claimants: &'a [String],
     /// The numbers of its open handoffs.
     pub open_handoffs: &'a [i64],
+    /// The comments of reviewers on lines that are as they were; collected only where the gate is required.
+    pub open_comments: &'a [OpenComment],
     /// The question that is still to be answered.
     pub question: Option<&'a OpenQuestion>,
     /// The time of the judgement.
@@ -96,6 +100,7 @@ pub fn evaluate(required: &[Gate], facts: &GateFacts<'_>) -> GateReport {
             Gate::NoOpenQuestions => blockers.extend(question_blocker(facts)),
             Gate::CleanWorktree => blockers.extend(worktree_blocker(facts)),
             Gate::BasedOn => blockers.extend(base_blocker(facts)),
+            Gate::Comments => blockers.extend(facts.open_comments.iter().map(comment_blocker)),
         }
     }
     let judged = facts.work.worktree.as_ref().map(|worktree| {
@@ -261,6 +266,16 @@ fn review_blocker(domain: &Label, at_commit: bool, facts: &GateFacts<'_>) -> Opt
     Some(Blocker { code, message, fix })
 }
 
+fn comment_blocker(comment: &OpenComment) -> Blocker {
+    let OpenComment { id, reviewer, place } = comment;
+    let message = format!("comment {id} by {reviewer} is open: {}:{}", place.path, place.line);
+    Blocker {
+        code: "comment_open",
+        message,
+        fix: format!("change the line, or by {reviewer}: fairway review resolve {id}"),
+    }
+}
+
 fn question_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
     let (message, fix) = match facts.question? {
         OpenQuestion::Checkpoint(newest) => {
@@ -335,6 +350,7 @@ mod tests {
         requested: Vec<Label>,
         holders: Vec<String>,
         open_handoffs: Vec<i64>,
+        comments: Vec<OpenComment>,
         question: Option<OpenQuestion>,
         work: WorkFacts,
     }
@@ -393,6 +409,7 @@ mod tests {
             requested: Vec::new(),
             holders: vec!["worker".into()],
             open_handoffs: Vec::new(),
+            comments: Vec::new(),
             question: None,
             work: WorkFacts {
                 worktree: Some("/work/a lane".into()),
@@ -418,6 +435,7 @@ mod tests {
             requested_domains: &given.requested,
             claimants: &given.holders,
             open_handoffs: &given.open_handoffs,
+            open_comments: &given.comments,
             question: given.question.as_ref(),
             now: Timestamp::from_millis(1_000),
             work: &given.work,
@@ -489,6 +507,10 @@ mod tests {
             ("a question", Gate::NoOpenQuestions, "open_question", |g| {
                 let id = crate::domain::SessionId::parse("s1").unwrap();
                 g.question = Some(OpenQuestion::Session { id, waiting_for: None });
+            }),
+            ("a comment", Gate::Comments, "comment_open", |g| {
+                let place = crate::domain::review_comment::LinePlace { path: "a".into(), line: 1 };
+                g.comments = vec![OpenComment { id: 3, reviewer: "reviewer".into(), place }];
             }),
             ("dirt", Gate::CleanWorktree, "worktree_dirty", |g| g.work.clean = Some(false)),
             ("dirt unknown", Gate::CleanWorktree, "worktree_dirty", |g| g.work.clean = None),

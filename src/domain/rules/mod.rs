@@ -21,6 +21,7 @@ pub mod open_question;
 pub mod overlap;
 pub mod recovery;
 pub mod retention;
+pub mod review_capacity;
 pub mod screen;
 pub mod screen_question;
 pub mod task_times;

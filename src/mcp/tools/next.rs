@@ -12,10 +12,13 @@ use super::{
 use crate::{
     actions::{
         App,
-        queue::task::{
-            claim::{ClaimRequest, LaneScope},
-            list,
-            ready::{self, ReadyFor},
+        queue::{
+            review::comments,
+            task::{
+                claim::{ClaimRequest, LaneScope},
+                list,
+                ready::{self, ReadyFor},
+            },
         },
         sessions,
     },
@@ -98,8 +101,17 @@ fn tell(app: &App, named: Option<TaskId>) -> Result<Reply> {
         tasks.push(list::show(app, id)?.task);
     }
     if let Some(first) = tasks.first() {
+        let id = TaskId::parse(&first.id)?;
+        let comments = comments::list(app, &id, false)?;
         let others: Vec<&str> = tasks.iter().skip(1).map(|task| task.id.as_str()).collect();
         let mut text = format!("{}, {}\n{}", first.id, first.status, about(first));
+        for one in comments.iter().take(MAX_WAITING) {
+            let line = format!("{}:{} (comment {}): {}", one.path, one.line, one.id, one.text);
+            text.push_str(&quote(&one_line(&line), Mark::Data));
+        }
+        if !comments.is_empty() {
+            text.push_str("to answer a reviewer's comment, change its line, commit, and submit again\n");
+        }
         if !others.is_empty() {
             let _ = writeln!(text, "also claimed by you: {}", others.join(", "));
         }
@@ -108,7 +120,9 @@ fn tell(app: &App, named: Option<TaskId>) -> Result<Reply> {
     let whom = ReadyFor::Caller { role: None, lane: None };
     let (ready, more) = ready::ready(app, whom, Some(1))?;
     let waiting = ready::blocked_tasks(app, whom)?;
-    let mut text = match ready.first() {
+    // One that open reviews hold back is among those that wait.
+    let ready = ready.first().filter(|first| waiting.iter().all(|task| task.id != first.id));
+    let mut text = match ready {
         Some(task) => {
             let more = if more { "; more tasks are ready" } else { "" };
             format!("you have claimed no task; {} is ready{more}\n{}next: next with claim=true\n", task.id, about(task))
@@ -123,7 +137,7 @@ fn tell(app: &App, named: Option<TaskId>) -> Result<Reply> {
         let _ = writeln!(text, "not ready: {} more", waiting.len() - MAX_WAITING);
     }
     let reasons: Vec<_> = waiting.iter().map(|task| json!({ "id": task.id, "waiting_on": task.waiting_on })).collect();
-    Ok(Reply::new(text, json!({ "claimed": [], "ready": ready.first(), "waiting": reasons })))
+    Ok(Reply::new(text, json!({ "claimed": [], "ready": ready, "waiting": reasons })))
 }
 
 /// The title, the beginning of the description and the checks, each behind its mark.

@@ -7,6 +7,7 @@ mod commits;
 mod diff;
 mod exclude;
 mod facts_cache;
+mod follow_line;
 mod index_times;
 mod integrate;
 mod interdiff;

@@ -12,6 +12,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V12__questions", include_str!("../../../migrations/postgres/V12__questions.sql")),
     ("V13__program_missing", include_str!("../../../migrations/postgres/V13__program_missing.sql")),
     ("V14__seen_work", include_str!("../../../migrations/postgres/V14__seen_work.sql")),
+    ("V15__review_comments", include_str!("../../../migrations/postgres/V15__review_comments.sql")),
 ];
 
 /// Creates a project's schema, or brings it up to date. Any number of processes may do so at once.

@@ -29,6 +29,7 @@ fn every_value_names_its_source() {
     claims.own_lane_only                  false                                                                                                      default
     overlap.action                        "tell"                                                                                                     default
     overlap.claims                        "any"                                                                                                      default
+    review.capacity                       0                                                                                                          default
     sessions.default_backend              "shell"                                                                                                    default
     sessions.stale_after                  "30m"                                                                                                      default
     sessions.launch_timeout               "60s"                                                                                                      default
@@ -165,7 +166,7 @@ fn config_errors_name_file_and_key() {
     [gates.done] ⏎ require = [1]
       [world]/project/.fairway.toml: gates.done.require: is a number, not a text
     [gates.done] ⏎ require = ["evidense"]
-      [world]/project/.fairway.toml: gates.done.require: 'evidense' is none of evidence, checks, reviews, handoffs_accepted, no_open_questions, clean_worktree, based_on
+      [world]/project/.fairway.toml: gates.done.require: 'evidense' is none of evidence, checks, reviews, handoffs_accepted, no_open_questions, clean_worktree, based_on, comments
     [roles."a b"] ⏎ provider = "p"
       [world]/project/.fairway.toml: roles.a b: name 'a b' must start with a-z, A-Z or 0-9 and contain only these, '_' and '-', at most 64 characters
     [roles.a] ⏎ env = { A = 1 }

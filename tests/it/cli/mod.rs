@@ -44,6 +44,8 @@ mod prime;
 mod prompt;
 mod request_id;
 mod review;
+mod review_capacity;
+mod review_comments;
 mod review_next;
 mod search;
 mod send;

@@ -385,3 +385,22 @@ fn setup_names_the_targets_of_links_and_writes_outside_of_the_repository_only_wh
     assert!(refused.error().to_string().contains(".claude is a link to settings, which does not exist"), "{refused:?}");
     assert_eq!(tree(&world), before);
 }
+
+#[test]
+fn limit_of_open_reviews_is_advised_where_several_agents_run() {
+    let world = world();
+    let is_advised = || {
+        let said = world.run(["setup", "--yes"]).exits(0).stderr;
+        said.contains("several agents run here: [review] capacity = 4")
+    };
+    assert!(!is_advised());
+    fixtures::add_session(&world, "s1", "dev", None);
+    assert!(!is_advised());
+    fixtures::add_session(&world, "s2", "dev", None);
+    assert!(is_advised());
+    let file = world.root().join(".fairway.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{text}\n[review]\ncapacity = 3\n")).unwrap();
+    world.run(["trust", "--yes"]).exits(0);
+    assert!(!is_advised());
+}

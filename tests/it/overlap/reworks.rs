@@ -222,10 +222,11 @@ fn more_lines(text: &str, seen: &str) -> Vec<String> {
     text.lines().filter(is_more).map(str::to_owned).collect()
 }
 
-/// The lines that a patch adds, each as often as it does.
-fn added(patch: &str) -> BTreeMap<String, usize> {
+/// The lines of a patch behind this sign, each as often as it has them.
+fn lines(patch: &str, sign: &str) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
-    for line in patch.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++ ")) {
+    let head = format!("{sign}{sign}{sign} ");
+    for line in patch.lines().filter(|line| line.starts_with(sign) && !line.starts_with(&head)) {
         *found.entry(line[1..].to_owned()).or_default() += 1;
     }
     found
@@ -277,7 +278,7 @@ fn reworks_show_every_new_line_and_no_other() {
     world.run(["task", "add", "T-1", "work", "--lane", "ui"]).exits(0);
     world.run(["--session", "author", "claim", "T-1"]).exits(0);
     let mut bench = Bench { world, numbers: Numbers(1), conflicts: 0 };
-    let mut kinds: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
+    let mut kinds: BTreeMap<&str, [usize; 5]> = BTreeMap::new();
     let mut wrong = Vec::new();
     for (number, plan) in plans.iter().enumerate() {
         bench.git(&["update-ref", "refs/heads/trunk", &format!("c{}", plan.base)]);
@@ -289,26 +290,36 @@ fn reworks_show_every_new_line_and_no_other() {
         let card = bench.card();
         let changes = &card["changes"];
         assert_eq!(changes["since"], seen["changes"]["commit"], "rework {number}, {}: {changes}", plan.kind);
-        let mut shown = added(changes["patch"].as_str().unwrap());
+        let patch = changes["patch"].as_str().unwrap();
+        let mut shown = lines(patch, "+");
         let mut found = 0;
         for line in &new {
             if let Some(count) = shown.get_mut(line).filter(|count| **count > 0) {
                 (found, *count) = (found + 1, *count - 1);
             }
         }
+        // A line that is taken away elsewhere was moved: it is shown where it is now.
+        let mut moved = 0;
+        for (line, taken) in lines(patch, "-") {
+            if let Some(count) = shown.get_mut(&line) {
+                let both = taken.min(*count);
+                (moved, *count) = (moved + both, *count - both);
+            }
+        }
         shown.retain(|_, count| *count > 0);
         let others: usize = shown.values().sum();
         let sums = kinds.entry(plan.kind).or_default();
-        for (sum, more) in sums.iter_mut().zip([1, new.len(), found, others]) {
+        for (sum, more) in sums.iter_mut().zip([1, new.len(), found, moved, others]) {
             *sum += more;
         }
         if found < new.len() || others > 0 {
             wrong.push(json!({ "rework": number, "kind": plan.kind, "new": new, "others": shown, "changes": changes }));
         }
     }
-    println!("| rework | reworks | new lines | shown | shown and not new |\n|---|---|---|---|---|");
-    for (kind, [reworks, new, found, others]) in &kinds {
-        println!("| {kind} | {reworks} | {new} | {found} | {others} |");
+    println!("| rework | reworks | new lines | shown | moved | others |\n|---|---|---|---|---|---|");
+    for (kind, [reworks, new, found, moved, others]) in &kinds {
+        println!("| {kind} | {reworks} | {new} | {found} | {moved} | {others} |");
+        assert!(*moved == 0 || *kind == "drop and fixup", "{kind} moves no line");
     }
     println!("{} conflicts were resolved by hand", bench.conflicts);
     assert!(wrong.is_empty(), "{} of {count}: {:#}", wrong.len(), wrong[0]);

@@ -6,7 +6,7 @@ use crate::{
     actions::{App, core::lookup},
     domain::{Actor, Role, TaskId, review::Review, task::Task},
     env::Timestamp,
-    store::{ReadTx, claims, reviews, tasks},
+    store::{ReadTx, claims, reviews, sessions, tasks},
     wire::ReviewView,
 };
 
@@ -28,6 +28,13 @@ pub struct Requested {
     pub own: Vec<ReviewView>,
     /// The other ones.
     pub others: Vec<ReviewView>,
+}
+
+/// Whether a limit of open reviews is advised: several agents run, and there is none.
+pub fn is_capacity_advised(app: &App) -> Result<bool> {
+    let review = &app.settings.review;
+    let is_limited = review.capacity > 0 || !review.per_role.is_empty();
+    Ok(!is_limited && app.read(|tx| Ok(sessions::live(tx)?.len() > 1))?)
 }
 
 /// For whom a submitted task waits.

@@ -1,6 +1,7 @@
 //! Reviews: request, record, withdraw and list them, and show the next card.
 
 mod changes;
+pub mod comments;
 mod default_domain;
 pub mod list;
 pub(in crate::actions::queue) mod memory;

@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use super::{
     changes::{self, Work},
+    comments,
     list::{self, Wait},
     memory,
 };
@@ -168,6 +169,7 @@ fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
     let rules = built_in.iter().chain(&app.settings.review.consequences);
     let consequences = consequences::of(&files, rules.map(|rule| (&*rule.kind, &*rule.paths))).into_iter();
     let commit = changes.as_ref().map(|changes| changes.commit.clone());
+    let comments = comments::list(app, id, false)?;
     app.read(|tx| {
         let task = lookup::task(tx, id)?;
         let all = reviews::of_task(tx, id)?;
@@ -188,6 +190,7 @@ fn card(app: &App, id: &TaskId, all: bool) -> Result<ReviewCardView> {
             evidence: here.iter().map(EvidenceView::from).collect(),
             other_evidence: elsewhere.len(),
             reviews: all.iter().map(ReviewView::from).collect(),
+            comments,
             blockers: report.map(|report: GateReportView| report.blockers).unwrap_or_default(),
             consequences: consequences.map(|one| ConsequenceView { kind: one.kind, paths: one.paths }).collect(),
             cost_usd: costs
@@ -251,6 +254,7 @@ fn commands(
         let changes = format!("fairway review record {id} --verdict changes{domain}{at} --notes TEXT");
         found.push(command("ask for changes", changes));
     }
+    found.push(command("comment on a line", format!("fairway review comment {id} FILE:LINE TEXT{at}")));
     if task.state.status() == TaskStatus::Review {
         found.push(command("see it later", format!("fairway review next --defer {id}")));
     }

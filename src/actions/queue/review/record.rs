@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::{default_domain, memory, send_back, state};
+use super::{comments, default_domain, memory, send_back, state};
 use crate::{
     actions::{
         Answer, App,
@@ -17,7 +17,7 @@ use crate::{
     },
     env::Timestamp,
     os::git::Git,
-    store::{claims, reviews},
+    store::{claims, review_comments, reviews},
     wire::ReviewView,
 };
 
@@ -80,9 +80,16 @@ pub fn record(app: &App, id: &TaskId, new: &NewReview) -> Result<Answer> {
         )?;
         let line = format!("recorded review {} of {id}: {} in the domain '{}'", review.id, new.verdict, review.domain);
         let answer = Answer::new(&ReviewView::from(&review), review.id, line)?;
+        let comments = comments::untold(app, tx, id)?;
+        for comment in &comments {
+            review_comments::set_told(tx, comment.id, review.id)?;
+        }
         if new.verdict != Verdict::Approve {
-            send_back::send_back(app, tx, &task, &review)?;
+            send_back::send_back(app, tx, &task, &review, &comments)?;
             return Ok(answer);
+        }
+        if !comments.is_empty() {
+            send_back::tell_author(app, tx, &task, &review, &comments)?;
         }
         Ok(if claims::latest_epoch(tx, id, &app.actor.name)?.is_some() {
             answer.note(format!("an approval by {}, who has claimed {id} before, may not count", app.actor.name))

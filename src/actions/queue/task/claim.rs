@@ -7,6 +7,7 @@ use anyhow::Result;
 use super::{
     claim_order::{ChangedElsewhere, MAX_ORDERED},
     claim_place::{self, PlannedPlace},
+    open_reviews::{self, OpenReviewsCache},
 };
 use crate::{
     actions::{
@@ -142,7 +143,7 @@ pub fn claim_at_start(
     let request = ClaimRequest { id: Some(id.clone()), ..ClaimRequest::default() };
     let claimant = Claimant::new(tx, &request, Some(session), dead)?;
     let task = lookup::task(tx, id)?;
-    let granted = decide(app, tx, &claimant, &task, &OnceCell::new())?;
+    let granted = decide(app, tx, &claimant, &task, &ClaimCache::default())?;
     let is_continued = matches!(granted.rule.takeover, Takeover::Continued { .. });
     let mut notes = grant(app, tx, &claimant, &task, &granted)?.notes;
     // A start says itself which lane it uses.
@@ -192,7 +193,7 @@ pub fn held_by(tx: &ReadTx<'_>, sessions: &[Session]) -> Result<Vec<Task>> {
 pub fn check_at_start(app: &App, tx: &ReadTx<'_>, session: &Session, task: &Task, dead: &[DeadSession]) -> Result<()> {
     let request = ClaimRequest { id: Some(task.id.clone()), ..ClaimRequest::default() };
     let claimant = Claimant::new(tx, &request, Some(session), dead)?;
-    decide(app, tx, &claimant, task, &OnceCell::new()).map(drop)
+    decide(app, tx, &claimant, task, &ClaimCache::default()).map(drop)
 }
 
 /// Whether a person without a role names a task that needs one. A person in charge claims any task by its id.
@@ -285,7 +286,7 @@ fn claim_by_id(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>, id: &TaskId
             return renew(app, tx, claimant.request, &task, claim);
         }
     }
-    let granted = decide(app, tx, claimant, &task, &OnceCell::new())?;
+    let granted = decide(app, tx, claimant, &task, &ClaimCache::default())?;
     grant(app, tx, claimant, &task, &granted)
 }
 
@@ -313,11 +314,11 @@ fn renew(app: &App, tx: &WriteTx<'_>, request: &ClaimRequest, task: &Task, claim
 /// Continues what a dead session of the own lane holds, else claims the first ready task that passes every rule, else the
 /// first one with an expired lease.
 fn claim_next(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>) -> Result<Answer> {
-    let held = OnceCell::new();
-    let (mut skipped, mut found, mut failed) = (Vec::new(), None, None);
+    let cache = ClaimCache::default();
+    let (mut skipped, mut found, mut failed, mut full) = (Vec::new(), None, None, None);
     let mut consider = |task: Task, is_in_scope: bool| -> bool {
         let decided = if is_in_scope {
-            decide(app, tx, claimant, &task, &held)
+            decide(app, tx, claimant, &task, &cache)
         } else {
             skipped.push(SkippedTask { task: task.id, code: "lane_mismatch" });
             return true;
@@ -327,6 +328,9 @@ fn claim_next(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>) -> Result<An
             Err(error) => match error.downcast_ref::<Refusal>() {
                 Some(refusal) => {
                     skipped.push(SkippedTask { task: task.id.clone(), code: refusal.code() });
+                    if matches!(refusal, Refusal::ReviewFull { .. }) {
+                        full.get_or_insert(error);
+                    }
                     return true;
                 }
                 None => failed = Some(error),
@@ -370,7 +374,7 @@ fn claim_next(app: &App, tx: &WriteTx<'_>, claimant: &Claimant<'_>) -> Result<An
             }
         }
     }
-    match (found, failed) {
+    match (found, failed.or(full)) {
         (Some((task, granted)), _) => grant(app, tx, claimant, &task, &granted),
         (None, Some(error)) => Err(error),
         (None, None) => Err(Refusal::NothingReady { skipped }.into()),
@@ -411,8 +415,13 @@ fn ready_scopes<'c>(app: &App, claimant: &'c Claimant<'_>) -> Vec<(ReadyScope<'c
     }
 }
 
-/// The paths of all tasks that others have claimed. Loaded once, by the first task with paths.
-type HeldPathsCache = OnceCell<Vec<rule::HeldPaths>>;
+/// What several tasks are judged by. Each is loaded once, by the first task that needs it.
+#[derive(Default)]
+struct ClaimCache {
+    /// The paths of all tasks that others have claimed.
+    held_paths: OnceCell<Vec<rule::HeldPaths>>,
+    open_reviews: OpenReviewsCache,
+}
 
 /// A claim that may be made, and where it is worked on.
 struct Granted {
@@ -420,7 +429,7 @@ struct Granted {
     place: PlannedPlace,
 }
 
-fn decide(app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task, held: &HeldPathsCache) -> Result<Granted> {
+fn decide(app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task, cache: &ClaimCache) -> Result<Granted> {
     let facts = claimant.facts(&app.actor);
     // The cheap rule first: it skips tasks of other roles without a query.
     if claimant.request.id.is_none() && task.state.claim().is_none() {
@@ -436,16 +445,17 @@ fn decide(app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task, held
     };
     let waiting = lookup::not_ready_reasons(tx, task)?;
     let policy = if task.fields.paths.is_empty() { PathPolicy::Off } else { app.settings.claims.path_conflicts };
-    if policy != PathPolicy::Off && held.get().is_none() {
-        let _ = held.set(tasks::held_paths(tx, &app.actor.name)?);
+    if policy != PathPolicy::Off && cache.held_paths.get().is_none() {
+        let _ = cache.held_paths.set(tasks::held_paths(tx, &app.actor.name)?);
     }
     let around = ClaimFacts {
         lane: lane.as_ref().map(|lane| (lane, in_lane)),
         waiting: &waiting,
-        held_paths: held.get().map(Vec::as_slice).unwrap_or_default(),
+        held_paths: cache.held_paths.get().map(Vec::as_slice).unwrap_or_default(),
         path_policy: policy,
     };
     let rule = rule::decide(task, place.lane_before.as_ref(), takeover, &facts, &around)?;
+    open_reviews::check(app, tx, task, &rule.takeover, &cache.open_reviews)?;
     Ok(Granted { rule, place })
 }
 
@@ -453,7 +463,7 @@ fn decide(app: &App, tx: &ReadTx<'_>, claimant: &Claimant<'_>, task: &Task, held
 pub fn blocking_rule(app: &App, tx: &ReadTx<'_>, task: &Task) -> Result<Option<Refusal>> {
     let request = ClaimRequest { id: Some(task.id.clone()), any_role: true, ..ClaimRequest::default() };
     let any_actor = Claimant::new(tx, &request, None, &[])?;
-    match decide(app, tx, &any_actor, task, &OnceCell::new()) {
+    match decide(app, tx, &any_actor, task, &ClaimCache::default()) {
         Ok(_) => Ok(None),
         Err(error) => error.downcast().map(Some),
     }

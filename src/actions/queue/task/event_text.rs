@@ -42,6 +42,8 @@ pub(super) const fn is_entry(kind: EventKind) -> bool {
                 | EventKind::HandoffWithdrawn
                 | EventKind::ReviewRequested
                 | EventKind::ReviewRecorded
+                | EventKind::ReviewCommented
+                | EventKind::ReviewResolved
                 | EventKind::SessionStale
                 | EventKind::SessionRevived
                 | EventKind::SessionEnded
@@ -107,6 +109,8 @@ pub(super) fn entry(event: &LoggedEvent) -> String {
         EventKind::HandoffAccepted => format!("accepted handoff {id}"),
         EventKind::HandoffDeclined => format!("declined handoff {id}{}", in_brackets("reason")),
         EventKind::HandoffWithdrawn => format!("withdrew handoff {id}{}", in_brackets("reason")),
+        EventKind::ReviewCommented => format!("comment {id} on {}", text("path").unwrap_or_default()),
+        EventKind::ReviewResolved => format!("resolved comment {id}{}", in_brackets("reason")),
         EventKind::ReviewRequested => format!("requested review {id}, {}", text("domain").unwrap_or_default()),
         EventKind::ReviewRecorded => {
             let (domain, verdict) = (text("domain").unwrap_or_default(), text("verdict").unwrap_or_default());

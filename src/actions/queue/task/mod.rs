@@ -16,6 +16,7 @@ pub mod import;
 pub mod import_issues;
 mod import_record;
 pub mod list;
+mod open_reviews;
 pub mod ready;
 pub mod release;
 pub mod remove;

@@ -2,18 +2,22 @@
 
 use anyhow::Result;
 
+use super::open_reviews::{self, OpenReviewsCache};
 use crate::{
     actions::{
         App,
         core::{claimants::Claimants, lookup},
     },
-    domain::{LaneName, Role, task::TaskSummary},
+    domain::{LaneName, Refusal, Role, task::TaskSummary},
     store::{
         ReadTx,
         tasks::{self, ListScope},
     },
     wire::{ClaimantView, TaskView, WaitingView},
 };
+
+/// How many ready tasks are judged by the limits of open reviews.
+const MAX_JUDGED: usize = 100;
 
 /// The role and lane that the tasks are to fit.
 #[derive(Debug, Clone, Copy)]
@@ -97,28 +101,65 @@ pub fn ready_summaries(app: &App, whom: ReadyFor<'_>, limit: Option<usize>) -> R
     })
 }
 
-/// Every open task that is not ready, with the reason: open dependencies or its claim.
+/// Why no ready task can be claimed as fresh work: the open reviews have reached the limit. `None` when they have not, and when
+/// that holds for some roles only.
+pub fn held_back(app: &App, whom: ReadyFor<'_>) -> Result<Option<Refusal>> {
+    if !open_reviews::capacity(app).is_limited() {
+        return Ok(None);
+    }
+    app.read(|tx| {
+        let (role, lane) = whom.scope(app, tx)?;
+        let (cache, mut refusal, mut is_free) = (OpenReviewsCache::new(), None, false);
+        let mut ready = Vec::new();
+        tasks::for_each_ready(tx, role.as_ref(), lane.as_ref(), MAX_JUDGED, |task| {
+            ready.push(task);
+            Ok(ready.len() < MAX_JUDGED)
+        })?;
+        for task in &ready {
+            match open_reviews::refusal(app, tx, task, &cache)? {
+                Some(found) => refusal = refusal.or(Some(found)),
+                None => is_free = true,
+            }
+        }
+        Ok(refusal.filter(|_| !is_free))
+    })
+}
+
+/// Every open task that cannot be claimed, with the reason: open dependencies, its claim, or the limit of open reviews.
 ///
 /// # Errors
 /// `not_found` for an unknown lane.
 pub fn blocked_tasks(app: &App, whom: ReadyFor<'_>) -> Result<Vec<TaskView>> {
     app.read(|tx| {
         let (role, lane) = whom.scope(app, tx)?;
+        let is_limited = open_reviews::capacity(app).is_limited();
         let mut found = Vec::new();
         tasks::for_each(tx, ListScope::Open, |task| {
             let fits = |wanted: Option<&str>, has: Option<&str>| wanted.is_none() || has.is_none() || wanted == has;
             let ours = fits(role.as_ref().map(Role::as_str), task.fields.role.as_ref().map(Role::as_str))
                 && fits(lane.as_ref().map(LaneName::as_str), task.fields.lane.as_ref().map(LaneName::as_str));
-            if ours && !task.is_ready() {
+            if ours && (!task.is_ready() || is_limited) {
                 found.push(task);
             }
             Ok(true)
         })?;
+        let cache = OpenReviewsCache::new();
+        let mut full = Vec::new();
+        for task in found.iter().filter(|task| task.is_ready()) {
+            if let Some(refusal) = open_reviews::refusal(app, tx, task, &cache)? {
+                full.push((task.id.clone(), refusal));
+            }
+        }
+        found.retain(|task| !task.is_ready() || full.iter().any(|(id, _)| *id == task.id));
         let mut claimants = Claimants::new();
         found
             .iter()
             .map(|task| {
                 let mut view = lookup::view(tx, task)?;
+                if let Some((_, refusal)) = full.iter().find(|(id, _)| *id == task.id) {
+                    let message = refusal.to_string();
+                    view.waiting_on.push(WaitingView { code: refusal.code(), id: task.id.to_string(), message });
+                }
                 if let Some(claim) = task.state.claim() {
                     claimants.describe(tx, task, &mut view)?;
                     let mark = view.claimant.as_ref().and_then(ClaimantView::mark);

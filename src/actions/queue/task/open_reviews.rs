@@ -1,0 +1,86 @@
+//! The open reviews, and whether they leave room for fresh work.
+
+use std::cell::OnceCell;
+
+use anyhow::Result;
+
+use crate::{
+    actions::App,
+    domain::{
+        Refusal,
+        claim::Takeover,
+        review::{OpenReview, Verdict},
+        rules::review_capacity::Capacity,
+        task::{Task, TaskStatus},
+    },
+    store::{
+        ReadTx, reviews,
+        tasks::{self, ListScope},
+    },
+};
+
+/// The open reviews. Read once, by the first task that they may hold back.
+pub(super) type OpenReviewsCache = OnceCell<Vec<OpenReview>>;
+
+pub(super) fn capacity(app: &App) -> Capacity<'_> {
+    Capacity { all: app.settings.review.capacity, per_role: &app.settings.review.per_role }
+}
+
+/// Whether open reviews keep a task from being claimed. Work that goes on, and rework of a reviewed task, is never kept.
+///
+/// # Errors
+/// `review_full`; as the store fails.
+pub(super) fn check(
+    app: &App,
+    tx: &ReadTx<'_>,
+    task: &Task,
+    takeover: &Takeover,
+    cache: &OpenReviewsCache,
+) -> Result<()> {
+    if !capacity(app).is_limited() || *takeover != Takeover::Fresh {
+        return Ok(());
+    }
+    if cache.get().is_none() {
+        let _ = cache.set(open(tx)?);
+    }
+    match capacity(app).check(task, cache.get().map(Vec::as_slice).unwrap_or_default()) {
+        Err(_) if is_reviewed(tx, task)? => Ok(()),
+        checked => Ok(checked?),
+    }
+}
+
+/// Why open reviews keep a ready task from being claimed.
+pub(super) fn refusal(app: &App, tx: &ReadTx<'_>, task: &Task, cache: &OpenReviewsCache) -> Result<Option<Refusal>> {
+    match check(app, tx, task, &Takeover::Fresh, cache) {
+        Ok(()) => Ok(None),
+        Err(error) => error.downcast().map(Some),
+    }
+}
+
+fn is_reviewed(tx: &ReadTx<'_>, task: &Task) -> Result<bool> {
+    Ok(reviews::of_task(tx, &task.id)?.iter().any(|review| review.verdict.is_some()))
+}
+
+/// The tasks whose review is not over. One that was sent back is among them until it is done: else rework would come back on top of
+/// fresh work.
+fn open(tx: &ReadTx<'_>) -> Result<Vec<OpenReview>> {
+    let mut claimed = Vec::new();
+    tasks::for_each(tx, ListScope::Claimed, |task| {
+        claimed.push(task);
+        Ok(true)
+    })?;
+    let mut found = Vec::new();
+    for task in claimed {
+        let all = reviews::of_task(tx, &task.id)?;
+        let newest = all.iter().rev().find_map(|review| review.verdict);
+        let waits_for = if task.state.status() == TaskStatus::Review {
+            all.into_iter().filter(|review| review.verdict.is_none()).filter_map(|review| review.reviewer).collect()
+        } else if newest.is_some_and(|verdict| verdict != Verdict::Approve) {
+            task.state.claim().map(|claim| claim.claimant.clone()).into_iter().collect()
+        } else {
+            continue;
+        };
+        found.push(OpenReview { task: task.id, role: task.fields.role, waits_for });
+    }
+    Ok(found)
+}

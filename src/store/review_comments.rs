@@ -1,0 +1,89 @@
+//! Comments of reviewers as rows.
+
+use super::{
+    ReadTx, StoreError, WriteTx,
+    sql::{self, Row},
+};
+use crate::{
+    domain::{
+        TaskId,
+        review_comment::{LinePlace, ReviewComment},
+    },
+    env::Timestamp,
+};
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, task_id, reviewer, commit_id, path, line, line_text, content, created_at, told_in, resolved_by, ",
+            "resolved_at FROM review_comments ",
+            $rest
+        )
+    };
+}
+const OF_TASK: &str = select!("WHERE task_id = $1 ORDER BY id");
+const ONE: &str = select!("WHERE id = $1");
+const INSERT: &str = "INSERT INTO review_comments (task_id, reviewer, commit_id, path, line, line_text, content, created_at) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id";
+const SET_TOLD: &str = "UPDATE review_comments SET told_in = $2 WHERE id = $1";
+const RESOLVE: &str = "UPDATE review_comments SET resolved_by = $2, resolved_at = $3 WHERE id = $1";
+
+fn read(row: &Row<'_>) -> Result<ReviewComment, StoreError> {
+    let line: i64 = row.get(5)?;
+    let (by, at): (Option<String>, Option<i64>) = (row.get(10)?, row.get(11)?);
+    Ok(ReviewComment {
+        id: row.get(0)?,
+        task: sql::parse_id("a task id", &row.get::<String>(1)?, TaskId::parse)?,
+        reviewer: row.get(2)?,
+        commit: row.get(3)?,
+        place: LinePlace { path: row.get(4)?, line: u64::try_from(line).unwrap_or_default() },
+        line_text: row.get(6)?,
+        content: row.get(7)?,
+        created_at: Timestamp::from_millis(row.get(8)?),
+        told_in: row.get(9)?,
+        resolved: by.zip(at.map(Timestamp::from_millis)),
+    })
+}
+
+/// A task's comments, oldest first.
+pub fn of_task(tx: &ReadTx<'_>, task: &TaskId) -> Result<Vec<ReviewComment>, StoreError> {
+    sql::rows(tx.conn(), OF_TASK, &[&task.as_str()], read)
+}
+
+/// The comment of this id.
+pub fn find(tx: &ReadTx<'_>, id: i64) -> Result<Option<ReviewComment>, StoreError> {
+    sql::first(tx.conn(), ONE, &[&id], read)
+}
+
+/// Inserts a comment as of now.
+pub fn insert(tx: &WriteTx<'_>, comment: ReviewComment) -> Result<ReviewComment, StoreError> {
+    let line = i64::try_from(comment.place.line).unwrap_or(i64::MAX);
+    let id = sql::first(
+        tx.conn(),
+        INSERT,
+        &[
+            &comment.task.as_str(),
+            &comment.reviewer,
+            &comment.commit,
+            &comment.place.path,
+            &line,
+            &comment.line_text,
+            &comment.content,
+            &tx.now().millis(),
+        ],
+        |row| row.get(0),
+    )?;
+    Ok(ReviewComment { id: id.unwrap_or_default(), created_at: tx.now(), ..comment })
+}
+
+/// Records that a review told the author.
+pub fn set_told(tx: &WriteTx<'_>, id: i64, review: i64) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), SET_TOLD, &[&id, &review])?;
+    Ok(())
+}
+
+/// Closes a comment as of now.
+pub fn resolve(tx: &WriteTx<'_>, id: i64, by: &str) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), RESOLVE, &[&id, &by, &tx.now().millis()])?;
+    Ok(())
+}
