@@ -3,7 +3,10 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use fairway::domain::rules::landing_order::{LandingItem, landing_order};
+use fairway::domain::{
+    landing::LandOrder,
+    rules::landing_order::{LandingItem, landing_order},
+};
 
 use super::{
     features::{Feature, Import, base_of, pairs},
@@ -75,7 +78,7 @@ pub fn report(data: &Path) {
         }
         none.landed += landed.len();
         for (arm, graph) in [(&mut names, &shared), (&mut ours, &conflicts)] {
-            let waves = landing_order(&items, graph).waves;
+            let waves = landing_order(&items, graph, LandOrder::LeastConflict).waves;
             arm.landed += waves.first().map_or(0, Vec::len);
             arm.waves += waves.len();
         }

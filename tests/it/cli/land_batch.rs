@@ -142,10 +142,10 @@ fn red_batch_is_halved_until_the_one_that_breaks_is_alone_and_only_that_one_is_b
 #[test]
 fn work_that_breaks_only_together_lands_up_to_the_second_half() {
     let world = checked("retries = 0", "test ! -f a.txt -o ! -f d.txt");
-    let [a, b, c, d, e] = tasks(&world, ["a", "b", "c", "d", "e"]);
+    let [a, b, c, d, last] = tasks(&world, ["a", "b", "c", "d", "e"]);
     world.run(["land", "--all"]).exits(5);
     let expected = ["done", "done", "done", "in_progress", "done"].map(str::to_owned);
-    assert_eq!(statuses(&world, [&a, &b, &c, &d, &e]), expected);
+    assert_eq!(statuses(&world, [&a, &b, &c, &d, &last]), expected);
     // All four, the base, `a b`, `a b c`, then `e`.
     assert_eq!(runs(&world), 5);
 }
@@ -232,18 +232,19 @@ fn base_that_moves_or_a_task_that_changes_hands_meanwhile_restacks_the_others() 
     assert_eq!(main_commit(&world), landing(&run, &b)["candidate"].as_str().unwrap());
 
     // The check lets a person take the middle one back.
-    let [c, d, e] = tasks(&world, ["c", "d", "e"]);
+    let [third, fourth, fifth] = tasks(&world, ["c", "d", "e"]);
     let program = world.fairway(["version"]).get_program().to_string_lossy().into_owned();
     let text = fs::read_to_string(&file).unwrap();
-    let resume =
-        format!("'{program}' task resume {d} --quiet >/dev/null 2>&1 || true; '{program}' release {d} --quiet || true");
+    let resume = format!(
+        "'{program}' task resume {fourth} --quiet >/dev/null 2>&1 || true; '{program}' release {fourth} --quiet || true"
+    );
     let text = text.replace(&moves, &format!("(cd '{}' && {{ {resume}; }})", root.display()));
     fs::write(&file, text).unwrap();
     world.git(&root, &["commit", "--quiet", "--all", "--message=resume"]);
     world.run(["trust"]).exits(0);
     fs::remove_file(mark).unwrap();
     let run = world.run(["land", "--all", "--json"]);
-    assert_eq!(statuses(&world, [&c, &d, &e]), ["done", "todo", "done"].map(str::to_owned), "{run:?}");
+    assert_eq!(statuses(&world, [&third, &fourth, &fifth]), ["done", "todo", "done"].map(str::to_owned), "{run:?}");
     // The tree of the two that are left was checked, and not that of the three.
     assert_eq!(runs(&world), 2);
     assert!(!root.join("d.txt").exists());

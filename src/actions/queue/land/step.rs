@@ -313,7 +313,7 @@ impl LockedLand<'_> {
         let failure = errors::classify(&error);
         let hint = failure.hint.unwrap_or_default();
         finish::sent_back(self.app, unit, landing, (&failure.message, &hint), since)?;
-        Ok(error.downcast::<Refusal>()?)
+        error.downcast::<Refusal>()
     }
 
     /// Ends the lane whose work has landed. A failure leaves it as it is.
