@@ -238,6 +238,11 @@ pub fn watcher(text: &str) -> Result<Watcher, String> {
     Ok(Watcher { regex: regex.to_owned(), event, once: false, scope: WatchScope::Both })
 }
 
+/// The priority of a task.
+pub fn task_priority(text: &str) -> Result<u8, String> {
+    text.parse().map_err(|_| "must be a number from 0 (first) to 4 (last)".into())
+}
+
 /// A variable and its value, `NAME=VALUE`.
 pub fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {

@@ -21,9 +21,11 @@ const NEWEST_WRITTEN_BY: &str = "SELECT id, session_id, state, summary, created_
      INDEXED BY checkpoints_written WHERE task_id = $1 AND origin IS NULL AND session_id = $2 ORDER BY id DESC LIMIT 1";
 const LAST_OUTPUTS: &str = "SELECT id, last_output_at FROM agent_sessions INDEXED BY agent_sessions_live \
      WHERE ended_at IS NULL AND last_output_at IS NOT NULL";
+/// `CROSS JOIN` has SQLite read the reviews first, of which there are few, and not every open task.
 const REFUSED_UNCLAIMED: &str = "SELECT t.id, t.lane, r.id, r.domain, r.verdict, COALESCE(r.reviewer, r.actor), r.notes, \
-     r.created_at FROM reviews r JOIN tasks t ON t.id = r.task_id \
-     WHERE r.verdict IN ('changes', 'reject') AND t.status = 'todo' AND NOT EXISTS (SELECT 1 FROM reviews later \
+     r.created_at FROM reviews r CROSS JOIN tasks t \
+     WHERE t.id = r.task_id AND r.verdict IN ('changes', 'reject') AND t.status = 'todo' \
+     AND NOT EXISTS (SELECT 1 FROM reviews later \
      WHERE later.task_id = r.task_id AND later.domain = r.domain AND later.id > r.id AND later.verdict IS NOT NULL) \
      ORDER BY t.id, r.id DESC";
 const COUNT_READY: &str = "SELECT count(*) FROM tasks INDEXED BY tasks_ready WHERE status = 'todo' AND open_deps = 0";

@@ -49,7 +49,7 @@ pub struct Fields {
     #[arg(long, value_name = "ID")]
     pub parent: Option<String>,
     /// Priority from 0 (first) to 4 (last) [default: 2]
-    #[arg(long, value_name = "0-4")]
+    #[arg(long, value_name = "0-4", value_parser = values::task_priority)]
     pub priority: Option<u8>,
     /// Label; repeatable
     #[arg(long = "label", value_name = "LABEL")]

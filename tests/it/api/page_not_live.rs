@@ -1,4 +1,5 @@
-//! The page in a real browser that may not be live: a proxy that fell silent, a server that was stopped, a store that vanished.
+//! The page in a real browser that may not be live: a proxy that fell silent, a server that was stopped, a store that vanished or was
+//! restored, a host that slept.
 
 use std::time::Instant;
 
@@ -71,6 +72,82 @@ fn page_that_is_not_live_says_so_in_time_and_does_nothing() {
     fs::rename(&state, &gone).unwrap();
     is_not_live(&browser, start);
     fs::rename(&gone, &state).unwrap();
+    is_live(&browser);
+    drop(browser);
+    assert_eq!(server.end().code, Some(0));
+}
+
+/// While a host sleeps no timer runs, and no beat comes: when it wakes, the clock is far ahead, and what was sent before arrives.
+#[test]
+fn page_of_a_host_that_slept_is_not_live_until_the_server_has_proven_it() {
+    if !require::program("chromedriver") || !require::program("chromium") {
+        return;
+    }
+    let world = world();
+    let server = Server::start(&world, &["--open"]);
+    let browser = Chromium::start(&world);
+    browser.open(server.at["open_url"].as_str().unwrap());
+    is_live(&browser);
+    let wakes_after = |hours: u32| {
+        let ahead = format!("const now = Date.now.bind(Date); Date.now = () => now() + {} * 3600000;", hours);
+        browser.run(&ahead);
+    };
+
+    // The server is silent still. The page knows as soon as it is looked at.
+    server.signal(Signal::SIGSTOP);
+    wakes_after(8);
+    let start = Instant::now();
+    browser.run("document.dispatchEvent(new Event('visibilitychange'))");
+    is_not_live(&browser, start);
+    server.signal(Signal::SIGCONT);
+    is_live(&browser);
+
+    // A page that stands open hears of it with the next beat, which proves nothing by itself: the title says so until the page has
+    // connected again.
+    browser.run(
+        "window.titles = []; new MutationObserver(() => window.titles.push(document.title))
+             .observe(document.querySelector('title'), { childList: true, characterData: true, subtree: true })",
+    );
+    let start = Instant::now();
+    wakes_after(8);
+    shows(&browser, "window.titles.some((title) => title.startsWith('as of'))");
+    assert!(start.elapsed() < TOLD_WITHIN + SLACK, "{:?}", start.elapsed());
+    is_live(&browser);
+    world.run(["task", "add", "T-1", "Fix the total"]).exits(0);
+    world.run(["--session", "s1", "claim", "T-1"]).exits(0);
+    shows(&browser, "document.getElementById('sessions').textContent.includes('Fix the total')");
+    drop(browser);
+    assert_eq!(server.end().code, Some(0));
+}
+
+/// A restored store has another past: the page shows that one, or says that it is not current.
+#[test]
+fn page_of_a_restored_store_shows_it_or_is_not_live() {
+    if !require::program("chromedriver") || !require::program("chromium") {
+        return;
+    }
+    let world = world();
+    world.run(["task", "add", "T-1", "Fix the total"]).exits(0);
+    let copy = world.dir().join("copy.db").display().to_string();
+    world.run(["backup", &copy]).exits(0);
+    world.run(["--session", "s1", "claim", "T-1"]).exits(0);
+    let server = Server::start(&world, &["--open"]);
+    let browser = Chromium::start(&world);
+    browser.open(server.at["open_url"].as_str().unwrap());
+    is_live(&browser);
+    let shows_claim = "document.getElementById('sessions').textContent.includes('Fix the total')";
+    shows(&browser, shows_claim);
+
+    let start = Instant::now();
+    world.run(["restore", &copy, "--yes"]).exits(0);
+    let is_stale = "document.body.classList.contains('stale')";
+    shows(&browser, &format!("!{shows_claim} || {is_stale}"));
+    assert!(start.elapsed() < TOLD_WITHIN + SLACK, "{:?}", start.elapsed());
+    // It goes on with what was restored.
+    is_live(&browser);
+    shows(&browser, &format!("!{shows_claim}"));
+    world.run(["--session", "s1", "claim", "T-1"]).exits(0);
+    shows(&browser, shows_claim);
     is_live(&browser);
     drop(browser);
     assert_eq!(server.end().code, Some(0));

@@ -172,7 +172,7 @@ fn unknown_words_have_a_command_as_their_hint() {
     hint: read the help: fairway claim --help
     [exit 2]
     $ fairway task add x --priority high
-    error: invalid value 'high' for '--priority <0-4>': invalid digit found in string
+    error: invalid value 'high' for '--priority <0-4>': must be a number from 0 (first) to 4 (last)
     hint: read the help: fairway task add --help
     [exit 2]
     $ fairway help nothing

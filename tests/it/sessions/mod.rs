@@ -3,6 +3,7 @@
 mod adopted_panes;
 mod agent_in_tmux;
 mod answer;
+mod answer_interleavings;
 mod continue_claim;
 mod control;
 mod dead_claimants;
@@ -36,6 +37,7 @@ mod scripted_agent;
 mod shell_input;
 mod start;
 mod start_steps;
+mod status_of_many;
 mod successor;
 mod tmux;
 mod trust;
