@@ -121,7 +121,6 @@ pub struct TaskCounts {
     pub done: i64,
 }
 
-/// Counts the tasks.
 pub fn counts(tx: &ReadTx<'_>) -> Result<TaskCounts, StoreError> {
     let count = |query| -> Result<i64, StoreError> {
         Ok(sql::first(tx.conn(), query, &[], |row| row.get(0))?.unwrap_or_default())

@@ -117,6 +117,7 @@ fn every_code_is_documented() {
         ("src/actions/project/doctor_landings.rs", &["Finding::new("]),
         ("src/actions/project/doctor_lanes.rs", &["Finding::new("]),
         ("src/actions/project/doctor_notify.rs", &["Finding::new("]),
+        ("src/actions/project/doctor_program.rs", &["Finding::new("]),
         ("src/actions/project/doctor_server.rs", &["Finding::new("]),
         ("src/actions/queue/lane/removal.rs", &["code:"]),
         ("src/domain/lane.rs", &["Open =>", "Paused =>"]),

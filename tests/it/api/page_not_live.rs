@@ -89,7 +89,7 @@ fn page_of_a_host_that_slept_is_not_live_until_the_server_has_proven_it() {
     browser.open(server.at["open_url"].as_str().unwrap());
     is_live(&browser);
     let wakes_after = |hours: u32| {
-        let ahead = format!("const now = Date.now.bind(Date); Date.now = () => now() + {} * 3600000;", hours);
+        let ahead = format!("const now = Date.now.bind(Date); Date.now = () => now() + {hours} * 3600000;");
         browser.run(&ahead);
     };
 

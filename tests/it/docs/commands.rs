@@ -89,6 +89,8 @@ const NOT_RUN: &[(&str, &str)] = &[
         "your-client | tee >(fairway-scripts/watchers/codex-app-server.py --role backend --task-id PF-001)",
     ),
     ("examples/worker-api/README.md", "$ fairway serve &"),
+    ("docs/troubleshooting.md", "$ fairway task list --debug"),
+    ("docs/troubleshooting.md", "export FAIRWAY_LOG=debug FAIRWAY_LOG_FILE=/tmp/fairway.log"),
 ];
 
 macro_rules! run_pages {

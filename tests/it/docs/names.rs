@@ -35,6 +35,9 @@ fn is_path(name: &str, tree: &[String]) -> bool {
     tree.iter().any(|path| pattern.is_match(path))
 }
 
+/// A module of tests that stands outside of `tests/it`.
+const SCHEMAS: &str = "cli::schemas::";
+
 /// Whether a name such as `cli::claim::` or `docs::names::a_test` is a module, or a test in one: of `tests/it`, else of `src`.
 fn is_test(name: &str) -> bool {
     let source = |path: &[&str]| {
@@ -43,6 +46,9 @@ fn is_test(name: &str) -> bool {
             fs::read_to_string(path.with_extension("rs")).or_else(|_| fs::read_to_string(path.join("mod.rs"))).ok()
         })
     };
+    if name == SCHEMAS {
+        return root().join("tests/schemas/mod.rs").exists();
+    }
     let path: Vec<&str> = name.trim_end_matches("::").split("::").collect();
     let (last, module) = path.split_last().unwrap();
     // A function, or an entry of a macro that makes them.

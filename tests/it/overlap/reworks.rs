@@ -150,7 +150,7 @@ impl Bench {
         let how = match planned.kind {
             "rebase" | "rebase and fixup" => Some("rebase"),
             "merge" | "merge and fixup" => Some("merge"),
-            "squash" | "rename" if number % 2 == 0 => Some("merge"),
+            "squash" | "rename" if number.is_multiple_of(2) => Some("merge"),
             _ => None,
         };
         if let Some(how) = how {
@@ -238,7 +238,7 @@ fn planned(count: usize) -> (Vec<Planned>, String) {
     let all: Vec<Pair> = pairs(&data);
     let (mut import, mut found, mut numbers) = (Import::default(), Vec::new(), Numbers(29));
     // A step that has no common factor with the number of pairs takes them from all tasks.
-    let step = (1..).map(|more| all.len() / 3 + more).find(|step| gcd(*step, all.len()) == 1).unwrap();
+    let step = (1..=all.len()).map(|more| all.len() / 3 + more).find(|step| gcd(*step, all.len()) == 1).unwrap();
     let mut place = 0;
     while found.len() < count {
         let pair = &all[place % all.len()];

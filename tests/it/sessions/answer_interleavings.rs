@@ -277,7 +277,7 @@ fn rush(world: &Sessions, scene: &Scene, model: &Model, random: &mut Random) {
     let dies = random.below(8) == 0;
     let choices = [open.clone(), open.clone(), next.clone(), model.read(random)];
     let mut items: Vec<QuestionId> = vec![open.clone()];
-    items.extend((0..1 + random.below(2)).map(|_| choices[usize::try_from(random.below(4)).unwrap()].clone()));
+    items.extend((0..=random.below(2)).map(|_| choices[usize::try_from(random.below(4)).unwrap()].clone()));
     let texts: Vec<(QuestionId, String)> =
         items.into_iter().enumerate().map(|(at, item)| (item.clone(), format!("answer {at} to {item}"))).collect();
     let is_over = AtomicBool::new(false);
@@ -349,7 +349,7 @@ fn run(world: &Sessions, scene: &Scene, at: u64, seed: u64) {
     let mut model = Model {
         id: SessionId::parse(&id).unwrap(),
         task: TaskId::parse(&format!("T-{at}")).unwrap(),
-        has_hooks: at % HOOKS_OF == 0,
+        has_hooks: at.is_multiple_of(HOOKS_OF),
         is_alive: true,
         activity: Activity::Unknown,
         count: 0,

@@ -46,7 +46,7 @@ fn named(app: &App, argument: &str, body: Option<&str>) -> Result<Subject> {
         return app.read(|tx| lookup::task(tx, &id)).map(|task| Subject::Known(Box::new(task)));
     }
     let mut fields = TaskFields::with_title(argument.trim().to_owned());
-    fields.body = body.unwrap_or_default().to_owned();
+    body.unwrap_or_default().clone_into(&mut fields.body);
     let fields = validate::normalize(fields)?;
     let mut found = Vec::new();
     app.read(|tx| {
