@@ -120,7 +120,7 @@ impl StateMachine {
         }
     }
 
-    /// When to come back with [`Event::Turn`] though nothing happens.
+    /// When to come back with [`Event::Tick`] though nothing happens.
     pub fn due(&self) -> Option<Duration> {
         match self.phase {
             Phase::Running => self.timeout,

@@ -39,7 +39,7 @@ impl MissingHooks {
         }
     }
 
-    /// The command that enters the hooks for every worktree.
+    /// The command that installs the hooks for every worktree.
     pub fn fix(provider: Provider) -> String {
         format!("fairway hook install {} --user", provider.label())
     }
