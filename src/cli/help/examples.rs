@@ -83,10 +83,7 @@ const EXAMPLES: &[Examples] = &[
     ("handoff decline", &["fairway handoff decline 3 --reason 'no time this week'"]),
     ("handoff withdraw", &["fairway handoff withdraw 3"]),
     ("review", &["fairway review next", "fairway review record T-4 --verdict approve"]),
-    (
-        "review next",
-        &["fairway review next", "fairway review next --defer T-4", "fairway review next --task T-4 --all"],
-    ),
+    ("review next", &["fairway review next", "fairway review next --task T-4 --all"]),
     ("review request", &["fairway review request T-4 --domain data"]),
     ("review record", &["fairway review record T-4 --verdict changes --notes 'see line 40'"]),
     ("review list", &["fairway review list", "fairway review list T-4"]),
@@ -189,8 +186,7 @@ const EXAMPLES: &[Examples] = &[
     (
         "start",
         &[
-            "fairway start 'Fix the total' --provider {provider}",
-            "fairway start 'Fix the total' --body 'Net prices are summed twice'",
+            "fairway start 'Fix the total' --body 'Net prices are summed twice' --provider {provider}",
             "fairway start T-4 T-5",
         ],
     ),

@@ -38,7 +38,8 @@ pub fn comment(app: &App, id: &TaskId, place: &LinePlace, text: &str, commit: Op
     let commit = git.commit(&named).ok_or_else(|| Refusal::not_found("commit", &named))?;
     let line_text = git.line_at(&commit, &place.path, place.line)?.ok_or_else(|| {
         let short = commit.get(..12).unwrap_or(&commit);
-        Refusal::invalid("place", format!("the commit {short} has no line {} in '{}'", place.line, place.path))
+        let LinePlace { path, line } = place;
+        Refusal::invalid("FILE:LINE", format!("'{path}:{line}': the commit {short} has no such line"))
     })?;
     app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
