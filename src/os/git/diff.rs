@@ -145,7 +145,8 @@ fn add_new_files(git: &Git<'_>) -> Result<(), GitError> {
 
 /// Takes the tracked paths out of the index at which a file stands that git cannot read: it would end the comparison there.
 fn take_out_special_files(git: &Git<'_>) -> Result<Vec<String>, GitError> {
-    let changed = git.run(&["diff-files", "--name-only", "-z", "--ignore-submodules=all"], QUERY_TIMEOUT)?;
+    let list = ["diff-files", "--name-only", "-z", "--ignore-submodules=all"];
+    let changed = git.run_on_files(&list, QUERY_TIMEOUT)?;
     if changed.exit != ExitReason::Code(0) {
         return Err(git_error("diff-files", &changed));
     }

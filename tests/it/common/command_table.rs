@@ -43,6 +43,9 @@ const fn git_row(path: &'static str, good: &'static str, texts: &'static [&'stat
     CommandRow { path, before: &["lane edit ui --worktree repository --base main"], good, texts }
 }
 
+/// The submitted task has its work in the repository, with a line to comment on.
+const COMMENTED_WORK: &[&str] = &["lane edit ui --worktree repository --base main", "task edit T-6 --lane ui"];
+
 /// Every verb, in the order of the help.
 pub const COMMANDS: &[CommandRow] = &[
     row("init", "init", &["init --root {}"]),
@@ -253,6 +256,26 @@ pub const COMMANDS: &[CommandRow] = &[
         good: "review withdraw 1 --force --reason r",
         texts: &["review withdraw {}", "review withdraw 1 --force --reason {}"],
     },
+    row("review next", "review next", &["review next --task {}", "review next --defer {}"]),
+    CommandRow {
+        path: "review comment",
+        before: COMMENTED_WORK,
+        good: "review comment T-6 cart.txt:1 why",
+        texts: &[
+            "review comment {} cart.txt:1 why",
+            "review comment T-6 {} why",
+            "review comment T-6 cart.txt:1 {}",
+            "review comment T-6 cart.txt:1 --text-file {}",
+            "review comment T-6 cart.txt:1 why --commit {}",
+        ],
+    },
+    row("review comments", "review comments T-6", &["review comments {}"]),
+    CommandRow {
+        path: "review resolve",
+        before: &[COMMENTED_WORK[0], COMMENTED_WORK[1], "review comment T-6 cart.txt:1 why"],
+        good: "review resolve 1",
+        texts: &["review resolve {}", "review resolve 1 --force --reason {}"],
+    },
     row("merge-ready", "merge-ready T-7", &["merge-ready {}", "merge-ready T-7 --base {}"]),
     row(
         "send",
@@ -421,6 +444,9 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
     row("notify", "notify", &["notify --test {}"]),
     git_row("overlap", "overlap", &["overlap {}"]),
+    row("land pause", "land pause why", &["land pause {}"]),
+    row("land resume", "land resume", &[]),
+    row("land show", "land show", &[]),
     row("land", "land --help", &["land {}", "land lane:{}", "land --dry-run {}"]),
     row("session list", "session list", &[]),
     row("session show", "session show s1", &["session show {}"]),

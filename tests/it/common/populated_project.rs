@@ -49,7 +49,9 @@ impl TestProject {
         let repository = world.root().join("repository");
         fs::create_dir(&repository).unwrap();
         world.git(&repository, &["init", "--quiet", "--template=", "--initial-branch=main"]);
-        world.git(&repository, &["commit", "--quiet", "--allow-empty", "--message=begin"]);
+        fs::write(repository.join("cart.txt"), "total\n").unwrap();
+        world.git(&repository, &["add", "cart.txt"]);
+        world.git(&repository, &["commit", "--quiet", "--message=begin"]);
         // A difference to print.
         fs::write(repository.join("new.txt"), "new\n").unwrap();
         // So that what a row asks for before its call has the id that stands there, whatever is added above.
