@@ -25,7 +25,9 @@ impl CommandRow {
     /// that has nothing to say prints nothing, a landing needs a repository, and an answer an open question.
     pub fn variants(&self) -> &'static [&'static [&'static str]] {
         match self.path {
-            "answer" | "session attach" | "hook" | "config edit" | "demo" | "land" | "mcp" => &[&["--help"]],
+            "answer" | "session attach" | "hook" | "config edit" | "demo" | "land" | "land show" | "mcp" => {
+                &[&["--help"]]
+            }
             // A drawing is for a terminal.
             "top" => &[&[], &["--help"]],
             _ => &[&[], &["--json"], &["--help"]],
@@ -446,7 +448,7 @@ pub const COMMANDS: &[CommandRow] = &[
     git_row("overlap", "overlap", &["overlap {}"]),
     row("land pause", "land pause why", &["land pause {}"]),
     row("land resume", "land resume", &[]),
-    row("land show", "land show", &[]),
+    row("land show", "land show --help", &[]),
     row("land", "land --help", &["land {}", "land lane:{}", "land --dry-run {}"]),
     row("session list", "session list", &[]),
     row("session show", "session show s1", &["session show {}"]),
