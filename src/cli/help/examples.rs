@@ -183,13 +183,7 @@ const EXAMPLES: &[Examples] = &[
     ("explain", &["fairway explain T-4", "fairway explain session s1"]),
     ("explain task", &["fairway explain task T-4"]),
     ("explain session", &["fairway explain session s1"]),
-    (
-        "start",
-        &[
-            "fairway start 'Fix the total' --body 'Net prices are summed twice' --provider {provider}",
-            "fairway start T-4 T-5",
-        ],
-    ),
+    ("start", &["fairway start 'Fix the total' --body 'It doubles' --provider {provider}", "fairway start T-4 T-5"]),
     ("status", &["fairway status", "fairway status --json"]),
     ("top", &["fairway top", "fairway top --once"]),
     ("search", &["fairway search 'rounding error'", "fairway search --kind transcript --lane api TODO"]),

@@ -159,6 +159,13 @@ fn every_text_of(world: &TestProject, call: &str, corpus: &[String]) {
             {
                 assert!(is_tame(&run.stdout), "{what}: {run:?}");
             }
+            // A prompt that waits says why before it gives up.
+            (_, Some(6)) if call.contains("--wait-ack") => {
+                let is_note = |line: &&str| line.starts_with("prompt ") && line.contains(" waits: ");
+                let lines: Vec<&str> = run.stderr.lines().skip_while(is_note).collect();
+                let refusal = CommandOutput { code: run.code, stdout: run.stdout.clone(), stderr: lines.join("\n") };
+                check_run(&refusal, &what);
+            }
             // A file that is no store is refused as everywhere.
             (Some("restore"), Some(1)) => check_words(&run, &what),
             _ => check_run(&run, &what),
