@@ -104,7 +104,8 @@ pub(crate) fn collect_facts(
     let git = Git::new(app.env.vars(), existing);
     let given = task_worktree::resolve_commit(&git, commit);
     // Git is not started outside of a repository.
-    let (head, branch) = worktree_top(existing).and_then(|_| git.head_and_branch()).unzip();
+    let is_in_git = worktree_top(existing).is_some();
+    let (head, branch) = Some(()).filter(|()| is_in_git).and_then(|()| git.head_and_branch()).unzip();
     let judged = given.clone().or(task.commit).or_else(|| head.clone());
     let clean = if gates.contains(&Gate::CleanWorktree) { git.is_clean() } else { None };
     let based = match &judged {
@@ -112,7 +113,7 @@ pub(crate) fn collect_facts(
         _ => None,
     };
     let contained = judged.as_deref().map(|commit| {
-        let is_contained = |of: &String| of == commit || is_on_one_line(&git, of, commit);
+        let is_contained = |of: &String| of == commit || is_in_git && is_on_one_line(&git, of, commit);
         passed_at.into_iter().filter(is_contained).collect()
     });
     let worktree = Some(existing.to_string_lossy().into_owned());
