@@ -1,6 +1,10 @@
 //! `session attach`, `nudge`, `interrupt`, `meta`, and `stop` from inside, with real processes.
 
-use std::{fs, process::Stdio};
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read},
+    process::Stdio,
+};
 
 use super::{Sessions, eventually, marked, text};
 use crate::common::{
@@ -106,12 +110,15 @@ fn attach_without_a_terminal_follows_or_names_the_transcript() {
     let world = Sessions::new();
     world.launch(&["--role", "r", "--name", "s1", "--", "sh", "-c", "echo shown; sleep 300"]);
     eventually("it shows", || (world.run(["session", "peek", "s1"]).exits(0).stdout == "shown\n").then_some(()));
-    let follower = world.fairway(["session", "attach", "s1"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut follower = world.fairway(["session", "attach", "s1"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut screen = BufReader::new(follower.stdout.take().unwrap());
+    let mut shown = String::new();
+    screen.read_line(&mut shown).unwrap();
     // Nothing of the store is held by it.
     world.run(["session", "heartbeat", "s1"]).exits(0);
     world.run(["session", "stop", "s1"]).exits(0);
-    let run = CommandOutput::from(follower.wait_with_output().unwrap());
-    assert_eq!(run.stdout, "shown\n", "{run:?}");
+    screen.read_to_string(&mut shown).unwrap();
+    assert_eq!((shown.as_str(), follower.wait().unwrap().code()), ("shown\n", Some(0)));
     let script =
         world.script("min", "#!/bin/sh\ncase $1 in is-running) echo true ;; start | stop) ;; *) exit 2 ;; esac\n");
     let backend = format!("exec:{}", script.display());
@@ -173,7 +180,7 @@ fn attach_forwards_signals() {
     world.launch(&["--role", "r", "--name", "s1", "--backend", &backend, "--", "true"]);
     let mut attached = world.fairway(["session", "attach", "s1"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut said = [0; 7];
-    std::io::Read::read_exact(attached.stdout.as_mut().unwrap(), &mut said).unwrap();
+    Read::read_exact(attached.stdout.as_mut().unwrap(), &mut said).unwrap();
     assert_eq!(&said, b"seated\n");
     let pid = nix::unistd::Pid::from_raw(i32::try_from(attached.id()).unwrap());
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
