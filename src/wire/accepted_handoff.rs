@@ -17,7 +17,7 @@ pub struct AcceptedHandoffView {
     pub epoch: Option<i64>,
     /// Where the work is that is handed over; `null` when nothing was begun, or not on this host.
     pub work: Option<HandedWorkView>,
-    /// `--move`: how the commits came into the lane of the one who accepts; `null` when none moved.
+    /// `--move`: how the commits came into the acceptor's lane; `null` when none moved.
     pub moved: Option<LaneSyncView>,
 }
 

@@ -105,7 +105,7 @@ pub(crate) fn collect_facts(
     let given = task_worktree::resolve_commit(&git, commit);
     // Git is not started outside of a repository.
     let is_in_git = worktree_top(existing).is_some();
-    let (head, branch) = Some(()).filter(|()| is_in_git).and_then(|()| git.head_and_branch()).unzip();
+    let (head, branch) = if is_in_git { git.head_and_branch() } else { None }.unzip();
     let judged = given.clone().or(task.commit).or_else(|| head.clone());
     let clean = if gates.contains(&Gate::CleanWorktree) { git.is_clean() } else { None };
     let based = match &judged {

@@ -13,7 +13,7 @@ pub struct Args {
     /// Comment number
     #[arg(value_name = "ID")]
     id: i64,
-    /// Override the one who wrote it; needs --reason
+    /// Resolve the comment of another reviewer; needs --reason
     #[arg(long, requires = "reason")]
     force: bool,
     /// Reason for --force, kept in the history

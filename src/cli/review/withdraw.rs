@@ -13,7 +13,7 @@ pub struct Args {
     /// Review number
     #[arg(value_name = "ID")]
     id: i64,
-    /// Override the one who made it; needs --reason
+    /// Withdraw the review of another actor; needs --reason
     #[arg(long, requires = "reason")]
     force: bool,
     /// Reason for --force, kept in the history

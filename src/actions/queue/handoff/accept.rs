@@ -114,7 +114,7 @@ struct Moved {
     line: String,
 }
 
-/// The answer to one who has accepted already: the work is in that lane, or stays where the acceptance left it.
+/// The answer to an actor who has accepted already: the work is in that lane, or stays where the acceptance left it.
 fn repeat_with_work(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> Result<Answer> {
     let work = work::find(app, &task.id)?.filter(HandedWork::is_begun);
     if task.fields.lane.as_ref() == Some(&own.name) {
