@@ -90,10 +90,14 @@ impl<'a> Pass<'a> {
         let mut is_stopped = false;
         while !is_stopped {
             match self.queue.next_step() {
-                BatchStep::Stack(place) if self.stack.is_empty() && pause::paused(self.land.app).is_some() => {
-                    self.pause(place);
-                    is_stopped = true;
-                }
+                // A stack that was begun is decided.
+                BatchStep::Stack(place) if self.stack.is_empty() => match pause::refuse(self.land.app) {
+                    Err(refusal) => {
+                        self.pause(place, refusal);
+                        is_stopped = true;
+                    }
+                    Ok(()) => self.stack(place),
+                },
                 BatchStep::Stack(place) => self.stack(place),
                 BatchStep::Check(count) => is_stopped = self.check(count),
                 BatchStep::Land(count) => self.land(count),
@@ -112,10 +116,9 @@ impl<'a> Pass<'a> {
     }
 
     /// Nothing new begins while landing is paused.
-    fn pause(&mut self, place: usize) {
+    fn pause(&mut self, place: usize, refusal: Refusal) {
         self.queue.decided(place);
         let Some(unit) = self.units.get(place) else { return };
-        let Err(refusal) = pause::refuse(self.land.app) else { return };
         let (mut view, error) = (report::begin(self.land.app, unit), refusal.into());
         set_failure(&mut view, &error);
         self.outcomes.push(Outcome { view, error: Some(error) });
