@@ -9,6 +9,7 @@ pub mod blocker;
 pub mod branch_name;
 pub mod checkpoint;
 pub mod claim;
+pub mod commit_id;
 pub mod event;
 pub mod evidence;
 pub mod excerpt;

@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::{
     LaneName, Role, SessionId, TaskId,
     blocker::GateReport,
+    commit_id,
     excerpt::excerpt,
     invalid_value::InvalidValue,
     not_ready::NotReadyReason,
@@ -188,7 +189,7 @@ pub enum Refusal {
     #[error("{of} has merge commits, which a rebase would leave out")]
     CannotRebase { of: String },
     /// The work that was to land points to a commit of a submodule that others cannot get.
-    #[error("{of} sets {path} to the commit {}, which neither the submodule in the checkout of {base} nor a remote of it has", .commit.get(..12).unwrap_or(.commit))]
+    #[error("{of} sets {path} to the commit {}, which neither the submodule in the checkout of {base} nor a remote of it has", commit_id::short(.commit))]
     SubmoduleCommitMissing { of: String, base: String, path: String, commit: String, command: String, is_in_lane: bool },
     /// The work that was to land conflicts with the base.
     #[error("{of} conflicts with {base} in {}{}", list_files(.files), landed_with(.with))]
@@ -197,7 +198,7 @@ pub enum Refusal {
     #[error("{of} was sent back at this commit and base, and is not tried again until one of them changes: {why}")]
     SentBackBefore { of: String, why: String, lane: Option<LaneName>, base: String },
     /// The work that was to land fails a check on the merged tree.
-    #[error("{} fails the check '{}' on the merged tree of {} at {} ({}){}", .0.of, .0.check, .0.base, short(&.0.base_commit), .0.how, landed_with(&.0.with))]
+    #[error("{} fails the check '{}' on the merged tree of {} at {} ({}){}", .0.of, .0.check, .0.base, commit_id::short(&.0.base_commit), .0.how, landed_with(&.0.with))]
     LandCheckFailed(Box<FailedLandCheck>),
     /// The commit is not one with which the lane was to land.
     #[error("{commit} is no candidate of a landing of the lane {lane}, or git has removed it")]
@@ -318,7 +319,7 @@ pub enum Refusal {
     /// The task has an open handoff already.
     #[error("{task} is offered already: handoff {handoff} to {to} is open")]
     AlreadyOffered { task: TaskId, handoff: i64, to: String, is_yours: bool },
-    /// An acceptance cannot bring the work into the lane of the one who accepts.
+    /// An acceptance cannot bring the work into the acceptor's lane.
     #[error("cannot move the work of handoff {handoff}: {why}")]
     WorkNotMoved { handoff: i64, why: String, hint: String },
     /// The record is already answered.
@@ -523,10 +524,6 @@ fn list_files(files: &[String]) -> String {
         0 => listed.join(", "),
         more => format!("{} and {more} more", listed.join(", ")),
     }
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..12).unwrap_or(commit)
 }
 
 /// The names of the work that landed since a lane last had the base.

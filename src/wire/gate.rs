@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-use crate::domain::rules::gate::{GateReport, JudgedWork};
+use crate::domain::{
+    commit_id,
+    rules::gate::{GateReport, JudgedWork},
+};
 
 /// The document of `merge-ready` and of a refused `done`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -47,7 +50,7 @@ impl JudgedWorkView {
     /// The work in a line: worktree, branch, commit and base.
     pub fn summary(&self) -> String {
         let branch = self.branch.as_ref().map(|branch| format!("branch {branch}, ")).unwrap_or_default();
-        let short = |commit: &str| format!("commit {}", commit.get(..12).unwrap_or(commit));
+        let short = |commit: &str| format!("commit {}", commit_id::short(commit));
         let commit = self.commit.as_deref().map_or_else(|| "no commit".to_owned(), short);
         format!("{} ({branch}{commit}, base {})", self.worktree, self.base)
     }

@@ -1,7 +1,7 @@
 //! The kind and the hint of each refusal.
 
 use crate::{
-    domain::{LaneName, Refusal, TaskId, message::MessageStatus, refusal::NOT_EXECUTABLE, task::TaskStatus},
+    domain::{LaneName, Refusal, TaskId, commit_id, message::MessageStatus, refusal::NOT_EXECUTABLE, task::TaskStatus},
     wire::FailureKind,
 };
 
@@ -192,7 +192,7 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
             let tree = match &failed.lane {
                 _ if !failed.is_behind => String::new(),
                 Some(lane) => {
-                    let candidate = failed.candidate.get(..12).unwrap_or(&failed.candidate);
+                    let candidate = commit_id::short(&failed.candidate);
                     format!("\nput the merged tree into the lane: fairway lane sync {lane} --onto {candidate}")
                 }
                 None => format!("\nmake the merged tree: git merge {}", shell_words::quote(&failed.base)),

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::{
     cli::age::age,
+    domain::commit_id,
     env::Timestamp,
     render::{escape_controls, escape_line},
     wire::{ReviewCardView, ReviewChangesView, ReviewNextView},
@@ -136,14 +137,15 @@ fn evidence(top: &mut String, card: &ReviewCardView) {
 }
 
 fn changes(top: &mut String, changes: &ReviewChangesView) {
-    let short = |commit: &str| commit.get(..12).unwrap_or(commit).to_owned();
-    let (commit, base) = (short(&changes.commit), escape_line(&changes.base));
+    let (commit, base) = (commit_id::short(&changes.commit), escape_line(&changes.base));
     let size = format!("{} file(s), +{} -{}", changes.files.len(), changes.added, changes.deleted);
     let _ = match &changes.since {
         Some(since) if changes.files.is_empty() => {
-            writeln!(top, "new:        nothing at {commit} since {}, which you have seen", short(since))
+            writeln!(top, "new:        nothing at {commit} since {}, which you have seen", commit_id::short(since))
         }
-        Some(since) => writeln!(top, "new:        {size} at {commit} since {}, which you have seen", short(since)),
+        Some(since) => {
+            writeln!(top, "new:        {size} at {commit} since {}, which you have seen", commit_id::short(since))
+        }
         None => writeln!(top, "changes:    {size} at {commit} on {base}"),
     };
     if let Some(why) = &changes.why_all {

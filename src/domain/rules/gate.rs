@@ -6,7 +6,7 @@ pub use crate::domain::blocker::{Blocker, GateReport, JudgedWork};
 use crate::domain::{
     TaskId,
     actor::is_same_claimant,
-    age,
+    age, commit_id,
     evidence::{Evidence, EvidenceResult, LANDING_KIND, PROVIDER_KIND},
     id::Label,
     review::{Review, Verdict},
@@ -147,8 +147,8 @@ fn evidence_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
                 "evidence {} of kind '{}' passed at commit {}, and the work{} does not contain that commit",
                 pass.id,
                 pass.kind,
-                short(commit),
-                facts.commit.map(|commit| format!(" at {}", short(commit))).unwrap_or_default(),
+                commit_id::short(commit),
+                facts.commit.map(|commit| format!(" at {}", commit_id::short(commit))).unwrap_or_default(),
             ),
             fix: match &pass.check {
                 Some(check) => format!("fairway evidence run {task} --check {check}"),
@@ -167,11 +167,6 @@ fn evidence_blocker(facts: &GateFacts<'_>) -> Option<Blocker> {
 fn outdated_commit<'a>(record: &'a Evidence, facts: &GateFacts<'_>) -> Option<&'a str> {
     let (contained, commit) = (facts.work.contained.as_ref()?, record.commit.as_deref()?);
     (facts.commit != Some(commit) && !contained.contains(commit)).then_some(commit)
-}
-
-/// A commit as people read it.
-fn short(commit: &str) -> &str {
-    commit.get(..12).unwrap_or(commit)
 }
 
 fn check_blocker(check: &Check, facts: &GateFacts<'_>) -> Option<Blocker> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::command::{Git, GitError, git_error};
+use super::command::{Git, GitError};
 use crate::os::exit_reason::ExitReason;
 
 /// The time limit of a comparison.
@@ -27,7 +27,7 @@ impl Git<'_> {
         (from, path, line): (&str, &str, u64),
         to: &str,
     ) -> Result<Option<(String, u64)>, GitError> {
-        let all = self.work_between(from, to)?.files;
+        let all = self.files_between(from, to, &[])?;
         let Some(file) =
             all.iter().find(|file| file.old_path.as_deref().unwrap_or(&file.path) == path && file.letter != 'A')
         else {
@@ -36,22 +36,9 @@ impl Git<'_> {
         if file.letter == 'D' || file.added.is_none() {
             return Ok(None);
         }
-        let flags = [
-            "--literal-pathspecs",
-            "diff-tree",
-            "-r",
-            "-M",
-            "-p",
-            "-U0",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
-        ];
-        let done = self.run(&[&flags[..], &[from, to, "--", path, &file.path]].concat(), TIMEOUT)?;
-        if done.exit != ExitReason::Code(0) {
-            return Err(git_error("diff-tree", &done));
-        }
-        let patch = String::from_utf8_lossy(&done.stdout);
+        let paths = [path.to_owned(), file.path.clone()];
+        let patch = self.compare(&["-p", "-U0"], from, to, &paths)?;
+        let patch = String::from_utf8_lossy(&patch);
         Ok(shifted(&patch, line).map(|line| (file.path.clone(), line)))
     }
 }

@@ -71,7 +71,8 @@ impl Git<'_> {
         Ok(NewWork { files, patch, conflicts: Vec::new() })
     }
 
-    fn files_between(&self, from: &str, to: &str, paths: &[String]) -> Result<Vec<ChangedFile>, GitError> {
+    /// The files that differ between two commits or trees at these paths; everywhere when none are given.
+    pub fn files_between(&self, from: &str, to: &str, paths: &[String]) -> Result<Vec<ChangedFile>, GitError> {
         let stdout = self.compare(&["--raw", "--numstat", "-z", "--no-abbrev"], from, to, paths)?;
         let files = diff::parse(&String::from_utf8_lossy(&stdout));
         files.ok_or_else(|| GitError::Failed { step: "diff-tree", why: "its output has an unknown form".into() })
@@ -82,7 +83,7 @@ impl Git<'_> {
     }
 
     /// Compares at these paths; everywhere when none are given.
-    fn compare(&self, format: &[&str], from: &str, to: &str, paths: &[String]) -> Result<Vec<u8>, GitError> {
+    pub(super) fn compare(&self, format: &[&str], from: &str, to: &str, paths: &[String]) -> Result<Vec<u8>, GitError> {
         let args = [&DIFF[..], format, &[from, to, "--"]].concat();
         let args: Vec<&str> = args.into_iter().chain(paths.iter().map(String::as_str)).collect();
         let done = self.run(&args, TIMEOUT)?;

@@ -3,7 +3,7 @@
 use super::{facts::Facts, need::Need, sent_back::SentBack};
 use crate::{
     actions::queue::land::LandPause,
-    domain::{landing::Landing, need::NeedKind},
+    domain::{commit_id, landing::Landing, need::NeedKind},
 };
 
 /// An item for the pause, for each base in which nothing lands, and for each landing that sent work back.
@@ -24,7 +24,7 @@ fn of_pause(pause: &LandPause) -> Need {
 }
 
 fn of_stopped(one: &Landing) -> Need {
-    let commit = one.commit.get(..12).unwrap_or(&one.commit);
+    let commit = commit_id::short(&one.commit);
     let evidence = format!("landing {} at {commit}", one.id);
     let line = one.error.clone().unwrap_or_else(|| format!("nothing lands in {}", one.base));
     Need::new(NeedKind::Landing, &one.id.to_string(), Some(one.started_at), line, evidence)
@@ -38,7 +38,8 @@ fn of_sent_back(facts: &Facts, SentBack { landing, released }: &SentBack) -> Opt
     let why = landing.error.as_deref().unwrap_or("it did not land");
     let unclaimed = if released.is_some() { " and unclaimed" } else { "" };
     let line = format!("{} sent back{unclaimed}: {why}", ids.join(", "));
-    let evidence = format!("landing {} of commit {} into {}", landing.id, short(&landing.commit), landing.base);
+    let evidence =
+        format!("landing {} of commit {} into {}", landing.id, commit_id::short(&landing.commit), landing.base);
     let key = landing.id.to_string();
     let held = facts.held.iter().find(|held| held.task == *task);
     let lane = landing.lane.as_ref().or_else(|| held?.lane.as_ref());
@@ -61,8 +62,4 @@ fn of_sent_back(facts: &Facts, SentBack { landing, released }: &SentBack) -> Opt
         Some(_) => need.then("submit it again, once it is mended", format!("fairway task submit {task}")),
         None => need.then("land it again, once it is mended", format!("fairway land {task}")),
     })
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..12).unwrap_or(commit)
 }

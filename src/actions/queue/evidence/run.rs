@@ -17,7 +17,7 @@ use crate::{
         core::{errors, lookup, task_worktree},
     },
     domain::{
-        Actor, Event, EventKind, Refusal, TaskId,
+        Actor, Event, EventKind, Refusal, TaskId, commit_id,
         evidence::{DEFAULT_KIND, Evidence, EvidenceResult},
         id::Label,
         rules::fencing::TaskWrite,
@@ -306,7 +306,7 @@ fn answer(record: &Evidence, ran: &StreamResult) -> Result<Answer> {
         ExitReason::Signal(signal) => format!("signal {signal}"),
         ExitReason::TimedOut => "timed out".to_owned(),
     };
-    let at = record.commit.as_deref().and_then(|commit| commit.get(..12)).map(|commit| format!(" at {commit}"));
+    let at = record.commit.as_deref().map(|commit| format!(" at {}", commit_id::short(commit)));
     let line = format!(
         "recorded evidence {} on {}: {} {}, {how}{}",
         record.id,

@@ -15,7 +15,7 @@ use crate::{
             worktree,
         },
     },
-    domain::{Refusal, handoff::Handoff, lane::Lane, task::Task},
+    domain::{Refusal, commit_id, handoff::Handoff, lane::Lane, task::Task},
     os::{
         git::{Git, UncommittedWork},
         lock::FileLock,
@@ -90,6 +90,6 @@ fn incoming(app: &App, handoff: &Handoff, work: &HandedWork) -> Result<Incoming>
         let (why, dir) = (format!("its worktree {text}"), Some(work.worktree.clone()));
         return Err(Refusal::UnsavedWork { lane: lane.clone(), verb: "move the work of", why, dir }.into());
     }
-    let name = work.branch.clone().unwrap_or_else(|| work.head.get(..12).unwrap_or(&work.head).to_owned());
+    let name = work.branch.clone().unwrap_or_else(|| commit_id::short(&work.head).to_owned());
     Ok(Incoming { name, commit: work.head.clone() })
 }

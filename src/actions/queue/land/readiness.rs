@@ -15,6 +15,7 @@ use crate::{
     domain::{
         Refusal, TaskId,
         blocker::{Blocker, GateReport},
+        commit_id,
         rules::{fencing::TaskWrite, gate::Gate},
         task::{Task, TaskState},
     },
@@ -145,7 +146,7 @@ fn state_blocker(task: &Task, member: &Member) -> Option<Blocker> {
     let id = &task.id;
     let (message, fix) = match &task.state {
         TaskState::InProgress(_) if let Some(tip) = &member.newer => {
-            let commit = member.commit.get(..12).unwrap_or(&member.commit);
+            let commit = commit_id::short(&member.commit);
             let message = format!("it is in progress, and its lane has commits after {commit}");
             (message, format!("fairway task submit {id} --commit {tip}"))
         }

@@ -8,7 +8,7 @@ use crate::{
         core::errors,
         queue::lane::checkout::{self, Presence},
     },
-    domain::lane::LaneStatus,
+    domain::{commit_id, lane::LaneStatus},
     wire::{LandOrderView, LandQueueView, LandingView},
 };
 
@@ -39,7 +39,7 @@ pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {
 fn without_worktree(app: &App, unit: &Unit) -> Option<String> {
     let lane = unit.lane.as_ref().filter(|lane| lane.status != LaneStatus::Closed)?;
     let (Presence::Missing(dir), Some(branch)) = (checkout::presence(app, lane), &lane.branch) else { return None };
-    let commit = unit.commit.get(..12).unwrap_or(&unit.commit);
+    let commit = commit_id::short(&unit.commit);
     Some(format!("the worktree {} of the lane {} does not exist: {commit} of {branch} lands", dir.display(), lane.name))
 }
 
@@ -117,8 +117,7 @@ fn name(lane: Option<&str>, tasks: &[String]) -> String {
 /// The outcome of a unit, in lines.
 pub(super) fn lines(view: &LandingView) -> String {
     let what = name(view.lane.as_deref(), &view.tasks);
-    let short =
-        |commit: &Option<String>| commit.as_deref().and_then(|commit| commit.get(..12)).unwrap_or_default().to_owned();
+    let short = |commit: &Option<String>| commit.as_deref().map(commit_id::short).unwrap_or_default().to_owned();
     let with = if view.batch.is_empty() { String::new() } else { format!(" as part of {}", view.batch.join(", ")) };
     let checks = match view.checks.len() {
         0 => String::new(),

@@ -14,7 +14,7 @@ use crate::{
         core::{errors, other_host},
     },
     domain::{
-        Refusal,
+        Refusal, commit_id,
         lane::{Lane, LaneStatus},
     },
     store::lanes,
@@ -111,7 +111,7 @@ fn text(view: &LanePruneView) -> String {
     for one in &view.removed {
         let _ = write!(text, "{verb} the worktree of lane {}", one.lane);
         if let (Some(branch), Some(commit)) = (&one.branch, &one.commit) {
-            let _ = write!(text, " and its branch {branch} (was {})", commit.get(..12).unwrap_or(commit));
+            let _ = write!(text, " and its branch {branch} (was {})", commit_id::short(commit));
         }
         text.push('\n');
     }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     actions::App,
-    domain::{Refusal, lane::Lane},
+    domain::{Refusal, commit_id, lane::Lane},
     os::git::{Git, ListedWorktree, Repository},
     store::{ReadTx, jobs, sessions, tasks},
 };
@@ -31,7 +31,7 @@ impl Removed {
     pub(super) fn branch_text(&self) -> String {
         match &self.branch {
             Some((branch, commit)) => {
-                format!(" and its branch {branch} (was {})", commit.get(..12).unwrap_or(commit))
+                format!(" and its branch {branch} (was {})", commit_id::short(commit))
             }
             None => String::new(),
         }

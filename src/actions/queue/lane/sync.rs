@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     actions::{Answer, App, core::lookup},
-    domain::{LaneName, Refusal, lane::Lane},
+    domain::{LaneName, Refusal, commit_id, lane::Lane},
     os::git::{Git, Integration, MergeRepository, UncommittedWork},
     store::{ReadTx, WriteTx, landings, sessions},
     wire::LaneSyncView,
@@ -90,7 +90,7 @@ fn candidate(app: &App, git: &Git<'_>, lane: &Lane, onto: &str) -> Result<Incomi
         known.iter().any(|one| one.lane.as_ref() == Some(&lane.name) && one.candidate.as_ref() == Some(commit))
     });
     let commit = commit.ok_or_else(|| Refusal::NoCandidate { lane: lane.name.clone(), commit: onto.to_owned() })?;
-    Ok(Incoming { name: commit.get(..12).unwrap_or(&commit).to_owned(), commit })
+    Ok(Incoming { name: commit_id::short(&commit).to_owned(), commit })
 }
 
 /// Commits that come into a lane: the base of a sync, or the work that is handed over.

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{
     actions::{App, queue::lane::diff::file_view},
-    domain::seen_work::SeenCommit,
+    domain::{commit_id, seen_work::SeenCommit},
     os::git::{ChangedFile, CommitChange, Git, GitError, MergeRepository, NewWork, RangeCommit},
     wire::{FileDiffView, ReviewChangesView, ReviewCommitView},
 };
@@ -57,13 +57,13 @@ pub(super) fn unseen(app: &App, git: &Git<'_>, work: Work<'_>, seen: &[SeenCommi
 
 /// Everything that work changes on its base.
 pub(super) fn paths(git: &Git<'_>, work: Work<'_>) -> Result<Vec<String>, GitError> {
-    let files = git.work_between(work.fork, work.commit)?.files;
+    let files = git.files_between(work.fork, work.commit, &[])?;
     Ok(files.into_iter().flat_map(|file| [Some(file.path), file.old_path]).flatten().collect())
 }
 
 /// What is new since a commit, or why that is unknown.
 fn since(git: &Git<'_>, merges: &MergeRepository, work: Work<'_>, seen: &SeenCommit) -> Result<NewWork, String> {
-    let short = short(&seen.commit);
+    let short = commit_id::short(&seen.commit);
     if git.commit(&seen.commit).is_none() {
         return Err(format!("the commit {short}, which you have seen, is not in this repository"));
     }
@@ -120,8 +120,4 @@ fn commit_view(commit: RangeCommit) -> ReviewCommitView {
         CommitChange::New => "new",
     };
     ReviewCommitView { change, before, after, subject }
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..12).unwrap_or(commit)
 }

@@ -8,7 +8,7 @@ use crate::{
         core::{force_reason::ForceReason, lookup, task_worktree},
     },
     domain::{
-        Event, EventKind, LaneName, Refusal, TaskId,
+        Event, EventKind, LaneName, Refusal, TaskId, commit_id,
         review_comment::{CommentStatus, LinePlace, ReviewComment},
         rules::fencing::TaskWrite,
         text_limits,
@@ -37,7 +37,7 @@ pub fn comment(app: &App, id: &TaskId, place: &LinePlace, text: &str, commit: Op
     let named = commit.map(str::to_owned).or(task.commit).unwrap_or_else(|| "HEAD".to_owned());
     let commit = git.commit(&named).ok_or_else(|| Refusal::not_found("commit", &named))?;
     let line_text = git.line_at(&commit, &place.path, place.line)?.ok_or_else(|| {
-        let short = commit.get(..12).unwrap_or(&commit);
+        let short = commit_id::short(&commit);
         let LinePlace { path, line } = place;
         Refusal::invalid("FILE:LINE", format!("'{path}:{line}': the commit {short} has no such line"))
     })?;

@@ -12,7 +12,7 @@ use crate::{
     actions::{App, core::lookup, queue::gates},
     config::built_in_consequences,
     domain::{
-        EventKind, Refusal, TaskId,
+        EventKind, Refusal, TaskId, commit_id,
         id::Label,
         review::Review,
         rules::consequences,
@@ -239,7 +239,7 @@ fn commands(
 ) -> Result<Vec<CommandView>> {
     let id = &task.id;
     let command = |purpose: &str, command: String| CommandView { purpose: purpose.to_owned(), command };
-    let at = commit.map(|commit| format!(" --commit {}", commit.get(..12).unwrap_or(commit))).unwrap_or_default();
+    let at = commit.map(|commit| format!(" --commit {}", commit_id::short(commit))).unwrap_or_default();
     let mut domains: Vec<Label> = gates::required_domains(app, task);
     domains.extend(gates::requested_domains(tx, all, &domains)?);
     let domains: Vec<String> = match domains.len() {

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use crate::{domain::EventKind, store::events::LoggedEvent};
+use crate::{
+    domain::{EventKind, commit_id},
+    store::events::LoggedEvent,
+};
 
 /// The steps of a transition and how it came about: `: todo → in_progress, stolen from m1 (it sleeps)`.
 pub(in crate::actions) fn transition_detail(data: &Value) -> String {
@@ -84,7 +87,7 @@ pub(super) fn entry(event: &LoggedEvent) -> String {
         }
         EventKind::TaskLanded => {
             let commit = text("candidate").unwrap_or_default();
-            let commit = commit.get(..12).unwrap_or(commit);
+            let commit = commit_id::short(commit);
             format!("landed in {} as {commit}{}", text("base").unwrap_or_default(), transition_detail(data))
         }
         kind if kind.is_transition() => {

@@ -1,0 +1,9 @@
+//! The id of a commit.
+
+/// How many characters of an id people read.
+const SHORT_LENGTH: usize = 12;
+
+/// The beginning of an id, for texts and commands.
+pub fn short(commit: &str) -> &str {
+    commit.get(..SHORT_LENGTH).unwrap_or(commit)
+}
