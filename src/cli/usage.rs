@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::{age::rough, context::Context, exit::Exit, values};
 use crate::{
     actions::boundary::usage,
-    domain::{SessionId, usage::UsageBy},
+    domain::{SessionId, plural, usage::UsageBy},
     render::Table,
     wire::{TaskMediansView, TaskNumbersView, UsageRowView, UsageView},
 };
@@ -99,7 +99,7 @@ fn cells(key: &str, row: &UsageRowView) -> Vec<String> {
     let cost = match (row.cost_usd, row.turns_without_cost) {
         (None, _) => "unknown".to_owned(),
         (Some(cost), 0) => format!("${cost:.4}"),
-        (Some(cost), without) => format!("${cost:.4} + {without} turn(s) unknown"),
+        (Some(cost), without) => format!("${cost:.4} + {} unknown", plural::count(without, "turn")),
     };
     let number = |number: i64| number.to_string();
     let mut cells = vec![

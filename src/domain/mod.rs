@@ -30,6 +30,7 @@ pub mod not_ready;
 pub mod notification;
 pub mod other_host;
 pub mod overlap;
+pub mod plural;
 pub mod prompt_wait;
 pub mod provider_event;
 pub mod question;

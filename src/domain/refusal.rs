@@ -11,6 +11,7 @@ use super::{
     excerpt::excerpt,
     invalid_value::InvalidValue,
     not_ready::NotReadyReason,
+    plural,
     prompt_wait::PromptWait,
     review::{OpenReview, summary},
     status::{Channel, JobStatus, MessageStatus, SessionStatus, TaskStatus},
@@ -150,7 +151,7 @@ pub enum Refusal {
     #[error("{of} is in the middle of a {operation} in {dir}")]
     OperationUnfinished { of: String, operation: &'static str, dir: String },
     /// The base lacks commits of its upstream.
-    #[error("the base {base} is behind {upstream} by {behind} commit(s){}", match .ahead {
+    #[error("the base {base} is behind {upstream} by {}{}", plural::count(*.behind, "commit"), match .ahead {
         0 => String::new(),
         ahead => format!(", and has {ahead} of its own"),
     })]
@@ -253,7 +254,7 @@ pub enum Refusal {
     #[error("the lane {lane} is full: {held} of {limit} tasks are claimed")]
     LaneFull { lane: LaneName, held: i64, limit: i64 },
     /// The open reviews have reached their limit.
-    #[error("{} review(s){} are open, and the limit is {limit}: {}", .waiting.len(), match .role {
+    #[error("the limit of {}{} is reached: {}", plural::count(*.limit, "open review"), match .role {
         Some(role) => format!(" of the role {role}"),
         None => String::new(),
     }, summary(.waiting))]
@@ -370,7 +371,7 @@ pub enum Refusal {
     Cycle { path: Vec<TaskId> },
     /// No task can be claimed.
     #[error("{}", if .skipped.is_empty() { "no task is ready".to_owned() } else {
-        format!("no claimable task: {} ready task(s) are excluded by role, lane or path rules", .skipped.len())
+        format!("no claimable task: role, lane or path rules exclude {}", plural::count(.skipped.len(), "ready task"))
     })]
     NothingReady { skipped: Vec<SkippedTask> },
     #[error("nothing arrived within {within}")]

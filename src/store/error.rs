@@ -5,6 +5,8 @@ use std::{io, path::PathBuf};
 use rusqlite::{ErrorCode, ffi};
 use thiserror::Error;
 
+use crate::domain::plural;
+
 /// The events that a store lacks of the remembered ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
@@ -29,8 +31,8 @@ pub enum StoreError {
     Damaged { path: Option<PathBuf>, why: String },
     /// Records that were written are gone.
     #[error(
-        "the store {} is damaged: its last {} event(s) are gone (event {} was written, the newest one here is {})",
-        .path.display(), .loss.known_event - .loss.found_event, .loss.known_event, .loss.found_event
+        "the store {} is damaged: it has lost {} (event {} was written, the newest one here is {})",
+        .path.display(), plural::count(.loss.known_event - .loss.found_event, "event"), .loss.known_event, .loss.found_event
     )]
     Lost { path: PathBuf, loss: Loss },
     /// A store that was seen here before.
@@ -139,7 +141,7 @@ pub enum StoreError {
     #[error("there is a store at {target} already")]
     NotEmpty { target: String },
     /// A copy that lacks rows.
-    #[error("the copy of the table {table} has {copied} row(s), not {found}; nothing was changed")]
+    #[error("the copy of the table {table} has {copied} of {found} rows; nothing was changed")]
     Incomplete { table: String, found: i64, copied: i64 },
     /// Anything else from PostgreSQL.
     #[error("the store failed: {0}")]

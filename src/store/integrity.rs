@@ -4,6 +4,7 @@ use super::{
     ReadTx, StoreError, WriteTx,
     sql::{self, Connection, Row, Statement},
 };
+use crate::domain::plural;
 
 /// A derived column with a wrong value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +123,7 @@ pub(super) fn database_errors<'c>(conn: impl Into<Connection<'c>>) -> Result<Vec
     found.retain(|line| line != "ok");
     found.extend(sql::rows(conn, REFERENCES, &[], |row| {
         let (table, parent, count): (String, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        Ok(format!("{count} row(s) of {table} point to a row of {parent} that is not there"))
+        Ok(format!("{table}: {} with a reference to a missing row of {parent}", plural::count(count, "row")))
     })?);
     Ok(found)
 }

@@ -52,6 +52,16 @@ const FORBIDDEN_PHRASES: &[&str] = &[
     "is its own affair",
     "sign of life",
     "signs of life",
+    // A number before them decides: `plural::count`.
+    "commit(s)",
+    "event(s)",
+    "file(s)",
+    "job(s)",
+    "lane(s)",
+    "message(s)",
+    "review(s)",
+    "session(s)",
+    "task(s)",
 ];
 
 /// JSON keys, SQL columns, names of files and old spellings of commands: they are promises and stay. Each stands in quotes.

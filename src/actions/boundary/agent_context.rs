@@ -22,6 +22,7 @@ use crate::{
         handoff::{Handoff, HandoffStatus},
         hidden_text::reveal_hidden,
         message::{Message, Priority, Recipient},
+        plural,
         quote::{LEGEND, Mark, quote},
         rules::gate::{Gate, GateReport},
         secrets,
@@ -370,11 +371,8 @@ fn comments_text(id: &TaskId, open: &[ReviewCommentView], mode: Mode) -> String 
     if open.is_empty() {
         return text;
     }
-    let count = open.len();
-    let _ = writeln!(
-        text,
-        "{count} open comment(s); to answer one, change its line and submit again: fairway review comments {id}"
-    );
+    let count = plural::count(open.len(), "open comment");
+    let _ = writeln!(text, "{count}; to answer one, change its line and submit again: fairway review comments {id}");
     let shown = if mode == Mode::Compact { 0 } else { MAX_COMMENTS };
     for one in open.iter().take(shown) {
         let line = format!("{}:{} (comment {}): {}", one.path, one.line, one.id, secrets::mask(&one.text));
@@ -446,7 +444,7 @@ fn mail_section(tx: &ReadTx<'_>, subject: &Subject, now: Timestamp, max_chars: u
     if !waiting.is_empty() {
         let urgent = waiting.iter().filter(|message| message.priority != Priority::Normal).count();
         let urgent = if urgent == 0 { String::new() } else { format!(", {urgent} of them urgent") };
-        let _ = writeln!(text, "{} message(s) wait for you{urgent}: fairway inbox", waiting.len());
+        let _ = writeln!(text, "your inbox has {}{urgent}: fairway inbox", plural::count(waiting.len(), "message"));
     }
     let open: Vec<_> = handoffs::all(tx, true)?
         .into_iter()
@@ -467,7 +465,8 @@ fn mail_section(tx: &ReadTx<'_>, subject: &Subject, now: Timestamp, max_chars: u
         );
     }
     if open.len() > MAX_LISTED {
-        let _ = writeln!(text, "{} more handoff(s): fairway handoff list --open", open.len() - MAX_LISTED);
+        let more = plural::count(open.len() - MAX_LISTED, "more handoff");
+        let _ = writeln!(text, "{more}: fairway handoff list --open");
     }
     Ok(fit_budget(text, max_chars, "fairway inbox, fairway handoff list --open"))
 }

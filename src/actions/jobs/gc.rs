@@ -7,6 +7,7 @@ use crate::{
     actions::{Answer, App},
     domain::{
         job::JobId,
+        plural,
         rules::retention::{self, Finished, Limits},
     },
     store::jobs,
@@ -33,8 +34,8 @@ pub fn gc(app: &App, dry_run: bool) -> Result<Answer> {
     let document = JobGcView { dry_run, removed: ids.clone(), bytes: collected.bytes };
     let line = match (dry_run, ids.len()) {
         (_, 0) => "unchanged: no job exceeds the limits".to_owned(),
-        (true, count) => format!("would remove {count} job(s), at most {} bytes", collected.bytes),
-        (false, count) => format!("removed {count} job(s), {} bytes", collected.bytes),
+        (true, count) => format!("would remove {}, at most {} bytes", plural::count(count, "job"), collected.bytes),
+        (false, count) => format!("removed {}, {} bytes", plural::count(count, "job"), collected.bytes),
     };
     Ok(Answer { ids, ..Answer::new(&document, "", line)? })
 }

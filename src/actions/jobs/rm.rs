@@ -10,6 +10,7 @@ use crate::{
     domain::{
         EventKind, Refusal,
         job::{Job, JobId},
+        plural,
     },
     store::{WriteTx, job_output::OutputStore, jobs},
     supervisor::JobDir,
@@ -47,7 +48,7 @@ pub fn rm(app: &App, targets: &[String], force: bool) -> Result<Answer> {
             }
         }
         let ids: Vec<String> = removed.iter().map(ToString::to_string).collect();
-        let line = format!("removed {} job(s)", ids.len());
+        let line = format!("removed {}", plural::count(ids.len(), "job"));
         let document = RemovedJobsView { removed: ids.clone() };
         Ok(Answer { ids, ..Answer::new(&document, "", line)? })
     })?;

@@ -13,6 +13,7 @@ use crate::{
     domain::{
         Refusal,
         job::{Job, JobStatus},
+        plural,
         terminal_input::{self, TerminalInput},
     },
     os::{host, poll_until},
@@ -69,7 +70,7 @@ pub fn send(app: &App, job: &str, inputs: &[TerminalInput]) -> Result<Answer> {
         }
     };
     let id = job.id.to_string();
-    let line = format!("typed {bytes} byte(s) into job {}", job.id.short());
+    let line = format!("typed {} into job {}", plural::count(bytes, "byte"), job.id.short());
     let answer = Answer::new(&SendKeysView { run_id: id.clone(), sent: true, bytes, seq_before }, id, line)?;
     if let Some(request) = &app.idempotency_key {
         let text = serde_json::to_string(&answer).map_err(errors::internal)?;

@@ -8,7 +8,10 @@ use nix::sys::signal::Signal;
 use super::{finish, gc, moved_project::KeptRoot, notify, queue_waiter, recover, scheduler};
 use crate::{
     actions::{Answer, App},
-    domain::job::{Job, JobId, JobResult, JobStatus},
+    domain::{
+        job::{Job, JobId, JobResult, JobStatus},
+        plural,
+    },
     os::{file_watch, host, notify::ChangeWaiter, process, reap, signals::SignalPipe},
     store::{StoreError, jobs},
     wire::{JobWorkerView, SettledJobView},
@@ -174,7 +177,7 @@ impl WorkerState {
         if busy {
             return Answer::new(&document, "", "unchanged: another worker is running");
         }
-        let mut line = format!("started {} job(s), recovered {}", self.started, self.recovered.len());
+        let mut line = format!("started {}, recovered {}", plural::count(self.started, "job"), self.recovered.len());
         for job in &self.recovered {
             let _ = write!(line, "\n  {:<12}{}: {}", job.status.as_str(), job.job, job.reason);
         }

@@ -18,6 +18,7 @@ use crate::{
     domain::{
         Actor, EventKind, PersonName, Refusal, RoutingKey,
         message::{Channel, Message, MessageStatus, OFFER_TIMEOUT_SECS, Recipient},
+        plural,
         rules::delivery::{self, ReadPlan},
     },
     env::Timestamp,
@@ -49,7 +50,7 @@ impl InboxBatch {
     pub fn with_notes(&self, answer: Answer) -> Answer {
         match self.remaining {
             0 => answer,
-            more => answer.note(format!("{more} more message(s) waiting: fairway inbox")),
+            more => answer.note(format!("{} waiting: fairway inbox", plural::count(more, "more message"))),
         }
     }
 }

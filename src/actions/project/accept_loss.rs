@@ -4,7 +4,10 @@ use anyhow::Result;
 
 use crate::{
     actions::App,
-    domain::finding::{Finding, Severity},
+    domain::{
+        finding::{Finding, Severity},
+        plural,
+    },
     store::backup,
 };
 
@@ -16,8 +19,8 @@ pub fn accept(app: &App) -> Result<Vec<Finding>> {
     let accepted = backup::accept_loss(&project.store, &project.runtime_dir(), &outside, now, actor)?;
     let finding = accepted.map(|(loss, epoch)| {
         let message = format!(
-            "the loss of {} event(s) is accepted; claims now have epoch {epoch}, older epochs are invalid",
-            loss.known_event - loss.found_event
+            "the loss of {} is accepted; claims now have epoch {epoch}, older epochs are invalid",
+            plural::count(loss.known_event - loss.found_event, "event")
         );
         Finding::new("repaired", Severity::Note, message)
     });

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::{
     actions::{Answer, App, core::path_limits, jobs::recover},
     config::masked_url,
-    domain::Refusal,
+    domain::{Refusal, plural},
     store::{StoreError, backup, sessions, sibling_path},
     wire::{BackupView, RestoreView},
 };
@@ -40,7 +40,7 @@ pub fn backup(app: &App, file: &Path, force: bool) -> Result<Answer> {
     }
     let done = backup::back_up(store, &target, force)?;
     let document = BackupView { file: target.clone(), bytes: done.bytes, tasks: done.tasks };
-    let line = format!("backed up {} task(s) to {} ({} bytes)", done.tasks, file.display(), done.bytes);
+    let line = format!("backed up {} to {} ({} bytes)", plural::count(done.tasks, "task"), file.display(), done.bytes);
     Answer::new(&document, target.display(), line)
 }
 
@@ -84,13 +84,14 @@ pub fn restore(app: &App, file: &Path) -> Result<Answer> {
         Some(kept) => format!("; the previous store is kept as {}", kept.display()),
         None => String::new(),
     };
-    let line = format!("restored {} task(s) from {}{kept}", done.tasks, file.display());
+    let line = format!("restored {} from {}{kept}", plural::count(done.tasks, "task"), file.display());
     let mut answer = Answer::new(&document, project.store.display(), line)?;
     // Active jobs of the backup may have ended since, so none is started again. Jobs with a live supervisor continue.
     match recover::mark_all_lost(app, "the store was restored from a backup while it ran") {
         Ok(0) => {}
         Ok(lost) => {
-            let note = format!("{lost} job(s) that were active in the backup are marked lost; none is started again");
+            let lost = plural::count(lost, "job");
+            let note = format!("marked {lost} lost, active in the backup; none is started again");
             answer = answer.note(note);
         }
         Err(error) => {

@@ -21,6 +21,7 @@ use crate::{
     domain::{
         Event, EventKind,
         finding::{Finding, Severity},
+        plural,
         rules::cycle,
     },
     os::{disk, git::Git, lock::FileLock, process},
@@ -113,8 +114,8 @@ fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Resul
         StorePlace::Server { address, .. } => (format!("{address}, PostgreSQL"), "pg_dump copies it"),
     };
     let message = format!(
-        "{} task(s), schema {}, {engine} {}; {copies}",
-        integrity::count_tasks(tx)?,
+        "{}, schema {}, {engine} {}; {copies}",
+        plural::count(integrity::count_tasks(tx)?, "task"),
         facts.needed_schema,
         facts.engine_version
     );
@@ -148,7 +149,8 @@ fn check_files(app: &App, findings: &mut Vec<Finding>) {
     if let Some(dir) = adapters::state_dir(&app.env) {
         let starts = SessionDir::forget_abandoned_starts(&dir, true);
         if starts > 0 {
-            let message = format!("{starts} interrupted start(s) left prompt and environment in {}", dir.display());
+            let starts = plural::count(starts, "interrupted start");
+            let message = format!("{starts} left prompt and environment in {}", dir.display());
             findings.push(Finding::new("start_left", Severity::Warning, message).with_fix(FIX_COMMAND));
         }
     }
@@ -247,7 +249,7 @@ fn fix_files(app: &App, findings: &mut Vec<Finding>) -> Result<()> {
     }
     let starts = adapters::state_dir(&app.env).map_or(0, |dir| SessionDir::forget_abandoned_starts(&dir, false));
     if starts > 0 {
-        repaired(format!("removed prompt and environment of {starts} interrupted start(s)"));
+        repaired(format!("removed prompt and environment of {}", plural::count(starts, "interrupted start")));
     }
     Ok(())
 }

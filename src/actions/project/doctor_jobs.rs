@@ -13,6 +13,7 @@ use crate::{
     domain::{
         finding::{Finding, Severity},
         job::{JobId, JobStatus},
+        plural,
     },
     os::host,
     store::{ReadTx, job_output::OutputStore, jobs},
@@ -58,8 +59,8 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     if !known.is_empty() {
         let finished = known.values().filter(|status| status.is_final()).count();
         let bytes: u64 = known.keys().map(|id| rm::dir_size(&JobDir::of(&app.project.jobs_dir(), id))).sum();
-        let message =
-            format!("{} job(s), {finished} of them finished; they use {} KiB", known.len(), bytes.div_ceil(1024));
+        let jobs = plural::count(known.len(), "job");
+        let message = format!("{jobs}, {finished} of them finished, with {} KiB of files", bytes.div_ceil(1024));
         found.push(Finding::new("runs", Severity::Note, message));
     }
     Ok(found)

@@ -10,6 +10,7 @@ use crate::{
     domain::{
         finding::{Finding, Severity},
         notification::Receipt,
+        plural,
     },
     store::ReadTx,
 };
@@ -23,8 +24,8 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
     let finding = |(sink, receipts): (&str, Vec<Receipt>)| {
         let newest = receipts.iter().max_by_key(|receipt| receipt.at);
         let why = newest.and_then(|receipt| receipt.error.as_deref()).unwrap_or("the sender died");
-        let count = receipts.len();
-        let message = format!("{count} notification(s) to the sink {sink} were given up; the last attempt: {why}");
+        let count = plural::count(receipts.len(), "notification");
+        let message = format!("gave up {count} to the sink {sink}; the last attempt: {why}");
         Finding::new("notification_failed", Severity::Warning, message)
             .with_fix(format!("fairway notify --test {sink}"))
     };

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::{Answer, App},
+    domain::plural,
     env::Timestamp,
     os::host::{self, HostIdentity},
     store::{
@@ -127,8 +128,10 @@ pub fn renew(app: &App) -> Result<Answer> {
     let mut answer = Answer::new(&document, &shown, format!("this host has the id {shown} now"))?;
     if let Some(left) = left.filter(|left| left.sessions + left.jobs + left.lanes > 0) {
         answer = answer.note(format!(
-            "{} session(s), {} job(s) and {} lane(s) are recorded under the old id: they count as another machine's",
-            left.sessions, left.jobs, left.lanes
+            "{}, {} and {} are recorded under the old id: they count as another machine's",
+            plural::count(left.sessions, "session"),
+            plural::count(left.jobs, "job"),
+            plural::count(left.lanes, "lane")
         ));
     }
     if app.settings.store.is_on_server()

@@ -19,7 +19,7 @@ use crate::{
     config::{
         self, Project, SCHEMA_FILE, StoreEngine, StoreSettings, load_in_force, masked_url, project::CONFIG_FILE, trust,
     },
-    domain::Refusal,
+    domain::{Refusal, plural},
     env::Env,
     os::files,
     store::{StoreError, backup, integrity, progress},
@@ -84,7 +84,7 @@ fn refuse_tasks_left_behind(project: &Project) -> Result<()> {
     if tasks == 0 {
         return Ok(());
     }
-    let by = format!("it has {tasks} task(s)");
+    let by = format!("it has {}", plural::count(tasks, "task"));
     Err(Refusal::InUse { noun: "store", id: project.store.display().to_string(), by }.into())
 }
 

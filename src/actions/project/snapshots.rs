@@ -6,7 +6,7 @@ use serde_json::json;
 use super::backup;
 use crate::{
     actions::{Answer, App, core::errors::SNAPSHOT},
-    domain::{Refusal, age},
+    domain::{Refusal, age, plural},
     store::{
         events, progress,
         snapshots::{self, Snapshot},
@@ -56,7 +56,8 @@ pub fn restore_latest(app: &App) -> Result<Answer> {
         answer.note(format!("the snapshot is {made} old; nothing is missing since"))
     } else {
         let range = format!("{} to {last}", newest.event + 1);
-        answer.note(format!("the snapshot is {made} old; {missing} event(s) are missing since: {range}"))
+        let lacks = plural::count(missing, "event");
+        answer.note(format!("the snapshot is {made} old; it lacks {lacks} since: {range}"))
     };
     if !named.is_empty() {
         let more = usize::try_from(missing).unwrap_or(named.len()).saturating_sub(named.len());

@@ -12,7 +12,7 @@ use crate::{
         exit::Exit,
         session, task, values,
     },
-    domain::LaneName,
+    domain::{LaneName, plural},
     env::Timestamp,
     render::{Table, escape_line},
     wire::{LaneDetailView, LaneGitView, LaneView},
@@ -50,7 +50,7 @@ fn commit(lane: &LaneView, git: &LaneGitView) -> Option<String> {
 }
 
 fn changes(files: usize) -> String {
-    if files == 0 { "none".to_owned() } else { format!("{files} file(s) with changes in no commit") }
+    if files == 0 { "none".to_owned() } else { format!("{} with changes in no commit", plural::count(files, "file")) }
 }
 
 fn words(present: &LaneDetailView, now: Timestamp, width: Option<usize>) -> String {

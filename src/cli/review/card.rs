@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::{
     cli::age::age,
-    domain::commit_id,
+    domain::{commit_id, plural},
     env::Timestamp,
     render::{escape_controls, escape_line},
     wire::{ReviewCardView, ReviewChangesView, ReviewNextView},
@@ -138,7 +138,7 @@ fn evidence(top: &mut String, card: &ReviewCardView) {
 
 fn changes(top: &mut String, changes: &ReviewChangesView) {
     let (commit, base) = (commit_id::short(&changes.commit), escape_line(&changes.base));
-    let size = format!("{} file(s), +{} -{}", changes.files.len(), changes.added, changes.deleted);
+    let size = format!("{}, +{} -{}", plural::count(changes.files.len(), "file"), changes.added, changes.deleted);
     let _ = match &changes.since {
         Some(since) if changes.files.is_empty() => {
             writeln!(top, "new:        nothing at {commit} since {}, which you have seen", commit_id::short(since))

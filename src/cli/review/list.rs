@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::{
     actions::queue::review::list,
     cli::{age::age, context::Context, exit::Exit, values},
-    domain::TaskId,
+    domain::{TaskId, plural},
     render::Table,
     wire::ReviewView,
 };
@@ -58,7 +58,8 @@ fn requested(ctx: &Context, requested: list::Requested, all: bool) -> Result<Exi
         shown.extend(others);
         shown.sort_by_key(|review| review.id);
     } else if count > 0 {
-        ctx.out.note(&format!("{count} requested review(s) wait for others: fairway review list --all"));
+        let count = plural::count(count, "review");
+        ctx.out.note(&format!("not shown: {count} requested of others: fairway review list --all"));
     }
     ctx.show(
         &shown,

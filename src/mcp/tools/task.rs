@@ -12,7 +12,10 @@ use super::{
 };
 use crate::{
     actions::queue::{checkpoint, evidence, handoff, review, task::list},
-    domain::quote::{Mark, quote},
+    domain::{
+        plural,
+        quote::{Mark, quote},
+    },
     mcp::reply::Reply,
 };
 
@@ -64,10 +67,11 @@ fn call(call: &ToolCall<'_>, asked: Arguments) -> Result<Outcome> {
     let open = handoffs.iter().filter(|handoff| handoff.status == "open").count();
     let _ = writeln!(
         text,
-        "{} checkpoint(s), {} evidence, {open} open handoff(s), {} review(s)",
-        checkpoints.len(),
-        records.len(),
-        reviews.len()
+        "{}, {}, {}, {}",
+        plural::count(checkpoints.len(), "checkpoint"),
+        plural::count(records.len(), "evidence record"),
+        plural::count(open, "open handoff"),
+        plural::count(reviews.len(), "review")
     );
     let document = json!({
         "task": detail,

@@ -31,13 +31,13 @@ fn store_is_backed_up_and_restored() {
     $ fairway claim T-1
     claimed T-1: before the backup
     $ fairway backup ../copy.db
-    backed up 1 task(s) to ../copy.db ([size])
+    backed up 1 task to ../copy.db ([size])
     $ fairway backup ../copy.db
     error: file '[world]/project/../copy.db' already exists
     hint: --force replaces it
     [exit 4]
     $ fairway backup ../copy.db --force
-    backed up 1 task(s) to ../copy.db ([size])
+    backed up 1 task to ../copy.db ([size])
     $ fairway backup .fairway/fairway.db --force
     error: [world]/project/.fairway/fairway.db belongs to the store itself
     [exit 2]
@@ -53,7 +53,7 @@ fn store_is_backed_up_and_restored() {
     error: [world]/project/.fairway/fairway.db belongs to the store itself
     [exit 2]
     $ fairway restore ../copy.db
-    restored 1 task(s) from ../copy.db; the previous store is kept as [world]/project/.fairway/fairway.db.before-restore-2026-01-01T000012.000Z
+    restored 1 task from ../copy.db; the previous store is kept as [world]/project/.fairway/fairway.db.before-restore-2026-01-01T000012.000Z
     claims now have epoch 2; older epochs are invalid
     $ fairway task list
     ID   P  STATUS       ROLE  LANE  HELD BY  TITLE

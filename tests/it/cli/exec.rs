@@ -180,7 +180,7 @@ fn job_is_started_polled_and_removed() {
     error: job '0000' is ambiguous: it fits 019b76da-bb88-7000-8000-000000001389, 019b76da-b7a0-7000-8000-000000000fa1, 019b76da-b3b8-7000-8000-000000000bb9
     [exit 3]
     $ fairway exec rm 00000bb9
-    removed 1 job(s)
+    removed 1 job
     $ fairway exec gc --dry-run
     unchanged: no job exceeds the limits
     $ fairway exec log 00000bb9
@@ -188,7 +188,7 @@ fn job_is_started_polled_and_removed() {
     hint: list the jobs: fairway exec list
     [exit 3]
     $ fairway exec worker --until-empty
-    started 0 job(s), recovered 0
+    started 0 jobs, recovered 0
     "#);
 }
 
@@ -262,7 +262,7 @@ fn job_receives_keys() {
     error: nothing to type: name keys, or give a text
     [exit 2]
     $ fairway exec send-keys 000007d1 -l 'hi there' Enter --eof
-    typed 10 byte(s) into job 000007d1
+    typed 10 bytes into job 000007d1
     $ fairway exec wait 000007d1
     000007d1 succeeded after 0s: cat
     $ fairway exec log 000007d1

@@ -39,7 +39,7 @@ fn sessions_of_the_old_id_are_another_machines_after_host_renew() {
     world.run(["session", "upsert", "--id", "s1", "--role", "worker"]).exits(0);
     let renewed = world.transcript(&["fairway host renew --yes"]);
     assert!(renewed.contains("this host has the id "), "{renewed}");
-    assert!(renewed.contains("1 session(s), 0 job(s) and 0 lane(s) are recorded under the old id"), "{renewed}");
+    assert!(renewed.contains("1 session, 0 jobs and 0 lanes are recorded under the old id"), "{renewed}");
     let listed = world.json(["host", "list"]);
     assert_eq!(listed[0]["sessions"], 0, "{listed:#}");
     assert_eq!(listed[1]["sessions"], 1, "{listed:#}");

@@ -78,7 +78,7 @@ fn lane_is_added_edited_and_removed() {
     [exit 2]
     $ fairway lane pause platform
     lane platform: open → paused
-    1 task(s) in it stay claimed
+    it keeps 1 claimed task
     $ fairway lane pause platform
     unchanged: lane platform is paused already
     $ fairway claim T-2 --session s1
@@ -101,12 +101,12 @@ fn lane_is_added_edited_and_removed() {
     T-1  2  in_progress  -     platform  s1       one
     T-2  2  in_progress  -     platform  s1       two
     $ fairway lane rm platform
-    error: lane 'platform' is in use: 2 claimed task(s)
+    error: lane 'platform' is in use: 2 claimed tasks
     hint: to end it: fairway lane close platform
     [exit 4]
     $ fairway lane close platform
     lane platform: open → closed
-    2 task(s) in it stay claimed
+    it keeps 2 claimed tasks
     $ fairway lane show nowhere
     error: there is no lane 'nowhere'
     hint: list the lanes: fairway lane list

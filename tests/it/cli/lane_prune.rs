@@ -300,7 +300,7 @@ fn used_lane_is_removed_and_its_name_is_free() {
     world.run(["lane", "rm", "ui", "--json"]).refuses(4, "in_use");
     world.run(["session", "end", "s1"]).exits(0);
     let error = world.run(["lane", "rm", "ui", "--json"]).refuses(4, "in_use").error();
-    assert_eq!(error["message"], "lane 'ui' is in use: 1 open task(s)");
+    assert_eq!(error["message"], "lane 'ui' is in use: 1 open task");
     world.run(["task", "cancel", "T-1", "--reason", "over"]).exits(0);
     let run = world.run(["lane", "rm", "ui"]).exits(0);
     assert_eq!(run.stdout, "removed lane ui, its worktree and its branch lane/ui\n");

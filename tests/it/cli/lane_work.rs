@@ -403,7 +403,7 @@ fn show_and_list_say_how_far_a_worktree_is() {
     assert_eq!(world.json(["lane", "show", "docs"])["lane"]["git"], Value::Null);
     let text = world.run(["lane", "show", "ui"]).exits(0).stdout;
     let commit = format!("commit      {}, 2 ahead of main, 1 behind\n", &head(&world, &tree)[..12]);
-    assert!(text.contains(&commit) && text.contains("changes     1 file(s) with changes in no commit\n"), "{text}");
+    assert!(text.contains(&commit) && text.contains("changes     1 file with changes in no commit\n"), "{text}");
 
     // The list asks git only on request.
     assert!(world.json(["lane", "list"])[1].get("git").is_none());

@@ -94,7 +94,7 @@ fn context_contains_every_section() {
     You have also claimed T-2: fairway task list --held
 
     ## mail
-    1 message(s) wait for you: fairway inbox
+    your inbox has 1 message: fairway inbox
     T-3 is offered to you by [user] (fairway handoff accept 1, or fairway handoff decline 1 --reason "..."):
       | only the icons are left
 
@@ -126,7 +126,7 @@ fn context_contains_every_section() {
     You have also claimed T-1, T-2: fairway task list --held
 
     ## mail
-    1 message(s) wait for you: fairway inbox
+    your inbox has 1 message: fairway inbox
     T-3 is offered to you by [user] (fairway handoff accept 1, or fairway handoff decline 1 --reason "..."):
       | only the icons are left
 

@@ -224,10 +224,10 @@ fn list_without_a_task_has_the_reviews_that_wait_for_the_actor() {
     ID  TASK  DOMAIN  REVIEWER  AT
     1   T-1   code    -         2026-01-01T00:00:07.000Z
     3   T-3   code    tester    2026-01-01T00:00:09.000Z
-    1 requested review(s) wait for others: fairway review list --all
+    not shown: 1 review requested of others: fairway review list --all
     $ fairway --session s1 review list
     no reviews wait
-    3 requested review(s) wait for others: fairway review list --all
+    not shown: 3 reviews requested of others: fairway review list --all
     ");
     world.run(["--session", "s2", "review", "record", "T-1", "--verdict", "approve"]).exits(0);
     assert_eq!(waiting("s2"), [3]);

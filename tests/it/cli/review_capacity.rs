@@ -33,13 +33,13 @@ fn fresh_work_waits_at_the_limit_and_everything_else_goes_on() {
     by("d1", &["task", "submit", "T-1"]).exits(0);
     for claim in [&["claim", "T-3", "--json"][..], &["claim", "--json"]] {
         let error = by("d1", claim).refuses(5, "review_full").error();
-        assert_eq!(error["message"], "1 review(s) are open, and the limit is 1: T-1 (for rosa)");
+        assert_eq!(error["message"], "the limit of 1 open review is reached: T-1 (for rosa)");
         assert_eq!(error["hint"], "review what waits: fairway review next");
         let waiting = json!([{ "task_id": "T-1", "waits_for": ["rosa"] }]);
         assert_eq!(error["details"], json!({ "role": null, "capacity": 1, "waiting": waiting }));
     }
     let ready = by("d1", &["ready"]).exits(0);
-    assert!(ready.stderr.contains("no fresh work is claimed: 1 review(s) are open"), "{ready:?}");
+    assert!(ready.stderr.contains("no fresh work is claimed: the limit of 1 open review is reached"), "{ready:?}");
     let why = by("d1", &["ready", "--why", "--json"]).exits(0).json();
     let held: Vec<_> = why.as_array().unwrap().iter().filter(|task| task["status"] == "todo").collect();
     assert_eq!((held.len(), &held[0]["waiting_on"][0]["code"]), (1, &json!("review_full")), "{why}");
@@ -55,7 +55,7 @@ fn fresh_work_waits_at_the_limit_and_everything_else_goes_on() {
     // The end of the reviews leaves room. One that was sent back goes on until its rework is done.
     by("d2", &["done", "T-1"]).exits(0);
     let error = by("d1", &["claim", "T-3", "--json"]).refuses(5, "review_full").error();
-    assert_eq!(error["message"], "1 review(s) are open, and the limit is 1: T-2 (for d1)");
+    assert_eq!(error["message"], "the limit of 1 open review is reached: T-2 (for d1)");
     by("d1", &["task", "submit", "T-2"]).exits(0);
     by("rosa", &["review", "record", "T-2", "--verdict", "approve"]).exits(0);
     by("d1", &["done", "T-2"]).exits(0);
@@ -69,7 +69,7 @@ fn limit_of_a_role_holds_back_its_own_tasks_only() {
     world.run(["--session", "d1", "claim", "T-1"]).exits(0);
     world.run(["--session", "d1", "task", "submit", "T-1"]).exits(0);
     let error = world.run(["--session", "d2", "claim", "--json"]).refuses(5, "review_full").error();
-    assert_eq!(error["message"], "1 review(s) of the role dev are open, and the limit is 1: T-1");
+    assert_eq!(error["message"], "the limit of 1 open review of the role dev is reached: T-1");
     world.run(["--session", "o1", "claim", "T-4"]).exits(0);
     // Without a limit nothing is held back.
     let world = limited("");

@@ -59,41 +59,41 @@ fn usage_is_summed_over_turns() {
         "fairway usage --for nobody",
     ]), @r#"
     $ fairway usage
-    SESSION  TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                         TOOL CALLS  FAILED
-    s1       3      3000   300     30          3            $0.7500 + 1 turn(s) unknown  3           2
-    s2       1      1000   100     10          1            unknown                      1           0
-    total    4      4000   400     40          4            $0.7500 + 2 turn(s) unknown  4           2
+    SESSION  TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                       TOOL CALLS  FAILED
+    s1       3      3000   300     30          3            $0.7500 + 1 turn unknown   3           2
+    s2       1      1000   100     10          1            unknown                    1           0
+    total    4      4000   400     40          4            $0.7500 + 2 turns unknown  4           2
     $ fairway usage --by lane
-    LANE   TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                         TOOL CALLS  FAILED
-    ui     2      2000   200     20          2            $0.2500 + 1 turn(s) unknown  2           1
-    -      1      1000   100     10          1            unknown                      1           0
-    db     1      1000   100     10          1            $0.5000                      1           1
-    total  4      4000   400     40          4            $0.7500 + 2 turn(s) unknown  4           2
+    LANE   TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                       TOOL CALLS  FAILED
+    ui     2      2000   200     20          2            $0.2500 + 1 turn unknown   2           1
+    -      1      1000   100     10          1            unknown                    1           0
+    db     1      1000   100     10          1            $0.5000                    1           1
+    total  4      4000   400     40          4            $0.7500 + 2 turns unknown  4           2
     $ fairway usage --by task --since 2d
-    TASK   TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                         TOOL CALLS  FAILED
-    -      1      1000   100     10          1            unknown                      1           0
-    T-1    1      1000   100     10          1            unknown                      1           0
-    T-2    1      1000   100     10          1            $0.5000                      1           1
-    total  3      3000   300     30          3            $0.5000 + 2 turn(s) unknown  3           1
+    TASK   TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                       TOOL CALLS  FAILED
+    -      1      1000   100     10          1            unknown                    1           0
+    T-1    1      1000   100     10          1            unknown                    1           0
+    T-2    1      1000   100     10          1            $0.5000                    1           1
+    total  3      3000   300     30          3            $0.5000 + 2 turns unknown  3           1
     $ fairway usage --by role --quiet
     frontend
     backend
     $ fairway usage --by model --for s1
-    MODEL  TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                         TOOL CALLS  FAILED
-    large  2      2000   200     20          2            $0.7500                      2           2
-    small  1      1000   100     10          1            unknown                      1           0
-    total  3      3000   300     30          3            $0.7500 + 1 turn(s) unknown  3           2
+    MODEL  TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                      TOOL CALLS  FAILED
+    large  2      2000   200     20          2            $0.7500                   2           2
+    small  1      1000   100     10          1            unknown                   1           0
+    total  3      3000   300     30          3            $0.7500 + 1 turn unknown  3           2
     $ fairway usage --by day
-    DAY         TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                         TOOL CALLS  FAILED  CLAIMED  DONE  CLAIM TO DONE
-    2025-12-23  1      1000   100     10          1            $0.2500                      1           1       0        0     -
-    2025-12-31  1      1000   100     10          1            unknown                      1           0       0        0     -
-    2026-01-01  2      2000   200     20          2            $0.5000 + 1 turn(s) unknown  2           1       0        0     -
-    total       4      4000   400     40          4            $0.7500 + 2 turn(s) unknown  4           2       0        0     -
+    DAY         TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                       TOOL CALLS  FAILED  CLAIMED  DONE  CLAIM TO DONE
+    2025-12-23  1      1000   100     10          1            $0.2500                    1           1       0        0     -
+    2025-12-31  1      1000   100     10          1            unknown                    1           0       0        0     -
+    2026-01-01  2      2000   200     20          2            $0.5000 + 1 turn unknown   2           1       0        0     -
+    total       4      4000   400     40          4            $0.7500 + 2 turns unknown  4           2       0        0     -
     $ fairway usage --by day --since 2025-12-31
-    DAY         TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                         TOOL CALLS  FAILED  CLAIMED  DONE  CLAIM TO DONE
-    2025-12-31  1      1000   100     10          1            unknown                      1           0       0        0     -
-    2026-01-01  2      2000   200     20          2            $0.5000 + 1 turn(s) unknown  2           1       0        0     -
-    total       3      3000   300     30          3            $0.5000 + 2 turn(s) unknown  3           1       0        0     -
+    DAY         TURNS  INPUT  OUTPUT  CACHE READ  CACHE WRITE  COST                       TOOL CALLS  FAILED  CLAIMED  DONE  CLAIM TO DONE
+    2025-12-31  1      1000   100     10          1            unknown                    1           0       0        0     -
+    2026-01-01  2      2000   200     20          2            $0.5000 + 1 turn unknown   2           1       0        0     -
+    total       3      3000   300     30          3            $0.5000 + 2 turns unknown  3           1       0        0     -
     $ fairway usage --since 2027-01-01
     nothing was reported
     $ fairway usage --json --by model --for s2 --for s1 --for s2

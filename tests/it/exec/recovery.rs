@@ -273,7 +273,7 @@ fn restored_store_starts_no_job_that_may_have_run() {
     place.wait_all_final("before the restore");
     place.wait_no_processes("before the restore");
     let restored = place.run(["restore", "copy.db"]).exits(0);
-    assert!(restored.stderr.contains("1 job(s) that were active"), "{restored:?}");
+    assert!(restored.stderr.contains("marked 1 job lost, active in the backup"), "{restored:?}");
     // Its folder still knows how it ended.
     assert_eq!(row(&place, &run).status, "succeeded");
     place.run(["session", "reconcile"]).exits(0);

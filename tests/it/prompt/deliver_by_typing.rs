@@ -117,10 +117,7 @@ fn session_of_unknown_state_is_typed_to_only_now() {
     typist.prompt(&["stop", "--priority", "urgent"]);
     typist.gets("now\nnow too\nstop\n");
     assert_eq!([1, 2].map(|id| status(world, id)), ["queued", "queued"]);
-    assert_eq!(
-        world.run(["session", "nudge", "s1", "--queued"]).exits(0).stdout,
-        "typed 2 queued message(s) into s1\n"
-    );
+    assert_eq!(world.run(["session", "nudge", "s1", "--queued"]).exits(0).stdout, "typed 2 queued messages into s1\n");
     typist.gets("now\nnow too\nstop\nlater\nlater too\n");
     assert_eq!(
         world.run(["session", "nudge", "s1", "--queued"]).exits(0).stdout,

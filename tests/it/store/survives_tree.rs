@@ -50,7 +50,7 @@ fn word_of_the_same_length_replaced_in_all_files_is_told_and_ids_are_not_reused(
     for words in [&["ready"][..], &["claim"], &["task", "add", "another"], &["task", "list"], &["init"]] {
         let error = world.run(words.iter().chain(&["--json"])).refuses(1, "store_damaged").error();
         let message = error["message"].as_str().unwrap();
-        assert!(message.contains("event(s) are gone"), "{words:?}: {message}");
+        assert!(message.contains("it has lost"), "{words:?}: {message}");
         assert!(error["hint"].as_str().unwrap().contains("fairway restore --latest"), "{error}");
     }
     let findings = world.run(["doctor", "--json"]).exits(1).stdout;
@@ -78,7 +78,7 @@ fn removed_log_is_told() {
     let world = with_tasks();
     shell(&world, "rm -f .fairway/*-wal");
     let error = world.run(["ready", "--json"]).refuses(1, "store_damaged").error();
-    assert!(error["message"].as_str().unwrap().contains("event(s) are gone"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("it has lost"), "{error}");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn gone_store_is_refused_until_the_newest_snapshot_is_back() {
     }
     let restored = world.run(["restore", "--latest", "--json"]).exits(0);
     assert_eq!(restored.json()["missing"]["events"], 2, "{restored:?}");
-    assert!(restored.stderr.contains("2 event(s) are missing since"), "{restored:?}");
+    assert!(restored.stderr.contains("it lacks 2 events since"), "{restored:?}");
     assert_eq!(world.run(["task", "list", "--quiet"]).exits(0).stdout.lines().count(), 5);
     // T-6 was given out.
     assert_eq!(world.run(["task", "add", "next", "--quiet"]).exits(0).stdout, "T-7\n");
@@ -126,7 +126,7 @@ fn restoring_a_readable_store_names_the_missing_events() {
     snapshot(&world);
     world.run(["task", "add", "after the snapshot"]).exits(0);
     let restored = world.run(["restore", "--latest"]).exits(0);
-    assert!(restored.stderr.contains("1 event(s) are missing since: 8 to 8"), "{restored:?}");
+    assert!(restored.stderr.contains("it lacks 1 event since: 8 to 8"), "{restored:?}");
     assert!(restored.stderr.contains("missing: 8 task.added T-6"), "{restored:?}");
     assert_eq!(world.run(["task", "add", "next", "--quiet"]).exits(0).stdout, "T-7\n");
 }

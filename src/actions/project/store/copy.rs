@@ -19,7 +19,7 @@ use super::config;
 use crate::store::StoreError;
 use crate::{
     actions::{Answer, App},
-    domain::Refusal,
+    domain::{Refusal, plural},
 };
 
 /// The target of a copy to the project's file.
@@ -105,7 +105,7 @@ fn answer(report: &CopyReport, from: &str, to: &str, changed: &[PathBuf]) -> Res
         left: report.left.clone(),
         changed: changed.to_vec(),
     };
-    let line = format!("moved {} task(s) ({} rows) from {from} to {to}", report.tasks, report.rows);
+    let line = format!("moved {} ({} rows) from {from} to {to}", plural::count(report.tasks, "task"), report.rows);
     let answer = Answer::new(&document, to, line)?
         .note(format!("the store that was left is kept as {}", report.left))
         .note(format!("claims now have epoch {}; older epochs are invalid", report.epoch));

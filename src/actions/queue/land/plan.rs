@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     actions::{Answer, App, core::errors, queue::lane::checkout},
-    domain::Refusal,
+    domain::{Refusal, plural},
     os::git::{CandidateMaker, Git, Integration, MergeRepository, Scratch},
     wire::{LandView, LandingView},
 };
@@ -85,7 +85,8 @@ fn plan_one(
             base.commit = commit;
             let count = checks::count(app, unit);
             if count > 0 {
-                view.notes.push(format!("{count} check(s) would run on the merged tree of {}", unit.label()));
+                let checks = plural::count(count, "check");
+                view.notes.push(format!("{checks} would run on the merged tree of {}", unit.label()));
             }
             Ok(())
         }

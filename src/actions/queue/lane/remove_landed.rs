@@ -14,7 +14,7 @@ use crate::{
         App,
         core::{lookup, other_host},
     },
-    domain::{LaneName, lane::LaneStatus},
+    domain::{LaneName, lane::LaneStatus, plural},
     os::git::{Git, Repository},
     store::lanes,
 };
@@ -56,7 +56,7 @@ pub(in crate::actions::queue) fn remove_landed(app: &App, name: &LaneName, commi
         return stays(hold.why);
     }
     if usage.open_tasks > 0 {
-        return stays(format!("{} open task(s) are for this lane", usage.open_tasks));
+        return stays(format!("it has {}", plural::count(usage.open_tasks, "open task")));
     }
     if let Some(hold) = removal::hold_in_git(app, &lane)? {
         return stays(hold.why);

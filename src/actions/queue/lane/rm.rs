@@ -14,6 +14,7 @@ use crate::{
     domain::{
         Event, EventKind, LaneName, Refusal,
         lane::{Lane, LaneStatus},
+        plural,
     },
     store::{ReadTx, WriteTx, lanes},
     wire::LaneView,
@@ -66,15 +67,15 @@ fn check_unused(tx: &ReadTx<'_>, name: &LaneName) -> Result<Lane> {
     let lane = lookup::lane(tx, name)?;
     let uses = lanes::usage(tx, name)?;
     let by = [
-        (uses.claimed_tasks, "claimed task(s)"),
-        (uses.live_sessions, "live session(s)"),
-        (uses.open_tasks, "open task(s)"),
-        (uses.open_handoffs, "open handoff(s)"),
-        (uses.open_messages, "open message(s)"),
+        (uses.claimed_tasks, "claimed task"),
+        (uses.live_sessions, "live session"),
+        (uses.open_tasks, "open task"),
+        (uses.open_handoffs, "open handoff"),
+        (uses.open_messages, "open message"),
     ];
     match by.into_iter().find(|(count, _)| *count > 0) {
         Some((count, what)) => {
-            Err(Refusal::InUse { noun: "lane", id: name.to_string(), by: format!("{count} {what}") }.into())
+            Err(Refusal::InUse { noun: "lane", id: name.to_string(), by: plural::count(count, what) }.into())
         }
         None => Ok(lane),
     }

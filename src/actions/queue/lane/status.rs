@@ -11,6 +11,7 @@ use crate::{
     domain::{
         Event, EventKind, LaneName,
         lane::{Lane, LaneStatus},
+        plural,
     },
     store::{WriteTx, lanes, tasks},
 };
@@ -33,7 +34,7 @@ pub fn set(app: &App, name: &LaneName, status: LaneStatus) -> Result<Answer> {
             return Ok(answer.note(format!("its worktree is gone; make it again: fairway lane repair {name}")));
         }
         Ok(if status != LaneStatus::Open && held > 0 {
-            answer.note(format!("{held} task(s) in it stay claimed"))
+            answer.note(format!("it keeps {}", plural::count(held, "claimed task")))
         } else {
             answer
         })

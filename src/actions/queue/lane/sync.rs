@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     actions::{Answer, App, core::lookup},
-    domain::{LaneName, Refusal, commit_id, lane::Lane},
+    domain::{LaneName, Refusal, commit_id, lane::Lane, plural},
     os::git::{Git, Integration, MergeRepository, UncommittedWork},
     store::{ReadTx, WriteTx, landings, sessions},
     wire::LaneSyncView,
@@ -239,7 +239,7 @@ impl LaneUpdate {
             (_, true) => "would merge",
             (_, false) => "merged",
         };
-        let commits = |count: u64| if count == 1 { "1 commit".to_owned() } else { format!("{count} commits") };
+        let commits = |number: u64| plural::count(number, "commit");
         match how {
             "fast_forward" => format!("lane {name}: {verb} {branch} to {base} ({})", commits(*behind)),
             "rebase" => format!("lane {name}: {verb} {} of {branch} on {base}", commits(*ahead)),

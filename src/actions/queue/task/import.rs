@@ -10,7 +10,7 @@ use anyhow::Result;
 use super::import_record::{self, BLOCKS, ImportedTask, PARENT};
 use crate::{
     actions::{Answer, App},
-    domain::{Event, EventKind, Refusal, TaskId, rules::cycle},
+    domain::{Event, EventKind, Refusal, TaskId, plural, rules::cycle},
     store::{ReadTx, lanes, removed_tasks, tasks},
     wire::import::{IgnoredFieldView, ImportFormat, ImportReport, MissingDependencyView, parse},
 };
@@ -178,18 +178,18 @@ fn absent_links(
 fn answer(plan: &ImportPlan) -> Result<Answer> {
     let report = &plan.report;
     let verb = if report.dry_run { "would import" } else { "imported" };
-    let mut line = format!("{verb} {}", task_count_text(report.imported));
+    let mut line = format!("{verb} {}", plural::count(report.imported, "task"));
     if report.imported > 0 {
         let _ = write!(line, " ({} open)", report.open);
     }
     if report.unchanged > 0 {
-        let _ = write!(line, "; {} exist already, unchanged", task_count_text(report.unchanged));
+        let _ = write!(line, "; {} exist already, unchanged", plural::count(report.unchanged, "task"));
     }
     if report.differing > 0 {
         let _ = write!(line, " ({} different in the file)", report.differing);
     }
     if report.skipped > 0 {
-        let _ = write!(line, "; {} skipped", task_count_text(report.skipped));
+        let _ = write!(line, "; {} skipped", plural::count(report.skipped, "task"));
     }
     let mut answer = Answer::new(report, "", line)?;
     answer.ids = plan.fresh.iter().map(|one| one.task.id.to_string()).collect();
@@ -213,12 +213,8 @@ fn answer(plan: &ImportPlan) -> Result<Answer> {
         }
     }
     if !of_closed.is_empty() {
-        let links = if of_closed.len() == 1 { "1 link".to_owned() } else { format!("{} links", of_closed.len()) };
-        answer.notes.push(format!("{links} of closed tasks lead to unknown tasks; --json lists all"));
+        let links = plural::count(of_closed.len(), "link");
+        answer.notes.push(format!("closed tasks have {links} to unknown tasks; --json lists all"));
     }
     Ok(answer)
-}
-
-fn task_count_text(count: usize) -> String {
-    if count == 1 { "1 task".into() } else { format!("{count} tasks") }
 }

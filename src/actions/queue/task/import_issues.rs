@@ -14,6 +14,7 @@ use crate::{
         Event, EventKind, Refusal, Role, TaskId,
         excerpt::excerpt,
         issue::{self, FieldImport, IssueUrl},
+        plural,
         rules::fencing::TaskWrite,
         task::{DEFAULT_PRIORITY, Task, TaskFields, TaskState},
         text_limits::{MAX_BODY_BYTES, MAX_LINE_BYTES},
@@ -394,7 +395,7 @@ fn new_task(id: TaskId, issue: &Issue) -> Task {
 
 fn answer(plan: &Plan) -> Result<Answer> {
     let report = &plan.report;
-    let tasks = |count: usize| if count == 1 { "1 task".to_owned() } else { format!("{count} tasks") };
+    let tasks = |number: usize| plural::count(number, "task");
     let mut line = format!("{} {}", if report.dry_run { "would import" } else { "imported" }, tasks(report.imported));
     if report.imported > 0 {
         let _ = write!(line, " ({} open)", report.open);
@@ -417,7 +418,7 @@ fn answer(plan: &Plan) -> Result<Answer> {
     answer.ids = changed.filter_map(|issue| issue.task_id.clone()).collect();
     answer.notes.clone_from(&plan.notes);
     for ignored in &report.ignored {
-        let of = if ignored.issues == 1 { "1 issue".to_owned() } else { format!("{} issues", ignored.issues) };
+        let of = plural::count(ignored.issues, "issue");
         answer.notes.push(format!("ignored: {} of {of}", excerpt(&ignored.key)));
     }
     Ok(answer)

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::{
     actions::{Answer, App, core::lookup},
-    domain::{Event, EventKind, Refusal, TaskId, task::Task},
+    domain::{Event, EventKind, Refusal, TaskId, plural, task::Task},
     store::{
         WriteTx,
         removed_tasks::{self, TaskUses},
@@ -61,11 +61,7 @@ fn describe(uses: &TaskUses, removed: &BTreeSet<&TaskId>) -> Vec<String> {
         tasks.iter().filter(|id| !removed.contains(id)).map(ToString::to_string).collect()
     };
     let mut by = Vec::new();
-    let records: Vec<String> = uses
-        .records
-        .iter()
-        .map(|(noun, count)| if *count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") })
-        .collect();
+    let records: Vec<String> = uses.records.iter().map(|(noun, count)| plural::count(*count, noun)).collect();
     if !records.is_empty() {
         by.push(format!("it has {}", records.join(", ")));
     }

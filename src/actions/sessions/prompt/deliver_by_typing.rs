@@ -27,6 +27,7 @@ use crate::{
         EventKind, Refusal, SessionId,
         checkpoint::CheckpointState,
         message::{Channel, LONGEST_OFFER, Message, MessageStatus, NEVER_EXPIRES, Recipient},
+        plural,
         question::QuestionId,
         rules::delivery::{self, MAX_READ, TypingPolicy, Urgency},
         secrets,
@@ -86,7 +87,7 @@ pub fn type_queued(app: &App, session: &SessionId, force: bool) -> Result<Answer
     let typed = type_batches(app, &live, scope).map_err(|error| refuse_unsupported(error, session))?;
     let line = match typed {
         0 => format!("unchanged: no messages are queued for {session}"),
-        typed => format!("typed {typed} queued message(s) into {session}"),
+        typed => format!("typed {} into {session}", plural::count(typed, "queued message")),
     };
     app.mutate(|tx| Answer::new(&SessionView::from(&lookup::session(tx, session)?), session, line.clone()))
 }

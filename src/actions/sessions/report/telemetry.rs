@@ -9,7 +9,7 @@ use crate::{
         Answer, App,
         core::{keepalive::touch_and_renew_leases, lookup::session_of_run},
     },
-    domain::{Event, EventKind, Refusal, RunId, session::Session, usage::MAX_REPORTED_ITEMS},
+    domain::{Event, EventKind, Refusal, RunId, plural, session::Session, usage::MAX_REPORTED_ITEMS},
     os::digest::sha256_hex,
     store::{WriteTx, tasks, tool_calls, usage_turns},
     wire::TelemetryView,
@@ -35,7 +35,8 @@ pub fn report(app: &App, run_id: &RunId, turns: &[Turn]) -> Result<Answer> {
             0 => String::new(),
             known => format!(", {known} already known"),
         };
-        let line = format!("{}: {} turn(s), {} tool call(s){known}", session.id, counts.turns, counts.tools);
+        let (turns, tools) = (plural::count(counts.turns, "turn"), plural::count(counts.tools, "tool call"));
+        let line = format!("{}: {turns}, {tools}{known}", session.id);
         Answer::new(&counts, &session.id, line)
     })
 }

@@ -1,0 +1,22 @@
+//! Nouns with a number before them.
+
+use std::fmt::Display;
+
+/// `1 task`, `0 tasks`, `3 tasks`.
+pub fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    let s = if number == N::from(1) { "" } else { "s" };
+    format!("{number} {noun}{s}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_thing_has_no_s() {
+        assert_eq!(
+            [count(0_usize, "task"), count(1_i64, "task"), count(2_u8, "task")],
+            ["0 tasks", "1 task", "2 tasks"]
+        );
+    }
+}
