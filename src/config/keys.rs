@@ -75,7 +75,7 @@ pub const KEYS: &[Key] = &[
         "avoid: within a priority, claim first offers tasks whose paths no other lane has changed; any: as before",
     ),
     key("review.capacity", "0", None, "the number of open reviews at which no fresh work is claimed; 0 for no limit"),
-    key_without_default("review.per_role", "{ backend = 2 }", "the same for the tasks of a role"),
+    key_without_default("review.per_role", "{ backend = 2 }", "the same for the tasks of a role; 0 is no limit"),
     key_without_default(
         "review.consequences[].kind",
         "\"costs-money\"",

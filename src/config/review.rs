@@ -13,7 +13,7 @@ use crate::domain::{Role, id::Label};
 pub struct ReviewSettings {
     /// The number of open reviews at which no further work is claimed; 0: there is no limit.
     pub capacity: u32,
-    /// The same for the tasks of a role.
+    /// The same for the tasks of a role; 0: there is no limit.
     #[serde(deserialize_with = "per_role")]
     pub per_role: BTreeMap<String, u32>,
     /// Consequences of changed files, in the order of the file.

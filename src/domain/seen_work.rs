@@ -58,6 +58,11 @@ impl SeenWork {
     }
 }
 
+/// The ref that keeps a commit on which the reviewer of this row has commented.
+pub fn commented_ref(id: i64, commit: &str) -> String {
+    format!("{REF_PREFIX}{id}/commented/{commit}")
+}
+
 /// The commits that `reviewer` had seen of a task's work, or of other work in its lane, before it sees `commit`, newest first. Looking
 /// at one commit again shows the same.
 pub fn seen_before<'a>(

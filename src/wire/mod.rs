@@ -100,7 +100,9 @@ pub use prompt::PromptView;
 pub use provider_event::ProviderEventView;
 pub use reconcile::{ReconcileEntryView, ReconcileView, RecoveredJobView};
 pub use review::ReviewView;
-pub use review_card::{ConsequenceView, ReviewCardView, ReviewChangesView, ReviewCommitView, ReviewNextView};
+pub use review_card::{
+    ConsequenceView, OtherSubmittedView, ReviewCardView, ReviewChangesView, ReviewCommitView, ReviewNextView,
+};
 pub use review_comment::ReviewCommentView;
 pub use runtime::{ContextView, HealthView, HeartbeatView, LifecycleView, SectionView, TelemetryView};
 pub use search::SearchHitView;

@@ -14,6 +14,18 @@ pub struct ReviewNextView {
     pub waiting: Vec<String>,
     /// Those of them that the reviewer put off.
     pub deferred: Vec<String>,
+    /// The submitted tasks that do not wait for the reviewer.
+    pub others: Vec<OtherSubmittedView>,
+}
+
+/// A submitted task that does not wait for the reviewer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct OtherSubmittedView {
+    /// The task.
+    pub task: String,
+    /// Why it does not wait.
+    pub why: String,
 }
 
 /// A submitted task, as a reviewer needs it.

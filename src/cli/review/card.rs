@@ -25,9 +25,13 @@ pub(super) struct CardText {
     pub(super) bottom: String,
 }
 
-/// The answer when no card waits.
-pub(super) fn nothing() -> String {
-    "no submitted task waits for your review\n".into()
+/// The answer when no card waits: each submitted task with the reason.
+pub(super) fn nothing(found: &ReviewNextView) -> String {
+    let mut text = String::from("no submitted task waits for your review\n");
+    for one in &found.others {
+        let _ = writeln!(text, "{}: {}", one.task, escape_line(&one.why));
+    }
+    text
 }
 
 /// The text of a card.

@@ -47,7 +47,7 @@ impl Args {
             &found,
             || found.card.iter().map(|card| card.task.id.clone()).collect(),
             || {
-                let Some(card) = &found.card else { return card::nothing() };
+                let Some(card) = &found.card else { return card::nothing(&found) };
                 let text = card::text(card, &found, ctx.env.now());
                 let used = text.top.lines().count() + text.bottom.lines().count() + 1;
                 let screen = terminal::size().map(|(rows, _)| usize::from(rows).saturating_sub(used).max(MIN_LINES));

@@ -9,14 +9,14 @@ use crate::domain::{Refusal, review::OpenReview, task::Task};
 pub struct Capacity<'a> {
     /// Of all work; 0: there is no limit.
     pub all: u32,
-    /// Of the work of a role.
+    /// Of the work of a role; 0: there is no limit.
     pub per_role: &'a BTreeMap<String, u32>,
 }
 
 impl Capacity<'_> {
     /// Whether there is a limit.
     pub fn is_limited(&self) -> bool {
-        self.all > 0 || !self.per_role.is_empty()
+        self.all > 0 || self.per_role.values().any(|limit| *limit > 0)
     }
 
     /// Whether fresh work on a task may be claimed while these reviews are open.
@@ -26,8 +26,8 @@ impl Capacity<'_> {
     pub fn check(&self, task: &Task, open: &[OpenReview]) -> Result<(), Refusal> {
         let role = task.fields.role.as_ref();
         let of_role = role.and_then(|role| self.per_role.get(role.as_str()).map(|limit| (Some(role.clone()), *limit)));
-        let of_all = Some((None, self.all)).filter(|(_, limit)| *limit > 0);
-        for (role, limit) in of_all.into_iter().chain(of_role) {
+        let limits = std::iter::once((None, self.all)).chain(of_role);
+        for (role, limit) in limits.filter(|(_, limit)| *limit > 0) {
             let counted = open.iter().filter(|one| role.is_none() || one.role == role);
             let waiting: Vec<OpenReview> = counted.cloned().collect();
             if waiting.len() >= usize::try_from(limit).unwrap_or(usize::MAX) {
@@ -84,7 +84,7 @@ mod tests {
         for (all, refused) in [(0, false), (1, true), (2, true), (3, false)] {
             assert_eq!(is_refused(all, &none, Some("dev")), refused, "{all}");
         }
-        for (role, refused) in [(Some("dev"), true), (Some("qa"), false), (Some("ops"), true), (None, false)] {
+        for (role, refused) in [(Some("dev"), true), (Some("qa"), false), (Some("ops"), false), (None, false)] {
             assert_eq!(is_refused(0, &per_role, role), refused, "{role:?}");
         }
         assert_eq!(review::summary(&reviews), "T-1 (for rosa), T-2");

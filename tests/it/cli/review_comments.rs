@@ -5,7 +5,10 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::land::{commit, head, lane_dir, project};
-use crate::common::{TestProject, fixtures};
+use crate::{
+    common::{TestProject, fixtures},
+    mcp::Client,
+};
 
 const GATES: &str = "\n[gates.done]\nrequire = []\n[gates.merge]\nrequire = [\"comments\"]\n";
 
@@ -74,7 +77,11 @@ fn author_is_told_once_per_round_and_the_line_is_followed_until_a_commit_changes
     }
     // The author sees them where it looks for work.
     let context = by("author", &["prime"]).exits(0).stdout;
-    assert!(context.contains("2 open comment(s)") && context.contains("> a.txt:2 (comment 1): why two?"), "{context}");
+    assert!(context.contains("2 open comments") && context.contains("> a.txt:2 (comment 1): why two?"), "{context}");
+    let next = Client::of_session(&world, "author").call("next", json!({})).succeeds();
+    for part in ["> a.txt:2 (comment 1): why two?", "to answer a reviewer's comment, change its line"] {
+        assert!(next.text.contains(part), "{part:?} in {}", next.text);
+    }
     // Lines before them move them, also in a renamed file and over a merge of the base.
     let dir = lane_dir(&world, "ui");
     fs::write(world.root().join("shared.txt"), "one\n2\n3\n4\n5\n").unwrap();
@@ -108,6 +115,34 @@ fn author_is_told_once_per_round_and_the_line_is_followed_until_a_commit_changes
     assert_eq!(comments(&world), ["resolved a.txt:2", "answered a.txt:5", "resolved b.txt:1"]);
     assert_eq!(head(&world, &dir), tip);
     world.run(["land", "T-1"]).exits(0);
+}
+
+/// The commit of a comment outlives a rewritten branch and a collection of garbage, until its task is closed.
+#[test]
+fn commit_of_a_comment_is_kept_until_the_task_is_closed() {
+    let world = reviewed();
+    let commented = head(&world, &lane_dir(&world, "ui"));
+    world.run(["--session", "rosa", "review", "comment", "T-1", "a.txt:2", "why two?"]).exits(0);
+    world.run(["--session", "rosa", "review", "comment", "T-1", "a.txt:3", "and three?"]).exits(0);
+    let dir = lane_dir(&world, "ui");
+    world.git(&dir, &["reset", "--quiet", "--hard", "main"]);
+    let tip = commit(&world, "ui", &[("a.txt", "0\n1\n2\nthree\n4\n5\n6\n")]);
+    // Another commit of submitted work is submitted again, and the same one is not.
+    let again = world.run(["--session", "author", "task", "submit", "T-1", "--commit", &tip]).exits(0).stdout;
+    assert_eq!(again, format!("submitted T-1 again, at {}\n", &tip[..12]));
+    let again = world.run(["--session", "author", "task", "submit", "T-1", "--commit", &tip]).exits(0).stdout;
+    assert_eq!(again, "unchanged: T-1 is review already\n");
+    world
+        .run(["--session", "rosa", "task", "submit", "T-1", "--commit", &commented, "--json"])
+        .refuses(4, "not_claimant");
+    world.git(&world.root(), &["reflog", "expire", "--expire=now", "--all"]);
+    world.git(&world.root(), &["gc", "--quiet", "--prune=now"]);
+    world.git(&world.root(), &["cat-file", "-e", &commented]);
+    assert_eq!(comments(&world), ["open a.txt:3", "answered a.txt:3"]);
+    // A comment is no look at the work as a whole.
+    assert_eq!(world.json(["--session", "rosa", "review", "next"])["card"]["changes"]["since"], Value::Null);
+    world.run(["--session", "author", "task", "cancel", "T-1", "--reason", "no"]).exits(0);
+    assert_eq!(world.git(&world.root(), &["for-each-ref", "refs/fairway"]), "");
 }
 
 /// What git cannot tell stays open.

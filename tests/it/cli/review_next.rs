@@ -235,6 +235,18 @@ fn cards_come_by_age_and_by_what_waits_for_them_and_deferred_ones_last() {
     world.run(["--session", "rosa", "review", "record", "T-1", "--verdict", "approve"]).exits(0);
     world.run(["review", "request", "T-2", "--reviewer", "bob"]).exits(0);
     assert_eq!(waiting("rosa"), json!(["T-3"]));
+    // An empty answer says why.
+    world.run(["--session", "rosa", "review", "record", "T-3", "--verdict", "changes"]).exits(0);
+    world.run(["--session", "author", "task", "submit", "T-3"]).exits(0);
+    world.run(["--session", "rosa", "review", "record", "T-3", "--verdict", "approve"]).exits(0);
+    let others = world.run(["--session", "rosa", "review", "next"]).exits(0).stdout;
+    assert_eq!(
+        others,
+        "no submitted task waits for your review\nT-1: you have given your verdict\n\
+         T-2: its review is requested of bob\nT-3: you have given your verdict\n"
+    );
+    let own = world.run(["--session", "author", "review", "next"]).exits(0).stdout;
+    assert!(own.contains("\nT-1: you have claimed it\n"), "{own}");
     world.run(["review", "next", "--defer", "T-4", "--json"]).refuses(4, "wrong_state");
     world.run(["review", "next", "--task", "T-99", "--json"]).refuses(3, "not_found");
 }

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use super::memory;
 use crate::{
     actions::{
         Answer, App,
@@ -41,7 +42,7 @@ pub fn comment(app: &App, id: &TaskId, place: &LinePlace, text: &str, commit: Op
         let LinePlace { path, line } = place;
         Refusal::invalid("FILE:LINE", format!("'{path}:{line}': the commit {short} has no such line"))
     })?;
-    app.mutate(|tx| {
+    let answer = app.mutate(|tx| {
         let task = lookup::task(tx, id)?;
         lookup::check_authority(tx, &task, &app.actor, TaskWrite::AddRecord)?;
         let written = ReviewComment {
@@ -62,7 +63,10 @@ pub fn comment(app: &App, id: &TaskId, place: &LinePlace, text: &str, commit: Op
         let view = ReviewCommentView::new(&written, CommentStatus::Open, place);
         let answer = Answer::new(&view, written.id, line)?;
         Ok(answer.note(format!("the author is told with your verdict: fairway review record {id} --verdict VERDICT")))
-    })
+    })?;
+    // Without it the commit may be gone one day; then the comment stays where it was written.
+    let _ = memory::keep_commented(app, &git, id, &app.actor.name, &commit);
+    Ok(answer)
 }
 
 /// Closes a comment, by the actor who wrote it or with `force`.

@@ -33,32 +33,39 @@ pub struct Requested {
 /// Whether a limit of open reviews is advised: several agents run, and there is none.
 pub fn is_capacity_advised(app: &App) -> Result<bool> {
     let review = &app.settings.review;
-    let is_limited = review.capacity > 0 || !review.per_role.is_empty();
+    let is_limited = review.capacity > 0 || review.per_role.values().any(|limit| *limit > 0);
     Ok(!is_limited && app.read(|tx| Ok(sessions::live(tx)?.len() > 1))?)
 }
 
-/// For whom a submitted task waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whether a submitted task waits for the actor.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wait {
     /// The actor may give a verdict, and has given none since the task was submitted or was asked again.
     Own,
-    /// Only others are asked, or the actor claimed it, or the actor has given a verdict.
-    Others,
+    /// The actor has claimed it.
+    Claimed,
+    /// The actor has given a verdict.
+    Given,
+    /// Only others are asked.
+    AskedOf(Vec<String>),
 }
 
 /// Whether a task that was submitted at this time waits for the actor.
 pub(super) fn wait_of(app: &App, tx: &ReadTx<'_>, task: &Task, submitted_at: Timestamp) -> Result<Wait> {
     if claims::latest_epoch(tx, &task.id, &app.actor.name)?.is_some() {
-        return Ok(Wait::Others);
+        return Ok(Wait::Claimed);
     }
     let role = lookup::implied_scope(tx, &app.actor)?.role;
     let (open, given): (Vec<Review>, Vec<Review>) =
         reviews::of_task(tx, &task.id)?.into_iter().partition(|review| review.verdict.is_none());
-    let is_own = match open.as_slice() {
-        [] => !given.iter().any(|review| app.actor.is_named(&review.actor) && review.created_at >= submitted_at),
-        open => open.iter().any(|review| is_asked(review, &app.actor, role.as_ref())),
-    };
-    Ok(if is_own { Wait::Own } else { Wait::Others })
+    let is_of_actor = |review: &Review| app.actor.is_named(&review.actor) && review.created_at >= submitted_at;
+    Ok(if open.is_empty() {
+        if given.iter().any(is_of_actor) { Wait::Given } else { Wait::Own }
+    } else if open.iter().any(|review| is_asked(review, &app.actor, role.as_ref())) {
+        Wait::Own
+    } else {
+        Wait::AskedOf(open.into_iter().filter_map(|review| review.reviewer).collect())
+    })
 }
 
 /// The requested reviews that are not given.

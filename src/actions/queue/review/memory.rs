@@ -7,7 +7,7 @@ use crate::{
     domain::{
         LaneName, TaskId,
         actor::is_same_claimant,
-        seen_work::{REF_PREFIX, SeenCommit, SeenWork},
+        seen_work::{REF_PREFIX, SeenCommit, SeenWork, commented_ref},
     },
     os::git::Git,
     store::{lanes, seen_work},
@@ -52,6 +52,20 @@ pub(super) fn remember_verdict(app: &App, git: &Git<'_>, id: &TaskId, reviewer: 
         Ok(Some(fork)) => remember(app, git, (id, lane.as_ref()), reviewer, SeenCommit { commit, fork }),
         Ok(None) | Err(_) => Ok(()),
     }
+}
+
+/// Keeps the commit of a comment while the task is open: its line is followed from there. Nothing counts as seen.
+pub(super) fn keep_commented(app: &App, git: &Git<'_>, task: &TaskId, reviewer: &str, commit: &str) -> Result<()> {
+    let id = app.transaction(|tx| {
+        let known = find(&seen_work::all(tx)?, task, reviewer);
+        let known = known.unwrap_or_else(|| SeenWork::nothing(task.clone(), reviewer.to_owned()));
+        Ok(seen_work::upsert(tx, &known)?)
+    })?;
+    let name = commented_ref(id, commit);
+    if git.commit(&name).is_none() {
+        git.move_ref(&name, None, Some(commit))?;
+    }
+    Ok(())
 }
 
 /// Puts a task behind the other cards of a reviewer.

@@ -28,8 +28,8 @@ use crate::{
         usage_turns,
     },
     wire::{
-        CommandView, ConsequenceView, EvidenceView, GateReportView, JudgedWorkView, ReviewCardView, ReviewChangesView,
-        ReviewNextView, ReviewView,
+        CommandView, ConsequenceView, EvidenceView, GateReportView, JudgedWorkView, OtherSubmittedView, ReviewCardView,
+        ReviewChangesView, ReviewNextView, ReviewView,
     },
 };
 
@@ -67,6 +67,7 @@ pub fn next(app: &App, request: &NextRequest) -> Result<ReviewNextView> {
         memory::defer(app, task, &app.actor.name)?;
     }
     let waiting = app.read(|tx| waiting(app, tx))?;
+    let (waiting, others) = waiting;
     let names = |only: fn(&&Waiting) -> bool| waiting.iter().filter(only).map(|one| one.task.to_string()).collect();
     let (all, deferred) = (names(|_| true), names(|one| one.deferred_at.is_some()));
     let task = match &request.task {
@@ -81,7 +82,7 @@ pub fn next(app: &App, request: &NextRequest) -> Result<ReviewNextView> {
         None => waiting.first().map(|one| one.task.clone()),
     };
     let card = task.map(|task| card(app, &task, request.all).map(Box::new)).transpose()?;
-    Ok(ReviewNextView { card, waiting: all, deferred })
+    Ok(ReviewNextView { card, waiting: all, deferred, others })
 }
 
 /// Records that the whole card was shown to the reviewer. Afterwards only what is new is shown.
@@ -94,8 +95,8 @@ pub fn shown(app: &App, card: &ReviewCardView) -> Result<()> {
     memory::remember(app, &git, (&task, lane.as_ref()), &app.actor.name, seen)
 }
 
-/// The submitted tasks that wait for the actor, in the order of their cards.
-fn waiting(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Waiting>> {
+/// The submitted tasks that wait for the actor, in the order of their cards, and the other ones.
+fn waiting(app: &App, tx: &ReadTx<'_>) -> Result<(Vec<Waiting>, Vec<OtherSubmittedView>)> {
     let mut submitted = Vec::new();
     tasks::for_each(tx, ListScope::Claimed, |task| {
         if task.state.status() == TaskStatus::Review {
@@ -104,10 +105,17 @@ fn waiting(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Waiting>> {
         Ok(true)
     })?;
     let seen = seen_work::all(tx)?;
-    let mut found = Vec::new();
+    let (mut found, mut others) = (Vec::new(), Vec::new());
     for task in submitted {
         let submitted_at = submitted_at(tx, &task)?;
-        if list::wait_of(app, tx, &task, submitted_at)? != Wait::Own {
+        let why = match list::wait_of(app, tx, &task, submitted_at)? {
+            Wait::Own => None,
+            Wait::Claimed => Some("you have claimed it".to_owned()),
+            Wait::Given => Some("you have given your verdict".to_owned()),
+            Wait::AskedOf(reviewers) => Some(format!("its review is requested of {}", reviewers.join(", "))),
+        };
+        if let Some(why) = why {
+            others.push(OtherSubmittedView { task: task.id.to_string(), why });
             continue;
         }
         let of_task = seen.iter().find(|one| one.task == task.id && app.actor.is_named(&one.reviewer));
@@ -122,7 +130,7 @@ fn waiting(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Waiting>> {
         let key = |waiting: &Waiting| (waiting.deferred_at, std::cmp::Reverse(waiting.weight));
         key(one).cmp(&key(other)).then_with(|| one.task.as_str().cmp(other.task.as_str()))
     });
-    Ok(found)
+    Ok((found, others))
 }
 
 /// When a task was submitted the last time; when it changed last for one of an import.
