@@ -39,7 +39,7 @@ fmt:
 lint:
     cargo fmt --check
     cargo clippy --locked -- -D warnings
-    cargo clippy --locked --all-targets --features postgres -- -D warnings
+    cargo clippy --locked --all-targets --features bench,postgres -- -D warnings
 
 # The files of a release: static binaries, packages, checksums. FAIRWAY_REPOSITORY is its public address
 release *targets:
@@ -55,13 +55,13 @@ plugins:
 
 # The table of BENCHMARKS.md, on a static build with this C library; `just bench storm` for one row
 bench *rows:
-    cargo build --locked --release --bins --examples
-    RUSTFLAGS="{{artefact_flags}}" cargo build --locked --profile artefact --bins --examples --target {{target}} --target-dir target/artefact
+    cargo build --locked --release --features bench --bins --examples
+    RUSTFLAGS="{{artefact_flags}}" cargo build --locked --profile artefact --features bench --bins --examples --target {{target}} --target-dir target/artefact
     FAIRWAY_BENCH_ARTEFACT="$PWD/target/artefact/{{target}}/artefact" cargo bench --locked --bench speed -- {{rows}}
 
 # The rows of BENCHMARKS.md with the store on a PostgreSQL server, which it starts; `just bench-postgres claim` for one row
 bench-postgres *rows:
-    cargo build --locked --release --features postgres --bins --examples
+    cargo build --locked --release --features bench,postgres --bins --examples
     cargo bench --locked --features postgres --bench postgres -- {{rows}}
 
 # Background runs beside pueue, task-spooler and nq; `just peers --install` brings those first

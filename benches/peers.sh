@@ -24,5 +24,5 @@ if [[ "${1:-}" = --install ]]; then
     cargo install pueue --version "${version}" --locked --quiet --root "${root}" >&2
   fi
 fi
-cargo build --locked --release --bins --examples
+cargo build --locked --release --features bench --bins --examples
 FAIRWAY_PEERS="${root}/bin" exec cargo bench --locked --bench peers -- "$@"

@@ -81,7 +81,7 @@ say "format"
 cargo fmt --check
 say "lints"
 cargo clippy --locked --quiet -- -D warnings
-cargo clippy --locked --all-targets --features postgres --quiet -- -D warnings
+cargo clippy --locked --all-targets --features bench,postgres --quiet -- -D warnings
 # One build for all: releases have both engines, too.
 say "tests"
 export FAIRWAY_REQUIRE_ALL=1
