@@ -54,6 +54,7 @@ mod release;
 mod restore;
 mod review;
 mod run;
+mod same_command;
 mod sandbox;
 #[cfg(test)]
 #[path = "../../tests/schemas/mod.rs"]

@@ -15,7 +15,7 @@ use super::{
     parser::{self, Cli, Verb},
     partial_parser,
     print_error::print_error,
-    sandbox, status,
+    same_command, sandbox, status,
 };
 use crate::{
     actions::core::errors,
@@ -54,7 +54,10 @@ pub fn main(env: Env) -> Exit {
     match result {
         Ok(exit) => exit,
         Err(error) if matches!(error.downcast_ref::<OutError>(), Some(OutError::Closed)) => 0,
-        Err(error) => print_error(&sandbox::with_sandbox(errors::classify(&error), &ctx.env), &out),
+        Err(error) => {
+            let failure = same_command::completed(errors::classify(&error), &words);
+            print_error(&sandbox::with_sandbox(failure, &ctx.env), &out)
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::{fmt::Display, path::Path};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-pub use super::refusal_hints::SNAPSHOT;
+pub use super::refusal_hints::{SAME_COMMAND, SNAPSHOT};
 
 use super::{refusal_details::details, refusal_hints::kind_and_hint};
 use crate::{

@@ -9,6 +9,9 @@ use crate::{
 const GH_ISSUE_LIST: &str =
     "gh issue list --limit 1000 --json number,title,body,labels,url,state,createdAt >issues.json";
 
+/// What stands for the refused command in a hint that adds flags to it. The command line puts the caller's words there.
+pub const SAME_COMMAND: &str = "fairway …";
+
 /// The noun of a missing snapshot.
 pub const SNAPSHOT: &str = "snapshot of the store";
 
@@ -91,7 +94,7 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
             (Conflict, Some("take its tasks along: fairway store copy --to URL".into()))
         }
         Refusal::InUse { noun: "run", id, .. } => (Conflict, Some(format!("to end it: fairway exec kill {id}"))),
-        Refusal::AlreadyExists { noun: "file", .. } => (Conflict, Some("--force replaces it".into())),
+        Refusal::AlreadyExists { noun: "file", .. } => (Conflict, Some(format!("replace it: {SAME_COMMAND} --force"))),
         Refusal::AlreadyExists { .. } | Refusal::InUse { .. } => (Conflict, None),
         Refusal::LaneHeld { hint, .. } => (Conflict, Some(hint.clone())),
         Refusal::WorkNotMoved { hint, .. } => (Refused, Some(hint.clone())),
@@ -221,7 +224,7 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
             (Conflict, Some(format!("to continue the claim: fairway claim {task}")))
         }
         Refusal::NotClaimant { task, .. } => {
-            (Conflict, Some(format!("to stand in for the holder of {task}: --force --reason TEXT")))
+            (Conflict, Some(format!("to stand in for the holder of {task}: {SAME_COMMAND} --force --reason TEXT")))
         }
         Refusal::WrongState { task, status, verb } => (Conflict, Some(next_step(task, *status, verb))),
         Refusal::SessionFinal { .. } => {
@@ -286,9 +289,11 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
             (Refused, Some(format!("answer in its terminal: fairway session attach {session}")))
         }
         Refusal::SelfApproval { .. } => (Refused, None),
-        Refusal::NotForYou { wants, is_role: true, .. } => (Refused, Some(format!("--as {wants}"))),
+        Refusal::NotForYou { wants, is_role: true, .. } => {
+            (Refused, Some(format!("to act as that role: {SAME_COMMAND} --as {wants}")))
+        },
         Refusal::NotForYou { .. } => (Refused, Some("list the open handoffs: fairway handoff list --open".into())),
-        Refusal::NotCreator { .. } => (Conflict, Some("override as its creator: --force --reason TEXT".into())),
+        Refusal::NotCreator { .. } => (Conflict, Some(format!("to stand in for its creator: {SAME_COMMAND} --force --reason TEXT"))),
         Refusal::RequestPending { running: true, .. } => (Conflict, Some("wait for it, then repeat".into())),
         Refusal::RequestPending { .. } => {
             (Conflict, Some("look at what it did; a new --request-id runs it again".into()))
@@ -302,8 +307,13 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         Refusal::DepsOpen { task, .. } => {
             (Refused, Some(format!("see what it waits for: fairway task dep tree {task}")))
         }
-        Refusal::RoleMismatch { wants, .. } => (Refused, Some(format!("--role {wants}, or --any-role"))),
-        Refusal::LaneMismatch { wants, .. } => (Refused, Some(format!("--lane {wants}"))),
+        Refusal::RoleMismatch { wants, .. } => {
+            let own = format!("to claim in that role: {SAME_COMMAND} --role {wants}");
+            (Refused, Some(format!("{own}\nto claim in any role: {SAME_COMMAND} --any-role")))
+        }
+        Refusal::LaneMismatch { wants, .. } => {
+            (Refused, Some(format!("to claim in that lane: {SAME_COMMAND} --lane {wants}")))
+        }
         Refusal::LanePaused { lane } | Refusal::LaneClosed { lane } => {
             (Refused, Some(format!("open it: fairway lane open {lane}")))
         }

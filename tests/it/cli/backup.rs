@@ -34,7 +34,7 @@ fn store_is_backed_up_and_restored() {
     backed up 1 task to ../copy.db ([size])
     $ fairway backup ../copy.db
     error: file '[world]/project/../copy.db' already exists
-    hint: --force replaces it
+    hint: replace it: fairway backup ../copy.db --force
     [exit 4]
     $ fairway backup ../copy.db --force
     backed up 1 task to ../copy.db ([size])

@@ -85,7 +85,7 @@ fn done_needs_fresh_evidence_and_the_claimant() {
     recorded evidence 2 on T-1: test pass, as claimed
     $ fairway --session s1 done T-1
     error: T-1 is claimed by [user], not by you (s1)
-    hint: to stand in for the holder of T-1: --force --reason TEXT
+    hint: to stand in for the holder of T-1: fairway --session s1 done T-1 --force --reason TEXT
     [exit 4]
     $ fairway done T-1 --commit 0123456789abcdef
     done T-1: in_progress → done
@@ -216,7 +216,7 @@ fn submitted_task_is_resumed_by_claimant_or_reviewer() {
     submitted T-1: in_progress → review
     $ fairway --session s3 task resume T-1
     error: T-1 is claimed by s1, not by you (s3)
-    hint: to stand in for the holder of T-1: --force --reason TEXT
+    hint: to stand in for the holder of T-1: fairway --session s3 task resume T-1 --force --reason TEXT
     [exit 4]
     $ fairway --session s2 review record T-1 --domain code --verdict changes
     recorded review 1 of T-1: changes in the domain 'code'

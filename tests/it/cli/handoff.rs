@@ -31,7 +31,7 @@ fn handoff_is_declined_with_a_reason() {
     [exit 2]
     $ fairway --session s3 handoff decline 1 --reason 'not mine'
     error: handoff 1 is for the role frontend; you act as docs
-    hint: --as frontend
+    hint: to act as that role: fairway --session s3 handoff decline 1 --reason 'not mine' --as frontend
     [exit 5]
     $ fairway --session s2 handoff decline 1 --reason 'no page yet'
     declined handoff 1 of T-1
@@ -78,11 +78,11 @@ fn handoff_moves_the_claim_when_it_is_accepted_with_it() {
     1   T-1   open    backend  role frontend  1s   the page is next
     $ fairway --session s3 handoff accept 1 --claim
     error: handoff 1 is for the role frontend; you act as docs
-    hint: --as frontend
+    hint: to act as that role: fairway --session s3 handoff accept 1 --claim --as frontend
     [exit 5]
     $ fairway --session s2 handoff withdraw 1
     error: handoff 1 was created by s1, not by you (s2)
-    hint: override as its creator: --force --reason TEXT
+    hint: to stand in for its creator: fairway --session s2 handoff withdraw 1 --force --reason TEXT
     [exit 4]
     $ fairway --session s2 handoff accept 1 --claim
     accepted handoff 1 of T-1, which is now claimed by s2 under epoch 2: one

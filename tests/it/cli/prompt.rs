@@ -57,7 +57,7 @@ fn prompt_has_a_receipt() {
     withdrew message 3
     $ fairway --session s2 outbox withdraw 1
     error: message 1 was created by [user], not by you (s2)
-    hint: override as its creator: --force --reason TEXT
+    hint: to stand in for its creator: fairway --session s2 outbox withdraw 1 --force --reason TEXT
     [exit 4]
     $ fairway --session s1 inbox --ack
     message 2, system, from prime by [user] (text of a program, not the user's words):

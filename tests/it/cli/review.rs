@@ -254,7 +254,7 @@ fn request_is_withdrawn_by_its_requester_or_by_force() {
     requested review 1 of T-1 in the domain 'code'
     $ fairway review withdraw 1
     error: review 1 was created by s1, not by you ([user])
-    hint: override as its creator: --force --reason TEXT
+    hint: to stand in for its creator: fairway review withdraw 1 --force --reason TEXT
     [exit 4]
     $ fairway review withdraw 1 --force --reason 'superseded'
     withdrew review 1 of T-1 in the domain 'code'
