@@ -59,6 +59,8 @@ pub struct Landing {
     pub candidate: Option<String>,
     /// How far it came.
     pub state: LandingState,
+    /// Where its candidate is pushed before the base moves, such as `origin/main`; `None` where it is not.
+    pub push_to: Option<String>,
     /// The tasks that land, each with its epoch.
     pub tasks: Vec<(TaskId, i64)>,
     /// Why it did not land.
@@ -77,6 +79,16 @@ pub struct Landing {
 pub const REF_PREFIX: &str = "refs/fairway/land/";
 
 impl Landing {
+    /// Whether it only brings the base to its upstream, and no work.
+    pub fn is_base_alone(&self) -> bool {
+        self.lane.is_none() && self.tasks.is_empty()
+    }
+
+    /// Whether its candidate may be at the remote, whatever the base has.
+    pub fn may_be_pushed(&self) -> bool {
+        self.state == LandingState::Moving && self.push_to.is_some()
+    }
+
     /// The ref that holds the candidate.
     pub fn ref_name(&self) -> String {
         format!("{REF_PREFIX}{}", self.id)

@@ -183,6 +183,21 @@ pub enum Refusal {
     /// Another command moved the base.
     #[error("the base {base} moved while its next commit was made")]
     BaseMoved { base: String },
+    /// A base has no branch of a remote that could be fetched or pushed to.
+    #[error("the base {base} has no upstream to fetch or push: {why}")]
+    NoUpstream { base: String, why: String, dir: String },
+    /// The upstream of a base cannot be fetched.
+    #[error("{upstream} cannot be fetched: {why}")]
+    FetchFailed { base: String, upstream: String, why: String },
+    /// The remote did not take what was to land, or was not reached; it has none of it.
+    #[error("{upstream} did not take what was to land in {base}: {why}")]
+    PushFailed { base: String, upstream: String, why: String },
+    /// A push was interrupted, and the remote cannot be asked whether it has what was to land.
+    #[error("it is unknown whether {upstream} has what was to land in {base}: {why}")]
+    PushUnknown { base: String, upstream: String, why: String },
+    /// Others were faster, again and again.
+    #[error("{upstream} moved {tries} times in a row while what was to land in {base} was checked")]
+    PushRaced { base: String, upstream: String, tries: usize },
     /// Git does not know who commits.
     #[error("git does not know who commits: {why}")]
     NoIdentity { why: String },
@@ -599,6 +614,11 @@ impl Refusal {
             Self::BaseLocked { .. } => "base_locked",
             Self::NoCommonCommit { .. } => "no_common_commit",
             Self::BaseMoved { .. } => "base_moved",
+            Self::NoUpstream { .. } => "no_upstream",
+            Self::FetchFailed { .. } => "fetch_failed",
+            Self::PushFailed { .. } => "push_failed",
+            Self::PushUnknown { .. } => "push_unknown",
+            Self::PushRaced { .. } => "push_raced",
             Self::NoIdentity { .. } => "no_identity",
             Self::SubmoduleCommitMissing { .. } => "submodule_commit_missing",
             Self::LandConflict { .. } => "land_conflict",

@@ -16,7 +16,7 @@ macro_rules! select {
     ($rest:literal) => {
         concat!(
             "SELECT id, lane, commit_id, style, base, base_before, candidate, state, tasks, error, started_at, ended_at, ",
-            "host, host_id FROM landings ",
+            "host, host_id, push_to FROM landings ",
             $rest
         )
     };
@@ -38,8 +38,10 @@ const IN_REVIEW: &str = "SELECT id FROM tasks INDEXED BY tasks_held WHERE claima
 const DONE_IN_LANES: &str = "SELECT id FROM tasks WHERE status = 'done' AND lane IS NOT NULL AND commit_id IS NOT NULL \
      AND landed_commit IS NULL ORDER BY priority, created_at, id";
 const INSERT: &str = "INSERT INTO landings (lane, commit_id, style, base, base_before, candidate, state, tasks, error, \
-     started_at, ended_at, host, host_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING id";
-const UPDATE: &str = "UPDATE landings SET candidate = $2, state = $3, error = $4, ended_at = $5 WHERE id = $1";
+     started_at, ended_at, host, host_id, push_to) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) RETURNING \
+     id";
+const UPDATE: &str =
+    "UPDATE landings SET candidate = $2, state = $3, error = $4, ended_at = $5, push_to = $6 WHERE id = $1";
 const SET_LANDED: &str = "UPDATE tasks SET landed_commit = $2, updated_at = $3 WHERE id = $1";
 const LANDED_COMMIT: &str = "SELECT landed_commit FROM tasks WHERE id = $1";
 
@@ -61,6 +63,7 @@ fn read(row: &Row<'_>) -> Result<Landing, StoreError> {
         ended_at: row.get::<Option<i64>>(11)?.map(Timestamp::from_millis),
         host: row.get(12)?,
         host_id: row.get(13)?,
+        push_to: row.get(14)?,
     })
 }
 
@@ -93,13 +96,14 @@ pub fn insert(tx: &WriteTx<'_>, landing: Landing) -> Result<Landing, StoreError>
             &landing.ended_at.map(Timestamp::millis),
             &landing.host,
             &landing.host_id,
+            &landing.push_to,
         ],
         |row| row.get(0),
     )?;
     Ok(Landing { id: id.unwrap_or_default(), started_at: tx.now(), ..landing })
 }
 
-/// Writes the candidate, the state, the error and the end of a landing.
+/// Writes the candidate, the state, the error, the end and the push of a landing.
 pub fn update(tx: &WriteTx<'_>, landing: &Landing) -> Result<(), StoreError> {
     sql::execute(
         tx.conn(),
@@ -110,6 +114,7 @@ pub fn update(tx: &WriteTx<'_>, landing: &Landing) -> Result<(), StoreError> {
             &landing.state.as_str(),
             &landing.error,
             &landing.ended_at.map(Timestamp::millis),
+            &landing.push_to,
         ],
     )?;
     Ok(())

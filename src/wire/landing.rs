@@ -57,6 +57,8 @@ pub struct LandingView {
     pub checks: Vec<LandCheckView>,
     /// The tasks and lanes that landed in one move of the base, this one included; empty when it landed alone.
     pub batch: Vec<String>,
+    /// The branch of a remote that has it, such as `origin/main`; null where it was not pushed.
+    pub pushed: Option<String>,
     /// The lanes that now conflict with the base, and were told.
     pub told: Vec<LandToldView>,
     /// The directory of the lane's worktree that was removed.

@@ -85,6 +85,13 @@ pub(super) fn details(refusal: &Refusal) -> Value {
         Refusal::BaseBehind { base, upstream, ahead, behind, .. } => {
             json!({ "base": base, "upstream": upstream, "ahead": ahead, "behind": behind })
         }
+        Refusal::NoUpstream { base, why, .. } => json!({ "base": base, "reason": why }),
+        Refusal::FetchFailed { base, upstream, why }
+        | Refusal::PushFailed { base, upstream, why }
+        | Refusal::PushUnknown { base, upstream, why } => {
+            json!({ "base": base, "upstream": upstream, "reason": why })
+        }
+        Refusal::PushRaced { base, upstream, tries } => json!({ "base": base, "upstream": upstream, "tries": tries }),
         Refusal::BaseInSeveral { base, dirs } => json!({ "base": base, "directories": dirs }),
         Refusal::NoBase { base } => json!({ "noun": "base branch", "id": base, "near": [] }),
         Refusal::BaseLocked { base, lock } => json!({ "base": base, "lock": lock }),

@@ -173,6 +173,23 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         }
         Refusal::NoLaneCommit { lane, .. } => (Refused, Some(format!("look at it: fairway lane show {lane}"))),
         Refusal::BaseMoved { .. } => (Conflict, Some("look at it, then try again: fairway land --dry-run".into())),
+        Refusal::NoUpstream { base, dir, .. } => {
+            let base = shell_words::quote(base);
+            let command = git_in(dir, &format!("branch --set-upstream-to REMOTE/{base} {base}"));
+            (Refused, Some(format!("name it: {command}")))
+        }
+        Refusal::FetchFailed { .. } => {
+            (Refused, Some("no work was sent back; when it answers, land again: fairway land --all --fetch".into()))
+        }
+        Refusal::PushFailed { .. } => {
+            (Refused, Some("no work was sent back; when it is mended, land again: fairway land --all --push".into()))
+        }
+        Refusal::PushUnknown { .. } => {
+            (Refused, Some("no work was sent back; when it answers, land again: fairway land --all --push".into()))
+        }
+        Refusal::PushRaced { .. } => {
+            (Conflict, Some("no work was sent back; when less is pushed, land again: fairway land --all --push".into()))
+        }
         Refusal::NoIdentity { .. } => {
             (Refused, Some("name yourself: git config user.name NAME && git config user.email EMAIL".into()))
         }

@@ -195,16 +195,6 @@ impl Git<'_> {
         Ok(None)
     }
 
-    /// The full name of the remote-tracking branch of a branch; `None` without one.
-    pub fn upstream(&self, branch: &str) -> Result<Option<String>, GitError> {
-        let full = format!("refs/heads/{branch}");
-        let args = ["for-each-ref", "--format=%(refname) %(upstream)", &full];
-        let text = self.run_checked("for-each-ref", &args, QUERY_TIMEOUT)?;
-        let of_branch =
-            |line: &str| line.split_once(' ').filter(|(name, _)| *name == full).map(|(_, up)| up.to_owned());
-        Ok(text.lines().find_map(of_branch).filter(|upstream| !upstream.is_empty()))
-    }
-
     /// Moves a ref from one commit to another; `None` for a ref that is not there. Nothing moves when it is elsewhere.
     ///
     /// # Errors

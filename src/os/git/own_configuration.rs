@@ -107,15 +107,33 @@ impl Git<'_> {
     }
 }
 
-/// Reads the fields `SCOPE NUL NAME LF VALUE NUL`.
+/// A value of a setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// `system`, `global`, `local`, `worktree` or `command`.
+    pub(super) scope: String,
+    /// The name as git normalizes it.
+    pub(super) name: String,
+    pub(super) value: String,
+}
+
+/// The values in git's order, from the fields `SCOPE NUL NAME LF VALUE NUL`.
+pub(super) fn entries(listed: &str) -> Vec<Entry> {
+    let mut all = Vec::new();
+    let mut fields = listed.split_terminator('\0').map(str::to_owned);
+    while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
+        let (name, value) = entry.split_once('\n').unwrap_or((&entry, "true"));
+        all.push(Entry { scope, name: name.to_owned(), value: value.to_owned() });
+    }
+    all
+}
+
 fn parse(listed: &str) -> BTreeMap<String, Setting> {
     let mut settings: BTreeMap<String, Setting> = BTreeMap::new();
-    let mut fields = listed.split_terminator('\0');
-    while let (Some(scope), Some(entry)) = (fields.next(), fields.next()) {
-        let (name, value) = entry.split_once('\n').unwrap_or((entry, "true"));
-        let setting = settings.entry(name.to_owned()).or_default();
-        match scope {
-            "system" | "global" => setting.own = Some(value.to_owned()),
+    for Entry { scope, name, value } in entries(listed) {
+        let setting = settings.entry(name).or_default();
+        match &*scope {
+            "system" | "global" => setting.own = Some(value),
             _ => setting.is_foreign = true,
         }
     }

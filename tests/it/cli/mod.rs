@@ -28,6 +28,7 @@ mod land;
 mod land_batch;
 mod land_blame;
 mod land_edge_cases;
+mod land_upstream;
 mod lane;
 mod lane_damaged;
 mod lane_prune;

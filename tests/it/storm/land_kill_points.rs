@@ -38,10 +38,13 @@ struct Scene {
     /// Each has a worktree and a submitted task.
     lanes: &'static [&'static str],
     words: &'static [&'static str],
+    /// Whether `main` follows a repository beside it, which gets the work first.
+    has_remote: bool,
 }
 
-const ONE: Scene = Scene { lanes: &["ui"], words: &["land", "T-1"] };
-const BATCH: Scene = Scene { lanes: &["ui", "api", "tax"], words: &["land", "T-1", "T-2", "T-3"] };
+const ONE: Scene = Scene { lanes: &["ui"], words: &["land", "T-1"], has_remote: false };
+const BATCH: Scene = Scene { lanes: &["ui", "api", "tax"], words: &["land", "T-1", "T-2", "T-3"], has_remote: false };
+const PUSHED: Scene = Scene { words: &["land", "T-1", "T-2", "T-3", "--push"], has_remote: true, ..BATCH };
 
 impl Scene {
     /// The subjects of the base before and after.
@@ -61,7 +64,7 @@ fn template(world: &TestProject, scene: &Scene) -> std::path::PathBuf {
     let config = fs::read_to_string(template.join(".fairway.toml")).unwrap();
     let gates = "\n[gates.done]\nrequire = []\n[gates.merge]\nrequire = []\n";
     fs::write(template.join(".fairway.toml"), config + gates).unwrap();
-    fs::write(template.join(".gitignore"), "home\ntrace\n").unwrap();
+    fs::write(template.join(".gitignore"), "home\ntrace\nremote.git\n").unwrap();
     for (name, text) in [("kept", "kept\n"), ("edited", "old\n"), ("gone", "gone\n")] {
         fs::write(template.join(name), text).unwrap();
     }
@@ -69,6 +72,11 @@ fn template(world: &TestProject, scene: &Scene) -> std::path::PathBuf {
     git(&["config", "user.email", "ann@example.com"]);
     git(&["add", "."]);
     git(&["commit", "--quiet", "--message=begin"]);
+    if scene.has_remote {
+        git(&["init", "--quiet", "--bare", "--initial-branch=main", "remote.git"]);
+        git(&["remote", "add", "origin", &template.join("remote.git").display().to_string()]);
+        git(&["push", "--quiet", "--set-upstream", "origin", "main"]);
+    }
     for (number, name) in scene.lanes.iter().enumerate() {
         run(world, &template, &["lane", "add", name, "--create-worktree"]).exits(0);
         let lane = template.join(".fairway/worktrees").join(name);
@@ -126,6 +134,9 @@ fn check(world: &TestProject, place: &Path, scene: &Scene, about: &str) {
     assert_eq!(landed, git(&["rev-parse", "main"]).trim(), "{about}");
     let count = |query: &str| read(place, &format!("SELECT CAST(count(*) AS TEXT) FROM {query}"));
     assert_eq!(count("landings WHERE ended_at IS NULL"), "0", "{about}");
+    if scene.has_remote {
+        assert_eq!(git(&["--git-dir=remote.git", "rev-parse", "main"]), git(&["rev-parse", "main"]), "{about}");
+    }
     // Each landed once, and nobody is blamed.
     assert_eq!(count("events WHERE kind = 'task.landed'"), scene.lanes.len().to_string(), "{about}");
     assert_eq!(count("landings WHERE state = 'sent_back'"), "0", "{about}");
@@ -153,14 +164,14 @@ fn killed_everywhere(world: &TestProject, template: &Path, scene: &Scene, reach:
     killed
 }
 
-fn kill(scene: &Scene) {
+fn kill(scene: &Scene, reaches: &[Reach]) {
     if !strace::is_possible() {
         return;
     }
     let world = TestProject::uninitialized();
     world.real_time();
     let template = template(&world, scene);
-    for reach in [Reach::Process, Reach::Tree] {
+    for reach in reaches.iter().copied() {
         let place = strace::copy(&template, &place(&world));
         let command = in_place(&world, &place, scene.words.iter().copied());
         let all = strace::points(&world, &place, reach, &command, ".fairway.toml");
@@ -175,10 +186,16 @@ fn kill(scene: &Scene) {
 
 #[test]
 fn killed_landing_is_before_or_after_and_completed_by_the_next() {
-    kill(&ONE);
+    kill(&ONE, &[Reach::Process, Reach::Tree]);
 }
 
 #[test]
 fn killed_batch_is_before_or_after_as_a_whole_and_completed_by_the_next() {
-    kill(&BATCH);
+    kill(&BATCH, &[Reach::Process, Reach::Tree]);
+}
+
+/// A remote whose own processes are killed keeps their locks, so that only the landing is.
+#[test]
+fn killed_batch_that_is_pushed_is_at_the_remote_and_here_or_at_neither_in_the_end() {
+    kill(&PUSHED, &[Reach::Process]);
 }

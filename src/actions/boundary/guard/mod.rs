@@ -18,7 +18,7 @@ pub use self::{
     call::{EntryPoint, GuardDecision, ToolCall},
     decide::{decide, decide_with_rules, evaluate},
     own_program::is_own_verb,
-    push::authorize_push,
+    push::{authorize_push, refuse_denied_push},
     rules::LoadedRules,
     tool_call_parser::written_files,
 };

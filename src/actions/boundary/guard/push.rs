@@ -1,5 +1,6 @@
 //! Decides whether a session may push.
 
+use anyhow::Result;
 use serde_json::{Map, json};
 
 use super::{
@@ -11,7 +12,7 @@ use super::{
 use crate::{
     actions::App,
     config::trust::GuardTrust,
-    domain::{RunId, session::Session},
+    domain::{Refusal, RunId, session::Session},
     guard::PushKind,
     store::sessions,
 };
@@ -39,6 +40,22 @@ pub fn authorize_push(app: &App, run_id: &RunId, remote: &str, kinds: &[PushKind
     };
     let decision = decide(&LoadedRules::load(app), &session, kinds);
     record_or_deny(app, EntryPoint::Hook, Some(&session), &call, decision)
+}
+
+/// Refuses a push forward of a branch that a rule denies to the calling session. Outside of sessions no rule holds.
+///
+/// # Errors
+/// `guard_denied`; as the store fails.
+pub fn refuse_denied_push(app: &App, remote: &str, branch: &str) -> Result<()> {
+    let Some(id) = &app.actor.session else { return Ok(()) };
+    let session = app.read(|tx| Ok(sessions::find(tx, id)?))?;
+    let session = session.ok_or_else(|| Refusal::not_found("session", id.as_str()))?;
+    let refs = [format!("refs/heads/{branch}")];
+    let decision = authorize_push(app, &session.run_id, remote, &[PushKind::Update], &refs);
+    if decision.allowed {
+        return Ok(());
+    }
+    Err(Refusal::GuardDenied { reason: decision.reason, rule: decision.rule }.into())
 }
 
 fn decide(loaded: &LoadedRules, session: &Session, kinds: &[PushKind]) -> GuardDecision {

@@ -9,7 +9,7 @@ use crate::{
     actions::App,
     domain::Refusal,
     os::{
-        git::{FastForward, Git, Repository},
+        git::{FastForward, Git, InterruptedCheckout, MoveState, Repository},
         lock::FileLock,
     },
 };
@@ -57,19 +57,55 @@ pub(super) fn checkout(app: &App, name: &str) -> Result<Option<PathBuf>> {
 /// # Errors
 /// `not_found`, `base_behind`, `base_checked_out`, `operation_unfinished`, `checkout_changed`, `base_locked`, `git_failed`.
 pub(super) fn check(app: &App, name: &str) -> Result<Base> {
+    if let Some(behind) = behind(app, name)? {
+        return Err(behind.refusal(app, name)?.into());
+    }
+    movable(app, name)
+}
+
+/// How far a base is behind its upstream.
+#[derive(Debug)]
+pub(super) struct Behind {
+    /// The full name of the ref of the upstream.
+    upstream: String,
+    /// Where the upstream is.
+    pub(super) theirs: String,
+    /// The number of commits that the upstream lacks.
+    pub(super) ahead: u64,
+    /// The number of commits that the base lacks.
+    pub(super) behind: u64,
+}
+
+impl Behind {
+    /// As a refusal.
+    pub(super) fn refusal(self, app: &App, base: &str) -> Result<Refusal> {
+        let dir = checkout(app, base)?.unwrap_or_else(|| app.project.root.clone());
+        let upstream = self.upstream.trim_start_matches("refs/remotes/").to_owned();
+        let (base, dir) = (base.to_owned(), dir.display().to_string());
+        Ok(Refusal::BaseBehind { base, upstream, ahead: self.ahead, behind: self.behind, dir })
+    }
+}
+
+/// How far a base is behind its upstream as it was last fetched; `None` where it lacks nothing.
+///
+/// # Errors
+/// `not_found`, `git_failed`.
+pub(super) fn behind(app: &App, name: &str) -> Result<Option<Behind>> {
     let git = project_git(app)?;
     let commit = commit(app, name)?;
-    if let Some(upstream) = git.upstream(name)?
-        && let Some(theirs) = git.commit(&upstream)
-    {
-        let (ahead, behind) = git.count_apart(&commit, &theirs)?;
-        if behind > 0 {
-            let dir = checkout(app, name)?.unwrap_or_else(|| app.project.root.clone());
-            let upstream = upstream.trim_start_matches("refs/remotes/").to_owned();
-            let (base, dir) = (name.to_owned(), dir.display().to_string());
-            return Err(Refusal::BaseBehind { base, upstream, ahead, behind, dir }.into());
-        }
-    }
+    let Some(upstream) = git.upstream_ref(name)? else { return Ok(None) };
+    let Some(theirs) = git.commit(&upstream) else { return Ok(None) };
+    let (ahead, behind) = git.count_apart(&commit, &theirs)?;
+    Ok((behind > 0).then_some(Behind { upstream, theirs, ahead, behind }))
+}
+
+/// The base, if no rebase or bisect holds it and its checkout is clean.
+///
+/// # Errors
+/// As [`check`], without `base_behind`.
+pub(super) fn movable(app: &App, name: &str) -> Result<Base> {
+    let git = project_git(app)?;
+    let commit = commit(app, name)?;
     let of = || format!("the base {name}");
     if let Some(operation) = git.operation_on(name)? {
         let dir = app.project.root.display().to_string();
@@ -104,6 +140,38 @@ pub(super) fn refuse_changes(base: &str, dir: &Path, files: Vec<String>) -> Resu
         return Ok(());
     }
     Err(Refusal::CheckoutChanged { base: base.to_owned(), dir: dir.display().to_string(), files })
+}
+
+/// Whether a move of a base from `old` to `new` is done. A checkout that was partly moved is completed first, and the base with it.
+///
+/// # Errors
+/// `checkout_changed` when the checkout has changed otherwise; as git fails.
+pub(super) fn is_moved(app: &App, base: &str, old: &str, new: &str) -> Result<bool> {
+    let git = project_git(app)?;
+    git.remove_stale_ref_lock(&full_name(base))?;
+    let Some(now) = git.commit(&full_name(base)) else { return Ok(false) };
+    if git.is_ancestor(new, &now) == Some(true) {
+        return Ok(true);
+    }
+    if now != old {
+        return Ok(false);
+    }
+    let Some(dir) = checkout(app, base)? else { return Ok(false) };
+    let inside = Git::new(app.env.vars(), &dir);
+    let checkout = InterruptedCheckout::new(inside, old, new);
+    checkout.remove_stale_locks()?;
+    match checkout.inspect()? {
+        MoveState::NotStarted => Ok(false),
+        MoveState::Foreign(files) => {
+            let (base, dir) = (base.to_owned(), dir.display().to_string());
+            Err(Refusal::CheckoutChanged { base, dir, files }.into())
+        }
+        MoveState::Partial => {
+            checkout.finish_files()?;
+            git.move_ref(&full_name(base), Some(old), Some(new))?;
+            Ok(true)
+        }
+    }
 }
 
 impl Base {

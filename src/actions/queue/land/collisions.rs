@@ -64,6 +64,13 @@ impl Move {
         let (lane, base, old) = (unit.lane_name().cloned(), unit.base.clone(), landing.base_before.clone());
         Self { landing: landing.id, label: unit.label(), lane, base, old, new }
     }
+
+    /// The move by which a base came to its upstream.
+    pub(super) fn of_upstream(label: String, landing: &Landing) -> Self {
+        let new = landing.candidate.clone().unwrap_or_default();
+        let (base, old) = (landing.base.clone(), landing.base_before.clone());
+        Self { landing: landing.id, label, lane: None, base, old, new }
+    }
 }
 
 /// A lane that conflicts with its base.

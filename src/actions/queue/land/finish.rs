@@ -1,9 +1,9 @@
-//! The steps after work has landed or was sent back: the tasks, the messages and the end of the landing.
+//! The record of a landing, and the steps after work has landed or was sent back: the tasks, the messages and the end.
 
 use anyhow::Result;
 
 use super::{
-    base::full_name,
+    base::{Base, full_name},
     collisions::{self, Collision},
     unit::{Unit, project_git},
 };
@@ -22,6 +22,8 @@ use crate::{
         rules::fencing::TaskWrite,
         task::{Task, TaskState, TaskStatus},
     },
+    env::Timestamp,
+    os::host,
     store::{WriteTx, landings, tasks},
 };
 
@@ -34,6 +36,37 @@ pub(super) struct Completed {
     /// The lanes that were told.
     pub(super) told: Vec<Collision>,
     pub(super) notes: Vec<String>,
+}
+
+/// Records that a landing of a unit begins.
+pub(super) fn begin(
+    app: &App,
+    unit: &Unit,
+    base: &Base,
+    state: LandingState,
+    candidate: Option<String>,
+    push_to: Option<String>,
+) -> Result<Landing> {
+    let local = host::identity_to_record();
+    let (host, host_id) = local.id.map(|id| (local.name, id)).unzip();
+    let landing = Landing {
+        id: 0,
+        lane: unit.lane_name().cloned(),
+        commit: unit.commit.clone(),
+        style: app.settings.land.style,
+        base: unit.base.clone(),
+        base_before: base.commit.clone(),
+        candidate,
+        state,
+        push_to,
+        tasks: unit.members.iter().map(|one| (one.task.id.clone(), one.task.epoch)).collect(),
+        error: None,
+        host,
+        host_id,
+        started_at: Timestamp::from_millis(0),
+        ended_at: None,
+    };
+    app.transaction(|tx| Ok(landings::insert(tx, landing)?))
 }
 
 /// Records that a landing is over, and finishes its tasks. Returns notes.

@@ -20,9 +20,11 @@ mod show;
 mod step;
 mod submodules;
 mod unit;
+mod upstream;
 
 pub use lock::is_at_work;
 pub use pause::{LandPause, pause, paused, resume};
 pub use request::LandRequest;
 pub use run::land;
 pub use show::show;
+pub use upstream::{MayPush, UpstreamUse};

@@ -12,6 +12,7 @@ use super::{
     schedule::Ordered,
     step::{Candidate, LockedLand, NotMoved, Stacked},
     unit::Unit,
+    upstream,
 };
 use crate::{
     actions::core::errors,
@@ -96,11 +97,11 @@ impl<'a> Pass<'a> {
                         self.pause(place, refusal);
                         is_stopped = true;
                     }
-                    Ok(()) => self.stack(place),
+                    Ok(()) => is_stopped = self.stack(place),
                 },
-                BatchStep::Stack(place) => self.stack(place),
+                BatchStep::Stack(place) => is_stopped = self.stack(place),
                 BatchStep::Check(count) => is_stopped = self.check(count),
-                BatchStep::Land(count) => self.land(count),
+                BatchStep::Land(count) => is_stopped = self.land(count),
                 BatchStep::SendBack(_) => self.send_back(),
                 BatchStep::Done => break,
             }
@@ -124,15 +125,21 @@ impl<'a> Pass<'a> {
         self.outcomes.push(Outcome { view, error: Some(error) });
     }
 
-    fn stack(&mut self, place: usize) {
-        let Some(unit) = self.units.get(place) else { return self.queue.decided(place) };
+    /// Whether nothing more can land.
+    fn stack(&mut self, place: usize) -> bool {
+        let Some(unit) = self.units.get(place) else {
+            self.queue.decided(place);
+            return false;
+        };
         let is_alone = self.stack.is_empty();
         if is_alone {
             self.base = None;
         }
         let mut view = report::begin(self.land.app, unit);
         let is_again = (self.is_tried)(&unit.commit);
-        match self.land.stack(unit, is_again, &self.stack, &mut self.base, &mut view) {
+        let stacked = self.land.stack(unit, is_again, &self.stack, &mut self.base, &mut view);
+        self.moves.append(&mut self.land.upstreams.moves.borrow_mut());
+        match stacked {
             Ok(Stacked::On { unit, judged, landing }) => {
                 self.queue.stacked(place);
                 self.stack.push(Candidate { place, unit: *unit, judged, landing: *landing, view });
@@ -145,11 +152,14 @@ impl<'a> Pass<'a> {
             Ok(Stacked::DoesNotFit) | Err(_) if !is_alone => self.queue.passed_over(place),
             Ok(Stacked::DoesNotFit) => self.queue.decided(place),
             Err(error) => {
+                let is_stopped = upstream::stops_all(&error);
                 self.queue.decided(place);
                 set_failure(&mut view, &error);
                 self.outcomes.push(Outcome { view, error: Some(error) });
+                return is_stopped;
             }
         }
+        false
     }
 
     /// Whether nothing more can land.
@@ -164,7 +174,10 @@ impl<'a> Pass<'a> {
             return false;
         }
         let units: Vec<&Unit> = self.stack.iter().take(count).map(|one| &one.unit).collect();
-        let run = match self.land.checks.run(&units, &top, base) {
+        let run = self.land.checks.run(&units, &top, base);
+        // It may have taken long.
+        self.land.upstreams.forget();
+        let run = match run {
             Ok(run) => run,
             Err(error) => {
                 self.fail(|height| height < count, error);
@@ -233,22 +246,16 @@ impl<'a> Pass<'a> {
         self.fail(|height| height == 0, error);
     }
 
-    fn land(&mut self, count: usize) {
-        let Some(base) = self.base.clone() else { return self.restack("its base is gone") };
-        let Some(step) = self.stack.get_mut(..count) else { return self.restack("its stack is gone") };
-        match self.land.move_base(&base, step) {
-            Ok(()) => {}
-            Err(NotMoved::BaseMoved) => {
-                self.attempts += 1;
-                if self.attempts < MAX_ATTEMPTS {
-                    return self.restack("the base moved while its next commit was made");
-                }
-                self.attempts = 0;
-                return self.fail(|height| height == 0, Refusal::BaseMoved { base: base.name }.into());
-            }
-            Err(NotMoved::Because(None, error)) => return self.fail(|height| height < count, error),
-            Err(NotMoved::Because(Some(own), error)) => return self.fail(|height| height == own, error),
-        }
+    /// Whether nothing more can land.
+    fn land(&mut self, count: usize) -> bool {
+        let (Some(base), Some(step)) = (self.base.clone(), self.stack.get_mut(..count)) else {
+            self.restack("its stack is gone");
+            return false;
+        };
+        let note = match self.land.move_base(&base, step) {
+            Ok(note) => note,
+            Err(not_moved) => return self.not_moved(not_moved, base, count),
+        };
         self.attempts = 0;
         let landed: Vec<Candidate> = self.stack.drain(..count).collect();
         self.queue.landed(count);
@@ -261,6 +268,7 @@ impl<'a> Pass<'a> {
             if names.len() > 1 {
                 candidate.view.batch.clone_from(&names);
             }
+            candidate.view.notes.extend(note.clone());
             match self.land.finish(&mut candidate) {
                 Ok(()) => {
                     self.moves.push(Move::of(&candidate.unit, &candidate.landing));
@@ -275,9 +283,39 @@ impl<'a> Pass<'a> {
             }
         }
         for mut candidate in done {
-            self.land.clean_up(&candidate.unit, &mut candidate.view);
+            // Where the base here lacks the work, the lane keeps it.
+            if note.is_none() {
+                self.land.clean_up(&candidate.unit, &mut candidate.view);
+            }
             self.outcomes.push(Outcome { view: candidate.view, error: None });
         }
+        false
+    }
+
+    /// Whether nothing more can land.
+    fn not_moved(&mut self, not_moved: NotMoved, base: Base, count: usize) -> bool {
+        let is_again = matches!(not_moved, NotMoved::BaseMoved | NotMoved::Raced { .. });
+        self.attempts = if is_again { self.attempts + 1 } else { 0 };
+        if is_again && self.attempts < MAX_ATTEMPTS {
+            self.restack("the base moved while its next commit was made");
+            return false;
+        }
+        self.attempts = 0;
+        match not_moved {
+            NotMoved::BaseMoved => self.fail(|height| height == 0, Refusal::BaseMoved { base: base.name }.into()),
+            NotMoved::Because(None, error) => self.fail(|height| height < count, error),
+            NotMoved::Because(Some(own), error) => self.fail(|height| height == own, error),
+            NotMoved::Raced { upstream } => {
+                let refusal = Refusal::PushRaced { base: base.name, upstream, tries: MAX_ATTEMPTS };
+                self.fail(|height| height < count, refusal.into());
+                return true;
+            }
+            NotMoved::Remote(error) => {
+                self.fail(|height| height < count, error);
+                return true;
+            }
+        }
+        false
     }
 
     /// Takes the stack apart. Those that failed are decided, the others are stacked again.

@@ -7,14 +7,12 @@ use super::{
     collisions::{self, Move},
     finish::{self, Completed},
     unit::{Member, Unit, project_git},
+    upstream,
 };
 use crate::{
     actions::{App, core::other_host},
-    domain::{
-        Refusal,
-        landing::{Landing, LandingState, REF_PREFIX},
-    },
-    os::git::{Git, InterruptedCheckout, MoveState},
+    domain::landing::{Landing, LandingState, REF_PREFIX},
+    os::{git::Git, lock::FileLock},
     store::{landings, lanes, tasks},
 };
 
@@ -22,20 +20,39 @@ use crate::{
 /// Returns what was completed, with its landing.
 ///
 /// # Errors
-/// `checkout_changed` when a checkout that was being moved has changed otherwise; as the store or git fails.
-pub(super) fn run(app: &App, say: &dyn Fn(&str)) -> Result<Vec<Completed>> {
+/// `checkout_changed` when a checkout that was being moved has changed otherwise; `push_unknown` when a remote cannot be asked
+/// whether it has what was being pushed; as the store or git fails.
+pub(super) fn run(app: &App, lock: &FileLock, say: &dyn Fn(&str)) -> Result<Vec<Completed>> {
     // The lock is of this host: another one's landing may be at work.
     let is_own = |landing: &Landing| !other_host::has_repository(app, landing.host_id.as_deref());
     let mut open = app.read(|tx| Ok(landings::unfinished(tx)?))?;
     open.retain(is_own);
-    for (base, old, new) in steps(&open) {
-        is_moved(app, base, old, new)?;
+    let mut pushed = Vec::new();
+    for Step { base, old, new, is_pushed } in steps(&open) {
+        if !base::is_moved(app, base, old, new)? && is_pushed {
+            let git = project_git(app)?;
+            say(&format!("asking whether the upstream of {base} has what was being pushed"));
+            if upstream::has_taken(app, &git, base, new)? {
+                let note = catch_up(app, lock, base, new).err();
+                let note = note.map(|error| format!("{base} stays behind what was pushed: {error}"));
+                pushed.push((base.to_owned(), new.to_owned(), note));
+            }
+        }
     }
     let mut completed = Vec::new();
     for mut landing in open {
-        if has_landed(app, &landing)? {
+        let git = project_git(app)?;
+        let is_in = |new: &str| landing.candidate.as_ref().is_some_and(|one| git.is_ancestor(one, new) == Some(true));
+        let taken = pushed.iter().find(|(base, new, _)| landing.may_be_pushed() && *base == landing.base && is_in(new));
+        if taken.is_some() || has_landed(app, &landing)? {
             say(&format!("completing landing {}, which was interrupted", landing.id));
-            completed.push(complete(app, landing)?);
+            if landing.is_base_alone() {
+                finish::landed(app, &mut landing)?;
+                continue;
+            }
+            let mut done = complete(app, landing)?;
+            done.notes.extend(taken.and_then(|(.., note)| note.clone()));
+            completed.push(done);
         } else {
             finish::failed(app, &mut landing, "it was interrupted before the base moved")?;
         }
@@ -50,18 +67,39 @@ pub(super) fn run(app: &App, say: &dyn Fn(&str)) -> Result<Vec<Completed>> {
     Ok(completed)
 }
 
-/// The moves that were going on: the base, its commit before, and that of the highest candidate.
-fn steps(open: &[Landing]) -> Vec<(&str, &str, &str)> {
-    let mut steps: Vec<(&str, &str, &str)> = Vec::new();
+/// A move that was going on.
+struct Step<'a> {
+    base: &'a str,
+    /// The commit of the base before.
+    old: &'a str,
+    /// The highest candidate.
+    new: &'a str,
+    /// Whether the candidate was to be pushed first.
+    is_pushed: bool,
+}
+
+fn steps(open: &[Landing]) -> Vec<Step<'_>> {
+    let mut steps: Vec<Step<'_>> = Vec::new();
     for landing in open.iter().filter(|landing| landing.state == LandingState::Moving) {
         let Some(candidate) = &landing.candidate else { continue };
         // A batch is one move: each of its landings begins where the one before ends.
-        match steps.iter_mut().find(|(base, _, new)| *base == landing.base && *new == landing.base_before) {
-            Some((_, _, new)) => *new = candidate,
-            None => steps.push((&landing.base, &landing.base_before, candidate)),
+        match steps.iter_mut().find(|step| step.base == landing.base && step.new == landing.base_before) {
+            Some(step) => step.new = candidate,
+            None => {
+                let (base, old, is_pushed) = (&landing.base, &landing.base_before, landing.may_be_pushed());
+                steps.push(Step { base, old, new: candidate, is_pushed });
+            }
         }
     }
     steps
+}
+
+/// Brings a base to a commit that its upstream has got.
+fn catch_up(app: &App, lock: &FileLock, base: &str, to: &str) -> Result<()> {
+    let git = project_git(app)?;
+    let base = base::movable(app, base)?;
+    base.refuse_files_in_the_way(&git, to)?;
+    base.move_to(app, lock, to)
 }
 
 /// Whether the base has the candidate of a landing.
@@ -81,38 +119,6 @@ fn sweep(git: &Git<'_>) -> Result<()> {
         let _ = git.move_ref(&name, None, None);
     }
     Ok(())
-}
-
-/// Whether a move of a base from `old` to `new` is done. A checkout that was partly moved is completed first, and the base with it.
-///
-/// # Errors
-/// `checkout_changed` when the checkout has changed otherwise; as git fails.
-pub(super) fn is_moved(app: &App, base: &str, old: &str, new: &str) -> Result<bool> {
-    let git = project_git(app)?;
-    git.remove_stale_ref_lock(&full_name(base))?;
-    let Some(now) = git.commit(&full_name(base)) else { return Ok(false) };
-    if git.is_ancestor(new, &now) == Some(true) {
-        return Ok(true);
-    }
-    if now != old {
-        return Ok(false);
-    }
-    let Some(dir) = base::checkout(app, base)? else { return Ok(false) };
-    let inside = Git::new(app.env.vars(), &dir);
-    let checkout = InterruptedCheckout::new(inside, old, new);
-    checkout.remove_stale_locks()?;
-    match checkout.inspect()? {
-        MoveState::NotStarted => Ok(false),
-        MoveState::Foreign(files) => {
-            let (base, dir) = (base.to_owned(), dir.display().to_string());
-            Err(Refusal::CheckoutChanged { base, dir, files }.into())
-        }
-        MoveState::Partial => {
-            checkout.finish_files()?;
-            git.move_ref(&full_name(base), Some(old), Some(new))?;
-            Ok(true)
-        }
-    }
 }
 
 /// Records a landing whose base has moved.

@@ -28,6 +28,7 @@ pub(super) fn begin(app: &App, unit: &Unit) -> LandingView {
         style: app.settings.land.style.as_str(),
         checks: Vec::new(),
         batch: Vec::new(),
+        pushed: None,
         told: Vec::new(),
         removed_worktree: None,
         error: None,
@@ -50,6 +51,7 @@ pub(super) fn completed(app: &App, done: &Completed) -> LandingView {
         state: "landed",
         base_before: Some(done.landing.base_before.clone()),
         candidate: done.landing.candidate.clone(),
+        pushed: done.landing.push_to.clone(),
         style: done.landing.style.as_str(),
         told: done.told.iter().map(super::collisions::Collision::view).collect(),
         notes: done.notes.clone(),
@@ -124,6 +126,7 @@ pub(super) fn lines(view: &LandingView) -> String {
         1 => format!(", 1 check passed{with}"),
         count => format!(", {count} checks passed{with}"),
     };
+    let pushed = view.pushed.as_ref().map(|upstream| format!(", pushed to {upstream}")).unwrap_or_default();
     let why = || {
         let failure = view.error.as_ref();
         let hint = failure.and_then(|failure| failure.hint.as_deref()).unwrap_or_default();
@@ -131,8 +134,8 @@ pub(super) fn lines(view: &LandingView) -> String {
         format!(": {}{hints}", failure.map_or("", |failure| failure.message.as_str()))
     };
     let mut text = match view.state {
-        "landed" => format!("landed {what} in {} as {}{checks}", view.base, short(&view.candidate)),
-        "unchanged" => format!("unchanged: {} has {what} already", view.base),
+        "landed" => format!("landed {what} in {} as {}{checks}{pushed}", view.base, short(&view.candidate)),
+        "unchanged" => format!("unchanged: {} has {what} already{pushed}", view.base),
         "would_land" => format!("would land {what} in {} ({})", view.base, view.style),
         "would_be_sent_back" => format!("would send back {what}{}", why()),
         "sent_back" => format!("sent back {what}{}", why()),

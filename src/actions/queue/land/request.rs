@@ -5,6 +5,7 @@ use anyhow::Result;
 use super::{
     report,
     unit::{self, Found, Unit},
+    upstream::UpstreamUse,
 };
 use crate::{
     actions::{Answer, App},
@@ -25,6 +26,8 @@ pub struct LandRequest {
     pub queue: bool,
     /// Change nothing.
     pub dry_run: bool,
+    /// What to do with the upstreams of the bases.
+    pub upstream: UpstreamUse,
 }
 
 /// What the request names.

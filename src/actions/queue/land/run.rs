@@ -1,5 +1,7 @@
 //! `land`: pass after pass, with the lock of landing.
 
+use std::cell::RefCell;
+
 use anyhow::Result;
 
 use super::{
@@ -12,6 +14,7 @@ use super::{
     schedule,
     step::LockedLand,
     unit::project_git,
+    upstream::{MayPush, Upstreams},
 };
 use crate::{
     actions::{
@@ -21,11 +24,11 @@ use crate::{
     wire::{LandView, LandingView},
 };
 
-/// Lands work. `say` gets lines about the progress. The exit code is that of the first failure.
+/// Lands work. `say` gets lines about the progress, and `may_push` decides on each push. The exit code is that of the first failure.
 ///
 /// # Errors
-/// `inside_session`, `untrusted`, `land_paused`, `no_identity`, `in_use`; for one name alone, why it did not land.
-pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str)) -> Result<(Answer, u8)> {
+/// `inside_session`, `untrusted`, `land_paused`, `no_identity`, `in_use`, `push_unknown`; for one name alone, why it did not land.
+pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str), may_push: MayPush<'_>) -> Result<(Answer, u8)> {
     if let Some(answer) = app.stored_response()? {
         return Ok((answer, 0));
     }
@@ -43,9 +46,11 @@ pub fn land(app: &App, request: &LandRequest, say: &dyn Fn(&str)) -> Result<(Ans
     // A person may have paused while this call waited.
     pause::refuse(app)?;
     let mut landings: Vec<LandingView> =
-        recovery::run(app, say)?.iter().map(|done| report::completed(app, done)).collect();
+        recovery::run(app, &lock, say)?.iter().map(|done| report::completed(app, done)).collect();
     let checks = Checks::new(app, say);
-    let locked = LockedLand { app, git, lock: &lock, checks: &checks, say };
+    let (what, fresh, moves) = (request.upstream, RefCell::default(), RefCell::default());
+    let upstreams = Upstreams { app, git, lock: &lock, say, may_push, what, fresh, moves };
+    let locked = LockedLand { app, git, lock: &lock, checks: &checks, upstreams: &upstreams, say };
     let mut order = Vec::new();
     // The last pass tells what is left out.
     let mut notes;

@@ -35,7 +35,8 @@ pub fn show(app: &App) -> Result<Answer> {
     })?;
     let is_at_work = lock::is_at_work(app);
     // Without a landing at work on this host the next one completes it or gives it up.
-    let is_going_on = |one: &Landing| is_at_work || other_host::has_repository(app, one.host_id.as_deref());
+    let is_going_on =
+        |one: &Landing| !one.is_base_alone() && (is_at_work || other_host::has_repository(app, one.host_id.as_deref()));
     let now: Vec<LandNowView> =
         open.iter().filter(|(one, _)| is_going_on(one)).map(|(one, earlier)| view(one, earlier)).collect();
     let request = LandRequest { all: true, ..LandRequest::default() };
@@ -66,7 +67,7 @@ fn view(landing: &Landing, earlier: &[Landing]) -> LandNowView {
 /// The median of the durations of earlier landings, in milliseconds.
 fn usual_duration(earlier: &[Landing]) -> Option<i64> {
     let duration = |one: &Landing| Some(one.ended_at?.millis().saturating_sub(one.started_at.millis()));
-    let mut known: Vec<i64> = earlier.iter().filter_map(duration).collect();
+    let mut known: Vec<i64> = earlier.iter().filter(|one| !one.is_base_alone()).filter_map(duration).collect();
     known.sort_unstable();
     known.get(known.len() / 2).copied()
 }

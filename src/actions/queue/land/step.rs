@@ -7,8 +7,9 @@ use super::{
     candidate,
     checks::{CheckRun, Checks},
     earlier::{has_landed, landed_since, names},
-    finish, readiness, recovery, submodules,
+    finish, readiness, submodules,
     unit::{self, Unit},
+    upstream::{Pushed, Upstreams},
 };
 use crate::{
     actions::{App, core::errors, queue::lane::remove_landed::remove_landed},
@@ -17,10 +18,8 @@ use crate::{
         landing::{Landing, LandingState},
         refusal::FailedLandCheck,
     },
-    env::Timestamp,
     os::{
         git::{CandidateMaker, Git, Integration},
-        host,
         lock::FileLock,
     },
     store::landings,
@@ -35,6 +34,7 @@ pub(super) struct LockedLand<'a> {
     pub(super) git: Git<'a>,
     pub(super) lock: &'a FileLock,
     pub(super) checks: &'a Checks<'a>,
+    pub(super) upstreams: &'a Upstreams<'a>,
     /// Takes lines about the progress.
     pub(super) say: &'a dyn Fn(&str),
 }
@@ -76,6 +76,13 @@ pub(super) enum NotMoved {
     BaseMoved,
     /// Because of the unit at this height, or of all.
     Because(Option<usize>, anyhow::Error),
+    /// Another push was faster.
+    Raced {
+        /// The name of the upstream.
+        upstream: String,
+    },
+    /// Because of the remote: nothing more lands.
+    Remote(anyhow::Error),
 }
 
 impl LockedLand<'_> {
@@ -101,7 +108,7 @@ impl LockedLand<'_> {
         }
         let base = match base {
             Some(base) => base,
-            None => base.insert(base::check(self.app, &unit.base)?),
+            None => base.insert(self.upstreams.bring(&unit.base)?),
         };
         // The base as it is when all that is below has landed.
         let top = Base { commit: stack.last().map_or(&*base.commit, Candidate::candidate).to_owned(), ..base.clone() };
@@ -136,7 +143,7 @@ impl LockedLand<'_> {
             top.refuse_files_in_the_way(&self.git, &made)?;
             submodules::check(self.app, &self.git, &unit, &top, &made)?;
         }
-        let mut landing = self.begin(&unit, &top, LandingState::Checking, Some(made.clone()))?;
+        let mut landing = finish::begin(self.app, &unit, &top, LandingState::Checking, Some(made.clone()), None)?;
         view.id = Some(landing.id);
         if made != top.commit {
             if let Err(error) = finish::hold(self.app, &landing, &made) {
@@ -164,17 +171,35 @@ impl LockedLand<'_> {
         if unit.members.is_empty() {
             return self.unchanged(unit, base, view);
         }
-        let mut landing = self.begin(unit, base, LandingState::Moving, Some(unit.commit.clone()))?;
+        let push_to = self.push_base(unit, base)?;
+        let (state, candidate) = (LandingState::Moving, Some(unit.commit.clone()));
+        let mut landing = finish::begin(self.app, unit, base, state, candidate, push_to)?;
         view.notes.extend(finish::landed(self.app, &mut landing)?);
         view.id = Some(landing.id);
         view.candidate = landing.candidate;
+        view.pushed = landing.push_to;
         view.state = "landed";
         self.clean_up(unit, view);
         Ok(())
     }
 
+    /// Pushes a base that has a unit, if its upstream lacks the unit and it is to be pushed. Returns where.
+    fn push_base(&self, unit: &Unit, base: &Base) -> Result<Option<String>> {
+        let Some(push_to) = self.upstreams.push_to(&base.name)? else { return Ok(None) };
+        match self.upstreams.push(&base.name, &base.commit) {
+            Pushed::Done => Ok(Some(push_to)),
+            Pushed::No(error) | Pushed::Unknown(error) => Err(error),
+            Pushed::Raced { upstream } => {
+                // The base has commits of its own, so it is refused as one that is apart.
+                self.upstreams.bring(&unit.base)?;
+                Err(Refusal::PushRaced { base: base.name.clone(), upstream, tries: 1 }.into())
+            }
+        }
+    }
+
     /// There is nothing to do but to end a lane that a killed landing left.
     fn unchanged(&self, unit: &Unit, base: &Base, view: &mut LandingView) -> Result<()> {
+        view.pushed = self.push_base(unit, base)?;
         view.state = "unchanged";
         view.tasks = unit.task.iter().map(ToString::to_string).collect();
         // A lane that has not begun yet is at a commit of its base too.
@@ -184,37 +209,17 @@ impl LockedLand<'_> {
         Ok(())
     }
 
-    fn begin(&self, unit: &Unit, base: &Base, state: LandingState, candidate: Option<String>) -> Result<Landing> {
-        let local = host::identity_to_record();
-        let (host, host_id) = local.id.map(|id| (local.name, id)).unzip();
-        let landing = Landing {
-            id: 0,
-            lane: unit.lane_name().cloned(),
-            commit: unit.commit.clone(),
-            style: self.app.settings.land.style,
-            base: unit.base.clone(),
-            base_before: base.commit.clone(),
-            candidate,
-            state,
-            tasks: unit.members.iter().map(|one| (one.task.id.clone(), one.task.epoch)).collect(),
-            error: None,
-            host,
-            host_id,
-            started_at: Timestamp::from_millis(0),
-            ended_at: None,
-        };
-        self.app.transaction(|tx| Ok(landings::insert(tx, landing)?))
-    }
-
-    /// Moves the base to the highest commit of a stack that was checked.
-    pub(super) fn move_base(&self, base: &Base, step: &mut [Candidate]) -> Result<(), NotMoved> {
+    /// Moves the base to the highest commit of a stack that was checked, after its upstream where it is pushed. Returns a note.
+    pub(super) fn move_base(&self, base: &Base, step: &mut [Candidate]) -> Result<Option<String>, NotMoved> {
         let all = |error: anyhow::Error| NotMoved::Because(None, error);
-        let Some(to) = step.last().map(|one| one.candidate().to_owned()) else { return Ok(()) };
+        let Some(to) = step.last().map(|one| one.candidate().to_owned()) else { return Ok(None) };
         // The checks may have taken long.
-        let now = base::check(self.app, &base.name).map_err(all)?;
-        if now.commit != base.commit {
+        let now = self.upstreams.check(&base.name).map_err(all)?;
+        let Some(now) = now.filter(|now| now.commit == base.commit) else {
+            self.upstreams.forget();
             return Err(NotMoved::BaseMoved);
-        }
+        };
+        let push_to = self.upstreams.push_to(&base.name).map_err(NotMoved::Remote)?;
         let mut not_ready = None;
         let marked = self.app.transaction(|tx| {
             for (height, one) in step.iter().enumerate() {
@@ -223,21 +228,32 @@ impl LockedLand<'_> {
             }
             not_ready = None;
             for one in step.iter() {
-                landings::update(tx, &Landing { state: LandingState::Moving, ..one.landing.clone() })?;
+                let (state, push_to) = (LandingState::Moving, push_to.clone());
+                landings::update(tx, &Landing { state, push_to, ..one.landing.clone() })?;
             }
             Ok::<_, anyhow::Error>(())
         });
         marked.map_err(|error| NotMoved::Because(not_ready, error))?;
         for one in step.iter_mut() {
             one.landing.state = LandingState::Moving;
+            one.landing.push_to.clone_from(&push_to);
+        }
+        if push_to.is_some() {
+            self.push_step(&base.name, &to, step)?;
         }
         if to == base.commit {
-            return Ok(());
+            return Ok(None);
         }
-        let Err(error) = now.move_to(self.app, self.lock, &to) else { return Ok(()) };
+        let Err(error) = now.move_to(self.app, self.lock, &to) else { return Ok(None) };
         // A git that was killed may have left half a checkout, or have done its work.
-        if recovery::is_moved(self.app, &base.name, &base.commit, &to).map_err(all)? {
-            return Ok(());
+        let is_moved = base::is_moved(self.app, &base.name, &base.commit, &to);
+        if let Some(upstream) = push_to {
+            // The upstream has the work, so it has landed.
+            let note = || format!("{} stays behind {upstream}: {error}", base.name);
+            return Ok(if matches!(is_moved, Ok(true)) { None } else { Some(note()) });
+        }
+        if is_moved.map_err(all)? {
+            return Ok(None);
         }
         if let Some(Refusal::BaseMoved { .. }) = error.downcast_ref::<Refusal>() {
             return Err(NotMoved::BaseMoved);
@@ -251,19 +267,36 @@ impl LockedLand<'_> {
         Err(all(error))
     }
 
+    /// Pushes what a step moves its base to. Where the remote does not have it, the landings are as before.
+    fn push_step(&self, base: &str, to: &str, step: &mut [Candidate]) -> Result<(), NotMoved> {
+        let not_moved = match self.upstreams.push(base, to) {
+            Pushed::Done => return Ok(()),
+            Pushed::Unknown(error) => return Err(NotMoved::Remote(error)),
+            Pushed::No(error) => NotMoved::Remote(error),
+            Pushed::Raced { upstream } => NotMoved::Raced { upstream },
+        };
+        for one in step {
+            one.landing.state = LandingState::Checking;
+            one.landing.push_to = None;
+        }
+        Err(not_moved)
+    }
+
     /// Records that a unit has landed.
     pub(super) fn finish(&self, candidate: &mut Candidate) -> Result<()> {
         let Candidate { unit, landing, view, .. } = candidate;
         view.notes.extend(finish::landed(self.app, landing)?);
         view.candidate.clone_from(&landing.candidate);
+        view.pushed.clone_from(&landing.push_to);
         let is_new = landing.candidate.as_ref() != Some(&landing.base_before) || !unit.members.is_empty();
         view.state = if is_new { "landed" } else { "unchanged" };
         Ok(())
     }
 
-    /// Ends a landing that does not come to its end, if nothing else has. One that stays open is ended by the next call.
+    /// Ends a landing that does not come to its end, if nothing else has. One that stays open is ended by the next call, as is one
+    /// of which it is unknown whether the remote has it.
     pub(super) fn give_up(&self, candidate: &mut Candidate, why: &str) {
-        if candidate.landing.ended_at.is_none() {
+        if candidate.landing.ended_at.is_none() && !candidate.landing.may_be_pushed() {
             let _ = finish::failed(self.app, &mut candidate.landing, why);
         }
     }
@@ -276,7 +309,7 @@ impl LockedLand<'_> {
         files: Vec<String>,
         view: &mut LandingView,
     ) -> Result<Refusal> {
-        let mut landing = self.begin(unit, base, LandingState::Checking, None)?;
+        let mut landing = finish::begin(self.app, unit, base, LandingState::Checking, None, None)?;
         view.id = Some(landing.id);
         let since = landed_since(self.app, &self.git, unit, base)?;
         let (of, lane, with) = (unit.label(), unit.lane_name().cloned(), names(&since));

@@ -51,6 +51,12 @@ pub(super) struct Member {
 }
 
 impl Unit {
+    /// A commit of a base that is no work of a lane.
+    pub(super) fn of_base(base: &str, commit: &str) -> Self {
+        let (commit, base) = (commit.to_owned(), base.to_owned());
+        Self { lane: None, task: None, commit, base, members: Vec::new(), is_named: false }
+    }
+
     /// Its name in messages: the task, else the lane.
     pub(super) fn label(&self) -> String {
         match (&self.task, &self.lane) {
