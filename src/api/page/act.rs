@@ -1,8 +1,9 @@
-//! The commands that the page can do: those of the board's items and sessions that a person needs to settle something. Each is
-//! the use case of the command line.
+//! The commands that the page can do: those of the board's items and sessions that a person needs to settle something, and those
+//! about tasks and reviews. Each is the use case of the command line.
 
 use anyhow::Result;
 
+use super::{form::Form, review_command::ReviewCommand, task_command::TaskCommand};
 use crate::{
     actions::{
         Answer, App,
@@ -29,9 +30,7 @@ use crate::{
             start::relaunch::{self, RelaunchRequest},
         },
     },
-    domain::{
-        Refusal, SessionId, TaskId, approval::Decision, id::Label, job::JobId, message::Priority, question::QuestionId,
-    },
+    domain::{SessionId, TaskId, approval::Decision, id::Label, job::JobId, message::Priority, question::QuestionId},
 };
 
 /// The word in a command that stands for a text that the person writes.
@@ -56,6 +55,8 @@ pub(super) enum PageCommand {
     DeclineHandoff(i64),
     WithdrawMessage(i64),
     RemoveJob(JobId),
+    Task(TaskCommand),
+    Review(ReviewCommand),
 }
 
 impl PageCommand {
@@ -65,7 +66,8 @@ impl PageCommand {
         let number = |text: &str| text.parse().ok();
         let session = |text: &str| SessionId::parse(text).ok();
         let task = |text: &str| TaskId::parse(text).ok();
-        match words.strip_prefix(&["fairway"])? {
+        let words = words.strip_prefix(&["fairway"])?;
+        match words {
             ["approvals", "answer", id, decision] => Some(Self::Approval(number(id)?, Decision::parse(decision)?)),
             ["answer", item, TEXT] => QuestionId::parse(item).ok().map(Self::Answer),
             ["prompt", id, TEXT] => session(id).map(Self::Prompt),
@@ -80,7 +82,7 @@ impl PageCommand {
             ["handoff", "decline", id, "--reason", TEXT] => number(id).map(Self::DeclineHandoff),
             ["exec", "rm", id] => JobId::parse(id).ok().map(Self::RemoveJob),
             ["outbox", "withdraw", id] => number(id).map(Self::WithdrawMessage),
-            _ => None,
+            _ => TaskCommand::parse(words).map(Self::Task).or_else(|| ReviewCommand::parse(words).map(Self::Review)),
         }
     }
 
@@ -90,6 +92,8 @@ impl PageCommand {
             Self::Answer(_) => Some("Answer"),
             Self::Prompt(_) => Some("Text"),
             Self::Release(_) | Self::Unblock(_) | Self::Done(_) | Self::DeclineHandoff(_) => Some("Reason"),
+            Self::Task(command) => command.text_label(),
+            Self::Review(command) => command.text_label(),
             _ => None,
         }
     }
@@ -103,22 +107,36 @@ impl PageCommand {
             Self::DeclineHandoff(_) => Some("The handoff is declined for good."),
             Self::RemoveJob(_) => Some("The job and its output are deleted."),
             Self::WithdrawMessage(_) => Some("The message is not delivered any more."),
+            Self::Task(command) => command.question(),
+            Self::Review(command) => command.question(),
             _ => None,
         }
     }
 
-    /// Does it. `text` is what the person wrote.
+    /// The command line that does the same: the words of the form with what the person wrote, quoted for a shell.
+    pub(super) fn line(&self, words: &str, form: &Form) -> String {
+        let mut line: Vec<String> = words
+            .split(' ')
+            .map(|word| match word {
+                TEXT => form.get("text").trim().to_owned(),
+                "TITLE" => form.get("title").trim().to_owned(),
+                "FILE:LINE" => form.get("place").to_owned(),
+                other => other.to_owned(),
+            })
+            .collect();
+        if let Self::Task(command) = self {
+            line.extend(command.arguments(form));
+        }
+        shell_words::join(line)
+    }
+
+    /// Does it, with what the person wrote into the form.
     ///
     /// # Errors
     /// As the command of the command line; `usage` without a text that it needs.
-    pub(super) fn run(&self, app: &App, text: Option<&str>, hooks: &'static dyn ProviderHooks) -> Result<Answer> {
-        let text = text.map(str::trim).filter(|text| !text.is_empty());
-        let needed = || match (text, self.text_label()) {
-            (Some(text), _) => Ok(text.to_owned()),
-            (None, label) => {
-                Err(Refusal::Usage { why: format!("the {} is missing", label.unwrap_or("Text").to_lowercase()) })
-            }
-        };
+    pub(super) fn run(&self, app: &App, form: &Form, hooks: &'static dyn ProviderHooks) -> Result<Answer> {
+        let text = form.written("text");
+        let needed = || form.needed("text", self.text_label().unwrap_or("Text"));
         let force = || needed().map(|reason| ForceReason { reason });
         match self {
             Self::Approval(id, decision) => approval::answer(app, *id, *decision, text),
@@ -172,6 +190,8 @@ impl PageCommand {
             Self::DeclineHandoff(id) => decline::decline(app, *id, &needed()?),
             Self::WithdrawMessage(id) => outbox::withdraw(app, *id, None),
             Self::RemoveJob(id) => rm::rm(app, &[id.to_string()], false),
+            Self::Task(command) => command.run(app, form, hooks),
+            Self::Review(command) => command.run(app, form),
         }
     }
 }

@@ -1,25 +1,19 @@
-//! The board as HTML: parts, each a list of items with a key that is the same while the item lasts. Ages are left to the reader's
-//! clock: an item's HTML changes only when what it shows changes.
+//! The board as HTML: parts, each a list of items with a key that is the same while the item lasts.
 
 use serde_json::Value;
 
 use super::{
     access::Access,
     act::PageCommand,
+    age_html::time,
+    command_html::{form, hidden, written},
+    form::address,
     html::Html,
     labels::{claim_doing, class_of, doing, is_cut},
 };
-use crate::{
-    domain::age::rough,
-    env::Timestamp,
-    wire::{
-        ApprovalView, BoardJobView, BoardLaneView, BoardView, HeldTaskView, NeedView, SessionOverviewView, short_job_id,
-    },
+use crate::wire::{
+    ApprovalView, BoardJobView, BoardLaneView, BoardView, HeldTaskView, NeedView, SessionOverviewView, short_job_id,
 };
-
-/// The start of a time without an age; [`with_ages`] fills it in.
-const TIME: &str = "<time datetime=\"";
-const TIME_END: &str = "\"></time>";
 
 /// An item of a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,30 +98,7 @@ pub fn page_parts(board: &BoardView, approvals: &[ApprovalView]) -> Vec<(&'stati
     parts(board, approvals).into_iter().map(|part| (part.title, items(part))).collect()
 }
 
-/// The HTML with the age of each time, for a browser without the script.
-pub(super) fn with_ages(html: &str, now: Timestamp) -> String {
-    let mut parts = html.split(TIME);
-    let mut filled = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        filled.push_str(TIME);
-        match part.split_once(TIME_END) {
-            Some((at, rest)) => {
-                let age = Timestamp::parse(at).map(|at| rough(now.since(at))).unwrap_or_default();
-                filled.extend([at, "\">", &age, "</time>", rest]);
-            }
-            None => filled.push_str(part),
-        }
-    }
-    filled
-}
-
-fn time(html: &mut Html, at: Option<&str>) {
-    if let Some(at) = at {
-        html.markup("<time").attribute("datetime", at).markup("></time>");
-    }
-}
-
-fn shape(html: &mut Html, shape: char, class: &'static str) {
+pub(super) fn shape(html: &mut Html, shape: char, class: &'static str) {
     html.markup("<span class=\"shape ")
         .markup(class)
         .markup("\" aria-hidden=\"true\">")
@@ -135,7 +106,7 @@ fn shape(html: &mut Html, shape: char, class: &'static str) {
         .markup("</span> ");
 }
 
-fn labelled(html: &mut Html, class: &'static str, text: &str) {
+pub(super) fn labelled(html: &mut Html, class: &'static str, text: &str) {
     html.markup("<span class=\"").markup(class).markup("\">").text(text).markup("</span> ");
 }
 
@@ -156,6 +127,11 @@ fn need_item(need: &NeedView, approvals: &[ApprovalView]) -> Item {
             tool_input(html, &approval.input);
         }
         html.markup("<p class=\"evidence\">evidence: ").text(&need.evidence).markup("</p>");
+        if let Some(task) = need.task_id.as_ref().filter(|_| matches!(need.kind, "review" | "gate" | "landing")) {
+            html.markup("<p class=\"way\"><a class=\"button\"")
+                .attribute("href", &address("/review", &[("task", task)]));
+            html.markup(">review ").text(task).markup("</a></p>");
+        }
         html.markup("<div class=\"commands\">");
         for next in &need.commands {
             let is_seen = approval.is_some_and(|approval| !is_cut(&approval.input));
@@ -163,15 +139,25 @@ fn need_item(need: &NeedView, approvals: &[ApprovalView]) -> Item {
                 PageCommand::Approval(_, decision) => is_seen || *decision == crate::domain::approval::Decision::Deny,
                 // Only an expired lease lets a person take over.
                 PageCommand::Claim(_) => need.kind == "lease",
+                // A verdict belongs to a commit that was looked at: the page of reviews shows it.
+                PageCommand::Task(_) | PageCommand::Review(_) => false,
                 _ => true,
             });
             match command.filter(|_| access == Access::Full) {
-                Some(command) => form(html, Some(need), &next.purpose, &next.command, &command),
+                Some(command) => form(html, &next.purpose, &next.command, &command, |html| about(html, need, &command)),
                 None => written(html, &next.purpose, &next.command),
             }
         }
         html.markup("</div>");
     })
+}
+
+/// The item of a form, and above the field of an answer its whole question.
+fn about(html: &mut Html, need: &NeedView, command: &PageCommand) {
+    hidden(html, "item", &need.id);
+    if matches!(command, PageCommand::Answer(_)) {
+        html.markup("<p class=\"asked\">").text(&need.line).markup("</p>");
+    }
 }
 
 /// The whole input of a tool call, a field after the other.
@@ -195,54 +181,14 @@ fn tool_input(html: &mut Html, input: &Value) {
     }
 }
 
-/// A command that the page cannot do, or this reader may not.
-fn written(html: &mut Html, purpose: &str, command: &str) {
-    html.markup("<p class=\"written\">").text(purpose).markup(": <code>").text(command).markup("</code></p>");
-}
-
-/// A command that the page does: a button, or a disclosure with a text or a question before the button.
-fn form(html: &mut Html, need: Option<&NeedView>, purpose: &str, words: &str, command: &PageCommand) {
-    let (label, question) = (command.text_label(), command.question());
-    let is_asked = label.is_some() || question.is_some();
-    if is_asked {
-        html.markup("<details><summary>").text(purpose).markup("…</summary>");
-    }
-    html.markup("<form method=\"post\" action=\"/act\"><input type=\"hidden\" name=\"command\"")
-        .attribute("value", words);
-    html.markup(">");
-    if let Some(need) = need {
-        html.markup("<input type=\"hidden\" name=\"item\"").attribute("value", &need.id).markup(">");
-    }
-    if let Some(question) = question {
-        html.markup("<p class=\"question\">").text(question).markup("</p>");
-        html.markup("<input type=\"hidden\" name=\"confirm\" value=\"yes\">");
-    }
-    if is_asked {
-        html.markup("<p><code>").text(words).markup("</code></p>");
-    }
-    // The whole question stands above the field while one writes.
-    if let Some(need) = need.filter(|_| matches!(command, PageCommand::Answer(_))) {
-        html.markup("<p class=\"asked\">").text(&need.line).markup("</p>");
-    }
-    if let Some(label) = label {
-        html.markup("<label>").markup(label).markup(" <textarea name=\"text\" rows=\"2\" required></textarea></label>");
-    }
-    let class = match command {
-        PageCommand::Approval(_, crate::domain::approval::Decision::Allow) => "allow",
-        PageCommand::Approval(..) => "deny",
-        _ if question.is_some() => "danger",
-        _ => "plain",
-    };
-    html.markup("<button class=\"").markup(class).markup("\">").text(purpose).markup("</button></form>");
-    if is_asked {
-        html.markup("</details>");
-    }
-}
-
 fn counts(board: &BoardView) -> Item {
     let counts = &board.counts;
     Item::draw("counts".into(), |html, _| {
         html.markup(" class=\"counts\">");
+        if !board.needs_you.is_empty() {
+            html.markup("<a class=\"count\" href=\"#needs\"><b>").text(&board.needs_you.len().to_string());
+            html.markup("</b> need you</a> ");
+        }
         for (count, word, is_always) in [
             (counts.ready, "ready", true),
             (counts.held, "held", true),
@@ -265,7 +211,11 @@ fn counts(board: &BoardView) -> Item {
 
 fn lane(lane: &BoardLaneView) -> Item {
     Item::draw(lane.name.clone(), |html, access| {
-        html.markup("><h3>").text(&lane.name).markup("</h3> ");
+        html.markup("><a")
+            .attribute("href", &address("/lane", &[("name", &lane.name)]))
+            .markup("><h3>")
+            .text(&lane.name);
+        html.markup("</h3></a> ");
         if lane.status != "open" {
             labelled(html, "state notice", lane.status);
         }
@@ -299,7 +249,8 @@ fn lane(lane: &BoardLaneView) -> Item {
     })
 }
 
-fn session(html: &mut Html, one: &SessionOverviewView, access: Access) {
+/// A session with its state, its work and its commands.
+pub(super) fn session(html: &mut Html, one: &SessionOverviewView, access: Access) {
     let state = one.shown_state();
     let class = class_of(state.shape);
     html.markup("<p class=\"head\">");
@@ -332,7 +283,7 @@ fn session(html: &mut Html, one: &SessionOverviewView, access: Access) {
         }
         for (purpose, words) in commands {
             if let Some(command) = PageCommand::parse(&words) {
-                form(html, None, purpose, &words, &command);
+                form(html, purpose, &words, &command, |_| ());
             }
         }
         html.markup("</div>");

@@ -26,6 +26,8 @@ use crate::{
 #[derive(Debug, Clone)]
 pub(super) struct ComposedBoard {
     pub(super) project: String,
+    /// The newest event in it.
+    pub(super) seq: i64,
     pub(super) parts: Vec<Part>,
     /// The commands of each item that needs a person.
     pub(super) commands: Vec<(String, Vec<String>)>,
@@ -98,6 +100,7 @@ fn compose(app: &App, cache: &mut BoardCache, hook_providers: &[&str]) -> Result
     let now = app.env.now();
     Ok(ComposedBoard {
         project: board.project.clone(),
+        seq: board.seq,
         parts: parts(&board, &approvals),
         commands: board
             .needs_you

@@ -1,18 +1,22 @@
 //! The page's documents: the board, and short ones for results and refusals.
 
-use super::{access::Access, board_html::with_ages, frame::Frame, html::Html, shared_board::Feed};
+use super::{
+    access::Access,
+    age_html::with_ages,
+    frame::Frame,
+    html::Html,
+    shared_board::Feed,
+    shell::{self, PageName, begin, header},
+};
 use crate::{actions::Answer, env::Timestamp, wire::Failure};
 
 /// The page with the whole board.
 pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, access: Access) -> String {
-    let mut html = begin(project, true);
-    html.markup("<header><h1>").text(project).markup("</h1>");
-    html.markup(
-        "<p id=\"connection\" role=\"status\">live updates need JavaScript: reload to see what is new</p></header>",
-    );
-    html.markup("<p id=\"news\" class=\"unseen\" role=\"status\" aria-live=\"polite\"></p>");
-    html.markup("<output id=\"result\" aria-live=\"assertive\" hidden></output>");
-    html.markup("<main id=\"board\" tabindex=\"-1\"").attribute("data-since", &feed.id(frame.version)).markup(">");
+    let mut html = begin(project, Some("/page.js"));
+    header(&mut html, project, PageName::Board, "");
+    html.markup("<main id=\"board\" class=\"board\" tabindex=\"-1\"")
+        .attribute("data-since", &feed.id(frame.version))
+        .markup(">");
     for one in &frame.parts {
         let part = &one.part;
         let is_hidden = part.items.is_empty() && part.none.is_none();
@@ -51,18 +55,20 @@ pub(super) fn board(feed: &Feed, frame: &Frame, project: &str, now: Timestamp, a
 }
 
 /// The result of a command, for a browser without the script.
-pub(super) fn result(answer: &Answer) -> String {
-    let mut html = begin("done", false);
-    html.markup("<main id=\"board\"><h1>Done</h1><p role=\"status\">").text(&answer.line).markup("</p>");
+pub(super) fn result(answer: &Answer, command: &str, back: &str) -> String {
+    let mut html = begin("done", None);
+    html.markup("<main id=\"board\"><h1>Done</h1><p><code>").text(command).markup("</code></p><p role=\"status\">");
+    html.text(&answer.line).markup("</p>");
     for note in &answer.notes {
         html.markup("<p>note: ").text(note).markup("</p>");
     }
+    html.markup("<p class=\"way\"><a").attribute("href", back).markup(">go on</a></p>");
     end(html)
 }
 
 /// A refusal, with its code and its hint.
 pub(super) fn failure(failure: &Failure) -> String {
-    let mut html = begin("error", false);
+    let mut html = begin("error", None);
     html.markup("<main id=\"board\"><h1>Not done</h1><p role=\"alert\">error: ").text(&failure.message);
     html.markup(" (<code>").text(failure.code).markup("</code>)</p>");
     if let Some(hint) = &failure.hint {
@@ -73,7 +79,7 @@ pub(super) fn failure(failure: &Failure) -> String {
 
 /// A one-time address for another browser.
 pub(super) fn device(urls: &[String], access: Access) -> String {
-    let mut html = begin("another device", false);
+    let mut html = begin("another device", None);
     html.markup("<main id=\"board\"><h1>Open on another device</h1><p>");
     html.markup(match access {
         Access::Full => "Valid once, for two minutes. The browser that opens it can answer and stop agents as you.",
@@ -86,23 +92,7 @@ pub(super) fn device(urls: &[String], access: Access) -> String {
     end(html)
 }
 
-fn begin(title: &str, is_board: bool) -> Html {
-    let mut html = Html::default();
-    html.markup(
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <meta name=\"color-scheme\" content=\"light dark\">\
-         <link rel=\"stylesheet\" href=\"/page.css\"><link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">",
-    );
-    if is_board {
-        html.markup("<script src=\"/page.js\" defer></script>");
-    }
-    html.markup("<title>").text(title).markup(" · Fairway</title></head><body>");
-    html.markup("<a class=\"skip\" href=\"#board\">to the board</a>");
-    html
-}
-
 fn end(mut html: Html) -> String {
-    html.markup("<p><a href=\"/\">to the board</a></p></main></body></html>");
-    html.into_string()
+    html.markup("<p class=\"way\"><a href=\"/\">to the board</a></p>");
+    shell::end(html).into_string()
 }

@@ -3,16 +3,34 @@
 
 mod access;
 mod act;
+mod age_html;
+mod bars;
 mod board_html;
+mod command_html;
 mod composer;
 mod document;
+mod form;
 mod frame;
 mod headers;
 mod html;
 mod labels;
+mod lane_page;
 mod origin;
+mod page_frame;
+mod patch_html;
+mod review_command;
+mod review_facts;
+mod review_page;
 mod routes;
+mod search_page;
 mod shared_board;
+mod shell;
+mod task_card;
+mod task_command;
+mod task_filter;
+mod task_panel;
+mod tasks_page;
+mod usage_page;
 
 pub use access::Access;
 pub use board_html::page_parts;

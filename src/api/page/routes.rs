@@ -17,39 +17,55 @@ use super::{
     access::Access,
     act::PageCommand,
     composer::ComposedBoard,
-    document, headers,
+    document,
+    form::Form,
+    headers, lane_page,
     origin::{PageAddress, Site},
+    page_frame::PageFrame,
+    review_page, search_page,
+    shared_board::Content,
+    shell::PageName,
+    task_filter::Wish,
+    tasks_page, usage_page,
 };
 use crate::{
     actions::Answer,
-    api::{
-        auth::single_header,
-        body::{RequestBody, query},
-        error::ApiError,
-        sse, state,
-    },
-    domain::Refusal,
+    api::{auth::single_header, body::query, error::ApiError, sse, state},
+    domain::{Actor, Refusal},
     wire::ErrorDocument,
 };
 
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
-const CLOCK: &str = include_str!("clock.js");
-const ICON: &str = include_str!("icon.svg");
+/// The files of the pages, each with its path and type.
+const FILES: &[(&str, &str, &str)] = &[
+    ("/page.css", "text/css; charset=utf-8", include_str!("page.css")),
+    ("/icon.svg", "image/svg+xml", include_str!("icon.svg")),
+    ("/ages.js", SCRIPT, include_str!("ages.js")),
+    ("/clock.js", SCRIPT, include_str!("clock.js")),
+    ("/drag.js", SCRIPT, include_str!("drag.js")),
+    ("/forms.js", SCRIPT, include_str!("forms.js")),
+    ("/live.js", SCRIPT, include_str!("live.js")),
+    ("/page.js", SCRIPT, include_str!("page.js")),
+    ("/pages.js", SCRIPT, include_str!("pages.js")),
+];
 
+const SCRIPT: &str = "text/javascript; charset=utf-8";
 const HTML: &str = "text/html; charset=utf-8";
 
-/// The routes, each with its methods.
+/// What is read, files included.
+const READ: &str = "GET,HEAD";
+
+/// The routes besides the files, each with its methods.
 const ROUTES: &[(&str, &str)] = &[
-    ("/", "GET,HEAD"),
+    ("/", READ),
+    ("/lane", READ),
+    ("/tasks", READ),
+    ("/review", READ),
+    ("/usage", READ),
+    ("/search", READ),
     ("/open", "GET"),
-    ("/events", "GET,HEAD"),
+    ("/events", READ),
     ("/act", "POST"),
     ("/device", "POST"),
-    ("/page.css", "GET,HEAD"),
-    ("/page.js", "GET,HEAD"),
-    ("/clock.js", "GET,HEAD"),
-    ("/icon.svg", "GET,HEAD"),
 ];
 
 #[derive(Debug, Deserialize)]
@@ -61,16 +77,15 @@ struct CodeQuery {
 struct SinceQuery {
     #[serde(default)]
     since: String,
+    /// `yes` for the proofs that the page is current alone, without the board.
+    #[serde(default)]
+    beats: String,
 }
 
-/// The fields of a form.
-#[derive(Debug, Default)]
-struct Form {
-    command: String,
-    item: Option<String>,
-    text: Option<String>,
-    is_confirmed: bool,
-    access: String,
+/// The methods of a path; `None` for an unknown one.
+fn methods_of(path: &str) -> Option<&'static str> {
+    let route = ROUTES.iter().find(|(known, _)| *known == path).map(|(_, methods)| *methods);
+    route.or_else(|| FILES.iter().any(|(known, ..)| *known == path).then_some(READ))
 }
 
 /// Answers a request for the page. `address` is `None` for a wrong `Host`.
@@ -88,8 +103,7 @@ pub(in crate::api) async fn respond(request: Request, address: Option<PageAddres
         } else {
             (error.status, [(header::CONTENT_TYPE, HTML)], document::failure(&error.failure)).into_response()
         };
-        let known = ROUTES.iter().find(|(known, _)| *known == path);
-        if let Some((_, methods)) = known.filter(|_| error.status == StatusCode::METHOD_NOT_ALLOWED) {
+        if let Some(methods) = methods_of(&path).filter(|_| error.status == StatusCode::METHOD_NOT_ALLOWED) {
             response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
         }
         if is_retried {
@@ -106,19 +120,15 @@ async fn route(request: Request, address: Option<PageAddress>) -> Result<Respons
     let address = address.ok_or_else(|| refused("invalid Host header: must be the address of the page"))?;
     let site = Site::current().ok_or_else(|| ApiError::busy("the server is shutting down"))?;
     let (path, method) = (request.uri().path().to_owned(), request.method().clone());
-    let Some((_, methods)) = ROUTES.iter().find(|(known, _)| *known == path) else {
-        return Err(ApiError::unknown_page(&path));
-    };
+    let methods = methods_of(&path).ok_or_else(|| ApiError::unknown_page(&path))?;
     if !methods.split(',').any(|known| known == method.as_str()) {
         return Err(ApiError::method_not_allowed(method.as_str(), &path));
     }
-    match path.as_str() {
-        "/page.css" => return Ok(file("text/css; charset=utf-8", STYLE)),
-        "/page.js" => return Ok(file("text/javascript; charset=utf-8", SCRIPT)),
-        "/clock.js" => return Ok(file("text/javascript; charset=utf-8", CLOCK)),
-        "/icon.svg" => return Ok(file("image/svg+xml", ICON)),
-        "/open" => return open(&site, &address, &request),
-        _ => {}
+    if let Some((_, kind, text)) = FILES.iter().find(|(known, ..)| *known == path) {
+        return Ok(file(kind, *text));
+    }
+    if path == "/open" {
+        return open(&site, &address, &request);
     }
     let access = site.access(&address, request.headers()).ok_or_else(ApiError::no_page_access)?;
     match path.as_str() {
@@ -128,6 +138,11 @@ async fn route(request: Request, address: Option<PageAddress>) -> Result<Respons
             let html = document::board(&site.feed, &frame, &board.project, board.now, access);
             Ok(file(HTML, html))
         }
+        "/lane" => page(&site, Form::of_query(request.uri()), access, PageName::Lane).await,
+        "/tasks" => page(&site, Form::of_query(request.uri()), access, PageName::Tasks).await,
+        "/review" => page(&site, Form::of_query(request.uri()), access, PageName::Review).await,
+        "/usage" => page(&site, Form::of_query(request.uri()), access, PageName::Usage).await,
+        "/search" => page(&site, Form::of_query(request.uri()), access, PageName::Search).await,
         changing => {
             check_origin(&address, request.headers())?;
             if access != Access::Full {
@@ -138,11 +153,12 @@ async fn route(request: Request, address: Option<PageAddress>) -> Result<Respons
             if changing == "/device" {
                 return device(&site, &form);
             }
-            let answer = act(&site, form).await?;
+            let back = back(&form).to_owned();
+            let (answer, command) = act(&site, form).await?;
             Ok(if wants_json {
-                Json(json!({ "line": answer.line, "notes": answer.notes })).into_response()
+                Json(json!({ "command": command, "line": answer.line, "notes": answer.notes })).into_response()
             } else {
-                file(HTML, document::result(&answer))
+                file(HTML, document::result(&answer, &command, &back))
             })
         }
     }
@@ -150,6 +166,26 @@ async fn route(request: Request, address: Option<PageAddress>) -> Result<Respons
 
 fn file(content_type: &'static str, text: impl Into<Body>) -> Response {
     ([(header::CONTENT_TYPE, content_type)], text.into()).into_response()
+}
+
+/// A page beside the board, from the store as it is now.
+async fn page(site: &Site, query: Form, access: Access, name: PageName) -> Result<Response, ApiError> {
+    let (board, _) = site.feed.board().await?;
+    let frame = PageFrame { name, project: board.project, seq: board.seq, access, now: board.now };
+    let html = state::run_blocking_as(site.feed.factory(), move |app| match name {
+        PageName::Lane => lane_page::page(app, &frame, &query),
+        PageName::Tasks => tasks_page::page(app, &frame, &Wish::new(query)),
+        PageName::Review => review_page::page(app, &frame, &query),
+        PageName::Usage => usage_page::page(app, &frame, &query),
+        PageName::Search | PageName::Board => search_page::page(app, &frame, &query),
+    });
+    Ok(file(HTML, html.await?))
+}
+
+/// The page that a form came from: an address of this site, or the board.
+fn back(form: &Form) -> &str {
+    let is_here = |address: &&str| address.starts_with('/') && !address.starts_with("//") && !address.contains('\\');
+    Some(form.get("back")).filter(is_here).unwrap_or("/")
 }
 
 /// Exchanges a code for a cookie. A request that only prepares a visit uses no code up.
@@ -164,14 +200,15 @@ fn open(site: &Site, address: &PageAddress, request: &Request) -> Result<Respons
 }
 
 fn events(site: &Site, request: &Request, access: Access) -> Result<Response, ApiError> {
-    let SinceQuery { since } = query(request)?;
+    let SinceQuery { since, beats } = query(request)?;
     if request.method() == Method::HEAD {
         return Ok(sse::head());
     }
     let last = request.headers().get("last-event-id").and_then(|value| value.to_str().ok());
     let version = site.feed.version(last.unwrap_or(&since));
     let (response, items) = sse::stream();
-    tokio::spawn(Arc::clone(&site.feed).serve(items, version, access));
+    let content = if beats == "yes" { Content::Beats } else { Content::Board };
+    tokio::spawn(Arc::clone(&site.feed).serve(items, version, access, content));
     Ok(response)
 }
 
@@ -184,58 +221,68 @@ fn check_origin(address: &PageAddress, headers: &HeaderMap) -> Result<(), ApiErr
     if is_own { Ok(()) } else { Err(ApiError::unauthorized(StatusCode::FORBIDDEN, why)) }
 }
 
-impl Form {
-    async fn read(request: Request) -> Result<Self, ApiError> {
-        let is_form = single_header(request.headers(), header::CONTENT_TYPE)
-            .is_some_and(|kind| kind.split(';').next() == Some("application/x-www-form-urlencoded"));
-        if !is_form {
-            return Err(ApiError::usage("the request body is no form"));
-        }
-        let body = RequestBody::read(request).await?;
-        let mut form = Self::default();
-        for (name, value) in form_urlencoded::parse(body.bytes()) {
-            let value = value.into_owned();
-            match name.as_ref() {
-                "command" => form.command = value,
-                "item" => form.item = Some(value),
-                // A browser writes line ends as CR LF.
-                "text" => form.text = Some(value.replace("\r\n", "\n")),
-                "confirm" => form.is_confirmed = value == "yes",
-                "access" => form.access = value,
-                _ => {}
-            }
-        }
-        Ok(form)
-    }
-}
-
-/// Does a command, if the board offers it now: what an item said a while ago may concern another claim by now.
-async fn act(site: &Site, form: Form) -> Result<Answer, ApiError> {
-    let command = PageCommand::parse(&form.command)
+/// Does a command, if the board offers it now: what an item said a while ago may concern another claim by now. Returns the answer
+/// and the command line that does the same.
+async fn act(site: &Site, form: Form) -> Result<(Answer, String), ApiError> {
+    let words = form.get("command").to_owned();
+    let command = PageCommand::parse(&words)
         .ok_or_else(|| ApiError::usage("the page cannot do this command: use the command line"))?;
-    if command.question().is_some() && !form.is_confirmed {
+    if command.question().is_some() && form.get("confirm") != "yes" {
         return Err(anyhow::Error::from(Refusal::NotConfirmed).into());
     }
-    let (board, _) = site.feed.board().await?;
-    check_offered(&board, &form, &command)?;
-    let (factory, hooks, text) = (site.feed.factory(), site.hooks, form.text);
-    state::run_blocking_as(factory, move |app| command.run(app, text.as_deref(), hooks)).await
+    let epoch = form.written("epoch").map(str::parse::<i64>).transpose();
+    let epoch = epoch.map_err(|_| ApiError::usage("invalid epoch: must be a number"))?;
+    check_offered(site, &form, &words, &command, epoch).await?;
+    let line = command.line(&words, &form);
+    let (factory, hooks) = (site.feed.factory(), site.hooks);
+    let answer = state::run_blocking_as(factory, move |app| match epoch {
+        Some(epoch) => {
+            let actor = Actor { epoch: Some(epoch), ..app.actor.clone() };
+            command.run(&app.with_actor(actor, None), &form, hooks)
+        }
+        None => command.run(app, &form, hooks),
+    });
+    Ok((answer.await?, line))
 }
 
-fn check_offered(board: &ComposedBoard, form: &Form, command: &PageCommand) -> Result<(), ApiError> {
-    let is_offered = match (&form.item, command) {
-        (Some(item), _) => board.commands.iter().any(|(id, commands)| id == item && commands.contains(&form.command)),
+async fn check_offered(
+    site: &Site,
+    form: &Form,
+    words: &str,
+    command: &PageCommand,
+    epoch: Option<i64>,
+) -> Result<(), ApiError> {
+    let item = form.written("item");
+    match (item, command) {
+        // The store says whether they are possible.
+        (None, PageCommand::Task(_) | PageCommand::Review(_)) => return Ok(()),
+        // They act on the claim of this epoch or on none.
+        (None, PageCommand::Release(_) | PageCommand::Unblock(_) | PageCommand::Done(_)) if epoch.is_some() => {
+            return Ok(());
+        }
+        _ => {}
+    }
+    let (board, _) = site.feed.board().await?;
+    let is_offered = is_offered(&board, item, words, command);
+    let item = item.unwrap_or(words).to_owned();
+    if is_offered { Ok(()) } else { Err(anyhow::Error::from(Refusal::not_found("item of the board", item)).into()) }
+}
+
+fn is_offered(board: &ComposedBoard, item: Option<&str>, words: &str, command: &PageCommand) -> bool {
+    match (item, command) {
+        (Some(item), _) => {
+            let has = |commands: &[String]| commands.iter().any(|known| known == words);
+            board.commands.iter().any(|(id, commands)| id == item && has(commands))
+        }
         (None, PageCommand::Prompt(session) | PageCommand::Stop(session)) => {
             board.sessions.iter().any(|id| id == session.as_str())
         }
         (None, _) => false,
-    };
-    let item = form.item.clone().unwrap_or_else(|| form.command.clone());
-    if is_offered { Ok(()) } else { Err(anyhow::Error::from(Refusal::not_found("item of the board", item)).into()) }
+    }
 }
 
 fn device(site: &Site, form: &Form) -> Result<Response, ApiError> {
-    let access = match form.access.as_str() {
+    let access = match form.get("access") {
         "full" => Access::Full,
         "read-only" => Access::ReadOnly,
         _ => return Err(ApiError::usage("invalid access: must be full or read-only")),

@@ -64,15 +64,26 @@ struct Shown {
 #[derive(Debug, Clone)]
 struct Beat {
     at: Instant,
+    /// The newest event, if the board is current.
+    seq: Option<i64>,
     /// Why it is not current.
     lost: Option<String>,
+}
+
+/// What a client is sent besides the beats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    /// The changed items of the board.
+    Board,
+    /// Nothing: its page is fetched again when a beat has news.
+    Beats,
 }
 
 impl Beat {
     /// It as an event, with its age: a client that connects later knows how old the judgement is.
     fn event(&self) -> String {
         let age = u64::try_from(self.at.elapsed().as_millis()).unwrap_or(u64::MAX);
-        format!("event: beat\ndata: {}\n\n", json!({ "age_ms": age, "lost": self.lost }))
+        format!("event: beat\ndata: {}\n\n", json!({ "age_ms": age, "lost": self.lost, "seq": self.seq }))
     }
 }
 
@@ -134,7 +145,7 @@ impl Feed {
     }
 
     /// Sends a client what changes, from a version on, until it is gone.
-    pub(super) async fn serve(self: Arc<Self>, items: EventSender, mut since: u64, access: Access) {
+    pub(super) async fn serve(self: Arc<Self>, items: EventSender, mut since: u64, access: Access, content: Content) {
         let _watcher = (access == Access::Full).then(|| {
             self.watchers.send_modify(|count| *count += 1);
             Watcher(self.watchers.clone())
@@ -147,7 +158,7 @@ impl Feed {
         }
         loop {
             let Shown { frame, beat } = shown.borrow_and_update().clone();
-            if frame.version != since {
+            if content == Content::Board && frame.version != since {
                 // A version of the future is one of a server before this one.
                 let known = if since > frame.version { 0 } else { since };
                 let event =
@@ -193,7 +204,7 @@ impl Feed {
             let before = self.shown.borrow().frame.version;
             let (pause, expiry) = match self.board().await {
                 Ok((board, frame)) => {
-                    self.beat(frame.version != before);
+                    self.beat(board.seq, frame.version != before);
                     self.deaths.watch(&board.processes);
                     let expiry = board.next_change.map(|end| Instant::now() + end.since(board.now) + MIN_PAUSE);
                     ((board.took * PAUSE_PER_WORK).clamp(MIN_PAUSE, MAX_PAUSE), expiry)
@@ -217,18 +228,18 @@ impl Feed {
         }
     }
 
-    /// Tells the clients that the board is current, if that is news or time.
-    fn beat(&self, is_new: bool) {
+    /// Tells the clients that the board is current with this event, if that is news or time.
+    fn beat(&self, seq: i64, is_new: bool) {
         if !server_state().is_ok_and(|state| state.hears_changes()) {
             return self.lose("the project's state directory was replaced. Start the server again".to_owned());
         }
-        let is_fresh = |beat: &Beat| !is_new && beat.lost.is_none();
-        self.show(Beat { at: Instant::now(), lost: None }, is_fresh);
+        let is_fresh = |beat: &Beat| !is_new && beat.lost.is_none() && beat.seq == Some(seq);
+        self.show(Beat { at: Instant::now(), seq: Some(seq), lost: None }, is_fresh);
     }
 
     /// Tells the clients that the board is not current.
     fn lose(&self, why: String) {
-        let beat = Beat { at: Instant::now(), lost: Some(why) };
+        let beat = Beat { at: Instant::now(), seq: None, lost: Some(why) };
         let lost = beat.lost.clone();
         self.show(beat, |known| known.lost == lost);
     }

@@ -1,6 +1,7 @@
 //! `fairway status`, and `fairway` without a command inside a project.
 
 pub(super) mod format;
+mod line;
 
 use anyhow::Result;
 
@@ -13,11 +14,17 @@ use crate::{actions::project::board, hooks::Provider};
 /// tasks, handoffs without a reader and messages that were not delivered, each with the commands that settle it. Then come
 /// lanes, sessions and jobs. Processes of this host are looked at; nothing is written. `fairway` alone does the same inside a
 /// project.
+///
+/// --line prints the items that need you (!), the agents at work (●) and the known cost of today (UTC). What is zero is left
+/// out; the line of a project in which all are is quiet.
 #[derive(Debug, Default, clap::Args)]
 pub struct Args {
     /// Show every item of long sections
     #[arg(long)]
     all: bool,
+    /// Print one line for a status bar, as 3! 9● $4.10
+    #[arg(long, conflicts_with = "all")]
+    line: bool,
 }
 
 impl Args {
@@ -27,7 +34,12 @@ impl Args {
         ctx.show(
             &board,
             || board.needs_you.iter().map(|need| need.id.clone()).collect(),
-            || format::text(&board, ctx.env.now(), ctx.out.style, ctx.out.width, self.all),
+            || {
+                if self.line {
+                    return line::line(&board);
+                }
+                format::text(&board, ctx.env.now(), ctx.out.style, ctx.out.width, self.all)
+            },
         )
     }
 }

@@ -181,9 +181,37 @@ impl Canvas<'_> {
             self.put(0, top + 1, text, self.style(Meaning::Faint));
             return;
         }
+        let texts: Vec<RowText> = state.rows.iter().map(|row| row.text(&state.board, self.look.now)).collect();
+        let is_other = |line: &Line| match line {
+            Line::Row(at) => state.rows.get(*at).is_some_and(|row| row.part != Part::Needs),
+            Line::Heading(part) => *part != Part::Needs,
+            Line::Blank => true,
+        };
+        let needs = lines.iter().position(is_other).unwrap_or(lines.len());
+        // What needs a person takes half of the room at most: the rest of the board stays in sight.
+        let half = height / 2;
+        if lines.len() > height && needs > half && needs < lines.len() && half > 1 {
+            let (needs, others) = lines.split_at(needs);
+            let first = if cursor < needs.len() { cursor } else { 0 };
+            self.lines(state, &texts, needs, first, (top, half));
+            let cursor = cursor.saturating_sub(needs.len());
+            self.lines(state, &texts, others, cursor, (top + half, height - half));
+        } else {
+            self.lines(state, &texts, &lines, cursor, (top, height));
+        }
+    }
+
+    /// Draws so many of these lines as there is room for, from `top` on, with the line of the cursor among them.
+    fn lines(
+        &mut self,
+        state: &State,
+        texts: &[RowText],
+        lines: &[Line],
+        cursor: usize,
+        (top, height): (usize, usize),
+    ) {
         let most = lines.len().saturating_sub(height);
         let offset = cursor.saturating_sub(height / 2).min(most);
-        let texts: Vec<RowText> = state.rows.iter().map(|row| row.text(&state.board, self.look.now)).collect();
         let mut part_widths: Option<(Part, Vec<usize>)> = None;
         for (y, line) in lines.iter().skip(offset).take(height).enumerate() {
             match line {
@@ -195,7 +223,7 @@ impl Canvas<'_> {
                 Line::Row(at) => {
                     let (Some(row), Some(text)) = (state.rows.get(*at), texts.get(*at)) else { continue };
                     if part_widths.as_ref().is_none_or(|(part, _)| *part != row.part) {
-                        let of_part = state.rows.iter().zip(&texts).filter(|(other, _)| other.part == row.part);
+                        let of_part = state.rows.iter().zip(texts).filter(|(other, _)| other.part == row.part);
                         let of_part: Vec<&RowText> = of_part.map(|(_, text)| text).collect();
                         part_widths = Some((row.part, self.widths(row.part, &of_part)));
                     }

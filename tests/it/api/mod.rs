@@ -14,6 +14,8 @@ mod page_client;
 mod page_in_chromium;
 mod page_not_live;
 mod page_stream;
+mod pages;
+mod pages_in_chromium;
 mod routes;
 
 mod server_lifecycle;

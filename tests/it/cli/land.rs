@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use crate::common::TestProject;
 
 /// No gates: what they ask for has tests of its own.
-pub(super) const NO_GATES: &str = "\n[gates.done]\nrequire = []\n[gates.merge]\nrequire = []\n";
+pub(crate) const NO_GATES: &str = "\n[gates.done]\nrequire = []\n[gates.merge]\nrequire = []\n";
 
 /// A project whose configuration ends with this text, and git knows who commits.
-pub(super) fn project(config: &str) -> TestProject {
+pub(crate) fn project(config: &str) -> TestProject {
     let world = TestProject::with_git();
     let root = world.root();
     for (key, value) in [("user.name", "Ann"), ("user.email", "ann@example.com")] {
@@ -36,7 +36,7 @@ pub(super) fn lane_dir(world: &TestProject, lane: &str) -> PathBuf {
 }
 
 /// Commits files in a lane.
-pub(super) fn commit(world: &TestProject, lane: &str, files: &[(&str, &str)]) -> String {
+pub(crate) fn commit(world: &TestProject, lane: &str, files: &[(&str, &str)]) -> String {
     let dir = lane_dir(world, lane);
     for (name, text) in files {
         fs::write(dir.join(name), text).unwrap();
@@ -66,7 +66,7 @@ pub(super) fn main_commit(world: &TestProject) -> String {
     world.git(&world.root(), &["rev-parse", "main"]).trim().to_owned()
 }
 
-pub(super) fn status(world: &TestProject, task: &str) -> String {
+pub(crate) fn status(world: &TestProject, task: &str) -> String {
     world.json(["task", "show", task])["status"].as_str().unwrap().to_owned()
 }
 

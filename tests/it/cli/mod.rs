@@ -24,7 +24,7 @@ mod handoff_move;
 mod hook;
 mod hosts;
 mod init;
-mod land;
+pub(crate) mod land;
 mod land_batch;
 mod land_blame;
 mod land_edge_cases;

@@ -50,6 +50,33 @@ fn fairway_alone_is_the_status_in_a_project_and_an_error_outside() {
     outside.refuses(2, "usage");
 }
 
+#[test]
+fn line_of_a_status_bar_has_the_numbers_that_are_not_zero() {
+    let world = TestProject::new();
+    let line = |world: &TestProject| world.run(["status", "--line"]).exits(0).stdout;
+    assert_eq!(line(&world), "quiet\n");
+    for session in ["one", "two", "three"] {
+        world.run(["session", "upsert", "--id", session, "--role", "dev"]).exits(0);
+        world.run(["session", "heartbeat", session, "--activity", "busy"]).exits(0);
+    }
+    assert_eq!(line(&world), "3●\n");
+    world.run(["session", "heartbeat", "one", "--activity", "requires_action", "--waiting-for", "which?"]).exits(0);
+    assert_eq!(line(&world), "1! 2●\n");
+    let conn = rusqlite::Connection::open(world.store()).unwrap();
+    for report in [
+        "INSERT INTO usage_turns (run_id, session_id, role, at, digest, cost_usd)
+         SELECT run_id, id, role, started_at, 'x', 4.1 FROM agent_sessions WHERE id = 'two'",
+        "INSERT INTO events (at, kind, session_id, run_id, actor, data)
+         SELECT started_at, 'usage.reported', id, run_id, id, '{}' FROM agent_sessions WHERE id = 'two'",
+    ] {
+        conn.execute(report, []).unwrap();
+    }
+    drop(conn);
+    assert_eq!(line(&world), "1! 2● $4.10\n");
+    assert_eq!(world.json(["status", "--line"])["needs_you"].as_array().unwrap().len(), 1);
+    world.run(["status", "--line", "--all"]).exits(2);
+}
+
 /// A project in which something of everything goes on.
 fn busy() -> TestProject {
     let world = TestProject::new();

@@ -81,6 +81,33 @@ fn frame_of_200_by_50_shows_everything() {
 }
 
 #[test]
+fn items_take_half_of_the_rows_at_most_and_the_lanes_stay_in_sight() {
+    let mut world = TestProject::new();
+    world.set("NO_COLOR", "1");
+    for number in 1..=20 {
+        let (id, lane) = (format!("q{number}"), format!("lane-{}", number % 3));
+        if number <= 3 {
+            world.run(["lane", "add", &lane]).exits(0);
+        }
+        world.run(["session", "upsert", "--id", &id, "--role", "dev", "--lane", &lane]).exits(0);
+        let asks = ["--activity", "requires_action", "--waiting-for", "which currency?"];
+        world.run([&["session", "heartbeat", &id], &asks[..]].concat()).exits(0);
+    }
+    for (cols, rows) in [(80, 24), (120, 40), (60, 20)] {
+        let frame = frame(&world, cols, rows);
+        let at = |text: &str| frame.lines().position(|line| line.contains(text)).unwrap_or_else(|| panic!("{frame}"));
+        assert!(at("NEEDS YOU (20)") < at("LANES (3)") && at("LANES (3)") <= usize::from(rows / 2), "{frame}");
+        assert!(frame.lines().nth(at("LANES (3)") + 1).unwrap().contains("lane-0"), "{frame}");
+        // The most urgent one is in sight, and how many are not.
+        assert!(frame.lines().nth(at("NEEDS YOU") + 1).unwrap().contains("q1"), "{frame}");
+        assert!(frame.contains("↓"), "{frame}");
+    }
+    // With room for all nothing is folded.
+    let whole = frame(&world, 120, 100);
+    assert_eq!(whole.matches("? question").count(), 20, "{whole}");
+}
+
+#[test]
 fn frame_of_any_size_is_drawn() {
     let world = busy();
     for (cols, rows) in [(1, 1), (3, 2), (20, 5), (40, 10), (79, 15), (250, 100)] {

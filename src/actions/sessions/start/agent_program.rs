@@ -39,16 +39,25 @@ pub(super) fn provider(
     if request.provider.is_some() || is_decided {
         return Ok(request.provider.clone());
     }
+    match installed_providers(app).as_slice() {
+        [] => Err(Refusal::NoAgentProgram { names: known_providers(app) }),
+        [one] => Ok(Some(Label::parse(one)?)),
+        several => Err(Refusal::SeveralAgentPrograms { names: several.to_vec() }),
+    }
+}
+
+/// The providers whose program is there, by name.
+pub fn installed_providers(app: &App) -> Vec<String> {
+    known_providers(app).into_iter().filter(|name| is_installed(app, name)).collect()
+}
+
+/// The providers with a profile or a section of their own, by name.
+fn known_providers(app: &App) -> Vec<String> {
     let mut known: Vec<String> =
         built_in_profiles().into_keys().chain(app.settings.providers.keys().cloned()).collect();
     known.sort();
     known.dedup();
-    let found: Vec<&String> = known.iter().filter(|name| is_installed(app, name)).collect();
-    match found.as_slice() {
-        [] => Err(Refusal::NoAgentProgram { names: known }),
-        [one] => Ok(Some(Label::parse(one)?)),
-        several => Err(Refusal::SeveralAgentPrograms { names: several.iter().map(ToString::to_string).collect() }),
-    }
+    known
 }
 
 /// Whether the program of a provider is there. Shell text that names none is taken for one that is.

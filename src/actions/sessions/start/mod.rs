@@ -11,5 +11,6 @@ mod requested_task;
 mod steps;
 mod task_lane;
 
+pub use agent_program::installed_providers;
 pub use request::StartRequest;
 pub use steps::{dry_run, start};

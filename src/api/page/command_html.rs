@@ -1,0 +1,76 @@
+//! A command as HTML: a button that does it, or its words.
+
+use super::{act::PageCommand, html::Html};
+use crate::domain::approval::Decision;
+
+/// A command that the page cannot do, or this reader may not.
+pub(super) fn written(html: &mut Html, purpose: &str, command: &str) {
+    html.markup("<p class=\"written\">").text(purpose).markup(": <code>").text(command).markup("</code></p>");
+}
+
+/// A field that the person does not see.
+pub(super) fn hidden(html: &mut Html, name: &'static str, value: &str) {
+    html.markup("<input type=\"hidden\"").attribute("name", name).attribute("value", value).markup(">");
+}
+
+/// A command that the page does: a button, or a disclosure with fields or a question before the button. `fields` draws what
+/// stands above the text that the command needs.
+pub(super) fn form(html: &mut Html, purpose: &str, words: &str, command: &PageCommand, fields: impl FnOnce(&mut Html)) {
+    let is_asked = command.text_label().is_some() || command.question().is_some();
+    if is_asked {
+        html.markup("<details><summary>").text(purpose).markup("…</summary>");
+    }
+    open_form(html, purpose, words, command, fields);
+    if is_asked {
+        html.markup("</details>");
+    }
+}
+
+/// As [`form`], without the disclosure around it.
+pub(super) fn open_form(
+    html: &mut Html,
+    purpose: &str,
+    words: &str,
+    command: &PageCommand,
+    fields: impl FnOnce(&mut Html),
+) {
+    let (label, question) = (command.text_label(), command.question());
+    html.markup("<form method=\"post\" action=\"/act\">");
+    hidden(html, "command", words);
+    if let Some(question) = question {
+        html.markup("<p class=\"question\">").text(question).markup("</p>");
+        hidden(html, "confirm", "yes");
+    }
+    if label.is_some() || question.is_some() {
+        html.markup("<p><code>").text(words).markup("</code></p>");
+    }
+    fields(html);
+    if let Some(label) = label {
+        html.markup("<label>").markup(label).markup(" <textarea name=\"text\" rows=\"2\" required></textarea></label>");
+    }
+    let class = match command {
+        PageCommand::Approval(_, Decision::Allow) => "allow",
+        PageCommand::Approval(..) => "deny",
+        _ if question.is_some() => "danger",
+        _ => "plain",
+    };
+    html.markup("<button class=\"").markup(class).markup("\">").text(purpose).markup("</button></form>");
+}
+
+/// A field to choose from. What the address names is kept, even when it is no choice.
+pub(super) fn select(
+    html: &mut Html,
+    (label, name): (&'static str, &'static str),
+    choices: &[String],
+    chosen: &str,
+    none: &'static str,
+) {
+    html.markup("<label>").markup(label).markup(" <select").attribute("name", name);
+    html.markup("><option value=\"\">").markup(none).markup("</option>");
+    let other = Some(chosen.to_owned()).filter(|chosen| !chosen.is_empty() && !choices.contains(chosen));
+    for choice in choices.iter().chain(&other) {
+        html.markup("<option").attribute("value", choice);
+        html.markup(if choice == chosen { " selected>" } else { ">" }).text(choice).markup("</option>");
+    }
+    html.markup("</select></label>");
+}

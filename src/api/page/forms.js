@@ -1,0 +1,46 @@
+// Sends a form to the server, and tells what came of it.
+
+const result = document.getElementById("result");
+
+/** @param {string} text @param {boolean} refused */
+export const say = (text, refused) => {
+  result.textContent = text;
+  result.classList.toggle("refused", refused);
+  result.hidden = false;
+  const close = document.createElement("button");
+  close.type = "button";
+  close.className = "close";
+  close.textContent = "close";
+  close.addEventListener("click", () => (result.hidden = true));
+  result.append("\n", close);
+};
+
+/** Whether the server has done it.
+ * @param {HTMLFormElement} form @param {HTMLElement | null} submitter */
+export const send = async (form, submitter) => {
+  const body = new URLSearchParams(new FormData(form, submitter));
+  const buttons = [...form.querySelectorAll("button")];
+  for (const button of buttons) button.disabled = true;
+  form.dataset.sent = "";
+  try {
+    const answer = await fetch(form.action, { method: "POST", headers: { accept: "application/json" }, body });
+    const document = await answer.json();
+    if (answer.ok) {
+      const notes = document.notes.map((note) => `note: ${note}`);
+      say([`$ ${document.command}`, document.line, ...notes].join("\n"), false);
+      form.reset();
+      const details = form.closest("details");
+      if (details) details.open = false;
+    } else {
+      const { message, code, hint } = document.error;
+      say(`error: ${message} (${code})` + (hint ? `\nhint: ${hint}` : ""), true);
+    }
+    return answer.ok;
+  } catch {
+    say("error: the server does not answer; nothing is known of the command", true);
+    return false;
+  } finally {
+    delete form.dataset.sent;
+    for (const button of buttons) button.disabled = false;
+  }
+};

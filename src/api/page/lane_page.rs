@@ -1,0 +1,189 @@
+//! The page of one lane: its sessions with their screens, its changes, the evidence, the messages and the history of its tasks.
+
+use anyhow::Result;
+
+use super::{
+    age_html::time,
+    board_html::{labelled, session},
+    form::{Form, address},
+    html::Html,
+    page_frame::PageFrame,
+    patch_html::{self, LineNotes},
+    review_facts,
+};
+use crate::{
+    actions::{
+        App,
+        core::errors,
+        mail::outbox::{self, OutboxFilter},
+        queue::{evidence, lane, task},
+        sessions::control::peek::{self, Peek},
+    },
+    domain::{LaneName, SessionId, TaskId, review_comment::LinePlace},
+    os::git::DiffFormat,
+    wire::{EvidenceView, LaneDetailView, OutboxView, TimelineEntryView},
+};
+
+/// The last lines of a screen that are shown.
+const SCREEN_LINES: u32 = 30;
+/// The most screens: each asks a program.
+const MAX_SCREENS: usize = 4;
+/// The newest messages to each session that are shown.
+const MAX_MESSAGES: usize = 10;
+
+/// What a page of a lane shows.
+struct Contents {
+    lane: LaneDetailView,
+    /// The screen of each session, or why there is none.
+    screens: Vec<(String, Result<Peek, String>)>,
+    diff: Result<String, String>,
+    evidence: Vec<EvidenceView>,
+    messages: Vec<OutboxView>,
+    /// The history of the held tasks, newest first.
+    history: Vec<(String, TimelineEntryView)>,
+}
+
+/// The page of the lane that the address names.
+///
+/// # Errors
+/// `not_found`, `invalid_value`; as the store fails.
+pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String> {
+    let name = LaneName::parse(query.get("name"))?;
+    let contents = read(app, &name)?;
+    Ok(frame.document(name.as_str(), "", |html| draw(html, frame, &contents)))
+}
+
+fn read(app: &App, name: &LaneName) -> Result<Contents> {
+    let lane = lane::list::show(app, name)?;
+    let said = |error: anyhow::Error| errors::classify(&error).message;
+    let diff = lane::diff::text(app, name, None, DiffFormat::Patch, Some(false));
+    let mut contents = Contents {
+        diff: diff.map(|(text, _)| String::from_utf8_lossy(&text).into_owned()).map_err(said),
+        screens: Vec::new(),
+        evidence: Vec::new(),
+        messages: Vec::new(),
+        history: Vec::new(),
+        lane,
+    };
+    for one in &contents.lane.sessions {
+        let id = SessionId::parse(&one.session.id)?;
+        if contents.screens.len() < MAX_SCREENS && one.session.backend.is_some() {
+            let screen = peek::peek(app, &id, SCREEN_LINES, false).map_err(said);
+            contents.screens.push((one.session.id.clone(), screen));
+        }
+        let filter = OutboxFilter { to: Some(id), all: true, limit: MAX_MESSAGES };
+        contents.messages.extend(outbox::list(app, &filter)?);
+    }
+    for held in &contents.lane.tasks {
+        let id = TaskId::parse(&held.id)?;
+        contents.evidence.extend(evidence::list::list(app, &id)?);
+        let entries = task::list::show(app, &id)?.timeline;
+        contents.history.extend(entries.into_iter().map(|entry| (held.id.clone(), entry)));
+    }
+    contents.history.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.seq));
+    Ok(contents)
+}
+
+fn draw(html: &mut Html, frame: &PageFrame, contents: &Contents) {
+    let lane = &contents.lane.lane;
+    html.markup("<h2 class=\"plain\">").text(&lane.name).markup("</h2><p class=\"facts\">");
+    for (class, fact) in
+        [("lane", &lane.title), ("role", &lane.role), ("id", &lane.branch), ("provider", &lane.provider)]
+    {
+        if let Some(fact) = fact {
+            labelled(html, class, fact);
+        }
+    }
+    if lane.status != "open" {
+        labelled(html, "notice", lane.status);
+    }
+    html.markup("</p>");
+    for held in &contents.lane.tasks {
+        html.markup("<p class=\"facts\"><a").attribute("href", &address("/tasks", &[("task", &held.id)]));
+        html.markup("><span class=\"id\">").text(&held.id).markup("</span> ").text(&held.title).markup("</a> ");
+        labelled(html, "state", held.status);
+        if held.status == "review" {
+            html.markup("<a").attribute("href", &address("/review", &[("task", &held.id)])).markup(">review it</a>");
+        }
+        html.markup("</p>");
+    }
+    for one in &contents.lane.sessions {
+        html.markup("<div class=\"session\">");
+        session(html, one, frame.access);
+        html.markup("</div>");
+    }
+    section(html, "Screen", contents.screens.is_empty(), |html| {
+        for (id, screen) in &contents.screens {
+            html.markup("<p class=\"id\">").text(id).markup("</p>");
+            match screen {
+                Ok(peek) if peek.text.trim().is_empty() => {
+                    html.markup("<p class=\"none\">").text(peek.note.as_deref().unwrap_or("nothing")).markup("</p>");
+                }
+                Ok(peek) => {
+                    html.markup("<pre class=\"screen\" tabindex=\"0\">").lines(peek.text.trim_end()).markup("</pre>");
+                }
+                Err(why) => {
+                    html.markup("<p class=\"none\">").text(why).markup("</p>");
+                }
+            }
+        }
+    });
+    section(html, "Changes", contents.diff.as_ref().is_ok_and(String::is_empty), |html| match &contents.diff {
+        Ok(patch) => patch_html::draw(html, patch, &NoNotes),
+        Err(why) => {
+            html.markup("<p class=\"none\">").text(why).markup("</p>");
+        }
+    });
+    section(html, "Evidence", contents.evidence.is_empty(), |html| {
+        html.markup("<ul role=\"list\" class=\"findings\">");
+        contents.evidence.iter().rev().for_each(|one| review_facts::evidence_line(html, one));
+        html.markup("</ul>");
+    });
+    section(html, "Messages", contents.messages.is_empty(), |html| {
+        html.markup("<ol role=\"list\" class=\"timeline\">");
+        for one in contents.messages.iter().rev() {
+            let message = &one.message;
+            html.markup("<li>");
+            time(html, Some(&message.created_at));
+            html.markup(" ");
+            labelled(html, "id", message.to_session.as_deref().unwrap_or_default());
+            labelled(html, "faint", message.status);
+            html.text(&message.content).markup("</li>");
+        }
+        html.markup("</ol>");
+    });
+    section(html, "History", contents.history.is_empty(), |html| {
+        html.markup("<ol role=\"list\" class=\"timeline\">");
+        for (task, entry) in &contents.history {
+            html.markup("<li>");
+            time(html, Some(&entry.at));
+            html.markup(" ");
+            labelled(html, "id", task);
+            html.text(&entry.message).markup(" ");
+            labelled(html, "faint", &entry.actor);
+            html.markup("</li>");
+        }
+        html.markup("</ol>");
+    });
+}
+
+fn section(html: &mut Html, title: &'static str, is_empty: bool, contents: impl FnOnce(&mut Html)) {
+    html.markup("<section").attribute("aria-label", title).markup("><h2>").markup(title).markup("</h2>");
+    if is_empty {
+        html.markup("<p class=\"none\">none</p>");
+    } else {
+        contents(html);
+    }
+    html.markup("</section>");
+}
+
+/// A patch that is looked at: a comment needs a commit.
+struct NoNotes;
+
+impl LineNotes for NoNotes {
+    fn address(&self, _place: &LinePlace) -> Option<String> {
+        None
+    }
+
+    fn draw_below(&self, _html: &mut Html, _place: &LinePlace) {}
+}

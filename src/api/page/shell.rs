@@ -1,0 +1,65 @@
+//! What every page has around its content: the head, the way to the other pages, and the field of the search.
+
+use super::html::Html;
+
+/// A page of the board, as the way to it names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PageName {
+    Board,
+    Lane,
+    Tasks,
+    Review,
+    Usage,
+    Search,
+}
+
+/// The pages in the order of their links.
+const LINKS: &[(PageName, &str, &str)] = &[
+    (PageName::Board, "/", "board"),
+    (PageName::Tasks, "/tasks", "tasks"),
+    (PageName::Review, "/review", "review"),
+    (PageName::Usage, "/usage", "usage"),
+];
+
+/// The beginning of a document, with the script of this path.
+pub(super) fn begin(title: &str, script: Option<&'static str>) -> Html {
+    let mut html = Html::default();
+    html.markup(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <meta name=\"color-scheme\" content=\"light dark\">\
+         <link rel=\"stylesheet\" href=\"/page.css\"><link rel=\"icon\" href=\"/icon.svg\" type=\"image/svg+xml\">",
+    );
+    if let Some(script) = script {
+        html.markup("<script type=\"module\"").attribute("src", script).markup("></script>");
+    }
+    html.markup("<title>").text(title).markup(" · Fairway</title></head><body>");
+    html.markup("<a class=\"skip\" href=\"#board\">to the content</a>");
+    html
+}
+
+/// The head of a page, up to its content: the project, the links, the search, and where results are told.
+pub(super) fn header(html: &mut Html, project: &str, page: PageName, search: &str) {
+    html.markup("<header><h1>").text(project).markup("</h1><nav aria-label=\"pages\">");
+    for (name, path, word) in LINKS {
+        html.markup("<a").attribute("href", path);
+        let is_here = *name == page || (*name == PageName::Board && page == PageName::Lane);
+        html.markup(if is_here { " aria-current=\"page\">" } else { ">" }).text(word).markup("</a>");
+    }
+    html.markup(
+        "</nav><form role=\"search\" action=\"/search\"><input type=\"search\" name=\"q\" aria-label=\"search everything\" \
+         placeholder=\"search\"",
+    );
+    html.attribute("value", search).markup("></form>");
+    html.markup(
+        "<p id=\"connection\" role=\"status\">live updates need JavaScript: reload to see what is new</p></header>\
+         <p id=\"news\" class=\"unseen\" role=\"status\" aria-live=\"polite\"></p>\
+         <output id=\"result\" aria-live=\"assertive\" hidden></output>",
+    );
+}
+
+/// The end of a page whose content is a `main` element.
+pub(super) fn end(mut html: Html) -> Html {
+    html.markup("</main></body></html>");
+    html
+}

@@ -1,0 +1,245 @@
+//! The commands about tasks that the page can do: add, edit, block, cancel, reopen, and start an agent.
+
+use anyhow::Result;
+
+use super::form::Form;
+use crate::{
+    actions::{
+        Answer, App,
+        queue::task::{ForceReason, add, block, cancel, edit, reopen},
+        sessions::{
+            launch::{provider_hooks::ProviderHooks, start::PromptWatch},
+            start::{self, StartRequest},
+        },
+    },
+    domain::{
+        LaneName, Refusal, Role, TaskId,
+        id::Label,
+        task::{DEFAULT_PRIORITY, LOWEST_PRIORITY, TaskFields},
+    },
+};
+
+/// The fields of a task that a form has, each with its flag. A form says with `was_…` what it showed at first.
+const FIELDS: &[(&str, &str)] = &[
+    ("title", "--title"),
+    ("body", "--body"),
+    ("role", "--role"),
+    ("lane", "--lane"),
+    ("priority", "--priority"),
+    ("labels", "--label"),
+    ("depends_on", "--depends-on"),
+];
+
+/// A command about tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TaskCommand {
+    /// With the fields of the form.
+    Add,
+    /// With the fields that the person changed.
+    Edit(TaskId),
+    Priority(TaskId, u8),
+    Lane(TaskId, LaneName),
+    /// By force, if it is true.
+    Block(TaskId, bool),
+    /// By force, if it is true.
+    Cancel(TaskId, bool),
+    Reopen(TaskId),
+    /// With the provider of the form.
+    Start(TaskId),
+}
+
+impl TaskCommand {
+    /// Reads the words after `fairway`; `None` for another command.
+    pub(super) fn parse(words: &[&str]) -> Option<Self> {
+        let task = |text: &str| TaskId::parse(text).ok();
+        Some(match *words {
+            ["task", "add", "TITLE"] => Self::Add,
+            ["task", "edit", id] => Self::Edit(task(id)?),
+            ["task", "edit", id, "--priority", priority] => Self::Priority(task(id)?, self::priority(priority).ok()?),
+            ["task", "edit", id, "--lane", lane] => Self::Lane(task(id)?, LaneName::parse(lane).ok()?),
+            ["task", "block", id, "--reason", "TEXT"] => Self::Block(task(id)?, false),
+            ["task", "block", id, "--force", "--reason", "TEXT"] => Self::Block(task(id)?, true),
+            ["task", "cancel", id, "--reason", "TEXT"] => Self::Cancel(task(id)?, false),
+            ["task", "cancel", id, "--force", "--reason", "TEXT"] => Self::Cancel(task(id)?, true),
+            ["task", "reopen", id, "--reason", "TEXT"] => Self::Reopen(task(id)?),
+            ["start", id] => Self::Start(task(id)?),
+            _ => return None,
+        })
+    }
+
+    /// The text that the person must write for it: its label.
+    pub(super) const fn text_label(&self) -> Option<&'static str> {
+        match self {
+            Self::Block(..) | Self::Cancel(..) | Self::Reopen(_) => Some("Reason"),
+            _ => None,
+        }
+    }
+
+    /// The question before it.
+    pub(super) const fn question(&self) -> Option<&'static str> {
+        match self {
+            Self::Cancel(..) => Some("The task is closed without being done. A claim of it ends."),
+            _ => None,
+        }
+    }
+
+    /// The arguments that the form adds to its words.
+    pub(super) fn arguments(&self, form: &Form) -> Vec<String> {
+        match self {
+            Self::Add | Self::Edit(_) => {
+                let is_title = |name: &str| name == "title" && *self == Self::Add;
+                changed(form).into_iter().filter(|(name, ..)| !is_title(name)).flat_map(flags).collect()
+            }
+            Self::Start(_) => {
+                form.written("provider").into_iter().flat_map(|name| ["--provider".into(), name.into()]).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// As the command of the command line; `usage` without a text that it needs.
+    pub(super) fn run(&self, app: &App, form: &Form, hooks: &'static dyn ProviderHooks) -> Result<Answer> {
+        let reason = || form.needed("text", "Reason");
+        let forced = |force: bool, reason: &str| force.then(|| ForceReason { reason: reason.to_owned() });
+        match self {
+            Self::Add => {
+                let mut words =
+                    TaskFields { priority: DEFAULT_PRIORITY, ..TaskFields::with_title(form.needed("title", "Title")?) };
+                put_over(&mut words, form)?;
+                add::add(app, None, words)
+            }
+            Self::Edit(id) => edit::edit(app, id, |words| put_over(words, form)),
+            Self::Priority(id, priority) => edit::edit(app, id, |words| {
+                words.priority = *priority;
+                Ok(())
+            }),
+            Self::Lane(id, lane) => edit::edit(app, id, |words| {
+                words.lane = Some(lane.clone());
+                Ok(())
+            }),
+            Self::Block(id, force) => {
+                let reason = reason()?;
+                block::block(app, id, &reason, forced(*force, &reason).as_ref())
+            }
+            Self::Cancel(id, force) => {
+                let reason = reason()?;
+                cancel::cancel(app, id, &reason, forced(*force, &reason).as_ref())
+            }
+            Self::Reopen(id) => reopen::reopen(app, id, &reason()?),
+            Self::Start(id) => {
+                let request = StartRequest {
+                    body: None,
+                    role: None,
+                    lane: None,
+                    provider: form.written("provider").map(Label::parse).transpose()?,
+                    backend: None,
+                    env: std::collections::BTreeMap::new(),
+                    command: None,
+                    prompt: None,
+                    no_profile: false,
+                    hooks,
+                    claims: true,
+                    watch: PromptWatch::Briefly,
+                };
+                let mut notes = Vec::new();
+                let answer = start::start(app, id.as_str(), &request, &mut notes)?;
+                Ok(notes.into_iter().fold(answer, Answer::note))
+            }
+        }
+    }
+}
+
+/// The fields whose text is not the one that the form showed: name, flag and text.
+fn changed(form: &Form) -> Vec<(&'static str, &'static str, String)> {
+    let text = |name: &str| form.get(name).trim().to_owned();
+    let fields = FIELDS.iter().map(|(name, flag)| (*name, *flag, text(name)));
+    fields.filter(|(name, _, text)| *text != form.get(&format!("was_{name}")).trim()).collect()
+}
+
+fn flags((name, flag, text): (&'static str, &'static str, String)) -> Vec<String> {
+    let values = if matches!(name, "labels" | "depends_on") && !text.is_empty() { list(&text) } else { vec![text] };
+    values.into_iter().flat_map(|value| [flag.to_owned(), value]).collect()
+}
+
+/// Words between commas and spaces.
+fn list(text: &str) -> Vec<String> {
+    text.split([',', ' ', '\n', '\t']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+fn priority(text: &str) -> Result<u8, Refusal> {
+    let number = text.parse().ok().filter(|number| *number <= LOWEST_PRIORITY);
+    number.ok_or_else(|| Refusal::invalid("priority", "must be a number from 0 (first) to 4 (last)"))
+}
+
+/// Puts the changed fields over those of a task.
+fn put_over(words: &mut TaskFields, form: &Form) -> Result<()> {
+    for (name, _, text) in changed(form) {
+        let written = Some(text.as_str()).filter(|text| !text.is_empty());
+        match name {
+            "title" => words.title.clone_from(&text),
+            "body" => words.body.clone_from(&text),
+            "role" => words.role = written.map(Role::parse).transpose()?,
+            "lane" => words.lane = written.map(LaneName::parse).transpose()?,
+            "priority" => words.priority = priority(&text)?,
+            "labels" => words.labels = list(&text),
+            _ => {
+                words.depends_on = list(&text).iter().map(|id| TaskId::parse(id)).collect::<Result<_, _>>()?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form(query: &str) -> Form {
+        Form::of_query(&format!("/?{query}").parse().unwrap())
+    }
+
+    #[test]
+    fn only_what_a_person_changed_is_an_argument() {
+        let edit = TaskCommand::Edit(TaskId::parse("T-1").unwrap());
+        let shown = "was_title=Fix+it&was_lane=cart&was_labels=a+b&was_priority=2";
+        let same = form(&format!("title=Fix+it&lane=cart&labels=a+b&priority=2&{shown}"));
+        assert_eq!(edit.arguments(&same), Vec::<String>::new());
+        let other = form(&format!("title=Fix+it&lane=&labels=b,+c&priority=0&{shown}"));
+        assert_eq!(
+            edit.arguments(&other),
+            ["--lane", "", "--priority", "0", "--label", "b", "--label", "c"].map(str::to_owned)
+        );
+        let mut words = TaskFields::with_title("Fix it".into());
+        words.lane = LaneName::parse("cart").ok();
+        put_over(&mut words, &other).unwrap();
+        assert_eq!((words.lane, words.priority, words.labels), (None, 0, vec!["b".into(), "c".into()]));
+        assert!(put_over(&mut TaskFields::with_title("x".into()), &form("priority=5")).is_err());
+    }
+
+    #[test]
+    fn command_about_tasks_is_understood_and_no_other() {
+        let task = || TaskId::parse("T-1").unwrap();
+        for (text, command) in [
+            ("task add TITLE", TaskCommand::Add),
+            ("task edit T-1", TaskCommand::Edit(task())),
+            ("task edit T-1 --priority 0", TaskCommand::Priority(task(), 0)),
+            ("task edit T-1 --lane cart", TaskCommand::Lane(task(), LaneName::parse("cart").unwrap())),
+            ("task block T-1 --force --reason TEXT", TaskCommand::Block(task(), true)),
+            ("task cancel T-1 --reason TEXT", TaskCommand::Cancel(task(), false)),
+            ("task reopen T-1 --reason TEXT", TaskCommand::Reopen(task())),
+            ("start T-1", TaskCommand::Start(task())),
+        ] {
+            let words: Vec<&str> = text.split(' ').collect();
+            assert_eq!(TaskCommand::parse(&words), Some(command), "{text}");
+        }
+        for text in
+            ["task rm T-1", "task edit T-1 --priority 5", "task edit T-1 --lane ../x", "start T-1 -- sh", "task add x"]
+        {
+            let words: Vec<&str> = text.split(' ').collect();
+            assert_eq!(TaskCommand::parse(&words), None, "{text}");
+        }
+    }
+}

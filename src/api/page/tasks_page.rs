@@ -1,0 +1,132 @@
+//! The page with all tasks: columns by state, and the open task with its forms.
+
+use anyhow::Result;
+
+use super::{
+    act::PageCommand,
+    command_html::{hidden, open_form, select},
+    html::Html,
+    page_frame::PageFrame,
+    task_card::{self, Group},
+    task_filter::{Choices, Wish},
+    task_panel,
+};
+use crate::{
+    actions::{
+        App,
+        queue::{lane, task::list},
+    },
+    domain::TaskId,
+    wire::{TaskDetailView, TaskView},
+};
+
+/// The most cards of one column.
+const MAX_CARDS: usize = 200;
+
+/// The columns, each with its heading and which tasks are in it.
+type Column = (&'static str, fn(&TaskView) -> bool);
+
+const COLUMNS: &[Column] = &[
+    ("ready", |task| task.status == "todo" && task.ready),
+    ("waiting", |task| task.status == "todo" && !task.ready),
+    ("in progress", |task| task.status == "in_progress"),
+    ("blocked", |task| task.status == "blocked"),
+    ("in review", |task| task.status == "review"),
+];
+
+/// The column of what is over, which is shown on request.
+const CLOSED: Column = ("closed", |task| matches!(task.status, "done" | "cancelled"));
+
+/// The page.
+///
+/// # Errors
+/// `invalid_value` and `not_found` for what the address names; as the store fails.
+pub(super) fn page(app: &App, frame: &PageFrame, wish: &Wish) -> Result<String> {
+    let tasks = list::list(app, &wish.filter()?)?;
+    let choices = Choices::read(app, &lane::list::list(app, false)?);
+    let open = wish.form.written("task").map(TaskId::parse).transpose()?;
+    let open = open.map(|id| list::show(app, &id)).transpose()?;
+    Ok(draw(frame, wish, &tasks, &choices, open.as_ref()))
+}
+
+fn draw(
+    frame: &PageFrame,
+    wish: &Wish,
+    tasks: &[TaskView],
+    choices: &Choices,
+    open: Option<&TaskDetailView>,
+) -> String {
+    frame.document("tasks", wish.form.get("q"), |html| {
+        html.markup("<div class=\"tools\">");
+        filter_form(html, wish, choices);
+        if frame.can_act() {
+            add_form(html, wish, choices);
+        }
+        html.markup("</div>");
+        if let Some(task) = open {
+            task_panel::draw(html, frame, wish, task, choices);
+        }
+        html.markup("<div class=\"columns\">");
+        let closed = [CLOSED];
+        let all = COLUMNS.iter().chain(closed.iter().filter(|_| wish.has_closed()));
+        for (title, contains) in all {
+            let cards: Vec<&TaskView> = tasks.iter().filter(|task| contains(task)).collect();
+            column(html, wish, title, &cards, choices);
+        }
+        html.markup("</div>");
+    })
+}
+
+fn column(html: &mut Html, wish: &Wish, title: &'static str, cards: &[&TaskView], choices: &Choices) {
+    html.markup("<section class=\"column\"").attribute("aria-label", title).markup("><h2>").markup(title);
+    html.markup(" <span class=\"number\">").text(&cards.len().to_string()).markup("</span></h2>");
+    let shown = cards.get(..MAX_CARDS).unwrap_or(cards);
+    for group in Group::all(wish.is_by_lane(), &choices.lanes) {
+        let of_group: Vec<&TaskView> = shown.iter().copied().filter(|task| group.contains(task)).collect();
+        html.markup(if of_group.is_empty() { "<div class=\"group empty\">" } else { "<div class=\"group\">" });
+        html.markup("<h3>").text(&group.title()).markup("</h3><ul role=\"list\" class=\"cards\"");
+        if let Some(change) = group.change() {
+            html.attribute("data-drop", &change);
+        }
+        html.markup(">");
+        for task in of_group {
+            task_card::draw(html, task, &wish.address(&task.id), !wish.is_by_lane());
+        }
+        html.markup("</ul></div>");
+    }
+    if shown.len() < cards.len() {
+        let left = cards.len() - shown.len();
+        html.markup("<p class=\"none\">").text(&left.to_string()).markup(" more: filter them</p>");
+    }
+    if cards.is_empty() {
+        html.markup("<p class=\"none\">none</p>");
+    }
+    html.markup("</section>");
+}
+
+fn filter_form(html: &mut Html, wish: &Wish, choices: &Choices) {
+    html.markup(
+        "<form class=\"filter\" action=\"/tasks\" aria-label=\"filter\"><label>Text <input type=\"search\" name=\"q\"",
+    );
+    html.attribute("value", wish.form.get("q")).markup("></label>");
+    select(html, ("Role", "role"), &choices.roles, wish.form.get("role"), "any");
+    select(html, ("Lane", "lane"), &choices.lanes, wish.form.get("lane"), "any");
+    html.markup("<label>Label <input name=\"label\" size=\"10\"").attribute("value", wish.form.get("label"));
+    html.markup("></label>");
+    select(html, ("Group by", "group"), &["lane".to_owned()], wish.form.get("group"), "priority");
+    html.markup("<label class=\"check\"><input type=\"checkbox\" name=\"closed\" value=\"yes\"");
+    html.markup(if wish.has_closed() { " checked> closed too</label>" } else { "> closed too</label>" });
+    html.markup("<button class=\"plain\">filter</button><a href=\"/tasks\">show all</a></form>");
+}
+
+fn add_form(html: &mut Html, wish: &Wish, choices: &Choices) {
+    let words = "fairway task add TITLE";
+    let Some(command) = PageCommand::parse(words) else { return };
+    html.markup("<details id=\"add\"><summary>+ task</summary>");
+    open_form(html, "add the task", words, &command, |html| {
+        html.markup("<p><code>").markup("fairway task add TITLE").markup("</code></p>");
+        hidden(html, "back", &wish.address(""));
+        task_panel::fields(html, &task_panel::Texts::default(), choices);
+    });
+    html.markup("</details>");
+}

@@ -1,0 +1,167 @@
+//! The pages of tasks and reviews in a real browser: on a phone by what is written there, by keyboard, and with a mouse.
+
+use super::{pages::submitted_work, *};
+use crate::{
+    cli::land::status,
+    common::{
+        require,
+        webdriver::{Chromium, ENTER, TAB},
+    },
+};
+
+fn shows(browser: &Chromium, condition: &str) {
+    eventually(condition, || (browser.run(&format!("return {condition}")) == json!(true)).then_some(()));
+}
+
+/// Presses what is labelled so and can be seen: a person reads no more than that.
+fn tap(browser: &Chromium, label: &str) {
+    let found = format!(
+        "const all = [...document.querySelectorAll('button, summary, a')].filter((one) => one.checkVisibility()); \
+         const one = all.find((one) => one.textContent.trim() === {label}); \
+         if (one) {{ one.scrollIntoView({{ block: 'center' }}); one.click(); }} return Boolean(one);",
+        label = json!(label)
+    );
+    eventually(label, || (browser.run(&found) == json!(true)).then_some(()));
+}
+
+fn says(browser: &Chromium, text: &str) {
+    shows(browser, &format!("document.getElementById('result').textContent.includes({})", json!(text)));
+}
+
+/// Nothing is wider than the screen, and a thumb finds everything.
+fn fits_a_thumb(browser: &Chromium) {
+    assert_eq!(browser.run("return document.documentElement.scrollWidth <= innerWidth"), json!(true));
+    let small = "return [...document.querySelectorAll('button, summary, textarea, select, nav a')]\
+                 .filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 44).map((one) => one.outerHTML)";
+    assert_eq!(browser.run(small), json!([]));
+}
+
+#[test]
+fn person_on_a_phone_reviews_comments_on_a_line_and_lands_by_what_is_written_there() {
+    if !require::program("chromedriver") || !require::program("chromium") {
+        return;
+    }
+    let long = format!("one\n{}\nthree\n", "a line that is wider than a phone ".repeat(10));
+    let world = submitted_work(&[("ui.txt", &long)]);
+    let server = Server::start(&world, &["--open"]);
+    let browser = Chromium::start(&world);
+    browser.resize(390, 844);
+    browser.open(server.at["open_url"].as_str().unwrap());
+    tap(&browser, "review");
+    shows(&browser, "document.body.textContent.includes('press its number')");
+    fits_a_thumb(&browser);
+    tap(&browser, "2");
+    shows(&browser, "document.querySelector('#here textarea') !== null");
+    fits_a_thumb(&browser);
+    browser.click("#here textarea");
+    browser.press("why so long?");
+    tap(&browser, "comment");
+    says(&browser, "commented on ui.txt:2 of T-1");
+    shows(&browser, "document.querySelector('tr.note .comment') !== null");
+    tap(&browser, "close");
+    tap(&browser, "approve");
+    says(&browser, "recorded review");
+    // The card stays, so that it can be landed.
+    shows(&browser, "document.querySelector('.findings').textContent.includes('approve')");
+    tap(&browser, "close");
+    tap(&browser, "land it…");
+    fits_a_thumb(&browser);
+    tap(&browser, "land it");
+    says(&browser, "landed");
+    assert_eq!(status(&world, "T-1"), "done");
+    let comments = world.json(["review", "comments", "T-1", "--all"]);
+    assert_eq!(comments[0]["text"], "why so long?");
+    assert_eq!(browser.log(), Vec::<String>::new());
+}
+
+/// Presses Tab until the focused element fulfils a condition.
+fn tab_to(browser: &Chromium, condition: &str) {
+    for _ in 0..100 {
+        browser.press(TAB);
+        if browser.run(&format!("const one = document.activeElement; return {condition}")) == json!(true) {
+            return;
+        }
+    }
+    panic!("no Tab leads to {condition}: {}", browser.run("return document.body.innerHTML"));
+}
+
+#[test]
+fn tasks_are_added_and_edited_by_keyboard_and_dragged_to_another_priority() {
+    if !require::program("chromedriver") || !require::program("chromium") {
+        return;
+    }
+    let world = world();
+    world.run(["task", "add", "T-1", "Fix the total"]).exits(0);
+    let server = Server::start(&world, &["--open"]);
+    let browser = Chromium::start(&world);
+    browser.open(server.at["open_url"].as_str().unwrap());
+    browser.open(&format!("{}/tasks", server.at["page"].as_str().unwrap()));
+    shows(&browser, "document.getElementById('connection').textContent === 'live'");
+    tab_to(&browser, "one.tagName === 'SUMMARY' && one.textContent === '+ task'");
+    browser.press(ENTER);
+    tab_to(&browser, "one.name === 'title'");
+    browser.press("Describe the cart");
+    tab_to(&browser, "one.name === 'labels'");
+    browser.press("docs");
+    browser.press(ENTER);
+    says(&browser, "$ fairway task add 'Describe the cart' --label docs\nadded T-2");
+    shows(&browser, "document.getElementById('card-T-2') !== null");
+    // What is added elsewhere appears by itself.
+    world.run(["task", "add", "T-3", "Added by another"]).exits(0);
+    shows(&browser, "document.getElementById('card-T-3') !== null");
+    tab_to(&browser, "one.closest('#card-T-1') !== null");
+    browser.press(ENTER);
+    shows(&browser, "document.getElementById('task-title')?.textContent.includes('Fix the total') === true");
+    tab_to(&browser, "one.tagName === 'SUMMARY' && one.textContent === 'edit…'");
+    browser.press(ENTER);
+    // A field that the Tab key reaches is selected: what is typed replaces it.
+    tab_to(&browser, "one.name === 'title' && one.closest('#task') !== null");
+    browser.press("Fix the total and the tax");
+    browser.press(ENTER);
+    says(&browser, "$ fairway task edit T-1 --title 'Fix the total and the tax'");
+    assert_eq!(world.json(["task", "show", "T-1"])["title"], "Fix the total and the tax");
+    // A mouse drags a card into a group that is empty.
+    browser.run(
+        "const [card, group] = [document.getElementById('card-T-1'), document.querySelector('ul[data-drop=\"--priority 0\"]')]; \
+         const data = new DataTransfer(); const send = (to, kind) => to.dispatchEvent(new DragEvent(kind, \
+         { bubbles: true, cancelable: true, dataTransfer: data })); \
+         send(card, 'dragstart'); send(group, 'dragover'); send(group, 'drop'); send(card, 'dragend');",
+    );
+    says(&browser, "$ fairway task edit T-1 --priority 0\nedited T-1: priority");
+    shows(&browser, "document.querySelector('ul[data-drop=\"--priority 0\"] #card-T-1') !== null");
+    assert_eq!(world.json(["task", "show", "T-1"])["priority"], 0);
+    browser.resize(390, 844);
+    browser.open(&format!("{}/tasks?task=T-1", server.at["page"].as_str().unwrap()));
+    fits_a_thumb(&browser);
+    assert_eq!(browser.log(), Vec::<String>::new());
+}
+
+/// Lanes are in sight at once, on a screen and on a phone, however many items wait.
+#[test]
+fn first_lane_is_in_sight_with_twenty_items() {
+    if !require::program("chromedriver") || !require::program("chromium") {
+        return;
+    }
+    let world = world();
+    for number in 1..=6 {
+        world.run(["lane", "add", &format!("lane-{number}")]).exits(0);
+    }
+    for number in 1..=20 {
+        let id = format!("q{number}");
+        world.run(["session", "upsert", "--id", &id, "--role", "dev", "--lane", &format!("lane-{}", number % 6 + 1)]);
+        world.run(["session", "heartbeat", &id, "--activity", "requires_action", "--waiting-for", "which currency?"]);
+    }
+    let server = Server::start(&world, &["--open"]);
+    let browser = Chromium::start(&world);
+    browser.open(server.at["open_url"].as_str().unwrap());
+    shows(&browser, "document.querySelectorAll('#needs li').length === 20");
+    for (width, height) in [(1440, 900), (390, 844)] {
+        browser.resize(width, height);
+        let at = browser.run("return document.querySelector('#lanes li').getBoundingClientRect().top");
+        assert!(at.as_f64().unwrap() < f64::from(height) / 2.0, "{width}×{height}: {at}");
+        assert_eq!(browser.run("return document.documentElement.scrollWidth <= innerWidth"), json!(true));
+    }
+    browser.resize(1440, 900);
+    let needs = browser.run("return document.querySelector('#needs li').getBoundingClientRect().top");
+    assert!(needs.as_f64().unwrap() < 450.0, "what needs a person is beside them: {needs}");
+}
