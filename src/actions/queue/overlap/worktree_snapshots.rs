@@ -154,7 +154,7 @@ pub fn snapshot_paths(changed: Vec<ChangedPath>, by_name: &[String]) -> Vec<Snap
             path: path.path,
             letter: path.letter,
             lines: path.hunks.filter(|_| keeps_lines).map(|hunks| {
-                let range = |ChangedLines { start, end, digest }| LineRange { start, end, digest };
+                let range = |ChangedLines { start, end, digest, is_list }| LineRange { start, end, digest, is_list };
                 hunks.into_iter().map(range).collect()
             }),
         })
