@@ -32,6 +32,7 @@ pub struct Radar {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Said {
     pub conflict: bool,
+    /// Without what is adjacent in a list only, of which sessions are not told.
     pub adjacent: bool,
 }
 
@@ -89,7 +90,7 @@ impl Radar {
             let conflict = matches!(outcome, MergeOutcome::Conflict { .. });
             // A pair that is not looked at must not conflict.
             assert!(!conflict || may_collide(one, other));
-            Said { conflict, adjacent: !adjacent_files(one, other).is_empty() }
+            Said { conflict, adjacent: adjacent_files(one, other).iter().any(|file| !file.in_list) }
         };
         pairs.iter().zip(&outcomes).map(said).collect()
     }

@@ -124,5 +124,6 @@ fn file_line(file: &OverlapFileView, one: &OverlapPairView) -> String {
     let lines = lines.collect::<Vec<_>>().join(", ");
     let lines = if lines.is_empty() { String::new() } else { format!("  lines {lines}") };
     let level = if file.level == one.level { String::new() } else { format!("  ({})", file.level) };
-    format!("{}{lines}{level}", file.path)
+    let list = if file.in_list { "  in a list, not told" } else { "" };
+    format!("{}{lines}{level}{list}", file.path)
 }

@@ -45,6 +45,8 @@ pub struct LineRange {
     pub end: u64,
     /// The digest of the change.
     pub digest: String,
+    /// Whether all changed lines are entries of a list that sorts or registers.
+    pub is_list: bool,
 }
 
 /// A path that a lane changes.
@@ -103,6 +105,8 @@ pub struct OverlapFile {
     pub level: OverlapLevel,
     /// The lines that both change, as first and last line; empty where they are not known.
     pub lines: Vec<(u64, u64)>,
+    /// Whether the lines are adjacent in a list that sorts or registers only, of which sessions are not told.
+    pub in_list: bool,
 }
 
 /// The files of an overlap of which sessions were told, with the level.
@@ -131,9 +135,16 @@ impl LaneOverlap {
     /// The files of which the sessions have not been told at their level.
     pub fn untold(&self) -> Vec<&OverlapFile> {
         let is_new = |file: &&OverlapFile| {
-            file.level.is_told() && self.told.get(&file.path).is_none_or(|told| file.level.rank() < told.rank())
+            file.level.is_told()
+                && !file.in_list
+                && self.told.get(&file.path).is_none_or(|told| file.level.rank() < told.rank())
         };
         self.files.iter().filter(is_new).collect()
+    }
+
+    /// Whether sessions are told of one of its files.
+    pub fn is_told(&self) -> bool {
+        self.level.is_told() && self.files.iter().any(|file| !file.in_list)
     }
 
     /// Whether a lane is one of the two.

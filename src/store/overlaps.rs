@@ -109,12 +109,13 @@ fn parse_json(what: &'static str, text: &str) -> Result<Vec<Value>, StoreError> 
     sql::parse_value(what, text, |text| serde_json::from_str(text).ok())
 }
 
-/// `[["src/a", "M", [[1, 2, "digest"], …]], …]`; the lines are null where they are not known.
+/// `[["src/a", "M", [[1, 2, "digest", false], …]], …]`; the lines are null where they are not known.
 fn read_paths(text: &str) -> Result<Vec<SnapshotPath>, StoreError> {
     let path = |value: &Value| {
         let range = |value: &Value| {
             let digest = value.get(2)?.as_str()?.to_owned();
-            Some(LineRange { start: value.get(0)?.as_u64()?, end: value.get(1)?.as_u64()?, digest })
+            let is_list = value.get(3).and_then(Value::as_bool).unwrap_or_default();
+            Some(LineRange { start: value.get(0)?.as_u64()?, end: value.get(1)?.as_u64()?, digest, is_list })
         };
         let lines = value.get(2)?.as_array().map(|lines| lines.iter().map(range).collect::<Option<Vec<_>>>());
         let letter = value.get(1)?.as_str()?.chars().next()?;
@@ -126,14 +127,14 @@ fn read_paths(text: &str) -> Result<Vec<SnapshotPath>, StoreError> {
 
 fn paths_text(paths: &[SnapshotPath]) -> String {
     let path = |path: &SnapshotPath| {
-        let range = |range: &LineRange| json!([range.start, range.end, range.digest]);
+        let range = |range: &LineRange| json!([range.start, range.end, range.digest, range.is_list]);
         let lines = path.lines.as_ref().map(|lines| lines.iter().map(range).collect::<Vec<_>>());
         json!([path.path, path.letter.to_string(), lines])
     };
     Value::Array(paths.iter().map(path).collect()).to_string()
 }
 
-/// `[["src/a", "conflict", [[1, 2], …]], …]`
+/// `[["src/a", "conflict", [[1, 2], …], false], …]`; earlier versions wrote no last member.
 fn read_files(text: &str) -> Result<Vec<OverlapFile>, StoreError> {
     let file = |value: &Value| {
         let range = |value: &Value| Some((value.get(0)?.as_u64()?, value.get(1)?.as_u64()?));
@@ -141,6 +142,7 @@ fn read_files(text: &str) -> Result<Vec<OverlapFile>, StoreError> {
             path: value.get(0)?.as_str()?.to_owned(),
             level: OverlapLevel::parse(value.get(1)?.as_str()?)?,
             lines: value.get(2)?.as_array()?.iter().map(range).collect::<Option<_>>()?,
+            in_list: value.get(3).and_then(Value::as_bool).unwrap_or_default(),
         })
     };
     let all = parse_json("the files of an overlap", text)?;
@@ -148,7 +150,7 @@ fn read_files(text: &str) -> Result<Vec<OverlapFile>, StoreError> {
 }
 
 fn files_text(files: &[OverlapFile]) -> String {
-    let file = |file: &OverlapFile| json!([file.path, file.level.as_str(), file.lines]);
+    let file = |file: &OverlapFile| json!([file.path, file.level.as_str(), file.lines, file.in_list]);
     Value::Array(files.iter().map(file).collect()).to_string()
 }
 

@@ -55,6 +55,8 @@ pub struct OverlapFileView {
     pub level: &'static str,
     /// First and last line of each place, as in the commit where the work left its base; empty where they are not known.
     pub lines: Vec<[u64; 2]>,
+    /// Whether the places are adjacent in a list that sorts or registers only: sessions are not told of them.
+    pub in_list: bool,
 }
 
 /// A lane as it was last looked at.

@@ -7,6 +7,9 @@ use crate::domain::overlap::{LineRange, OverlapFile, OverlapLevel, SnapshotPath}
 /// Changed lines that lie at most so many unchanged lines apart are close to each other.
 const MAX_GAP: u64 = 1;
 
+/// The beginnings of the names of files to which each work adds a line.
+const CHANGELOGS: [&str; 5] = ["changelog", "changes", "history", "news", "release"];
+
 /// Whether a merge of the two can conflict: they share a path, or one's path is a directory of the other's, or one of them has
 /// deleted or renamed something, which can move the other's new files.
 pub fn may_collide(ours: &[SnapshotPath], theirs: &[SnapshotPath]) -> bool {
@@ -36,21 +39,42 @@ pub fn adjacent_files(ours: &[SnapshotPath], theirs: &[SnapshotPath]) -> Vec<Ove
         // Where a file is deleted on one side only and the two merge, git has followed its rename.
         let other = others.get(path.path.as_str()).filter(|other| path.letter != 'D' && other.letter != 'D')?;
         let is_by_name = path.letter == 'N' || other.letter == 'N';
-        let lines = match (&path.lines, &other.lines) {
-            (Some(ours), Some(theirs)) => close_lines(ours, theirs),
+        let close = match (&path.lines, &other.lines) {
+            (Some(ours), Some(theirs)) => close_changes(ours, theirs),
             _ => Vec::new(),
         };
-        (is_by_name || !lines.is_empty()).then(|| OverlapFile {
+        let are_entries = close.iter().all(|(one, other)| one.is_list && other.is_list);
+        let in_list = !is_by_name && (are_entries || is_changelog(&path.path));
+        (is_by_name || !close.is_empty()).then(|| OverlapFile {
             path: path.path.clone(),
             level: OverlapLevel::Adjacent,
-            lines,
+            lines: lines_of(&close),
+            in_list,
         })
     };
     ours.iter().filter_map(file).collect()
 }
 
-/// The lines that two sides change close to each other, as first and last line.
-pub fn close_lines(ours: &[LineRange], theirs: &[LineRange]) -> Vec<(u64, u64)> {
+/// Whether each work adds its line to a file, by its name.
+fn is_changelog(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let (stem, extension) = name.split_once('.').unwrap_or((&name, ""));
+    matches!(extension, "" | "md" | "rst" | "txt" | "adoc") && CHANGELOGS.iter().any(|start| stem.starts_with(start))
+}
+
+/// Pairs of changes as first and last line.
+fn lines_of(close: &[(&LineRange, &LineRange)]) -> Vec<(u64, u64)> {
+    let line = |(one, other): &(&LineRange, &LineRange)| {
+        let (start, end) = (one.start.min(other.start), one.end.max(other.end));
+        (start, end.saturating_sub(1).max(start))
+    };
+    let mut lines: Vec<(u64, u64)> = close.iter().map(line).collect();
+    lines.dedup();
+    lines
+}
+
+/// The changes of two sides that are close to each other, without those that are the same.
+fn close_changes<'a>(ours: &'a [LineRange], theirs: &'a [LineRange]) -> Vec<(&'a LineRange, &'a LineRange)> {
     let mut found = Vec::new();
     let mut from = 0;
     for one in ours {
@@ -60,13 +84,13 @@ pub fn close_lines(ours: &[LineRange], theirs: &[LineRange]) -> Vec<(u64, u64)> 
         }
         for other in theirs.iter().skip(from).take_while(|other| other.start <= one.end + MAX_GAP) {
             let is_close = one.start <= other.end + MAX_GAP;
-            if is_close && one != other {
-                let (start, end) = (one.start.min(other.start), one.end.max(other.end));
-                found.push((start, end.saturating_sub(1).max(start)));
+            // A change that an earlier version recorded does not tell whether it is one of a list.
+            let is_same = (one.start, one.end, &one.digest) == (other.start, other.end, &other.digest);
+            if is_close && !is_same {
+                found.push((one, other));
             }
         }
     }
-    found.dedup();
     found
 }
 
@@ -79,6 +103,7 @@ mod tests {
             start: *start,
             end: *end,
             digest: (*digest).to_owned(),
+            is_list: digest.starts_with("list"),
         };
         SnapshotPath { path: name.into(), letter, lines: Some(lines.iter().map(range).collect()) }
     }
@@ -132,10 +157,29 @@ mod tests {
     }
 
     #[test]
+    fn entries_of_lists_and_lines_of_changelogs_are_close_without_a_message() {
+        for (name, ours, theirs, expected) in [
+            ("f", "list 1", "list 2", true),
+            ("f", "list 1", "code", false),
+            ("f", "code", "other", false),
+            ("docs/CHANGELOG.md", "code", "other", true),
+            ("NEWS", "code", "other", true),
+            ("changes/news.rs", "code", "other", false),
+        ] {
+            let found = adjacent_files(&[path(name, 'M', &[(5, 5, ours)])], &[path(name, 'M', &[(6, 6, theirs)])]);
+            assert_eq!((found.len(), found[0].in_list), (1, expected), "{name} {ours} {theirs}");
+        }
+        // One place that is no list is enough.
+        let two = |one: &'static str, other: &'static str| vec![path("f", 'M', &[(5, 5, one), (50, 50, other)])];
+        assert!(!adjacent_files(&two("list 1", "code"), &two("list 2", "other"))[0].in_list);
+    }
+
+    #[test]
     fn file_that_is_known_by_name_is_close_to_any_change_of_it() {
         let named = SnapshotPath { path: "big".into(), letter: 'N', lines: None };
         let found = adjacent_files(std::slice::from_ref(&named), &[path("big", 'M', &[(1, 2, "a")])]);
-        assert_eq!(found, [OverlapFile { path: "big".into(), level: OverlapLevel::Adjacent, lines: Vec::new() }]);
+        let (level, lines) = (OverlapLevel::Adjacent, Vec::new());
+        assert_eq!(found, [OverlapFile { path: "big".into(), level, lines, in_list: false }]);
         assert_eq!(adjacent_files(&[named], &[path("other", 'M', &[])]), []);
         // A rename and a change of the same file merge.
         assert_eq!(adjacent_files(&[path("f", 'D', &[(1, 9, "a")])], &[path("f", 'M', &[(4, 5, "b")])]), []);

@@ -30,6 +30,47 @@ pub struct ChangedLines {
     pub end: u64,
     /// The digest of the lines that went and came, to know the same change again.
     pub digest: String,
+    /// Whether all lines that went and came are entries of a list that sorts or registers.
+    pub is_list: bool,
+}
+
+/// What begins a line that registers something: imports, modules, entries of a text.
+const LIST_STARTS: [&str; 18] = [
+    "import ",
+    "from ",
+    "use ",
+    "pub use ",
+    "pub(crate) use ",
+    "mod ",
+    "pub mod ",
+    "pub(crate) mod ",
+    "pub(super) mod ",
+    "#include",
+    "require",
+    "export ",
+    "using ",
+    "@import",
+    "- ",
+    "* ",
+    "+ ",
+    "| ",
+];
+
+/// Whether a line is an entry of a list: it registers something, or ends as an element does.
+fn is_list_line(line: &str) -> bool {
+    let line = line.trim();
+    line.ends_with(',') || LIST_STARTS.iter().any(|start| line.starts_with(start))
+}
+
+/// Whether changed lines, each behind its sign, are entries of a list. Empty ones may lie between them.
+fn is_list(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    let changed = text.lines().filter_map(|line| line.get(1..)).filter(|line| !line.trim().is_empty());
+    let (mut entries, mut others) = (0, 0);
+    for line in changed {
+        if is_list_line(line) { entries += 1 } else { others += 1 }
+    }
+    entries > 0 && others == 0
 }
 
 /// The arguments of the comparison that [`parse`] reads.
@@ -126,7 +167,10 @@ impl<'a> Sections<'a> {
             }
         }
         let digest = |text: &[u8]| sha256_hex(text).chars().take(12).collect();
-        let changed = |(start, end, text): (u64, u64, Vec<u8>)| ChangedLines { start, end, digest: digest(&text) };
+        let changed = |(start, end, text): (u64, u64, Vec<u8>)| {
+            let (digest, is_list) = (digest(&text), is_list(&text));
+            ChangedLines { start, end, digest, is_list }
+        };
         Ok((!is_too_many).then(|| hunks.into_iter().map(changed).collect()))
     }
 }
@@ -174,5 +218,23 @@ mod tests {
         assert_eq!((&files[1].hunks, &files[2].hunks), (&None, &None));
         assert_eq!(parse(b""), Some(Vec::new()));
         assert_eq!(parse(b":100644 broken"), None);
+    }
+
+    #[test]
+    fn changes_of_lists_consist_of_entries_alone() {
+        for (text, expected) in [
+            ("+use std::fs;\n", true),
+            ("-import os\n+from os import path\n", true),
+            ("+    \"click\",\n+\n+    \"jinja\",\n", true),
+            ("+- A line of the changelog\n", true),
+            ("+    let one = 1;\n", false),
+            ("+use std::fs;\n+fn main() {}\n", false),
+            ("+    one(two)\n", false),
+            // Nothing tells that an empty line is one.
+            ("+\n", false),
+            ("", false),
+        ] {
+            assert_eq!(is_list(text.as_bytes()), expected, "{text}");
+        }
     }
 }

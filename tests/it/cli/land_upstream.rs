@@ -265,9 +265,9 @@ fn two_clones_that_land_at_once_lose_nothing() {
     thread::scope(|scope| {
         for world in both {
             scope.spawn(|| {
-                for task in ["T-1", "T-2", "T-3"] {
+                for what in ["T-1", "--all"] {
                     // A clone that was always slower is told so, and comes again.
-                    while world.run(["land", task, "--push"]).code != Some(0) {}
+                    while world.run(["land", what, "--push"]).code != Some(0) {}
                 }
             });
         }

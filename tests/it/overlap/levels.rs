@@ -24,7 +24,10 @@ fn pairs_are_judged_by_merge_and_by_lines_with_uncommitted_work() {
     // One lane, and the lines of both.
     let found = world.json(["overlap", "web"]);
     assert_eq!(found["overlaps"][0]["lane"], "web");
-    assert_eq!(found["overlaps"][1]["files"], json!([{ "path": "g", "level": "adjacent", "lines": [[7, 9]] }]));
+    assert_eq!(
+        found["overlaps"][1]["files"],
+        json!([{ "path": "g", "level": "adjacent", "lines": [[7, 9]], "in_list": false }])
+    );
     assert_eq!(said(&world, &["doc"]), ["adjacent doc:web g"]);
     world.run(["overlap", "nobody", "--json"]).refuses(3, "not_found");
     // A change that is taken back is over; a new file on both sides is not.
@@ -35,6 +38,35 @@ fn pairs_are_judged_by_merge_and_by_lines_with_uncommitted_work() {
     assert_eq!(said(&world, &[]), ["conflict api:doc new"]);
     let kinds = world.run(["events", "--kind", "overlap.*"]).exits(0).stdout;
     assert_eq!((kinds.matches("overlap.found").count(), kinds.matches("overlap.cleared").count()), (3, 2), "{kinds}");
+}
+
+#[test]
+fn entries_of_one_list_are_shown_and_not_told() {
+    let world = with_lanes(&["f"], &["api", "web"]);
+    let inserted = |line: usize, text: &str| lines(&[(line, &format!("{line}\n{text}"))]);
+    for (lane, line) in [("api", 5), ("web", 6)] {
+        world.run(["session", "upsert", "--id", lane, "--role", "worker", "--lane", lane]).exits(0);
+        write(&world, lane, "f", &inserted(line, &format!("use crate::{lane};")));
+    }
+    assert_eq!(said(&world, &[]), ["adjacent api:web f"]);
+    let found = world.json(["overlap"]);
+    assert_eq!(found["overlaps"][0]["files"][0]["in_list"], true, "{found:#}");
+    let shown = world.run(["overlap"]).exits(0).stdout;
+    assert!(shown.contains("in a list, not told"), "{shown}");
+    let told = || world.value("SELECT count(*) FROM messages WHERE source = 'overlap'");
+    assert_eq!(told(), "0");
+    assert_eq!(world.json(["status"])["needs_you"], json!([]));
+    // Code beside it is told.
+    write(&world, "web", "f", &inserted(6, "let web = 1;"));
+    assert_eq!(said(&world, &[]), ["adjacent api:web f"]);
+    assert_eq!(told(), "2");
+    // What was not told is not told to be over.
+    write(&world, "web", "f", &inserted(6, "use crate::web;"));
+    assert_eq!(said(&world, &[]), ["adjacent api:web f"]);
+    write(&world, "web", "f", &lines(&[]));
+    assert_eq!(said(&world, &[]), Vec::<String>::new());
+    let kinds = world.run(["events", "--kind", "overlap.*"]).exits(0).stdout;
+    assert_eq!((kinds.matches("overlap.found").count(), kinds.matches("overlap.cleared").count()), (1, 0), "{kinds}");
 }
 
 #[test]

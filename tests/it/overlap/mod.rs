@@ -4,6 +4,7 @@ mod cooper_bench;
 mod hook;
 mod hostile;
 mod levels;
+mod quiet;
 mod reworks;
 
 use std::{

@@ -154,7 +154,10 @@ impl Bench<'_> {
         let mut files: Vec<OverlapFile> = conflicting
             .iter()
             .filter(|path| !is_old(path))
-            .map(|path| OverlapFile { path: path.clone(), level: OverlapLevel::Conflict, lines: lines_of(path) })
+            .map(|path| {
+                let (level, lines) = (OverlapLevel::Conflict, lines_of(path));
+                OverlapFile { path: path.clone(), level, lines, in_list: false }
+            })
             .collect();
         let is_conflict = |file: &OverlapFile| conflicting.contains(&file.path);
         files.extend(near.iter().filter(|file| !is_conflict(file) && !is_old(&file.path)).cloned());
@@ -212,8 +215,10 @@ fn base_verdict(lane: &LaneSnapshot, outcome: &MergeOutcome) -> Verdict {
         MergeOutcome::Clean { .. } => verdict,
         MergeOutcome::Unknown { why } => Verdict { level: OverlapLevel::Unknown, why: Some(why.clone()), ..verdict },
         MergeOutcome::Conflict { files, .. } => {
-            let file =
-                |path: &String| OverlapFile { path: path.clone(), level: OverlapLevel::Rebase, lines: Vec::new() };
+            let file = |path: &String| {
+                let (level, lines) = (OverlapLevel::Rebase, Vec::new());
+                OverlapFile { path: path.clone(), level, lines, in_list: false }
+            };
             Verdict { level: OverlapLevel::Rebase, files: files.iter().map(file).collect(), ..verdict }
         }
     }

@@ -97,7 +97,7 @@ pub(super) fn record(app: &App, tx: &WriteTx<'_>, found: &Found, before: &[LaneS
                 tell(tx, &overlap, &untold)?;
             }
             overlap.told.extend(untold.into_iter().map(|file| (file.path, file.level)).collect::<ToldFiles>());
-        } else if overlap.level == OverlapLevel::None && old.is_some_and(|old| old.level.is_told()) {
+        } else if overlap.level == OverlapLevel::None && old.is_some_and(LaneOverlap::is_told) {
             tx.record(&event(EventKind::OverlapCleared, &overlap, &[]))?;
         }
         overlaps::put(tx, &overlap)?;
@@ -110,7 +110,7 @@ pub fn record_rebase(tx: &WriteTx<'_>, lane: &LaneName, paths: &[String]) -> Res
     let known = overlaps::all_with_gone(tx)?;
     let old = known.into_iter().find(|one| one.lane == *lane && one.other.is_none());
     let level = OverlapLevel::Rebase;
-    let file = |path: &String| OverlapFile { path: path.clone(), level, lines: Vec::new() };
+    let file = |path: &String| OverlapFile { path: path.clone(), level, lines: Vec::new(), in_list: false };
     let mut overlap = LaneOverlap {
         lane: lane.clone(),
         other: None,

@@ -105,6 +105,7 @@ fn file_view(file: &OverlapFile) -> OverlapFileView {
         path: file.path.clone(),
         level: file.level.as_str(),
         lines: file.lines.iter().map(|lines| [lines.0, lines.1]).collect(),
+        in_list: file.in_list,
     }
 }
 
@@ -167,6 +168,7 @@ fn planned_views(tx: &ReadTx<'_>, found: &Refreshed, asked: &Selection) -> Resul
             path: path.clone(),
             level: OverlapLevel::Planned.as_str(),
             lines: Vec::new(),
+            in_list: false,
         };
         let (glob, other) = &one.globs;
         let mut files = vec![file(glob)];
