@@ -44,6 +44,6 @@ until grep -q 'open the board' ../serve && "${fairway}" approvals list --json | 
 url=$(sed -n 's/^open the board, once and within two minutes: //p' ../serve)
 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
   --disable-component-update --disable-sync --user-data-dir="${scratch}/chromium" --hide-scrollbars \
-  --window-size=900,800 --screenshot="${here}/page.png" "${url}" 2>/dev/null
+  --window-size=1200,720 --screenshot="${here}/page.png" "${url}" 2>/dev/null
 "${fairway}" approvals answer 1 deny >/dev/null
 printf '%s\n' "${here}/page.png"

@@ -132,6 +132,9 @@ fn need_item(need: &NeedView, approvals: &[ApprovalView]) -> Item {
                 .attribute("href", &address("/review", &[("task", task)]));
             html.markup(">review ").text(task).markup("</a></p>");
         }
+        let subject: Vec<&str> =
+            [&need.session_id, &need.task_id].into_iter().flatten().map(String::as_str).take(1).collect();
+        let subject = subject.concat();
         html.markup("<div class=\"commands\">");
         for next in &need.commands {
             let is_seen = approval.is_some_and(|approval| !is_cut(&approval.input));
@@ -144,7 +147,9 @@ fn need_item(need: &NeedView, approvals: &[ApprovalView]) -> Item {
                 _ => true,
             });
             match command.filter(|_| access == Access::Full) {
-                Some(command) => form(html, &next.purpose, &next.command, &command, |html| about(html, need, &command)),
+                Some(command) => {
+                    form(html, (&next.purpose, &subject), &next.command, &command, |html| about(html, need, &command));
+                }
                 None => written(html, &next.purpose, &next.command),
             }
         }
@@ -283,7 +288,7 @@ pub(super) fn session(html: &mut Html, one: &SessionOverviewView, access: Access
         }
         for (purpose, words) in commands {
             if let Some(command) = PageCommand::parse(&words) {
-                form(html, purpose, &words, &command, |_| ());
+                form(html, (purpose, id), &words, &command, |_| ());
             }
         }
         html.markup("</div>");

@@ -13,14 +13,22 @@ pub(super) fn hidden(html: &mut Html, name: &'static str, value: &str) {
     html.markup("<input type=\"hidden\"").attribute("name", name).attribute("value", value).markup(">");
 }
 
-/// A command that the page does: a button, or a disclosure with fields or a question before the button. `fields` draws what
-/// stands above the text that the command needs.
-pub(super) fn form(html: &mut Html, purpose: &str, words: &str, command: &PageCommand, fields: impl FnOnce(&mut Html)) {
+/// A command that the page does: a button, or a disclosure with fields or a question before the button. `about` tells controls of
+/// one purpose apart for those who do not see where they stand. `fields` draws what stands above the text that the command needs.
+pub(super) fn form(
+    html: &mut Html,
+    (purpose, about): (&str, &str),
+    words: &str,
+    command: &PageCommand,
+    fields: impl FnOnce(&mut Html),
+) {
     let is_asked = command.text_label().is_some() || command.question().is_some();
     if is_asked {
-        html.markup("<details><summary>").text(purpose).markup("…</summary>");
+        html.markup("<details><summary");
+        named(html, &format!("{purpose}…"), about);
+        html.text(purpose).markup("…</summary>");
     }
-    open_form(html, purpose, words, command, fields);
+    open_form(html, (purpose, about), words, command, fields);
     if is_asked {
         html.markup("</details>");
     }
@@ -29,7 +37,7 @@ pub(super) fn form(html: &mut Html, purpose: &str, words: &str, command: &PageCo
 /// As [`form`], without the disclosure around it.
 pub(super) fn open_form(
     html: &mut Html,
-    purpose: &str,
+    (purpose, about): (&str, &str),
     words: &str,
     command: &PageCommand,
     fields: impl FnOnce(&mut Html),
@@ -54,7 +62,17 @@ pub(super) fn open_form(
         _ if question.is_some() => "danger",
         _ => "plain",
     };
-    html.markup("<button class=\"").markup(class).markup("\">").text(purpose).markup("</button></form>");
+    html.markup("<button class=\"").markup(class).markup("\"");
+    named(html, purpose, about);
+    html.text(purpose).markup("</button></form>");
+}
+
+/// Ends the tag of a control, whose name is its text and what it is about.
+fn named(html: &mut Html, text: &str, about: &str) {
+    if !about.is_empty() {
+        html.attribute("aria-label", &format!("{text} {about}"));
+    }
+    html.markup(">");
 }
 
 /// A field to choose from. What the address names is kept, even when it is no choice.

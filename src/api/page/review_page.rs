@@ -37,7 +37,7 @@ pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String>
     Ok(frame.document("review", "", |html| {
         queue(html, &found, &submitted);
         match &found.card {
-            Some(card) => Card { frame, card, at, all: request.all }.draw(html),
+            Some(card) => DrawnCard { frame, card, at, all: request.all }.draw(html),
             None => {
                 html.markup("<p class=\"none\">No submitted task waits for your review.</p>");
             }
@@ -58,20 +58,24 @@ fn queue(html: &mut Html, found: &ReviewNextView, submitted: &[TaskView]) {
     };
     html.markup("<nav class=\"queue\" aria-label=\"submitted tasks\"><p>waits for you <span class=\"number\">");
     html.text(&found.waiting.len().to_string()).markup("</span></p><ul role=\"list\">");
-    found.waiting.iter().for_each(|id| link(html, id));
+    for id in &found.waiting {
+        link(html, id);
+    }
     html.markup("</ul>");
     let others: Vec<&TaskView> = submitted.iter().filter(|task| !found.waiting.contains(&task.id)).collect();
     if !others.is_empty() {
         html.markup("<p>other submitted tasks <span class=\"number\">").text(&others.len().to_string());
         html.markup("</span></p><ul role=\"list\">");
-        others.iter().for_each(|task| link(html, &task.id));
+        for task in others {
+            link(html, &task.id);
+        }
         html.markup("</ul>");
     }
     html.markup("</nav>");
 }
 
 /// A card as the page draws it.
-struct Card<'a> {
+struct DrawnCard<'a> {
     frame: &'a PageFrame,
     card: &'a ReviewCardView,
     /// The line at which the form for a comment is open.
@@ -80,7 +84,7 @@ struct Card<'a> {
     all: bool,
 }
 
-impl Card<'_> {
+impl DrawnCard<'_> {
     fn draw(&self, html: &mut Html) {
         let card = self.card;
         html.markup(
@@ -136,7 +140,9 @@ impl Card<'_> {
                     let stays = next.command.starts_with("fairway review record ");
                     let back = if stays { self.address("") } else { "/review".to_owned() };
                     let purpose = label(next, &self.card.commands);
-                    form(html, &purpose, &next.command, &command, |html| hidden(html, "back", &back));
+                    form(html, (&purpose, &self.card.task.id), &next.command, &command, |html| {
+                        hidden(html, "back", &back)
+                    });
                 }
                 None => others.push(next),
             }
@@ -154,7 +160,9 @@ impl Card<'_> {
         html.markup("</p><p>").lines(&comment.text).markup("</p>");
         let words = format!("fairway review resolve {}", comment.id);
         if let Some(command) = PageCommand::parse(&words).filter(|_| self.frame.can_act()) {
-            form(html, "resolve", &words, &command, |html| hidden(html, "back", &self.address("")));
+            form(html, ("resolve", &format!("comment {}", comment.id)), &words, &command, |html| {
+                hidden(html, "back", &self.address(""))
+            });
         }
         html.markup("</div>");
     }
@@ -170,7 +178,7 @@ fn label(next: &CommandView, all: &[CommandView]) -> String {
     }
 }
 
-impl LineNotes for Card<'_> {
+impl LineNotes for DrawnCard<'_> {
     fn address(&self, place: &LinePlace) -> Option<String> {
         let at = format!("{}:{}", place.path, place.line);
         self.frame.can_act().then(|| format!("{}#here", self.address(&at)))
@@ -191,7 +199,7 @@ impl LineNotes for Card<'_> {
             return;
         };
         html.markup("<tr class=\"note\" id=\"here\"><td></td><td>");
-        open_form(html, "comment", words, &command, |html| {
+        open_form(html, ("comment", ""), words, &command, |html| {
             hidden(html, "back", &self.address(""));
             hidden(html, "place", &format!("{}:{}", place.path, place.line));
         });

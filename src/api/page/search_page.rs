@@ -21,9 +21,6 @@ use crate::{
 const MAX_HITS: usize = 100;
 
 /// The page.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String> {
     let text = query.written("q");
     let result = text

@@ -147,7 +147,7 @@ fn commands(html: &mut Html, wish: &Wish, task: &TaskView, choices: &Choices) {
     let start = format!("fairway start {}", task.id);
     if let Some(command) = PageCommand::parse(&start).filter(|_| task.status == "todo" && task.ready) {
         html.markup("<details><summary>start an agent…</summary>");
-        open_form(html, "start the agent", &start, &command, |html| {
+        open_form(html, ("start the agent", ""), &start, &command, |html| {
             hidden(html, "back", &back);
             html.markup("<p><code>").text(&start).markup("</code></p>");
             select(html, ("Agent", "provider"), &choices.providers, "", "as configured");
@@ -156,13 +156,13 @@ fn commands(html: &mut Html, wish: &Wish, task: &TaskView, choices: &Choices) {
     }
     for (purpose, words) in words(task) {
         if let Some(command) = PageCommand::parse(&words) {
-            form(html, purpose, &words, &command, about);
+            form(html, (purpose, &task.id), &words, &command, about);
         }
     }
     let edit = format!("fairway task edit {}", task.id);
     if let Some(command) = PageCommand::parse(&edit) {
         html.markup("<details><summary>edit…</summary>");
-        open_form(html, "save", &edit, &command, |html| {
+        open_form(html, ("save", ""), &edit, &command, |html| {
             hidden(html, "back", &back);
             html.markup("<p><code>").text(&edit).markup("</code></p>");
             fields(html, &Texts::from(task), choices);

@@ -123,7 +123,7 @@ fn add_form(html: &mut Html, wish: &Wish, choices: &Choices) {
     let words = "fairway task add TITLE";
     let Some(command) = PageCommand::parse(words) else { return };
     html.markup("<details id=\"add\"><summary>+ task</summary>");
-    open_form(html, "add the task", words, &command, |html| {
+    open_form(html, ("add the task", ""), words, &command, |html| {
         html.markup("<p><code>").markup("fairway task add TITLE").markup("</code></p>");
         hidden(html, "back", &wish.address(""));
         task_panel::fields(html, &task_panel::Texts::default(), choices);

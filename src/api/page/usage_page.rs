@@ -24,9 +24,6 @@ const SPANS: &[u32] = &[14, 7, 30, 90];
 const MAX_ROWS: usize = 20;
 
 /// The page.
-///
-/// # Errors
-/// As the store fails.
 pub(super) fn page(app: &App, frame: &PageFrame, query: &Form) -> Result<String> {
     let wanted = query.get("days").parse().ok();
     let days = *SPANS.iter().find(|days| Some(**days) == wanted).unwrap_or(&SPANS[0]);

@@ -73,6 +73,10 @@ fn items_are_settled_by_the_commands_that_the_board_names() {
             assert!(page.contains(next["command"].as_str().unwrap()), "{next}: {page}");
         }
     }
+    // Controls of one purpose are told apart without seeing where they stand.
+    for name in ["release it… s1", "prompt… s2"] {
+        assert!(page.contains(&format!("<summary aria-label=\"{name}\">")), "{name}: {page}");
+    }
     let release = "fairway release T-1 --force --reason TEXT";
     let fields = [("item", "dead:s1"), ("command", release), ("text", "it is dead")];
     assert_eq!(client.act(&fields).code(), (403, "not_confirmed".into()));
