@@ -63,8 +63,6 @@ pub enum Event {
     Line(Result<Frame, &'static str>),
     /// A request of another process, by its number.
     Request(u64, Command),
-    /// The caller of a request is gone. Its prompt stays.
-    RequestClosed(u64),
     /// A text that goes before the next prompt.
     Context(String),
     /// A prompt that the report of a turn's end, or of the session's start, has brought.
@@ -214,11 +212,6 @@ impl StateMachine {
         is_setup.then_some(SETUP_TIMEOUT)
     }
 
-    /// Whether questions of the agent wait for a decision.
-    pub fn has_open_questions(&self) -> bool {
-        !self.questions.is_empty()
-    }
-
     /// A remark of the supervisor as a piece of the conversation.
     pub fn note(&mut self, text: &str) -> String {
         self.conversation.note(text)
@@ -255,7 +248,6 @@ impl StateMachine {
                 self.cancel(&mut effects);
                 effects.push(Effect::Reply(id, Ok(())));
             }
-            Event::RequestClosed(_) => {}
             Event::Context(text) => self.context = Some(text),
             Event::Continue(text) => drop(self.accept_prompt(text, &mut effects)),
             Event::Decided { question, choice } => self.decided(question, choice, &mut effects),

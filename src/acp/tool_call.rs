@@ -180,7 +180,9 @@ impl ToolCall {
 
     /// Whether it says what it will do: the first word of a call may be its name alone.
     pub fn is_described(&self) -> bool {
-        !self.input.is_empty() || self.status.as_deref().is_some_and(|status| status != "pending")
+        let has_command = COMMAND_KEYS.iter().any(|key| self.input.contains_key(*key));
+        let has_input = has_command || (self.kind.as_deref() != Some("execute") && !self.input.is_empty());
+        has_input || self.status.as_deref().is_some_and(|status| status != "pending")
     }
 
     /// Whether it has ended.

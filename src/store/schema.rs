@@ -19,7 +19,7 @@ pub(super) struct Schema {
 
 /// The store: "FAIR".
 pub(super) const STATE: Schema =
-    Schema { application_id: 1_178_683_730, newest: 15, synchronous: "FULL", migrations: MIGRATIONS };
+    Schema { application_id: 1_178_683_730, newest: 16, synchronous: "FULL", migrations: MIGRATIONS };
 
 /// The output store: "FAIO".
 pub(super) const OUTPUT: Schema =
@@ -42,6 +42,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V13__program_missing", include_str!("../../migrations/V13__program_missing.sql")),
     ("V14__seen_work", include_str!("../../migrations/V14__seen_work.sql")),
     ("V15__review_comments", include_str!("../../migrations/V15__review_comments.sql")),
+    ("V16__structured_sessions", include_str!("../../migrations/V16__structured_sessions.sql")),
 ];
 const OUTPUT_MIGRATIONS: &[(&str, &str)] =
     &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];

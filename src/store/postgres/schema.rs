@@ -13,6 +13,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V13__program_missing", include_str!("../../../migrations/postgres/V13__program_missing.sql")),
     ("V14__seen_work", include_str!("../../../migrations/postgres/V14__seen_work.sql")),
     ("V15__review_comments", include_str!("../../../migrations/postgres/V15__review_comments.sql")),
+    ("V16__structured_sessions", include_str!("../../../migrations/postgres/V16__structured_sessions.sql")),
 ];
 
 /// Creates a project's schema, or brings it up to date. Any number of processes may do so at once.
