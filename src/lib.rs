@@ -4,6 +4,7 @@
 //! `tests/it/layers.rs` has the table and checks it. A command is found by its name:
 //! `cli/task/add.rs` → `actions/queue/task/add.rs` → `domain/task.rs` → `store/tasks/write.rs`.
 
+pub mod acp;
 pub mod actions;
 pub mod adapters;
 pub mod api;

@@ -11,6 +11,8 @@ use crate::{
     os::{digest::sha256_hex, files},
 };
 
+pub use crate::domain::session::STRUCTURED_BACKEND as STRUCTURED;
+
 /// A script in the binary.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltIn {
@@ -34,6 +36,14 @@ pub const ALL: &[BuiltIn] = &[
         file: "shell.sh",
         text: include_str!("../../session-adapters/shell.sh"),
         about: "a process of its own, output to the transcript; needs nothing",
+        allows_points: true,
+        multiplexer: None,
+    },
+    BuiltIn {
+        name: STRUCTURED,
+        file: "acp.sh",
+        text: include_str!("../../session-adapters/acp.sh"),
+        about: "an agent over the Agent Client Protocol, without a terminal; needs an agent that speaks it",
         allows_points: true,
         multiplexer: None,
     },

@@ -23,4 +23,4 @@ pub use error::AdapterError;
 pub use operations::Tristate;
 pub use resolve_backend::{BackendSource, Backends, ResolvedBackend, check_permissions, resolve_backend};
 pub use session_name::{project_part, session_name};
-pub use start_config::{CopyFile, StartConfig, StartReport, Terminal};
+pub use start_config::{CopyFile, StartConfig, StartReport, StructuredStart, Terminal};

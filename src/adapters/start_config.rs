@@ -73,6 +73,23 @@ pub struct StartConfig {
     /// The session's run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
+    /// How a structured session begins. Only the backend `acp` reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structured: Option<StructuredStart>,
+}
+
+/// The beginning of a structured session.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StructuredStart {
+    /// The agent's mode in which it asks before it runs a tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// The agent's id of the conversation to go on with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<String>,
+    /// Whether a session that is not in that mode is ended.
+    pub refuse_unguarded: bool,
 }
 
 /// The variables that a session is known by: Fairway's, and those of other callers of the protocol.

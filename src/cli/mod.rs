@@ -49,6 +49,7 @@ mod partial_parser;
 mod prime;
 mod print_error;
 mod prompt;
+mod provider;
 mod ready;
 mod release;
 mod restore;

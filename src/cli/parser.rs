@@ -6,9 +6,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 use super::{
     adapter, answer, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo,
     doctor, events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, host,
-    inbox, init, land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, prime, prompt, ready,
-    release, restore, review, search, send, serve, session, setup, sidecar, skill, start, status, store, task, top,
-    trust, usage,
+    inbox, init, land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, prime, prompt, provider,
+    ready, release, restore, review, search, send, serve, session, setup, sidecar, skill, start, status, store, task,
+    top, trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -92,6 +92,8 @@ pub(super) enum Verb {
     Usage(usage::Args),
     #[command(subcommand, visible_alias = "backend")]
     Adapter(adapter::Verb),
+    #[command(subcommand)]
+    Provider(provider::Verb),
     Trust(trust::Args),
     Doctor(doctor::Args),
     Backup(backup::Args),
@@ -155,6 +157,7 @@ impl Verb {
             Self::Skill(args) => args.run(ctx),
             Self::Usage(args) => args.run(ctx),
             Self::Adapter(verb) => verb.run(ctx),
+            Self::Provider(verb) => verb.run(ctx),
             Self::Trust(args) => args.run(ctx),
             Self::Doctor(args) => args.run(ctx),
             Self::Backup(args) => args.run(ctx),

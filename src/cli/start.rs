@@ -61,6 +61,9 @@ pub struct Args {
     /// Backend; default: the configured one, else tmux
     #[arg(long, value_name = "NAME")]
     backend: Option<String>,
+    /// Run without a terminal, over the Agent Client Protocol
+    #[arg(long, conflicts_with = "backend")]
+    structured: bool,
     #[command(flatten)]
     first_prompt: FirstPromptArgs,
     /// Add no arguments of the provider's profile
@@ -94,6 +97,7 @@ impl Args {
             lane: self.lane,
             provider: self.provider,
             backend: self.backend,
+            structured: self.structured,
             env,
             command: Some(self.words).filter(|words| !words.is_empty()).map(CommandSpec::Argv),
             prompt,

@@ -121,6 +121,12 @@ pub const KEYS: &[Key] = &[
         "[\"lead\"]",
         "the roles of sessions that may answer permission requests of other sessions; without it, only people do",
     ),
+    key(
+        "agents.unguarded",
+        "\"show\"",
+        None,
+        "a structured session whose agent is not in the mode in which it asks: show (it runs, and is shown as not guarded) or refuse",
+    ),
     key("context.pressure", "0.8", None, "how full a context is when its session is asked to hand over, 0 to 1"),
     key_without_default(
         "identity.refresh",
@@ -230,6 +236,11 @@ pub const KEYS: &[Key] = &[
         "\"claude\"",
         "shell command that starts the program; by default the provider's name",
     ),
+    key_without_default(
+        "providers.*.mode",
+        "\"structured\"",
+        "how its sessions run when a launch names no backend: terminal, or structured (the Agent Client Protocol)",
+    ),
     key_without_default("providers.*.env", "{ EXAMPLE = \"1\" }", "the program's environment; an empty value unsets"),
     key_without_default(
         "providers.*.process_names",
@@ -318,6 +329,18 @@ pub const KEYS: &[Key] = &[
         "texts of which one is at the end of the screen once a person has ended a turn in the middle of a tool call",
     ),
     key_without_default("providers.*.proven_with", "\"2.1.329\"", "the version with which these keys were tried"),
+    key_without_default(
+        "providers.*.acp.command",
+        "[\"gemini\", \"--acp\"]",
+        "the program that speaks the Agent Client Protocol, and its arguments; built in for claude, codex, gemini and opencode",
+    ),
+    key_without_default("providers.*.acp.env", "{ EXAMPLE = \"1\" }", "its environment, below that of the provider"),
+    key_without_default(
+        "providers.*.acp.mode",
+        "\"default\"",
+        "the mode in which it asks before it runs a tool: set at the start and read back",
+    ),
+    key_without_default("providers.*.acp.proven_with", "\"0.61.0\"", "the version that was seen to ask in this mode"),
     key_without_default(
         "backends.*.script",
         "\"/usr/local/bin/my-backend\"",

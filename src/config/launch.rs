@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, de::Error};
 
-use super::{ProviderProfile, values};
+use super::{ProviderProfile, SessionMode, values};
 use crate::domain::{LaneName, id::Label, rules::initial_prompt::PromptDelivery};
 
 /// How a role or provider is launched: a section `[roles.NAME]` or `[providers.NAME]`.
@@ -19,6 +19,9 @@ pub struct LaunchSettings {
     /// The lane, of a role.
     #[serde(deserialize_with = "lane")]
     pub lane: Option<LaneName>,
+    /// How it runs, of a provider.
+    #[serde(deserialize_with = "mode")]
+    pub mode: Option<SessionMode>,
     /// Shell text that a person wrote.
     pub command: Option<String>,
     /// Exact base names of its processes.
@@ -106,6 +109,10 @@ fn provider<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Label>,
 
 fn lane<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<LaneName>, D::Error> {
     values::parsed(deserializer, LaneName::parse).map(Some)
+}
+
+fn mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SessionMode>, D::Error> {
+    values::word(deserializer).map(Some)
 }
 
 fn prompt<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PromptDelivery>, D::Error> {

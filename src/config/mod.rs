@@ -21,6 +21,7 @@ mod schema;
 mod set_key;
 mod settings;
 mod store;
+mod structured;
 pub mod trust;
 mod trust_record;
 mod values;
@@ -47,4 +48,5 @@ pub use settings::{
     ApprovalSettings, ClaimSettings, ProjectSettings, ReviewRoute, SessionSettings, Settings, TaskSettings,
 };
 pub use store::{StoreEngine, StoreSettings, has_password, masked_url, without_password};
+pub use structured::{AcpProfile, AgentSettings, SessionMode, Unguarded};
 pub use values::StaleAfter;

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::AcpProfile;
+
 /// The built-in profiles, by program name.
 const BUILT_IN: &str = include_str!("providers.toml");
 
@@ -36,6 +38,8 @@ pub struct ProviderProfile {
     pub interrupted_sign: Option<Vec<String>>,
     /// The version with which every key was tried.
     pub proven_with: Option<String>,
+    /// How it runs without a terminal.
+    pub acp: Option<AcpProfile>,
 }
 
 impl ProviderProfile {
@@ -54,6 +58,10 @@ impl ProviderProfile {
             working_sign: self.working_sign.or(below.working_sign),
             interrupted_sign: self.interrupted_sign.or(below.interrupted_sign),
             proven_with: self.proven_with.or(below.proven_with),
+            acp: match (self.acp, below.acp) {
+                (Some(own), Some(below)) => Some(own.with_fallback(below)),
+                (own, below) => own.or(below),
+            },
         }
     }
 }
@@ -67,8 +75,10 @@ pub fn built_in() -> BTreeMap<String, ProviderProfile> {
 pub(super) fn built_in_values() -> Vec<(String, toml::Value)> {
     let all: toml::Table = toml::from_str(BUILT_IN).unwrap_or_default();
     let of_one = |(name, keys): (String, toml::Value)| {
-        let keys = keys.try_into::<toml::Table>().unwrap_or_default();
-        keys.into_iter().map(move |(key, value)| (format!("providers.{name}.{key}"), value)).collect::<Vec<_>>()
+        let mut keys = keys.try_into::<toml::Table>().unwrap_or_default();
+        let acp = keys.remove("acp").and_then(|acp| acp.try_into::<toml::Table>().ok()).unwrap_or_default();
+        let acp = acp.into_iter().map(|(key, value)| (format!("acp.{key}"), value));
+        keys.into_iter().chain(acp).map(|(key, value)| (format!("providers.{name}.{key}"), value)).collect::<Vec<_>>()
     };
     all.into_iter().flat_map(of_one).collect()
 }
@@ -101,7 +111,7 @@ mod tests {
     #[test]
     fn built_in_profiles_are_read_and_overridden_key_by_key() {
         let all: BTreeMap<String, ProviderProfile> = toml::from_str(BUILT_IN).unwrap();
-        assert_eq!(all.len(), 3);
+        assert_eq!(all.len(), 4);
         for profile in all.into_values() {
             let own = ProviderProfile { interrupt_keys: Some(vec!["C-c".into()]), ..ProviderProfile::default() };
             let merged = own.with_fallback(profile.clone());

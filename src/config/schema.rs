@@ -9,6 +9,7 @@ use super::{
     launch::MAX_READY_DELAY_MS,
     overlap::{ClaimOrder, OverlapAction},
     store::StoreEngine,
+    structured::{SessionMode, Unguarded},
     values::Word,
 };
 use crate::domain::{
@@ -129,6 +130,8 @@ fn words(path: &str) -> Option<Vec<&'static str>> {
         "land.style" => of::<LandStyle>(),
         "land.order" => of::<LandOrder>(),
         "roles.*.prompt" | "providers.*.prompt" => of::<PromptDelivery>(),
+        "providers.*.mode" => of::<SessionMode>(),
+        "agents.unguarded" => of::<Unguarded>(),
         "backends.*.setup" => of::<Setup>(),
         "notify.sinks" => of::<NotifySink>(),
         "notify.kinds" => of::<NeedKind>(),

@@ -7,8 +7,8 @@ use serde_path_to_error::{Path, Segment};
 use toml::{Table, Value};
 
 use super::{
-    Backend, ConfigError, ContextSettings, HookSettings, IdentitySettings, JobSettings, LandSettings, LaunchSettings,
-    Layers, NotifySettings, OverlapSettings, Project, ReviewSettings, StoreSettings, guard,
+    AgentSettings, Backend, ConfigError, ContextSettings, HookSettings, IdentitySettings, JobSettings, LandSettings,
+    LaunchSettings, Layers, NotifySettings, OverlapSettings, Project, ReviewSettings, StoreSettings, guard,
     values::{self, StaleAfter},
 };
 use crate::{
@@ -53,6 +53,8 @@ pub struct Settings {
     pub roles: BTreeMap<String, LaunchSettings>,
     /// By provider.
     pub providers: BTreeMap<String, LaunchSettings>,
+    /// All agents.
+    pub agents: AgentSettings,
     /// By name.
     pub backends: BTreeMap<String, Backend>,
     /// In the order of the file.

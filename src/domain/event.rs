@@ -39,6 +39,7 @@ string_enum! {
         SessionActivity => "session.activity",
         SessionNudged => "session.nudged",
         SessionInterrupted => "session.interrupted",
+        SessionTurnEnded => "session.turn_ended",
         SessionStale => "session.stale",
         SessionEnded => "session.ended",
         SessionFailed => "session.failed",

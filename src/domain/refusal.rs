@@ -283,6 +283,9 @@ pub enum Refusal {
         None => "there is no lane that has one".to_owned(),
     })]
     NoLaunchRole { lane: Option<LaneName> },
+    /// Nothing says how a provider runs without a terminal.
+    #[error("the provider {provider} cannot run structured: [providers.{provider}.acp] has no command")]
+    NoStructuredProgram { provider: String },
     /// The session has ended or failed.
     #[error("the session {session} has {status} and cannot be changed")]
     SessionFinal { session: SessionId, status: SessionStatus },
@@ -577,6 +580,7 @@ impl Refusal {
             | Self::ArgumentMissing { .. }
             | Self::NeedsTerminal { .. }
             | Self::NoLaunchRole { .. }
+            | Self::NoStructuredProgram { .. }
             | Self::TitleExpected { .. }
             | Self::RelaunchNeeds { .. }
             | Self::SeveralAgentPrograms { .. } => "usage",

@@ -27,6 +27,10 @@ pub const ANSWER_SOURCE: &str = "answer";
 pub const ANSWERED_IN_WINDOW: &[&str] = &[HOOK_SOURCE, SCREEN_SOURCE];
 /// The `activity_source` of a session that is being stopped.
 pub const STOP_SOURCE: &str = "fairway session stop";
+/// The source of the activity that the agent of a structured session reports by its protocol.
+pub const PROTOCOL_SOURCE: &str = "protocol";
+/// The backend whose sessions speak the Agent Client Protocol.
+pub const STRUCTURED_BACKEND: &str = "acp";
 /// The start of the reason of a session that was stopped, before a name.
 pub const STOP_REASON: &str = "stopped by ";
 
@@ -190,9 +194,14 @@ impl Session {
         }
     }
 
-    /// Whether its program has a terminal. Only the backend `shell` gives none.
+    /// Whether its program has a terminal. The backends `shell` and `acp` give none.
     pub fn has_terminal(&self) -> bool {
-        self.backend.as_deref() != Some("shell")
+        self.backend.as_deref() != Some("shell") && !self.is_structured()
+    }
+
+    /// Whether its supervisor speaks the Agent Client Protocol with its agent.
+    pub fn is_structured(&self) -> bool {
+        self.backend.as_deref() == Some(STRUCTURED_BACKEND)
     }
 
     /// starting, stale → running; a suspicion is over with its reason.

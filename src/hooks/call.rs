@@ -98,6 +98,7 @@ pub(super) fn hook_caller(
         is_subagent: payload.agent_id.is_some(),
         has_wake_hook: provider.has_wake_hook(env),
         max_output_bytes: provider.max_output_bytes(),
+        is_supervisor: false,
     })
 }
 

@@ -11,6 +11,7 @@ pub mod core_dumps;
 pub mod debug_log;
 pub mod digest;
 pub mod disk;
+pub mod duplex_child;
 pub mod exec;
 pub mod executable;
 pub mod exit_on_signal;

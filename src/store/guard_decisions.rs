@@ -32,7 +32,8 @@ const OF_SESSION: &str = select!(
 
 const RECORDED: &str = "SELECT 1 FROM guard_decisions INDEXED BY guard_decisions_session \
      WHERE session_id IS NOT NULL AND session_id = $1 AND run_id = $2 AND at >= $3 AND tool = $4 AND input = $5 \
-     AND allowed = $6 AND rule IS NOT DISTINCT FROM $7 AND reason = $8 LIMIT 1";
+     AND allowed = $6 AND rule IS NOT DISTINCT FROM $7 AND reason = $8 \
+     AND (context IS NULL OR CAST($9 AS TEXT) IS NULL OR context = $9) LIMIT 1";
 
 /// A decision, as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,6 +119,7 @@ pub fn is_recorded(tx: &ReadTx<'_>, decision: &LoggedDecision, since: Timestamp)
             &decision.allowed,
             &decision.rule,
             &decision.reason,
+            &decision.context,
         ],
         |_| Ok(()),
     )?;

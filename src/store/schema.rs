@@ -43,6 +43,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V14__seen_work", include_str!("../../migrations/V14__seen_work.sql")),
     ("V15__review_comments", include_str!("../../migrations/V15__review_comments.sql")),
     ("V16__landing_push", include_str!("../../migrations/V16__landing_push.sql")),
+    ("V17__structured_sessions", include_str!("../../migrations/V17__structured_sessions.sql")),
 ];
 const OUTPUT_MIGRATIONS: &[(&str, &str)] =
     &[("V1__run_output", include_str!("../../migrations/runs/V1__run_output.sql"))];

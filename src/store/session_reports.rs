@@ -27,6 +27,19 @@ pub struct SessionReports {
     pub screen: Option<SeenScreen>,
     /// The time since which its agent's shell does not find `fairway`.
     pub program_missing_since: Option<Timestamp>,
+    /// The agent of a structured session; `None` for any other one.
+    pub protocol: Option<ProtocolState>,
+}
+
+/// What the agent of a structured session says about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProtocolState {
+    /// Its name and version, and the version of the protocol.
+    pub agent: String,
+    /// Its mode.
+    pub mode: Option<String>,
+    /// Why it may run a tool without asking; `None` when it asks.
+    pub unguarded: Option<String>,
 }
 
 /// A screen that was looked at.
@@ -38,7 +51,7 @@ pub struct SeenScreen {
 }
 
 const ONE: &str = "SELECT lifecycle_at, hooked_at, pressure_at, error, usage_path, usage_offset, open_calls, \
-     screen_digest, screen_since, program_missing_at FROM session_reports WHERE session_id = $1";
+     screen_digest, screen_since, program_missing_at, agent, agent_mode, unguarded FROM session_reports WHERE session_id = $1";
 const LIFECYCLE: &str = "INSERT INTO session_reports (session_id, lifecycle_at) VALUES ($1, $2) \
      ON CONFLICT (session_id) DO UPDATE SET lifecycle_at = excluded.lifecycle_at";
 const HOOKED: &str = "INSERT INTO session_reports (session_id, hooked_at) VALUES ($1, $2) \
@@ -52,6 +65,10 @@ const CALL: &str = "INSERT INTO session_reports (session_id, open_calls) VALUES 
      THEN session_reports.open_calls + $2 ELSE 0 END, screen_digest = NULL, screen_since = NULL";
 const PROGRAM_MISSING: &str = "INSERT INTO session_reports (session_id, program_missing_at) VALUES ($1, $2) \
      ON CONFLICT (session_id) DO UPDATE SET program_missing_at = excluded.program_missing_at";
+const PROTOCOL: &str = "INSERT INTO session_reports (session_id, agent, agent_mode, unguarded) VALUES ($1, $2, $3, $4) \
+     ON CONFLICT (session_id) DO UPDATE SET agent = excluded.agent, agent_mode = excluded.agent_mode, \
+     unguarded = excluded.unguarded";
+const GUARD: &str = "UPDATE session_reports SET agent_mode = $2, unguarded = $3 WHERE session_id = $1";
 const ALL_PROGRAM_MISSING: &str = "SELECT session_id, program_missing_at FROM session_reports \
      WHERE program_missing_at IS NOT NULL ORDER BY session_id";
 const PRESSURE: &str = "INSERT INTO session_reports (session_id, pressure_at) VALUES ($1, $2) \
@@ -73,6 +90,10 @@ fn read(row: &Row<'_>) -> Result<SessionReports, StoreError> {
         open_calls: row.get(6)?,
         screen: row.get::<Option<String>>(7)?.zip(at(8)?).map(|(digest, since)| SeenScreen { digest, since }),
         program_missing_since: at(9)?,
+        protocol: match row.get::<Option<String>>(10)? {
+            Some(agent) => Some(ProtocolState { agent, mode: row.get(11)?, unguarded: row.get(12)? }),
+            None => None,
+        },
     })
 }
 
@@ -90,6 +111,24 @@ pub fn set_lifecycle_at(tx: &WriteTx<'_>, session: &SessionId, at: Timestamp) ->
 /// Records a call of the provider's hook now.
 pub fn touch_hook(tx: &WriteTx<'_>, session: &SessionId) -> Result<(), StoreError> {
     sql::execute(tx.conn(), HOOKED, &[&session.as_str(), &tx.now().millis()])?;
+    Ok(())
+}
+
+/// Sets what the agent of a structured session says about itself.
+pub fn set_protocol(tx: &WriteTx<'_>, session: &SessionId, state: &ProtocolState) -> Result<(), StoreError> {
+    let ProtocolState { agent, mode, unguarded } = state;
+    sql::execute(tx.conn(), PROTOCOL, &[&session.as_str(), agent, mode, unguarded])?;
+    Ok(())
+}
+
+/// Sets the mode of a structured session's agent, and why it may run a tool without asking.
+pub fn set_guard(
+    tx: &WriteTx<'_>,
+    session: &SessionId,
+    mode: Option<&str>,
+    unguarded: Option<&str>,
+) -> Result<(), StoreError> {
+    sql::execute(tx.conn(), GUARD, &[&session.as_str(), &mode, &unguarded])?;
     Ok(())
 }
 

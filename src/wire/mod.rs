@@ -33,6 +33,7 @@ mod outbox;
 mod overlap;
 mod project;
 mod prompt;
+mod provider;
 mod provider_event;
 mod reconcile;
 mod review;
@@ -97,6 +98,7 @@ pub use outbox::OutboxView;
 pub use overlap::{OverlapFileView, OverlapLaneView, OverlapPairView, OverlapView};
 pub use project::{BackupView, InitView, MissingEventsView, RestoreView, TrustView, TrustedSettingView};
 pub use prompt::PromptView;
+pub use provider::{ProviderProgramView, ProviderView};
 pub use provider_event::ProviderEventView;
 pub use reconcile::{ReconcileEntryView, ReconcileView, RecoveredJobView};
 pub use review::ReviewView;
@@ -108,7 +110,8 @@ pub use runtime::{ContextView, HealthView, HeartbeatView, LifecycleView, Section
 pub use search::SearchHitView;
 pub use session::SessionView;
 pub use session_overview::{
-    AliveView, ClaimantView, CommandView, DoingView, HeldTaskView, SessionDetailView, SessionOverviewView, ShownState,
+    AliveView, ClaimantView, CommandView, DoingView, HeldTaskView, ProtocolView, SessionDetailView,
+    SessionOverviewView, ShownState,
 };
 pub use setup::{SetupStepView, SetupView};
 pub use sidecar::SidecarView;

@@ -100,6 +100,22 @@ pub struct SessionDetailView {
     pub overview: SessionOverviewView,
     /// The multiplexer's own command to attach to it, as shell text; `null` for a dead session.
     pub attach_command: Option<String>,
+    /// The agent of a structured session; `null` for any other one.
+    pub protocol: Option<ProtocolView>,
+}
+
+/// What the agent of a structured session says about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ProtocolView {
+    /// Its name and version, and the version of the protocol.
+    pub agent: String,
+    /// Its mode.
+    pub mode: Option<String>,
+    /// Whether it is in the mode in which it asks before it runs a tool.
+    pub guarded: bool,
+    /// Why it is not.
+    pub unguarded_reason: Option<String>,
 }
 
 /// Whether a session is alive, with the source of the answer.

@@ -19,13 +19,14 @@ const LAYERS: &[(&str, u8)] = &[
     ("wire", 2),
     ("render", 2),
     ("guard", 1),
+    ("acp", 1),
     ("domain", 1),
     ("env", 0),
     ("os", 0),
 ];
 
 /// Modules of one layer of which the first may import the second.
-const SAME_LAYER: &[(&str, &str)] = &[("env", "os"), ("guard", "domain")];
+const SAME_LAYER: &[(&str, &str)] = &[("env", "os"), ("guard", "domain"), ("acp", "domain")];
 
 /// The groups of `actions`, lowest first. A group imports from itself and from lower groups.
 const ACTION_GROUPS: &[&str] = &["core", "mail", "queue", "sessions", "jobs", "boundary", "project"];

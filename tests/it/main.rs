@@ -50,4 +50,5 @@ mod sessions;
 mod sidecar;
 mod store;
 mod storm;
+mod structured;
 mod top;

@@ -391,6 +391,12 @@ event_data! {
     /// A session was interrupted.
     SessionInterrupted {}
 
+    /// A turn of a structured session has ended.
+    SessionTurnEnded {
+        /// The agent's reason: `end_turn`, `cancelled`, `max_tokens`, `refusal` and others.
+        stop_reason: String,
+    }
+
     /// A session is over.
     SessionOver {
         /// The status before.
@@ -843,6 +849,7 @@ fn data_of(kind: EventKind, generator: &mut SchemaGenerator) -> Schema {
         Kind::SessionActivity => generator.subschema_for::<SessionActivity>(),
         Kind::SessionNudged => generator.subschema_for::<SessionNudged>(),
         Kind::SessionInterrupted => generator.subschema_for::<SessionInterrupted>(),
+        Kind::SessionTurnEnded => generator.subschema_for::<SessionTurnEnded>(),
         Kind::SessionEnded | Kind::SessionFailed => generator.subschema_for::<SessionOver>(),
         Kind::CheckpointRecorded => generator.subschema_for::<CheckpointRecorded>(),
         Kind::EvidenceStarted => generator.subschema_for::<EvidenceStarted>(),

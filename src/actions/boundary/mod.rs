@@ -7,4 +7,5 @@ pub mod context_sections;
 pub mod guard;
 pub mod hook;
 pub mod runtime;
+pub mod structured_session;
 pub mod usage;

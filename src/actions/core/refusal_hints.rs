@@ -32,6 +32,9 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
             (Usage, Some(format!("to set the lane's role: fairway lane edit {lane} --role ROLE")))
         }
         Refusal::NoLaunchRole { lane: None } => (Usage, Some("name a role: fairway session launch --role ROLE".into())),
+        Refusal::NoStructuredProgram { .. } => {
+            (Usage, Some("see which agents can, and how one is added: fairway provider list".into()))
+        }
         Refusal::RequestReused { .. } => (Usage, Some("use a new --request-id".into())),
         Refusal::EventReused { .. } => (Usage, Some("another event needs another --event-id".into())),
         Refusal::NotFound { noun, near, id } => {

@@ -40,6 +40,7 @@ pub const ALL: &[GuidePage] = pages![
     "setup",
     "several-machines",
     "status",
+    "structured-sessions",
     "tasks",
     "terminal-backends",
     "top",

@@ -15,8 +15,8 @@ use crate::{
         SessionId,
         session_facts::{HeldTask, NextCommand, SessionOverview},
     },
-    store::overview,
-    wire::SessionOverviewView,
+    store::{overview, session_reports},
+    wire::{ProtocolView, SessionOverviewView},
 };
 
 /// The sessions of a scope with what is known of them, oldest first.
@@ -28,6 +28,17 @@ pub fn list(app: &App, scope: SessionScope) -> Result<Vec<SessionOverviewView>> 
     })?;
     silence::judge(app, &mut found, app.env.now(), &BTreeSet::new());
     Ok(found.iter().map(SessionOverviewView::from).collect())
+}
+
+/// What the agent of a structured session says about itself; `None` for any other session.
+pub fn protocol(app: &App, id: &SessionId) -> Result<Option<ProtocolView>> {
+    let reports = app.read(|tx| Ok(session_reports::find(tx, id)?))?;
+    Ok(reports.protocol.map(|state| ProtocolView {
+        agent: state.agent,
+        mode: state.mode,
+        guarded: state.unguarded.is_none(),
+        unguarded_reason: state.unguarded,
+    }))
 }
 
 /// One session, and for each task that it has claimed while it is dead or stale the ways on.

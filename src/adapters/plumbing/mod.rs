@@ -20,6 +20,7 @@ mod session_control;
 mod session_dir;
 mod session_values;
 mod setup_commands;
+mod structured;
 pub mod submit_text;
 pub mod transcript;
 pub mod transcript_screen;
@@ -34,4 +35,7 @@ pub use server_address::{ServerAddress, SocketDir};
 pub use session_control::send_input as have_typed;
 pub use session_dir::{INPUT_FIFO, SessionDir, StartFiles, StartState, TRANSCRIPT_FILE};
 pub use setup_commands::SetupCommands;
+pub use structured::{
+    Judgement, NoProject, SinkReply, StructuredSink, run_agent, send_request as send_structured_request,
+};
 pub use transcript_writer::TranscriptWriter;

@@ -46,8 +46,51 @@ pub enum IoMode {
 /// # Errors
 /// When there is no such session, it runs already, or the program cannot be started.
 pub fn run_program(env: &Env, dir: &SessionDir, how: IoMode, ended: impl FnOnce(&StartConfig, i32)) -> io::Result<i32> {
+    let mut start_program = |program: &Program<'_>, _: &StartConfig, _: Option<&str>| {
+        Ok(Box::new(ProgramIo::start(program, dir, how)?) as Box<dyn SessionProgram>)
+    };
+    run(env, dir, how == IoMode::Detached, &mut start_program, ended)
+}
+
+/// As [`run_program`] with [`IoMode::Detached`], for a program that `start_program` starts. It prints the line itself.
+pub(super) fn run_detached(
+    env: &Env,
+    dir: &SessionDir,
+    start_program: StartProgram<'_>,
+    ended: impl FnOnce(&StartConfig, i32),
+) -> io::Result<i32> {
+    run(env, dir, true, start_program, ended)
+}
+
+/// Starts a session's program; also gets the start configuration and the environment tag.
+pub(super) type StartProgram<'a> =
+    &'a mut dyn FnMut(&Program<'_>, &StartConfig, Option<&str>) -> io::Result<Box<dyn SessionProgram>>;
+
+/// A session's program, with whatever stands between it and those who look.
+pub(super) trait SessionProgram {
+    fn running(&self) -> &Running;
+
+    /// Tells the process that started the session that the program was started.
+    fn announce(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Waits for the exit. The output printed before it is in the transcript when this returns.
+    fn wait_for_exit(&mut self) -> io::Result<i32>;
+
+    /// Reads the output of other processes after the program has ended.
+    fn drain_output(self: Box<Self>);
+}
+
+fn run(
+    env: &Env,
+    dir: &SessionDir,
+    is_detached: bool,
+    start_program: StartProgram<'_>,
+    ended: impl FnOnce(&StartConfig, i32),
+) -> io::Result<i32> {
     let start = dir.start_config()?.ok_or_else(|| dir.not_found())?;
-    if how == IoMode::Detached {
+    if is_detached {
         child::setsid();
     }
     child::become_subreaper()?;
@@ -55,31 +98,33 @@ pub fn run_program(env: &Env, dir: &SessionDir, how: IoMode, ended: impl FnOnce(
     let own = i32::try_from(std::process::id()).ok().and_then(ProcessKey::of);
     let own = own.ok_or_else(|| io::Error::other("cannot identify this process"))?;
     dir.become_root(&own)?;
-    run_as_root(env, dir, &start, &own, how, ended).inspect_err(|error| dir.record_start_failure(&error.to_string()))
+    let pane = (!is_detached).then_some(env);
+    run_as_root(dir, &start, &own, pane, start_program, ended)
+        .inspect_err(|error| dir.record_start_failure(&error.to_string()))
 }
 
 fn run_as_root(
-    env: &Env,
     dir: &SessionDir,
     start: &StartConfig,
     own: &ProcessKey,
-    how: IoMode,
+    pane: Option<&Env>,
+    start_program: StartProgram<'_>,
     ended: impl FnOnce(&StartConfig, i32),
 ) -> io::Result<i32> {
-    let around = program_env::program_env(dir, start, (how != IoMode::Detached).then_some(env))?;
+    let around = program_env::program_env(dir, start, pane)?;
     let cwd = dir.work_dir()?;
     if !cwd.is_dir() {
         return Err(io::Error::new(io::ErrorKind::NotFound, format!("{} is not a directory", cwd.display())));
     }
     let argv = program_argv(start, &around, &cwd)?;
     let mark = env_tag(start);
-    let mut program = ProgramIo::start(&Program { argv: &argv, env: &around, cwd: &cwd }, dir, how)?;
+    let mut program = start_program(&Program { argv: &argv, env: &around, cwd: &cwd }, start, mark.as_deref())?;
     let told = match program.running().key() {
         Some(program) => dir.record_program(&program),
         // It has ended already, which is told next.
         None => Ok(()),
     }
-    .and_then(|()| if how == IoMode::Detached { print_started() } else { Ok(()) });
+    .and_then(|()| program.announce());
     if told.is_err() {
         // The process that started the session is gone and gets no report.
         let _ = process_tree::terminate(GRACE, || process_tree::subtree(own.pid, mark.as_deref()));
@@ -124,15 +169,23 @@ impl ProgramIo {
         let input = fifo::create(&dir.file(INPUT_FIFO))?;
         Ok(Self::Plain(child::spawn(program, Some(input)).map_err(refused)?, Some(recorder)))
     }
+}
 
-    const fn running(&self) -> &Running {
+impl SessionProgram for ProgramIo {
+    fn running(&self) -> &Running {
         match self {
             Self::Plain(running, _) => running,
             Self::Proxied(recording) => recording.running(),
         }
     }
 
-    /// Waits for the exit. The output printed before it is in the transcript when this returns.
+    fn announce(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(_, Some(_)) => print_started(),
+            Self::Plain(_, None) | Self::Proxied(_) => Ok(()),
+        }
+    }
+
     fn wait_for_exit(&mut self) -> io::Result<i32> {
         match self {
             Self::Plain(running, recorder) => {
@@ -144,9 +197,8 @@ impl ProgramIo {
         }
     }
 
-    /// Reads the output of other processes after the program has ended.
-    fn drain_output(self) {
-        match self {
+    fn drain_output(self: Box<Self>) {
+        match *self {
             Self::Plain(mut running, recorder) => {
                 running.read_output(&mut transcript_sink(recorder.as_ref()));
                 flush_transcript(recorder.as_ref());
@@ -170,7 +222,8 @@ fn flush_transcript(recorder: Option<&TranscriptWriter>) {
     }
 }
 
-fn print_started() -> io::Result<()> {
+/// Tells the process that starts a detached session that it is up.
+pub(super) fn print_started() -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(b"started\n")?;
     stdout.flush()
@@ -191,15 +244,18 @@ fn program_argv(start: &StartConfig, around: &BTreeMap<OsString, OsString>, cwd:
     Ok(std::iter::once(file.into_os_string()).chain(words).collect())
 }
 
-/// Runs a session's program in a process of its own and returns once it was started.
-pub fn spawn_detached(env: &Env, dir: &SessionDir, state: &Path) -> io::Result<()> {
+/// Runs a session's program in a process of its own and returns once it was started; with `is_structured` once the session of its
+/// agent is open.
+pub fn spawn_detached(env: &Env, dir: &SessionDir, state: &Path, is_structured: bool) -> io::Result<()> {
     let mut around = clean_env(env);
     around.insert(vars::FAIRWAY_ADAPTER_STATE.into(), state.into());
     // A session that surrounds this one does not take it along when it ends.
     if let Some(run) = dir.start_config()?.and_then(|start| start.var(vars::FAIRWAY_RUN_ID).map(str::to_owned)) {
         around.insert(vars::FAIRWAY_RUN_ID.into(), run.into());
     }
-    let args: Vec<OsString> = ["adapter", "run", "--apart", "--", dir.name()].map(OsString::from).to_vec();
+    let structured = is_structured.then_some("--structured");
+    let words = ["adapter", "run", "--apart"].into_iter().chain(structured).chain(["--", dir.name()]);
+    let args: Vec<OsString> = words.map(OsString::from).collect();
     match child::spawn_self_until_ready(&args, &around)? {
         Ok(_) => Ok(()),
         Err(said) => Err(io::Error::other(said.trim().trim_start_matches("error: ").to_owned())),

@@ -140,6 +140,7 @@ impl TaskCommand {
                     command: None,
                     prompt: None,
                     no_profile: false,
+                    structured: false,
                     hooks,
                     claims: true,
                     watch: PromptWatch::Briefly,

@@ -12,14 +12,18 @@ use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
 
 use crate::{
-    adapters::plumbing::{
-        IoMode, ReaderState, SocketDir, StartedPane,
-        commands::{
-            control_socket, fifo_input, inspect, meta, multiplexer_call, multiplexer_server, paths, process_tree,
-            script_terminal, start,
+    actions::boundary::structured_session,
+    adapters::{
+        StartConfig,
+        plumbing::{
+            IoMode, ReaderState, SocketDir, StartedPane,
+            commands::{
+                control_socket, fifo_input, inspect, meta, multiplexer_call, multiplexer_server, paths, process_tree,
+                script_terminal, start, structured,
+            },
+            probe_program::{self, ProbeOptions},
+            transcript::MAX_TRANSCRIPT_BYTES,
         },
-        probe_program::{self, ProbeOptions},
-        transcript::MAX_TRANSCRIPT_BYTES,
     },
     cli::{context::Context, exit::Exit},
     os::{exit_reason::ExitReason, terminal::Size},
@@ -57,6 +61,21 @@ pub enum Plumbing {
         /// Be the process of --detach
         #[arg(long, hide = true)]
         apart: bool,
+        /// Speak the Agent Client Protocol with it
+        #[arg(long, conflicts_with = "record")]
+        structured: bool,
+    },
+    /// Give the text on stdin as a prompt to a structured session
+    #[command(hide = true)]
+    Prompt {
+        /// Session name
+        name: String,
+    },
+    /// End the turn of a structured session
+    #[command(hide = true)]
+    Cancel {
+        /// Session name
+        name: String,
     },
     /// Wait until a new session is ready and print its report
     #[command(hide = true, alias = "settle")]
@@ -349,7 +368,16 @@ impl Plumbing {
         let mut warn = |why: &str| ctx.out.write_error(&escape_line(why));
         match self {
             Self::Unpack { name } => start::unpack(env, &name, io::stdin().lock(), &mut warn)?,
-            Self::Run { name, detach: true, .. } => start::detach(env, &name)?,
+            Self::Run { name, detach: true, structured: false, .. } => start::detach(env, &name)?,
+            Self::Run { name, detach: true, structured: true, .. } => structured::detach(env, &name)?,
+            Self::Run { name, structured: true, .. } => {
+                let open = |start: &StartConfig| structured_session::open_sink(env, start);
+                let record = crate::actions::sessions::liveness::record_exit::record;
+                let code = structured::run(env, &name, open, record, warn)?;
+                return Ok(Exit::try_from(code).unwrap_or(1));
+            }
+            Self::Prompt { name } => structured::prompt(env, &name, io::stdin().lock())?,
+            Self::Cancel { name } => structured::cancel(env, &name)?,
             Self::Run { name, record, apart, .. } => {
                 let how = match (apart, record) {
                     (true, _) => IoMode::Detached,

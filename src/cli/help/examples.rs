@@ -199,6 +199,8 @@ const EXAMPLES: &[Examples] = &[
     ("usage", &["fairway usage --by lane --since 7d", "fairway usage --tasks --since 7d"]),
     ("adapter", &["fairway adapter list", "fairway adapter check tmux"]),
     ("adapter list", &["fairway adapter list"]),
+    ("provider", &["fairway provider list"]),
+    ("provider list", &["fairway provider list"]),
     ("adapter install", &["fairway adapter install ./backends"]),
     ("adapter check", &["fairway adapter check ./backends/tmux.sh --operation start"]),
     ("trust", &["fairway trust --show", "fairway trust"]),

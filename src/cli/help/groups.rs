@@ -24,6 +24,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
             "notify",
             "outbox",
             "prime",
+            "provider",
             "serve",
             "sidecar",
             "skill",

@@ -41,6 +41,7 @@ use crate::{
 /// transcript, and the exit code ends the session. A known provider's profile adds arguments that bring hooks and the
 /// first prompt; --dry-run shows them, and [providers.*] overrides them.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Role of the session; default: the lane's, else the task's
     #[arg(long, value_parser = values::role)]
@@ -51,6 +52,9 @@ pub struct Args {
     /// Backend, or exec:SCRIPT
     #[arg(long, value_name = "NAME")]
     backend: Option<String>,
+    /// Run without a terminal, over the Agent Client Protocol
+    #[arg(long, conflicts_with = "backend")]
+    structured: bool,
     /// Provider, as in [providers]
     #[arg(long, value_name = "NAME", value_parser = values::label)]
     provider: Option<Label>,
@@ -105,6 +109,7 @@ impl Args {
             role: self.role,
             lane: self.lane,
             backend: self.backend,
+            structured: self.structured,
             provider: self.provider,
             task: self.task_id,
             id: self.name,

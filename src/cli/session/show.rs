@@ -32,12 +32,14 @@ pub struct Args {
 
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
-        let (overview, ways_on) = list::show(&ctx.app()?, &self.id)?;
+        let app = ctx.app()?;
+        let (overview, ways_on) = list::show(&app, &self.id)?;
         let session = &overview.session;
         let is_dead = overview.alive.is_dead();
         let view = SessionDetailView {
             overview: SessionOverviewView::from(&overview),
             attach_command: multiplexer_command::attach_command(session).filter(|_| !is_dead),
+            protocol: list::protocol(&app, &self.id)?,
         };
         // A built-in backend records the process that looks after the program, not the program's own.
         let is_supervised = session.pid.is_some()
@@ -88,6 +90,15 @@ fn words(view: &SessionDetailView, is_supervised: bool, now: Timestamp, next: &[
     field("lane", session.lane.as_deref());
     field("task", session.task_id.as_deref());
     field("provider", session.provider.as_deref());
+    if let Some(protocol) = &view.protocol {
+        field("agent", Some(&protocol.agent));
+        let mode = protocol.mode.as_deref().unwrap_or("unknown");
+        let guard = match &protocol.unguarded_reason {
+            None => format!("asks before tools (mode {mode})"),
+            Some(why) => format!("not guarded: {why}"),
+        };
+        field("guard", Some(&guard));
+    }
     field("external", session.external_session_id.as_deref());
     field("backend", session.backend.as_deref());
     field("name", session.session_name.as_deref());

@@ -14,6 +14,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("V14__seen_work", include_str!("../../../migrations/postgres/V14__seen_work.sql")),
     ("V15__review_comments", include_str!("../../../migrations/postgres/V15__review_comments.sql")),
     ("V16__landing_push", include_str!("../../../migrations/postgres/V16__landing_push.sql")),
+    ("V17__structured_sessions", include_str!("../../../migrations/postgres/V17__structured_sessions.sql")),
 ];
 
 /// Creates a project's schema, or brings it up to date. Any number of processes may do so at once.

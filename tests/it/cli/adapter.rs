@@ -22,14 +22,15 @@ fn list_shows_backends_with_their_source() {
     $ fairway adapter list
     NAME    SOURCE      SCRIPT        ABOUT
     shell   built_in    shell.sh      a process of its own, output to the transcript; needs nothing
+    acp     built_in    acp.sh        an agent over the Agent Client Protocol, without a terminal; needs an agent that speaks it
     tmux    built_in    tmux.sh       a detached tmux session on a private server; needs tmux 3.2
     screen  built_in    screen.sh     a screen of its own on a private socket; needs GNU screen and coreutils
     zellij  built_in    zellij.sh     a zellij of its own on a private socket; needs zellij 0.44 and coreutils
     mine    configured  /opt/mine.sh  -
     $ fairway adapter list --json
-    [{"name":"shell","source":"built_in","script":"shell.sh","about":"a process of its own, output to the transcript; needs nothing"},{"name":"tmux","source":"built_in","script":"tmux.sh","about":"a detached tmux session on a private server; needs tmux 3.2"},{"name":"screen","source":"built_in","script":"screen.sh","about":"a screen of its own on a private socket; needs GNU screen and coreutils"},{"name":"zellij","source":"built_in","script":"zellij.sh","about":"a zellij of its own on a private socket; needs zellij 0.44 and coreutils"},{"name":"mine","source":"configured","script":"/opt/mine.sh","about":null}]
+    [{"name":"shell","source":"built_in","script":"shell.sh","about":"a process of its own, output to the transcript; needs nothing"},{"name":"acp","source":"built_in","script":"acp.sh","about":"an agent over the Agent Client Protocol, without a terminal; needs an agent that speaks it"},{"name":"tmux","source":"built_in","script":"tmux.sh","about":"a detached tmux session on a private server; needs tmux 3.2"},{"name":"screen","source":"built_in","script":"screen.sh","about":"a screen of its own on a private socket; needs GNU screen and coreutils"},{"name":"zellij","source":"built_in","script":"zellij.sh","about":"a zellij of its own on a private socket; needs zellij 0.44 and coreutils"},{"name":"mine","source":"configured","script":"/opt/mine.sh","about":null}]
     $ fairway adapter install scripts
-    wrote [world]/project/scripts/shell.sh, [world]/project/scripts/tmux.sh, [world]/project/scripts/screen.sh, [world]/project/scripts/zellij.sh, [world]/project/scripts/provider-event.sh, [world]/project/scripts/minimal.sh, [world]/project/scripts/bridges/README.md, [world]/project/scripts/bridges/launch.sh, [world]/project/scripts/bridges/shell.sh, [world]/project/scripts/bridges/tmux.sh, [world]/project/scripts/bridges/zellij.sh, [world]/project/scripts/watchers/README.md, [world]/project/scripts/watchers/codex-app-server.py
+    wrote [world]/project/scripts/shell.sh, [world]/project/scripts/acp.sh, [world]/project/scripts/tmux.sh, [world]/project/scripts/screen.sh, [world]/project/scripts/zellij.sh, [world]/project/scripts/provider-event.sh, [world]/project/scripts/minimal.sh, [world]/project/scripts/bridges/README.md, [world]/project/scripts/bridges/launch.sh, [world]/project/scripts/bridges/shell.sh, [world]/project/scripts/bridges/tmux.sh, [world]/project/scripts/bridges/zellij.sh, [world]/project/scripts/watchers/README.md, [world]/project/scripts/watchers/codex-app-server.py
     $ fairway adapter install scripts
     unchanged: [world]/project/scripts has every file already
     $ fairway adapter install .fairway.toml

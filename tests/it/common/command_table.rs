@@ -608,6 +608,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row("explain task", "explain task T-1", &["explain task {}"]),
     row("explain session", "explain session s1", &["explain session {}"]),
     row("explain", "explain T-1", &["explain {}"]),
+    row("provider list", "provider list", &["provider list --root {}"]),
     row("adapter list", "adapter list", &["adapter list --root {}"]),
     row(
         "adapter check",
@@ -661,6 +662,8 @@ pub const PLUMBING: &[&str] = &[
     "adapter run {}",
     "adapter run {} --detach",
     "adapter run {} --apart",
+    "adapter prompt {}",
+    "adapter cancel {}",
     "adapter tee ./x{}",
     "adapter tee t --limit {}",
     "adapter kill-tree {}",

@@ -65,6 +65,7 @@ const NOT_RUN: &[(&str, &str)] = &[
         "docs/guides/several-machines.md",
         "pg_dump --schema=fairway --file=team.sql 'host=db.example user=fairway dbname=team'",
     ),
+    ("docs/guides/structured-sessions.md", "fairway start \"Fix the tax\" --provider opencode --structured"),
     ("docs/guides/terminal-backends.md", "tmux -S ~/.local/state/fairway/adapters/tmux.sock attach -t PANE"),
     ("docs/guides/terminal-backends.md", "SCREENDIR=~/.local/state/fairway/adapters/screen screen -x PANE"),
     ("docs/guides/worker-api.md", "fairway serve          # on .fairway/runtime/worker.sock"),

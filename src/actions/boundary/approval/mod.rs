@@ -7,6 +7,7 @@ mod list;
 mod request;
 mod wait;
 mod watch;
+mod withdraw;
 
 pub use crate::actions::core::approval_state::expire_pending;
 pub use answer::answer;
@@ -14,3 +15,4 @@ pub use list::list;
 pub use request::request;
 pub use wait::{ApprovalDecision, ApprovalWait, wait, wait_for_person};
 pub use watch::{ApprovalChange, watch};
+pub use withdraw::withdraw;

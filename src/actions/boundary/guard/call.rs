@@ -44,7 +44,7 @@ impl GuardDecision {
 /// The entry point of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryPoint {
-    /// A provider's hook.
+    /// A provider's hook, or the question of an agent by its protocol.
     Hook,
     /// The worker API.
     Api,

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use crate::{
     actions::boundary::guard::ToolCall,
-    domain::{id::Label, session::HOOK_SOURCE, usage::ToolUse},
+    domain::{
+        id::Label,
+        session::{HOOK_SOURCE, PROTOCOL_SOURCE, Session},
+        usage::ToolUse,
+    },
     os::process::ProcessKey,
 };
-
-/// The source of activity reported by hooks.
-pub(super) const SOURCE: &str = HOOK_SOURCE;
 
 /// The caller of a hook.
 #[derive(Debug, Clone)]
@@ -31,6 +32,21 @@ pub struct HookCaller {
     pub has_wake_hook: bool,
     /// Maximum size of a reply in bytes.
     pub max_output_bytes: usize,
+    /// Whether the caller is the supervisor of a structured session, and not a hook of an agent.
+    pub is_supervisor: bool,
+}
+
+impl HookCaller {
+    /// The source of the activity that this caller reports.
+    pub(super) const fn source(&self) -> &'static str {
+        if self.is_supervisor { PROTOCOL_SOURCE } else { HOOK_SOURCE }
+    }
+
+    /// Whether it is a hook of an agent that a supervisor speaks with: prompts, questions, the context and usage are the
+    /// supervisor's then.
+    pub(super) fn is_beside_supervisor(&self, session: &Session) -> bool {
+        session.is_structured() && !self.is_supervisor
+    }
 }
 
 /// How a session starts.

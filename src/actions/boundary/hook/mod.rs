@@ -17,7 +17,7 @@ pub use self::{
     dispatch::{confirm_written, handle},
     event::{HookCaller, HookEvent, StartKind, ToolEnd},
     reply::{HookOutcome, Reply},
-    tool::{denial_message, reply_without_rules},
+    tool::{denial_message, reply_for, reply_without_rules},
     transcript_usage::{TranscriptReader, TranscriptUsage},
     wake::wait_for_prompts,
 };

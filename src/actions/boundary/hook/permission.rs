@@ -20,7 +20,8 @@ pub(super) fn answer_request(app: &App, caller: &HookCaller, call: &ToolCall, wa
     let app = resolve_session::app_as(app, &session);
     let reply = guard::authorize_permission(&app, &session, call, EntryPoint::Hook)
         .map_or_else(|| tool::reply_without_rules(call), tool::reply_for);
-    if reply != Reply::Nothing {
+    // Beside a supervisor the agent asks by the protocol as well: a person is asked once.
+    if reply != Reply::Nothing || caller.is_beside_supervisor(&session) {
         return Ok(reply);
     }
     let id = approval::request(&app, &session, caller.provider.as_str(), &call.tool, &call.input, true)?;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{
-    event::{HookCaller, SOURCE},
+    event::HookCaller,
     reply::{HookOutcome, Reply},
     resolve_session,
 };
@@ -36,7 +36,7 @@ pub(super) fn waiting(app: &App, caller: &HookCaller, text: &str) -> Result<Hook
         // A permission request before has a more exact text than this notification.
         let known = session.waiting_for.clone().filter(|_| session.activity == Activity::RequiresAction);
         let waiting_for = known.unwrap_or_else(|| text.clone());
-        runtime::report_activity(tx, session, Activity::RequiresAction, Some(&waiting_for), SOURCE)?;
+        runtime::report_activity(tx, session, Activity::RequiresAction, Some(&waiting_for), caller.source())?;
         add_checkpoint(tx, session, &waiting_for)
     })?;
     Ok(HookOutcome::of(Reply::Nothing))
@@ -55,7 +55,7 @@ pub(super) fn waiting_for_tool(app: &App, caller: &HookCaller, call: &ToolCall, 
 pub(super) fn idle(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     resolve_session::touch(app, caller, |tx, session| {
         if !caller.is_subagent {
-            runtime::report_activity(tx, session, Activity::Idle, None, SOURCE)?;
+            runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
         }
         Ok(())
     })?;
@@ -70,7 +70,7 @@ pub(super) fn failed(app: &App, caller: &HookCaller, why: &str) -> Result<HookOu
             return Ok(());
         }
         approval::expire_pending(tx, session, None)?;
-        runtime::report_activity(tx, session, Activity::Idle, None, SOURCE)?;
+        runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
         add_checkpoint(tx, session, &text)
     })?;
     Ok(HookOutcome::of(Reply::Nothing))

@@ -29,6 +29,11 @@ impl HookOutcome {
         Self { reply, delivered: None }
     }
 
+    /// The prompts in the reply.
+    pub fn batch(&self) -> Option<&DeliveryBatch> {
+        self.delivered.as_ref().map(|(_, batch)| batch)
+    }
+
     pub(super) fn delivering(session: Session, batch: DeliveryBatch, reply: impl FnOnce(String) -> Reply) -> Self {
         Self { reply: reply(batch.text.clone()), delivered: Some((session, batch)) }
     }

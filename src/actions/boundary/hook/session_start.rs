@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::Result;
 
 use super::{
-    event::{HookCaller, SOURCE, StartKind},
+    event::{HookCaller, StartKind},
     reply::{HookOutcome, Reply},
     resolve_session,
 };
@@ -37,12 +37,14 @@ pub(super) fn handle(app: &App, caller: &HookCaller, start: StartKind) -> Result
         }
         // A compaction happens during a turn.
         if start != StartKind::Compacted {
-            activity::set_activity(tx, session, Activity::Idle, None, SOURCE)?;
+            activity::set_activity(tx, session, Activity::Idle, None, caller.source())?;
             session_reports::reset_turn(tx, &session.id)?;
         }
         Ok(())
     })?;
-    let Ok(session) = found else { return Ok(HookOutcome::of(Reply::Nothing)) };
+    let Some(session) = found.ok().filter(|session| !caller.is_beside_supervisor(session)) else {
+        return Ok(HookOutcome::of(Reply::Nothing));
+    };
     let mode = match start {
         StartKind::Fresh | StartKind::Switched => Mode::Full,
         StartKind::Resumed | StartKind::Compacted => Mode::Resume,

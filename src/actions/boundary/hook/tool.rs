@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use anyhow::Result;
 
 use super::{
-    event::{HookCaller, SOURCE, ToolEnd},
+    event::{HookCaller, ToolEnd},
     reply::{HookOutcome, Reply},
     resolve_session, turn,
 };
@@ -38,7 +38,7 @@ pub(super) fn before(app: &App, caller: &HookCaller, call: &ToolCall) -> Result<
     let found = resolve_session::find_or_create(app, caller, None, |tx, session| {
         // A session that calls a tool is busy, even without an event for the turn's start.
         if !caller.is_subagent && matches!(session.activity, Activity::Idle | Activity::Unknown) {
-            runtime::report_activity(tx, session, Activity::Busy, None, SOURCE)?;
+            runtime::report_activity(tx, session, Activity::Busy, None, caller.source())?;
         }
         Ok(session_reports::count_call(tx, &session.id, true)?)
     })?;
@@ -65,7 +65,7 @@ pub fn reply_without_rules(call: &ToolCall) -> Reply {
 }
 
 /// The reply for a decision.
-pub(super) fn reply_for(decision: GuardDecision) -> Reply {
+pub fn reply_for(decision: GuardDecision) -> Reply {
     match decision {
         GuardDecision { allowed: false, reason, rule, .. } => Reply::Deny(denial_message(rule.as_deref(), &reason)),
         GuardDecision { explicitly_allowed: true, reason, .. } => Reply::Allow(reason),
@@ -93,7 +93,10 @@ pub(super) fn after(app: &App, caller: &HookCaller, ended: &ToolEnd) -> Result<H
     let session = resolve_session::touch(app, caller, |tx, session| {
         let turn = Turn { key: None, at: tx.now(), usage: None, tools: vec![used.clone()] };
         telemetry::store_turns(tx, session, &[turn])?;
-        approval::expire_pending(tx, session, Some(&used.name))?;
+        // The supervisor of a structured session knows each question by its call.
+        if !session.is_structured() {
+            approval::expire_pending(tx, session, Some(&used.name))?;
+        }
         session_reports::count_call(tx, &session.id, false)?;
         own_program::record(tx, &session.id, *finds_program)?;
         // A person has allowed the tool, here or in the provider's interface; or the screen was misread.
@@ -101,7 +104,7 @@ pub(super) fn after(app: &App, caller: &HookCaller, ended: &ToolEnd) -> Result<H
             session.activity == Activity::Idle && session.activity_source.as_deref() == Some(SCREEN_SOURCE);
         let is_waiting = session.activity == Activity::RequiresAction || is_misread;
         if is_waiting && !caller.is_subagent && approvals::pending_of(tx, &session.id)?.is_empty() {
-            runtime::report_activity(tx, session, Activity::Busy, None, SOURCE)?;
+            runtime::report_activity(tx, session, Activity::Busy, None, caller.source())?;
         }
         Ok(())
     })?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::{
-    event::{HookCaller, SOURCE},
+    event::HookCaller,
     reply::{HookOutcome, Reply},
     resolve_session,
     transcript_usage::{TranscriptReader, TranscriptUsage},
@@ -31,7 +31,7 @@ use crate::{
 pub(super) fn start(app: &App, caller: &HookCaller) -> Result<HookOutcome> {
     let session = resolve_session::touch(app, caller, |tx, session| {
         if !caller.is_subagent {
-            runtime::report_activity(tx, session, Activity::Busy, None, SOURCE)?;
+            runtime::report_activity(tx, session, Activity::Busy, None, caller.source())?;
             session_reports::reset_turn(tx, &session.id)?;
         }
         Ok(())
@@ -48,6 +48,9 @@ pub(super) fn deliver(
     channel: Channel,
     reply: impl FnOnce(String) -> Reply,
 ) -> Result<HookOutcome> {
+    if caller.is_beside_supervisor(&session) {
+        return Ok(HookOutcome::of(Reply::Nothing));
+    }
     Ok(match prompt::take_deliverable(app, &session, channel, caller.max_output_bytes)? {
         Some(batch) => HookOutcome::delivering(session, batch, reply),
         None => HookOutcome::of(Reply::Nothing),
@@ -67,7 +70,7 @@ pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptRea
         is_first_failure = own_program::record(tx, &session.id, finds_program)?;
         approval::expire_pending(tx, session, None)?;
         // Before prompts are read: a sender that comes later sees an idle session and wakes it.
-        runtime::report_activity(tx, session, Activity::Idle, None, SOURCE)?;
+        runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
         session_reports::reset_turn(tx, &session.id)?;
         Ok(())
     })?;
@@ -83,7 +86,7 @@ pub(super) fn end(app: &App, caller: &HookCaller, read_transcript: TranscriptRea
         (None, reply) => reply,
     };
     if matches!(reply, Reply::Continue(_)) {
-        app.transaction(|tx| runtime::report_activity(tx, &session, Activity::Busy, None, SOURCE))?;
+        app.transaction(|tx| runtime::report_activity(tx, &session, Activity::Busy, None, caller.source()))?;
     }
     Ok(HookOutcome { reply, ..outcome })
 }
@@ -102,7 +105,7 @@ pub(super) fn interrupted(
     resolve_session::touch(app, caller, |tx, session| {
         store_usage(app, tx, session, used.as_ref())?;
         approval::expire_pending(tx, session, None)?;
-        runtime::report_activity(tx, session, Activity::Idle, None, SOURCE)?;
+        runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
         Ok(session_reports::reset_turn(tx, &session.id)?)
     })?;
     Ok(HookOutcome::of(Reply::Nothing))
@@ -140,10 +143,13 @@ pub(super) fn session_end(
     let used = read_new_usage(app, caller, read_transcript)?;
     let own = app.actor.session.clone();
     resolve_session::touch(app, caller, |tx, session| {
+        if caller.is_beside_supervisor(session) {
+            return Ok(());
+        }
         store_usage(app, tx, session, used.as_ref())?;
         approval::expire_pending(tx, session, None)?;
         if continues && own.as_ref() == Some(&session.id) {
-            runtime::report_activity(tx, session, Activity::Idle, None, SOURCE)?;
+            runtime::report_activity(tx, session, Activity::Idle, None, caller.source())?;
         } else {
             let session = lookup::session(tx, &session.id)?;
             finish(tx, &session, SessionStatus::Ended, None, Some(&format!("reported by its provider: {reason}")))?;
@@ -175,7 +181,8 @@ fn read_new_usage(app: &App, caller: &HookCaller, read_transcript: TranscriptRea
 }
 
 fn store_usage(app: &App, tx: &WriteTx<'_>, session: &Session, new: Option<&NewUsage>) -> Result<()> {
-    let Some(NewUsage { path, usage: used }) = new else { return Ok(()) };
+    // The agent of a structured session tells its tokens by the protocol.
+    let Some(NewUsage { path, usage: used }) = new.filter(|_| !session.is_structured()) else { return Ok(()) };
     telemetry::store_turns(tx, session, &used.turns)?;
     session_reports::set_usage_offset(tx, &session.id, path, i64::try_from(used.offset).unwrap_or_default())?;
     if let Some(share) = used.context {

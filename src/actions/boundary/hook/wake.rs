@@ -8,7 +8,7 @@ use std::{
 use anyhow::Result;
 
 use super::{
-    event::{HookCaller, SOURCE, StartKind},
+    event::{HookCaller, StartKind},
     resolve_session,
 };
 use crate::{
@@ -64,6 +64,9 @@ pub fn wait_for_prompts(
         Err(error) if server_outage::is_outage(&error) && has_exited(caller) => return Ok(None),
         Err(error) => return Err(error),
     };
+    if caller.is_beside_supervisor(&session) {
+        return Ok(None);
+    }
     let listener = listener::listen(&app, &session.id, listener::ListenerKind::WakeHook)?;
     let end = match &caller.agent_process {
         Some(agent) => process::pidfd(agent.pid).map_err(errors::internal)?,
@@ -86,7 +89,7 @@ pub fn wait_for_prompts(
             Found::End => break None,
             Found::Prompts(live, batch) => {
                 // Set to busy at once, so that no other channel delivers to a session that seems idle.
-                match app.transaction(|tx| runtime::report_activity(tx, &live, Activity::Busy, None, SOURCE)) {
+                match app.transaction(|tx| runtime::report_activity(tx, &live, Activity::Busy, None, caller.source())) {
                     Ok(_) => break Some((*live, batch)),
                     // The offer expires, and the next look finds the prompts again.
                     Err(error) if server_outage::is_outage(&error) => continue,

@@ -58,8 +58,14 @@ fn nothing_to_interrupt(app: &App, id: &SessionId) -> Result<Option<Answer>> {
     if !session.status.is_final() {
         adapter_endpoint::refuse_elsewhere(app, &session, &words(id))?;
     }
-    let is_idle = session.activity == Activity::Idle && !session.status.is_final() && session.has_terminal();
-    if !is_idle || question::profile(app, &session).interrupt_keys.is_none_or(|keys| keys.is_empty()) {
+    let is_idle = session.activity == Activity::Idle && !session.status.is_final();
+    if is_idle && session.is_structured() {
+        return Answer::new(&SessionView::from(&session), id, format!("unchanged: {id} is idle")).map(Some);
+    }
+    if !is_idle
+        || !session.has_terminal()
+        || question::profile(app, &session).interrupt_keys.is_none_or(|keys| keys.is_empty())
+    {
         return Ok(None);
     }
     let answer = Answer::new(&SessionView::from(&session), id, format!("unchanged: {id} is idle"))?;

@@ -75,9 +75,10 @@ pub(in crate::actions) fn signs(app: &App, session: &Session) -> Vec<String> {
     [profile.trust_question, profile.permission_question].into_iter().flatten().flatten().collect()
 }
 
-/// The profile of a session's provider; empty without one.
+/// The profile of a session's provider; empty without one, and for a structured session, which has neither a screen nor keys.
 pub(in crate::actions) fn profile(app: &App, session: &Session) -> ProviderProfile {
-    session.provider.as_ref().map(|label| app.settings.provider(label.as_str()).profile).unwrap_or_default()
+    let provider = session.provider.as_ref().filter(|_| !session.is_structured());
+    provider.map(|label| app.settings.provider(label.as_str()).profile).unwrap_or_default()
 }
 
 /// The first of the signs that is on the session's screen. A backend without a screen shows none.

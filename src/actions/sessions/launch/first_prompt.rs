@@ -127,8 +127,12 @@ pub(crate) fn watch(
         if app.read(|tx| has_arrived(tx, &now))? {
             return Ok(Some(first(FirstPromptState::Arrived, None)));
         }
-        let question = if now.status.is_final() { None } else { question(app, &now, &profile) };
-        screen_dialog::record(app, &now, question.as_deref())?;
+        // A structured session has no screen: the text of its conversation may hold any sign.
+        let has_screen = !now.status.is_final() && !now.is_structured();
+        let question = if has_screen { question(app, &now, &profile) } else { None };
+        if has_screen {
+            screen_dialog::record(app, &now, question.as_deref())?;
+        }
         let left = deadline.saturating_duration_since(Instant::now());
         if now.status.is_final() || left.is_zero() || (question.is_some() && !through_questions) {
             let state = if question.is_some() { FirstPromptState::WaitingForPerson } else { FirstPromptState::NotSeen };

@@ -21,3 +21,4 @@ pub mod request;
 pub(crate) mod rollback;
 pub(crate) mod session_id;
 pub mod start;
+mod structured;

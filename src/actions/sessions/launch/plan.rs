@@ -15,11 +15,11 @@ pub use super::request::LaunchRequest;
 
 use super::{
     git_hooks, notes,
-    profile::{self, LaunchHooks, ProfileInput},
+    profile::{self, LaunchHooks, ProfileInput, ProfiledProgram},
     program::{self, SHELL},
     provider_hooks::ProviderHooks,
     purpose::Purpose,
-    session_id,
+    session_id, structured,
 };
 use crate::{
     actions::{
@@ -28,10 +28,10 @@ use crate::{
         queue::lane::checkout::{self, Presence},
         sessions::adapter_endpoint,
     },
-    adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, is_session_var},
+    adapters::{self, BackendSource, ResolvedBackend, StartConfig, Terminal, builtin_scripts, is_session_var},
     api_client::socket_path,
     config::{
-        LaunchSettings, ProgramSettings, Setup,
+        LaunchSettings, ProgramSettings, SessionMode, Setup,
         project::{STATE_DIR, STORE_FILE, normalize},
     },
     domain::{
@@ -124,8 +124,9 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     let id = app
         .read(|tx| session_id::choose(app, tx, request.id.as_ref(), request.id_base.as_ref(), &role_name, &provider))?;
     let entry = app.settings.provider(provider.as_str());
-    let located = backend(app, request, &role, lane.as_ref())?;
+    let located = backend(app, request, &role, lane.as_ref(), &entry)?;
     check_multiplexer(app, &located)?;
+    let structured = structured::plan(app, request, &located, &provider, &entry)?;
     let pre_start = role.pre_start.clone().or_else(|| entry.pre_start.clone());
     if let (None, Some(lane)) = (&request.worktree, &lane) {
         let words = ["session", "launch", "--role", role_name.as_str(), "--lane", lane.name.as_str()];
@@ -155,7 +156,8 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         adapter_script: Some(path_text("backend", &located.script)?),
         ..Session::new(id, app.env.ids.uuid(now).into(), role_name, SessionStatus::Starting, now)
     };
-    let requested = requested_env(request, &role, &entry)?;
+    let agent_env = structured.as_ref().map(|structured| structured.env.clone()).unwrap_or_default();
+    let requested = requested_env(request, &role, &entry, &agent_env)?;
     let requested_id = request.id.clone().filter(|requested| *requested != session.id);
     let mut notes: Vec<String> =
         requested_id.iter().map(|old| format!("session {old} has ended; the new session is {}", session.id)).collect();
@@ -166,8 +168,15 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     if is_made_by_launch && !is_planned {
         notes.push(format!("the worktree {} is not there yet: pre_start makes it", worktree.display()));
     }
-    let settings = program_settings(request, &role, &entry, &provider);
-    let chosen = program::choose(app, request.command.as_ref(), settings.command.as_deref(), &provider);
+    // The signs of a screen, and the command for a terminal, mean nothing without one.
+    let settings = match &structured {
+        Some(_) => ProgramSettings::default(),
+        None => program_settings(request, &role, &entry, &provider),
+    };
+    let chosen = match &structured {
+        Some(structured) => structured.program.clone(),
+        None => program::choose(app, request.command.as_ref(), settings.command.as_deref(), &provider),
+    };
     program::check(app, &chosen, &requested, &worktree, &mut notes)?;
     let has_own_command = request.command.is_some() && request.provider.is_none();
     let (settings, dropped) = program::drop_unmeant_readiness(settings, has_own_command, &chosen, &provider);
@@ -182,7 +191,15 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         worktree: &worktree,
         is_local: located.built_in.is_some(),
     };
-    let profiled = profile::apply(&input, chosen, &mut notes)?;
+    let profiled = match &structured {
+        // The agent takes prompts and resumes by the protocol, and its questions are judged with or without hooks.
+        Some(_) => ProfiledProgram {
+            program: chosen,
+            hooks: LaunchHooks { are_judged: true, ..LaunchHooks::default() },
+            prompt_by_hook: true,
+        },
+        None => profile::apply(&input, chosen, &mut notes)?,
+    };
     let chosen = profiled.program;
     let prompt = request.prompt.as_deref().map(program::validate_prompt).transpose()?;
     let (first_prompt, prompt) = if profiled.prompt_by_hook { (prompt, None) } else { (None, prompt) };
@@ -222,6 +239,7 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         transcript: session.transcript.clone(),
         session_id: Some(session.id.to_string()),
         run_id: Some(session.run_id.to_string()),
+        structured: structured.map(|structured| structured.start),
         ..StartConfig::default()
     };
     let timeout = app.settings.sessions.launch_timeout + additional_timeout(&start);
@@ -256,7 +274,8 @@ fn additional_timeout(start: &StartConfig) -> Duration {
         + usize::from(start.process_names.is_some())
         + usize::from(start.ready_prompt_prefix.is_some())
         + usize::from(start.session_setup_script.is_some());
-    let delay = Duration::from_millis(start.ready_delay_ms.unwrap_or_default());
+    let delay = Duration::from_millis(start.ready_delay_ms.unwrap_or_default())
+        + start.structured.as_ref().map_or(Duration::ZERO, |_| structured::SETUP_TIMEOUT);
     EACH.saturating_mul(u32::try_from(steps).unwrap_or(u32::MAX)).saturating_add(delay)
 }
 
@@ -352,11 +371,17 @@ fn backend(
     request: &LaunchRequest,
     role: &LaunchSettings,
     lane: Option<&Lane>,
+    entry: &LaunchSettings,
 ) -> Result<ResolvedBackend, Refusal> {
     let (name, source) = match &request.backend {
         Some(name) => (name.clone(), BackendSource::Flag),
+        None if request.structured => (builtin_scripts::STRUCTURED.to_owned(), BackendSource::Flag),
         None => {
-            let configured = role.backend.clone().or_else(|| lane?.backend.clone());
+            let of_mode = || match entry.mode? {
+                SessionMode::Structured => Some(builtin_scripts::STRUCTURED.to_owned()),
+                SessionMode::Terminal => None,
+            };
+            let configured = role.backend.clone().or_else(|| lane?.backend.clone()).or_else(of_mode);
             (configured.unwrap_or_else(|| app.settings.sessions.default_backend.clone()), BackendSource::Project)
         }
     };
@@ -443,9 +468,10 @@ fn requested_env(
     request: &LaunchRequest,
     role: &LaunchSettings,
     entry: &LaunchSettings,
+    agent: &BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, String>, Refusal> {
     let mut requested = BTreeMap::new();
-    for (name, value) in entry.env.iter().chain(&role.env).chain(&request.env) {
+    for (name, value) in agent.iter().chain(&entry.env).chain(&role.env).chain(&request.env) {
         check_variable(name, value)?;
         requested.insert(name.clone(), value.clone());
     }

@@ -12,6 +12,8 @@ pub struct LaunchRequest {
     pub role: Option<Role>,
     pub lane: Option<LaneName>,
     pub backend: Option<String>,
+    /// Whether it runs without a terminal, in the backend `acp`. Excludes `backend`.
+    pub structured: bool,
     pub provider: Option<Label>,
     pub task: Option<TaskId>,
     /// The session's id.
@@ -43,6 +45,7 @@ impl LaunchRequest {
             role: None,
             lane: None,
             backend: None,
+            structured: false,
             provider: None,
             task: None,
             id: None,

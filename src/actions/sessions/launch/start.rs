@@ -33,6 +33,7 @@ use crate::{
     config,
     domain::session::{Session, SessionStatus},
     os::{files, git::Git, host, poll_until, process::ProcessKey},
+    store::session_reports,
 };
 
 pub use super::intent::previous_result;
@@ -134,6 +135,7 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
     }
     steps.run(app, &mut notes);
     notes.extend(hook_check.and_then(|check| check.note(id)));
+    notes.extend(guard_note(app, &plan.session));
     // Messages that arrived while the session started.
     notes.extend(prompt::try_deliver(app, id));
     notes.extend(store_safety::keep_safe(app));
@@ -156,6 +158,13 @@ pub fn launch(app: &App, mut plan: LaunchPlan, wait: PromptWatch) -> Result<Answ
         app.transaction(|tx| store_response(tx, request, &answer))?;
     }
     Ok(answer)
+}
+
+/// The note about a structured session whose agent may run a tool without asking.
+fn guard_note(app: &App, session: &Session) -> Option<String> {
+    let reports = app.read(|tx| Ok(session_reports::find(tx, &session.id)?)).ok()?;
+    let why = reports.protocol?.unguarded?;
+    Some(format!("{} is not guarded: {why}", session.id))
 }
 
 /// How long a launch waits for what becomes of its first prompt.

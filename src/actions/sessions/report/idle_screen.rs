@@ -114,7 +114,7 @@ fn candidate(tx: &ReadTx<'_>, id: &SessionId, is_interrupted: bool) -> Result<Op
 
 /// The time from which the screen of a session may say that its turn is over; with `is_interrupted` in the middle of a tool call.
 pub(super) fn judged_from(tx: &ReadTx<'_>, session: &Session, is_interrupted: bool) -> Result<Option<Timestamp>> {
-    if session.adapter_script.is_none() {
+    if session.adapter_script.is_none() || session.is_structured() {
         return Ok(None);
     }
     let reports = session_reports::find(tx, &session.id)?;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use crate::{
     actions::App,
-    config::{LaunchSettings, built_in_profiles},
+    config::{LaunchSettings, SessionMode, built_in_profiles},
     domain::{
         Refusal,
         id::Label,
@@ -39,22 +39,34 @@ pub(super) fn provider(
     if request.provider.is_some() || is_decided {
         return Ok(request.provider.clone());
     }
-    match installed_providers(app).as_slice() {
-        [] => Err(Refusal::NoAgentProgram { names: known_providers(app) }),
+    let is_structured = request.structured;
+    let found = if is_structured {
+        providers_with(app, is_structured, is_installed_structured)
+    } else {
+        installed_providers(app)
+    };
+    match found.as_slice() {
+        [] => Err(Refusal::NoAgentProgram { names: known_providers(app, is_structured) }),
         [one] => Ok(Some(Label::parse(one)?)),
         several => Err(Refusal::SeveralAgentPrograms { names: several.to_vec() }),
     }
 }
 
-/// The providers whose program is there, by name.
+/// The providers whose terminal program is there, by name.
 pub fn installed_providers(app: &App) -> Vec<String> {
-    known_providers(app).into_iter().filter(|name| is_installed(app, name)).collect()
+    providers_with(app, false, is_installed)
 }
 
-/// The providers with a profile or a section of their own, by name.
-fn known_providers(app: &App) -> Vec<String> {
-    let mut known: Vec<String> =
-        built_in_profiles().into_keys().chain(app.settings.providers.keys().cloned()).collect();
+fn providers_with(app: &App, is_structured: bool, is_there: fn(&App, &str) -> bool) -> Vec<String> {
+    known_providers(app, is_structured).into_iter().filter(|name| is_there(app, name)).collect()
+}
+
+/// The providers with a profile or a section of their own, by name. A profile that knows no way to bring a prompt is for structured
+/// sessions only.
+fn known_providers(app: &App, is_structured: bool) -> Vec<String> {
+    let built_in = built_in_profiles().into_iter();
+    let built_in = built_in.filter(|(_, profile)| is_structured || profile.prompt_args.is_some());
+    let mut known: Vec<String> = built_in.map(|(name, _)| name).chain(app.settings.providers.keys().cloned()).collect();
     known.sort();
     known.dedup();
     known
@@ -70,14 +82,30 @@ fn is_installed(app: &App, provider: &str) -> bool {
     }
 }
 
+/// Whether the program by which a provider speaks the Agent Client Protocol is there.
+fn is_installed_structured(app: &App, provider: &str) -> bool {
+    let command = app.settings.provider(provider).profile.acp.and_then(|acp| acp.command);
+    command.is_some_and(|words| words.first().is_some_and(|program| is_in_path(app, program)))
+}
+
 fn is_in_path(app: &App, program: &str) -> bool {
     let path = app.env.var_os(vars::PATH).map(OsString::as_os_str);
     executable::find(program, path, &app.project.root).is_some()
 }
 
 /// The backend to launch in; `None` when the role, the lane or the configuration decide.
-pub(super) fn backend(app: &App, request: &StartRequest, role: &LaunchSettings, lane: &Lane) -> Option<String> {
-    let is_decided = role.backend.is_some() || lane.backend.is_some() || app.layers.is_set(BACKEND_KEY);
+pub(super) fn backend(
+    app: &App,
+    request: &StartRequest,
+    role: &LaunchSettings,
+    lane: &Lane,
+    provider: Option<&Label>,
+) -> Option<String> {
+    let provider = provider.or(role.provider.as_ref()).or(lane.provider.as_ref());
+    let mode = provider.and_then(|provider| app.settings.provider(provider.as_str()).mode);
+    let is_structured = request.structured || mode == Some(SessionMode::Structured);
+    let is_decided =
+        is_structured || role.backend.is_some() || lane.backend.is_some() || app.layers.is_set(BACKEND_KEY);
     if request.backend.is_some() || is_decided {
         return request.backend.clone();
     }

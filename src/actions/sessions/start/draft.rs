@@ -95,10 +95,12 @@ pub(super) fn plan(
     let role = role(task, place, request)?;
     let of_role = app.settings.role(&role);
     let provider = agent_program::provider(app, request, &of_role, lane)?;
+    let backend = agent_program::backend(app, request, &of_role, lane, provider.as_ref());
     let launch = LaunchRequest {
         role: Some(role.clone()),
         lane: Some(lane.name.clone()),
-        backend: agent_program::backend(app, request, &of_role, lane),
+        backend,
+        structured: request.structured,
         provider,
         task: Some(task.id.clone()),
         env: request.env.clone(),

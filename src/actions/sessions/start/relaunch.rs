@@ -33,6 +33,7 @@ use crate::{
     adapters::AdapterError,
     domain::{
         Refusal, SessionId, TaskId,
+        id::Label,
         lane::{Lane, LaneStatus},
         session::Session,
         task::TaskStatus,
@@ -171,6 +172,8 @@ fn plan(
         role: Some(of.role.clone()),
         lane: of.lane.clone(),
         backend: of.backend.clone(),
+        // Its program for the protocol is known by the provider alone.
+        provider: of.provider.clone().filter(|_| of.is_structured()),
         task: of.task.clone(),
         id_base: chain.last().map(|first| first.id.clone()),
         worktree: own_worktree,
@@ -195,7 +198,8 @@ fn plan(
         }
         usual => usual?,
     };
-    let provider = of.provider.clone().filter(|provider| usual.session.provider.as_ref() != Some(provider));
+    let is_unusual = |provider: &Label| of.is_structured() || usual.session.provider.as_ref() != Some(provider);
+    let provider = of.provider.clone().filter(is_unusual);
     let own = first_prompt::reads_prompts(app, of).then(|| held_tasks(app, of)).transpose()?;
     let own = own.map(|held| first_prompt::of_relaunch(&of.id, &held));
     let prompt = first_prompt::with_text(own, request.prompt.as_deref());
@@ -235,7 +239,7 @@ fn conversation(
     if is_other_program {
         return why(format!("the command is not {provider}"));
     }
-    if app.settings.provider(&provider).profile.resume_args.is_none() {
+    if !of.is_structured() && app.settings.provider(&provider).profile.resume_args.is_none() {
         return why(format!("the profile of the provider {provider} has no resume_args"));
     }
     match chain.iter().find_map(|session| session.external_session_id.clone()) {

@@ -20,6 +20,8 @@ pub struct StartRequest {
     pub provider: Option<Label>,
     /// The backend; by default that of the role, else of the lane, else of the configuration, else tmux where it is installed.
     pub backend: Option<String>,
+    /// Whether it runs without a terminal, in the backend `acp`.
+    pub structured: bool,
     /// Additional environment variables; an empty value unsets.
     pub env: BTreeMap<String, String>,
     /// The program.

@@ -13,6 +13,7 @@ pub mod script_terminal;
 mod session_dir;
 pub mod start;
 mod stdin;
+pub mod structured;
 mod typed_text;
 
 pub use redacted::redacted;

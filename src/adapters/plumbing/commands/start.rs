@@ -109,7 +109,7 @@ pub fn run(
 
 /// Starts a session's program detached; returns once it was started.
 pub fn detach(env: &Env, name: &str) -> Result<()> {
-    Ok(plumbing::spawn_detached(env, &session_dir(env, name)?, &state_dir(env)?)?)
+    Ok(plumbing::spawn_detached(env, &session_dir(env, name)?, &state_dir(env)?, false)?)
 }
 
 /// Waits until a session that a script has made is up and ready, runs and types what is to follow; answers with its report.

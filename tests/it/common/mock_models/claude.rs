@@ -7,8 +7,13 @@ use super::{Answer, ParsedRequest, USED, texts};
 pub(super) fn asked(request: &Value) -> ParsedRequest {
     let messages = request["messages"].as_array().cloned().unwrap_or_default();
     let said = messages.iter().map(|message| (message["role"] == "assistant", texts(&message["content"])));
-    let has_shell = request["tools"].as_array().into_iter().flatten().any(|tool| tool["name"] == "Bash");
-    ParsedRequest { conversation: has_shell, said: said.collect() }
+    ParsedRequest { conversation: shell_tool(request).is_some(), said: said.collect() }
+}
+
+/// The name of the tool that runs commands: OpenCode, which speaks the same interface, calls it `bash`.
+fn shell_tool(request: &Value) -> Option<&str> {
+    let names = request["tools"].as_array().into_iter().flatten().filter_map(|tool| tool["name"].as_str());
+    names.into_iter().find(|name| name.eq_ignore_ascii_case("bash"))
 }
 
 /// The usage, in which what came from a cache stands apart.
@@ -24,7 +29,7 @@ fn usage() -> Value {
 fn blocks(request: &Value, answer: &Answer) -> Vec<Value> {
     let call = |(at, command): (usize, &String)| {
         json!({
-            "type": "tool_use", "id": format!("toolu_{:04}_{at}", answer.number), "name": "Bash",
+            "type": "tool_use", "id": format!("toolu_{:04}_{at}", answer.number), "name": shell_tool(request),
             "input": { "command": command, "description": "as asked" },
         })
     };

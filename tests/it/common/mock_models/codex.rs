@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, ParsedRequest, USED, texts};
+use super::{Answer, ESCALATED, ParsedRequest, USED, texts};
 
 pub(super) fn asked(request: &Value) -> ParsedRequest {
     let items = request["input"].as_array().cloned().unwrap_or_default();
@@ -22,7 +22,12 @@ pub(super) fn events(_: &Value, answer: &Answer) -> Value {
     let mut events = vec![json!({ "type": "response.created", "response": { "id": id } })];
     let done = |item: Value| json!({ "type": "response.output_item.done", "item": item });
     for (at, command) in answer.commands.iter().enumerate() {
-        let arguments = json!({ "cmd": command, "yield_time_ms": 30_000 }).to_string();
+        let mut arguments = json!({ "cmd": command, "yield_time_ms": 30_000 });
+        if command.ends_with(ESCALATED) {
+            arguments["sandbox_permissions"] = json!("require_escalated");
+            arguments["justification"] = json!("as asked");
+        }
+        let arguments = arguments.to_string();
         events.push(done(json!({
             "type": "function_call", "id": format!("fc_{:04}_{at}", answer.number),
             "call_id": format!("call_{:04}_{at}", answer.number), "name": "exec_command", "arguments": arguments,

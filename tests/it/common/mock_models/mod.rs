@@ -18,6 +18,9 @@ use std::{
 
 use serde_json::Value;
 
+/// The end of a command that Codex is to run outside of its sandbox: a comment for the shell.
+pub const ESCALATED: &str = " #escalated";
+
 /// The usage that each answer of a model states: input, its cached part, and output.
 pub const USED: (u64, u64, u64) = (1_000, 600, 20);
 

@@ -1,0 +1,6 @@
+-- The agent of a structured session, its mode, and why it does not ask before it runs a tool; NULL while it does.
+ALTER TABLE session_reports ADD COLUMN agent TEXT;
+ALTER TABLE session_reports ADD COLUMN agent_mode TEXT;
+ALTER TABLE session_reports ADD COLUMN unguarded TEXT;
+
+PRAGMA user_version = 17;

@@ -1,0 +1,17 @@
+//! The Agent Client Protocol (version 1), as its client speaks it: JSON-RPC frames, and a pure state machine of one session.
+//! No IO: the loop that feeds it is `adapters::plumbing::structured`.
+
+pub mod conversation;
+pub mod frame;
+pub mod frame_reader;
+pub mod outgoing;
+pub mod session_setup;
+pub mod state_machine;
+pub mod tool_call;
+pub mod turn_usage;
+
+pub use frame::{Frame, RpcError};
+pub use frame_reader::{FrameReader, Line};
+pub use session_setup::{AgentInfo, GuardMode};
+pub use state_machine::{Command, Effect, Event, Report, StateMachine, StateMachineConfig};
+pub use tool_call::{PermissionChoice, PermissionOption, PermissionRequest, ToolCall};

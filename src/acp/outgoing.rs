@@ -1,0 +1,77 @@
+//! The frames that this client writes. Each has exactly the fields of the protocol's version 1.
+
+use serde_json::{Value, json};
+
+use super::{frame::REQUEST_CANCELLED, tool_call::PermissionOption};
+
+/// The version of the protocol.
+pub const PROTOCOL_VERSION: u64 = 1;
+
+/// A request with its id.
+pub fn request(id: u64, method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+}
+
+fn notification(method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "method": method, "params": params })
+}
+
+/// The parameters of `initialize`. File and terminal methods are not offered: their results would need a judgement of their own.
+pub fn initialize(version: &str) -> Value {
+    json!({
+        "protocolVersion": PROTOCOL_VERSION,
+        "clientCapabilities": { "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false },
+        "clientInfo": { "name": "fairway", "version": version },
+    })
+}
+
+/// The parameters of `session/new`. Agents fail without the list of servers.
+pub fn new_session(cwd: &str) -> Value {
+    json!({ "cwd": cwd, "mcpServers": [] })
+}
+
+/// The parameters of `session/load` and `session/resume`.
+pub fn continue_session(conversation: &str, cwd: &str) -> Value {
+    json!({ "sessionId": conversation, "cwd": cwd, "mcpServers": [] })
+}
+
+/// The parameters of `session/set_mode`.
+pub fn set_mode(conversation: &str, mode: &str) -> Value {
+    json!({ "sessionId": conversation, "modeId": mode })
+}
+
+/// The parameters of `session/set_config_option`.
+pub fn set_config_option(conversation: &str, option: &str, value: &str) -> Value {
+    json!({ "sessionId": conversation, "configId": option, "value": value })
+}
+
+/// The parameters of `session/prompt`, with each text as a part of its own.
+pub fn prompt(conversation: &str, texts: &[&str]) -> Value {
+    let parts: Vec<Value> = texts.iter().map(|text| json!({ "type": "text", "text": text })).collect();
+    json!({ "sessionId": conversation, "prompt": parts })
+}
+
+/// Asks the agent to end its turn.
+pub fn cancel(conversation: &str) -> Value {
+    notification("session/cancel", json!({ "sessionId": conversation }))
+}
+
+/// The answer to a permission request with one of its options.
+pub fn permission_selected(id: &Value, option: &PermissionOption) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": { "outcome": { "outcome": "selected", "optionId": option.id } } })
+}
+
+/// The answer to a permission request whose turn was cancelled.
+pub fn permission_cancelled(id: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": { "outcome": { "outcome": "cancelled" } } })
+}
+
+/// The answer to a request that its sender has withdrawn.
+pub fn request_cancelled(id: &Value) -> Value {
+    error(id, REQUEST_CANCELLED, "the request was withdrawn")
+}
+
+/// An error as the answer to a request.
+pub fn error(id: &Value, code: i64, message: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
+}

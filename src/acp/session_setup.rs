@@ -1,0 +1,124 @@
+//! The agent's answers to the first requests: who it is, what it can, and in which mode its session is.
+
+use serde_json::Value;
+
+/// The longest name or version of an agent, in characters.
+const MAX_NAME_CHARS: usize = 100;
+
+/// The agent, by its answer to `initialize`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentInfo {
+    pub name: Option<String>,
+    pub version: Option<String>,
+    /// Whether it loads a conversation and repeats it.
+    pub can_load: bool,
+    /// Whether it resumes a conversation silently.
+    pub can_resume: bool,
+    /// The protocol's version that it speaks.
+    pub protocol: u64,
+}
+
+impl AgentInfo {
+    /// Reads the answer to `initialize`.
+    pub fn from_json(result: &Value) -> Self {
+        let info = |key: &str| {
+            let text = result.pointer("/agentInfo")?.get(key)?.as_str()?;
+            let text: String = text.chars().filter(|character| !character.is_control()).take(MAX_NAME_CHARS).collect();
+            (!text.is_empty()).then_some(text)
+        };
+        let offers = |pointer: &str| {
+            result.pointer(pointer).is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)))
+        };
+        Self {
+            name: info("title").or_else(|| info("name")),
+            version: info("version"),
+            can_load: offers("/agentCapabilities/loadSession"),
+            can_resume: offers("/agentCapabilities/sessionCapabilities/resume"),
+            protocol: result.get("protocolVersion").and_then(Value::as_u64).unwrap_or_default(),
+        }
+    }
+}
+
+/// Whether the session is in the mode in which the agent asks before it runs a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuardMode {
+    /// The mode that the agent reports; `None` when it reports none.
+    pub mode: Option<String>,
+    /// Whether that is the mode of the profile.
+    pub is_asking: bool,
+    /// Why it is not.
+    pub why: Option<String>,
+}
+
+impl GuardMode {
+    /// Compares the mode that the profile names with the one that the agent reports.
+    pub fn compare(wanted: Option<&str>, reported: Option<&str>) -> Self {
+        let why = match (wanted, reported) {
+            (None, _) => Some("its profile names no mode in which it asks".to_owned()),
+            (Some(wanted), None) => Some(format!("the agent does not report its mode; '{wanted}' was asked for")),
+            (Some(wanted), Some(mode)) if wanted != mode => Some(format!("its mode is '{mode}', not '{wanted}'")),
+            (Some(_), Some(_)) => None,
+        };
+        Self { mode: reported.map(str::to_owned), is_asking: why.is_none(), why }
+    }
+}
+
+/// The mode in an answer or an update: of the modes, else of the options of a configuration.
+pub fn current_mode(document: &Value) -> Option<&str> {
+    let of_modes = document.pointer("/modes/currentModeId").or_else(|| document.get("currentModeId"));
+    of_modes.and_then(Value::as_str).or_else(|| mode_option(document)?.get("currentValue")?.as_str())
+}
+
+/// The id of the option of a configuration that is the mode, where the agent has its modes there.
+pub fn mode_option_id(document: &Value) -> Option<&str> {
+    mode_option(document)?.get("id")?.as_str()
+}
+
+fn mode_option(document: &Value) -> Option<&Value> {
+    let options = document.get("configOptions")?.as_array()?;
+    options.iter().find(|option| option.get("category").and_then(Value::as_str) == Some("mode"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn agent_is_what_it_says_and_missing_parts_are_unknown() {
+        let said = json!({ "protocolVersion": 1, "agentInfo": { "name": "x", "title": "X\u{1b}[0m", "version": "2" },
+            "agentCapabilities": { "loadSession": true, "sessionCapabilities": { "resume": {} } }, "new": [] });
+        let agent = AgentInfo::from_json(&said);
+        assert_eq!((agent.name.as_deref(), agent.version.as_deref()), (Some("X[0m"), Some("2")));
+        assert_eq!((agent.can_load, agent.can_resume, agent.protocol), (true, true, 1));
+        assert_eq!(
+            AgentInfo::from_json(&json!({ "agentCapabilities": { "loadSession": false } })),
+            AgentInfo::default()
+        );
+    }
+
+    #[test]
+    fn mode_is_read_from_each_place_where_agents_put_it() {
+        let modes = json!({ "modes": { "currentModeId": "ask", "availableModes": [] } });
+        let update = json!({ "sessionUpdate": "current_mode_update", "currentModeId": "auto" });
+        let option = json!({ "configOptions": [{ "id": "m", "category": "model", "currentValue": "x" },
+            { "id": "perm", "category": "mode", "currentValue": "plan" }] });
+        assert_eq!((current_mode(&modes), current_mode(&update)), (Some("ask"), Some("auto")));
+        assert_eq!((current_mode(&option), mode_option_id(&option)), (Some("plan"), Some("perm")));
+        assert_eq!((current_mode(&json!({ "configOptions": 7 })), mode_option_id(&modes)), (None, None));
+    }
+
+    #[test]
+    fn only_the_wanted_mode_read_back_is_guarded() {
+        for (wanted, reported, is_asking) in [
+            (Some("ask"), Some("ask"), true),
+            (Some("ask"), Some("auto"), false),
+            (Some("ask"), None, false),
+            (None, Some("ask"), false),
+        ] {
+            let guard = GuardMode::compare(wanted, reported);
+            assert_eq!((guard.is_asking, guard.why.is_none()), (is_asking, is_asking), "{wanted:?} {reported:?}");
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! An agent that misbehaves, at the level of frames.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn config() -> StateMachineConfig {
+    StateMachineConfig {
+        version: "1".into(),
+        cwd: "/w".into(),
+        mode: Some("ask".into()),
+        resume: None,
+        refuse_unguarded: false,
+    }
+}
+
+fn line(frame: &Value) -> Event {
+    Event::Line(Frame::parse(frame.to_string().as_bytes()))
+}
+
+fn result(id: u64, result: Value) -> Event {
+    line(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))
+}
+
+fn failure(id: u64, message: &str) -> Event {
+    line(&json!({ "id": id, "error": { "code": -1, "message": message } }))
+}
+
+fn update(update: Value) -> Event {
+    line(&json!({ "method": "session/update", "params": { "sessionId": "s", "update": update } }))
+}
+
+fn question(id: &str, call: &str) -> Event {
+    let options = json!([{ "optionId": "y", "kind": "allow_once" }, { "optionId": "n", "kind": "reject_once" }]);
+    let call = json!({ "toolCallId": call, "kind": "execute", "title": "ls" });
+    let params = json!({ "sessionId": "s", "toolCall": call, "options": options });
+    line(&json!({ "id": id, "method": "session/request_permission", "params": params }))
+}
+
+fn opened(mode: &str) -> Value {
+    json!({ "sessionId": "s", "modes": { "currentModeId": mode } })
+}
+
+/// A machine and everything that it has done.
+struct Played {
+    machine: StateMachine,
+    seen: Vec<Effect>,
+}
+
+impl Played {
+    fn new(config: StateMachineConfig) -> Self {
+        let mut this = Self { machine: StateMachine::new(config), seen: Vec::new() };
+        this.play([Event::Started]);
+        this
+    }
+
+    fn play(&mut self, events: impl IntoIterator<Item = Event>) -> Vec<Effect> {
+        let new: Vec<Effect> =
+            events.into_iter().flat_map(|event| self.machine.step(event, Duration::from_secs(1))).collect();
+        self.seen.extend(new.iter().cloned());
+        new
+    }
+
+    /// A session that is idle, in the mode that asks.
+    fn idle() -> Self {
+        let mut this = Self::new(config());
+        this.play([result(1, json!({ "protocolVersion": 1 })), result(2, opened("ask")), Event::Tick]);
+        assert_eq!(this.machine.phase, Phase::Idle);
+        this
+    }
+
+    /// A session with a turn, whose request has the number 3.
+    fn busy() -> Self {
+        let mut this = Self::idle();
+        let effects = this.play([Event::Request(0, Command::Prompt("go".into()))]);
+        assert_eq!(sent(&effects)[0]["id"], 3);
+        this
+    }
+}
+
+fn sent(effects: &[Effect]) -> Vec<Value> {
+    effects
+        .iter()
+        .filter_map(|effect| if let Effect::Send(frame) = effect { Some(frame.clone()) } else { None })
+        .collect()
+}
+
+fn methods(effects: &[Effect]) -> Vec<String> {
+    sent(effects).iter().filter_map(|frame| Some(frame["method"].as_str()?.to_owned())).collect()
+}
+
+fn failed(effects: &[Effect]) -> Option<&str> {
+    effects.iter().find_map(|effect| if let Effect::Fail(why) = effect { Some(why.as_str()) } else { None })
+}
+
+fn guard_of(effects: &[Effect]) -> Option<&GuardMode> {
+    effects.iter().find_map(|effect| match effect {
+        Effect::Report(Report::Ready { guard, .. } | Report::Guard(guard)) => Some(guard),
+        _ => None,
+    })
+}
+
+#[test]
+fn session_is_opened_its_mode_is_set_and_read_back() {
+    let mut played = Played::new(config());
+    let begun = sent(&played.seen);
+    assert_eq!((&begun[0]["method"], &begun[0]["params"]["protocolVersion"]), (&json!("initialize"), &json!(1)));
+    let effects = played.play([result(1, json!({ "protocolVersion": 1 }))]);
+    assert_eq!(sent(&effects)[0]["params"], json!({ "cwd": "/w", "mcpServers": [] }));
+    let effects = played.play([result(2, opened("auto"))]);
+    assert_eq!(sent(&effects)[0]["params"], json!({ "sessionId": "s", "modeId": "ask" }));
+    let effects = played.play([
+        update(json!({ "sessionUpdate": "current_mode_update", "currentModeId": "ask" })),
+        result(3, json!({})),
+    ]);
+    let guard = GuardMode { mode: Some("ask".into()), is_asking: true, why: None };
+    assert_eq!(guard_of(&effects), Some(&guard));
+    assert!(effects.contains(&Effect::Ready) && played.machine.due().is_none());
+}
+
+#[test]
+fn mode_that_is_an_option_is_set_as_one() {
+    let mut played = Played::new(config());
+    let options = |mode: &str| json!({ "configOptions": [{ "id": "perm", "category": "mode", "currentValue": mode }] });
+    let mut session = options("auto");
+    session["sessionId"] = json!("s");
+    let effects = played.play([result(1, json!({ "protocolVersion": 1 })), result(2, session)]);
+    assert_eq!(sent(&effects)[1]["params"], json!({ "sessionId": "s", "configId": "perm", "value": "ask" }));
+    let effects = played.play([result(3, options("ask"))]);
+    assert!(guard_of(&effects).unwrap().is_asking);
+}
+
+#[test]
+fn mode_that_is_refused_silent_or_changed_is_not_guarded() {
+    for (mode, answer) in
+        [("auto", Some(failure(3, "no"))), ("auto", Some(result(3, json!({})))), ("x", Some(result(3, opened("y"))))]
+    {
+        let mut played = Played::new(config());
+        played.play([result(1, json!({ "protocolVersion": 1 })), result(2, opened(mode))]);
+        let effects = played.play(answer);
+        assert!(!guard_of(&effects).unwrap().is_asking, "{effects:?}");
+        assert!(effects.contains(&Effect::Ready));
+    }
+    let mut played = Played::busy();
+    let change = |mode: &str| update(json!({ "sessionUpdate": "current_mode_update", "currentModeId": mode }));
+    let effects = played.play([change("auto"), change("auto")]);
+    assert_eq!(effects.iter().filter(|effect| matches!(effect, Effect::Report(_))).count(), 1);
+    assert!(!guard_of(&effects).unwrap().is_asking);
+    let strict = StateMachineConfig { refuse_unguarded: true, ..config() };
+    let mut played = Played::new(strict);
+    played.play([result(1, json!({ "protocolVersion": 1 })), result(2, opened("ask"))]);
+    let effects = played.play([change("auto")]);
+    assert!(failed(&effects).unwrap().contains("not guarded"), "{effects:?}");
+}
+
+#[test]
+fn conversation_is_continued_by_what_the_agent_can() {
+    for (offers, method) in [
+        (json!({ "loadSession": true }), Some("session/load")),
+        (json!({ "loadSession": true, "sessionCapabilities": { "resume": {} } }), Some("session/resume")),
+        (json!({}), None),
+    ] {
+        let mut played = Played::new(StateMachineConfig { resume: Some("old".into()), ..config() });
+        let effects = played.play([result(1, json!({ "protocolVersion": 1, "agentCapabilities": offers }))]);
+        match method {
+            Some(method) => {
+                assert_eq!(methods(&effects), [method]);
+                assert_eq!(sent(&effects)[0]["params"]["mcpServers"], json!([]));
+            }
+            None => assert!(failed(&effects).is_some()),
+        }
+    }
+}
+
+#[test]
+fn setup_that_fails_or_stalls_names_the_step() {
+    type Step = Vec<Event>;
+    let ok = || result(1, json!({ "protocolVersion": 1 }));
+    let cases: Vec<(Step, &str)> = vec![
+        (vec![failure(1, "no key")], "refused initialize: no key"),
+        (vec![result(1, json!({ "protocolVersion": 2 }))], "version 2"),
+        (vec![result(1, json!(7))], "version 0"),
+        (vec![ok(), failure(2, "log in first")], "opened no session: log in first"),
+        (vec![ok(), result(2, json!({}))], "session without an id"),
+    ];
+    for (events, why) in cases {
+        let mut played = Played::new(config());
+        let effects = played.play(events);
+        assert!(failed(&effects).unwrap().contains(why), "{effects:?}");
+    }
+    let mut machine = StateMachine::new(config());
+    let _ = machine.step(Event::Started, Duration::ZERO);
+    assert_eq!(machine.due(), Some(SETUP_TIMEOUT));
+    assert_eq!(machine.step(Event::Tick, SETUP_TIMEOUT - Duration::from_millis(1)), []);
+    assert!(failed(&machine.step(Event::Tick, SETUP_TIMEOUT)).unwrap().contains("initialize within 60 s"));
+}
+
+#[test]
+fn turn_has_one_prompt_and_the_next_ones_wait() {
+    let mut played = Played::idle();
+    let ask = |id, text: &str| Event::Request(id, Command::Prompt(text.into()));
+    let effects = played.play([Event::Context("who you are".into()), ask(1, "one"), ask(2, "two")]);
+    let prompts: Vec<Value> = sent(&effects).into_iter().map(|frame| frame["params"]["prompt"].clone()).collect();
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    assert_eq!(prompts, [json!([text("who you are"), text("one")])]);
+    assert!(effects.contains(&Effect::Reply(1, Ok(()))) && effects.contains(&Effect::Reply(2, Ok(()))));
+    let usage = json!({ "stopReason": "end_turn", "usage": { "inputTokens": 5, "outputTokens": 2, "totalTokens": 7 } });
+    let cost = json!({ "sessionUpdate": "usage_update", "used": 50, "size": 100, "cost": { "amount": 0.5, "currency": "USD" } });
+    let effects = played.play([update(cost), result(3, usage)]);
+    let usage = Usage { input_tokens: 5, output_tokens: 2, cost_usd: Some(0.5), ..Usage::default() };
+    let ended = Report::TurnEnded { stop_reason: "end_turn".into(), usage: Some(usage) };
+    assert!(effects.contains(&Effect::Report(ended)), "{effects:?}");
+    assert!(effects.contains(&Effect::Report(Report::ContextUsage(0.5))));
+    assert_eq!(sent(&effects)[0]["params"]["prompt"], json!([text("two")]));
+    // The answer to the first prompt again, and one that nothing asked for.
+    assert_eq!(played.play([result(3, json!({})), result(99, json!({}))]), []);
+    let effects = played.play([failure(4, "overloaded")]);
+    assert!(effects.contains(&Effect::Report(Report::TurnFailed("overloaded".into()))));
+}
+
+#[test]
+fn flood_of_prompts_is_refused_above_the_limit() {
+    let mut played = Played::busy();
+    let asked = u64::try_from(MAX_QUEUED_PROMPTS).unwrap() + 1;
+    let effects = played.play((0..asked).map(|id| Event::Request(id, Command::Prompt("x".into()))));
+    let refused = effects.iter().filter(|effect| matches!(effect, Effect::Reply(_, Err(_)))).count();
+    assert_eq!((refused, sent(&effects).len()), (1, 0));
+}
+
+#[test]
+fn question_is_judged_and_answered_with_the_agents_option() {
+    for (choice, option) in [(PermissionChoice::Allow, "y"), (PermissionChoice::Deny(Some("no".into())), "n")] {
+        let mut played = Played::busy();
+        let described = json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "rawInput": { "cwd": "/w" } });
+        let effects = played.play([update(described), question("q", "c")]);
+        let Some(Effect::Ask { question, request }) =
+            effects.iter().find(|effect| matches!(effect, Effect::Ask { .. }))
+        else {
+            panic!("{effects:?}")
+        };
+        assert_eq!(request.call.input(), json!({ "cwd": "/w", "command": "ls" }));
+        let decided = Event::Decided { question: *question, choice };
+        let effects = played.play([decided.clone(), decided]);
+        let outcome = json!({ "outcome": { "outcome": "selected", "optionId": option } });
+        assert_eq!(sent(&effects), [json!({ "jsonrpc": "2.0", "id": "q", "result": outcome })]);
+        let end = update(json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed" }));
+        let effects = played.play([end.clone(), end]);
+        let ended: Vec<_> = effects
+            .iter()
+            .filter(|effect| matches!(effect, Effect::Report(Report::ToolEnded { was_asked: true, .. })))
+            .collect();
+        assert_eq!(ended.len(), 1, "{effects:?}");
+    }
+}
+
+#[test]
+fn tool_that_runs_without_a_question_is_reported_so() {
+    let mut played = Played::busy();
+    let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "kind": "read", "status": "completed" });
+    let effects = played.play([update(call)]);
+    assert!(matches!(&effects[1], Effect::Report(Report::ToolEnded { was_asked: false, .. })), "{effects:?}");
+}
+
+#[test]
+fn withdrawn_question_needs_no_decision() {
+    let mut played = Played::busy();
+    played.play([question("q", "c")]);
+    let withdraw = line(&json!({ "method": "$/cancel_request", "params": { "requestId": "q" } }));
+    let effects = played.play([withdraw.clone(), withdraw]);
+    assert_eq!(sent(&effects)[0]["error"]["code"], -32800);
+    assert_eq!(effects.iter().filter(|effect| matches!(effect, Effect::Withdraw { .. })).count(), 1);
+    assert_eq!(played.play([Event::Decided { question: 1, choice: PermissionChoice::Allow }]), []);
+}
+
+#[test]
+fn cancel_answers_every_open_question_and_comes_once() {
+    let mut played = Played::busy();
+    played.play([question("q", "c"), question("r", "d")]);
+    let effects = played.play([Event::Request(7, Command::Cancel), Event::Request(8, Command::Cancel)]);
+    assert_eq!(methods(&effects), ["session/cancel"]);
+    let answers: Vec<Value> = sent(&effects).into_iter().filter(|frame| frame.get("result").is_some()).collect();
+    assert_eq!(answers.len(), 2);
+    assert!(answers.iter().all(|answer| answer["result"]["outcome"]["outcome"] == "cancelled"));
+    assert_eq!(effects.iter().filter(|effect| matches!(effect, Effect::Withdraw { .. })).count(), 2);
+    // A question that crosses the cancel.
+    let effects = played.play([question("s", "e")]);
+    assert_eq!(sent(&effects)[0]["result"]["outcome"]["outcome"], "cancelled");
+    let effects = played.play([failure(3, "aborted")]);
+    let ended = Report::TurnEnded { stop_reason: "cancelled".into(), usage: None };
+    assert!(effects.contains(&Effect::Report(ended)));
+    // There is nothing to cancel in an idle session.
+    assert_eq!(sent(&played.play([Event::Request(9, Command::Cancel)])), [] as [Value; 0]);
+}
+
+#[test]
+fn unknown_requests_are_refused_and_unknown_updates_ignored() {
+    let mut played = Played::busy();
+    for method in ["fs/write_text_file", "terminal/create", "x".repeat(9_000).as_str()] {
+        let effects = played.play([line(&json!({ "id": 5, "method": method, "params": {} }))]);
+        assert_eq!(sent(&effects)[0]["error"]["code"], -32601);
+        assert!(sent(&effects)[0].to_string().len() < 1_000);
+    }
+    for ignored in [
+        update(json!({ "sessionUpdate": "of tomorrow" })),
+        update(json!(7)),
+        line(&json!({ "method": "_vendor/thing", "params": [] })),
+        line(
+            &json!({ "method": "session/update", "params": { "sessionId": "other", "update": { "sessionUpdate": "plan" } } }),
+        ),
+    ] {
+        assert_eq!(played.play([ignored]), []);
+    }
+    let effects = played.play([line(&json!({ "id": 6, "method": "session/request_permission", "params": {} }))]);
+    assert_eq!(sent(&effects)[0]["error"]["code"], -32602);
+}
+
+#[test]
+fn garbage_is_counted_and_endless_garbage_ends_the_session() {
+    let mut played = Played::busy();
+    let garbage = || Event::Line(Err("not a JSON object"));
+    let limit = usize::try_from(MAX_GARBAGE_LINES).unwrap();
+    assert_eq!(played.play((0..limit).map(|_| garbage())), []);
+    assert!(failed(&played.play([garbage()])).is_some());
+}
+
+#[test]
+fn flood_of_questions_and_calls_is_bounded() {
+    let mut played = Played::busy();
+    let effects = played.play((0..200).map(|number| question(&format!("q{number}"), &format!("c{number}"))));
+    let asked = effects.iter().filter(|effect| matches!(effect, Effect::Ask { .. })).count();
+    assert_eq!((asked, sent(&effects).len()), (MAX_OPEN_QUESTIONS, 200 - MAX_OPEN_QUESTIONS));
+    let call = |number: usize| update(json!({ "sessionUpdate": "tool_call", "toolCallId": format!("x{number}") }));
+    played.play((0..10_000).map(call));
+    assert!(played.machine.calls.len() <= MAX_TOOL_CALLS);
+}
+
+#[test]
+fn death_at_every_frame_ends_the_session_once() {
+    let story = || {
+        vec![
+            result(1, json!({ "protocolVersion": 1 })),
+            result(2, opened("auto")),
+            result(3, opened("ask")),
+            Event::Request(1, Command::Prompt("go".into())),
+            question("q", "c"),
+            Event::Decided { question: 1, choice: PermissionChoice::Allow },
+            result(4, json!({ "stopReason": "end_turn" })),
+        ]
+    };
+    for end in 0..=story().len() {
+        let mut played = Played::new(config());
+        played.play(story().into_iter().take(end));
+        let had_turn = matches!(played.machine.phase, Phase::Prompting { .. });
+        let had_question = !played.machine.questions.is_empty();
+        let effects = played.play([Event::AgentGone]);
+        let failed_turn = effects.iter().any(|effect| matches!(effect, Effect::Report(Report::TurnFailed(_))));
+        let withdrawn = effects.iter().any(|effect| matches!(effect, Effect::Withdraw { .. }));
+        assert_eq!((failed_turn, withdrawn), (had_turn, had_question), "after {end}");
+        assert_eq!(sent(&effects), [] as [Value; 0]);
+        let effects = played.play([Event::AgentGone, question("z", "c"), Event::Request(9, Command::Cancel)]);
+        assert!(matches!(&effects[..], [Effect::Reply(9, Err(_))]), "after {end}: {effects:?}");
+    }
+}
+
+fn happening() -> impl Strategy<Value = Event> {
+    let id = 1_u64..6;
+    prop_oneof![
+        id.clone()
+            .prop_map(|id| result(id, json!({ "protocolVersion": 1, "sessionId": "s", "stopReason": "end_turn" }))),
+        id.clone().prop_map(|id| failure(id, "no")),
+        id.clone().prop_map(|id| question(&format!("q{id}"), "c")),
+        id.clone()
+            .prop_map(|id| line(&json!({ "method": "$/cancel_request", "params": { "requestId": format!("q{id}") } }))),
+        id.clone().prop_map(|question| Event::Decided { question, choice: PermissionChoice::Allow }),
+        id.prop_map(|id| Event::Request(id, Command::Prompt(id.to_string()))),
+        Just(Event::Request(0, Command::Cancel)),
+        Just(Event::Continue("more".into())),
+        Just(Event::Line(Err("garbage"))),
+        Just(update(json!({ "sessionUpdate": "tool_call", "toolCallId": "c", "status": "failed" }))),
+        Just(Event::Tick),
+        Just(Event::AgentGone),
+    ]
+}
+
+proptest! {
+    /// Whatever happens in whatever order: there is one turn at a time, every question is answered at most once and is closed
+    /// when the turn or the agent ends, and nothing is written to an agent that is gone.
+    #[test]
+    fn turns_and_questions_are_closed_in_any_order(events in proptest::collection::vec(happening(), 0..60)) {
+        let mut played = Played::new(config());
+        let (mut open, mut has_turn, mut is_gone) = (BTreeSet::new(), false, false);
+        for event in events {
+            is_gone |= event == Event::AgentGone;
+            for effect in played.play([event]) {
+                match effect {
+                    Effect::Send(frame) => {
+                        prop_assert!(!is_gone, "{frame}");
+                        if frame["method"] == "session/prompt" {
+                            prop_assert!(!has_turn, "two turns at a time");
+                        }
+                    }
+                    Effect::Report(Report::TurnStarted) => has_turn = true,
+                    Effect::Report(Report::TurnEnded { .. } | Report::TurnFailed(_)) => {
+                        prop_assert!(std::mem::take(&mut has_turn));
+                    }
+                    Effect::Ask { question, .. } => prop_assert!(open.insert(question)),
+                    Effect::Withdraw { question, .. } => prop_assert!(open.remove(&question)),
+                    _ => {}
+                }
+            }
+            open.retain(|question| played.machine.questions.contains_key(question));
+            prop_assert_eq!(open.len(), played.machine.questions.len());
+            prop_assert!(has_turn || open.is_empty());
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! A tool call of the agent, and its question whether it may run.
+
+use serde_json::{Map, Value, json};
+
+/// The longest id of a call or an option, in bytes.
+const MAX_ID_BYTES: usize = 512;
+/// The most options of a question.
+const MAX_OPTIONS: usize = 32;
+/// The most paths of a call.
+const MAX_PATHS: usize = 256;
+/// The longest title, in characters.
+const MAX_TITLE_CHARS: usize = 2_000;
+/// Fields of an input with shell text.
+const COMMAND_KEYS: &[&str] = &["command", "cmd", "script", "argv"];
+
+/// A tool call, as far as the agent has described it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The agent's id of the call.
+    pub id: String,
+    /// The tool's own name, where the agent tells it.
+    name: Option<String>,
+    /// The kind by the protocol: `read`, `edit`, `execute` and others.
+    kind: Option<String>,
+    title: Option<String>,
+    status: Option<String>,
+    input: Map<String, Value>,
+    /// The files that it reads or changes.
+    paths: Vec<String>,
+}
+
+/// An answer that the agent offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermissionOption {
+    pub id: String,
+    /// `allow_once`, `allow_always`, `reject_once` or `reject_always`.
+    pub kind: String,
+    /// Its text for a person.
+    pub name: String,
+}
+
+/// A question of the agent, whether a tool may run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermissionRequest {
+    pub call: ToolCall,
+    pub options: Vec<PermissionOption>,
+}
+
+/// The decision about a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PermissionChoice {
+    Allow,
+    /// With the reason, if any.
+    Deny(Option<String>),
+}
+
+impl PermissionChoice {
+    /// The option that says this. The narrower one comes first.
+    pub fn option<'a>(&self, options: &'a [PermissionOption]) -> Option<&'a PermissionOption> {
+        let kinds: [&str; 2] = match self {
+            Self::Allow => ["allow_once", "allow_always"],
+            Self::Deny(_) => ["reject_once", "reject_always"],
+        };
+        kinds.iter().find_map(|kind| options.iter().find(|option| option.kind == *kind))
+    }
+}
+
+impl PermissionRequest {
+    /// Reads the parameters of a question; `None` without a call's id or without options.
+    pub fn from_json(params: &Value) -> Option<Self> {
+        let call = ToolCall::from_json(params.get("toolCall")?)?;
+        let option = |option: &Value| {
+            let text = |key: &str| Some(option.get(key)?.as_str()?.to_owned());
+            let id = text("optionId").filter(|id| id.len() <= MAX_ID_BYTES)?;
+            Some(PermissionOption {
+                id,
+                kind: text("kind").unwrap_or_default(),
+                name: text("name").unwrap_or_default(),
+            })
+        };
+        let options: Vec<_> = params.get("options")?.as_array()?.iter().filter_map(option).take(MAX_OPTIONS).collect();
+        (!options.is_empty()).then_some(Self { call, options })
+    }
+}
+
+impl ToolCall {
+    /// A call of which nothing but its id is known.
+    pub fn new(id: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            name: None,
+            kind: None,
+            title: None,
+            status: None,
+            input: Map::new(),
+            paths: Vec::new(),
+        }
+    }
+
+    /// Reads a call, or an update of one; `None` without an id.
+    pub fn from_json(document: &Value) -> Option<Self> {
+        let text = |key: &str| document.get(key)?.as_str().map(str::to_owned);
+        let id = text("toolCallId").filter(|id| !id.is_empty() && id.len() <= MAX_ID_BYTES)?;
+        let of_vendor = || Some(document.pointer("/_meta/claudeCode/toolName")?.as_str()?.to_owned());
+        let of_list = |list: &str, key: &str| -> Vec<String> {
+            let items = document.get(list).and_then(Value::as_array);
+            let paths = items.into_iter().flatten().filter_map(|item| item.get(key)?.as_str());
+            paths.take(MAX_PATHS).map(str::to_owned).collect()
+        };
+        let mut paths = of_list("content", "path");
+        paths.extend(of_list("locations", "path"));
+        Some(Self {
+            id,
+            name: text("name").or_else(of_vendor).filter(|name| !name.trim().is_empty()),
+            kind: text("kind"),
+            title: text("title").map(|title| title.chars().take(MAX_TITLE_CHARS).collect()),
+            status: text("status"),
+            input: document.get("rawInput").and_then(Value::as_object).cloned().unwrap_or_default(),
+            paths,
+        })
+    }
+
+    /// Adds what an update says.
+    pub fn merge(&mut self, news: Self) {
+        let Self { id: _, name, kind, title, status, input, paths } = news;
+        self.name = name.or(self.name.take());
+        self.kind = kind.or(self.kind.take());
+        self.title = title.or(self.title.take());
+        self.status = status.or(self.status.take());
+        self.input.extend(input);
+        for path in paths {
+            if !self.paths.contains(&path) && self.paths.len() < MAX_PATHS {
+                self.paths.push(path);
+            }
+        }
+    }
+
+    /// The tool's name: its own, else that of a tool of this kind.
+    pub fn tool(&self) -> String {
+        let of_kind = match self.kind.as_deref() {
+            Some("execute") => "Bash",
+            Some("edit" | "move") => "Edit",
+            Some("delete") => "Write",
+            Some("read") => "Read",
+            Some("search") => "Grep",
+            Some("fetch") => "WebFetch",
+            _ => "tool",
+        };
+        self.name.clone().unwrap_or_else(|| of_kind.to_owned())
+    }
+
+    /// The name of a tool of this kind, where the tool's own is another one.
+    pub fn alias(&self) -> Option<String> {
+        let of_kind = Self { name: None, ..self.clone() }.tool();
+        (of_kind != "tool" && of_kind != self.tool()).then_some(of_kind)
+    }
+
+    /// The input as rules and people read it: the agent's own, completed by the command in the title and the paths.
+    pub fn input(&self) -> Value {
+        let mut input = self.input.clone();
+        let is_shell = self.kind.as_deref() == Some("execute");
+        let has_command = COMMAND_KEYS.iter().any(|key| input.get(*key).is_some_and(|value| !value.is_null()));
+        if is_shell && !has_command {
+            // Some agents tell the command in the title alone.
+            input.insert("command".to_owned(), json!(self.title.clone().unwrap_or_default()));
+        }
+        if !is_shell && !has_command && !self.paths.is_empty() && !input.contains_key("paths") {
+            input.insert("paths".to_owned(), json!(self.paths));
+        }
+        Value::Object(input)
+    }
+
+    /// The call in a line: the tool, and its command or title.
+    pub fn describe(&self) -> String {
+        let command = COMMAND_KEYS.iter().find_map(|key| self.input.get(*key)?.as_str());
+        let about = command.or(self.title.as_deref()).unwrap_or_default();
+        let tool = self.tool();
+        if about.is_empty() || about == tool { tool } else { format!("{tool}: {about}") }
+    }
+
+    /// Whether it says what it will do: the first word of a call may be its name alone.
+    pub fn is_described(&self) -> bool {
+        let has_command = COMMAND_KEYS.iter().any(|key| self.input.contains_key(*key));
+        let has_input = has_command || (self.kind.as_deref() != Some("execute") && !self.input.is_empty());
+        has_input || self.status.as_deref().is_some_and(|status| status != "pending")
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.status.as_deref(), Some("completed" | "failed"))
+    }
+
+    /// Whether it has ended without success.
+    pub fn has_failed(&self) -> bool {
+        self.status.as_deref() == Some("failed")
+    }
+
+    /// Forgets what is needed only as long as the call runs.
+    pub fn forget_input(&mut self) {
+        self.input = Map::new();
+        self.paths = Vec::new();
+    }
+}
+
+/// The text of a part of a message.
+pub fn content_text(content: &Value) -> Option<String> {
+    let text = |key: &str| content.get(key).and_then(Value::as_str);
+    match text("type") {
+        Some("text") => text("text").map(str::to_owned),
+        Some("resource_link") => Some(format!("[{}]", text("uri").unwrap_or("link"))),
+        Some(kind @ ("image" | "audio" | "resource")) => Some(format!("[{kind}]")),
+        _ => None,
+    }
+}
+
+/// The result of a tool call, by its update: the texts and changed files, else the raw output.
+pub fn result_text(update: &Value) -> Option<String> {
+    let parts = update.get("content").and_then(Value::as_array).into_iter().flatten().filter_map(|part| {
+        match part.get("type")?.as_str()? {
+            "content" => content_text(part.get("content")?),
+            "diff" => Some(format!("changed {}", part.get("path")?.as_str()?)),
+            _ => None,
+        }
+    });
+    let text = parts.collect::<Vec<_>>().join("\n");
+    if !text.is_empty() {
+        return Some(text);
+    }
+    let raw = update.get("rawOutput")?;
+    let inner = ["output", "stdout", "error"].iter().find_map(|key| raw.get(*key)?.as_str());
+    raw.as_str().or(inner).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(document: &Value) -> ToolCall {
+        ToolCall::from_json(document).unwrap()
+    }
+
+    #[test]
+    fn calls_of_real_agents_give_tool_command_and_paths() {
+        // As claude-agent-acp 0.101, codex-acp 2.6, Gemini CLI 0.61 and OpenCode 1.18 describe them.
+        let claude = json!({ "toolCallId": "toolu_01", "name": "Bash", "status": "pending", "kind": "execute",
+            "rawInput": { "command": "touch x", "description": "d" }, "title": "touch x",
+            "locations": [{ "path": "/w/x" }] });
+        let codex = json!({ "toolCallId": "call_1", "title": "touch x", "kind": "execute", "status": "pending",
+            "rawInput": { "command": "touch x", "cwd": "/w" } });
+        let gemini = json!({ "toolCallId": "run_1", "status": "pending", "title": "touch x", "kind": "execute",
+            "content": [{ "type": "content", "content": { "type": "text", "text": "[cwd /w]" } }], "locations": [] });
+        let opencode = json!({ "toolCallId": "toolu_01", "title": "touch x", "kind": "execute", "status": "pending",
+            "locations": [], "rawInput": { "command": "touch x" } });
+        for document in [claude, codex, gemini, opencode] {
+            let call = call(&document);
+            assert_eq!((call.tool().as_str(), &call.input()["command"]), ("Bash", &json!("touch x")), "{document}");
+            assert_eq!((call.describe().as_str(), call.alias(), call.has_ended()), ("Bash: touch x", None, false));
+            assert_eq!(call.input().get("paths"), None);
+        }
+        let edit = json!({ "toolCallId": "e", "kind": "edit", "title": "Writing to x", "locations": [{ "path": "/w/y" }],
+            "content": [{ "type": "diff", "path": "/w/x", "oldText": null, "newText": "a" }] });
+        let edit = call(&edit);
+        assert_eq!((edit.tool().as_str(), edit.input()), ("Edit", json!({ "paths": ["/w/x", "/w/y"] })));
+        let own = call(&json!({ "toolCallId": "e", "name": "exec_command", "kind": "execute" }));
+        assert_eq!((own.tool().as_str(), own.alias().as_deref()), ("exec_command", Some("Bash")));
+    }
+
+    #[test]
+    fn update_adds_to_a_call_and_takes_nothing_away() {
+        let mut call =
+            call(&json!({ "toolCallId": "1", "kind": "execute", "title": "bash", "rawInput": { "cwd": "/w" } }));
+        call.merge(self::call(&json!({ "toolCallId": "1", "status": "in_progress", "title": "ls",
+            "rawInput": { "command": "ls" }, "locations": [{ "path": "/w" }] })));
+        call.merge(self::call(&json!({ "toolCallId": "1", "status": "failed" })));
+        assert_eq!(call.input(), json!({ "cwd": "/w", "command": "ls" }));
+        assert_eq!((call.describe().as_str(), call.has_failed()), ("Bash: ls", true));
+    }
+
+    #[test]
+    fn choice_takes_the_narrowest_option_of_its_kind() {
+        let option = |id: &str, kind: &str| PermissionOption { id: id.into(), kind: kind.into(), name: String::new() };
+        let all =
+            [option("1", "allow_always"), option("2", "allow_once"), option("3", "reject_once"), option("4", "x")];
+        let id =
+            |choice: PermissionChoice, options: &[PermissionOption]| choice.option(options).map(|one| one.id.clone());
+        assert_eq!(id(PermissionChoice::Allow, &all).as_deref(), Some("2"));
+        assert_eq!(id(PermissionChoice::Allow, &all[..1]).as_deref(), Some("1"));
+        assert_eq!(id(PermissionChoice::Deny(None), &all).as_deref(), Some("3"));
+        assert_eq!(id(PermissionChoice::Deny(None), &all[..2]), None);
+        assert_eq!(id(PermissionChoice::Allow, &all[2..]), None);
+    }
+
+    #[test]
+    fn malformed_questions_are_none() {
+        for params in [
+            json!({}),
+            json!({ "toolCall": {}, "options": [{ "optionId": "a" }] }),
+            json!({ "toolCall": { "toolCallId": 7 }, "options": [{ "optionId": "a" }] }),
+            json!({ "toolCall": { "toolCallId": "1" }, "options": [] }),
+            json!({ "toolCall": { "toolCallId": "1" }, "options": [{ "kind": "allow_once" }] }),
+            json!({ "toolCall": { "toolCallId": "x".repeat(600) }, "options": [{ "optionId": "a" }] }),
+        ] {
+            assert_eq!(PermissionRequest::from_json(&params), None, "{params}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The tokens of a turn, as the agents' answers to a prompt tell them.
+
+use serde_json::Value;
+
+use crate::domain::usage::Usage;
+
+/// Reads the usage in the answer to `session/prompt`: by the protocol, else in the extension that several agents have. `None`
+/// when it tells none.
+pub fn of_answer(result: &Value) -> Option<Usage> {
+    let quota = result.pointer("/_meta/quota");
+    let model = quota.and_then(|quota| quota.pointer("/model_usage/0/model")?.as_str()).map(str::to_owned);
+    let counts = result.get("usage").filter(|usage| usage.is_object()).or_else(|| quota?.get("token_count"))?;
+    let count = |keys: &[&str]| keys.iter().find_map(|key| counts.get(*key)?.as_u64()).unwrap_or_default();
+    let (input, output) = (count(&["inputTokens", "input_tokens"]), count(&["outputTokens", "output_tokens"]));
+    let read = count(&["cachedReadTokens", "cached_read_tokens", "cachedInputTokens"]);
+    let created = count(&["cachedWriteTokens", "cached_write_tokens"]);
+    let total = count(&["totalTokens", "total_tokens"]);
+    // Some count the tokens of the cache as input; their total tells.
+    let is_cache_in_input =
+        total > 0 && total < input.saturating_add(output).saturating_add(read).saturating_add(created);
+    let input_tokens = if is_cache_in_input { input.saturating_sub(read).saturating_sub(created) } else { input };
+    let usage = Usage {
+        model: model.filter(|model| !model.is_empty() && model.len() <= crate::domain::usage::MAX_NAME_BYTES),
+        input_tokens,
+        output_tokens: output,
+        cache_read_tokens: read,
+        cache_creation_tokens: created,
+        cost_usd: None,
+    };
+    (input + output + read + created > 0).then_some(usage)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn tokens_are_read_in_each_form_and_do_not_overlap() {
+        let claude = json!({ "usage": { "inputTokens": 200, "outputTokens": 40, "cachedReadTokens": 7, "cachedWriteTokens": 3,
+            "totalTokens": 250 }, "_meta": { "quota": { "model_usage": [{ "model": "m" }] } } });
+        let codex = json!({ "usage": { "totalTokens": 240, "inputTokens": 200, "cachedReadTokens": 7,
+            "cachedWriteTokens": 3, "outputTokens": 40 } });
+        let gemini = json!({ "_meta": { "quota": { "token_count": { "input_tokens": 200, "output_tokens": 40 } } } });
+        let of = |answer| of_answer(&answer).unwrap();
+        let usage = of(claude);
+        assert_eq!((usage.model.as_deref(), usage.input_tokens, usage.cache_read_tokens), (Some("m"), 200, 7));
+        let usage = of(codex);
+        assert_eq!((usage.input_tokens, usage.cache_read_tokens, usage.cache_creation_tokens), (190, 7, 3));
+        assert_eq!((of(gemini.clone()).input_tokens, of(gemini).output_tokens), (200, 40));
+        for silent in
+            [json!({}), json!({ "usage": null }), json!({ "usage": { "inputTokens": 0 } }), json!({ "usage": 7 })]
+        {
+            assert_eq!(of_answer(&silent), None, "{silent}");
+        }
+    }
+}

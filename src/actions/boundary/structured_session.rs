@@ -1,0 +1,394 @@
+//! The store's side of a structured session's supervisor. Its reports go the way of a provider's hooks: the same use cases, with
+//! the protocol as their source.
+
+use std::{collections::BTreeMap, os::fd::AsFd, os::fd::BorrowedFd, path::PathBuf, rc::Rc};
+
+use anyhow::Result;
+use serde_json::{Map, Value, json};
+
+use super::{
+    approval::{self, ApprovalWait},
+    guard::{self, EntryPoint, ToolCall},
+    hook::{self, HookCaller, HookEvent, HookOutcome, Reply, StartKind},
+    runtime,
+};
+use crate::{
+    acp::{AgentInfo, GuardMode, PermissionChoice, PermissionRequest, Report, ToolCall as AgentCall},
+    actions::{
+        App,
+        core::{errors, lookup},
+        mail,
+        sessions::{
+            prompt::{self, DeliveryBatch},
+            report::telemetry,
+        },
+    },
+    adapters::{
+        StartConfig,
+        plumbing::{Judgement, NoProject, SinkReply, StructuredSink},
+    },
+    config::{Project, load_in_force},
+    domain::{
+        Actor, Event, EventKind, LaneName, Role, RunId, SessionId,
+        approval::ApprovalStatus,
+        id::Label,
+        message::{Channel, Message},
+        secrets,
+        session::Session,
+        text_limits::MAX_BODY_BYTES,
+        usage::{ToolUse, Turn, Usage},
+    },
+    env::{Env, vars},
+    os::notify::ChangeWaiter,
+    store::{
+        approvals, messages,
+        session_reports::{self, ProtocolState},
+    },
+    wire::MessageView,
+};
+
+/// A hook waits for no answer: the loop of the supervisor does.
+const NO_WAIT: ApprovalWait = ApprovalWait { usual: std::time::Duration::ZERO, longest: std::time::Duration::ZERO };
+
+/// The sink of the session that this configuration starts; without a project one that denies every question.
+pub fn open_sink(env: &Env, start: &StartConfig) -> Box<dyn StructuredSink> {
+    match open(env, start) {
+        Ok(Some(sink)) => Box::new(sink),
+        Ok(None) => Box::new(NoProject),
+        Err(error) => Box::new(Broken(format!("the session's project cannot be opened: {error:#}"))),
+    }
+}
+
+fn open(env: &Env, start: &StartConfig) -> Result<Option<StoreSink>> {
+    if start.var(vars::FAIRWAY_ROOT).is_none() {
+        return Ok(None);
+    }
+    let env = env.with_vars(start.env.as_ref().unwrap_or(&BTreeMap::new()));
+    let Some(id) = env.var(vars::FAIRWAY_SESSION_ID).map(SessionId::parse).transpose()? else { return Ok(None) };
+    let provider = Label::parse(env.var(vars::FAIRWAY_PROVIDER).unwrap_or("acp"))?;
+    let actor = Actor {
+        name: id.to_string(),
+        session: Some(id.clone()),
+        run_id: env.var(vars::FAIRWAY_RUN_ID).map(RunId::parse),
+        role: env.var(vars::FAIRWAY_ROLE).map(Role::parse).transpose()?,
+        lane: env.var(vars::FAIRWAY_LANE).map(LaneName::parse).transpose()?,
+        epoch: None,
+    };
+    let project = Project::discover(&env, None)?;
+    let cwd = start.work_dir.as_ref().map(PathBuf::from);
+    let app = App::for_caller(Rc::new(env), project, actor, |_| None)?;
+    let caller = HookCaller {
+        provider,
+        other_providers: Vec::new(),
+        external_session_id: String::new(),
+        transcript: None,
+        cwd: cwd.clone(),
+        agent_process: None,
+        is_subagent: false,
+        has_wake_hook: false,
+        max_output_bytes: MAX_BODY_BYTES,
+        is_supervisor: true,
+    };
+    Ok(Some(StoreSink { app, id, caller, cwd, waiter: None, open: BTreeMap::new(), delivered: None, turns: 0 }))
+}
+
+/// The sink of a session whose project cannot be opened: what is not recorded is said, and a question is denied.
+struct Broken(String);
+
+impl StructuredSink for Broken {
+    fn report(&mut self, report: &Report) -> SinkReply {
+        let note = matches!(report, Report::Ready { .. }).then(|| self.0.clone());
+        SinkReply { note, ..SinkReply::default() }
+    }
+
+    fn judge(&mut self, _: u64, _: &PermissionRequest) -> Judgement {
+        Judgement::Decided(PermissionChoice::Deny(Some(self.0.clone())))
+    }
+
+    fn withdraw(&mut self, _: u64, _: &str) {}
+
+    fn wake_fd(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    fn decisions(&mut self) -> Vec<(u64, PermissionChoice)> {
+        Vec::new()
+    }
+}
+
+/// The messages of a prompt that is not on its way yet.
+enum Delivered {
+    /// Taken from the queue when the session was opened.
+    Batch(Box<Session>, DeliveryBatch),
+    /// In the reply to a turn's end.
+    Reply(HookOutcome),
+}
+
+struct StoreSink {
+    app: App,
+    id: SessionId,
+    caller: HookCaller,
+    cwd: Option<PathBuf>,
+    /// Bound while a person is asked.
+    waiter: Option<ChangeWaiter>,
+    /// The approvals of the open questions.
+    open: BTreeMap<u64, i64>,
+    delivered: Option<Delivered>,
+    turns: u64,
+}
+
+impl StoreSink {
+    fn session(&self) -> Result<Session> {
+        self.app.read(|tx| lookup::session(tx, &self.id))
+    }
+
+    /// Handles an event as that of a hook which can bring no text to the agent.
+    fn silently(&self, event: &HookEvent) -> Result<HookOutcome> {
+        let caller = HookCaller { max_output_bytes: 0, ..self.caller.clone() };
+        hook::handle(&self.app, &caller, event, &no_transcript, NO_WAIT)
+    }
+
+    fn handle(&mut self, report: &Report) -> Result<SinkReply> {
+        match report {
+            Report::Ready { agent, conversation, guard, is_resumed } => {
+                self.ready(agent, conversation, guard, *is_resumed)
+            }
+            Report::TurnStarted => {
+                self.turns += 1;
+                self.silently(&HookEvent::TurnStart)?;
+                match self.delivered.take() {
+                    Some(Delivered::Batch(session, batch)) => prompt::confirm_delivered(&self.app, &session, &batch)?,
+                    Some(Delivered::Reply(outcome)) => hook::confirm_written(&self.app, &outcome)?,
+                    None => {}
+                }
+                Ok(SinkReply::default())
+            }
+            Report::ToolEnded { call, was_asked } => self.tool_ended(call, *was_asked),
+            Report::TurnEnded { stop_reason, usage } => self.turn_ended(stop_reason, usage.as_ref()),
+            Report::TurnFailed(why) => {
+                self.silently(&HookEvent::TurnFailed(why.clone()))?;
+                Ok(SinkReply::default())
+            }
+            Report::ContextUsage(share) => {
+                self.app.transaction(|tx| {
+                    let session = lookup::session(tx, &self.id)?;
+                    runtime::report_context_usage(&self.app, tx, &session, *share)
+                })?;
+                Ok(SinkReply::default())
+            }
+            Report::Guard(guard) => {
+                self.app.transaction(|tx| {
+                    Ok(session_reports::set_guard(tx, &self.id, guard.mode.as_deref(), guard.why.as_deref())?)
+                })?;
+                Ok(SinkReply::default())
+            }
+        }
+    }
+
+    fn ready(
+        &mut self,
+        agent: &AgentInfo,
+        conversation: &str,
+        guard: &GuardMode,
+        is_resumed: bool,
+    ) -> Result<SinkReply> {
+        conversation.clone_into(&mut self.caller.external_session_id);
+        let start = if is_resumed { StartKind::Resumed } else { StartKind::Fresh };
+        // Before the context is composed, which would mention them as waiting.
+        let session = self.session()?;
+        let batch = prompt::take_deliverable(&self.app, &session, Channel::TurnEnd, MAX_BODY_BYTES)?;
+        let prompt = batch.as_ref().map(|batch| self.prompt_text(batch)).transpose()?;
+        self.delivered = batch.map(|batch| Delivered::Batch(Box::new(session), batch));
+        let outcome = hook::handle(&self.app, &self.caller, &HookEvent::SessionStart(start), &no_transcript, NO_WAIT)?;
+        let name = agent.name.as_deref().unwrap_or("unknown agent");
+        let version = agent.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
+        let state = ProtocolState {
+            agent: format!("{name}{version} (acp {})", agent.protocol),
+            mode: guard.mode.clone(),
+            unguarded: guard.why.clone(),
+        };
+        self.app.transaction(|tx| Ok(session_reports::set_protocol(tx, &self.id, &state)?))?;
+        let context = if let Reply::Context(text) = outcome.reply { Some(text) } else { None };
+        Ok(SinkReply { context, prompt, note: None })
+    }
+
+    /// The text of messages for the agent: one that a person has sent goes as it is, so that it can be a command of the agent.
+    fn prompt_text(&self, batch: &DeliveryBatch) -> Result<String> {
+        let [id] = batch.ids.as_slice() else { return Ok(batch.text.clone()) };
+        let message = self.app.read(|tx| Ok(messages::find(tx, *id)?))?;
+        let is_plain =
+            |message: &Message| batch.announced.is_empty() && mail::is_by_person(&MessageView::from(message));
+        Ok(message.filter(is_plain).map_or_else(|| batch.text.clone(), |message| message.content))
+    }
+
+    /// This sink's project under the configuration as it is now: a session lives longer than a rule.
+    fn app_now(&self) -> Result<App> {
+        let (layers, settings) = load_in_force(&self.app.project, &self.app.env)?;
+        Ok(self.app.with_settings(layers, settings))
+    }
+
+    fn turn_ended(&mut self, stop_reason: &str, usage: Option<&Usage>) -> Result<SinkReply> {
+        let turn = usage.map(|usage| Turn {
+            key: Some(format!("acp {} {}", self.caller.external_session_id, self.turns)),
+            at: self.app.env.now(),
+            usage: Some(usage.clone()),
+            tools: Vec::new(),
+        });
+        self.app.transaction(|tx| {
+            let session = lookup::session(tx, &self.id)?;
+            telemetry::store_turns(tx, &session, &turn.into_iter().collect::<Vec<_>>())?;
+            let ended = Event::new(EventKind::SessionTurnEnded)
+                .session(&session.id, &session.run_id)
+                .lane(session.lane.as_ref())
+                .with("stop_reason", stop_reason);
+            tx.record(&ended)?;
+            Ok(())
+        })?;
+        let outcome = hook::handle(&self.app, &self.caller, &HookEvent::TurnEnd, &no_transcript, NO_WAIT)?;
+        let Reply::Continue(text) = &outcome.reply else { return Ok(SinkReply::default()) };
+        let prompt = Some(outcome.batch().map_or_else(|| Ok(text.clone()), |batch| self.prompt_text(batch))?);
+        self.delivered = Some(Delivered::Reply(outcome));
+        Ok(SinkReply { prompt, ..SinkReply::default() })
+    }
+
+    /// Records a tool that has run. One that the agent ran without a question gets its decision now: too late to stop it, but
+    /// it is recorded and shown.
+    fn tool_ended(&mut self, call: &AgentCall, was_asked: bool) -> Result<SinkReply> {
+        let session = self.session()?;
+        let tool = self.tool_call(call);
+        let decision =
+            if was_asked { None } else { guard::authorize_permission(&self.app, &session, &tool, EntryPoint::Hook) };
+        let note = decision.filter(|decision| !decision.allowed).map(|decision| {
+            format!("it ran without asking, and the guard denies it: {}", secrets::mask(&decision.reason))
+        });
+        let used = ToolUse {
+            key: Some(call.id.clone()).filter(|key| key.len() <= crate::domain::usage::MAX_NAME_BYTES),
+            name: tool.tool.chars().take(64).collect(),
+            success: Some(!call.has_failed()),
+            duration_ms: None,
+        };
+        let files = guard::written_files(&tool.tool, &tool.input, self.cwd.as_deref());
+        self.silently(&HookEvent::AfterTool(hook::ToolEnd { used, files, finds_program: None }))?;
+        Ok(SinkReply { note, ..SinkReply::default() })
+    }
+
+    fn tool_call(&self, call: &AgentCall) -> ToolCall {
+        let mut context = Map::new();
+        context.insert("call_id".to_owned(), json!(call.id));
+        let mut tool = ToolCall {
+            tool: call.tool(),
+            aliases: call.alias().into_iter().collect(),
+            input: call.input(),
+            cwd: self.cwd.clone(),
+            role: None,
+            runs_own_program: false,
+            context,
+        };
+        tool.runs_own_program = guard::is_own_verb(&self.app.env, &tool);
+        tool
+    }
+
+    fn ask(&mut self, question: u64, request: &PermissionRequest) -> Result<Judgement> {
+        let session = self.session()?;
+        let call = self.tool_call(&request.call);
+        let reply = match guard::authorize_permission(&self.app_now()?, &session, &call, EntryPoint::Hook) {
+            None => hook::reply_without_rules(&call),
+            Some(decision) => hook::reply_for(decision),
+        };
+        match reply {
+            Reply::Deny(why) => return Ok(Judgement::Decided(PermissionChoice::Deny(Some(why)))),
+            Reply::Allow(_) => return Ok(Judgement::Decided(PermissionChoice::Allow)),
+            _ => {}
+        }
+        if self.waiter.is_none() {
+            // Bound before the request is written: no answer is missed.
+            self.waiter = Some(self.app.waiter("structured")?);
+        }
+        let input = with_options(call.input, request);
+        let id = approval::request(&self.app, &session, self.caller.provider.as_str(), &call.tool, &input, true)?;
+        self.open.insert(question, id);
+        Ok(Judgement::Pending)
+    }
+
+    fn close(&mut self, question: u64) -> Option<i64> {
+        let id = self.open.remove(&question);
+        if self.open.is_empty() {
+            self.waiter = None;
+        }
+        id
+    }
+
+    fn answered(&self) -> Result<Vec<(u64, PermissionChoice)>> {
+        if let Some(waiter) = &self.waiter {
+            waiter.drain().map_err(errors::internal)?;
+        }
+        self.app.read(|tx| {
+            let mut found = Vec::new();
+            for (question, id) in &self.open {
+                let approval = approvals::find(tx, *id)?;
+                let choice = match approval.as_ref().map(|approval| approval.status) {
+                    Some(ApprovalStatus::Pending) => continue,
+                    Some(ApprovalStatus::Allowed) => PermissionChoice::Allow,
+                    _ => PermissionChoice::Deny(approval.and_then(|approval| approval.reason)),
+                };
+                found.push((*question, choice));
+            }
+            Ok(found)
+        })
+    }
+}
+
+impl StructuredSink for StoreSink {
+    fn report(&mut self, report: &Report) -> SinkReply {
+        self.handle(report).unwrap_or_else(|error| {
+            let note = format!("not recorded: {}", errors::classify(&error).message);
+            SinkReply { note: Some(note), ..SinkReply::default() }
+        })
+    }
+
+    fn judge(&mut self, question: u64, request: &PermissionRequest) -> Judgement {
+        self.ask(question, request).unwrap_or_else(|error| {
+            let why = format!("the question cannot be judged: {}", errors::classify(&error).message);
+            Judgement::Decided(PermissionChoice::Deny(Some(why)))
+        })
+    }
+
+    fn withdraw(&mut self, question: u64, why: &str) {
+        // A failure leaves it pending until the turn or the session ends.
+        if let Some(id) = self.close(question) {
+            let _ = approval::withdraw(&self.app, id, why);
+        }
+    }
+
+    fn wake_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.waiter.as_ref().map(AsFd::as_fd)
+    }
+
+    fn decisions(&mut self) -> Vec<(u64, PermissionChoice)> {
+        if self.open.is_empty() {
+            return Vec::new();
+        }
+        let found = self.answered().unwrap_or_default();
+        for (question, _) in &found {
+            self.close(*question);
+        }
+        found
+    }
+}
+
+/// The input as a person sees it, with the answers that the agent offers.
+fn with_options(input: Value, request: &PermissionRequest) -> Value {
+    let options: Vec<&str> = request.options.iter().map(|option| option.name.as_str()).collect();
+    match input {
+        Value::Object(mut fields) if !fields.contains_key("options") => {
+            fields.insert("options".to_owned(), json!(options));
+            Value::Object(fields)
+        }
+        other => other,
+    }
+}
+
+/// The agent's tokens come with the protocol.
+fn no_transcript(_: &std::path::Path, _: u64) -> std::io::Result<hook::TranscriptUsage> {
+    Err(std::io::ErrorKind::NotFound.into())
+}

@@ -1,0 +1,58 @@
+//! The providers that are built in or configured, with the programs that are there.
+
+use std::{collections::BTreeSet, path::Path};
+
+use anyhow::Result;
+
+use crate::{
+    config::{LaunchSettings, Project, Settings, built_in_profiles, load_in_force},
+    domain::rules::command_line::{LeadingWord, leading_word},
+    env::{Env, vars},
+    os::{executable, program_version},
+    wire::{ProviderProgramView, ProviderView},
+};
+
+/// Every provider: the built-in ones, and those that the project here configures, if there is one. Runs nothing.
+///
+/// # Errors
+/// A broken configuration; without a project at `root`, where one is named.
+pub fn list(env: &Env, root: Option<&Path>) -> Result<Vec<ProviderView>> {
+    let settings = match Project::discover(env, root) {
+        Err(error) if root.is_some() => return Err(error.into()),
+        Err(_) => Settings::default(),
+        Ok(project) => load_in_force(&project, env)?.1,
+    };
+    let built_in = built_in_profiles();
+    let names: BTreeSet<&String> = built_in.keys().chain(settings.providers.keys()).collect();
+    Ok(names.into_iter().map(|name| view(env, name, &settings.provider(name), built_in.contains_key(name))).collect())
+}
+
+fn view(env: &Env, name: &str, entry: &LaunchSettings, is_built_in: bool) -> ProviderView {
+    let acp = entry.profile.acp.as_ref();
+    let structured = acp.and_then(|acp| {
+        let words = acp.command.as_ref().filter(|words| !words.is_empty())?;
+        let program = words.first().map(String::as_str);
+        Some(program_view(env, shell_words::join(words), program, acp.proven_with.clone()))
+    });
+    let command = entry.command.clone().unwrap_or_else(|| name.to_owned());
+    let leading = leading_word(&command);
+    let program = if let LeadingWord::Program(name) = &leading { Some(name.as_str()) } else { None };
+    ProviderView {
+        name: name.to_owned(),
+        source: if is_built_in { "built_in" } else { "configured" },
+        terminal: program_view(env, command.clone(), program, entry.profile.proven_with.clone()),
+        structured,
+        asking_mode: acp.and_then(|acp| acp.mode.clone()),
+    }
+}
+
+fn program_view(env: &Env, command: String, program: Option<&str>, proven_with: Option<String>) -> ProviderProgramView {
+    let path = env.var_os(vars::PATH).map(std::ffi::OsString::as_os_str);
+    let found = program.map(|program| executable::find(program, path, &env.cwd));
+    ProviderProgramView {
+        command,
+        installed: found.as_ref().map(Option::is_some),
+        version: found.flatten().and_then(|file| program_version::recorded(&file)),
+        proven_with,
+    }
+}

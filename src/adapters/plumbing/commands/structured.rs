@@ -1,0 +1,56 @@
+//! Structured sessions: running one, and the requests to it.
+
+use std::io::Read;
+
+use anyhow::Result;
+
+use super::{read_limited, session_dir, state_dir};
+use crate::{
+    acp::Command,
+    adapters::{
+        StartConfig,
+        plumbing::{self, StructuredSink},
+    },
+    domain::Refusal,
+    env::Env,
+};
+
+/// The longest prompt, in bytes.
+const MAX_PROMPT_BYTES: u64 = 4 << 20;
+
+/// Runs a structured session to its end and returns its agent's exit code. `open_sink` gets the start configuration; `record_exit`
+/// also the exit code, and when it fails, `warn` gets the reason.
+pub fn run(
+    env: &Env,
+    name: &str,
+    open_sink: impl FnOnce(&StartConfig) -> Box<dyn StructuredSink>,
+    record_exit: impl FnOnce(&Env, &StartConfig, i32) -> Result<()>,
+    warn: impl FnOnce(&str),
+) -> Result<i32> {
+    let exited = |start: &StartConfig, code: i32| {
+        if let Err(error) = record_exit(env, start, code) {
+            warn(&format!("cannot record the exit of the session's program: {error:#}"));
+        }
+    };
+    Ok(plumbing::run_agent(env, &session_dir(env, name)?, open_sink, exited)?)
+}
+
+/// Starts a structured session detached; returns once the session of its agent is open.
+pub fn detach(env: &Env, name: &str) -> Result<()> {
+    Ok(plumbing::spawn_detached(env, &session_dir(env, name)?, &state_dir(env)?, true)?)
+}
+
+/// Gives a prompt to the agent: at once when it is idle, else after its turn. A session that is not there is no failure.
+///
+/// # Errors
+/// When the prompt is too long or no UTF-8, or the session does not accept it.
+pub fn prompt(env: &Env, name: &str, from: impl Read) -> Result<()> {
+    let text = read_limited("the prompt", from, MAX_PROMPT_BYTES)?;
+    let text = String::from_utf8(text).map_err(|_| Refusal::invalid("the prompt", "is not valid UTF-8"))?;
+    Ok(plumbing::send_structured_request(&session_dir(env, name)?, &Command::Prompt(text))?)
+}
+
+/// Ends the turn of the agent. A session that is idle or not there is no failure.
+pub fn cancel(env: &Env, name: &str) -> Result<()> {
+    Ok(plumbing::send_structured_request(&session_dir(env, name)?, &Command::Cancel)?)
+}

@@ -1,0 +1,55 @@
+//! `fairway provider list`
+
+use anyhow::Result;
+
+use crate::{
+    actions::sessions::providers,
+    cli::{context::Context, exit::Exit},
+    render::Table,
+    wire::{ProviderProgramView, ProviderView},
+};
+
+/// List the agents that can be launched
+///
+/// TERMINAL and STRUCTURED say which version of the program is installed, and with which one Fairway was tried. ASKS is the mode
+/// in which a structured session asks before it runs a tool. To add an agent, write a section [providers.NAME.acp].
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let providers = providers::list(&ctx.env, ctx.globals.root.as_deref())?;
+        ctx.show(
+            &providers,
+            || providers.iter().map(|one| one.name.clone()).collect(),
+            || {
+                let mut table = Table::new(&["name", "source", "terminal", "structured", "asks"]);
+                for one in &providers {
+                    table.row(cells(one));
+                }
+                table.render(ctx.out.width)
+            },
+        )
+    }
+}
+
+fn cells(one: &ProviderView) -> [String; 5] {
+    let structured = one.structured.as_ref().map_or_else(|| "-".to_owned(), state);
+    let mode = one.asking_mode.clone().unwrap_or_else(|| "-".to_owned());
+    [one.name.clone(), one.source.to_owned(), state(&one.terminal), structured, mode]
+}
+
+/// The program in a cell: whether it is there, and with which version it was tried.
+fn state(program: &ProviderProgramView) -> String {
+    let found = match (program.installed, &program.version) {
+        (Some(false), _) => "not installed",
+        (Some(true), Some(version)) => version,
+        (Some(true), None) => "installed",
+        (None, _) => "unknown",
+    };
+    match &program.proven_with {
+        Some(proven) if program.version.as_ref() == Some(proven) => format!("{found} (proven)"),
+        Some(proven) => format!("{found} (proven: {proven})"),
+        None => format!("{found} (unproven)"),
+    }
+}

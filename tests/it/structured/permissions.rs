@@ -1,0 +1,111 @@
+//! Questions of the agent: the guard first, then a person; each is decided once and disappears when it is over.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::Scene;
+use crate::sessions::eventually;
+
+const RULES: &str = "[guard]\ndefault = \"allow\"\n[[guard.rules]]\nname = \"no-canary\"\ntools = [\"Bash\"]\n\
+     command = [\"touch\", \"denied\"]\naction = \"deny\"\nreason = \"canaries are for people\"\n";
+
+#[test]
+fn person_allows_and_denies() {
+    let scene = Scene::launched();
+    scene.prompt("RUN[[touch allowed; echo made]]");
+    let asked = scene.asked();
+    assert_eq!((&asked["tool"], &asked["provider"]), (&json!("Bash"), &json!("fake")));
+    assert_eq!(asked["input"], json!({ "command": "touch allowed; echo made", "options": ["Always", "Yes", "No"] }));
+    let session = scene.session("s");
+    assert_eq!(
+        (session["activity"].as_str(), session["waiting_for"].as_str()),
+        ("requires_action", "permission: Bash: touch allowed; echo made")
+    );
+    assert!(!scene.has("allowed"));
+    scene.run(["approvals", "answer", &asked["id"].to_string(), "allow"]).exits(0);
+    let shown = scene.shows("did: RUN");
+    assert!(shown.contains("* Bash: touch allowed; echo made\n"), "{shown}");
+    assert!(shown.contains("[allowed]\n  made\n"), "{shown}");
+    assert!(scene.has("allowed"));
+    scene.prompt("RUN[[touch not-allowed]]");
+    let asked = scene.asked();
+    scene.run(["approvals", "answer", &asked["id"].to_string(), "deny", "--reason", "not now"]).exits(0);
+    assert!(scene.shows("[denied: not now]").contains("not-allowed"));
+    scene.wait_until_idle();
+    assert!(!scene.has("not-allowed"));
+}
+
+#[test]
+fn guard_denies_without_a_person_and_each_call_has_one_decision() {
+    let scene = Scene::with("", RULES);
+    scene.begin();
+    scene.prompt("RUN[[touch denied]]");
+    assert!(scene.shows("(failed)").contains("[denied: no-canary: canaries are for people]"));
+    assert_eq!(scene.json(["approvals", "list", "--all"]), json!([]));
+    scene.wait_until_idle();
+    scene.prompt("RUN[[touch asked-about]]");
+    let asked = scene.asked();
+    scene.run(["approvals", "answer", &asked["id"].to_string(), "allow"]).exits(0);
+    scene.shows("did: RUN[[touch asked-about]]");
+    // A tool that runs without a question gets its decision when it has run.
+    scene.prompt("SILENT[[touch denied]]");
+    scene.shows("[it ran without asking, and the guard denies it: canaries are for people]");
+    assert!(scene.has("asked-about"));
+    let decisions = scene.rows("SELECT allowed, rule, context FROM guard_decisions ORDER BY id");
+    let found: Vec<(&str, &str)> =
+        decisions.iter().map(|row| (row["allowed"].as_str(), row["rule"].as_str())).collect();
+    assert_eq!(found, [("0", "no-canary"), ("1", ""), ("0", "no-canary")]);
+    let calls: Vec<Value> = decisions.iter().map(|row| serde_json::from_str(&row["context"]).unwrap()).collect();
+    assert!(calls.iter().all(|context| context["call_id"].is_string()), "{calls:?}");
+    assert!(calls[0] != calls[1] && calls[1] != calls[2]);
+}
+
+#[test]
+fn rule_that_is_added_later_holds_for_a_session_that_runs() {
+    let scene = Scene::with("", "[guard]\ndefault = \"allow\"\n");
+    scene.begin();
+    let file = scene.root().join(".fairway.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("[guard]\ndefault = \"allow\"\n", RULES)).unwrap();
+    scene.run(["trust"]).exits(0);
+    scene.prompt("RUN[[touch denied]]");
+    scene.shows("[denied: no-canary: canaries are for people]");
+}
+
+#[test]
+fn question_that_is_over_disappears() {
+    let scene = Scene::launched();
+    let is_gone = || scene.json(["approvals", "list"]) == json!([]);
+    scene.prompt("WITHDRAW");
+    scene.asked();
+    scene.shows("withdrawn: -32800");
+    assert!(is_gone());
+    scene.wait_until_idle();
+    scene.prompt("RUN[[touch cancelled]]");
+    let asked = scene.asked();
+    scene.run(["session", "interrupt", "s"]).exits(0);
+    eventually("it disappears", || is_gone().then_some(()));
+    scene.shows("[turn ended: cancelled]");
+    let late = scene.run(["approvals", "answer", &asked["id"].to_string(), "allow", "--json"]);
+    late.refuses(4, "approval_lapsed");
+    assert!(!scene.has("cancelled"));
+    let why = scene.rows("SELECT reason FROM approvals ORDER BY id");
+    assert_eq!(why[0]["reason"], "the agent has withdrawn the question");
+    assert_eq!(why[1]["reason"], "the turn was cancelled");
+}
+
+#[test]
+fn question_is_in_the_list_soon() {
+    let scene = Scene::launched();
+    scene.prompt("one");
+    scene.shows("did: one");
+    scene.wait_until_idle();
+    let frames = format!("{}.frames", scene.session("s")["transcript"]);
+    let begun = Instant::now();
+    scene.prompt("RUN[[true]]");
+    scene.asked();
+    // The frame log has the agent's question, and the store the time of the approval.
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(std::fs::read_to_string(frames).unwrap().contains("session/request_permission"));
+}

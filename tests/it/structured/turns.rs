@@ -1,0 +1,131 @@
+//! Turns: prompts, cancel, usage, and the end of the agent or its supervisor.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use fairway::os::process::ProcessKey;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+
+use super::Scene;
+use crate::sessions::{eventually, marked};
+
+#[test]
+fn prompts_are_delivered_and_acknowledged_exactly_once() {
+    const COUNT: usize = 60;
+    let scene = Scene::launched();
+    for number in 0..COUNT {
+        scene.prompt(&format!("word {number}."));
+    }
+    let rest = "SELECT id FROM messages WHERE status <> 'acknowledged'";
+    eventually("all are acknowledged", || scene.rows(rest).is_empty().then_some(()));
+    let text = scene.prompts().into_iter().flatten().collect::<Vec<_>>().join("\n");
+    let found: Vec<&str> = text.split("word ").skip(1).filter_map(|rest| rest.split('.').next()).collect();
+    let distinct: BTreeSet<&&str> = found.iter().collect();
+    assert_eq!((found.len(), distinct.len()), (COUNT, COUNT), "{text}");
+    let turns = scene.rows("SELECT seq FROM events WHERE kind = 'session.turn_ended'").len();
+    assert!((1..=COUNT).contains(&turns));
+}
+
+#[test]
+fn cancel_ends_the_turn_and_what_waits_comes_next() {
+    let scene = Scene::launched();
+    scene.prompt("STALL");
+    eventually("it is busy", || (scene.session("s")["activity"] == "busy").then_some(()));
+    scene.prompt("the word after");
+    scene.run(["session", "interrupt", "s"]).exits(0);
+    let shown = scene.shows("did: the word after");
+    assert!(shown.contains("> STALL\n[turn ended: cancelled]\n\n> the word after\n"), "{shown}");
+    scene.wait_until_idle();
+    let unchanged = scene.run(["session", "interrupt", "s"]).exits(0).stdout;
+    assert_eq!(unchanged, "unchanged: s is idle\n");
+    let reasons = scene.rows("SELECT data FROM events WHERE kind = 'session.turn_ended' ORDER BY seq");
+    assert!(reasons[0]["data"].contains("cancelled") && reasons[1]["data"].contains("end_turn"), "{reasons:?}");
+}
+
+#[test]
+fn usage_cost_and_context_are_those_that_the_agent_tells() {
+    let scene = Scene::launched();
+    scene.prompt("one");
+    scene.shows("did: one");
+    eventually("the usage", || {
+        let total = scene.json(["usage", "--by", "session", "--session", "s"])["total"].clone();
+        let of = |key: &str| total[key].as_f64().unwrap_or_default();
+        let all = (of("turns"), of("input_tokens"), of("output_tokens"), of("cache_read_tokens"), of("cost_usd"));
+        (all == (1.0, 8.0, 5.0, 2.0, 0.25)).then_some(())
+    });
+    eventually("the context", || (scene.session("s")["context_usage"] == "Real(0.5)").then_some(()));
+}
+
+#[test]
+fn turn_that_fails_leaves_an_idle_session_with_the_reason() {
+    let scene = Scene::launched();
+    scene.prompt("FAIL");
+    scene.shows("[the turn failed: Internal error: overloaded]");
+    scene.wait_until_idle();
+    scene.prompt("again");
+    scene.shows("did: again");
+}
+
+#[test]
+fn agent_that_dies_ends_its_session_with_its_code() {
+    let scene = Scene::launched();
+    scene.prompt("RUN[[true]]");
+    scene.asked();
+    let run = scene.session("s")["run_id"].clone();
+    let agent = marked(&run).unwrap().into_iter().find(|key| {
+        std::fs::read_to_string(format!("/proc/{}/comm", key.pid)).is_ok_and(|name| name.starts_with("python3"))
+    });
+    kill(Pid::from_raw(agent.unwrap().pid), Signal::SIGKILL).unwrap();
+    eventually("its end", || (scene.session("s")["status"] == "failed").then_some(()));
+    assert_eq!(scene.session("s")["reason"], "its program ended with exit code 137");
+    assert_eq!(scene.json(["approvals", "list"]), serde_json::json!([]));
+    assert!(scene.peek().ends_with("[the agent has ended]\n"), "{}", scene.peek());
+    eventually("no process is left", || marked(&run).unwrap().is_empty().then_some(()));
+}
+
+#[test]
+fn killed_supervisor_is_a_dead_session_whose_agent_ends() {
+    let scene = Scene::launched();
+    let row = scene.session("s");
+    let (run, pid) = (row["run_id"].clone(), row["pid"].parse().unwrap());
+    assert_eq!(marked(&run).unwrap().len(), 2, "the supervisor and its agent");
+    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+    eventually("its agent ends", || marked(&run).unwrap().is_empty().then_some(()));
+    assert_eq!(scene.json(["session", "show", "s"])["alive"], false);
+    scene.run(["session", "reconcile"]).exits(0);
+    assert_ne!(scene.session("s")["status"], "running");
+    // The name is free again, and the conversation goes on.
+    let next = scene.json(["session", "relaunch", "s"]);
+    let id = next["id"].as_str().unwrap().to_owned();
+    assert_eq!(scene.session(&id)["external_session_id"], "conversation-1");
+    scene.run(["session", "stop", &id]).exits(0);
+}
+
+#[test]
+fn idle_session_takes_no_time_of_the_processor() {
+    let scene = Scene::launched();
+    scene.prompt("one");
+    scene.shows("did: one");
+    scene.wait_until_idle();
+    let pid = scene.session("s")["pid"].clone();
+    let ticks = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        let fields: Vec<u64> = stat
+            .rsplit(')')
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .skip(11)
+            .take(2)
+            .map(|field| field.parse().unwrap())
+            .collect();
+        fields.iter().sum::<u64>()
+    };
+    std::thread::sleep(Duration::from_millis(300));
+    let before = ticks();
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(ticks(), before);
+    assert!(ProcessKey::of(pid.parse().unwrap()).is_some());
+}
