@@ -8,6 +8,7 @@ pub(crate) mod approval_state;
 pub(crate) mod attendance;
 pub(crate) mod claimants;
 pub mod dead_session;
+pub mod editor;
 pub mod errors;
 pub mod fingerprint;
 pub(crate) mod finish_session;

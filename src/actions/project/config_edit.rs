@@ -1,18 +1,18 @@
 //! An edit of a configuration file: a person's editor works on a copy, which is checked before it replaces the file.
 
 use std::{
-    ffi::OsString,
     fs, io,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 
 use crate::{
+    actions::core::editor,
     config::{Project, check_text},
-    env::{Env, vars},
-    os::{exit_reason::ExitReason, files, foreground},
+    env::Env,
+    os::files,
 };
 
 /// The permissions of a new configuration file.
@@ -43,20 +43,9 @@ impl ConfigDraft {
         Ok(Self { path, original, copy })
     }
 
-    /// Lets the person's editor work on the copy, and returns its text. The editor is chosen as git does.
+    /// Lets the person's editor work on the copy, and returns its text.
     pub fn edit(&self, env: &Env) -> Result<String> {
-        let editor = editor(env);
-        // The editor's variable is shell text, as git has it: `code --wait`.
-        let words = ["-c".into(), format!("{editor} \"$@\"").into(), editor.clone().into(), self.copy.clone().into()];
-        let words: [OsString; 4] = words;
-        match foreground::run(Path::new("/bin/sh"), &words, env.vars(), &env.cwd)? {
-            ExitReason::Code(0) => {}
-            ExitReason::Code(code) => bail!("the editor '{editor}' failed with exit code {code}; nothing was changed"),
-            ExitReason::Signal(number) => {
-                bail!("the editor '{editor}' was ended by signal {number}; nothing was changed")
-            }
-            ExitReason::TimedOut => bail!("the editor '{editor}' took too long; nothing was changed"),
-        }
+        editor::run(env, &self.copy, &env.cwd).map_err(|error| anyhow!("{error}; nothing was changed"))?;
         Ok(read(&self.copy)?.unwrap_or_default())
     }
 
@@ -85,13 +74,6 @@ impl Drop for ConfigDraft {
             let _ = fs::remove_dir_all(dir);
         }
     }
-}
-
-/// The editor's command: `VISUAL` on a terminal that can show it, then `EDITOR`, else `vi`.
-fn editor(env: &Env) -> String {
-    let is_dumb = env.var(vars::TERM).is_none_or(|term| term == "dumb");
-    let visual = env.var(vars::VISUAL).filter(|_| !is_dumb);
-    visual.or_else(|| env.var(vars::EDITOR)).unwrap_or("vi").to_owned()
 }
 
 fn read(path: &Path) -> Result<Option<String>> {

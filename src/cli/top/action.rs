@@ -1,7 +1,7 @@
 //! The command behind each key: argv as one types it.
 
 use super::rows::Subject;
-use crate::wire::{BoardView, NeedView};
+use crate::wire::{BoardView, HeldTaskView, NeedView};
 
 /// A command of this program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +45,8 @@ pub(super) enum Wish {
     Ask { title: String, asked: Option<String>, text_for: TextFor },
     /// Answer an approval, after its whole command was shown.
     Answer { id: i64, allow: bool },
+    /// Open the worktree of a lane in the person's editor.
+    Edit { lane: String },
     /// Start the next ready task, after it was confirmed.
     StartNext,
 }
@@ -58,6 +60,8 @@ pub(super) enum TextFor {
     Prompt { session: String },
     /// The reason to release a claim of someone else.
     Release { task: String },
+    /// What must change in a submitted task.
+    Changes { task: String },
 }
 
 impl TextFor {
@@ -70,6 +74,10 @@ impl TextFor {
                 Action { stdin: Some(text.to_owned()), ..Action::new(&["prompt", session, "-"]) }
             }
             Self::Release { task } => Action::new(&["release", task, "--force", "--reason", text]),
+            Self::Changes { task } => Action {
+                stdin: Some(text.to_owned()),
+                ..Action::new(&["review", "record", task, "--verdict", "changes", "--notes", "-"])
+            },
         }
     }
 }
@@ -79,7 +87,11 @@ pub(super) const ROW_KEYS: &[(char, &str)] = &[
     ('\n', "attach, and back"),
     ('l', "live output"),
     ('d', "what the lane changed"),
+    ('o', "open the lane in your editor"),
     ('e', "explain"),
+    ('v', "review: the card"),
+    ('c', "review: ask for changes"),
+    ('L', "land the task"),
     ('y', "allow"),
     ('n', "deny"),
     ('p', "prompt the agent"),
@@ -107,6 +119,16 @@ pub(super) fn wish(key: char, subject: &Subject<'_>, board: &BoardView, person: 
         'd' => match subject.lane {
             Some(lane) => Ok(Wish::View(Action::new(&["lane", "diff", lane]))),
             None => Err("no lane is here"),
+        },
+        'o' => match subject.lane {
+            Some(lane) if worktree(board, lane).is_some() => Ok(Wish::Edit { lane: lane.to_owned() }),
+            Some(_) => Err("the lane has no worktree"),
+            None => Err("no lane is here"),
+        },
+        'v' | 'c' | 'L' => match subject.task.filter(|_| subject.job.is_none()) {
+            Some(task) if held(board, task).is_some_and(|held| held.status == "review") => Ok(review(key, task)),
+            Some(_) => Err("the task is not submitted"),
+            None => Err("no task is here"),
         },
         'e' => match (subject.task, session, subject.lane) {
             // A dead or silent session is explained; a task's own trouble is in the task.
@@ -169,6 +191,28 @@ pub(super) fn wish(key: char, subject: &Subject<'_>, board: &BoardView, person: 
     }
 }
 
+/// The request of a key about the review of a task.
+fn review(key: char, task: &str) -> Wish {
+    match key {
+        // A patch that does not fit is shown whole: only then the card counts as seen.
+        'v' => Wish::View(Action::new(&["review", "next", "--task", task, "--lines", "0"])),
+        'c' => Wish::Ask {
+            title: format!("what must change in {task}"),
+            asked: None,
+            text_for: TextFor::Changes { task: task.to_owned() },
+        },
+        _ => Wish::Confirm {
+            action: Action::new(&["land", task]),
+            question: format!("Land {task}, if its gates are met?"),
+        },
+    }
+}
+
+/// The worktree of a lane on the board.
+fn worktree<'a>(board: &'a BoardView, lane: &str) -> Option<&'a str> {
+    board.lanes.iter().find(|one| one.name == lane)?.worktree.as_deref()
+}
+
 /// The start of a task.
 pub(super) fn start(task: &str) -> Action {
     Action::new(&["start", task])
@@ -190,6 +234,10 @@ pub(super) fn typed(key: char, subject: &Subject<'_>, board: &BoardView, person:
         Wish::Ask { text_for: TextFor::Release { task }, .. } => {
             format!("fairway release {task} --force --reason TEXT")
         }
+        Wish::Ask { text_for: TextFor::Changes { task }, .. } => {
+            format!("fairway review record {task} --verdict changes --notes TEXT")
+        }
+        Wish::Edit { lane } => format!("$EDITOR {}", shell_words::quote(worktree(board, &lane)?)),
         Wish::Answer { id, allow } => answer(id, allow).typed(),
         Wish::StartNext => "fairway start TASK".to_owned(),
     })
@@ -210,8 +258,13 @@ fn is_about_task(subject: &Subject<'_>) -> bool {
 
 /// The claimant of a task on the board.
 fn claimant<'a>(board: &'a BoardView, task: &str) -> Option<&'a str> {
+    held(board, task).map(|held| held.claimant.as_str())
+}
+
+/// A claimed task on the board.
+fn held<'a>(board: &'a BoardView, task: &str) -> Option<&'a HeldTaskView> {
     let in_lanes = board.lanes.iter().flat_map(|lane| &lane.tasks);
     let of_sessions = board.sessions.iter().flat_map(|one| &one.holds);
     let mut all = in_lanes.chain(of_sessions).chain(&board.claims);
-    all.find(|held| held.task_id == task).map(|held| held.claimant.as_str())
+    all.find(|held| held.task_id == task)
 }

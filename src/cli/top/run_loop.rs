@@ -23,17 +23,20 @@ use super::{
 use crate::{
     actions::{
         boundary::approval,
-        core::{attendance, errors, inside_session},
+        core::{attendance, editor, errors, inside_session, lookup},
         project::{
             board::BoardCache,
             notify::{self, Outlets},
         },
-        queue::task::ready::{self, ReadyFor},
+        queue::{
+            lane::checkout,
+            task::ready::{self, ReadyFor},
+        },
         sessions::control::attach,
     },
     api::{AppFactory, LiveProject},
     cli::context::Context,
-    domain::{SessionId, approval::ApprovalStatus},
+    domain::{LaneName, SessionId, approval::ApprovalStatus},
     env::Timestamp,
     os::{
         executable,
@@ -348,6 +351,7 @@ impl Top<'_> {
                 }
                 Effect::Run(action) => self.run_in_background(action),
                 Effect::Attach(session) => self.attach(&session)?,
+                Effect::Edit(lane) => self.edit(&lane)?,
                 Effect::View(action) => self.open_viewer(action, None),
                 Effect::Peek { session, action } => {
                     let watch = self.watch_transcript(&session);
@@ -456,6 +460,23 @@ impl Top<'_> {
             Ok(code) => Some(Input::Failed(format!("fairway session attach {id}: exit code {code}"))),
             Err(error) => Some(Input::Failed(sentence(&error))),
         })
+    }
+
+    /// Opens the worktree of a lane in the person's editor, and takes the terminal back.
+    fn edit(&mut self, lane: &str) -> Result<Option<Input>> {
+        let dir = LaneName::parse(lane).map_err(anyhow::Error::from).and_then(|name| {
+            let app = self.project.app()?;
+            let lane = app.read(|tx| lookup::lane(tx, &name))?;
+            checkout::dir(app, &lane, &["lane", "show", name.as_str()])
+        });
+        let dir = match dir {
+            Ok(dir) => dir,
+            Err(error) => return Ok(Some(Input::Failed(sentence(&error)))),
+        };
+        self.screen = None;
+        let edited = editor::run(&self.ctx.env, &dir, &dir);
+        self.enter()?;
+        Ok(edited.err().map(|error| Input::Failed(sentence(&error))))
     }
 
     fn load_approval(&mut self, id: i64, allow: bool) -> Input {

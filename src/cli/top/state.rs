@@ -129,6 +129,8 @@ pub(super) enum Effect {
     Run(Action),
     /// Hand the terminal to a session.
     Attach(String),
+    /// Hand the terminal to the person's editor, with the worktree of this lane.
+    Edit(String),
     /// Run a command whose output the viewer shows.
     View(Action),
     /// Show the screen of a session whenever it changes.
@@ -374,6 +376,7 @@ impl State {
                 Vec::new()
             }
             Ok(Wish::Attach { session }) => vec![Effect::Attach(session)],
+            Ok(Wish::Edit { lane }) => vec![Effect::Edit(lane)],
             Ok(Wish::View(action)) => {
                 self.open_view(&action, false);
                 vec![Effect::View(action)]
@@ -400,7 +403,7 @@ impl State {
     }
 
     fn open_view(&mut self, action: &Action, is_live: bool) {
-        let is_diff = action.argv.first().is_some_and(|word| word == "lane");
+        let is_diff = action.argv.first().is_some_and(|word| word == "lane" || word == "review");
         let typed = action.typed();
         self.mode = Mode::View(View { typed, lines: Vec::new(), scroll: 0, is_at_end: is_live, is_diff, is_live });
     }
@@ -526,7 +529,7 @@ impl State {
         let Mode::View(view) = &mut self.mode else { return Vec::new() };
         let last = view.lines.len().saturating_sub(height);
         match key {
-            Key::Char('q' | 'l' | 'd' | 'e') | Key::Escape | Key::Enter => {
+            Key::Char('q' | 'l' | 'd' | 'e' | 'v') | Key::Escape | Key::Enter => {
                 self.mode = Mode::Board;
                 return vec![Effect::CloseView];
             }

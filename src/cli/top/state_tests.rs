@@ -13,7 +13,8 @@ use crate::{
     env::Timestamp,
     os::terminal::Size,
     wire::{
-        ApprovalView, BoardCountsView, BoardJobView, BoardJobsView, BoardLaneView, BoardView, CommandView, NeedView,
+        ApprovalView, BoardCountsView, BoardJobView, BoardJobsView, BoardLaneView, BoardView, CommandView,
+        HeldTaskView, NeedView,
     },
 };
 
@@ -354,6 +355,44 @@ fn every_key_shows_its_command_in_the_help() {
     ] {
         assert!(shown.contains(command), "{command}: {shown}");
     }
+}
+
+#[test]
+fn submitted_task_is_reviewed_landed_and_opened_by_keys() {
+    let mut other = state(vec![approval(1)]);
+    assert_eq!(press(&mut other, "L"), []);
+    assert!(shown(&other).contains("the task is not submitted"));
+    let mut board = board(vec![approval(1)]);
+    if let Some(lane) = board.lanes.first_mut() {
+        lane.worktree = Some("/w/cart".to_owned());
+        lane.tasks = vec![HeldTaskView {
+            task_id: "T-1".to_owned(),
+            title: "Fix the total".to_owned(),
+            status: "review",
+            lane: Some("cart".to_owned()),
+            claimant: "ada".to_owned(),
+            session_id: Some("ada".to_owned()),
+            epoch: 1,
+            claimed_at: NOW.to_owned(),
+            lease_until: None,
+            blocked_reason: None,
+        }];
+    }
+    let mut state = State::new(board, SIZE, "me@here".to_owned());
+    assert_eq!(press(&mut state, "o"), [Effect::Edit("cart".to_owned())]);
+    let typed = |effects: Vec<Effect>| match effects.as_slice() {
+        [Effect::View(action) | Effect::Run(action)] => action.typed(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(typed(press(&mut state, "v")), "fairway review next --task T-1 --lines 0");
+    assert_eq!(press(&mut state, "q"), [Effect::CloseView]);
+    assert_eq!(press(&mut state, "c"), []);
+    let asked = typed(press(&mut state, "too long\n"));
+    assert_eq!(asked, "fairway review record T-1 --verdict changes --notes 'too long'");
+    state.take(Input::Ended { is_ok: true, said: "recorded".to_owned() });
+    assert_eq!(press(&mut state, "L"), []);
+    assert!(shown(&state).contains("Land T-1, if its gates are met?"));
+    assert_eq!(typed(press(&mut state, "y")), "fairway land T-1");
 }
 
 #[test]

@@ -128,14 +128,20 @@ fn diff_and_start_of_the_next_task_are_a_key_away() {
     world.set("FAIRWAY_SESSIONS_DEFAULT_BACKEND", "shell");
     std::fs::create_dir(world.dir().join("bin")).unwrap();
     world.script("bin/claude", "#!/bin/sh\nexec sleep 600\n");
+    world.script("bin/ed-it", "#!/bin/sh\nprintf 'edits %s in %s\\n' \"${1##*/}\" \"${PWD##*/}\"\nread -r _\n");
     world.run(["lane", "add", "cart", "--create-worktree"]).exits(0);
     std::fs::write(world.root().join(".fairway/worktrees/cart/total.txt"), "eleven\n").unwrap();
     let window = Window::open(&world, 100, 24);
-    window.types(&format!("PATH={}:$PATH fairway top", world.dir().join("bin").display()));
+    window.types(&format!("PATH={}:$PATH EDITOR=ed-it fairway top", world.dir().join("bin").display()));
     window.shows("LANES (1)");
     window.press(&["d"]);
     window.until("the diff", |screen| screen.contains("+eleven") && screen.contains("fairway lane diff cart"));
     window.press(&["q"]);
+    // The editor has the terminal until it ends.
+    window.press(&["o"]);
+    window.shows("edits cart in cart");
+    window.press(&["Enter"]);
+    window.shows("LANES (1)");
 
     // Without a ready task nothing is started.
     window.press(&["N"]);
