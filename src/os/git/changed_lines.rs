@@ -66,11 +66,8 @@ fn is_list_line(line: &str) -> bool {
 fn is_list(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text);
     let changed = text.lines().filter_map(|line| line.get(1..)).filter(|line| !line.trim().is_empty());
-    let (mut entries, mut others) = (0, 0);
-    for line in changed {
-        if is_list_line(line) { entries += 1 } else { others += 1 }
-    }
-    entries > 0 && others == 0
+    let mut changed = changed.peekable();
+    changed.peek().is_some() && changed.all(is_list_line)
 }
 
 /// The arguments of the comparison that [`parse`] reads.
