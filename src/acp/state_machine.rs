@@ -212,7 +212,7 @@ impl StateMachine {
         is_setup.then_some(SETUP_TIMEOUT)
     }
 
-    /// A remark of the supervisor as a piece of the conversation.
+    /// A note of the supervisor as a piece of the conversation.
     pub fn note(&mut self, text: &str) -> String {
         self.conversation.note(text)
     }
