@@ -36,7 +36,7 @@ impl Conversation {
         piece
     }
 
-    /// A remark of the supervisor.
+    /// A note of the supervisor.
     pub fn note(&mut self, text: &str) -> String {
         format!("{}[{}]\n", self.new_line(), escape(text).replace('\n', " "))
     }

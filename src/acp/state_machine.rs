@@ -212,7 +212,7 @@ impl StateMachine {
         is_setup.then_some(SETUP_TIMEOUT)
     }
 
-    /// A remark of the supervisor as a piece of the conversation.
+    /// A note of the supervisor as a piece of the conversation.
     pub fn note(&mut self, text: &str) -> String {
         self.conversation.note(text)
     }
@@ -302,7 +302,7 @@ impl StateMachine {
                 self.setup(result, effects);
             }
             Phase::Prompting { request, is_cancelled } if id == request => {
-                self.turn_over(result, is_cancelled, effects)
+                self.turn_over(result, is_cancelled, effects);
             }
             // An answer that nothing waits for.
             _ => {}
@@ -324,7 +324,7 @@ impl StateMachine {
                 self.open(effects);
             }
             (Phase::Initializing, Err(error)) => {
-                self.fail(&format!("it refused initialize: {}", error.message), effects)
+                self.fail(&format!("it refused initialize: {}", error.message), effects);
             }
             (Phase::Opening, Ok(result)) => self.opened(&result, effects),
             (Phase::Opening, Err(error)) => {

@@ -101,7 +101,6 @@ impl ToolCall {
     pub fn from_json(document: &Value) -> Option<Self> {
         let text = |key: &str| document.get(key)?.as_str().map(str::to_owned);
         let id = text("toolCallId").filter(|id| !id.is_empty() && id.len() <= MAX_ID_BYTES)?;
-        let of_vendor = || Some(document.pointer("/_meta/claudeCode/toolName")?.as_str()?.to_owned());
         let of_list = |list: &str, key: &str| -> Vec<String> {
             let items = document.get(list).and_then(Value::as_array);
             let paths = items.into_iter().flatten().filter_map(|item| item.get(key)?.as_str());
@@ -111,7 +110,7 @@ impl ToolCall {
         paths.extend(of_list("locations", "path"));
         Some(Self {
             id,
-            name: text("name").or_else(of_vendor).filter(|name| !name.trim().is_empty()),
+            name: text("name").filter(|name| !name.trim().is_empty()),
             kind: text("kind"),
             title: text("title").map(|title| title.chars().take(MAX_TITLE_CHARS).collect()),
             status: text("status"),
@@ -241,17 +240,17 @@ mod tests {
 
     #[test]
     fn calls_of_real_agents_give_tool_command_and_paths() {
-        // As claude-agent-acp 0.101, codex-acp 2.6, Gemini CLI 0.61 and OpenCode 1.18 describe them.
-        let claude = json!({ "toolCallId": "toolu_01", "name": "Bash", "status": "pending", "kind": "execute",
+        // As four real agents describe them.
+        let first = json!({ "toolCallId": "toolu_01", "name": "Bash", "status": "pending", "kind": "execute",
             "rawInput": { "command": "touch x", "description": "d" }, "title": "touch x",
             "locations": [{ "path": "/w/x" }] });
-        let codex = json!({ "toolCallId": "call_1", "title": "touch x", "kind": "execute", "status": "pending",
+        let second = json!({ "toolCallId": "call_1", "title": "touch x", "kind": "execute", "status": "pending",
             "rawInput": { "command": "touch x", "cwd": "/w" } });
-        let gemini = json!({ "toolCallId": "run_1", "status": "pending", "title": "touch x", "kind": "execute",
+        let third = json!({ "toolCallId": "run_1", "status": "pending", "title": "touch x", "kind": "execute",
             "content": [{ "type": "content", "content": { "type": "text", "text": "[cwd /w]" } }], "locations": [] });
-        let opencode = json!({ "toolCallId": "toolu_01", "title": "touch x", "kind": "execute", "status": "pending",
+        let fourth = json!({ "toolCallId": "toolu_01", "title": "touch x", "kind": "execute", "status": "pending",
             "locations": [], "rawInput": { "command": "touch x" } });
-        for document in [claude, codex, gemini, opencode] {
+        for document in [first, second, third, fourth] {
             let call = call(&document);
             assert_eq!((call.tool().as_str(), &call.input()["command"]), ("Bash", &json!("touch x")), "{document}");
             assert_eq!((call.describe().as_str(), call.alias(), call.has_ended()), ("Bash: touch x", None, false));

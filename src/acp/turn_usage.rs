@@ -38,17 +38,18 @@ mod tests {
 
     #[test]
     fn tokens_are_read_in_each_form_and_do_not_overlap() {
-        let claude = json!({ "usage": { "inputTokens": 200, "outputTokens": 40, "cachedReadTokens": 7, "cachedWriteTokens": 3,
+        let beside = json!({ "usage": { "inputTokens": 200, "outputTokens": 40, "cachedReadTokens": 7, "cachedWriteTokens": 3,
             "totalTokens": 250 }, "_meta": { "quota": { "model_usage": [{ "model": "m" }] } } });
-        let codex = json!({ "usage": { "totalTokens": 240, "inputTokens": 200, "cachedReadTokens": 7,
+        let within = json!({ "usage": { "totalTokens": 240, "inputTokens": 200, "cachedReadTokens": 7,
             "cachedWriteTokens": 3, "outputTokens": 40 } });
-        let gemini = json!({ "_meta": { "quota": { "token_count": { "input_tokens": 200, "output_tokens": 40 } } } });
+        let extension =
+            json!({ "_meta": { "quota": { "token_count": { "input_tokens": 200, "output_tokens": 40 } } } });
         let of = |answer| of_answer(&answer).unwrap();
-        let usage = of(claude);
+        let usage = of(beside);
         assert_eq!((usage.model.as_deref(), usage.input_tokens, usage.cache_read_tokens), (Some("m"), 200, 7));
-        let usage = of(codex);
+        let usage = of(within);
         assert_eq!((usage.input_tokens, usage.cache_read_tokens, usage.cache_creation_tokens), (190, 7, 3));
-        assert_eq!((of(gemini.clone()).input_tokens, of(gemini).output_tokens), (200, 40));
+        assert_eq!((of(extension.clone()).input_tokens, of(extension).output_tokens), (200, 40));
         for silent in
             [json!({}), json!({ "usage": null }), json!({ "usage": { "inputTokens": 0 } }), json!({ "usage": 7 })]
         {

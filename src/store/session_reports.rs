@@ -36,7 +36,7 @@ pub struct SessionReports {
 pub struct ProtocolState {
     /// Its name and version, and the version of the protocol.
     pub agent: String,
-    /// Its mode.
+    /// The mode that it reports.
     pub mode: Option<String>,
     /// Why it may run a tool without asking; `None` when it asks.
     pub unguarded: Option<String>,

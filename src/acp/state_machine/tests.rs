@@ -306,7 +306,7 @@ fn unknown_requests_are_refused_and_unknown_updates_ignored() {
     for ignored in [
         update(json!({ "sessionUpdate": "of tomorrow" })),
         update(json!(7)),
-        line(&json!({ "method": "_vendor/thing", "params": [] })),
+        line(&json!({ "method": "_extension/thing", "params": [] })),
         line(
             &json!({ "method": "session/update", "params": { "sessionId": "other", "update": { "sessionUpdate": "plan" } } }),
         ),

@@ -121,7 +121,7 @@ enum Delivered {
     /// Taken from the queue when the session was opened.
     Batch(Box<Session>, DeliveryBatch),
     /// In the reply to a turn's end.
-    Reply(HookOutcome),
+    Reply(Box<HookOutcome>),
 }
 
 struct StoreSink {
@@ -247,7 +247,7 @@ impl StoreSink {
         let outcome = hook::handle(&self.app, &self.caller, &HookEvent::TurnEnd, &no_transcript, NO_WAIT)?;
         let Reply::Continue(text) = &outcome.reply else { return Ok(SinkReply::default()) };
         let prompt = Some(outcome.batch().map_or_else(|| Ok(text.clone()), |batch| self.prompt_text(batch))?);
-        self.delivered = Some(Delivered::Reply(outcome));
+        self.delivered = Some(Delivered::Reply(Box::new(outcome)));
         Ok(SinkReply { prompt, ..SinkReply::default() })
     }
 

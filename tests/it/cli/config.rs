@@ -39,6 +39,7 @@ fn every_value_names_its_source() {
     exec.keep_bytes                       "1GiB"                                                                                                     default
     hooks.role                            "person"                                                                                                   default
     hooks.approval_wait                   "50s"                                                                                                      default
+    agents.unguarded                      "show"                                                                                                     default
     context.pressure                      0.8                                                                                                        default
     identity.refresh_before               "5m"                                                                                                       default
     gates.done.require                    ["evidence"]                                                                                               default
@@ -79,6 +80,19 @@ fn every_value_names_its_source() {
     providers.claude.proven_with          "2.1.329"                                                                                                  built in
     providers.codex.proven_with           "0.169.0"                                                                                                  built in
     providers.gemini.proven_with          "0.61.0"                                                                                                   built in
+    providers.claude.acp.command          ["claude-agent-acp"]                                                                                       built in
+    providers.codex.acp.command           ["codex-acp"]                                                                                              built in
+    providers.gemini.acp.command          ["gemini", "--acp"]                                                                                        built in
+    providers.opencode.acp.command        ["opencode", "acp"]                                                                                        built in
+    providers.opencode.acp.env            { OPENCODE_PERMISSION = '{"bash":"ask","edit":"ask","webfetch":"ask"}' }                                   built in
+    providers.claude.acp.mode             "default"                                                                                                  built in
+    providers.codex.acp.mode              "read-only"                                                                                                built in
+    providers.gemini.acp.mode             "default"                                                                                                  built in
+    providers.opencode.acp.mode           "build"                                                                                                    built in
+    providers.claude.acp.proven_with      "0.101.0"                                                                                                  built in
+    providers.codex.acp.proven_with       "2.6.0"                                                                                                    built in
+    providers.gemini.acp.proven_with      "0.61.0"                                                                                                   built in
+    providers.opencode.acp.proven_with    "1.18.33"                                                                                                  built in
     review_routes[].paths                 ["a/**"]                                                                                                   [world]/project/.fairway.toml
     review_routes[].domain                "data"                                                                                                     [world]/project/.fairway.toml
     notify.sinks                          []                                                                                                         default

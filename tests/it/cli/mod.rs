@@ -43,6 +43,7 @@ mod person_inbox;
 mod planted_programs;
 mod prime;
 mod prompt;
+mod provider;
 mod request_id;
 mod review;
 mod review_capacity;

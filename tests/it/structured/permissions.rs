@@ -79,6 +79,7 @@ fn question_that_is_over_disappears() {
     let is_gone = || scene.json(["approvals", "list"]) == json!([]);
     scene.prompt("WITHDRAW");
     scene.asked();
+    std::fs::write(scene.root().join("withdraw"), "").unwrap();
     scene.shows("withdrawn: -32800");
     assert!(is_gone());
     scene.wait_until_idle();

@@ -11,7 +11,7 @@ pub struct SinkReply {
     pub context: Option<String>,
     /// A prompt that goes now.
     pub prompt: Option<String>,
-    /// A remark for the conversation.
+    /// A note for the conversation.
     pub note: Option<String>,
 }
 
