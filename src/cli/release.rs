@@ -5,6 +5,7 @@ use anyhow::Result;
 use super::{context::Context, exit::Exit, values};
 use crate::{
     actions::{
+        project::retire_host,
         queue::task::{ForceReason, release},
         sessions,
     },
@@ -14,9 +15,10 @@ use crate::{
 /// Release claims: their tasks go back to the queue
 ///
 /// Several tasks are released together: all, or none if one of them cannot be released. --dead releases the claims of
-/// sessions of which nothing is alive on this host. It is a person's command. Claims of tasks in review stay.
+/// sessions of which nothing is alive on this host. --host releases those of another host, once it was silent for
+/// `sessions.stale_after`. Both are a person's commands. Claims of tasks in review stay.
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("which").args(["ids", "lane", "all", "dead"]).required(true).multiple(true))]
+#[command(group = clap::ArgGroup::new("which").args(["ids", "lane", "all", "dead", "host"]).required(true).multiple(true))]
 pub struct Args {
     /// Task ids
     #[arg(value_parser = values::task, value_name = "ID", conflicts_with_all = ["lane", "all"])]
@@ -30,6 +32,9 @@ pub struct Args {
     /// Release dead sessions' claims; with ids, only those
     #[arg(long, conflicts_with = "force")]
     dead: bool,
+    /// Release the claims of the sessions of a silent host
+    #[arg(long, value_name = "HOST", conflicts_with_all = ["ids", "lane", "all", "dead"])]
+    host: Option<String>,
     #[command(flatten)]
     force: ForceArgs,
 }
@@ -72,6 +77,9 @@ impl Args {
     pub(super) fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
         let (reason, force) = (self.force.reason.as_deref(), self.force.force());
+        if let Some(host) = &self.host {
+            return ctx.answer(&retire_host::release_claims(&app, host, reason, force.is_some())?);
+        }
         let answer = match self.ids.as_slice() {
             _ if self.dead => sessions::release::release_dead(&app, self.lane.as_ref(), &self.ids, reason)?,
             [] => release::release_held(&app, self.lane.as_ref(), reason, force.as_ref())?,

@@ -77,6 +77,7 @@ string_enum! {
         OverlapFound => "overlap.found",
         OverlapCleared => "overlap.cleared",
         ConfigTrusted => "config.trusted",
+        HostRetired => "host.retired",
         StoreRestored => "store.restored",
         StoreRepaired => "store.repaired",
     }

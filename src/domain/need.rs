@@ -13,6 +13,8 @@ string_enum! {
         Guard => "guard",
         /// The shell of an agent does not find `fairway`.
         Program => "program",
+        /// Another host is silent, and something is recorded as at work there.
+        HostSilent => "host_silent",
         /// A dead session has claims.
         Dead => "dead",
         /// The program of a session works on without its supervisor.

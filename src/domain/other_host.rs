@@ -31,6 +31,22 @@ impl OtherHost {
         Self { name, address, root }
     }
 
+    /// A command for a session of this host as it is typed on the local one. A command that needs only the store stays.
+    pub fn from_here(&self, command: &str) -> String {
+        let words = shell_words::split(command).unwrap_or_default();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let needs_host = |words: &[&str]| match words {
+            ["session", verb, ..] => HOST_VERBS.contains(verb),
+            // It is typed, and not queued.
+            ["send", rest @ ..] => rest.contains(&"--now") || rest.contains(&"urgent"),
+            _ => false,
+        };
+        match words.as_slice() {
+            ["fairway", all @ ..] if needs_host(all) => self.command(all),
+            _ => command.to_owned(),
+        }
+    }
+
     /// The command that runs these words of `fairway` there, as it is typed in a shell of the local host.
     pub fn command(&self, words: &[&str]) -> String {
         let root = match self.root.as_deref() {
@@ -46,6 +62,9 @@ impl OtherHost {
         format!("ssh {} {typed}", self.address.as_deref().unwrap_or(UNKNOWN_ADDRESS))
     }
 }
+
+/// The verbs of `fairway session` that need the session's host.
+const HOST_VERBS: &[&str] = &["attach", "peek", "nudge", "interrupt", "stop", "meta", "relaunch"];
 
 /// Whether a text can be the name of a host. It holds nothing that a shell or ssh would read otherwise.
 fn is_address(text: &str) -> bool {
@@ -70,6 +89,22 @@ mod tests {
             "ssh build1 fairway --root /srv/shop lane diff cart"
         );
         assert_eq!(command("build-1.example", None, &words), "ssh build-1.example fairway lane diff cart");
+    }
+
+    #[test]
+    fn only_a_command_that_needs_the_host_of_its_session_goes_there() {
+        let host = OtherHost::new("build1/1", "laptop", None);
+        assert_eq!(host.from_here("fairway session attach s1"), "ssh build1 fairway session attach s1");
+        assert_eq!(host.from_here("fairway send s1 TEXT --now"), "ssh build1 fairway send s1 TEXT --now");
+        for command in [
+            "fairway session forget s1",
+            "fairway send s1 TEXT",
+            "fairway release T-1",
+            "git fetch",
+            "fairway session 'a",
+        ] {
+            assert_eq!(host.from_here(command), command);
+        }
     }
 
     #[test]

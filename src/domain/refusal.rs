@@ -331,7 +331,7 @@ pub enum Refusal {
     NoLiveSession { of: String, later: Option<String> },
     /// The session belongs to another host or container.
     #[error("session {session} runs on host {host}, not on this host")]
-    SessionElsewhere { session: SessionId, host: String, command: String },
+    SessionElsewhere { session: SessionId, host: String, command: String, is_silent: bool },
     /// The session belongs to another task, session run or role.
     #[error("{why}")]
     SessionMismatch { why: String },
@@ -437,7 +437,13 @@ pub enum Refusal {
     JobUnsupervised { run: String },
     /// The job belongs to another host or container.
     #[error("job {run} belongs to the host {host}, not to this one")]
-    JobElsewhere { run: String, host: String, command: String },
+    JobElsewhere { run: String, host: String, command: String, is_silent: bool },
+    /// The host to give up is the local one.
+    #[error("the host {host} is this one")]
+    OwnHost { host: String },
+    /// What is to be given up may be at work: its host was heard of lately.
+    #[error("the host {host} was heard of {ago} ago: {subject} may be at work there")]
+    HostAlive { subject: String, host: String, ago: String, there: Option<String>, force: String },
     /// The supervisor of the job is alive and does not answer.
     #[error("the supervisor of job {run} does not answer")]
     JobUnresponsive { run: String },
@@ -650,6 +656,7 @@ impl Refusal {
             Self::SessionFinal { .. } => "session_final",
             Self::SessionExited { .. } => "session_gone",
             Self::SessionAlive { .. } => "session_alive",
+            Self::HostAlive { .. } | Self::OwnHost { .. } => "host_alive",
             Self::SessionMismatch { .. } | Self::SessionElsewhere { .. } => "session_mismatch",
             Self::SessionAsks { .. } => "session_asks",
             Self::NothingClaimed { .. } => "nothing_claimed",

@@ -19,13 +19,16 @@ pub struct Host {
     pub version: Option<String>,
     /// When it wrote last; in a store in a file, when its newest session or job was started or last reported.
     pub last_seen: Timestamp,
+    /// The time at the server when the row was read; `None` for a store in a file.
+    pub read_at: Option<Timestamp>,
 }
 
 /// A store in a file has no table of hosts: the records of sessions name them.
 const ALL: Statement<'_> = Statement {
-    sqlite: "SELECT host_id, max(host), NULL, NULL, max(coalesce(last_heartbeat_at, started_at)) AS seen \
+    sqlite: "SELECT host_id, max(host), NULL, NULL, max(coalesce(last_heartbeat_at, started_at)) AS seen, NULL \
              FROM agent_sessions GROUP BY coalesce(host_id, host) ORDER BY seen DESC, host_id",
-    postgres: "SELECT id, name, root, version, last_seen FROM hosts ORDER BY last_seen DESC, id",
+    postgres: "SELECT id, name, root, version, last_seen, (extract(epoch FROM clock_timestamp()) * 1000)::bigint \
+               FROM hosts ORDER BY last_seen DESC, id",
 };
 /// Live sessions, active jobs and lanes with a worktree, by host.
 const USE: &str = "SELECT host_id, host, CAST(sum(sessions) AS BIGINT), CAST(sum(jobs) AS BIGINT), \
@@ -37,9 +40,16 @@ const USE: &str = "SELECT host_id, host, CAST(sum(sessions) AS BIGINT), CAST(sum
      UNION ALL SELECT host_id, host, 0, 0, 1, NULL FROM lanes WHERE host IS NOT NULL AND removed_at IS NULL\
      ) AS uses GROUP BY host_id, host ORDER BY host_id, host";
 const ONE: Statement<'_> = Statement {
-    sqlite: "SELECT host_id, max(host), NULL, NULL, max(coalesce(last_heartbeat_at, started_at)) \
+    sqlite: "SELECT host_id, max(host), NULL, NULL, max(coalesce(last_heartbeat_at, started_at)), NULL \
              FROM agent_sessions WHERE host_id = $1 GROUP BY host_id",
-    postgres: "SELECT id, name, root, version, last_seen FROM hosts WHERE id = $1",
+    postgres: "SELECT id, name, root, version, last_seen, (extract(epoch FROM clock_timestamp()) * 1000)::bigint \
+               FROM hosts WHERE id = $1",
+};
+
+/// A store in a file is used by one machine.
+const OTHER_HOLDER: Statement<'_> = Statement {
+    sqlite: "SELECT host, host FROM agent_sessions WHERE 0 AND id = $1 AND boot_id = $2",
+    postgres: "SELECT name, root FROM hosts WHERE id = $1 AND boot_id <> $2 AND earlier_boots::jsonb @> to_jsonb($2::text)",
 };
 
 /// The sessions, jobs and lanes of a store that are on a host.
@@ -66,6 +76,7 @@ fn read(row: &Row<'_>) -> Result<Host, StoreError> {
         root: row.get(2)?,
         version: row.get(3)?,
         last_seen: Timestamp::from_millis(row.get(4)?),
+        read_at: row.get::<Option<i64>>(5)?.map(Timestamp::from_millis),
     })
 }
 
@@ -91,4 +102,9 @@ pub fn uses(tx: &ReadTx<'_>) -> Result<Vec<HostUse>, StoreError> {
 /// The host of this id.
 pub fn find(tx: &ReadTx<'_>, id: &str) -> Result<Option<Host>, StoreError> {
     sql::first(tx.conn(), ONE, &[&id], read)
+}
+
+/// The name and the root of another machine that has written with this id since this boot did; `None` when there is none.
+pub fn other_holder(tx: &ReadTx<'_>, id: &str, boot_id: &str) -> Result<Option<(String, String)>, StoreError> {
+    sql::first(tx.conn(), OTHER_HOLDER, &[&id, &boot_id], |row| Ok((row.get(0)?, row.get(1)?)))
 }

@@ -1,6 +1,8 @@
 //! The rows of an overview of the whole project: narrow, found through partial indexes, without texts that it does not
 //! show.
 
+use std::collections::BTreeMap;
+
 use super::{
     ReadTx, StoreError,
     sql::{self, Row},
@@ -19,6 +21,18 @@ const NEWEST_WRITTEN: &str = "SELECT id, session_id, state, summary, created_at 
      INDEXED BY checkpoints_written WHERE task_id = $1 AND origin IS NULL ORDER BY id DESC LIMIT 1";
 const NEWEST_WRITTEN_BY: &str = "SELECT id, session_id, state, summary, created_at FROM checkpoints \
      INDEXED BY checkpoints_written WHERE task_id = $1 AND origin IS NULL AND session_id = $2 ORDER BY id DESC LIMIT 1";
+/// The same for every claimed task, and for every task that a live session was launched for.
+const NEWEST_OF_HELD: &str = "SELECT t.id, c.id, c.session_id, c.state, c.summary, c.created_at \
+     FROM tasks t INDEXED BY tasks_held JOIN checkpoints c ON c.id = (SELECT max(w.id) FROM checkpoints w \
+     INDEXED BY checkpoints_written WHERE w.task_id = t.id AND w.origin IS NULL) WHERE t.claimant IS NOT NULL";
+const NEWEST_OF_HOLDERS: &str = "SELECT t.id, c.id, c.session_id, c.state, c.summary, c.created_at \
+     FROM tasks t INDEXED BY tasks_held JOIN checkpoints c ON c.id = (SELECT max(w.id) FROM checkpoints w \
+     INDEXED BY checkpoints_written WHERE w.task_id = t.id AND w.origin IS NULL AND w.session_id = t.claim_session) \
+     WHERE t.claimant IS NOT NULL";
+const NEWEST_OF_LAUNCHED: &str = "SELECT s.task_id, c.id, c.session_id, c.state, c.summary, c.created_at \
+     FROM agent_sessions s INDEXED BY agent_sessions_live JOIN checkpoints c ON c.id = (SELECT max(w.id) FROM checkpoints w \
+     INDEXED BY checkpoints_written WHERE w.task_id = s.task_id AND w.origin IS NULL AND w.session_id = s.id) \
+     WHERE s.ended_at IS NULL";
 const LAST_OUTPUTS: &str = "SELECT id, last_output_at FROM agent_sessions INDEXED BY agent_sessions_live \
      WHERE ended_at IS NULL AND last_output_at IS NOT NULL";
 /// `CROSS JOIN` has SQLite read the reviews first, of which there are few, and not every open task.
@@ -80,12 +94,18 @@ pub struct WrittenCheckpoint {
 }
 
 fn read_checkpoint(row: &Row<'_>) -> Result<WrittenCheckpoint, StoreError> {
+    read_checkpoint_from(row, 0)
+}
+
+/// A checkpoint whose columns begin at `column`.
+fn read_checkpoint_from(row: &Row<'_>, column: usize) -> Result<WrittenCheckpoint, StoreError> {
+    let state = row.get::<String>(column + 2)?;
     Ok(WrittenCheckpoint {
-        id: row.get(0)?,
-        session: sql::parse_optional_id("a session id", row.get(1)?, SessionId::parse)?,
-        state: sql::parse_value("a checkpoint's state", &row.get::<String>(2)?, CheckpointState::parse)?,
-        summary: row.get(3)?,
-        at: Timestamp::from_millis(row.get(4)?),
+        id: row.get(column)?,
+        session: sql::parse_optional_id("a session id", row.get(column + 1)?, SessionId::parse)?,
+        state: sql::parse_value("a checkpoint's state", &state, CheckpointState::parse)?,
+        summary: row.get(column + 3)?,
+        at: Timestamp::from_millis(row.get(column + 4)?),
     })
 }
 
@@ -101,6 +121,31 @@ pub fn newest_written_by(
     session: &SessionId,
 ) -> Result<Option<WrittenCheckpoint>, StoreError> {
     sql::first(tx.conn(), NEWEST_WRITTEN_BY, &[&task.as_str(), &session.as_str()], read_checkpoint)
+}
+
+fn newest_by_task(tx: &ReadTx<'_>, query: &str) -> Result<Vec<(TaskId, WrittenCheckpoint)>, StoreError> {
+    sql::rows(tx.conn(), query, &[], |row| {
+        let task = sql::parse_id("a task id", &row.get::<String>(0)?, TaskId::parse)?;
+        Ok((task, read_checkpoint_from(row, 1)?))
+    })
+}
+
+/// As [`newest_written`], for every claimed task at once.
+pub fn newest_of_held(tx: &ReadTx<'_>) -> Result<BTreeMap<TaskId, WrittenCheckpoint>, StoreError> {
+    Ok(newest_by_task(tx, NEWEST_OF_HELD)?.into_iter().collect())
+}
+
+/// As [`newest_written_by`], for every session that has claimed a task, and every live one that was launched for a task, at once.
+pub fn newest_of_sessions(tx: &ReadTx<'_>) -> Result<BTreeMap<(TaskId, SessionId), WrittenCheckpoint>, StoreError> {
+    let mut found = BTreeMap::new();
+    for query in [NEWEST_OF_HOLDERS, NEWEST_OF_LAUNCHED] {
+        for (task, newest) in newest_by_task(tx, query)? {
+            if let Some(session) = newest.session.clone() {
+                found.insert((task, session), newest);
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// When the backends of live sessions last saw output of them; sessions without that are left out.
@@ -283,6 +328,12 @@ mod tests {
             (HELD, "tasks_held"),
             (NEWEST_WRITTEN, "checkpoints_written"),
             (NEWEST_WRITTEN_BY, "checkpoints_written"),
+            (NEWEST_OF_HELD, "tasks_held"),
+            (NEWEST_OF_HELD, "checkpoints_written"),
+            (NEWEST_OF_HOLDERS, "tasks_held"),
+            (NEWEST_OF_HOLDERS, "checkpoints_written"),
+            (NEWEST_OF_LAUNCHED, "agent_sessions_live"),
+            (NEWEST_OF_LAUNCHED, "checkpoints_written"),
             (LAST_OUTPUTS, "agent_sessions_live"),
             (COUNT_READY, "tasks_ready"),
             (COUNT_OPEN, "tasks_open"),

@@ -1,5 +1,7 @@
 //! Reports of sessions' runtimes as rows, one for each session. The first report creates the row.
 
+use std::collections::BTreeSet;
+
 use super::{
     ReadTx, StoreError, WriteTx,
     sql::{self, Row},
@@ -52,6 +54,9 @@ pub struct SeenScreen {
 
 const ONE: &str = "SELECT lifecycle_at, hooked_at, pressure_at, error, usage_path, usage_offset, open_calls, \
      screen_digest, screen_since, program_missing_at, agent, agent_mode, unguarded FROM session_reports WHERE session_id = $1";
+const REPORTING: &str = "SELECT session_id FROM session_reports \
+     WHERE (lifecycle_at IS NOT NULL OR hooked_at IS NOT NULL) \
+     AND session_id IN (SELECT id FROM agent_sessions INDEXED BY agent_sessions_live WHERE ended_at IS NULL)";
 const LIFECYCLE: &str = "INSERT INTO session_reports (session_id, lifecycle_at) VALUES ($1, $2) \
      ON CONFLICT (session_id) DO UPDATE SET lifecycle_at = excluded.lifecycle_at";
 const HOOKED: &str = "INSERT INTO session_reports (session_id, hooked_at) VALUES ($1, $2) \
@@ -100,6 +105,14 @@ fn read(row: &Row<'_>) -> Result<SessionReports, StoreError> {
 /// The reports of a session; empty if there are none.
 pub fn find(tx: &ReadTx<'_>, session: &SessionId) -> Result<SessionReports, StoreError> {
     Ok(sql::first(tx.conn(), ONE, &[&session.as_str()], read)?.unwrap_or_default())
+}
+
+/// The live sessions of which a hook or a report of their runtime has come.
+pub fn reporting(tx: &ReadTx<'_>) -> Result<BTreeSet<SessionId>, StoreError> {
+    let found = sql::rows(tx.conn(), REPORTING, &[], |row| {
+        sql::parse_id("a session id", &row.get::<String>(0)?, SessionId::parse)
+    })?;
+    Ok(found.into_iter().collect())
 }
 
 /// Sets the time of the newest lifecycle report.

@@ -31,6 +31,12 @@ macro_rules! select {
 const ONE: &str = select!("WHERE id = $1");
 const LIVE: &str = select!("INDEXED BY agent_sessions_live WHERE ended_at IS NULL ORDER BY started_at, id");
 const ALL: &str = select!("ORDER BY started_at, id");
+const HOLDING_FINAL: &str = select!(
+    "WHERE ended_at IS NOT NULL AND id IN \
+     (SELECT claim_session FROM tasks INDEXED BY tasks_held WHERE claimant IS NOT NULL) ORDER BY started_at, id"
+);
+const FAILED_WITH_PROCESS: &str =
+    select!("WHERE status = 'failed' AND pid IS NOT NULL AND boot_id = $1 ORDER BY ended_at, id");
 const BY_EXTERNAL: &str = select!(
     "WHERE ended_at IS NULL AND external_session_id IS NOT NULL AND provider = $1 AND external_session_id = $2"
 );
@@ -123,9 +129,19 @@ pub fn live(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
     sql::rows(tx.conn(), LIVE, &[], read)
 }
 
+/// Every final session that still has a claim, oldest first.
+pub fn holding_final(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
+    sql::rows(tx.conn(), HOLDING_FINAL, &[], read)
+}
+
 /// Every session, oldest first.
 pub fn all(tx: &ReadTx<'_>) -> Result<Vec<Session>, StoreError> {
     sql::rows(tx.conn(), ALL, &[], read)
+}
+
+/// The sessions that were recorded as failed and whose process was started in this boot, oldest first.
+pub fn failed_with_process(tx: &ReadTx<'_>, boot_id: &str) -> Result<Vec<Session>, StoreError> {
+    sql::rows(tx.conn(), FAILED_WITH_PROCESS, &[&boot_id], read)
 }
 
 /// The live session with a provider's own session id.

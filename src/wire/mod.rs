@@ -77,7 +77,7 @@ pub use gate::{BlockerView, GateReportView, JudgedWorkView};
 pub use guard::{EvaluationView, GuardResultView, LoggedDecisionView, RuleTraceView};
 pub use handoff::HandoffView;
 pub use hook::HookChangeView;
-pub use host::{HostRenewedView, HostView};
+pub use host::{HostRenewedView, HostRetiredView, HostView, RetiredLaneView};
 pub use job::{
     ForegroundView, JobItemView, JobKillView, JobLogView, JobPollView, JobSpawnView, JobView, SendKeysView,
     short_job_id,

@@ -3,10 +3,14 @@
 use serde::Serialize;
 
 use super::{SessionView, values::time};
-use crate::domain::{
-    session::{Activity, Session},
-    session_facts::{AliveSource, Aliveness, Doing, HeldTask, NextCommand, Seen, SessionOverview},
-    task::TaskStatus,
+use crate::{
+    domain::{
+        other_host::OtherHost,
+        session::{Activity, Session},
+        session_facts::{AliveSource, Aliveness, Doing, HeldTask, NextCommand, Seen, SessionOverview},
+        task::TaskStatus,
+    },
+    os::host,
 };
 
 /// A session in a list: its members, and what is known besides.
@@ -34,6 +38,8 @@ pub struct SessionOverviewView {
     pub activity_at: Option<String>,
     /// Why it counts as stale by its silence, before that is recorded as its status; null otherwise.
     pub silence: Option<String>,
+    /// The name of its host, when that is another one; null otherwise.
+    pub other_host: Option<String>,
     /// Who stopped it on purpose; null for an end of its own.
     pub stopped_by: Option<String>,
     /// The way on for the claims of a session that was stopped on purpose.
@@ -64,6 +70,12 @@ pub struct ShownState<'a> {
 }
 
 impl SessionOverviewView {
+    /// Its id, with its host when that is another one.
+    pub fn shown_id(&self) -> String {
+        let id = &self.session.id;
+        self.other_host.as_ref().map_or_else(|| id.clone(), |host| format!("{id} on {host}"))
+    }
+
     /// The state: over, stale, the activity, or else the status.
     pub fn shown_state(&self) -> ShownState<'_> {
         let seen = Some(self.seen_at.as_str());
@@ -247,6 +259,12 @@ impl From<&NextCommand> for CommandView {
     }
 }
 
+/// The name of a session's host, when that is not the local one.
+fn other_host(session: &Session) -> Option<String> {
+    let is_here = host::identity().owns(&session.host, session.host_id.as_deref());
+    (!is_here).then(|| OtherHost::new(&session.host, &host::name(), None).name)
+}
+
 /// The command that releases the claims of a session that was stopped on purpose; `None` when nothing is to be released.
 fn release(overview: &SessionOverview) -> Option<String> {
     overview.stopped_by()?;
@@ -267,6 +285,7 @@ impl From<&SessionOverview> for SessionOverviewView {
             activity_source: overview.session.activity_source.clone(),
             activity_at: time(overview.session.activity_at),
             silence: overview.silence.clone(),
+            other_host: other_host(&overview.session),
             stopped_by: overview.stopped_by().map(str::to_owned),
             release: release(overview),
             shown_stop: overview.stopped_by().map(|by| {

@@ -119,6 +119,7 @@ fn every_code_is_documented() {
         ("src/actions/project/doctor_notify.rs", &["Finding::new("]),
         ("src/actions/project/doctor_program.rs", &["Finding::new("]),
         ("src/actions/project/doctor_server.rs", &["Finding::new("]),
+        ("src/actions/project/doctor_sessions.rs", &["Finding::new("]),
         ("src/actions/queue/lane/removal.rs", &["code:"]),
         ("src/domain/lane.rs", &["Open =>", "Paused =>"]),
         ("src/hooks/doctor/check.rs", &["Finding::new("]),

@@ -158,7 +158,7 @@ event_data! {
         forced: bool,
         /// The reason for that.
         force_reason: String,
-        /// The claimant that was overridden, or whose session was dead.
+        /// The claimant that was overridden, or whose session was dead or on a host that was given up.
         holder: Option<String>,
         /// Whether the claimant's session was proven to be dead.
         dead: bool,
@@ -790,6 +790,22 @@ event_data! {
         digest: String,
     }
 
+    /// Another host was given up.
+    HostRetired {
+        /// The name of the host and its pid namespace.
+        host: String,
+        /// The id of the host; null in records of an earlier version.
+        host_id: Option<String>,
+        /// Who gave it up, when it was last heard of, and why.
+        reason: String,
+        /// The sessions that have failed by it.
+        sessions: Vec<String>,
+        /// The tasks whose claims were released.
+        released: Vec<String>,
+        /// The jobs that are lost by it.
+        jobs: Vec<String>,
+    }
+
     /// The store was replaced by a backup, moved to another engine, or put back by the server's own tools.
     StoreRestored {
         /// The backup's file, the store that was left, or `a dump or a replica`.
@@ -883,6 +899,7 @@ fn data_of(kind: EventKind, generator: &mut SchemaGenerator) -> Schema {
         Kind::LandingStopped => generator.subschema_for::<LandingStopped>(),
         Kind::OverlapFound | Kind::OverlapCleared => generator.subschema_for::<Overlap>(),
         Kind::ConfigTrusted => generator.subschema_for::<ConfigTrusted>(),
+        Kind::HostRetired => generator.subschema_for::<HostRetired>(),
         Kind::StoreRestored => generator.subschema_for::<StoreRestored>(),
         Kind::StoreRepaired => generator.subschema_for::<StoreRepaired>(),
     }

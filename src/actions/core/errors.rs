@@ -188,9 +188,14 @@ fn store(error: &StoreError) -> Failure {
         StoreError::Unreachable { .. } => {
             ("store_unreachable", Busy, Some("check the server and the network, then run the same command again"))
         }
-        StoreError::ServerBusy { .. } => {
-            ("store_busy", Busy, Some("try again; see how many are in use and allowed: fairway store show"))
-        }
+        StoreError::ServerBusy { .. } => (
+            "store_busy",
+            Busy,
+            Some(
+                "try again; if all connections are in use, allow more on the server, or stop programs: a serve or top holds 3, a waiting \
+                     command 2",
+            ),
+        ),
         StoreError::NotWritten { .. } => ("store_busy", Busy, Some("run the same command again")),
         StoreError::OutcomeUnknown { .. } => return outcome_unknown(error),
         StoreError::Denied { why, .. } if why.starts_with("permission denied") => {
@@ -205,6 +210,12 @@ fn store(error: &StoreError) -> Failure {
             Some(
                 "give the password in PGPASSWORD, or in ~/.pgpass as HOST:PORT:DATABASE:USER:PASSWORD: chmod 600 ~/.pgpass",
             ),
+        ),
+        // rustls: the certificate is sound, and is for another name.
+        StoreError::Tls { why, .. } if why.contains("not valid for name") => (
+            "store_tls",
+            External,
+            Some("name the server in the address as its certificate does, or have a certificate made for that name"),
         ),
         StoreError::Tls { .. } => (
             "store_tls",
@@ -250,9 +261,13 @@ fn store(error: &StoreError) -> Failure {
             Conflict,
             Some("name another schema, as in: fairway store copy --to 'postgres://USER@HOST/DATABASE?schema=NAME'"),
         ),
-        StoreError::HostCloned { .. } => {
-            ("host_cloned", Conflict, Some("give this machine an id of its own: fairway host renew"))
-        }
+        StoreError::HostCloned { .. } => (
+            "host_cloned",
+            Conflict,
+            Some(
+                "only the copy gets a new id: if this machine is the copy, run it here, else on the other one: fairway host renew",
+            ),
+        ),
         StoreError::NoFile { .. } => (
             "store_on_server",
             Refused,

@@ -17,6 +17,7 @@ pub mod git_shield;
 pub(crate) mod idempotency;
 pub(crate) mod inside_session;
 pub mod keepalive;
+pub(crate) mod last_heard;
 pub(crate) mod launch_parts;
 pub mod lookup;
 pub(crate) mod message_state;

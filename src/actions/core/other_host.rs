@@ -4,11 +4,12 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::app::App;
+use super::{app::App, last_heard::LastHeard};
 use crate::{
     domain::{Refusal, job::Job, lane::Lane, other_host::OtherHost, session::Session},
+    env::Timestamp,
     os::host,
-    store::{ReadTx, hosts},
+    store::{ReadTx, StoreError, hosts},
 };
 
 /// Whether a lane's worktree is on another host. It is not on one when no host is recorded, and when a store in a file, which
@@ -39,7 +40,7 @@ pub fn has_repository(app: &App, host_id: Option<&str>) -> bool {
 }
 
 /// The host of a row.
-pub fn find(tx: &ReadTx<'_>, recorded: &str, id: Option<&str>) -> Result<OtherHost> {
+pub fn find(tx: &ReadTx<'_>, recorded: &str, id: Option<&str>) -> Result<OtherHost, StoreError> {
     let known = id.map(|id| hosts::find(tx, id)).transpose()?.flatten();
     // A renamed host is reached under its new name. A store in a file has only what each row recorded.
     let known = known.filter(|known| known.root.is_some());
@@ -47,8 +48,16 @@ pub fn find(tx: &ReadTx<'_>, recorded: &str, id: Option<&str>) -> Result<OtherHo
     Ok(OtherHost::new(name.as_deref().unwrap_or(recorded), &host::name(), root))
 }
 
+/// The host of a session, when that is another one.
+pub fn of_session(tx: &ReadTx<'_>, session: &Session) -> Result<Option<OtherHost>, StoreError> {
+    if host::identity().owns(&session.host, session.host_id.as_deref()) {
+        return Ok(None);
+    }
+    find(tx, &session.host, session.host_id.as_deref()).map(Some)
+}
+
 /// The host of a lane's worktree.
-pub fn of_lane(tx: &ReadTx<'_>, lane: &Lane) -> Result<OtherHost> {
+pub fn of_lane(tx: &ReadTx<'_>, lane: &Lane) -> Result<OtherHost, StoreError> {
     find(tx, lane.host.as_deref().unwrap_or_default(), lane.host_id.as_deref())
 }
 
@@ -67,15 +76,23 @@ pub fn refuse_lane(app: &App, lane: &Lane, words: &[&str]) -> Result<()> {
 }
 
 /// The refusal of a command that needs a session's process or directory. `words`: the command.
-pub fn session_refusal(tx: &ReadTx<'_>, session: &Session, words: &[&str]) -> Result<Refusal> {
+pub fn session_refusal(app: &App, tx: &ReadTx<'_>, session: &Session, words: &[&str]) -> Result<Refusal> {
     let host = find(tx, &session.host, session.host_id.as_deref())?;
-    Ok(Refusal::SessionElsewhere { session: session.id.clone(), command: host.command(words), host: host.name })
+    let is_silent = !LastHeard::of_session(tx, session, now(app)?)?.is_recent(app);
+    let command = host.command(words);
+    Ok(Refusal::SessionElsewhere { session: session.id.clone(), command, host: host.name, is_silent })
 }
 
 /// The refusal of a command that needs a job's process or output. `words`: the command without the job's id.
-pub fn job_refusal(tx: &ReadTx<'_>, job: &Job, words: &[&str]) -> Result<Refusal> {
+pub fn job_refusal(app: &App, tx: &ReadTx<'_>, job: &Job, words: &[&str]) -> Result<Refusal> {
     let host = find(tx, &job.host, job.host_id.as_deref())?;
     let id = job.id.to_string();
     let command = host.command(&[words, &[id.as_str()]].concat());
-    Ok(Refusal::JobElsewhere { run: id, host: host.name, command })
+    let is_silent = !LastHeard::of_job(tx, job, now(app)?)?.is_recent(app);
+    Ok(Refusal::JobElsewhere { run: id, host: host.name, command, is_silent })
+}
+
+/// The time by the clock that the rows of hosts are written with.
+fn now(app: &App) -> Result<Timestamp> {
+    Ok(app.store_for_reading()?.time(app.env.now())?)
 }

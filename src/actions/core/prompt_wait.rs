@@ -1,5 +1,6 @@
 //! Why a message to a session waits, read from the store.
 
+use super::other_host;
 use crate::{
     domain::{
         message::{Message, Recipient},
@@ -14,5 +15,11 @@ use crate::{
 pub fn find(tx: &ReadTx<'_>, message: &Message, now: Timestamp) -> Result<Option<PromptWait>, StoreError> {
     let Recipient::Session(id) = &message.to else { return Ok(None) };
     let Some(session) = sessions::find(tx, id)? else { return Ok(None) };
-    Ok(waiting::of_message(message, &session, now))
+    let Some(mut wait) = waiting::of_message(message, &session, now) else { return Ok(None) };
+    if let Some(host) = other_host::of_session(tx, &session)?
+        && let Some((purpose, command)) = wait.hint.as_deref().and_then(|hint| hint.split_once(": "))
+    {
+        wait.hint = Some(format!("{purpose}: {}", host.from_here(command)));
+    }
+    Ok(Some(wait))
 }

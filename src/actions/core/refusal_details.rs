@@ -68,10 +68,12 @@ pub(super) fn details(refusal: &Refusal) -> Value {
         Refusal::LaneElsewhere { lane, host, command } => {
             json!({ "lane": lane.as_str(), "host": host, "command": command })
         }
-        Refusal::SessionElsewhere { session, host, command } => {
+        Refusal::SessionElsewhere { session, host, command, .. } => {
             json!({ "session_id": session.as_str(), "host": host, "command": command })
         }
-        Refusal::JobElsewhere { run, host, command } => json!({ "run_id": run, "host": host, "command": command }),
+        Refusal::OwnHost { host } => json!({ "host": host }),
+        Refusal::HostAlive { host, ago, .. } => json!({ "host": host, "heard_ago": ago }),
+        Refusal::JobElsewhere { run, host, command, .. } => json!({ "run_id": run, "host": host, "command": command }),
         Refusal::WrongBranch { lane, wants, have, dir } => {
             json!({ "lane": lane.as_str(), "worktree": dir, "branch": wants, "current_branch": have })
         }

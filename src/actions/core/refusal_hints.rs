@@ -272,13 +272,18 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
                 format!("if that host is gone, name a worktree of this one: fairway lane edit {lane} --worktree DIR");
             (Conflict, Some(format!("run it there: {command}\n{here}")))
         }
-        Refusal::SessionElsewhere { session, command, .. } => {
+        Refusal::SessionElsewhere { session, command, is_silent, .. } => {
             let forget = format!("if that host or container is gone: fairway session forget {session}");
-            (Conflict, Some(format!("run it there: {command}\n{forget}")))
+            (Conflict, Some(there_or_forget(command, *is_silent, &forget)))
         }
-        Refusal::JobElsewhere { run, command, .. } => {
+        Refusal::JobElsewhere { run, command, is_silent, .. } => {
             let forget = format!("to give it up, if its host or container is gone: fairway exec rm --force {run}");
-            (Conflict, Some(format!("run it there: {command}\n{forget}")))
+            (Conflict, Some(there_or_forget(command, *is_silent, &forget)))
+        }
+        Refusal::OwnHost { .. } => (Conflict, Some("end its sessions: fairway session stop --all".into())),
+        Refusal::HostAlive { there, force, .. } => {
+            let there = there.iter().map(|there| format!("end it there: {there}\n"));
+            (Conflict, Some(format!("{}give it up all the same: {force}", there.collect::<String>())))
         }
         Refusal::AlreadyOffered { handoff, is_yours, .. } => {
             let force = if *is_yours { "" } else { " --force --reason TEXT" };
@@ -456,4 +461,10 @@ fn next_step(task: &TaskId, status: TaskStatus, verb: &str) -> String {
 /// A command of git in a directory, as a user types it.
 fn git_in(dir: &str, command: &str) -> String {
     format!("git -C {} {command}", shell_words::quote(dir))
+}
+
+/// The way on for what is on another host. While that host is heard of, giving up is no way.
+fn there_or_forget(command: &str, is_silent: bool, forget: &str) -> String {
+    let there = format!("run it there: {command}");
+    if is_silent { format!("{there}\n{forget}") } else { there }
 }

@@ -1,19 +1,26 @@
 //! The facts about sessions that their rows do not hold, read once for every surface that shows them: lists, lanes, the board.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
 use super::{launch_parts, session_process};
 use crate::{
     domain::{
-        SessionId,
+        SessionId, TaskId,
         session::Session,
         session_facts::{Doing, HeldTask, Seen, SessionOverview},
     },
     env::Timestamp,
-    store::{ReadTx, StoreError, overview, sessions},
+    store::{
+        ReadTx, StoreError,
+        overview::{self, WrittenCheckpoint},
+        sessions,
+    },
 };
+
+/// So many sessions are read one by one, by what has changed of them.
+const MAX_SINGLE_READS: usize = 2;
 
 /// Which sessions an overview has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,14 +42,10 @@ pub fn read(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<V
 pub fn rows(tx: &ReadTx<'_>, scope: SessionScope, held: &[HeldTask]) -> Result<Vec<Session>> {
     let mut found = if scope == SessionScope::All { sessions::all(tx)? } else { sessions::live(tx)? };
     if scope == SessionScope::LiveAndHolding {
-        let is_live = |id: &SessionId| found.iter().any(|session| session.id == *id);
-        let mut others: Vec<&SessionId> =
-            held.iter().filter_map(|task| task.session.as_ref()).filter(|id| !is_live(id)).collect();
-        others.sort_unstable();
-        others.dedup();
-        let others = others.into_iter().filter_map(|id| sessions::find(tx, id).transpose());
-        let others: Vec<Session> = others.collect::<Result<_, StoreError>>()?;
-        found.extend(others);
+        let live: BTreeSet<&SessionId> = found.iter().map(|session| &session.id).collect();
+        if held.iter().filter_map(|task| task.session.as_ref()).any(|id| !live.contains(id)) {
+            found.extend(sessions::holding_final(tx)?);
+        }
         found.sort_by(|a, b| (a.started_at, &a.id).cmp(&(b.started_at, &b.id)));
     }
     Ok(found)
@@ -60,6 +63,8 @@ pub fn with_facts(
             holds.entry(session).or_default().push(task.clone());
         }
     }
+    // Of many sessions all is read at once: each statement is an exchange with a server.
+    let newest = if sessions.len() > MAX_SINGLE_READS { Some(overview::newest_of_sessions(tx)?) } else { None };
     let outputs: BTreeMap<SessionId, Timestamp> = overview::last_outputs(tx)?.into_iter().collect();
     let with_facts = |session: Session| -> Result<SessionOverview, StoreError> {
         let mut overview = SessionOverview {
@@ -74,23 +79,32 @@ pub fn with_facts(
         };
         overview.can_relaunch = overview.is_over() && launch_parts::can_relaunch(tx, &overview.session)?;
         overview.holds.sort_by(|a, b| a.task.as_str().cmp(b.task.as_str()));
-        overview.doing = doing(tx, &overview)?;
+        overview.doing = doing(tx, &overview, newest.as_ref())?;
         Ok(overview)
     };
     sessions.into_iter().map(with_facts).collect()
 }
 
 /// The input that a session waits for, else its newest checkpoint on its claimed tasks, else on the task it was launched for.
-fn doing(tx: &ReadTx<'_>, overview: &SessionOverview) -> Result<Option<Doing>, StoreError> {
+/// `known` has the newest checkpoints of all sessions that have claims or are live.
+fn doing(
+    tx: &ReadTx<'_>,
+    overview: &SessionOverview,
+    known: Option<&BTreeMap<(TaskId, SessionId), WrittenCheckpoint>>,
+) -> Result<Option<Doing>, StoreError> {
     let session = &overview.session;
     if let Some(text) = overview.waiting_for() {
         return Ok(Some(Doing { text: text.to_owned(), source: "activity".to_owned(), at: session.activity_at }));
     }
     let held = overview.holds.iter().map(|held| &held.task);
     let launched_for = session.task.iter().filter(|_| overview.holds.is_empty());
-    let mut newest: Option<overview::WrittenCheckpoint> = None;
+    let known = known.filter(|_| !overview.holds.is_empty() || !session.status.is_final());
+    let mut newest: Option<WrittenCheckpoint> = None;
     for task in held.chain(launched_for) {
-        let written = overview::newest_written_by(tx, task, &session.id)?;
+        let written = match known {
+            Some(known) => known.get(&(task.clone(), session.id.clone())).cloned(),
+            None => overview::newest_written_by(tx, task, &session.id)?,
+        };
         newest = newest.into_iter().chain(written).max_by_key(|checkpoint| checkpoint.id);
     }
     Ok(newest.map(|checkpoint| Doing {

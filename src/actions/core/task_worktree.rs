@@ -39,11 +39,11 @@ impl WorkDirectory {
     }
 
     /// The refusal of a command that needs the directory, when that is on another host. `words`: the command.
-    pub(crate) fn refusal(&self, tx: &ReadTx<'_>, words: &[&str]) -> Result<Option<Refusal>> {
+    pub(crate) fn refusal(&self, app: &App, tx: &ReadTx<'_>, words: &[&str]) -> Result<Option<Refusal>> {
         Ok(match self {
             Self::Here(_) | Self::Unknown => None,
             Self::OfLaneElsewhere(lane) => Some(other_host::lane_refusal(tx, lane, words)?),
-            Self::OfSessionElsewhere(session) => Some(other_host::session_refusal(tx, session, words)?),
+            Self::OfSessionElsewhere(session) => Some(other_host::session_refusal(app, tx, session, words)?),
         })
     }
 }
@@ -142,7 +142,7 @@ pub(crate) fn resolve_commit_for(
     let Some(given) = commit else { return Ok(None) };
     let (dir, refusal) = app.read(|tx| {
         let dir = dir(app, tx, &lookup::task(tx, id)?)?;
-        let refusal = dir.refusal(tx, &[words, &[id.as_str(), "--commit", given]].concat())?;
+        let refusal = dir.refusal(app, tx, &[words, &[id.as_str(), "--commit", given]].concat())?;
         Ok((dir, refusal))
     })?;
     if let Some(dir) = dir.here() {

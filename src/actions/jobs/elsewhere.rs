@@ -30,7 +30,11 @@ fn has_output(app: &App, job: &Job) -> bool {
 /// # Errors
 /// `run_unsupervised`; as the store fails.
 pub fn refuse(app: &App, job: &Job, words: &[&str]) -> Result<()> {
-    if is_elsewhere(app, job) { Err(app.read(|tx| other_host::job_refusal(tx, job, words))?.into()) } else { Ok(()) }
+    if is_elsewhere(app, job) {
+        Err(app.read(|tx| other_host::job_refusal(app, tx, job, words))?.into())
+    } else {
+        Ok(())
+    }
 }
 
 /// The host of a job, when it is another one.
@@ -38,5 +42,5 @@ pub fn host_of(app: &App, job: &Job) -> Result<Option<OtherHost>> {
     if !is_elsewhere(app, job) {
         return Ok(None);
     }
-    app.read(|tx| other_host::find(tx, &job.host, job.host_id.as_deref())).map(Some)
+    app.read(|tx| Ok(other_host::find(tx, &job.host, job.host_id.as_deref())?)).map(Some)
 }

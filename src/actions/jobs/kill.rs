@@ -81,7 +81,7 @@ fn try_kill(app: &App, first: &Job, asked: &Request, grace: Option<Duration>, le
             if held {
                 final_now()
             } else {
-                Err(app.read(|tx| other_host::job_refusal(tx, &job, &["exec", "kill"]))?.into())
+                Err(app.read(|tx| other_host::job_refusal(app, tx, &job, &["exec", "kill"]))?.into())
             }
         }
         // The supervisor died. A result that it wrote is valid; without one the job is canceled here.

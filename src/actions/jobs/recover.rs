@@ -11,7 +11,13 @@ use super::{
     supervision::supervisor_alive,
 };
 use crate::{
-    actions::App,
+    actions::{
+        App,
+        core::{
+            last_heard::{LastHeard, Subject},
+            other_host,
+        },
+    },
     domain::{
         EventKind, Refusal, RoutingKey,
         job::{Job, JobId, JobResult, JobStatus},
@@ -106,11 +112,11 @@ pub fn cancel(app: &App, job: &Job, grace: Option<Duration>, why: &str) -> Resul
 }
 
 /// Records a job of another host or container as lost, if no process has its lock. Its processes cannot be judged from here:
-/// that they are gone is the caller's word.
+/// that they are gone is the caller's word. While its host is heard of, that word needs a reason.
 ///
 /// # Errors
-/// `in_use` while a process has the lock; store errors.
-pub fn give_up_elsewhere(app: &App, job: &Job) -> Result<()> {
+/// `host_alive` without a reason; `in_use` while a process has the lock; store errors.
+pub fn give_up_elsewhere(app: &App, job: &Job, why: Option<&str>) -> Result<()> {
     if !job.status.is_active() || host::identity().owns(&job.host, job.host_id.as_deref()) {
         return Ok(());
     }
@@ -119,8 +125,20 @@ pub fn give_up_elsewhere(app: &App, job: &Job) -> Result<()> {
         let by = format!("its supervisor runs on {}", job.host);
         return Err(Refusal::InUse { noun: "run", id: job.id.to_string(), by }.into());
     };
-    let why = format!("its host or container, {}, is gone: given up by {}", job.host, app.actor.name);
-    finish::finish_unsupervised(app, job, &JobResult::without_exit(JobStatus::Lost, why))?;
+    let now = app.store_for_reading()?.time(app.env.now())?;
+    let (heard, there) = app.read(|tx| {
+        let there = other_host::find(tx, &job.host, job.host_id.as_deref())?;
+        Ok((LastHeard::of_job(tx, job, now)?, there.command(&["exec", "kill", &job.id.to_string()])))
+    })?;
+    let subject = Subject {
+        name: format!("the job {}", job.id),
+        recorded: &job.host,
+        there: Some(there),
+        force: format!("fairway exec rm --force --reason TEXT {}", job.id),
+    };
+    heard.refuse_recent(app, why.is_some(), subject)?;
+    let reason = heard.reason(app, why);
+    finish::finish_unsupervised(app, job, &JobResult::without_exit(JobStatus::Lost, reason))?;
     drop(lock);
     dir.notify_waiters();
     queue_waiter::wake(app);

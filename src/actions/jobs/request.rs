@@ -39,7 +39,7 @@ pub fn execute(app: &App, text: &str) -> Result<Answer> {
         ExecRequest::List { session, unfinished, limit } => {
             json_answer(&list::list(app, &list::ListOptions { session, unfinished, limit })?)
         }
-        ExecRequest::Rm { runs } => rm::rm(app, &runs, false),
+        ExecRequest::Rm { runs } => rm::rm(app, &runs, false, None),
         ExecRequest::Gc { dry_run } => gc::gc(app, dry_run),
     }
 }

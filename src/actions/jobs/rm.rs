@@ -18,15 +18,15 @@ use crate::{
 };
 
 /// Deletes jobs with their output, all or none. With `force`, jobs of another host or container that have no supervisor are
-/// given up first: they are recorded as lost, and their queues go on.
+/// given up first: they are recorded as lost, and their queues go on. `why` stands with them.
 ///
 /// # Errors
-/// `not_found`, `ambiguous`; `in_use` for a job that is not final.
-pub fn rm(app: &App, targets: &[String], force: bool) -> Result<Answer> {
+/// `not_found`, `ambiguous`; `host_alive` without `why` while the host of a job is heard of; `in_use` for a job that is not final.
+pub fn rm(app: &App, targets: &[String], force: bool, why: Option<&str>) -> Result<Answer> {
     if force {
         for text in targets {
             let job = app.read(|tx| find::job(tx, text))?;
-            recover::give_up_elsewhere(app, &job)?;
+            recover::give_up_elsewhere(app, &job, why)?;
         }
     }
     let mut removed: Vec<JobId> = Vec::new();

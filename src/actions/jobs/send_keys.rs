@@ -106,7 +106,7 @@ fn send_to_supervisor(app: &App, job: &Job, inputs: &[TerminalInput]) -> Result<
                 {
                     Ok(is_alive) if is_alive || dir.is_locked().unwrap_or(true) => None,
                     Ok(_) if !host::identity().owns(&job.host, job.host_id.as_deref()) => Some(Err(app
-                        .read(|tx| other_host::job_refusal(tx, job, &WORDS))
+                        .read(|tx| other_host::job_refusal(app, tx, job, &WORDS))
                         .map_or_else(|error| error, Into::into))),
                     Ok(_) => Some(Err(Refusal::JobUnsupervised { run: id() }.into())),
                     Err(error) => Some(Err(error)),

@@ -12,7 +12,7 @@ use anyhow::Result;
 
 use super::{
     doctor_claims, doctor_intents, doctor_jobs, doctor_landings, doctor_lanes, doctor_notify, doctor_program,
-    doctor_server,
+    doctor_server, doctor_sessions,
     findings::{FIX_COMMAND, display_path, io_error},
 };
 use crate::{
@@ -99,6 +99,7 @@ fn check_store(app: &App, tx: &ReadTx<'_>, findings: &mut Vec<Finding>) -> Resul
     findings.extend(doctor_jobs::find(app, tx)?);
     findings.extend(doctor_notify::find(app, tx)?);
     findings.extend(doctor_program::find(tx)?);
+    findings.extend(doctor_sessions::find(tx)?);
     match doctor_claims::find(tx) {
         Ok(found) => findings.extend(found),
         Err(unreadable) if is_readable => findings.push(error("store_unreadable", unreadable.to_string())),

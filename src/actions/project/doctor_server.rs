@@ -14,7 +14,7 @@ use crate::{
     env::{Clock, Timestamp},
     os::host,
     store::{
-        ReadTx,
+        ReadTx, StoreError,
         hosts::{self, Host},
         sessions,
         store_facts::{ReadOnlyCause, StoreFacts, StorePlace},
@@ -36,6 +36,15 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>, facts: &StoreFacts) -> Result<Vec
     let clock = matches!(app.env.clock, Clock::System).then_some(now);
     let mut findings = of_server(&facts.place, clock);
     let own = host::identity().id;
+    if let Some(id) = &own
+        && let Some((name, root)) = hosts::other_holder(tx, id, &host::boot_id())?
+    {
+        let message = StoreError::HostCloned { name, root }.to_string();
+        findings.push(
+            Finding::new("host_cloned", Severity::Error, message)
+                .with_fix("on the copy of the two: fairway host renew"),
+        );
+    }
     let others: Vec<Host> = hosts::all(tx)?.into_iter().filter(|host| host.id != own).collect();
     let now = if clock.is_some() { *time } else { now };
     let live: Vec<Option<String>> = sessions::live(tx)?.into_iter().map(|session| session.host_id).collect();
@@ -107,7 +116,10 @@ fn silent(host: &Host, sessions: usize, limit: Duration, now: Timestamp) -> Opti
     }
     let message =
         format!("{} has not written for {}, and {sessions} of its sessions are live", host.name, age::rough(silence));
-    Some(Finding::new("host_silent", Severity::Warning, message).with_fix("fairway session reconcile"))
+    Some(
+        Finding::new("host_silent", Severity::Warning, message)
+            .with_fix(format!("fairway host retire {} --reason TEXT", shell_words::quote(&host.name))),
+    )
 }
 
 /// A host with another version. Both work: a schema that one of them does not know is refused.
@@ -195,6 +207,7 @@ mod tests {
             root: None,
             version: Some(version.into()),
             last_seen: NOW.minus(Duration::from_secs(silence)),
+            read_at: None,
         };
         let limit = Duration::from_secs(60);
         assert_eq!(silent(&host("1", 60), 1, limit, NOW), None);

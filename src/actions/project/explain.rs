@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::actions::{
     App,
     core::{
-        claimants, launch_parts, lookup,
+        claimants, launch_parts, lookup, other_host,
         session_process::{self, RunProcesses},
     },
     queue::task::{claim, event_text::transition_detail},
@@ -163,7 +163,7 @@ pub fn session(app: &App, id: &SessionId) -> Result<ExplainView> {
         }
         reported_state(tx, &session, &mut view)?;
         session_tasks(tx, &session, &mut view)?;
-        location(&session, &mut view);
+        location(tx, &session, &mut view)?;
         Ok((session, view))
     })?;
     // Probes run while no transaction is open.
@@ -198,7 +198,11 @@ fn reported_state(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) ->
 }
 
 /// The session's backend, and commands to suggest for it. `attach` is left out when the session's process is gone.
-fn location(session: &Session, view: &mut ExplainView) {
+fn location(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<()> {
+    let other = other_host::of_session(tx, session)?;
+    if let Some(host) = &other {
+        view.fact("host", format!("it is on the host {}", host.name), "session", None);
+    }
     if let Some(backend) = &session.backend {
         let socket = session.socket.as_ref().map(|socket| format!(", socket {socket}")).unwrap_or_default();
         let pane = session.pane.as_ref().map(|pane| format!(", pane {pane}")).unwrap_or_default();
@@ -207,9 +211,11 @@ fn location(session: &Session, view: &mut ExplainView) {
     let is_gone = session_process::aliveness(session).is_dead();
     for (verb, command) in suggestions::commands(session) {
         if verb != "attach" || !is_gone {
+            let command = other.as_ref().map_or_else(|| command.clone(), |host| host.from_here(&command));
             view.fact("next", format!("{verb}: {command}"), "session", None);
         }
     }
+    Ok(())
 }
 
 fn session_tasks(tx: &ReadTx<'_>, session: &Session, view: &mut ExplainView) -> Result<()> {

@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use crate::{
     actions::{Answer, App},
-    domain::plural,
-    env::Timestamp,
+    domain::{Refusal, other_host::OtherHost, plural},
+    env::{Clock, Timestamp},
     os::host::{self, HostIdentity},
     store::{
         ReadTx, StoreError,
@@ -16,17 +16,22 @@ use crate::{
     wire::{HostRenewedView, HostView},
 };
 
+/// How many hosts an error names.
+const MAX_NAMED: usize = 5;
 /// A host that was silent for longer, and has nothing, is left out of the list.
 const SHOWN_AFTER_SILENCE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// A host and what is on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct KnownHost {
-    id: Option<String>,
-    name: String,
+pub(super) struct KnownHost {
+    pub id: Option<String>,
+    /// Its name and pid namespace.
+    pub name: String,
     root: Option<String>,
     version: Option<String>,
-    last_seen: Option<Timestamp>,
+    pub last_seen: Option<Timestamp>,
+    /// The time at the server when that was read.
+    read_at: Option<Timestamp>,
     sessions: i64,
     jobs: i64,
     lanes: i64,
@@ -34,7 +39,23 @@ struct KnownHost {
 
 impl KnownHost {
     fn new(id: Option<String>, name: String) -> Self {
-        Self { id, name, root: None, version: None, last_seen: None, sessions: 0, jobs: 0, lanes: 0 }
+        Self { id, name, root: None, version: None, last_seen: None, read_at: None, sessions: 0, jobs: 0, lanes: 0 }
+    }
+
+    /// The host as rows name it.
+    pub fn identity(&self) -> HostIdentity {
+        HostIdentity { name: self.name.clone(), id: self.id.clone() }
+    }
+
+    /// Its name for people.
+    pub fn shown(&self) -> String {
+        OtherHost::new(&self.name, &host::name(), None).name
+    }
+
+    /// Whether `text` is its id or its name, with the pid namespace or without.
+    fn is_named(&self, text: &str) -> bool {
+        let machine = self.name.rsplit_once('/').map_or(self.name.as_str(), |(machine, _)| machine);
+        self.id.as_deref() == Some(text) || self.name == text || machine == text
     }
 
     const fn is_used(&self) -> bool {
@@ -50,7 +71,8 @@ pub fn list(app: &App, all: bool) -> Result<Vec<HostView>> {
         let silence = host.last_seen.map(|seen| now.since(seen));
         all || host.is_used() || silence.is_some_and(|silence| silence <= SHOWN_AFTER_SILENCE) || is_own(&own, host)
     };
-    let mut views: Vec<HostView> = found.iter().filter(is_shown).map(|host| view(host, is_own(&own, host))).collect();
+    let view = |host| view(host, is_own(&own, host), matches!(app.env.clock, Clock::System));
+    let mut views: Vec<HostView> = found.iter().filter(is_shown).map(view).collect();
     if let Some(view) = views.iter_mut().find(|view| view.here) {
         view.root.get_or_insert_with(|| app.project.root.display().to_string());
         view.version.get_or_insert_with(|| env!("CARGO_PKG_VERSION").to_owned());
@@ -62,6 +84,32 @@ pub fn list(app: &App, all: bool) -> Result<Vec<HostView>> {
 
 fn is_own(own: &HostIdentity, host: &KnownHost) -> bool {
     own.owns(&host.name, host.id.as_deref())
+}
+
+/// The other host of this id or name.
+///
+/// # Errors
+/// `not_found`, `ambiguous`; `host_alive` for this host.
+pub(super) fn find_other(tx: &ReadTx<'_>, text: &str) -> Result<KnownHost> {
+    let own = host::identity();
+    let all = known(tx, &own)?;
+    let (own, others): (Vec<KnownHost>, Vec<KnownHost>) = all.into_iter().partition(|host| is_own(&own, host));
+    let mut fitting: Vec<KnownHost> = others.iter().filter(|host| host.is_named(text)).cloned().collect();
+    match (fitting.pop(), fitting.as_slice()) {
+        (Some(host), []) => Ok(host),
+        (Some(last), rest) => {
+            let id = |host: &KnownHost| host.id.clone().unwrap_or_else(|| host.name.clone());
+            let found = rest.iter().chain([&last]).map(id).collect();
+            Err(Refusal::Ambiguous { noun: "host", id: text.to_owned(), found }.into())
+        }
+        (None, _) if own.iter().any(|host| host.is_named(text)) => {
+            Err(Refusal::OwnHost { host: text.to_owned() }.into())
+        }
+        (None, _) => {
+            let near = others.iter().map(KnownHost::shown).take(MAX_NAMED).collect();
+            Err(Refusal::NotFound { noun: "host", id: text.to_owned(), near }.into())
+        }
+    }
 }
 
 /// Every host of a store, the one that was seen last first, and this host.
@@ -76,6 +124,7 @@ fn merge(rows: Vec<Host>, uses: Vec<HostUse>, own: &HostIdentity) -> Vec<KnownHo
         root: row.root,
         version: row.version,
         last_seen: Some(row.last_seen),
+        read_at: row.read_at,
         ..KnownHost::new(row.id, row.name)
     });
     let uses = uses.into_iter().map(|used| KnownHost {
@@ -103,7 +152,9 @@ fn merge(rows: Vec<Host>, uses: Vec<HostUse>, own: &HostIdentity) -> Vec<KnownHo
     found
 }
 
-fn view(host: &KnownHost, here: bool) -> HostView {
+/// `has_clock`: whether the clock goes, so that the server's time counts.
+fn view(host: &KnownHost, here: bool, has_clock: bool) -> HostView {
+    let silence = host.read_at.filter(|_| has_clock).zip(host.last_seen).map(|(now, seen)| now.since(seen));
     HostView {
         id: host.id.clone(),
         name: host.name.clone(),
@@ -114,6 +165,7 @@ fn view(host: &KnownHost, here: bool) -> HostView {
         jobs: host.jobs,
         lanes: host.lanes,
         seen_at: host.last_seen.map(|at| at.to_string()),
+        silent_seconds: silence.map(|silence| silence.as_secs()),
     }
 }
 
@@ -158,6 +210,7 @@ mod tests {
             root: Some("/src".into()),
             version: Some("1.0.0".into()),
             last_seen: Timestamp::from_millis(seen),
+            read_at: None,
         }
     }
 

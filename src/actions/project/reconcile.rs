@@ -1,11 +1,16 @@
 //! Reconciling the store with reality: exited sessions become stale, live ones are revived, everything else is reported.
 //! Tasks keep status, claimant and epoch.
 
-use std::{collections::BTreeMap, fmt::Write as _, sync::mpsc, thread};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    sync::mpsc,
+    thread,
+};
 
 use anyhow::Result;
 
-use super::silent_hosts;
+use super::silent_hosts::{self, SilentHosts};
 use crate::{
     actions::{
         Answer, App,
@@ -26,7 +31,7 @@ use crate::{
     adapters::{self, plumbing::SessionDir},
     domain::{
         SessionId, TaskId,
-        rules::liveness::{self, BackendObservation, Liveness, ProcessObservation},
+        rules::liveness::{self, BackendObservation, Liveness, ProcessObservation, StaleCause},
         session::{Session, SessionStatus},
         task::Task,
     },
@@ -57,10 +62,13 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     // Before this host writes: it has been heard of then, too.
     let silent_hosts = silent_hosts::find(app)?;
     if !dry_run {
+        if app.settings.store.is_on_server() {
+            app.transaction(|_| Ok(()))?;
+        }
         app.count_future_times_from_now()?;
     }
     let jobs = recover_jobs(app, dry_run);
-    let notes = |is_suppressed| warnings(is_suppressed, &jobs.warnings);
+    let notes = |is_suppressed| warnings(is_suppressed, &silent_hosts, &jobs.warnings);
     let now = app.store_for_reading()?.time(app.env.now())?;
     let found = app.read(|tx| Ok(sessions::live(tx)?))?;
     let (verdicts, outputs): (Vec<Liveness>, Vec<Option<Timestamp>>) =
@@ -68,7 +76,11 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
     record_outputs(app, &found, &outputs)?;
     let idle = if dry_run { Vec::new() } else { look_at_screens(app, &found)? };
     let mut assessed: Vec<Assessment> = found.into_iter().zip(verdicts).collect();
-    let is_counted = |session: &Session| session.host_id.as_ref().is_none_or(|id| !silent_hosts.contains(id));
+    leave_undecided(&mut assessed, &silent_hosts);
+    let is_counted = |session: &Session| {
+        let is_of = |ids: &BTreeSet<String>| session.host_id.as_ref().is_some_and(|id| ids.contains(id));
+        !is_of(&silent_hosts.ids) && !is_of(&silent_hosts.undecided)
+    };
     let counted = assessed.iter_mut().filter(|(session, _)| is_counted(session));
     let is_suppressed = liveness::suppress_mass_stale(counted.map(|(session, verdict)| (&*session, verdict)));
     let changes = |(session, verdict): &Assessment| {
@@ -92,6 +104,18 @@ pub fn reconcile(app: &App, dry_run: bool) -> Result<Answer> {
         let report = ReconcileView { idle, ..build_report(false, &assessed, &marked, &claimed, &jobs, tx)? };
         answer(&report, &notes(is_suppressed), true)
     })
+}
+
+/// Leaves sessions alone whose host is silent and may not be judged yet.
+fn leave_undecided(assessed: &mut [Assessment], silent_hosts: &SilentHosts) {
+    let Some(reason) = silent_hosts.why() else { return };
+    for (session, verdict) in assessed {
+        if session.host_id.as_ref().is_some_and(|id| silent_hosts.undecided.contains(id))
+            && let Liveness::Stale(StaleCause::NoHeartbeat, why) = verdict
+        {
+            *verdict = Liveness::Unknown(format!("{why}; {reason}"));
+        }
+    }
 }
 
 /// Judges every session, with the time of its last output where its backend knows it; a dry run does not ask for that. A
@@ -276,11 +300,12 @@ fn recover_jobs(app: &App, dry_run: bool) -> JobRecovery {
     jobs
 }
 
-fn warnings(is_suppressed: bool, failed: &[String]) -> Vec<String> {
+fn warnings(is_suppressed: bool, silent_hosts: &SilentHosts, failed: &[String]) -> Vec<String> {
     let is_suppressed = is_suppressed.then(|| {
         "warning: most sessions have no recent heartbeat; the clock may be wrong, so none is marked stale for that reason".to_owned()
     });
-    is_suppressed.into_iter().chain(failed.iter().cloned()).collect()
+    let undecided = silent_hosts.why().map(|why| format!("warning: {why}: fairway session reconcile"));
+    is_suppressed.into_iter().chain(undecided).chain(failed.iter().cloned()).collect()
 }
 
 fn answer(report: &ReconcileView, notes: &[String], wrote: bool) -> Result<Answer> {

@@ -72,7 +72,7 @@ pub(crate) fn collect_facts(
         let lane = task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten();
         let dir = task_worktree::of_work(app, tx, &task)?;
         let needs_git = needs_git(app, tx, &task, gates)?;
-        if let (true, Some(refusal)) = (needs_git, dir.refusal(tx, words)?) {
+        if let (true, Some(refusal)) = (needs_git, dir.refusal(app, tx, words)?) {
             return Err(refusal.into());
         }
         let passed_at = if gates.contains(&Gate::Evidence) { commits_of_evidence(tx, id)? } else { BTreeSet::new() };

@@ -68,7 +68,7 @@ pub fn refuse_elsewhere(app: &App, session: &Session, words: &[&str]) -> Result<
     if session_process::is_local(session) {
         return Ok(());
     }
-    Err(app.read(|tx| other_host::session_refusal(tx, session, words))?.into())
+    Err(app.read(|tx| other_host::session_refusal(app, tx, session, words))?.into())
 }
 
 /// Whether the backend's session of this name belongs to another session run. The recorded one has then exited, and the other

@@ -8,11 +8,12 @@ pub use crate::actions::core::session_overview::SessionScope;
 use crate::{
     actions::{
         App,
-        core::{claimants, errors, lookup, session_overview, session_process::RunProcesses},
+        core::{claimants, errors, lookup, other_host, session_overview, session_process::RunProcesses},
         sessions::{liveness::silence, report::shown_idle},
     },
     domain::{
         SessionId,
+        other_host::OtherHost,
         session_facts::{HeldTask, NextCommand, SessionOverview},
     },
     store::{overview, session_reports},
@@ -41,11 +42,11 @@ pub fn protocol(app: &App, id: &SessionId) -> Result<Option<ProtocolView>> {
     }))
 }
 
-/// One session, and for each task that it has claimed while it is dead or stale the ways on.
+/// One session with its host, when that is another one, and for each task that it has claimed while it is dead or stale the ways on.
 ///
 /// # Errors
 /// `not_found`.
-pub fn show(app: &App, id: &SessionId) -> Result<(SessionOverview, Vec<NextCommand>)> {
+pub fn show(app: &App, id: &SessionId) -> Result<(SessionOverview, Option<OtherHost>, Vec<NextCommand>)> {
     app.read(|tx| {
         let session = lookup::session(tx, id)?;
         let mut found = session_overview::with_facts(tx, vec![session], &overview::held(tx)?)?;
@@ -58,6 +59,7 @@ pub fn show(app: &App, id: &SessionId) -> Result<(SessionOverview, Vec<NextComma
             claimants::ways_on(&held.task, held.status, &session, &overview.alive, can, &mut processes)
         };
         let ways = overview.holds.iter().flat_map(ways).collect();
-        Ok((overview, ways))
+        let other = other_host::of_session(tx, &overview.session)?;
+        Ok((overview, other, ways))
     })
 }

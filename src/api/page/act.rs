@@ -189,7 +189,7 @@ impl PageCommand {
             Self::AcceptHandoff(id) => accept::accept(app, *id, Acceptance::WithClaim),
             Self::DeclineHandoff(id) => decline::decline(app, *id, &needed()?),
             Self::WithdrawMessage(id) => outbox::withdraw(app, *id, None),
-            Self::RemoveJob(id) => rm::rm(app, &[id.to_string()], false),
+            Self::RemoveJob(id) => rm::rm(app, &[id.to_string()], false, None),
             Self::Task(command) => command.run(app, form, hooks),
             Self::Review(command) => command.run(app, form),
         }

@@ -261,6 +261,9 @@ pub(super) fn session(html: &mut Html, one: &SessionOverviewView, access: Access
     html.markup("<p class=\"head\">");
     shape(html, state.shape, class);
     labelled(html, "id", &one.session.id);
+    if let Some(host) = &one.other_host {
+        labelled(html, "host", host);
+    }
     if let Some(provider) = &one.session.provider {
         labelled(html, "provider", provider);
     }
@@ -283,7 +286,7 @@ pub(super) fn session(html: &mut Html, one: &SessionOverviewView, access: Access
         html.markup("<div class=\"commands\">");
         let id = &one.session.id;
         let mut commands = vec![("prompt", format!("fairway prompt {id} TEXT"))];
-        if one.session.backend.is_some() {
+        if one.session.backend.is_some() && one.other_host.is_none() {
             commands.push(("stop", format!("fairway session stop {id}")));
         }
         for (purpose, words) in commands {

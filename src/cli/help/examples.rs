@@ -216,6 +216,7 @@ const EXAMPLES: &[Examples] = &[
     ("host", &["fairway host list", "fairway host renew"]),
     ("host list", &["fairway host list", "fairway host list --json"]),
     ("host renew", &["fairway host renew"]),
+    ("host retire", &["fairway host retire build1 --reason 'its disk died'"]),
     ("config", &["fairway config show", "fairway config check"]),
     ("config show", &["fairway config show"]),
     ("config check", &["fairway config check"]),

@@ -1,5 +1,7 @@
 //! `fairway host list`
 
+use std::time::Duration;
+
 use anyhow::Result;
 
 use crate::{
@@ -30,6 +32,12 @@ impl Args {
     }
 }
 
+/// The time since a host wrote, by the server's clock where there is one.
+fn seen(host: &HostView, now: Timestamp) -> String {
+    let at = host.silent_seconds.map(|silence| now.minus(Duration::from_secs(silence)).to_string());
+    at.or_else(|| host.seen_at.clone()).map_or_else(|| "-".into(), |at| age(&at, now))
+}
+
 fn table(hosts: &[HostView], now: Timestamp) -> Table {
     let mut table = Table::new(&["host", "here", "sessions", "jobs", "lanes", "version", "seen", "root"])
         .with_optional(&["version"])
@@ -43,7 +51,7 @@ fn table(hosts: &[HostView], now: Timestamp) -> Table {
             host.jobs.to_string(),
             host.lanes.to_string(),
             dash(host.version.as_deref()),
-            host.seen_at.as_deref().map_or_else(|| "-".into(), |at| age(at, now)),
+            seen(host, now),
             dash(host.root.as_deref()),
         ]);
     }

@@ -49,15 +49,20 @@ impl Args {
 
 /// Sessions as a table, one row each.
 pub(in crate::cli) fn table(sessions: &[SessionOverviewView], now: Timestamp) -> Table {
-    let mut table = Table::new(&["id", "status", "activity", "role", "lane", "holds", "provider", "seen", "doing"])
+    // One host needs no name.
+    let has_others = sessions.iter().any(|one| one.other_host.is_some());
+    let host = if has_others { &["host"][..] } else { &[] };
+    let headings = ["id", "status", "activity", "role", "lane", "holds", "provider", "seen", "doing"];
+    let (id, rest) = headings.split_at(1);
+    let mut table = Table::new(&[id, host, rest].concat())
         .with_whole(&["lane", "holds", "seen"])
         .with_optional(&["provider", "role"])
         .with_expendable(&["activity", "seen", "lane"]);
     for one in sessions {
         let session = &one.session;
         let dash = |text: Option<&str>| text.unwrap_or("-").to_owned();
-        table.row([
-            session.id.clone(),
+        let host = has_others.then(|| dash(one.other_host.as_deref()));
+        let cells = [
             one.shown_status.to_owned(),
             dash(one.shown_activity),
             session.role.clone(),
@@ -66,7 +71,9 @@ pub(in crate::cli) fn table(sessions: &[SessionOverviewView], now: Timestamp) ->
             dash(session.provider.as_deref()),
             age(&one.seen_at, now),
             doing(one),
-        ]);
+        ];
+        let cells: Vec<String> = std::iter::once(session.id.clone()).chain(host).chain(cells).collect();
+        table.row(&cells);
     }
     table
 }

@@ -33,12 +33,12 @@ pub struct Args {
 impl Args {
     pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
         let app = ctx.app()?;
-        let (overview, ways_on) = list::show(&app, &self.id)?;
+        let (overview, other, ways_on) = list::show(&app, &self.id)?;
         let session = &overview.session;
         let is_dead = overview.alive.is_dead();
         let view = SessionDetailView {
             overview: SessionOverviewView::from(&overview),
-            attach_command: multiplexer_command::attach_command(session).filter(|_| !is_dead),
+            attach_command: multiplexer_command::attach_command(session).filter(|_| !is_dead && other.is_none()),
             protocol: list::protocol(&app, &self.id)?,
         };
         // A built-in backend records the process that looks after the program, not the program's own.
@@ -47,7 +47,10 @@ impl Args {
             && session.adapter_script.is_some();
         let mut next: Vec<(&str, String)> =
             suggestions::commands(session).into_iter().filter(|(verb, _)| *verb != "attach" || !is_dead).collect();
-        next.extend(ways_on.into_iter().map(|way| ("next", format!("{}: {}", way.purpose, way.command))));
+        let from_here =
+            |command: String| other.as_ref().map_or_else(|| command.clone(), |host| host.from_here(&command));
+        next.iter_mut().for_each(|(_, command)| *command = from_here(std::mem::take(command)));
+        next.extend(ways_on.into_iter().map(|way| ("next", format!("{}: {}", way.purpose, from_here(way.command)))));
         let id = || vec![view.overview.session.id.clone()];
         ctx.show(&view, id, || words(&view, is_supervised, ctx.env.now(), &next))
     }

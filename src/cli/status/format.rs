@@ -220,9 +220,9 @@ impl Printer {
         let tasks = list::holds(one);
         match lane {
             Some(lane) => {
-                table.row([&format!("{shape} {lane}"), &tasks, &session.id, provider, &activity, &doing]);
+                table.row([&format!("{shape} {lane}"), &tasks, &one.shown_id(), provider, &activity, &doing]);
             }
-            None => table.row([&format!("{shape} {}", session.id), &tasks, provider, &activity, &doing]),
+            None => table.row([&format!("{shape} {}", one.shown_id()), &tasks, provider, &activity, &doing]),
         }
     }
 

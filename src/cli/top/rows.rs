@@ -256,8 +256,8 @@ fn session_text(one: &SessionOverviewView, lane: Option<&str>, now: Timestamp) -
     let provider = one.session.provider.clone().unwrap_or_else(|| "-".to_owned());
     let tasks = list::holds(one);
     let cells = match lane {
-        Some(lane) => vec![lane.to_owned(), tasks, one.session.id.clone(), provider, activity, doing],
-        None => vec![one.session.id.clone(), tasks, provider, activity, doing],
+        Some(lane) => vec![lane.to_owned(), tasks, one.shown_id(), provider, activity, doing],
+        None => vec![one.shown_id(), tasks, provider, activity, doing],
     };
     RowText { shape, meaning: meaning_of(shape), cells }
 }

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// The age from which a row is written anew.
+/// The age from which a row is written anew, by a write or a look.
 const SEEN_INTERVAL: Duration = Duration::from_secs(60);
 /// The number of earlier boots that a row keeps.
 const KEPT_BOOTS: usize = 16;
@@ -30,6 +30,39 @@ const RECORD: &str = "INSERT INTO hosts (id, name, root, version, boot_id, earli
 // ids, so the boot that wrote last stays.
 const GIVE_BACK: &str = "UPDATE hosts SET earlier_boots = (earlier_boots::jsonb - -1)::text \
      WHERE boot_id = $2 AND id <> $1 AND split_part(id, '/', 2) = split_part($1, '/', 2) AND earlier_boots <> '[]'";
+
+/// A look by a host: it has been heard of. A look takes no lock of the project and waits for none: of two at once one suffices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Look {
+    /// An SQL expression: whether the row is old and can be written.
+    pub is_due: String,
+    /// The statement that writes it. It writes no row of another boot: that would hide a clone.
+    pub record: String,
+}
+
+impl Look {
+    /// A look by the host now; `None` for a host without an id. `clock` is an SQL expression of the time in milliseconds.
+    pub fn now(schema: &str, clock: &str) -> Option<Self> {
+        let quoted = |text: &str| text.replace('\'', "''");
+        let id = quoted(&host::identity().id?);
+        let old = format!(
+            "id = '{id}' AND boot_id = '{}' AND last_seen <= {clock} - {}",
+            quoted(&host::boot_id()),
+            SEEN_INTERVAL.as_millis()
+        );
+        let hosts = format!("\"{schema}\".hosts");
+        let is_due = format!(
+            "EXISTS (SELECT 1 FROM hosts WHERE {old}) AND NOT pg_is_in_recovery() \
+             AND NOT current_setting('default_transaction_read_only')::boolean \
+             AND has_table_privilege('{}', 'UPDATE')",
+            quoted(&hosts)
+        );
+        let record = format!(
+            "UPDATE {hosts} SET last_seen = {clock} WHERE id IN (SELECT id FROM {hosts} WHERE {old} FOR UPDATE SKIP LOCKED)"
+        );
+        Some(Self { is_due, record })
+    }
+}
 
 /// The host of this process, as its row names it.
 #[derive(Debug, Clone, PartialEq, Eq)]

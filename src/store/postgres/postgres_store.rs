@@ -11,7 +11,7 @@ use tokio_postgres::SimpleQueryRow;
 use super::{
     Listener, StoreAddress,
     connect::{self, Connected, FACTS, KEEP_COMMITS},
-    host_row::Writer,
+    host_row::{Look, Writer},
     outcome::{self, SentWrite},
     schema,
 };
@@ -26,7 +26,6 @@ const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 /// Under READ COMMITTED each statement sees what was committed before it began. A snapshot of the whole transaction would be
 /// older than the lock that it waits for, and would show tasks as free that the process before has claimed.
 const BEGIN_WRITE: &str = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
-const VERSION: &str = "SELECT schema_version FROM project";
 // A time in the list of the locking statement would be that before the wait, and so would the row of the host: they are a
 // statement of their own.
 const LOCK: &str = "SELECT schema_version FROM project FOR UPDATE";
@@ -78,10 +77,14 @@ impl PostgresStore {
 
     /// Begins a read on one snapshot. It is not run again when the connection breaks in it: it may have shown what it read.
     pub fn begin_read(&self) -> Result<PostgresRead<'_>, StoreError> {
-        let statements = format!("{}; {VERSION}", self.search_path());
+        let look = Look::now(&self.address.schema, &self.clock_expression());
+        let is_due = look.as_ref().map_or("false", |look| &look.is_due);
+        let statements = format!("{}; SELECT schema_version, {is_due} FROM project", self.search_path());
         let (open, rows) = self.begin(BEGIN_READ, &statements).map_err(|error| self.version_error(error))?;
         self.check_version(number(rows.first(), 0))?;
-        Ok(PostgresRead { open, snapshot: ReadTx::from_connection(&self.connection) })
+        let is_due = rows.first().and_then(|row| row.get(1)) == Some("t");
+        let record = look.filter(|_| is_due).map(|look| look.record);
+        Ok(PostgresRead { open, snapshot: ReadTx::from_connection(&self.connection), record })
     }
 
     /// Refuses when the server allows only reading. Takes no lock.
@@ -97,13 +100,22 @@ impl PostgresStore {
         Ok(())
     }
 
+    /// The time in milliseconds, as SQL.
+    fn clock_expression(&self) -> String {
+        match self.clock {
+            Clock::Fixed(now) => now.millis().to_string(),
+            Clock::System => "(extract(epoch FROM clock_timestamp()) * 1000)::bigint".to_owned(),
+        }
+    }
+
     /// Begins a write: it has the lock of the project, and this host is recorded.
     pub fn begin_write<'a>(&'a self, now: Timestamp, actor: &'a str) -> Result<PostgresWrite<'a>, StoreError> {
         let writer = Writer::now(&self.root);
         let clock = Writer::join(writer.as_ref(), CLOCK);
         let path = self.search_path();
         let statements = format!("{path}; {TURN}; {LOCK}; {KEEP_COMMITS}; SELECT begin_write(); {clock}");
-        let (open, rows) = self.begin(BEGIN_WRITE, &statements).map_err(|error| self.version_error(error))?;
+        let begun = self.begin(BEGIN_WRITE, &statements);
+        let (open, rows) = begun.map_err(|error| self.version_error(self.read_only_error(error)))?;
         self.check_version(number(rows.get(1), 0))?;
         let now = match self.clock {
             Clock::Fixed(_) => now,
@@ -250,6 +262,16 @@ impl PostgresStore {
         }
     }
 
+    /// The error of a write's beginning: a replica refuses it in words of its own, and not as a read-only transaction.
+    fn read_only_error(&self, error: StoreError) -> StoreError {
+        let StoreError::Postgres(why) = error else { return error };
+        let found = self.connection.batch_within(self.address.answer_limit(), "SELECT pg_is_in_recovery()");
+        if found.unwrap_or_default().first().and_then(|row| row.get(0)) != Some("t") {
+            return StoreError::Postgres(why);
+        }
+        StoreError::ServerReadOnly { address: self.address.to_string(), why }
+    }
+
     /// The error of a schema that is not there.
     fn missing_error(&self, address: String) -> StoreError {
         let schema = &self.address.schema;
@@ -279,6 +301,8 @@ impl PostgresStore {
 pub(in crate::store) struct PostgresRead<'a> {
     open: OpenTransaction<'a>,
     snapshot: ReadTx<'a>,
+    /// The statement by which this host has been heard of, when that is due.
+    record: Option<String>,
 }
 
 impl<'a> PostgresRead<'a> {
@@ -289,7 +313,13 @@ impl<'a> PostgresRead<'a> {
     /// Ends it. Nothing was written, and everything was read, so a failure loses nothing. The answer is waited for: a connection
     /// that ends with an unread answer is an error in the server's log.
     pub fn end(self) {
-        let _ = self.open.end("COMMIT");
+        let Self { open, record, .. } = self;
+        let (connection, limit) = (open.connection, open.limit);
+        let is_ended = open.end("COMMIT").is_ok();
+        // A look does not fail because it could not be noted.
+        if let Some(record) = record.filter(|_| is_ended) {
+            let _ = connection.batch_within(limit, &record);
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `host list` and `host renew` with a store in a file.
+//! `host list`, `host renew` and `host retire` with a store in a file.
 
 use crate::common::{TestProject, fixtures};
 
@@ -57,4 +57,79 @@ fn host_renew_inside_a_session_is_refused() {
     world.add_session("s1");
     let inside = world.fairway(["host", "renew", "--yes", "--json"]).env("FAIRWAY_SESSION_ID", "s1").output().unwrap();
     crate::common::test_project::CommandOutput::from(inside).refuses(5, "inside_session");
+}
+
+/// A host that a person gives up, with a session that claims one task and has submitted another.
+fn world_with_another_host() -> TestProject {
+    let world = TestProject::new();
+    for id in ["s1", "s2", "here"] {
+        world.run(["session", "upsert", "--id", id, "--role", "worker"]).exits(0);
+    }
+    world.write_rows("UPDATE agent_sessions SET host = 'build1/1', host_id = 'b/1' WHERE id IN ('s1', 's2')");
+    for task in ["T-1", "T-2", "T-3"] {
+        world.run(["task", "add", task, "title"]).exits(0);
+    }
+    for (task, session) in [("T-1", "s1"), ("T-2", "s1"), ("T-3", "here")] {
+        world.run(["--session", session, "claim", task]).exits(0);
+    }
+    world.run(["--session", "s1", "task", "submit", "T-2"]).exits(0);
+    fixtures::add_lane(&world, "ui", None, Some(&world.root()));
+    world.write_rows("UPDATE lanes SET host = 'build1/1', host_id = 'b/1', branch = 'work/ui' WHERE name = 'ui'");
+    world
+}
+
+#[test]
+fn host_retire_gives_up_sessions_and_claims_of_a_silent_host_in_one_write() {
+    let world = world_with_another_host();
+    let refused = world.run(["host", "retire", "build1", "--reason", "it is gone", "--json"]).refuses(4, "host_alive");
+    assert!(
+        refused.error()["hint"].as_str().unwrap().ends_with("fairway host retire build1/1 --force --reason TEXT"),
+        "{refused:?}"
+    );
+    world.advance_clock(3_600);
+    world.run(["session", "heartbeat", "here"]).exits(0);
+    let retired = world.run(["host", "retire", "build1", "--reason", "it is gone", "--json"]).exits(0);
+    let document = retired.json();
+    assert_eq!(document["sessions"], serde_json::json!(["s1", "s2"]));
+    assert_eq!(document["released"], serde_json::json!(["T-1"]));
+    assert_eq!(document["lanes"][0]["lane"], "ui");
+    assert_eq!(document["lanes"][0]["branch"], "work/ui");
+    let reason = document["reason"].as_str().unwrap();
+    assert!(reason.contains(", last heard 1h") && reason.ends_with(" ago: it is gone"), "{reason}");
+    assert!(retired.stderr.contains("T-2 of s1 is in review and stays"), "{retired:?}");
+    let status = |id: &str| world.json(["session", "show", id])["status"].as_str().unwrap().to_owned();
+    assert_eq!([status("s1"), status("s2"), status("here")], ["failed", "failed", "running"]);
+    let state = |id: &str| world.json(["task", "show", id])["status"].as_str().unwrap().to_owned();
+    assert_eq!([state("T-1"), state("T-2"), state("T-3")], ["todo", "review", "in_progress"]);
+    let events = world.run(["events", "--kind", "host.retired", "--json"]).exits(0).stdout;
+    assert_eq!(events.lines().count(), 1, "{events}");
+    // Once more: there is nothing left.
+    let shown = world.transcript(&["fairway host retire build1 --reason again"]);
+    assert!(shown.contains("gave up build1: 0 session(s), 0 claim(s), 0 job(s)"), "{shown}");
+}
+
+#[test]
+fn host_retire_refuses_this_host_an_unknown_one_and_a_session() {
+    let world = world_with_another_host();
+    let own = world.json(["host", "list"])[0]["name"].as_str().unwrap().to_owned();
+    world.run(["host", "retire", &own, "--force", "--reason", "x", "--json"]).refuses(4, "host_alive");
+    let error = world.run(["host", "retire", "build2", "--reason", "x", "--json"]).refuses(3, "not_found").error();
+    assert_eq!(error["details"]["near"], serde_json::json!(["build1"]));
+    let inside = world.fairway(["host", "retire", "build1", "--reason", "x", "--json"]);
+    let inside = { inside }.env("FAIRWAY_SESSION_ID", "here").output().unwrap();
+    crate::common::test_project::CommandOutput::from(inside).refuses(5, "inside_session");
+}
+
+#[test]
+fn release_of_a_host_frees_its_claims_once_it_is_silent_and_leaves_its_sessions() {
+    let world = world_with_another_host();
+    world.run(["release", "--host", "build1", "--json"]).refuses(4, "host_alive");
+    world.advance_clock(3_600);
+    let released = world.transcript(&["fairway release --host build1"]);
+    assert!(released.contains("released T-1: in_progress → todo (s1)"), "{released}");
+    assert!(released.contains("T-2 of s1 is in review and stays"), "{released}");
+    assert_eq!(world.json(["task", "show", "T-3"])["status"], "in_progress");
+    assert!(world.json(["session", "show", "s1"])["ended_at"].is_null());
+    let again = world.transcript(&["fairway release --host build1"]);
+    assert!(again.contains("unchanged: no claim of a session of that host"), "{again}");
 }

@@ -168,8 +168,8 @@ fn lane_shows_its_whole_present() {
     created     2026-01-01 00:00:02
     messages    1
 
-    ID  STATUS   ACTIVITY  ROLE    LANE  HOLDS  PROVIDER  SEEN  DOING
-    s1  running  unknown   worker  ui    T-1    -         2s    -
+    ID  HOST       STATUS   ACTIVITY  ROLE    LANE  HOLDS  PROVIDER  SEEN  DOING
+    s1  elsewhere  running  unknown   worker  ui    T-1    -         2s    -
 
     ID   P  STATUS       ROLE  LANE  HELD BY  TITLE
     T-1  2  in_progress  -     ui    s1       one

@@ -226,6 +226,7 @@ fn session_is_one_document_wherever_it_appears() {
         "activity_source",
         "activity_at",
         "silence",
+        "other_host",
         "stopped_by",
     ];
     let without_seen = |mut shown: Value| {

@@ -49,7 +49,6 @@ fn session_operations_print_their_results() {
     $ fairway session nudge s1 hi
     error: session s1 runs on host elsewhere, not on this host
     hint: run it there: ssh elsewhere fairway session nudge s1 TEXT
-    hint: if that host or container is gone: fairway session forget s1
     [exit 4]
     $ fairway session nudge s2 hi
     error: the session s2 has ended and cannot be changed

@@ -468,7 +468,7 @@ pub const COMMANDS: &[CommandRow] = &[
         path: "session forget",
         before: &["session end s1"],
         good: "session forget s1",
-        texts: &["session forget {}"],
+        texts: &["session forget {}", "session forget s1 --force --reason {}"],
     },
     row(
         "session end",
@@ -626,6 +626,11 @@ pub const COMMANDS: &[CommandRow] = &[
     row("store restored", "store restored --yes", &[]),
     row("host list", "host list", &[]),
     row("host renew", "host renew --yes", &[]),
+    row(
+        "host retire",
+        "host retire elsewhere --force --reason late",
+        &["host retire {} --reason late", "host retire elsewhere --force --reason {}"],
+    ),
     // Both need a server.
     row("store copy", "store copy --help", &["store copy --to {}"]),
     row(

@@ -61,6 +61,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("docs/guides/notifications.md", "install -m 755 examples/notify/ntfy.sh ~/.local/bin/fairway-ntfy"),
     ("docs/guides/several-machines.md", "fairway store copy --to postgres://fairway@db.example/team"),
     ("docs/guides/several-machines.md", "git pull"),
+    ("docs/guides/several-machines.md", "fairway host retire build1 --reason 'its disk died'"),
+    ("docs/guides/several-machines.md", "createuser --pwprompt fairway"),
     (
         "docs/guides/several-machines.md",
         "pg_dump --schema=fairway --file=team.sql 'host=db.example user=fairway dbname=team'",

@@ -297,6 +297,13 @@ fn job_of_a_container_that_is_gone_is_given_up_by_hand_and_its_queue_goes_on() {
     let set = "UPDATE exec_runs SET host = 'elsewhere/1', host_id = 'elsewhere/1' WHERE id = ?1";
     place.store().execute(set, [&run]).unwrap();
     kill_supervisor(&place, &run);
+    // While its host is heard of, no hint says so, and it takes a reason.
+    let refused = place.run(["exec", "kill", &run, "--json"]).refuses(4, "run_unsupervised");
+    assert!(!refused.error()["hint"].as_str().unwrap().contains("--force"), "{refused:?}");
+    let refused = place.run(["exec", "rm", "--force", &run, "--json"]).refuses(4, "host_alive");
+    let hint = refused.error()["hint"].as_str().unwrap().to_owned();
+    assert!(hint.ends_with(&format!("all the same: fairway exec rm --force --reason TEXT {run}")), "{hint}");
+    place.store().execute("UPDATE exec_runs SET updated_at = 1 WHERE id = ?1", [&run]).unwrap();
     let refused = place.run(["exec", "kill", &run, "--json"]).refuses(4, "run_unsupervised");
     assert!(refused.error()["hint"].as_str().unwrap().contains("fairway exec rm --force"), "{refused:?}");
     place.run(["session", "reconcile"]).exits(0);

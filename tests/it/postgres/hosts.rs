@@ -64,6 +64,38 @@ fn host_that_writes_is_recorded_and_its_row_is_written_again_only_for_news() {
     );
 }
 
+/// A look is no write of the project: it changes the time alone, and a host that never wrote stays unknown.
+#[test]
+fn look_of_a_host_counts_as_a_sign_of_it_once_a_minute() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    world.run(["task", "add", "one"]).exits(0);
+    let seen = || ask(&world, "SELECT last_seen FROM hosts").parse::<i64>().unwrap();
+    let events = || ask(&world, "SELECT count(*) FROM events");
+    let (wrote, before) = (seen(), events());
+    world.run(["ready"]).exits(0);
+    assert_eq!(seen(), wrote, "within a minute");
+    world.advance_clock(600);
+    world.run(["status"]).exits(0);
+    let looked = seen();
+    assert!(looked >= wrote + 600_000, "{looked} {wrote}");
+    assert_eq!(events(), before);
+    // The look of another boot would hide that a machine was copied.
+    ask(&world, "UPDATE hosts SET boot_id = 'other'");
+    world.advance_clock(600);
+    world.run(["status"]).exits(0);
+    assert_eq!(seen(), looked);
+    // A look waits for no lock of the row, and never fails for its sake.
+    ask(
+        &world,
+        &format!(
+            "UPDATE hosts SET boot_id = '{}'; ALTER TABLE hosts ADD CHECK (last_seen <= {looked}) NOT VALID",
+            boot_id()
+        ),
+    );
+    world.run(["status"]).exits(0);
+    assert_eq!(seen(), looked);
+}
+
 #[test]
 fn machine_whose_id_another_one_uses_is_refused_until_it_has_an_id_of_its_own() {
     let Some(world) = TestProject::on_postgres() else { return };
@@ -79,7 +111,13 @@ fn machine_whose_id_another_one_uses_is_refused_until_it_has_an_id_of_its_own() 
         error["message"],
         "another machine has the id of this host, and has written with it since: copy/1, with its checkout at /srv/copy"
     );
-    assert_eq!(error["hint"], "give this machine an id of its own: fairway host renew");
+    assert_eq!(
+        error["hint"],
+        "only the copy gets a new id: if this machine is the copy, run it here, else on the other one: fairway host renew"
+    );
+    let findings = world.run(["doctor", "--json"]).json()["findings"].clone();
+    let cloned = findings.as_array().unwrap().iter().find(|one| one["code"] == "host_cloned").expect("no finding");
+    assert_eq!((&cloned["message"], &cloned["severity"]), (&error["message"], &json!("error")));
     assert_eq!(error["retryable"], false);
     assert_eq!(ask(&world, "SELECT count(*) FROM tasks"), "1");
     // A read is no claim to be the host.

@@ -169,3 +169,21 @@ fn commands_leave_nothing_about_their_connections_in_the_server_log() {
     let log = std::fs::read_to_string(server.file("log")).unwrap();
     assert!(!log.contains("from client") && !log.contains("EOF"), "{log}");
 }
+
+/// PostgreSQL refuses the beginning of a write there with another code than a write in a transaction that only reads.
+#[test]
+fn write_to_a_hot_standby_is_refused_as_read_only_and_a_look_answers() {
+    let Some(server) = postgres_server::own() else { return };
+    let world = TestProject::on_server_of_its_own(&server);
+    world.run(["task", "add", "one"]).exits(0);
+    server.stop("fast");
+    std::fs::write(server.file("data/standby.signal"), "").unwrap();
+    server.start();
+    let refused = world.run(["task", "add", "two", "--json"]).refuses(7, "store_read_only").error();
+    assert_eq!(refused["retryable"], false, "{refused}");
+    // The look notes no sign of this host there, and does not fail for that.
+    world.advance_clock(600);
+    assert!(world.run(["ready"]).exits(0).stdout.contains("one"));
+    let log = std::fs::read_to_string(server.file("log")).unwrap();
+    assert!(!log.contains("cannot execute UPDATE"), "{log}");
+}

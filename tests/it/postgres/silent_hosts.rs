@@ -71,9 +71,32 @@ fn sessions_of_a_silent_host_are_marked_and_the_brake_counts_the_others() {
         let is_braked = run.stderr.contains("the clock may be wrong");
         (ids(&run.json()["stale"]).len(), is_braked)
     };
+    let items = |world: &TestProject| -> Vec<Value> {
+        let board = world.json(["status"]);
+        let all = board["needs_you"].as_array().unwrap();
+        all.iter().filter(|need| need["kind"] == "host_silent").cloned().collect()
+    };
+    assert_eq!(items(&world), [Value::Null; 0]);
+    let id = other.json(["host", "list"])[0]["id"].as_str().unwrap().to_owned();
     world.advance_clock(LONG);
-    // As after a time without the server: this host was silent too.
-    assert_eq!(stale(&world), (0, true));
+    // As after a time without the server: this host was silent too. The note says that, and not that a clock is wrong.
+    let run = world.run(["session", "reconcile", "--json"]).exits(0);
+    let report = run.json();
+    assert_eq!(ids(&report["stale"]), ["here"], "its own sessions alone: {report:#}");
+    assert!(run.stderr.contains("this host was not heard of for 1h") && !run.stderr.contains("clock"), "{run:?}");
+    let reasons = report["unknown"].as_array().unwrap();
+    assert_eq!(reasons.len(), 4, "{report:#}");
+    assert!(reasons.iter().all(|one| one["reason"].as_str().unwrap().ends_with("from the next look on")), "{report:#}");
+    // The board needs no command for it.
+    let item = items(&world);
+    assert_eq!(item.len(), 1, "{item:#?}");
+    assert!(
+        item[0]["line"].as_str().unwrap().ends_with("more than 30m: 4 session(s), 0 claim(s), 0 job(s)"),
+        "{item:#?}"
+    );
+    let command = item[0]["commands"][0]["command"].as_str().unwrap();
+    assert!(command.starts_with("fairway host retire ") && command.ends_with(" --reason TEXT"), "{command}");
+    // That look counted: the next one judges.
     world.run(["session", "heartbeat", "here"]).exits(0);
     assert_eq!(stale(&world), (4, false));
     let report = world.run(["doctor", "--json"]).json();
@@ -88,4 +111,47 @@ fn sessions_of_a_silent_host_are_marked_and_the_brake_counts_the_others() {
     let report = world.json(["session", "reconcile"]);
     assert!(report["unknown"][0]["reason"].as_str().unwrap().contains("the clock is suspect"), "{report:#}");
     assert_eq!(statuses(&world), ["running"; 5]);
+    assert_eq!(items(&world), [Value::Null; 0], "it was heard of");
+
+    // Silent again, and given up in one write.
+    world.advance_clock(2 * LONG);
+    world.run(["session", "heartbeat", "here"]).exits(0);
+    let name = item[0]["commands"][0]["command"].as_str().unwrap().split(' ').nth(3).unwrap().to_owned();
+    assert_eq!(name, world.json(["host", "list"])[1]["name"].as_str().unwrap());
+    let retired = world.json(["host", "retire", &id, "--reason", "it is gone"]);
+    assert_eq!(retired["sessions"].as_array().unwrap().len(), 4, "{retired:#}");
+    assert_eq!(items(&world), [Value::Null; 0]);
+}
+
+/// Each statement is an exchange with the server: a list of many held tasks asks as often as one of three.
+#[test]
+fn number_of_statements_of_status_and_session_list_does_not_grow_with_the_held_tasks() {
+    let Some(world) = TestProject::on_postgres() else { return };
+    let statements = |line: &[&str]| {
+        let output = world.fairway(line).env("FAIRWAY_LOG", "trace").output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap().lines().filter(|line| line.contains("sql=")).count()
+    };
+    let hold = |from: usize, to: usize| {
+        for number in from..to {
+            let (session, task) = (format!("s{number}"), format!("T-{number}"));
+            upsert(&world, &session, &[]);
+            world.run(["task", "add", &task, "title"]).exits(0);
+            world.run(["--session", &session, "claim", &task]).exits(0);
+            let summary = format!("work {number}");
+            world.run(["--session", &session, "note", &summary]).exits(0);
+        }
+    };
+    hold(0, 4);
+    let few = [&["status"][..], &["session", "list"]].map(statements);
+    hold(4, 12);
+    let many = [&["status"][..], &["session", "list"]].map(statements);
+    assert!(few.iter().all(|count| *count > 3), "the log has no statements: {few:?}");
+    assert_eq!(few, many);
+    // They say the same as those that were read one by one.
+    let listed = world.json(["session", "list"]);
+    for (number, one) in listed.as_array().unwrap().iter().enumerate() {
+        assert_eq!(one["doing"]["text"], format!("work {number}"), "{one:#}");
+    }
+    println!("statements of status and session list: {many:?}");
 }

@@ -43,6 +43,8 @@ fn a_server_is_verified_by_its_authority_and_its_name() {
     ready_at(&world, "fairway@", "localhost", "&sslmode=verify-full").refuses(7, "store_tls");
     let name = ready_at(&world, "fairway@", "127.0.0.1", &root("authority.pem")).refuses(7, "store_tls");
     assert!(name.error()["message"].as_str().unwrap().contains("not valid for name"), "{name:?}");
+    let hint = name.error()["hint"].as_str().unwrap().to_owned();
+    assert!(hint.contains("as its certificate does") && !hint.contains("sslmode"), "{hint}");
     let missing = ready_at(&world, "fairway@", "localhost", &root("missing.pem")).refuses(7, "store_tls");
     assert!(missing.error()["message"].as_str().unwrap().contains("missing.pem"), "{missing:?}");
     let no_certificate = ready_at(&world, "fairway@", "localhost", &root("names")).refuses(7, "store_tls");

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::{
     changed_subjects::News,
     facts::Facts,
-    view,
+    silent_host, view,
     watches::{WatchedProcess, Watches},
 };
 use crate::{
@@ -58,11 +58,11 @@ impl BoardCache {
         app.read(|tx| facts.advance(app, tx, &News::since(tx, seq)?, &mut self.watches))?;
         let is_suppressed = silence::judge(app, &mut facts.sessions, facts.now, &BTreeSet::new());
         if is_suppressed && app.settings.store.is_on_server() {
-            silence::judge(app, &mut facts.sessions, facts.now, &silent_hosts::find(app)?);
+            silence::judge(app, &mut facts.sessions, facts.now, &silent_hosts::find(app)?.ids);
         }
         let board = view::compose(app, &facts, hook_providers);
         self.watches.follow_rest(&facts.sessions, &facts.processes.borrow());
-        self.next_change = facts.next_change(app);
+        self.next_change = facts.next_change(app).into_iter().chain(silent_host::deadline(app, &facts)).min();
         self.kept = Some(Kept { facts, settings: Rc::clone(&app.settings) });
         Ok(board)
     }

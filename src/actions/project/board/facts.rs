@@ -39,8 +39,11 @@ use crate::{
         task::TaskStatus,
     },
     env::Timestamp,
+    os::host,
     store::{
-        ReadTx, approvals, handoffs, jobs, landings, lanes, messages,
+        ReadTx, approvals, handoffs,
+        hosts::{self, Host},
+        jobs, landings, lanes, messages,
         overlaps::{self, LaneDiffstat},
         overview::{self, ExpiredMessage, FailedJob, RefusedTask, WrittenCheckpoint},
         session_reports, tasks,
@@ -56,6 +59,8 @@ const FAILED_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 const MAX_FAILED_JOBS: i64 = 5;
 /// The gates of so many submitted tasks are evaluated; of more the board only says that they are submitted.
 const MAX_EVALUATED_TASKS: usize = 100;
+/// So many checkpoints are read one by one.
+const MAX_SINGLE_READS: usize = 2;
 
 /// Everything that the store tells, and for each session whether it is alive.
 #[derive(Debug, Default)]
@@ -99,6 +104,8 @@ pub(super) struct Facts {
     pub silent: BTreeSet<SessionId>,
     /// Sessions whose agent's shell does not find `fairway`, with the time since which.
     pub program_missing: Vec<(SessionId, Timestamp)>,
+    /// The other hosts of a store on a server.
+    pub hosts: Vec<Host>,
     pub active_jobs: Vec<Job>,
     pub failed_jobs: Vec<ShownFailure>,
     /// Landings that sent work back.
@@ -148,6 +155,7 @@ impl Facts {
         self.read_silent(app, tx, &changed)?;
         self.program_missing = session_reports::program_missing(tx)?;
         self.active_jobs = jobs::active(tx)?;
+        self.hosts = other_hosts(app, tx)?;
         self.read_failed_jobs(app, tx)?;
         if news.everything || news.lanes || !news.tasks.is_empty() {
             self.sent_back = sent_back::find(tx, &self.held, &self.lanes)?;
@@ -211,9 +219,16 @@ impl Facts {
     fn read_questions(&mut self, tx: &ReadTx<'_>, changed: &BTreeSet<SessionId>) -> Result<()> {
         let sessions = &self.sessions;
         self.questions.retain(|(id, ..)| !changed.contains(id) && sessions.iter().any(|one| one.session.id == *id));
-        for one in sessions.iter().filter(|one| may_work(one) && changed.contains(&one.session.id)) {
+        let asked = || sessions.iter().filter(|one| may_work(one) && changed.contains(&one.session.id));
+        // Of many all is read at once: each statement is an exchange with a server.
+        let is_many = asked().map(|one| one.holds.len()).sum::<usize>() > MAX_SINGLE_READS;
+        let known = if is_many { Some(overview::newest_of_held(tx)?) } else { None };
+        for one in asked() {
             for held in &one.holds {
-                let newest = overview::newest_written(tx, &held.task)?;
+                let newest = match &known {
+                    Some(known) => known.get(&held.task).cloned(),
+                    None => overview::newest_written(tx, &held.task)?,
+                };
                 if let Some(newest) = newest.filter(|newest| newest.state == CheckpointState::AwaitingInput) {
                     self.questions.push((one.session.id.clone(), held.task.clone(), newest));
                 }
@@ -279,14 +294,18 @@ impl Facts {
             return Ok(());
         }
         let before = std::mem::take(&mut self.silent);
+        let mut reporting = None;
         for one in self.sessions.iter().filter(|one| may_work(one) && one.session.provider.is_some()) {
             let id = &one.session.id;
             // A first report is no event.
             if !changed.contains(id) && !before.contains(id) {
                 continue;
             }
-            let reports = session_reports::find(tx, id)?;
-            if reports.last_hook_at.is_none() && reports.lifecycle_at.is_none() {
+            let reporting = match &mut reporting {
+                Some(known) => known,
+                none => none.insert(session_reports::reporting(tx)?),
+            };
+            if !reporting.contains(id) {
                 self.silent.insert(id.clone());
             }
         }
@@ -307,6 +326,17 @@ pub(super) fn is_in_trouble(one: &SessionOverview) -> bool {
 /// Whether a session may be working: neither final nor proven dead.
 pub(super) fn may_work(one: &SessionOverview) -> bool {
     !one.is_over()
+}
+
+/// The other hosts; none for a store in a file, which has one host.
+fn other_hosts(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Host>> {
+    if !app.settings.store.is_on_server() {
+        return Ok(Vec::new());
+    }
+    let own = host::identity().id;
+    let mut hosts = hosts::all(tx)?;
+    hosts.retain(|host| host.id != own);
+    Ok(hosts)
 }
 
 fn inbox(app: &App, tx: &ReadTx<'_>, now: Timestamp) -> Result<Option<usize>> {

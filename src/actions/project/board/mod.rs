@@ -21,6 +21,7 @@ mod question;
 mod refused;
 mod sent_back;
 mod sessions;
+mod silent_host;
 mod submitted;
 mod task_counts;
 mod view;

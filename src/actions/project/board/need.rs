@@ -4,6 +4,7 @@ use crate::{
     domain::{
         LaneName, TaskId,
         need::NeedKind,
+        other_host::OtherHost,
         session_facts::{NextCommand, SessionOverview},
     },
     env::Timestamp,
@@ -67,6 +68,19 @@ impl Need {
     /// As [`Need::command`] with its two parts.
     pub(super) fn then(self, purpose: &str, command: String) -> Self {
         self.command(&NextCommand::new(purpose, command))
+    }
+}
+
+impl Need {
+    /// This need with the commands for its session as they are typed here. `host_of`: the host of a session, when that is another
+    /// one.
+    pub(super) fn from_here(mut self, host_of: impl Fn(&str) -> Option<OtherHost>) -> Self {
+        if let Some(host) = self.view.session_id.as_deref().and_then(host_of) {
+            for next in &mut self.view.commands {
+                next.command = host.from_here(&next.command);
+            }
+        }
+        self
     }
 }
 

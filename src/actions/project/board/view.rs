@@ -2,7 +2,7 @@
 
 use super::{
     approval, blocked, claimant, facts::Facts, guard, handoff, jobs, landing, lanes, need, overlap, program, prompt,
-    question, refused, submitted,
+    question, refused, silent_host, submitted,
 };
 use crate::{
     actions::App,
@@ -19,6 +19,7 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
     needs_you.extend(question::items(app, facts));
     needs_you.extend(guard::items(app, facts, hook_providers));
     needs_you.extend(program::items(facts));
+    needs_you.extend(silent_host::items(app, facts));
     needs_you.extend(claimant::items(facts));
     needs_you.extend(landing::items(facts));
     needs_you.extend(submitted::items(facts));
@@ -28,6 +29,8 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
     needs_you.extend(handoff::items(facts));
     needs_you.extend(prompt::items(facts));
     needs_you.extend(jobs::items(facts));
+    let host_of = |id: &str| silent_host::of_session(facts, id);
+    let needs_you = needs_you.into_iter().map(|need| need.from_here(host_of)).collect();
     BoardView {
         version: VERSION,
         at: facts.now.to_string(),

@@ -206,7 +206,7 @@ fn task_context(app: &App, tx: &ReadTx<'_>, request: &EvidenceRun) -> Result<Tas
         Some(check) => vec!["evidence", "run", id, "--check", check],
         None => vec!["evidence", "run", id, "--", "COMMAND"],
     };
-    match (dir.here(), dir.refusal(tx, &words)?) {
+    match (dir.here(), dir.refusal(app, tx, &words)?) {
         (Some(dir), _) => Ok(TaskContext { dir: dir.to_owned(), argv, command, check, epoch }),
         (None, Some(refusal)) => Err(refusal.into()),
         (None, None) => Err(errors::internal("a task has no directory")),

@@ -58,7 +58,8 @@ pub(super) fn prepare(app: &App, handoff: &Handoff, task: &Task, own: &Lane) -> 
     let words = ["handoff", "accept", &id, "--move"];
     let lane = app.read(|tx| {
         let is_worked_on = task.state.claim().is_some() || task.fields.lane.is_some();
-        let refusal = if is_worked_on { task_worktree::of_work(app, tx, task)?.refusal(tx, &words)? } else { None };
+        let refusal =
+            if is_worked_on { task_worktree::of_work(app, tx, task)?.refusal(app, tx, &words)? } else { None };
         match refusal {
             Some(refusal) => Err(refusal.into()),
             None => Ok(task.fields.lane.as_ref().map(|name| lanes::find(tx, name)).transpose()?.flatten()),

@@ -125,7 +125,7 @@ pub fn git_view(app: &App, lane: &Lane) -> Option<LaneGitView> {
 
 /// The name of the host that a lane's worktree is on.
 pub fn host_name(app: &App, lane: &Lane) -> String {
-    let known = app.read(|tx| other_host::of_lane(tx, lane));
+    let known = app.read(|tx| Ok(other_host::of_lane(tx, lane)?));
     known.map_or_else(|_| lane.host.clone().unwrap_or_default(), |host| host.name)
 }
 

@@ -7,9 +7,12 @@ use super::{
     patch::{self, LanePatch},
 };
 use crate::{
-    actions::{Answer, App, core::lookup},
+    actions::{
+        Answer, App,
+        core::{last_heard::LastHeard, lookup, other_host},
+    },
     domain::{Event, EventKind, LaneName, lane::Lane},
-    store::lanes,
+    store::{WriteTx, hosts, lanes},
 };
 
 /// Applies `fields` to a lane. A branch or worktree given here belongs to the user: `lane rm` leaves it.
@@ -49,8 +52,27 @@ pub fn edit(app: &App, name: &LaneName, fields: &LanePatch) -> Result<Answer> {
         lanes::upsert(tx, &lane)?;
         let line = format!("edited lane {name}: {}", changed.join(", "));
         tx.record(&Event::new(EventKind::LaneEdited).lane(Some(name)).with("fields", changed))?;
-        patch::answer(tx, name, line)
+        let answer = patch::answer(tx, name, line)?;
+        Ok(left_behind(app, tx, &before, &lane)?.into_iter().fold(answer, Answer::note))
     })
+}
+
+/// The note on a worktree of another host that the lane no longer names, while that host is heard of.
+fn left_behind(app: &App, tx: &WriteTx<'_>, before: &Lane, lane: &Lane) -> Result<Option<String>> {
+    if before.host_id == lane.host_id || !other_host::has_worktree(app, before) {
+        return Ok(None);
+    }
+    let (Some(dir), Some(id)) = (&before.worktree, &before.host_id) else { return Ok(None) };
+    let Some(known) = hosts::find(tx, id)? else { return Ok(None) };
+    let heard = LastHeard::new(known.last_seen, tx.now());
+    let host = other_host::of_lane(tx, before)?;
+    Ok(heard.is_recent(app).then(|| {
+        format!(
+            "the worktree {dir} on {} is no longer that of a lane, and {0} was heard of {} ago: push from there what is not pushed",
+            host.name,
+            heard.age()
+        )
+    }))
 }
 
 fn apply_patch(lane: Lane, fields: &LanePatch) -> Lane {

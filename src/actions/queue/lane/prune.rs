@@ -67,7 +67,7 @@ fn prune_one(app: &App, lane: &Lane, dry_run: bool) -> Result<Outcome> {
     let Some(dir) = &lane.worktree else { return Ok(Outcome::Nothing) };
     let presence = checkout::presence(app, lane);
     if presence == Presence::Elsewhere {
-        let host = app.read(|tx| other_host::of_lane(tx, lane))?;
+        let host = app.read(|tx| Ok(other_host::of_lane(tx, lane)?))?;
         let command = host.command(&["lane", "prune"]);
         return Ok(Outcome::Kept(kept(lane, "lane_elsewhere", format!("it is on the host {}", host.name), command)));
     }

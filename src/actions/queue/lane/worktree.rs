@@ -147,7 +147,8 @@ pub fn prepare(
 
 /// The refusal of a name whose worktree another host is making, or was making when it was interrupted.
 fn being_made_elsewhere(app: &App, name: &LaneName, plan: &WorktreePlan) -> anyhow::Error {
-    let host = app.read(|tx| other_host::find(tx, plan.host.as_deref().unwrap_or_default(), plan.host_id.as_deref()));
+    let host =
+        app.read(|tx| Ok(other_host::find(tx, plan.host.as_deref().unwrap_or_default(), plan.host_id.as_deref())?));
     host.map_or_else(
         |error| error,
         |host| {

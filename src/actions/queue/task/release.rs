@@ -14,10 +14,11 @@ use crate::{
     domain::{
         Event, EventKind, LaneName, SessionId, TaskId,
         rules::fencing::TaskWrite,
+        session::Session,
         task::{Task, TaskState, TaskStatus},
     },
     store::{
-        ReadTx, StoreError, WriteTx, claims,
+        ReadTx, StoreError, WriteTx, claims, sessions,
         tasks::{self, ListScope},
     },
     wire::{ReleasedView, TaskView},
@@ -114,6 +115,28 @@ pub fn release_dead(
     })
 }
 
+/// Releases the claims of sessions that fit. Work in review waits for its reviewer and stays.
+pub fn release_where(tx: &WriteTx<'_>, is_meant: &dyn Fn(&Session) -> bool, reason: &str) -> Result<Released> {
+    let mut released = Released::default();
+    for task in claimed_in(tx, None)? {
+        let Some(claim) = task.state.claim() else { continue };
+        let session = claim.session.as_ref().map(|id| sessions::find(tx, id)).transpose()?.flatten();
+        if !session.as_ref().is_some_and(is_meant) {
+            continue;
+        }
+        if task.state.status() == TaskStatus::Review {
+            let note = format!("{} of {} is in review and stays: fairway release {0}", task.id, claim.claimant);
+            released.notes.push(format!("{note} --force --reason TEXT"));
+            continue;
+        }
+        let holder = claim.claimant.clone();
+        let say = |event: Event| event.with("holder", holder.as_str());
+        transition::apply_with(tx, &task, &TaskState::Todo, &verb(Some(reason), None), say)?;
+        released.add(tx, &task.id, format!("released {}: {} → todo ({holder})", task.id, task.state.status()))?;
+    }
+    Ok(released)
+}
+
 /// Releases the claim that a session got at its start, after the start has failed: nothing was done under it. A claim that
 /// continues an earlier one stays, as the earlier one did. So does a claim under which the task was moved on.
 pub fn release_failed_start(tx: &WriteTx<'_>, session: &SessionId, claim: &StartClaim) -> Result<()> {
@@ -162,8 +185,8 @@ fn release_each(app: &App, tx: &WriteTx<'_>, ids: &[TaskId], verb: &Transition<'
 }
 
 /// The released tasks, each with its line.
-#[derive(Default)]
-struct Released {
+#[derive(Debug, Default)]
+pub struct Released {
     tasks: Vec<TaskView>,
     ids: Vec<String>,
     lines: Vec<String>,
@@ -178,7 +201,18 @@ impl Released {
         Ok(())
     }
 
-    fn answer(self, none: &str) -> Result<Answer> {
+    /// The ids of the released tasks.
+    pub fn ids(&self) -> &[String] {
+        &self.ids
+    }
+
+    /// What is said beside them.
+    pub fn into_notes(self) -> Vec<String> {
+        self.notes
+    }
+
+    /// The answer of a command; `none` is said when there was nothing to release.
+    pub fn answer(self, none: &str) -> Result<Answer> {
         let line = if self.lines.is_empty() { format!("unchanged: {none}") } else { self.lines.join("\n") };
         let answer = Answer::new(&ReleasedView { tasks: self.tasks }, "", line)?;
         Ok(Answer { ids: self.ids, notes: self.notes, ..answer })

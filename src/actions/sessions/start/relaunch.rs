@@ -118,7 +118,7 @@ fn prove_over(app: &App, of: &Session) -> Result<Vec<DeadSession>> {
         if !session.status.is_final() {
             if !session_process::is_local(session) {
                 let words = ["session", "relaunch", of.id.as_str()];
-                return Err(app.read(|tx| other_host::session_refusal(tx, session, &words))?.into());
+                return Err(app.read(|tx| other_host::session_refusal(app, tx, session, &words))?.into());
             }
             dead.push(dead::prove(app, session, &mut prober).map_err(|why| refused(&why))?);
             continue;

@@ -1,0 +1,91 @@
+//! When another host was last heard of. Only a host that was silent for `sessions.stale_after` is given up without `--force`.
+
+use anyhow::Result;
+
+use super::app::App;
+use crate::{
+    config::StaleAfter,
+    domain::{Refusal, age, excerpt::excerpt, job::Job, other_host::OtherHost, session::Session},
+    env::Timestamp,
+    os::host,
+    store::{ReadTx, hosts},
+};
+
+/// When a host, or a session or job of it, wrote last, as seen from now.
+#[derive(Debug, Clone, Copy)]
+pub struct LastHeard {
+    at: Timestamp,
+    now: Timestamp,
+}
+
+impl LastHeard {
+    pub const fn new(at: Timestamp, now: Timestamp) -> Self {
+        Self { at, now }
+    }
+
+    /// Of a session or its host, whichever wrote later.
+    pub fn of_session(tx: &ReadTx<'_>, session: &Session, now: Timestamp) -> Result<Self> {
+        let own = session.last_heartbeat_at.unwrap_or(session.started_at);
+        Self::of(tx, own, session.host_id.as_deref(), now)
+    }
+
+    /// Of a job or its host, whichever wrote later.
+    pub fn of_job(tx: &ReadTx<'_>, job: &Job, now: Timestamp) -> Result<Self> {
+        Self::of(tx, job.updated_at, job.host_id.as_deref(), now)
+    }
+
+    fn of(tx: &ReadTx<'_>, own: Timestamp, host_id: Option<&str>, now: Timestamp) -> Result<Self> {
+        let host = host_id.map(|id| hosts::find(tx, id)).transpose()?.flatten();
+        Ok(Self::new(host.map_or(own, |host| host.last_seen.max(own)), now))
+    }
+
+    /// Whether that is less than `sessions.stale_after` ago. Where that is `off`, no silence is long enough.
+    pub fn is_recent(self, app: &App) -> bool {
+        match app.settings.sessions.stale_after {
+            StaleAfter::After(limit) => self.now.since(self.at) <= limit,
+            StaleAfter::Never => true,
+        }
+    }
+
+    /// The time since then, for messages.
+    pub fn age(self) -> String {
+        age::rough(self.now.since(self.at))
+    }
+
+    /// Refuses to give something up that may be at work, unless `forced`. `subject`: what is given up, with its noun; `force`: the
+    /// command that does it all the same.
+    ///
+    /// # Errors
+    /// `host_alive`.
+    pub fn refuse_recent(self, app: &App, forced: bool, subject: Subject<'_>) -> Result<(), Refusal> {
+        if forced || !self.is_recent(app) {
+            return Ok(());
+        }
+        let Subject { name, recorded, there, force } = subject;
+        let host = OtherHost::new(recorded, &host::name(), None).name;
+        Err(Refusal::HostAlive { subject: name, host, ago: self.age(), there, force })
+    }
+
+    /// The reason that is recorded with what `app`'s actor gives up.
+    pub fn reason(self, app: &App, why: Option<&str>) -> String {
+        let mut text = format!("given up by {}, last heard {} ago", app.actor.name, self.age());
+        if let Some(why) = why {
+            text.push_str(": ");
+            text.push_str(&excerpt(why));
+        }
+        text
+    }
+}
+
+/// What is given up.
+#[derive(Debug)]
+pub struct Subject<'a> {
+    /// With its noun, such as `the session s1`.
+    pub name: String,
+    /// The host as its row names it.
+    pub recorded: &'a str,
+    /// The command that ends it on its host.
+    pub there: Option<String>,
+    /// The command that gives it up all the same.
+    pub force: String,
+}
