@@ -49,7 +49,9 @@ impl Args {
             suggestions::commands(session).into_iter().filter(|(verb, _)| *verb != "attach" || !is_dead).collect();
         let from_here =
             |command: String| other.as_ref().map_or_else(|| command.clone(), |host| host.from_here(&command));
-        next.iter_mut().for_each(|(_, command)| *command = from_here(std::mem::take(command)));
+        for (_, command) in &mut next {
+            *command = from_here(std::mem::take(command));
+        }
         next.extend(ways_on.into_iter().map(|way| ("next", format!("{}: {}", way.purpose, from_here(way.command)))));
         let id = || vec![view.overview.session.id.clone()];
         ctx.show(&view, id, || words(&view, is_supervised, ctx.env.now(), &next))

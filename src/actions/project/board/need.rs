@@ -74,7 +74,7 @@ impl Need {
 impl Need {
     /// This need with the commands for its session as they are typed here. `host_of`: the host of a session, when that is another
     /// one.
-    pub(super) fn from_here(mut self, host_of: impl Fn(&str) -> Option<OtherHost>) -> Self {
+    pub(super) fn typed_here(mut self, host_of: impl Fn(&str) -> Option<OtherHost>) -> Self {
         if let Some(host) = self.view.session_id.as_deref().and_then(host_of) {
             for next in &mut self.view.commands {
                 next.command = host.from_here(&next.command);

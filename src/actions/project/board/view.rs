@@ -30,7 +30,7 @@ pub(super) fn compose(app: &App, facts: &Facts, hook_providers: &[&str]) -> Boar
     needs_you.extend(prompt::items(facts));
     needs_you.extend(jobs::items(facts));
     let host_of = |id: &str| silent_host::of_session(facts, id);
-    let needs_you = needs_you.into_iter().map(|need| need.from_here(host_of)).collect();
+    let needs_you = needs_you.into_iter().map(|need| need.typed_here(host_of)).collect();
     BoardView {
         version: VERSION,
         at: facts.now.to_string(),
