@@ -1,5 +1,5 @@
-//! Whether a worktree is as it was when git last found no change in it, told by the times of its files and directories. It saves a
-//! process of git, which would also read all directories and their rules for ignored files.
+//! Whether a worktree is as it was when git last found no change in it, told by the times of its files and directories. A look
+//! that git need not make costs a tenth.
 
 use std::{
     collections::BTreeSet,
