@@ -16,7 +16,6 @@ mod landing;
 mod merge_repository;
 mod network_programs;
 mod own_configuration;
-mod quiet_worktree;
 mod reflog;
 mod repository_facts;
 mod scratch;

@@ -17,11 +17,10 @@ use super::{
     command::{Git, GitError, git_error, output_text},
     facts_cache::stamp,
     integrate::Identity,
-    quiet_worktree::{self, WorktreeStates},
     repository_facts::RepositoryFacts,
     scratch::copy_with_time,
 };
-use crate::os::{capture::Captured, digest::sha256_hex, exit_reason::ExitReason};
+use crate::os::{capture::Captured, exit_reason::ExitReason};
 
 /// A larger untracked file is known by its name only, in bytes.
 const MAX_UNTRACKED_BYTES: u64 = 1 << 20;
@@ -33,8 +32,6 @@ const STATE_PREFIX: &[u8] = b".fairway/";
 const STAMP: &str = "copied";
 /// The file with the tree and the commit of the private index as it is, and the commits below.
 const WRITTEN: &str = "written";
-/// The file with the states of the worktree when git last found no change.
-const QUIET: &str = "quiet";
 /// The most paths that are asked for by name; with more of them the whole worktree is looked at.
 const MAX_ASKED_PATHS: usize = 200;
 /// The file with attributes of the paths in a directory.
@@ -125,7 +122,6 @@ pub struct SnapshotRepository<'a> {
     facts: &'a RepositoryFacts,
     dir: PathBuf,
     deadline: Instant,
-    keeps_states: bool,
 }
 
 /// The places of a worktree.
@@ -141,14 +137,7 @@ struct Worktree {
 impl<'a> SnapshotRepository<'a> {
     /// The repository in `dir` for the worktree that is `git`'s working directory. Calls of git end at `deadline`.
     pub fn new(git: Git<'a>, facts: &'a RepositoryFacts, dir: PathBuf, deadline: Instant) -> Self {
-        Self { git, facts, dir, deadline, keeps_states: false }
-    }
-
-    /// The same, and a look that finds no change keeps the states of the worktree, so that the next one need not ask git. This look
-    /// costs more.
-    #[must_use]
-    pub fn keeping_states(self, keeps_states: bool) -> Self {
-        Self { keeps_states, ..self }
+        Self { git, facts, dir, deadline }
     }
 
     /// The directory of its objects.
@@ -177,39 +166,9 @@ impl<'a> SnapshotRepository<'a> {
         let private = Git::new_exact(&vars, &worktree.top);
         let is_new_copy = self.copy_index(&private, &worktree).inspect_err(|_| self.forget_copy())?;
         let asked = part.and_then(|part| asked_paths(part, &worktree.top, is_new_copy));
-        let (quiet, header) = (self.dir.join(QUIET), self.quiet_header(&worktree));
-        let write = |listed: &[u8], asked| {
-            self.write(&private, &worktree, base, known, listed, asked).inspect_err(|_| self.forget_copy())
-        };
-        if asked.is_some() {
-            return write(&self.list(&private, asked.as_ref())?, asked);
-        }
-        if quiet_worktree::is_as_kept(&quiet, &header, &worktree.top) {
-            return write(b"", None);
-        }
-        // The states come before the look of git: what changes between the two is found by git, or by the next look.
-        let read = || WorktreeStates::read(&private, &worktree.top, self.left());
-        let states = self.keeps_states.then(read).flatten();
         // Nothing is written until the paths are listed.
-        let taken = write(&self.list(&private, None)?, None)?;
-        // The content of what is known by name only is in no index.
-        match states.filter(|_| taken.by_name.is_empty() && self.quiet_header(&worktree) == header) {
-            Some(states) => states.keep(&quiet, &header),
-            None => drop(fs::remove_file(&quiet)),
-        }
-        Ok(taken)
-    }
-
-    /// What the states of a worktree depend on: the private index, which has what git found, and what decides on files to ignore.
-    fn quiet_header(&self, worktree: &Worktree) -> String {
-        let var = |name: &str| self.git.vars().get(OsStr::new(name)).map(PathBuf::from);
-        let usual = var("XDG_CONFIG_HOME").or_else(|| Some(var("HOME")?.join(".config")));
-        let usual = usual.map(|dir| stamp(&dir.join("git/ignore")));
-        let excludes = (self.facts.excludes.as_deref().map(stamp), usual);
-        let files = ["info/exclude", "info/attributes"].map(|name| stamp(&self.facts.common.join(name)));
-        let index = stamp(&self.dir.join("index"));
-        let sparse = stamp(&worktree.git_dir.join(SPARSE));
-        sha256_hex(format!("{index:?} {excludes:?} {files:?} {sparse:?} {}", self.facts.config()).as_bytes())
+        let listed = self.list(&private, asked.as_ref())?;
+        self.write(&private, &worktree, base, known, &listed, asked).inspect_err(|_| self.forget_copy())
     }
 
     /// The copy of the index may be ahead of what was recorded: the next snapshot makes a new one.

@@ -4,7 +4,6 @@ mod cooper_bench;
 mod hook;
 mod hostile;
 mod levels;
-mod quiet;
 mod reworks;
 
 use std::{

@@ -90,8 +90,7 @@ pub fn refresh(app: &App, scope: Scope<'_>, limit: Duration) -> Result<Refreshed
         Err(error) => return recorded(app, Some(error.to_string())),
     };
     let (before, known) = app.read(|tx| Ok((overlaps::snapshots(tx)?, overlaps::all_with_gone(tx)?)))?;
-    let keeps_states = matches!(scope, Scope::All | Scope::Snapshots);
-    let looker = Looker { app, facts: &facts, dir: &dir, deadline, keeps_states };
+    let looker = Looker { app, facts: &facts, dir: &dir, deadline };
     let mut found = Found { live: live.iter().map(|(lane, _)| lane.name.clone()).collect(), ..Found::default() };
     let mut problem = None;
     for (lane, worktree) in &live {

@@ -35,8 +35,6 @@ pub(super) struct Looker<'a> {
     /// The directory of the snapshots' repositories.
     pub dir: &'a Path,
     pub deadline: Instant,
-    /// Whether the states of quiet worktrees are kept for the next look.
-    pub keeps_states: bool,
 }
 
 /// The local host, as snapshots name it.
@@ -76,7 +74,6 @@ impl Looker<'_> {
         }
         let git = Git::new(self.app.env.vars(), worktree);
         let repository = SnapshotRepository::new(git, self.facts, self.dir.join(lane.name.as_str()), self.deadline);
-        let repository = repository.keeping_states(self.keeps_states);
         let fork = known.filter(|known| known.host == local_host()).and_then(known_fork);
         let names = |is_by_name: bool| -> Vec<&str> {
             let paths = known.iter().flat_map(|known| &known.paths).filter(|path| (path.letter == 'N') == is_by_name);
