@@ -194,7 +194,7 @@ fn setup_that_fails_or_stalls_names_the_step() {
     let mut machine = StateMachine::new(config());
     let _ = machine.step(Event::Started, Duration::ZERO);
     assert_eq!(machine.due(), Some(SETUP_TIMEOUT));
-    assert_eq!(machine.step(Event::Tick, SETUP_TIMEOUT - Duration::from_millis(1)), []);
+    assert_eq!(machine.step(Event::Tick, SETUP_TIMEOUT.saturating_sub(Duration::from_millis(1))), []);
     assert!(failed(&machine.step(Event::Tick, SETUP_TIMEOUT)).unwrap().contains("initialize within 60 s"));
 }
 

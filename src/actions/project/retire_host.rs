@@ -18,6 +18,7 @@ use crate::{
         Event, EventKind,
         job::{JobResult, JobStatus},
         lane::{Lane, LaneStatus},
+        plural,
         session::{Session, SessionStatus},
         text_limits,
     },
@@ -77,10 +78,10 @@ pub fn retire(app: &App, name: &str, reason: &str, force: bool) -> Result<Answer
         let shown = found.shown();
         notes.extend(document.lanes.iter().map(|lane| lane_note(lane, &shown)));
         let line = format!(
-            "gave up {shown}: {} session(s), {} claim(s), {} job(s)",
-            document.sessions.len(),
-            document.released.len(),
-            document.jobs.len()
+            "gave up {shown}: {}, {}, {}",
+            plural::count(document.sessions.len(), "session"),
+            plural::count(document.released.len(), "claim"),
+            plural::count(document.jobs.len(), "job")
         );
         Ok(notes.into_iter().fold(Answer::new(&document, &shown, line)?, Answer::note))
     })?;

@@ -8,6 +8,7 @@ use super::form::Form;
 use crate::{
     actions::{
         Answer, App,
+        boundary::guard,
         queue::{
             land::{self, LandRequest},
             review::{
@@ -117,7 +118,9 @@ impl ReviewCommand {
             Self::Land(task) => {
                 let request = LandRequest { names: vec![task.to_string()], ..LandRequest::default() };
                 let said = RefCell::new(Vec::new());
-                let (answer, _) = land::land(app, &request, &|line| said.borrow_mut().push(line.to_owned()))?;
+                let say = |line: &str| said.borrow_mut().push(line.to_owned());
+                let may_push = |remote: &str, branch: &str| guard::refuse_denied_push(app, remote, branch);
+                let (answer, _) = land::land(app, &request, &say, &may_push)?;
                 Ok(said.into_inner().into_iter().fold(answer, Answer::note))
             }
         }

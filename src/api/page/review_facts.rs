@@ -5,7 +5,10 @@ use super::{
     board_html::{labelled, shape},
     html::Html,
 };
-use crate::wire::{EvidenceView, ReviewCardView, ReviewChangesView};
+use crate::{
+    domain::plural,
+    wire::{EvidenceView, ReviewCardView, ReviewChangesView},
+};
 
 /// The most files or commits that are named.
 const MAX_NAMED: usize = 40;
@@ -102,7 +105,7 @@ fn finding(html: &mut Html, mark: char, class: &'static str, kind: &str, text: &
 
 fn changes(html: &mut Html, changes: &ReviewChangesView) {
     let commit = changes.commit.get(..12).unwrap_or(&changes.commit);
-    let size = format!("{} file(s), +{} −{}", changes.files.len(), changes.added, changes.deleted);
+    let size = format!("{}, +{} −{}", plural::count(changes.files.len(), "file"), changes.added, changes.deleted);
     html.markup("<details class=\"changes\"><summary><span>").text(&size).markup(" at <code>").text(commit);
     html.markup("</code> on ").text(&changes.base).markup("</span></summary>");
     if let Some(why) = &changes.why_all {

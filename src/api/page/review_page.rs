@@ -141,7 +141,7 @@ impl DrawnCard<'_> {
                     let back = if stays { self.address("") } else { "/review".to_owned() };
                     let purpose = label(next, &self.card.commands);
                     form(html, (&purpose, &self.card.task.id), &next.command, &command, |html| {
-                        hidden(html, "back", &back)
+                        hidden(html, "back", &back);
                     });
                 }
                 None => others.push(next),
@@ -161,7 +161,7 @@ impl DrawnCard<'_> {
         let words = format!("fairway review resolve {}", comment.id);
         if let Some(command) = PageCommand::parse(&words).filter(|_| self.frame.can_act()) {
             form(html, ("resolve", &format!("comment {}", comment.id)), &words, &command, |html| {
-                hidden(html, "back", &self.address(""))
+                hidden(html, "back", &self.address(""));
             });
         }
         html.markup("</div>");

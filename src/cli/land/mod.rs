@@ -28,6 +28,7 @@ use crate::actions::{
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(group = clap::ArgGroup::new("what").required(true).multiple(false))]
+#[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Args {
     /// Task id or lane name; repeatable
     #[arg(value_name = "TASK|LANE", group = "what")]

@@ -105,7 +105,7 @@ fn host_retire_gives_up_sessions_and_claims_of_a_silent_host_in_one_write() {
     assert_eq!(events.lines().count(), 1, "{events}");
     // Once more: there is nothing left.
     let shown = world.transcript(&["fairway host retire build1 --reason again"]);
-    assert!(shown.contains("gave up build1: 0 session(s), 0 claim(s), 0 job(s)"), "{shown}");
+    assert!(shown.contains("gave up build1: 0 sessions, 0 claims, 0 jobs"), "{shown}");
 }
 
 #[test]

@@ -90,10 +90,7 @@ fn sessions_of_a_silent_host_are_marked_and_the_brake_counts_the_others() {
     // The board needs no command for it.
     let item = items(&world);
     assert_eq!(item.len(), 1, "{item:#?}");
-    assert!(
-        item[0]["line"].as_str().unwrap().ends_with("more than 30m: 4 session(s), 0 claim(s), 0 job(s)"),
-        "{item:#?}"
-    );
+    assert!(item[0]["line"].as_str().unwrap().ends_with("more than 30m: 4 sessions, 0 claims, 0 jobs"), "{item:#?}");
     let command = item[0]["commands"][0]["command"].as_str().unwrap();
     assert!(command.starts_with("fairway host retire ") && command.ends_with(" --reason TEXT"), "{command}");
     // That look counted: the next one judges.

@@ -36,7 +36,7 @@ impl Scene {
     /// With more of the configuration, and a start of the agent by its own words.
     fn with(start: &str, more: &str) -> Self {
         let world = Sessions::new();
-        let log = world.dir().join("prompts");
+        let log = world.dir().join("prompts").display().to_string();
         world.configure(&format!(
             "[roles.dev]\nprovider = \"fake\"\n[providers.fake.acp]\ncommand = [{:?}]\nmode = \"ask\"\n\
              [providers.fake.acp.env]\nFAKE_ACP = {start:?}\nFAKE_ACP_LOG = {log:?}\n{more}",

@@ -6,7 +6,7 @@ use super::{facts::Facts, need::Need};
 use crate::{
     actions::{App, project::silent_hosts},
     config::StaleAfter,
-    domain::{age, need::NeedKind, other_host::OtherHost},
+    domain::{age, need::NeedKind, other_host::OtherHost, plural},
     env::Timestamp,
     os::host,
     store::hosts::Host,
@@ -74,6 +74,7 @@ impl Use {
     }
 
     fn text(&self) -> String {
-        format!("{} session(s), {} claim(s), {} job(s)", self.sessions, self.claims, self.jobs)
+        let counts = [(self.sessions, "session"), (self.claims, "claim"), (self.jobs, "job")];
+        counts.map(|(number, noun)| plural::count(number, noun)).join(", ")
     }
 }

@@ -73,7 +73,7 @@ pub(super) struct Behind {
     /// The number of commits that the upstream lacks.
     pub(super) ahead: u64,
     /// The number of commits that the base lacks.
-    pub(super) behind: u64,
+    pub(super) missing: u64,
 }
 
 impl Behind {
@@ -82,7 +82,7 @@ impl Behind {
         let dir = checkout(app, base)?.unwrap_or_else(|| app.project.root.clone());
         let upstream = self.upstream.trim_start_matches("refs/remotes/").to_owned();
         let (base, dir) = (base.to_owned(), dir.display().to_string());
-        Ok(Refusal::BaseBehind { base, upstream, ahead: self.ahead, behind: self.behind, dir })
+        Ok(Refusal::BaseBehind { base, upstream, ahead: self.ahead, behind: self.missing, dir })
     }
 }
 
@@ -95,8 +95,8 @@ pub(super) fn behind(app: &App, name: &str) -> Result<Option<Behind>> {
     let commit = commit(app, name)?;
     let Some(upstream) = git.upstream_ref(name)? else { return Ok(None) };
     let Some(theirs) = git.commit(&upstream) else { return Ok(None) };
-    let (ahead, behind) = git.count_apart(&commit, &theirs)?;
-    Ok((behind > 0).then_some(Behind { upstream, theirs, ahead, behind }))
+    let (ahead, missing) = git.count_apart(&commit, &theirs)?;
+    Ok((missing > 0).then_some(Behind { upstream, theirs, ahead, missing }))
 }
 
 /// The base, if no rebase or bisect holds it and its checkout is clean.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     actions::App,
-    domain::{Refusal, landing::LandingState},
+    domain::{Refusal, landing::LandingState, plural},
     os::{
         git::{Fetched, Git, Upstream},
         lock::FileLock,
@@ -130,7 +130,8 @@ impl Upstreams<'_> {
         let base = base::movable(self.app, name)?;
         let to = &behind.theirs;
         base.refuse_files_in_the_way(&self.git, to)?;
-        (self.say)(&format!("bringing {name} to {}: {} commit(s)", upstream.name(), behind.behind));
+        let commits = plural::count(behind.missing, "commit");
+        (self.say)(&format!("bringing {name} to {}: {commits}", upstream.name()));
         let unit = Unit::of_base(name, to);
         let mut landing = finish::begin(self.app, &unit, &base, LandingState::Moving, Some(to.clone()), None)?;
         if let Err(error) = base.move_to(self.app, self.lock, to)
