@@ -19,7 +19,7 @@ pub(super) struct Schema {
 
 /// The store: "FAIR".
 pub(super) const STATE: Schema =
-    Schema { application_id: 1_178_683_730, newest: 16, synchronous: "FULL", migrations: MIGRATIONS };
+    Schema { application_id: 1_178_683_730, newest: 17, synchronous: "FULL", migrations: MIGRATIONS };
 
 /// The output store: "FAIO".
 pub(super) const OUTPUT: Schema =
