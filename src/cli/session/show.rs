@@ -99,7 +99,7 @@ fn words(view: &SessionDetailView, is_supervised: bool, now: Timestamp, next: &[
         field("agent", Some(&protocol.agent));
         let mode = protocol.mode.as_deref().unwrap_or("unknown");
         let guard = match &protocol.unguarded_reason {
-            None => format!("asks before tools (mode {mode})"),
+            None => format!("asks before tools, by its mode {mode}; not proven"),
             Some(why) => format!("not guarded: {why}"),
         };
         field("guard", Some(&guard));

@@ -38,8 +38,8 @@ fn answer_names_its_question_and_reaches_no_other() {
     0 ready · 1 held · 0 done
 
     SESSIONS WITHOUT A LANE (1)
-    SESSION  TASK  PROVIDER  ACTIVITY                DOING
-    · s1     T-1   -         running 1s (heartbeat)  net or gross?
+    SESSION            TASK  PROVIDER  ACTIVITY                DOING
+    · s1 on elsewhere  T-1   -         running 1s (heartbeat)  net or gross?
     $ fairway answer question:s1:c9 net
     error: there is no question 'question:s1:c9': it is settled, or was never asked
     hint: see what is asked now: fairway status
@@ -55,8 +55,8 @@ fn answer_names_its_question_and_reaches_no_other() {
     0 ready · 1 held · 0 done
 
     SESSIONS WITHOUT A LANE (1)
-    SESSION  TASK  PROVIDER  ACTIVITY                DOING
-    · s1     T-1   -         running 5s (heartbeat)  net or gross?
+    SESSION            TASK  PROVIDER  ACTIVITY                DOING
+    · s1 on elsewhere  T-1   -         running 5s (heartbeat)  net or gross?
     $ fairway answer question:s1:c1 net
     error: there is no question 'question:s1:c1': it is settled, or was never asked
     hint: see what is asked now: fairway status
@@ -80,8 +80,8 @@ fn answer_names_its_question_and_reaches_no_other() {
     0 ready · 1 held · 0 done
 
     SESSIONS WITHOUT A LANE (1)
-    SESSION  TASK  PROVIDER  ACTIVITY              DOING
-    ? s1     T-1   -         waits 1s (heartbeat)  may I drop the table?
+    SESSION            TASK  PROVIDER  ACTIVITY              DOING
+    ? s1 on elsewhere  T-1   -         waits 1s (heartbeat)  may I drop the table?
     $ fairway answer question:s1:1 no
     error: question:s1:1 cannot be answered now: the session has no terminal of a backend, and no stream is connected
     hint: see where it runs, and answer it there: fairway session show s1

@@ -255,12 +255,12 @@ fn several_claims_are_released_together_or_not_at_all() {
         "fairway release --dead",
     ]), @"
     $ fairway release
-    error: the following required arguments were not provided: <ID|--lane <LANE>|--all|--dead>
-    hint: write it as: fairway release <ID|--lane <LANE>|--all|--dead>
+    error: the following required arguments were not provided: <ID|--lane <LANE>|--all|--dead|--host <HOST>>
+    hint: write it as: fairway release <ID|--lane <LANE>|--all|--dead|--host <HOST>>
     [exit 2]
     $ fairway release T-1 --all
     error: the argument '[ID]...' cannot be used with '--all'
-    hint: write it as: fairway release <ID|--lane <LANE>|--all|--dead>
+    hint: write it as: fairway release <ID|--lane <LANE>|--all|--dead|--host <HOST>>
     [exit 2]
     $ fairway release T-1 T-2 --reason 'end of the day'
     released T-1: in_progress → todo

@@ -356,7 +356,9 @@ impl Model {
         let wrong = token.is_some_and(|token| token != task.epoch);
         // Whoever resumed it, it is resumed: a review that refuses the work does so for the claimant.
         let is_resumed = verb == Verb::Resume && task.last.is_some_and(|(last, _)| last == word);
-        if (task.last == Some((word, who)) || is_resumed) && !wrong {
+        // Another commit of submitted work is submitted again.
+        let is_again = verb == Verb::SubmitAt && task.status == "review" && !task.commit;
+        if (task.last == Some((word, who)) || is_resumed) && !wrong && !is_again {
             return if self.is(Mutant::RepeatFails) { Err("wrong_state") } else { Ok(()) };
         }
         let intent = match verb {
@@ -383,6 +385,7 @@ impl Model {
         let status = match (verb, task.status) {
             (Verb::Release, "in_progress" | "blocked" | "review") => "todo",
             (Verb::Submit | Verb::SubmitAt, "in_progress") => "review",
+            (Verb::SubmitAt, "review") if is_again => "review",
             (Verb::Resume, "review") => "in_progress",
             (Verb::Done, "in_progress" | "review") => "done",
             (Verb::Block, "in_progress") => "blocked",

@@ -207,7 +207,7 @@ fn install_keeps_what_was_changed() {
     fs::set_permissions(&caller.script, fs::Permissions::from_mode(0o755)).unwrap();
     caller.world.run(["adapter", "install", &folder]).exits(1);
     assert_eq!(fs::read_to_string(&caller.script).unwrap(), "mine");
-    assert_eq!(caller.world.run(["adapter", "list", "--quiet"]).exits(0).stdout, "shell\ntmux\nscreen\nzellij\n");
+    assert_eq!(caller.world.run(["adapter", "list", "--quiet"]).exits(0).stdout, "shell\nacp\ntmux\nscreen\nzellij\n");
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn first_prompt_comes_with_the_context_and_the_conversation_is_the_transcript() 
     assert_eq!(shown["protocol"]["agent"], "Fake 1.2 (acp 1)");
     assert_eq!((&shown["protocol"]["mode"], &shown["protocol"]["guarded"]), (&"ask".into(), &true.into()));
     let shown = scene.run(["session", "show", "s"]).exits(0).stdout;
-    assert!(shown.contains("guard       asks before tools (mode ask)\n"), "{shown}");
+    assert!(shown.contains("guard       asks before tools, by its mode ask; not proven\n"), "{shown}");
     scene.run(["session", "stop", "s"]).exits(0);
     assert_eq!(scene.session("s")["status"], "ended");
     assert_eq!(scene.peek(), conversation + "[the agent has ended]\n", "also after its end");
