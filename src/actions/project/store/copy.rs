@@ -6,6 +6,7 @@ use anyhow::Result;
 use {
     crate::{
         actions::core::open_store,
+        domain::plural,
         os::host,
         store::StoreAddress,
         store::copy::{CopyReport, CopyRequest},
@@ -19,7 +20,7 @@ use super::config;
 use crate::store::StoreError;
 use crate::{
     actions::{Answer, App},
-    domain::{Refusal, plural},
+    domain::Refusal,
 };
 
 /// The target of a copy to the project's file.
