@@ -69,9 +69,7 @@ impl Need {
     pub(super) fn then(self, purpose: &str, command: String) -> Self {
         self.command(&NextCommand::new(purpose, command))
     }
-}
 
-impl Need {
     /// This need with the commands for its session as they are typed here. `host_of`: the host of a session, when that is another
     /// one.
     pub(super) fn typed_here(mut self, host_of: impl Fn(&str) -> Option<OtherHost>) -> Self {

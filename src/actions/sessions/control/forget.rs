@@ -19,7 +19,7 @@ use crate::{
     wire::SessionView,
 };
 
-/// Records a session of another host or container as failed. Its claims stay; a note names them. `why` stands in the event.
+/// Records a session of another host or container as failed. Its claims stay; a note names them. The event has `why`.
 ///
 /// # Errors
 /// `not_found`; `session_alive` for a session of this host, which can be stopped; `host_alive` without `force` while its host is heard of;

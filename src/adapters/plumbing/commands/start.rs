@@ -99,12 +99,15 @@ pub fn run(
     record_exit: impl FnOnce(&Env, &StartConfig, i32) -> Result<()>,
     warn: impl FnOnce(&str),
 ) -> Result<i32> {
-    let exited = |start: &StartConfig, code: i32| {
-        if let Err(error) = record_exit(env, start, code) {
-            warn(&format!("cannot record the exit of the session's program: {error:#}"));
-        }
-    };
+    let exited = |start: &StartConfig, code| warn_of_failure(record_exit(env, start, code), warn);
     Ok(plumbing::run_program(env, &session_dir(env, name)?, mode, exited)?)
+}
+
+/// Tells when the exit of a session's program was not recorded.
+pub(super) fn warn_of_failure(recorded: Result<()>, warn: impl FnOnce(&str)) {
+    if let Err(error) = recorded {
+        warn(&format!("cannot record the exit of the session's program: {error:#}"));
+    }
 }
 
 /// Starts a session's program detached; returns once it was started.

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use anyhow::Result;
 
-use super::{read_limited, session_dir, state_dir};
+use super::{read_limited, session_dir, start::warn_of_failure, state_dir};
 use crate::{
     acp::Command,
     adapters::{
@@ -27,11 +27,7 @@ pub fn run(
     record_exit: impl FnOnce(&Env, &StartConfig, i32) -> Result<()>,
     warn: impl FnOnce(&str),
 ) -> Result<i32> {
-    let exited = |start: &StartConfig, code: i32| {
-        if let Err(error) = record_exit(env, start, code) {
-            warn(&format!("cannot record the exit of the session's program: {error:#}"));
-        }
-    };
+    let exited = |start: &StartConfig, code| warn_of_failure(record_exit(env, start, code), warn);
     Ok(plumbing::run_agent(env, &session_dir(env, name)?, open_sink, exited)?)
 }
 
