@@ -33,6 +33,9 @@ fn begun(place: &JobProject<'_>, words: &[&str]) -> String {
 fn kill_supervisor(place: &JobProject<'_>, run: &str) {
     place.supervisor(run).unwrap().signal(Signal::SIGKILL).unwrap();
     seen(place, || place.supervisor(run).is_none().then_some(()));
+    // The kernel closes a killed process's files a moment after it left the list. Until then the run is supervised.
+    let lock = place.dir.join(".fairway/runs").join(run).join("lock");
+    seen(place, || (!InheritableLock::is_locked(&lock).unwrap()).then_some(()));
 }
 
 fn row(place: &JobProject<'_>, run: &str) -> Row {
