@@ -40,10 +40,10 @@ fn corpus() -> Vec<String> {
     classes().into_iter().flatten().collect()
 }
 
-/// The texts of the `number`th call: something of every class, and over any three calls all of it. `HOSTILE_ALL=1` gives all of
+/// The texts of the `number`th call: something of every class, and over any five calls all of it. `HOSTILE_ALL=1` gives all of
 /// it to every call, which takes minutes.
 fn dealt(number: usize) -> Vec<String> {
-    let share = if std::env::var_os("HOSTILE_ALL").is_some() { 1 } else { 3 };
+    let share = if std::env::var_os("HOSTILE_ALL").is_some() { 1 } else { 5 };
     let of_class = |class: Vec<String>| {
         let of = class.len().min(share);
         class.into_iter().enumerate().filter(move |(at, _)| (at + number).is_multiple_of(of)).map(|(_, text)| text)

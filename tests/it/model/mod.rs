@@ -29,7 +29,7 @@ use self::{
 };
 
 /// How many sequences are run: in this process, in this process for each kind of wrong model, and through the binary.
-const QUICK: usize = 10_000;
+const QUICK: usize = 6_000;
 const WRONG: usize = 2_000;
 const BINARY: usize = 200;
 
