@@ -193,6 +193,7 @@ pub const KEYS: &[Key] = &[
         None,
         "how many tasks or lanes share one check of the merged tree; 1: each commit has its own",
     ),
+    key("land.width", "1", None, "how many merged trees are checked at once, each in a worktree of its own"),
     key(
         "land.order",
         "\"least-conflict\"",

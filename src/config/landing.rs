@@ -29,8 +29,11 @@ pub struct LandSettings {
     /// How often a command that failed runs again on the same tree.
     pub retries: u32,
     /// So many units of work share one check of the merged tree.
-    #[serde(deserialize_with = "batch")]
+    #[serde(deserialize_with = "at_least_one")]
     pub batch: usize,
+    /// So many trees are checked at once, each in a worktree of its own.
+    #[serde(deserialize_with = "at_least_one")]
+    pub width: usize,
     /// What comes first.
     #[serde(deserialize_with = "values::word")]
     pub order: LandOrder,
@@ -52,6 +55,7 @@ impl Default for LandSettings {
             timeout: Duration::from_secs(30 * 60),
             retries: 1,
             batch: 4,
+            width: 1,
             order: LandOrder::LeastConflict,
             clean: false,
             sign: false,
@@ -67,7 +71,7 @@ fn commands<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D
     })
 }
 
-fn batch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+fn at_least_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     values::checked(deserializer, |size: &usize| if *size == 0 { Err("must be greater than zero") } else { Ok(()) })
 }
 
@@ -102,11 +106,13 @@ mod tests {
         assert_eq!((usual.style, usual.timeout.as_secs(), usual.names_programs()), (LandStyle::Merge, 1800, false));
         assert_eq!((usual.retries, Settings::parse("land.retries = 0").unwrap().land.retries), (1, 0));
         assert_eq!((usual.batch, Settings::parse("land.batch = 1").unwrap().land.batch), (4, 1));
+        assert_eq!((usual.width, Settings::parse("land.width = 3").unwrap().land.width), (1, 3));
         for (text, key) in [
             ("land.order = 'age'", "land.order"),
             ("land.clean = 1", "land.clean"),
             ("land.batch = 0", "land.batch"),
             ("land.batch = -1", "land.batch"),
+            ("land.width = 0", "land.width"),
             ("land.style = 'octopus'", "land.style"),
             ("land.checks = ['  ']", "land.checks"),
             ("land.timeout = '0s'", "land.timeout"),

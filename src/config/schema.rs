@@ -166,7 +166,7 @@ fn pattern(path: &str) -> Option<String> {
 /// The smallest and the largest number of a key.
 fn bounds(path: &str) -> Vec<(&'static str, u64)> {
     match path {
-        "exec.parallel" | "land.batch" => vec![("minimum", 1)],
+        "exec.parallel" | "land.batch" | "land.width" => vec![("minimum", 1)],
         "exec.keep_runs" | "land.retries" | "review.capacity" => vec![("minimum", 0)],
         "context.pressure" => vec![("exclusiveMinimum", 0), ("maximum", 1)],
         "roles.*.ready_delay_ms" | "providers.*.ready_delay_ms" => {

@@ -2,8 +2,11 @@
 
 use std::{os::unix::process::ExitStatusExt, process::ExitStatus};
 
+use serde::{Deserialize, Serialize};
+
 /// How a program ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ExitReason {
     /// It exited with this code.
     Code(i32),

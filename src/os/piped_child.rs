@@ -13,7 +13,7 @@ use std::{
 };
 
 use nix::{
-    sys::signal::{Signal, killpg},
+    sys::signal::{Signal, kill, killpg},
     unistd::Pid,
 };
 
@@ -88,6 +88,14 @@ impl PipedChild {
             self.stderr = None;
         }
         Ok(arrived)
+    }
+
+    /// Sends a signal to it alone.
+    pub fn signal(&mut self, signal: Signal) {
+        // It is not reaped yet, so that its number is not given to another process.
+        if let (Ok(None), Ok(pid)) = (self.child.try_wait(), i32::try_from(self.child.id())) {
+            let _ = kill(Pid::from_raw(pid), signal);
+        }
     }
 
     /// Ends it with its process group, and waits for that.

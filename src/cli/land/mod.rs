@@ -2,6 +2,7 @@
 
 mod pause;
 mod resume;
+mod run_checks;
 mod show;
 
 use anyhow::Result;
@@ -22,7 +23,7 @@ use crate::actions::{
 ///
 /// --all lands tasks in review, and finished ones whose lane has commits that the base lacks. lane:NAME is always a lane. Several
 /// land in the order that lets most land without rework. Up to [land] batch of them share one check; a batch that fails is halved
-/// until the one that breaks is alone. --fetch first brings the base to its upstream. --push pushes the checked commit, never by
+/// until the one that breaks is alone. [land] width checks several trees at once. --fetch first brings the base to its upstream. --push pushes the checked commit, never by
 /// force, and counts it as landed only then; a push that loses a race begins anew on the new upstream. After a crash the next landing completes what was interrupted. For people, and for sessions
 /// of the roles in [land] roles. The words pause, resume and show are commands; a lane of that name is lane:NAME.
 #[derive(Debug, clap::Args)]
@@ -59,6 +60,8 @@ enum Verb {
     Pause(pause::Args),
     Resume(resume::Args),
     Show(show::Args),
+    #[command(hide = true)]
+    RunChecks(run_checks::Args),
 }
 
 impl Args {
@@ -67,6 +70,7 @@ impl Args {
             Some(Verb::Pause(args)) => return args.run(ctx),
             Some(Verb::Resume(args)) => return args.run(ctx),
             Some(Verb::Show(args)) => return args.run(ctx),
+            Some(Verb::RunChecks(args)) => return args.run(),
             None => {}
         }
         let upstream = match (self.push, self.fetch) {

@@ -48,6 +48,7 @@ fn every_value_names_its_source() {
     land.timeout                          "30m"                                                                                                      default
     land.retries                          1                                                                                                          default
     land.batch                            4                                                                                                          default
+    land.width                            1                                                                                                          default
     land.order                            "least-conflict"                                                                                           default
     land.clean                            false                                                                                                      default
     land.sign                             false                                                                                                      default

@@ -1,7 +1,12 @@
 //! `fairway land` in batches: one check for a stack, and the one that breaks it is found without blame for the others.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf, process::Stdio, time::Duration};
 
+use fairway::os::{poll_until, process_tree};
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -438,4 +443,71 @@ fn ignored_files_of_one_check_stay_for_the_next_unless_they_are_to_go() {
         let run = world.run(["land", "--all", "--json"]);
         assert_eq!(landing(&run, &bad)["state"], state, "{run:?}");
     }
+}
+
+/// A project with this check, which finds the log of its runs at `$LOG`.
+fn logged(land: &str, check: &str) -> TestProject {
+    let mut world = checked(land, check);
+    let log = world.dir().join("log");
+    world.set("LOG", log);
+    world
+}
+
+#[test]
+fn trees_are_checked_at_once_and_the_highest_that_passes_lands() {
+    // No check ends before the other one has begun.
+    let world = logged("batch = 1\nwidth = 2", "until [ $(wc -l <\"$LOG\") -ge 2 ]; do sleep 0.02; done");
+    let [a, b] = tasks(&world, ["a", "b"]);
+    let run = world.run(["land", "--all", "--json"]).exits(0);
+    assert_eq!((runs(&world), statuses(&world, [&a, &b])), (2, ["done", "done"].map(str::to_owned)));
+    assert_eq!(landing(&run, &a)["batch"], json!([a, b]));
+    // What was checked with the higher one has evidence for both.
+    let summary = &evidence(&world, &a)[0]["summary"];
+    assert_eq!(*summary, json!(format!("on the merged tree of main, checked as part of {a}, {b}: exit 0")));
+    let land = world.root().join(".fairway/land");
+    assert!(land.join("worktree").exists() && land.join("worktree-2").exists() && !land.join("worktree-3").exists());
+}
+
+#[test]
+fn one_that_breaks_among_trees_checked_at_once_is_sent_back_alone_and_those_above_it_are_not_waited_for() {
+    let check = "if [ -f bad.txt ] && [ -f c.txt ]; then exec sleep 600; fi; test ! -f bad.txt";
+    let world = logged("batch = 1\nwidth = 4\nretries = 0", check);
+    let [a, bad, c, d] = tasks(&world, ["a", "bad", "c", "d"]);
+    let run = world.run(["land", "--all", "--json"]).exits(5);
+    let expected = ["done", "in_progress", "done", "done"].map(str::to_owned);
+    assert_eq!(statuses(&world, [&a, &bad, &c, &d]), expected, "{run:?}");
+    assert_eq!((&landing(&run, &bad)["state"], &landing(&run, &d)["batch"]), (&json!("sent_back"), &json!([c, d])));
+    assert!(!run.stderr.contains("fail together"), "{run:?}");
+    // The four trees, the base, then the two that are left.
+    assert_eq!(runs(&world), 7);
+}
+
+#[test]
+fn checks_at_once_end_with_the_landing_that_is_interrupted_or_killed() {
+    let world = logged("batch = 1\nwidth = 2", "exec sleep 600");
+    let [a, b] = tasks(&world, ["a", "b"]);
+    for signal in [Signal::SIGTERM, Signal::SIGKILL] {
+        let mut command = world.fairway(["land", "--all"]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let has_begun = || {
+            let log = fs::read_to_string(world.dir().join("log")).unwrap_or_default();
+            (log.lines().count() == 2).then_some(())
+        };
+        wait_for(has_begun, "two checks run");
+        kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal).unwrap();
+        let run = CommandOutput::from(child.wait_with_output().unwrap());
+        assert_eq!(run.code, if signal == Signal::SIGTERM { Some(7) } else { None }, "{run:?}");
+        assert!(signal == Signal::SIGKILL || run.stdout.contains("interrupted by SIGTERM"), "{run:?}");
+        let text = world.dir().display().to_string();
+        let none_left = || process_tree::with_command_line_text(&text).unwrap().is_empty().then_some(());
+        wait_for(none_left, "no process is left");
+        runs(&world);
+    }
+    assert_eq!(statuses(&world, [&a, &b]), ["review", "review"]);
+}
+
+#[track_caller]
+fn wait_for(ask: impl FnMut() -> Option<()>, what: &str) {
+    let found = poll_until::poll_until(Duration::from_secs(60), Duration::from_millis(10), ask);
+    found.unwrap_or_else(|| panic!("never: {what}"));
 }

@@ -1,16 +1,17 @@
-//! The checks of a candidate, on its tree, in one worktree that is kept for the next landing.
+//! The checks of candidates, on their trees, in worktrees that are kept for the next landing.
 
 use std::{
     cell::{OnceCell, RefCell},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
 use anyhow::Result;
 
 use super::{
     base::Base,
+    check_commands::{CheckLimits, CheckStep, CommandRun, Progress, run_until_failure},
+    check_worker::CheckJob,
+    parallel_checks::{self, TreeResult},
     unit::{Unit, project_git},
 };
 use crate::{
@@ -19,7 +20,6 @@ use crate::{
         core::lookup,
         queue::evidence::{self, run::store_output},
     },
-    config::show_duration,
     domain::{
         TaskId,
         evidence::{Evidence, EvidenceResult, LANDING_KIND},
@@ -31,18 +31,11 @@ use crate::{
         exit_reason::ExitReason,
         files,
         git::{Git, GitError, Repository},
-        head_tail_buffer::HeadTailBuffer,
-        run_streaming::{self, StreamResult, StreamedProgram},
+        run_streaming::StreamError,
     },
     store::StoreError,
     wire::LandCheckView,
 };
-
-/// The maximum size of the stored output of a check; the middle of a longer output is dropped.
-const CAPTURE_LIMIT_BYTES: usize = 1024 * 1024;
-
-/// The exit code of a shell that finds no program of that name.
-const NO_PROGRAM: i32 = 127;
 
 /// A command that the tree of a candidate must pass.
 #[derive(Debug, Clone)]
@@ -66,6 +59,24 @@ pub(super) struct FailedCheck {
     pub(super) evidence: Option<i64>,
     /// The file with its output.
     pub(super) output: String,
+}
+
+/// A stack to check.
+#[derive(Debug)]
+pub(super) struct Tree<'a> {
+    /// The work on it, the lowest first.
+    pub(super) stack: Vec<&'a Unit>,
+    /// Its commit.
+    pub(super) candidate: String,
+}
+
+/// What the checks of several stacks have found, by the places of the stacks.
+#[derive(Debug)]
+pub(super) struct Checked {
+    /// The highest one that passes.
+    pub(super) green: Option<(usize, CheckRun)>,
+    /// The lowest one above that which fails.
+    pub(super) red: Option<(usize, CheckRun)>,
 }
 
 /// The result of the checks of a stack.
@@ -94,40 +105,31 @@ pub(super) struct CheckRun {
 impl CheckRun {
     /// The failed check and its end, in words.
     pub(super) fn failure(&self) -> Option<String> {
-        let (check, ran) = self.ran.last().filter(|(_, ran)| !ran.passed())?;
-        Some(format!("'{}' ({})", check.command, ran.how))
+        let (check, ran) = self.ran.last().filter(|(_, ran)| !ran.run.passed())?;
+        Some(format!("'{}' ({})", check.command, ran.run.how))
     }
 }
 
-/// A command that has run, also again.
+/// A command that has run.
 #[derive(Debug)]
 struct Ran {
-    exit: ExitReason,
-    elapsed: Duration,
-    /// What all runs wrote.
-    output: Vec<u8>,
-    /// Its end in words.
-    how: String,
-    /// How the run before ended that failed.
-    earlier: Option<String>,
+    run: CommandRun,
     /// The file with its output, when it is stored.
     artifact: OnceCell<String>,
 }
 
+impl From<CommandRun> for Ran {
+    fn from(run: CommandRun) -> Self {
+        Self { run, artifact: OnceCell::new() }
+    }
+}
+
 impl Ran {
-    fn passed(&self) -> bool {
-        self.exit == ExitReason::Code(0)
-    }
-
-    fn is_program_missing(&self) -> bool {
-        self.exit == ExitReason::Code(NO_PROGRAM)
-    }
-
     fn artifact(&self, app: &App) -> Result<String> {
         if let Some(known) = self.artifact.get() {
             return Ok(known.clone());
         }
-        let stored = store_output(app, &self.output)?.to_string_lossy().into_owned();
+        let stored = store_output(app, &self.run.output)?.to_string_lossy().into_owned();
         Ok(self.artifact.get_or_init(|| stored).clone())
     }
 }
@@ -187,46 +189,106 @@ impl<'a> Checks<'a> {
         Self { app, say, bases: RefCell::new(Vec::new()) }
     }
 
-    /// Runs the checks of a stack on its highest candidate until one fails. What fails is tried on the base alone before the work
-    /// is blamed.
+    /// Runs the checks of stacks, the lowest first, each on its highest candidate until one fails: of several at once. What fails
+    /// is tried on the base alone before the work is blamed.
     ///
     /// # Errors
     /// `git_failed`, `interrupted`; as the store fails.
-    pub(super) fn run(&self, stack: &[&Unit], candidate: &str, base: &Base) -> Result<CheckRun> {
-        let all = commands(self.app, stack);
-        let names: Vec<String> = stack.iter().map(|unit| unit.label()).collect();
-        let of = names.join(", ");
-        let part_of = if names.len() > 1 { names } else { Vec::new() };
-        let mut run = CheckRun { candidate: candidate.to_owned(), part_of, ran: Vec::new(), verdict: Verdict::Passed };
-        if all.is_empty() {
-            return Ok(run);
+    pub(super) fn run(&self, trees: &[Tree<'_>], base: &Base) -> Result<Checked> {
+        let all: Vec<Vec<CheckCommand>> = trees.iter().map(|tree| commands(self.app, &tree.stack)).collect();
+        let results = match (trees, &*all) {
+            ([tree], [commands]) => vec![TreeResult::Ended(self.run_here(tree, commands)?)],
+            _ => self.run_at_once(trees, &all)?,
+        };
+        let green = results.iter().rposition(|result| result.passes() == Some(true));
+        let above = green.map_or(0, |green| green + 1);
+        let red = results.iter().skip(above).position(|result| result.passes() == Some(false)).map(|red| above + red);
+        let mut checked = Checked { green: None, red: None };
+        for (place, result) in results.into_iter().enumerate() {
+            let (Some(tree), Some(commands), TreeResult::Ended(runs)) = (trees.get(place), all.get(place), result)
+            else {
+                continue;
+            };
+            if green == Some(place) {
+                checked.green = Some((place, self.judge(tree, commands, runs, base)?));
+            } else if red == Some(place) {
+                checked.red = Some((place, self.judge(tree, commands, runs, base)?));
+            }
         }
-        let dir = check_out(self.app, candidate)?;
-        for one in all {
-            let verb = if one.is_prepare { "preparing" } else { "checking" };
-            (self.say)(&format!("{verb} {of}: {}", one.command));
-            let ran = self.run_command(&dir, &one.command)?;
-            let passed = ran.passed();
-            if !passed && let Some(stopped) = self.other_cause(&of, base, &one, &ran)? {
-                let is_of = |unit: &&Unit| unit.members.iter().any(|member| is_of(&one, &member.task.id));
+        Ok(checked)
+    }
+
+    /// Runs the commands of one tree, in this process.
+    fn run_here(&self, tree: &Tree<'_>, commands: &[CheckCommand]) -> Result<Vec<CommandRun>> {
+        if commands.is_empty() {
+            return Ok(Vec::new());
+        }
+        let dir = check_out(self.app, &tree.candidate, 0)?;
+        self.run_steps(&dir, &steps(tree, commands))
+    }
+
+    /// Runs the commands of each tree in a worktree of its own.
+    fn run_at_once(&self, trees: &[Tree<'_>], all: &[Vec<CheckCommand>]) -> Result<Vec<TreeResult>> {
+        let parent = i32::try_from(std::process::id())?;
+        let mut jobs = Vec::new();
+        for (slot, (tree, commands)) in trees.iter().zip(all).enumerate() {
+            let (dir, steps) = (check_out(self.app, &tree.candidate, slot)?, steps(tree, commands));
+            jobs.push(CheckJob { parent, dir, steps, limits: self.limits() });
+        }
+        parallel_checks::check_all(self.app, &jobs, self.say)
+    }
+
+    fn limits(&self) -> CheckLimits {
+        let settings = &self.app.settings.land;
+        CheckLimits { timeout: settings.timeout, retries: settings.retries }
+    }
+
+    fn run_steps(&self, dir: &Path, steps: &[CheckStep]) -> Result<Vec<CommandRun>> {
+        let mut runs = Vec::new();
+        let mut tell = |progress: Progress| -> Result<(), StreamError> {
+            match progress {
+                Progress::Note(text) => (self.say)(&text),
+                Progress::Ran(run) => runs.push(run),
+            }
+            Ok(())
+        };
+        run_until_failure(dir, steps, self.limits(), &mut tell)?;
+        Ok(runs)
+    }
+
+    /// What the runs of the commands say about a stack.
+    fn judge(
+        &self,
+        tree: &Tree<'_>,
+        commands: &[CheckCommand],
+        runs: Vec<CommandRun>,
+        base: &Base,
+    ) -> Result<CheckRun> {
+        let (of, stack) = (tree.label(), &tree.stack);
+        let part_of = if stack.len() > 1 { stack.iter().map(|unit| unit.label()).collect() } else { Vec::new() };
+        let candidate = tree.candidate.clone();
+        let mut judged = CheckRun { candidate, part_of, ran: Vec::new(), verdict: Verdict::Passed };
+        for (one, run) in commands.iter().zip(runs) {
+            let (passed, ran) = (run.passed(), Ran::from(run));
+            if !passed && let Some(stopped) = self.other_cause(&of, base, one, &ran)? {
+                let is_of = |unit: &&Unit| unit.members.iter().any(|member| is_of(one, &member.task.id));
                 let place = one.of.as_ref().and_then(|_| stack.iter().position(is_of)).filter(|_| !stopped.stops_all);
-                run.verdict = Verdict::Stopped { stopped, place };
-                return Ok(run);
+                judged.verdict = Verdict::Stopped { stopped, place };
+                return Ok(judged);
             }
             if one.is_prepare {
                 continue;
             }
             if passed && one.of.is_none() {
                 // The candidate is the next base.
-                self.keep(candidate, &one.command, None);
+                self.keep(&tree.candidate, &one.command, None);
             }
-            run.ran.push((one, ran));
+            judged.ran.push((one.clone(), ran));
             if !passed {
-                run.verdict = Verdict::Failed;
-                break;
+                judged.verdict = Verdict::Failed;
             }
         }
-        Ok(run)
+        Ok(judged)
     }
 
     /// Records the checks of a stack as observed evidence of the kind `landing` on the tasks of one unit of it: those of the
@@ -235,7 +297,7 @@ impl<'a> Checks<'a> {
         let (mut views, mut failed) = (Vec::new(), None);
         for (check, ran) in &run.ran {
             let is_own = unit.members.iter().any(|member| is_of(check, &member.task.id));
-            if ran.passed() && check.of.is_some() && !is_own {
+            if ran.run.passed() && check.of.is_some() && !is_own {
                 continue;
             }
             let (numbers, output) = record(self.app, unit, check, run, ran)?;
@@ -243,17 +305,18 @@ impl<'a> Checks<'a> {
                 task_id: check.of.as_ref().map(|(task, _)| task.to_string()),
                 name: check.of.as_ref().map(|(_, name)| name.clone()),
                 command: check.command.clone(),
-                result: if ran.passed() { EvidenceResult::Pass } else { EvidenceResult::Fail }.as_str(),
-                flaky: ran.earlier.is_some() && ran.passed(),
+                result: if ran.run.passed() { EvidenceResult::Pass } else { EvidenceResult::Fail }.as_str(),
+                flaky: ran.run.earlier.is_some() && ran.run.passed(),
                 evidence: numbers.clone(),
             });
-            if !ran.passed() {
+            if !ran.run.passed() {
                 let name = match &check.of {
                     Some((_, name)) if is_own => name.clone(),
                     Some((task, name)) => format!("{name} of {task}"),
                     None => check.command.clone(),
                 };
-                failed = Some(FailedCheck { name, how: ran.how.clone(), evidence: numbers.first().copied(), output });
+                failed =
+                    Some(FailedCheck { name, how: ran.run.how.clone(), evidence: numbers.first().copied(), output });
             }
         }
         Ok((views, failed))
@@ -262,7 +325,7 @@ impl<'a> Checks<'a> {
     /// The cause of a failure that is not the work: the base fails alone, a program is missing, or nothing could be prepared.
     fn other_cause(&self, of: &str, base: &Base, one: &CheckCommand, ran: &Ran) -> Result<Option<StoppedLanding>> {
         // The base lacks the work that a task's own check is about.
-        if one.of.is_some() && !ran.is_program_missing() {
+        if one.of.is_some() && !ran.run.is_program_missing() {
             return Ok(None);
         }
         let (failure, is_base) = match self.on_base(base, one)? {
@@ -287,15 +350,18 @@ impl<'a> Checks<'a> {
         if let Some(known) = self.bases.borrow().iter().find(is_it) {
             return Ok(known.failure.clone());
         }
-        (self.say)(&format!("trying {} alone: {}", base.name, wanted.command));
-        let dir = check_out(self.app, &base.commit)?;
+        let dir = check_out(self.app, &base.commit, 0)?;
         let prepare: Vec<CheckCommand> = self.app.settings.land.prepare.iter().map(of_config(true)).collect();
         let before = prepare.iter().take_while(|one| !wanted.is_prepare || one.command != wanted.command);
         let mut failure = None;
         for one in before.chain([wanted]) {
-            let ran = self.run_command(&dir, &one.command)?;
-            if !ran.passed() {
-                failure = Some(failure_of(self.app, one, &ran)?);
+            let step = CheckStep {
+                announcement: format!("trying {} alone: {}", base.name, one.command),
+                command: one.command.clone(),
+            };
+            let failed = self.run_steps(&dir, &[step])?.pop().filter(|run| !run.passed());
+            if let Some(run) = failed {
+                failure = Some(failure_of(self.app, one, &Ran::from(run))?);
                 break;
             }
         }
@@ -307,57 +373,16 @@ impl<'a> Checks<'a> {
         let (commit, command) = (commit.to_owned(), command.to_owned());
         self.bases.borrow_mut().push(BaseResult { commit, command, failure });
     }
-
-    /// Runs a command, and again when it fails. A program that is missing stays missing.
-    fn run_command(&self, dir: &Path, command: &str) -> Result<Ran> {
-        let settings = &self.app.settings.land;
-        let (mut output, mut earlier, mut left) = (Vec::new(), None, settings.retries);
-        loop {
-            let (ran, written) = run_one(self.app, dir, command)?;
-            output.extend_from_slice(&written);
-            let how = how(&ran, settings.timeout);
-            let is_over = matches!(ran.exit, ExitReason::Code(0 | NO_PROGRAM));
-            if is_over || left == 0 {
-                let artifact = OnceCell::new();
-                return Ok(Ran { exit: ran.exit, elapsed: ran.elapsed, output, how, earlier, artifact });
-            }
-            left -= 1;
-            (self.say)(&format!("trying it again, it failed ({how}): {command}"));
-            output.extend_from_slice(format!("\n[{how}; once more]\n").as_bytes());
-            earlier = Some(how);
-        }
-    }
 }
 
 fn failure_of(app: &App, one: &CheckCommand, ran: &Ran) -> Result<BaseFailure> {
     Ok(BaseFailure {
         command: one.command.clone(),
         is_prepare: one.is_prepare,
-        is_program_missing: ran.is_program_missing(),
-        how: ran.how.clone(),
+        is_program_missing: ran.run.is_program_missing(),
+        how: ran.run.how.clone(),
         output: ran.artifact(app)?,
     })
-}
-
-fn how(ran: &StreamResult, timeout: Duration) -> String {
-    match ran.exit {
-        ExitReason::Code(code) => format!("exit {code}"),
-        ExitReason::Signal(signal) => format!("signal {signal}"),
-        ExitReason::TimedOut => format!("timed out after {}", show_duration(timeout)),
-    }
-}
-
-fn run_one(app: &App, dir: &Path, command: &str) -> Result<(StreamResult, Vec<u8>)> {
-    let kept = Arc::new(Mutex::new(HeadTailBuffer::new(CAPTURE_LIMIT_BYTES)));
-    let seen = Arc::clone(&kept);
-    let argv = ["/bin/sh".into(), "-c".into(), command.into()];
-    let timeout = Some(app.settings.land.timeout);
-    let program = StreamedProgram { argv: &argv, dir, timeout, merge_output: true };
-    let ran = run_streaming::run(&program, move |_, bytes| {
-        seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
-    })?;
-    let output = kept.lock().unwrap_or_else(PoisonError::into_inner).to_bytes();
-    Ok((ran, output))
 }
 
 /// Whether the check is one of this task.
@@ -373,22 +398,22 @@ fn record(app: &App, unit: &Unit, check: &CheckCommand, run: &CheckRun, ran: &Ra
     if !is_own {
         tasks = all().collect();
     }
-    if tasks.is_empty() && ran.passed() {
+    if tasks.is_empty() && ran.run.passed() {
         return Ok((Vec::new(), String::new()));
     }
     let artifact = ran.artifact(app)?;
-    let result = if ran.passed() { EvidenceResult::Pass } else { EvidenceResult::Fail };
-    let exit_code = match ran.exit {
+    let result = if ran.run.passed() { EvidenceResult::Pass } else { EvidenceResult::Fail };
+    let exit_code = match ran.run.exit {
         ExitReason::Code(code) => Some(i64::from(code)),
         ExitReason::Signal(_) | ExitReason::TimedOut => None,
     };
     let part =
         if run.part_of.is_empty() { String::new() } else { format!(", checked as part of {}", run.part_of.join(", ")) };
-    let summary = match &ran.earlier {
-        Some(earlier) if ran.passed() => {
-            format!("flaky: on the merged tree of {}{part}: {} after {earlier}", unit.base, ran.how)
+    let summary = match &ran.run.earlier {
+        Some(earlier) if ran.run.passed() => {
+            format!("flaky: on the merged tree of {}{part}: {} after {earlier}", unit.base, ran.run.how)
         }
-        _ => format!("on the merged tree of {}{part}: {}", unit.base, ran.how),
+        _ => format!("on the merged tree of {}{part}: {}", unit.base, ran.run.how),
     };
     let numbers = app.transaction(|tx| {
         let mut numbers = Vec::new();
@@ -403,9 +428,9 @@ fn record(app: &App, unit: &Unit, check: &CheckCommand, run: &CheckRun, ran: &Ra
                 command: Some(check.command.clone()),
                 check: check.of.as_ref().filter(|_| is_own).map(|(_, name)| name.clone()),
                 exit_code,
-                duration_ms: Some(i64::try_from(ran.elapsed.as_millis()).unwrap_or(i64::MAX)),
+                duration_ms: Some(i64::try_from(ran.run.elapsed.as_millis()).unwrap_or(i64::MAX)),
                 artifact: Some(artifact.clone()),
-                sha256: Some(sha256_hex(&ran.output)),
+                sha256: Some(sha256_hex(&ran.run.output)),
                 commit: Some(run.candidate.clone()),
                 summary: Some(summary.clone()),
                 observed: true,
@@ -418,14 +443,32 @@ fn record(app: &App, unit: &Unit, check: &CheckCommand, run: &CheckRun, ran: &Ra
     Ok((numbers, artifact))
 }
 
-/// The directory of the worktree for checks.
-fn worktree_dir(app: &App) -> PathBuf {
-    app.project.state.join("land").join("worktree")
+/// The commands of a tree, each with its announcement.
+fn steps(tree: &Tree<'_>, commands: &[CheckCommand]) -> Vec<CheckStep> {
+    let of = tree.label();
+    let step = |one: &CheckCommand| {
+        let verb = if one.is_prepare { "preparing" } else { "checking" };
+        CheckStep { announcement: format!("{verb} {of}: {}", one.command), command: one.command.clone() }
+    };
+    commands.iter().map(step).collect()
 }
 
-/// Puts a candidate into the worktree for checks. A worktree that is damaged is made again.
-fn check_out(app: &App, candidate: &str) -> Result<PathBuf> {
-    let dir = worktree_dir(app);
+impl Tree<'_> {
+    /// The names of its work.
+    fn label(&self) -> String {
+        self.stack.iter().map(|unit| unit.label()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The directory of a worktree for checks. One for each tree that is checked at once.
+fn worktree_dir(app: &App, slot: usize) -> PathBuf {
+    let name = if slot == 0 { "worktree".to_owned() } else { format!("worktree-{}", slot + 1) };
+    app.project.state.join("land").join(name)
+}
+
+/// Puts a candidate into a worktree for checks. A worktree that is damaged is made again.
+fn check_out(app: &App, candidate: &str, slot: usize) -> Result<PathBuf> {
+    let dir = worktree_dir(app, slot);
     files::private_dir(&app.project.state)
         .and_then(|()| files::private_dir(&app.project.state.join("land")))
         .map_err(StoreError::from)?;

@@ -2,11 +2,14 @@
 
 mod base;
 mod candidate;
+mod check_commands;
+mod check_worker;
 mod checks;
 mod collisions;
 mod earlier;
 mod finish;
 mod lock;
+mod parallel_checks;
 mod pass;
 mod pause;
 mod plan;
@@ -22,6 +25,7 @@ mod submodules;
 mod unit;
 mod upstream;
 
+pub use check_worker::run_checks;
 pub use lock::is_at_work;
 pub use pause::{LandPause, pause, paused, resume};
 pub use request::LandRequest;

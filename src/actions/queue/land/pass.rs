@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{
     base::Base,
-    checks::{CheckRun, Verdict},
+    checks::{CheckRun, Checked, Tree, Verdict},
     collisions::{self, Move},
     finish, pause, report,
     schedule::Ordered,
@@ -19,7 +19,7 @@ use crate::{
     domain::{
         Refusal,
         refusal::StoppedLanding,
-        rules::landing_batch::{BatchItem, BatchQueue, BatchStep},
+        rules::landing_batch::{BatchItem, BatchLimits, BatchQueue, BatchStep},
     },
     wire::LandingView,
 };
@@ -72,11 +72,13 @@ impl<'a> Pass<'a> {
             depends_on: depends_on.clone(),
         };
         let items = ordered.units.iter().zip(&ordered.depends_on).map(item).collect();
+        let settings = &land.app.settings.land;
+        let limits = BatchLimits { batch: settings.batch, width: settings.width };
         Self {
             land,
             units: &ordered.units,
             is_tried,
-            queue: BatchQueue::new(items, land.app.settings.land.batch),
+            queue: BatchQueue::new(items, limits),
             stack: Vec::new(),
             base: None,
             red: None,
@@ -100,7 +102,7 @@ impl<'a> Pass<'a> {
                     Ok(()) => is_stopped = self.stack(place),
                 },
                 BatchStep::Stack(place) => is_stopped = self.stack(place),
-                BatchStep::Check(count) => is_stopped = self.check(count),
+                BatchStep::Check(heights) => is_stopped = self.check(&heights),
                 BatchStep::Land(count) => is_stopped = self.land(count),
                 BatchStep::SendBack(_) => self.send_back(),
                 BatchStep::Done => break,
@@ -163,37 +165,54 @@ impl<'a> Pass<'a> {
     }
 
     /// Whether nothing more can land.
-    fn check(&mut self, count: usize) -> bool {
-        let (Some(base), Some(top)) = (&self.base, count.checked_sub(1).and_then(|top| self.stack.get(top))) else {
+    fn check(&mut self, heights: &[usize]) -> bool {
+        let highest = heights.last().copied().unwrap_or_default();
+        let (Some(base), Some(top)) = (&self.base, highest.checked_sub(1).and_then(|top| self.stack.get(top))) else {
             self.restack("its stack is gone");
             return false;
         };
-        let top = top.candidate().to_owned();
-        if top == base.commit {
-            self.queue.passed(count);
+        if top.candidate() == base.commit {
+            self.queue.passed(highest);
             return false;
         }
-        let units: Vec<&Unit> = self.stack.iter().take(count).map(|one| &one.unit).collect();
-        let run = self.land.checks.run(&units, &top, base);
+        let tree = |height: &usize| -> Option<Tree<'_>> {
+            let candidate = self.stack.get(height.checked_sub(1)?)?.candidate().to_owned();
+            Some(Tree { stack: self.stack.iter().take(*height).map(|one| &one.unit).collect(), candidate })
+        };
+        let trees: Vec<Tree<'_>> = heights.iter().filter_map(tree).collect();
+        let checked = self.land.checks.run(&trees, base);
         // It may have taken long.
         self.land.upstreams.forget();
-        let run = match run {
-            Ok(run) => run,
+        let Checked { green, red } = match checked {
+            Ok(checked) => checked,
             Err(error) => {
-                self.fail(|height| height < count, error);
+                self.fail(|height| height < highest, error);
                 return false;
             }
         };
-        match &run.verdict {
-            Verdict::Passed => {
-                for height in 0..count {
-                    if let Err(error) = self.record(height, &run) {
-                        self.fail(|other| other == height, error);
-                        return false;
-                    }
+        let height_of = |place: usize| heights.get(place).copied().unwrap_or(highest);
+        let green = green.map(|(place, run)| (height_of(place), run));
+        if let Some((count, run)) = &green {
+            for height in 0..*count {
+                if let Err(error) = self.record(height, run) {
+                    self.fail(|other| other == height, error);
+                    return false;
                 }
-                self.queue.passed(count);
             }
+        }
+        let below = green.as_ref().map_or(0, |(count, _)| *count);
+        let is_stopped = red.is_some_and(|(place, run)| self.check_failed(height_of(place), below, run));
+        if below > 0 {
+            self.queue.passed(below);
+        }
+        is_stopped
+    }
+
+    /// The tree of so many units fails, and that of `below` passes. Whether nothing more can land.
+    fn check_failed(&mut self, count: usize, below: usize, run: CheckRun) -> bool {
+        match &run.verdict {
+            // What passes lands first. Then the rest is checked again, and stops.
+            Verdict::Stopped { .. } if below > 0 => {}
             Verdict::Stopped { stopped, place } if stopped.stops_all || place.is_some() || count == 1 => {
                 let (stopped, height) = (stopped.clone(), place.unwrap_or_default());
                 let is_stopped = stopped.stops_all;
@@ -204,9 +223,10 @@ impl<'a> Pass<'a> {
                 self.fail(|other| other == height, error);
                 return is_stopped;
             }
-            Verdict::Stopped { .. } | Verdict::Failed => {
-                if let (Some(failure), true) = (run.failure(), count > 1) {
-                    let names: Vec<String> = units.iter().map(|unit| unit.label()).collect();
+            Verdict::Passed | Verdict::Stopped { .. } | Verdict::Failed => {
+                let names: Vec<String> =
+                    self.stack.iter().take(count).skip(below).map(|one| one.unit.label()).collect();
+                if let (Some(failure), true) = (run.failure(), names.len() > 1) {
                     (self.land.say)(&format!("{} fail together: {failure}; halving them", names.join(", ")));
                 }
                 self.red = Some(run);

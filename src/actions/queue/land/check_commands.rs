@@ -1,0 +1,138 @@
+//! The commands that check a tree: one after the other, until one fails.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    config::show_duration,
+    os::{
+        exit_reason::ExitReason,
+        head_tail_buffer::HeadTailBuffer,
+        run_streaming::{self, StreamError, StreamResult, StreamedProgram},
+    },
+};
+
+/// The maximum size of the stored output of a command; the middle of a longer output is dropped.
+const CAPTURE_LIMIT_BYTES: usize = 1024 * 1024;
+
+/// The exit code of a shell that finds no program of that name.
+const NO_PROGRAM: i32 = 127;
+
+/// A command, and the line that announces it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CheckStep {
+    pub(super) announcement: String,
+    /// Shell text.
+    pub(super) command: String,
+}
+
+/// The limits of each command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CheckLimits {
+    pub(super) timeout: Duration,
+    /// How often it runs again when it fails.
+    pub(super) retries: u32,
+}
+
+/// A command that has run, also again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CommandRun {
+    pub(super) exit: ExitReason,
+    pub(super) elapsed: Duration,
+    /// What all runs wrote.
+    pub(super) output: Vec<u8>,
+    /// Its end in words.
+    pub(super) how: String,
+    /// How the run before ended that failed.
+    pub(super) earlier: Option<String>,
+}
+
+impl CommandRun {
+    /// Whether it exited with 0.
+    pub(super) fn passed(&self) -> bool {
+        self.exit == ExitReason::Code(0)
+    }
+
+    /// Whether its shell found no such program.
+    pub(super) fn is_program_missing(&self) -> bool {
+        self.exit == ExitReason::Code(NO_PROGRAM)
+    }
+}
+
+/// What is told while commands run.
+pub(super) enum Progress {
+    /// A line for the person who waits.
+    Note(String),
+    /// The next command has run.
+    Ran(CommandRun),
+}
+
+/// Runs commands in a tree until one fails, and that one again as often as `limits` says.
+///
+/// # Errors
+/// When a command cannot be started, or a signal ends this process's work.
+pub(super) fn run_until_failure(
+    dir: &Path,
+    steps: &[CheckStep],
+    limits: CheckLimits,
+    tell: &mut dyn FnMut(Progress) -> Result<(), StreamError>,
+) -> Result<(), StreamError> {
+    for step in steps {
+        tell(Progress::Note(step.announcement.clone()))?;
+        let ran = run_command(dir, &step.command, limits, tell)?;
+        let passed = ran.passed();
+        tell(Progress::Ran(ran))?;
+        if !passed {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Runs a command, and again when it fails. A program that is missing stays missing.
+fn run_command(
+    dir: &Path,
+    command: &str,
+    limits: CheckLimits,
+    tell: &mut dyn FnMut(Progress) -> Result<(), StreamError>,
+) -> Result<CommandRun, StreamError> {
+    let (mut output, mut earlier, mut left) = (Vec::new(), None, limits.retries);
+    loop {
+        let (ran, written) = run_once(dir, command, limits.timeout)?;
+        output.extend_from_slice(&written);
+        let how = how(ran.exit, limits.timeout);
+        let is_over = matches!(ran.exit, ExitReason::Code(0 | NO_PROGRAM));
+        if is_over || left == 0 {
+            return Ok(CommandRun { exit: ran.exit, elapsed: ran.elapsed, output, how, earlier });
+        }
+        left -= 1;
+        tell(Progress::Note(format!("trying it again, it failed ({how}): {command}")))?;
+        output.extend_from_slice(format!("\n[{how}; once more]\n").as_bytes());
+        earlier = Some(how);
+    }
+}
+
+fn run_once(dir: &Path, command: &str, timeout: Duration) -> Result<(StreamResult, Vec<u8>), StreamError> {
+    let kept = Arc::new(Mutex::new(HeadTailBuffer::new(CAPTURE_LIMIT_BYTES)));
+    let seen = Arc::clone(&kept);
+    let argv = ["/bin/sh".into(), "-c".into(), command.into()];
+    let program = StreamedProgram { argv: &argv, dir, timeout: Some(timeout), merge_output: true };
+    let ran = run_streaming::run(&program, move |_, bytes| {
+        seen.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+    })?;
+    let output = kept.lock().unwrap_or_else(PoisonError::into_inner).to_bytes();
+    Ok((ran, output))
+}
+
+fn how(exit: ExitReason, timeout: Duration) -> String {
+    match exit {
+        ExitReason::Code(code) => format!("exit {code}"),
+        ExitReason::Signal(signal) => format!("signal {signal}"),
+        ExitReason::TimedOut => format!("timed out after {}", show_duration(timeout)),
+    }
+}

@@ -1,0 +1,152 @@
+//! A process that checks one tree while others check other trees: a command ends every process below its own, so that two of
+//! them need two processes. The tree comes on stdin, the results go to stdout.
+
+use std::{
+    io::{self, Read, Write},
+    path::PathBuf,
+    time::Duration,
+};
+
+use nix::{
+    sys::{prctl, signal::Signal},
+    unistd::getppid,
+};
+use serde::{Deserialize, Serialize};
+
+use super::check_commands::{CheckLimits, CheckStep, CommandRun, Progress, run_until_failure};
+use crate::os::{exit_reason::ExitReason, run_streaming::StreamError};
+
+/// What a worker is to do.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CheckJob {
+    /// The process that waits for the results. Without it the worker ends.
+    pub(super) parent: i32,
+    /// The tree.
+    pub(super) dir: PathBuf,
+    pub(super) steps: Vec<CheckStep>,
+    pub(super) limits: CheckLimits,
+}
+
+/// A line of a worker. After one of a command follow the bytes of its output.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    Note(String),
+    Ran { exit: ExitReason, elapsed: Duration, how: String, earlier: Option<String>, output_bytes: usize },
+    Failed(String),
+}
+
+/// What a worker has told.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Report {
+    /// A line for the person who waits.
+    Note(String),
+    /// A command has run.
+    Ran(CommandRun),
+    /// Why it could not go on.
+    Failed(String),
+}
+
+/// Checks the tree of a job.
+///
+/// # Errors
+/// When the job cannot be read or the results cannot be written.
+pub fn run_checks(input: impl Read, mut output: impl Write) -> io::Result<()> {
+    let job: CheckJob = serde_json::from_reader(input)?;
+    // Its command is ended with it.
+    prctl::set_pdeathsig(Signal::SIGTERM)?;
+    if getppid().as_raw() != job.parent {
+        return Ok(());
+    }
+    let mut tell = |progress: Progress| write_progress(&mut output, progress).map_err(StreamError::Watch);
+    match run_until_failure(&job.dir, &job.steps, job.limits, &mut tell) {
+        Ok(()) => Ok(()),
+        Err(error) => write_line(&mut output, &Line::Failed(error.to_string())),
+    }
+}
+
+fn write_progress(output: &mut impl Write, progress: Progress) -> io::Result<()> {
+    match progress {
+        Progress::Note(text) => write_line(output, &Line::Note(text)),
+        Progress::Ran(run) => {
+            let CommandRun { exit, elapsed, output: bytes, how, earlier } = run;
+            write_line(output, &Line::Ran { exit, elapsed, how, earlier, output_bytes: bytes.len() })?;
+            output.write_all(&bytes)?;
+            output.flush()
+        }
+    }
+}
+
+fn write_line(output: &mut impl Write, line: &Line) -> io::Result<()> {
+    let mut text = serde_json::to_vec(line)?;
+    text.push(b'\n');
+    output.write_all(&text)?;
+    output.flush()
+}
+
+/// Takes the first whole report out of what a worker has written; `None` until one is whole.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn take_report(written: &mut Vec<u8>) -> io::Result<Option<Report>> {
+    let Some(end) = written.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
+    let line: Line = serde_json::from_slice(written.get(..end).unwrap_or_default())?;
+    let (report, end) = match line {
+        Line::Note(text) => (Report::Note(text), end + 1),
+        Line::Failed(text) => (Report::Failed(text), end + 1),
+        Line::Ran { exit, elapsed, how, earlier, output_bytes } => {
+            let whole = end.saturating_add(1).saturating_add(output_bytes);
+            let Some(output) = written.get(end + 1..whole) else { return Ok(None) };
+            (Report::Ran(CommandRun { exit, elapsed, output: output.to_vec(), how, earlier }), whole)
+        }
+    };
+    written.drain(..end);
+    Ok(Some(report))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(commands: &[&str]) -> Vec<u8> {
+        let step =
+            |command: &&str| CheckStep { announcement: format!("checking {command}"), command: (*command).into() };
+        let limits = CheckLimits { timeout: Duration::from_secs(60), retries: 0 };
+        let (parent, steps) = (getppid().as_raw(), commands.iter().map(step).collect());
+        serde_json::to_vec(&CheckJob { parent, dir: PathBuf::from("/"), steps, limits }).unwrap()
+    }
+
+    #[test]
+    fn reports_are_whole_however_they_arrive_and_the_first_failure_is_the_last_command() {
+        let mut written = Vec::new();
+        run_checks(&*job(&["printf 'a\\nb\\n'", "exit 3", "true"]), &mut written).unwrap();
+        let (mut arrived, mut reports) = (Vec::new(), Vec::new());
+        for byte in written {
+            arrived.push(byte);
+            while let Some(report) = take_report(&mut arrived).unwrap() {
+                reports.push(report);
+            }
+        }
+        assert_eq!(arrived, b"");
+        let told = |report: &Report| match report {
+            Report::Note(text) | Report::Failed(text) => text.clone(),
+            Report::Ran(run) => format!("{}: {:?}", run.how, String::from_utf8_lossy(&run.output)),
+        };
+        let told: Vec<String> = reports.iter().map(told).collect();
+        let expected = ["checking printf 'a\\nb\\n'", "exit 0: \"a\\nb\\n\"", "checking exit 3", "exit 3: \"\""]
+            .map(str::to_owned);
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn job_of_another_parent_runs_nothing() {
+        let mut job: CheckJob = serde_json::from_slice(&job(&["true"])).unwrap();
+        job.parent = 1;
+        if getppid().as_raw() != 1 {
+            let mut written = Vec::new();
+            run_checks(&*serde_json::to_vec(&job).unwrap(), &mut written).unwrap();
+            assert_eq!(written, b"");
+        }
+        assert!(take_report(&mut b"nonsense\n".to_vec()).is_err());
+    }
+}
