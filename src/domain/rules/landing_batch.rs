@@ -102,9 +102,7 @@ impl BatchQueue {
             (StackState::Red(count), _) => BatchStep::Check(self.heights_below(count)),
             (StackState::Open | StackState::Unchecked, _) => {
                 let (batch, all) = (self.limits.batch, self.places.len());
-                BatchStep::Check(
-                    (1..).map(|part| part * batch).take_while(|height| *height < all).chain([all]).collect(),
-                )
+                BatchStep::Check((1..=all.div_ceil(batch)).map(|part| (part * batch).min(all)).collect())
             }
         }
     }

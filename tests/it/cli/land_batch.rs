@@ -478,8 +478,8 @@ fn one_that_breaks_among_trees_checked_at_once_is_sent_back_alone_and_those_abov
     assert_eq!(statuses(&world, [&a, &bad, &c, &d]), expected, "{run:?}");
     assert_eq!((&landing(&run, &bad)["state"], &landing(&run, &d)["batch"]), (&json!("sent_back"), &json!([c, d])));
     assert!(!run.stderr.contains("fail together"), "{run:?}");
-    // The four trees, the base, then the two that are left.
-    assert_eq!(runs(&world), 7);
+    // Four trees, the base, then the two that are left. A tree above the bad one may not have begun.
+    assert!((5..=7).contains(&runs(&world)), "{run:?}");
 }
 
 #[test]
