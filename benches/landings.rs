@@ -4,6 +4,7 @@
     dead_code,
     clippy::disallowed_methods,
     clippy::unwrap_used,
+    clippy::panic,
     clippy::print_stdout,
     missing_docs,
     reason = "a measuring program"
