@@ -40,10 +40,13 @@ struct Scene {
     words: &'static [&'static str],
     /// Whether `main` follows a repository beside it, which gets the work first.
     has_remote: bool,
+    /// The end of the configuration.
+    config: &'static str,
 }
 
-const ONE: Scene = Scene { lanes: &["ui"], words: &["land", "T-1"], has_remote: false };
-const BATCH: Scene = Scene { lanes: &["ui", "api", "tax"], words: &["land", "T-1", "T-2", "T-3"], has_remote: false };
+const ONE: Scene = Scene { lanes: &["ui"], words: &["land", "T-1"], has_remote: false, config: "" };
+const BATCH: Scene = Scene { lanes: &["ui", "api", "tax"], words: &["land", "T-1", "T-2", "T-3"], ..ONE };
+const AT_ONCE: Scene = Scene { config: "[land]\nbatch = 1\nwidth = 3\n", ..BATCH };
 const PUSHED: Scene = Scene { words: &["land", "T-1", "T-2", "T-3", "--push"], has_remote: true, ..BATCH };
 
 impl Scene {
@@ -63,7 +66,7 @@ fn template(world: &TestProject, scene: &Scene) -> std::path::PathBuf {
     run(world, &template, &["init", "--quiet"]).exits(0);
     let config = fs::read_to_string(template.join(".fairway.toml")).unwrap();
     let gates = "\n[gates.done]\nrequire = []\n[gates.merge]\nrequire = []\n";
-    fs::write(template.join(".fairway.toml"), config + gates).unwrap();
+    fs::write(template.join(".fairway.toml"), config + gates + scene.config).unwrap();
     fs::write(template.join(".gitignore"), "home\ntrace\nremote.git\n").unwrap();
     for (name, text) in [("kept", "kept\n"), ("edited", "old\n"), ("gone", "gone\n")] {
         fs::write(template.join(name), text).unwrap();
@@ -192,6 +195,12 @@ fn killed_landing_is_before_or_after_and_completed_by_the_next() {
 #[test]
 fn killed_batch_is_before_or_after_as_a_whole_and_completed_by_the_next() {
     kill(&BATCH, &[Reach::Process, Reach::Tree]);
+}
+
+/// Each of the processes that check a tree ends with the landing.
+#[test]
+fn killed_landing_with_checks_at_once_is_before_or_after_and_completed_by_the_next() {
+    kill(&AT_ONCE, &[Reach::Process]);
 }
 
 /// A remote whose own processes are killed keeps their locks, so that only the landing is.
