@@ -13,8 +13,11 @@ fn main() -> ExitCode {
     // A process that waits to exec another program does not parse the command line.
     // An agent waits for a hook's answer before every tool: it does not wait for a parser as well. Nor does a version.
     let words = || std::env::args_os().skip(1);
-    let fast =
-        held_process::main_if_held().or_else(|| hooks::fast_path(words())).or_else(|| cli::version_fast_path(words()));
+    let outside = || cli::call_outside_of_sandbox(words());
+    let fast = held_process::main_if_held()
+        .or_else(outside)
+        .or_else(|| hooks::fast_path(words()))
+        .or_else(|| cli::version_fast_path(words()));
     match fast {
         Some(code) => ExitCode::from(code),
         None => {

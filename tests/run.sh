@@ -18,6 +18,7 @@ need strace strace
 need valgrind valgrind
 need strip binutils
 need unshare util-linux
+need bwrap bubblewrap
 need mount mount
 need shellcheck shellcheck
 need shfmt shfmt

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use anyhow::Result;
 use serde_json::Value;
 
-use super::{context::Context, exit::Exit, print_error::print_error, sandbox};
+use super::{context::Context, exit::Exit, forbidding_sandbox, print_error::print_error};
 use crate::{
     actions::{Answer, App, IdempotencyKey, core::errors},
     domain::text_limits::MAX_REQUEST_ID_BYTES,
@@ -46,7 +46,7 @@ pub fn array<T: Display>(
                 ctx.answer(&answer)?;
             }
             Err(failure) => {
-                let failure = sandbox::with_sandbox(errors::classify(&failure), &ctx.env);
+                let failure = forbidding_sandbox::with_sandbox(errors::classify(&failure), &ctx.env);
                 let code = failure.kind.exit_code();
                 if ctx.out.json {
                     let failed = FailedIdView { id: id.to_string(), error: failure };

@@ -11,7 +11,7 @@ use std::{
 
 use anyhow::{Error, Result};
 
-use super::{context::Context, exit::Exit, globals::Globals, sandbox};
+use super::{context::Context, exit::Exit, forbidding_sandbox, globals::Globals};
 use crate::{
     actions::{App, core::errors},
     domain::Refusal,
@@ -71,7 +71,7 @@ impl Calls for CommandLine {
     }
 
     fn failure(&self, error: &Error) -> Failure {
-        sandbox::with_sandbox(errors::classify(error), &self.env())
+        forbidding_sandbox::with_sandbox(errors::classify(error), &self.env())
     }
 
     fn command(&self) -> OwnCommand {

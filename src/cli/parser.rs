@@ -7,8 +7,8 @@ use super::{
     adapter, answer, approvals, backup, checkpoint, claim, complete, completions, config, context::Context, demo,
     doctor, events, evidence, exec, exit::Exit, explain, globals::Globals, guard, guide, handoff, help, hook, host,
     inbox, init, land, lane, man, mcp, merge_ready, message, note, notify, outbox, overlap, prime, prompt, provider,
-    ready, release, restore, review, search, send, serve, session, setup, sidecar, skill, start, status, store, task,
-    top, trust, usage,
+    ready, release, restore, review, sandbox, search, send, serve, session, setup, sidecar, skill, start, status,
+    store, task, top, trust, usage,
 };
 
 /// Coordinate many coding agents on one repository: a task queue, agent
@@ -71,6 +71,8 @@ pub(super) enum Verb {
     #[command(subcommand)]
     Session(session::Verb),
     Sidecar(sidecar::Args),
+    #[command(subcommand)]
+    Sandbox(sandbox::Verb),
     #[command(subcommand, visible_alias = "job")]
     Exec(exec::Verb),
     #[command(subcommand)]
@@ -141,6 +143,7 @@ impl Verb {
             Self::Approvals(args) => args.run(ctx),
             Self::Session(verb) => verb.run(ctx),
             Self::Sidecar(args) => args.run(ctx),
+            Self::Sandbox(verb) => verb.run(ctx),
             Self::Exec(verb) => verb.run(ctx),
             Self::Guard(verb) => verb.run(ctx),
             Self::Explain(args) => args.run(ctx),

@@ -10,12 +10,13 @@ use super::{
     error,
     exit::Exit,
     fingerprint::{self, Canonical},
+    forbidding_sandbox,
     globals::{self, Globals},
     leading_hyphens,
     parser::{self, Cli, Verb},
     partial_parser,
     print_error::print_error,
-    same_command, sandbox, status,
+    same_command, status,
 };
 use crate::{
     actions::core::errors,
@@ -56,7 +57,7 @@ pub fn main(env: Env) -> Exit {
         Err(error) if matches!(error.downcast_ref::<OutError>(), Some(OutError::Closed)) => 0,
         Err(error) => {
             let failure = same_command::completed(errors::classify(&error), &words);
-            print_error(&sandbox::with_sandbox(failure, &ctx.env), &out)
+            print_error(&forbidding_sandbox::with_sandbox(failure, &ctx.env), &out)
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::{
             start::{self, StartRequest},
         },
     },
-    domain::{LaneName, Refusal, Role, SessionId, id::Label},
+    domain::{LaneName, Refusal, Role, SessionId, id::Label, sandbox::SandboxClass},
     hooks::LAUNCH_HOOKS,
     os::exit_on_signal,
     wire::{FailureKind, StartPlanView},
@@ -64,6 +64,9 @@ pub struct Args {
     /// Run without a terminal, over the Agent Client Protocol
     #[arg(long, conflicts_with = "backend")]
     structured: bool,
+    /// Sandbox: off or namespace [default: sandbox.class]
+    #[arg(long, value_name = "CLASS", value_parser = values::sandbox_class)]
+    sandbox: Option<SandboxClass>,
     #[command(flatten)]
     first_prompt: FirstPromptArgs,
     /// Add no arguments of the provider's profile
@@ -102,6 +105,7 @@ impl Args {
             command: Some(self.words).filter(|words| !words.is_empty()).map(CommandSpec::Argv),
             prompt,
             no_profile: self.no_profile,
+            sandbox: self.sandbox,
             hooks: &LAUNCH_HOOKS,
             claims: !self.no_claim,
             watch: if self.attach { PromptWatch::Skip } else { PromptWatch::Briefly },

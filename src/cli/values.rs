@@ -23,6 +23,7 @@ use crate::{
         provider_event::ProviderState,
         question::QuestionId,
         review::Verdict,
+        sandbox::{SandboxClass, SandboxNetwork},
         search::SearchKind,
         session::{Activity, SessionStatus},
         task::TaskStatus,
@@ -249,4 +250,14 @@ pub fn variable(text: &str) -> Result<(String, String), String> {
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
         None => Err("must be NAME=VALUE".into()),
     }
+}
+
+/// The class of a sandbox.
+pub(super) fn sandbox_class(text: &str) -> Result<SandboxClass, String> {
+    SandboxClass::parse(text).ok_or_else(|| "must be off or namespace".to_owned())
+}
+
+/// The network of a sandbox.
+pub(super) fn sandbox_network(text: &str) -> Result<SandboxNetwork, String> {
+    SandboxNetwork::parse(text).ok_or_else(|| "must be none or open".to_owned())
 }

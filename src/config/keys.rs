@@ -216,6 +216,7 @@ pub const KEYS: &[Key] = &[
         "{ EXAMPLE = \"1\" }",
         "is added to the provider's environment and overrides it; an empty value unsets",
     ),
+    key_without_default("roles.*.sandbox", "\"namespace\"", "the sandbox of a launch in this role: off or namespace"),
     key_without_default(
         "roles.*.process_names",
         "[\"claude\", \"node\"]",
@@ -358,6 +359,38 @@ pub const KEYS: &[Key] = &[
         "who runs session_setup and its like: script, or caller for scripts of the older protocol",
     ),
     key_without_default("backends.*.stale_after", "\"10m\"", "overrides sessions.stale_after"),
+    key(
+        "sandbox.class",
+        "\"off\"",
+        None,
+        "the sandbox of a session whose launch and role name none: off, or namespace (bubblewrap; needs a lane with a worktree)",
+    ),
+    key(
+        "sandbox.network",
+        "\"none\"",
+        None,
+        "the network inside a sandbox: none (a loopback of its own) or open (that of the machine)",
+    ),
+    key_without_default(
+        "sandbox.env",
+        "[\"API_KEY\"]",
+        "names of variables that reach the programs inside; their values come from your environment",
+    ),
+    key_without_default(
+        "sandbox.readable",
+        "[\"~/.gradle\"]",
+        "closed paths that can be read inside; beside the toolchains in the home",
+    ),
+    key_without_default(
+        "sandbox.writable",
+        "[\"~/.cache/sccache\"]",
+        "paths outside of the lane that can be written inside",
+    ),
+    key_without_default(
+        "sandbox.lane_writable",
+        "[\".gitignore\"]",
+        "names at the top of the lane that can be written inside although your programs run or read them later",
+    ),
     key_without_default("review_routes[].paths", "[\"migrations/**\"]", "tasks that touch these paths …"),
     key_without_default("review_routes[].domain", "\"data\"", "… need an approval in this domain"),
     key(

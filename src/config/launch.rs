@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, de::Error};
 
 use super::{ProviderProfile, SessionMode, values};
-use crate::domain::{LaneName, id::Label, rules::initial_prompt::PromptDelivery};
+use crate::domain::{LaneName, id::Label, rules::initial_prompt::PromptDelivery, sandbox::SandboxClass};
 
 /// How a role or provider is launched: a section `[roles.NAME]` or `[providers.NAME]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -22,6 +22,9 @@ pub struct LaunchSettings {
     /// How it runs, of a provider.
     #[serde(deserialize_with = "mode")]
     pub mode: Option<SessionMode>,
+    /// The sandbox, of a role.
+    #[serde(deserialize_with = "sandbox")]
+    pub sandbox: Option<SandboxClass>,
     /// Shell text that a person wrote.
     pub command: Option<String>,
     /// Exact base names of its processes.
@@ -109,6 +112,10 @@ fn provider<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Label>,
 
 fn lane<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<LaneName>, D::Error> {
     values::parsed(deserializer, LaneName::parse).map(Some)
+}
+
+fn sandbox<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SandboxClass>, D::Error> {
+    values::word(deserializer).map(Some)
 }
 
 fn mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SessionMode>, D::Error> {

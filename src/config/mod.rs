@@ -17,6 +17,7 @@ mod problems;
 pub mod project;
 mod provider_profile;
 mod review;
+mod sandbox;
 mod schema;
 mod set_key;
 mod settings;
@@ -42,6 +43,7 @@ pub use problems::all as all_problems;
 pub use project::{CONFIG_FILE, Project};
 pub use provider_profile::{ProviderProfile, built_in as built_in_profiles, session_variables};
 pub use review::{ConsequenceRule, ReviewSettings, built_in_consequences};
+pub use sandbox::{SandboxSettings, sandbox_defaults};
 pub use schema::{SCHEMA_FILE, schema};
 pub use set_key::set_key;
 pub use settings::{

@@ -17,6 +17,7 @@ use crate::domain::{
     need::NeedKind,
     notification::NotifySink,
     rules::{claim::PathPolicy, gate::Gate, initial_prompt::PromptDelivery},
+    sandbox::{SandboxClass, SandboxNetwork},
 };
 
 /// The name of the schema's file in the state directory, which the first line of a new `.fairway.toml` names for editors.
@@ -132,6 +133,8 @@ fn words(path: &str) -> Option<Vec<&'static str>> {
         "roles.*.prompt" | "providers.*.prompt" => of::<PromptDelivery>(),
         "providers.*.mode" => of::<SessionMode>(),
         "agents.unguarded" => of::<Unguarded>(),
+        "sandbox.class" | "roles.*.sandbox" => of::<SandboxClass>(),
+        "sandbox.network" => of::<SandboxNetwork>(),
         "backends.*.setup" => of::<Setup>(),
         "notify.sinks" => of::<NotifySink>(),
         "notify.kinds" => of::<NeedKind>(),

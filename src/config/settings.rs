@@ -8,7 +8,8 @@ use toml::{Table, Value};
 
 use super::{
     AgentSettings, Backend, ConfigError, ContextSettings, HookSettings, IdentitySettings, JobSettings, LandSettings,
-    LaunchSettings, Layers, NotifySettings, OverlapSettings, Project, ReviewSettings, StoreSettings, guard,
+    LaunchSettings, Layers, NotifySettings, OverlapSettings, Project, ReviewSettings, SandboxSettings, StoreSettings,
+    guard,
     values::{self, StaleAfter},
 };
 use crate::{
@@ -61,6 +62,7 @@ pub struct Settings {
     pub review_routes: Vec<ReviewRoute>,
     /// Notifications.
     pub notify: NotifySettings,
+    pub sandbox: SandboxSettings,
 }
 
 /// The settings of the project.

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The sections that name programs or their environment, or say what an agent may do.
-const SECTIONS: &[&str] = &["approvals", "backends", "guard", "identity", "providers", "roles"];
+const SECTIONS: &[&str] = &["approvals", "backends", "guard", "identity", "providers", "roles", "sandbox"];
 
 /// Whether what the files name may be run.
 #[derive(Debug, Clone, PartialEq, Eq)]

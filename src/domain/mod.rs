@@ -39,6 +39,7 @@ pub mod refusal;
 pub mod review;
 pub mod review_comment;
 pub mod rules;
+pub mod sandbox;
 pub mod search;
 pub mod secrets;
 pub mod seen_work;

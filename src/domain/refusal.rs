@@ -51,6 +51,18 @@ pub enum Refusal {
     /// A file of the command line that cannot be opened.
     #[error("{what} cannot be read from {file}: {why}")]
     FileUnreadable { what: &'static str, file: String, why: String, dir: String },
+    /// A sandbox cannot be made here.
+    #[error("no sandbox can be made here: {why}")]
+    SandboxUnavailable { why: String, hint: String },
+    /// Another sandbox works on the lane.
+    #[error("lane '{lane}' is in use: a sandbox works on it")]
+    SandboxRunning { lane: LaneName },
+    /// A sandbox was asked for outside of every lane.
+    #[error("a sandbox is for a lane, and {} is in none", .directory)]
+    SandboxWithoutLane { directory: String },
+    /// The worktree of the lane has something that a sandbox cannot take over.
+    #[error("the lane {lane} cannot be worked on in a sandbox: {why}")]
+    SandboxLaneUnfit { lane: LaneName, why: String },
     /// The backend script of a session does not know an operation; `hint` is another way.
     #[error("{script} does not know {operation}")]
     BackendCannot { script: String, operation: &'static str, hint: String },
@@ -580,6 +592,7 @@ impl Refusal {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Invalid { .. } | Self::FileUnreadable { .. } => "invalid_value",
+            Self::SandboxUnavailable { .. } => "sandbox_unavailable",
             Self::BackendCannot { .. } => "adapter_unsupported",
             Self::Line { .. } | Self::IssueKeysMissing { .. } => "invalid_line",
             Self::Usage { .. }
@@ -608,11 +621,15 @@ impl Refusal {
             Self::AlreadyExists { .. } | Self::IdUsed { .. } => "exists",
             Self::LaneDamaged { .. } => "lane_damaged",
             Self::InUse { .. } | Self::TaskInUse { .. } | Self::LaneHeld { .. } => "in_use",
+            Self::SandboxRunning { .. } => "in_use",
             Self::UnsavedWork { .. } => "unsaved_work",
-            Self::LaneWithoutWorktree { .. } | Self::NoWorktree { .. } | Self::NoRepository { .. } => "no_worktree",
+            Self::SandboxWithoutLane { .. }
+            | Self::LaneWithoutWorktree { .. }
+            | Self::NoWorktree { .. }
+            | Self::NoRepository { .. } => "no_worktree",
             Self::LaneElsewhere { .. } => "lane_elsewhere",
             Self::WorktreeNotOwned { .. } => "worktree_not_owned",
-            Self::WrongBranch { .. } => "wrong_branch",
+            Self::WrongBranch { .. } | Self::SandboxLaneUnfit { .. } => "wrong_branch",
             Self::MergeCommits { .. } | Self::CannotRebase { .. } => "merge_commits",
             Self::SyncConflict { .. } => "sync_conflict",
             Self::NotLandable { .. } => "gate_blocked",

@@ -94,6 +94,8 @@ pub const FAIRWAY_BIN: &str = "FAIRWAY_BIN";
 /// The settings file with the hooks that the launch brings. The same hooks in the provider's other settings are silent in a
 /// conversation in which those run.
 pub const FAIRWAY_LAUNCH_HOOKS: &str = "FAIRWAY_LAUNCH_HOOKS";
+/// The class of the sandbox around a program; the programs in one have it.
+pub const FAIRWAY_SANDBOX: &str = "FAIRWAY_SANDBOX";
 /// An adapter's program, as shell text; the bridges read it.
 pub const FAIRWAY_PROVIDER_COMMAND: &str = "FAIRWAY_PROVIDER_COMMAND";
 /// A session's first prompt: the bridges read it, and it carries a prompt that goes as an argument or through a pipe to

@@ -87,12 +87,37 @@ fn is_program(word: &str) -> bool {
     word == PROGRAM || word.strip_suffix(PROGRAM).is_some_and(|dir| dir.starts_with('/') && dir.ends_with('/'))
 }
 
+/// Verbs that only look, beside those of an agent.
+const LOOKS: &[OwnVerb] =
+    &[verb(&["status"], &[], &[]), verb(&["overlap"], &[], &[]), verb(&["lane", "show"], &[], &[])];
+
+/// Whether a program in a sandbox may have these words run outside, as its session: an agent's own verbs that start no program,
+/// and the hooks. Flags that name a file or act for another session are in none of them.
+pub fn is_sandbox_verb(words: &[String]) -> bool {
+    let starts_program = words.starts_with(&["evidence".to_owned(), "run".to_owned()]);
+    is_hook(words) || !starts_program && (is_own_verb(words) || is_verb_of(LOOKS, words))
+}
+
+/// Whether the words are a hook as a provider calls it.
+fn is_hook(words: &[String]) -> bool {
+    let plain: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "--launch").collect();
+    let [hook, provider, event] = plain[..] else { return false };
+    let is_name =
+        |word: &str| word.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_');
+    let is_plain = |word: &str| is_name(word) && word.starts_with(|letter: char| letter.is_ascii_alphanumeric());
+    hook == "hook" && !matches!(provider, "install" | "uninstall") && is_plain(provider) && is_plain(event)
+}
+
 /// Whether the words behind the program are a verb of the list with flags of the list.
 fn is_own_verb(words: &[String]) -> bool {
+    is_verb_of(OWN_VERBS, words)
+}
+
+fn is_verb_of(all: &[OwnVerb], words: &[String]) -> bool {
     let is_at = |verb: &&OwnVerb| {
         words.len() >= verb.path.len() && verb.path.iter().zip(words).all(|(name, word)| word == name)
     };
-    let Some(verb) = OWN_VERBS.iter().find(is_at) else { return false };
+    let Some(verb) = all.iter().find(is_at) else { return false };
     let mut rest = words.iter().skip(verb.path.len());
     let mut has_required = verb.required.is_none();
     while let Some(word) = rest.next() {
@@ -390,6 +415,50 @@ mod tests {
         "fairway prime\u{a0}; rm",
         "fairway prime\u{0}",
     ];
+
+    #[test]
+    fn programs_in_a_sandbox_may_use_verbs_that_start_none_and_read_no_file() {
+        let judge = |text: &str| {
+            let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            is_sandbox_verb(&words)
+        };
+        for good in [
+            "claim T-1",
+            "note done --task T-1",
+            "task submit T-1",
+            "status --json",
+            "hook acme PreToolUse",
+            "hook acme wait --launch",
+            "evidence add T-1 --result pass --summary x",
+            "inbox --ack",
+            "lane show api",
+        ] {
+            assert!(judge(good), "{good}");
+        }
+        for bad in [
+            "",
+            "evidence run T-1 --check tests",
+            "exec spawn -- sh",
+            "hook install acme",
+            "hook acme",
+            "hook acme ../x",
+            "hook --root acme",
+            "note --root /x",
+            "note x --artifact /etc/passwd",
+            "claim --session s2",
+            "task add -",
+            "session launch",
+            "land T-1",
+            "trust",
+            "config edit",
+            "approvals answer 3 allow",
+            "sandbox run -- sh",
+            "status --root /x",
+            "--root /x status",
+        ] {
+            assert!(!judge(bad), "{bad}");
+        }
+    }
 
     #[test]
     fn agents_own_verbs_are_known() {

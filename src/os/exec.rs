@@ -1,8 +1,18 @@
 //! Replacing this process by another program, and closing descriptors for it.
 
-use std::{collections::BTreeMap, ffi::OsString, fs, io, os::unix::process::CommandExt, process::Command};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs, io,
+    os::{fd::AsFd, unix::process::CommandExt},
+    process::Command,
+};
 
-use nix::{errno::Errno, libc};
+use nix::{
+    errno::Errno,
+    fcntl::{FcntlArg, FdFlag, fcntl},
+    libc,
+};
 
 use super::command::command_of_argv;
 
@@ -29,6 +39,12 @@ pub fn hand_over(words: &[OsString]) -> io::Error {
 fn exec(mut command: Command) -> io::Error {
     let error = command.exec();
     io::Error::new(error.kind(), format!("{} cannot be run: {error}", command.get_program().to_string_lossy()))
+}
+
+/// Lets the next programs have a descriptor.
+pub fn keep_on_exec(descriptor: &impl AsFd) -> io::Result<()> {
+    fcntl(descriptor, FcntlArg::F_SETFD(FdFlag::empty()))?;
+    Ok(())
 }
 
 /// Sets close-on-exec on every descriptor above the three standard streams; it takes effect in children too.

@@ -48,6 +48,7 @@ pub mod readable;
 pub mod reap;
 pub mod request_socket;
 pub mod run_streaming;
+pub mod sandbox;
 pub mod signals;
 pub mod socket;
 pub mod spawn_detached;

@@ -1,11 +1,26 @@
 //! Starts this executable again, detached: in its own session, without streams, in `/`.
 
-use std::{collections::BTreeMap, ffi::OsString, fs::File, io, process::Stdio};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    fs::File,
+    io,
+    path::Path,
+    process::{Child, Stdio},
+};
 
 use super::{
     command::{command, in_new_session},
     exec, executable, signals,
 };
+
+/// Starts a program without streams, which its caller ends.
+pub fn spawn_silent(program: &Path, args: &[OsString], env: &BTreeMap<OsString, OsString>) -> io::Result<Child> {
+    let mut command = command(program, args);
+    command.env_clear().envs(env).current_dir("/");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    signals::with_empty_mask(&mut command).spawn()
+}
 
 /// Starts this executable with these arguments and this complete environment. `handed` becomes its stdin: a lock of that
 /// file is then inherited without a gap. The process is not waited for.

@@ -41,6 +41,7 @@ mod review_card;
 mod review_comment;
 mod run_id;
 mod runtime;
+mod sandbox;
 mod search;
 mod session;
 mod session_overview;
@@ -107,6 +108,9 @@ pub use review_card::{
 };
 pub use review_comment::ReviewCommentView;
 pub use runtime::{ContextView, HealthView, HeartbeatView, LifecycleView, SectionView, TelemetryView};
+pub use sandbox::{
+    SandboxCall, SandboxCheckView, SandboxNeedView, SandboxPathView, SandboxProbeView, SandboxReply, SandboxView,
+};
 pub use search::SearchHitView;
 pub use session::SessionView;
 pub use session_overview::{

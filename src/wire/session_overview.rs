@@ -114,6 +114,9 @@ pub struct SessionDetailView {
     pub attach_command: Option<String>,
     /// The agent of a structured session; `null` for any other one.
     pub protocol: Option<ProtocolView>,
+    /// The sandbox around its program: `off` or `namespace`; `null` for a session that Fairway did not launch.
+    #[cfg_attr(test, schemars(with = "Option<crate::domain::sandbox::SandboxClass>"))]
+    pub sandbox: Option<&'static str>,
 }
 
 /// What the agent of a structured session says about itself.

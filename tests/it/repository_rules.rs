@@ -182,6 +182,7 @@ fn provider_names_appear_only_in_hooks_and_examples() {
                 }
             } else if !path.ends_with("config/keys.rs")
                 && !path.ends_with("config/providers.toml")
+                && !path.ends_with("config/sandbox.toml")
                 && !path.ends_with("config/consequences.toml")
                 && !path.ends_with("init/agents.md")
             {

@@ -17,6 +17,7 @@ use crate::{
         message::{Channel, Priority},
         overlap::OverlapLevel,
         review::Verdict,
+        sandbox::SandboxClass,
         session::{Activity, SessionStatus},
         task::TaskStatus,
     },
@@ -317,6 +318,8 @@ event_data! {
         own_command: bool,
         /// The names of the variables that were set for it alone.
         own_env: Vec<String>,
+        /// The sandbox around its program.
+        sandbox: SandboxClass,
         /// The session that it continues.
         relaunch_of: Option<String>,
     }

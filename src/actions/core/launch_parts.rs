@@ -3,13 +3,15 @@
 use serde_json::Value;
 
 use crate::{
-    domain::{EventKind, SessionId, session::Session},
+    domain::{EventKind, SessionId, sandbox::SandboxClass, session::Session},
     store::{ReadTx, StoreError, events},
 };
 
 /// The keys of the event that say what of a launch is not stored.
 pub const OWN_COMMAND: &str = "own_command";
 pub const OWN_ENV: &str = "own_env";
+/// The key of the event that says in which sandbox the session's program runs.
+pub const SANDBOX: &str = "sandbox";
 
 /// The provider of a session whose program is a shell.
 pub const SHELL: &str = "shell";
@@ -28,6 +30,12 @@ pub struct OwnParts {
 pub fn own_parts(tx: &ReadTx<'_>, session: &Session) -> Result<OwnParts, StoreError> {
     let is_shell = || session.provider.as_ref().is_none_or(|provider| provider.as_str() == SHELL);
     Ok(recorded(tx, &session.id)?.unwrap_or_else(|| OwnParts { command: is_shell(), env: Vec::new() }))
+}
+
+/// The sandbox of a session's program; `None` for a session that Fairway did not launch, or an earlier version.
+pub fn sandbox(tx: &ReadTx<'_>, session: &SessionId) -> Result<Option<SandboxClass>, StoreError> {
+    let starting = events::newest_of_session(tx, session, |kind| kind == EventKind::SessionStarting)?;
+    Ok(starting.and_then(|event| SandboxClass::parse(event.data.get(SANDBOX)?.as_str()?)))
 }
 
 /// Whether `session relaunch` needs nothing but the id of a session.

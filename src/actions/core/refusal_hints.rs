@@ -24,6 +24,14 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
         Refusal::FileUnreadable { dir, .. } => {
             (Usage, Some(format!("see which files there are: ls {}", shell_words::quote(dir))))
         }
+        Refusal::SandboxUnavailable { hint, .. } => (External, Some(hint.clone())),
+        Refusal::SandboxRunning { .. } => (Conflict, Some("wait for its end, or see which session it is: fairway session list".into())),
+        Refusal::SandboxWithoutLane { .. } => {
+            (Refused, Some("name a lane, or make one: fairway lane add NAME --create-worktree".into()))
+        }
+        Refusal::SandboxLaneUnfit { lane, .. } => {
+            (Refused, Some(format!("see its branch and its state: fairway lane show {lane}")))
+        }
         Refusal::BackendCannot { hint, .. } => (External, Some(hint.clone())),
         Refusal::IssueKeysMissing { .. } => {
             (Usage, Some(format!("export the issues with these keys: {GH_ISSUE_LIST}")))

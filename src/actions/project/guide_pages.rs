@@ -35,6 +35,7 @@ pub const ALL: &[GuidePage] = pages![
     "overlap",
     "prompts",
     "reviews-and-gates",
+    "sandbox",
     "search",
     "sessions",
     "setup",

@@ -26,6 +26,8 @@ pub mod init;
 pub mod notify;
 pub mod reconcile;
 pub mod retire_host;
+pub mod sandbox_check;
+pub mod sandbox_view;
 pub mod search;
 mod silent_hosts;
 pub mod skill;

@@ -15,6 +15,7 @@ pub mod prompt;
 pub mod providers;
 pub mod release;
 pub mod report;
+pub mod sandbox;
 pub mod sidecar;
 pub mod start;
 

@@ -141,6 +141,7 @@ impl TaskCommand {
                     prompt: None,
                     no_profile: false,
                     structured: false,
+                    sandbox: None,
                     hooks,
                     claims: true,
                     watch: PromptWatch::Briefly,

@@ -160,6 +160,13 @@ const EXAMPLES: &[Examples] = &[
     ("session meta get", &["fairway session meta get s1 ticket"]),
     ("session meta rm", &["fairway session meta rm s1 ticket"]),
     ("sidecar", &["fairway sidecar --session s1"]),
+    ("sandbox", &["fairway sandbox run --lane api -- make test", "fairway sandbox check"]),
+    (
+        "sandbox run",
+        &["fairway sandbox run --lane api -- make test", "fairway sandbox run --network open -- npm install"],
+    ),
+    ("sandbox check", &["fairway sandbox check", "fairway sandbox check --network open --json"]),
+    ("sandbox explain", &["fairway sandbox explain api"]),
     ("exec", &["fairway exec spawn -- make test", "fairway exec list"]),
     (
         "exec spawn",

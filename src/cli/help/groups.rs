@@ -25,6 +25,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
             "outbox",
             "prime",
             "provider",
+            "sandbox",
             "serve",
             "sidecar",
             "skill",

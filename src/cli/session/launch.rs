@@ -25,7 +25,7 @@ use crate::{
     },
     adapters::plumbing::commands,
     cli::{context::Context, exit::Exit, print_error::error_text, session::first_prompt_args::FirstPromptArgs, values},
-    domain::{LaneName, Role, SessionId, TaskId, id::Label, secrets, text_limits},
+    domain::{LaneName, Role, SessionId, TaskId, id::Label, sandbox::SandboxClass, secrets, text_limits},
     hooks::{
         LAUNCH_HOOKS, Provider,
         doctor::{self, MissingHooks},
@@ -73,6 +73,9 @@ pub struct Args {
     /// Transcript, relative to the project's root
     #[arg(long, value_name = "FILE")]
     transcript: Option<PathBuf>,
+    /// Sandbox: off or namespace [default: sandbox.class]
+    #[arg(long, value_name = "CLASS", value_parser = values::sandbox_class)]
+    sandbox: Option<SandboxClass>,
     #[command(flatten)]
     first_prompt: FirstPromptArgs,
     /// Add no arguments of the provider's profile
@@ -122,6 +125,7 @@ impl Args {
             prompt,
             resume: None,
             no_profile: self.no_profile,
+            sandbox: self.sandbox,
             hooks: &LAUNCH_HOOKS,
         };
         if self.dry_run {
@@ -230,6 +234,9 @@ fn words(view: &LaunchView, plan: &LaunchPlan) -> String {
     field("lane", session.lane.as_deref().unwrap_or_default());
     field("task", session.task_id.as_deref().unwrap_or_default());
     field("provider", session.provider.as_deref().unwrap_or_default());
+    if plan.sandbox != SandboxClass::Off {
+        field("sandbox", plan.sandbox.as_str());
+    }
     field("worktree", session.worktree.as_deref().unwrap_or_default());
     field("branch", session.branch.as_deref().unwrap_or_default());
     field("transcript", session.transcript.as_deref().unwrap_or_default());

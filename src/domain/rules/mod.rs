@@ -22,6 +22,7 @@ pub mod overlap;
 pub mod recovery;
 pub mod retention;
 pub mod review_capacity;
+pub mod sandbox_mounts;
 pub mod screen;
 pub mod screen_question;
 pub mod task_times;

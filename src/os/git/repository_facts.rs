@@ -115,6 +115,21 @@ impl RepositoryFacts {
         text
     }
 
+    /// The configuration of a private repository with a worktree: only `[core]` lines may follow it.
+    pub(super) fn config_of_worktree(&self) -> String {
+        let config = self.config().replacen("\tbare = true\n\tattributesFile = /dev/null\n", "\tbare = false\n", 1);
+        config.replace("[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n", "[core]\n")
+    }
+
+    /// The directory of its objects, and those that it reads beside it.
+    pub(super) fn objects_and_alternates(&self) -> Vec<PathBuf> {
+        let listed = std::fs::read(self.objects.join("info/alternates")).unwrap_or_default();
+        let lines = listed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#"));
+        let others = lines.map(|line| self.objects.join(OsStr::from_bytes(line)));
+        let all = std::iter::once(self.objects.clone()).chain(others);
+        all.filter_map(|dir| dir.canonicalize().ok()).collect()
+    }
+
     /// The environment of git in the private repository `dir`: the caller's variables without any of git's, except where its
     /// programs are, and those that lead git to this repository alone and keep it from fetching and from asking.
     pub(super) fn environment(&self, vars: &BTreeMap<OsString, OsString>, dir: &Path) -> BTreeMap<OsString, OsString> {
@@ -148,7 +163,7 @@ impl RepositoryFacts {
         self.shallow_file().exists()
     }
 
-    fn shallow_file(&self) -> PathBuf {
+    pub(super) fn shallow_file(&self) -> PathBuf {
         self.common.join("shallow")
     }
 }

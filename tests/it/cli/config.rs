@@ -94,6 +94,8 @@ fn every_value_names_its_source() {
     providers.codex.acp.proven_with       "2.6.0"                                                                                                    built in
     providers.gemini.acp.proven_with      "0.61.0"                                                                                                   built in
     providers.opencode.acp.proven_with    "1.18.33"                                                                                                  built in
+    sandbox.class                         "off"                                                                                                      default
+    sandbox.network                       "none"                                                                                                     default
     review_routes[].paths                 ["a/**"]                                                                                                   [world]/project/.fairway.toml
     review_routes[].domain                "data"                                                                                                     [world]/project/.fairway.toml
     notify.sinks                          []                                                                                                         default

@@ -49,6 +49,7 @@ mod review;
 mod review_capacity;
 mod review_comments;
 mod review_next;
+mod sandbox;
 mod search;
 mod send;
 mod serve;

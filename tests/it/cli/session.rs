@@ -209,7 +209,7 @@ fn session_is_one_document_wherever_it_appears() {
     assert_eq!(world.json(["session", "status", "s"]), listed);
     let show = || {
         let mut shown = world.json(["session", "show", "s"]);
-        for own in ["attach_command", "protocol"] {
+        for own in ["attach_command", "protocol", "sandbox"] {
             assert!(shown.as_object_mut().unwrap().remove(own).is_some(), "its own key {own}");
         }
         shown

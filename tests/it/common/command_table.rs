@@ -25,9 +25,8 @@ impl CommandRow {
     /// that has nothing to say prints nothing, a landing needs a repository, and an answer an open question.
     pub fn variants(&self) -> &'static [&'static [&'static str]] {
         match self.path {
-            "answer" | "session attach" | "hook" | "config edit" | "demo" | "land" | "land show" | "mcp" => {
-                &[&["--help"]]
-            }
+            "answer" | "sandbox run" | "sandbox check" | "sandbox explain" | "sandbox probe" | "session attach"
+            | "hook" | "config edit" | "demo" | "land" | "land show" | "mcp" => &[&["--help"]],
             // A drawing is for a terminal.
             "top" => &[&[], &["--help"]],
             _ => &[&[], &["--json"], &["--help"]],
@@ -445,6 +444,10 @@ pub const COMMANDS: &[CommandRow] = &[
         &["search {}", "search --of-task {} x", "search --of-lane {} x", "search --regex {}"],
     ),
     row("notify", "notify", &["notify --test {}"]),
+    row("sandbox run", "sandbox run --help", &["sandbox run --lane api --env {} -- true"]),
+    row("sandbox check", "sandbox check --help", &["sandbox check --network {}"]),
+    row("sandbox explain", "sandbox explain --help", &["sandbox explain {}"]),
+    row("sandbox probe", "sandbox probe --help", &[]),
     git_row("overlap", "overlap", &["overlap {}"]),
     row("land pause", "land pause why", &["land pause {}"]),
     row("land resume", "land resume", &[]),

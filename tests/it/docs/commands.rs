@@ -128,6 +128,7 @@ run_pages! {
     search: "docs/guides/search.md",
     jobs: "docs/guides/jobs.md",
     guard: "docs/guides/guard.md",
+    sandbox: "docs/guides/sandbox.md",
     hooks: "docs/guides/hooks.md",
     approvals: "docs/guides/approvals.md",
     usage_and_health: "docs/guides/usage-and-health.md",

@@ -14,7 +14,8 @@ use crate::common::{
 };
 
 /// The verbs whose output with `--json` is no document, or none of ours.
-const WITHOUT_DOCUMENT: &[&str] = &["config schema", "hook", "mcp", "session attach", "top"];
+const WITHOUT_DOCUMENT: &[&str] =
+    &["config schema", "hook", "mcp", "sandbox probe", "sandbox run", "session attach", "top"];
 
 #[test]
 fn every_verb_prints_a_document_as_its_schema_says() {

@@ -9,7 +9,7 @@ use crate::{
         core::{
             dead_session::DeadSession,
             errors,
-            launch_parts::{OWN_COMMAND, OWN_ENV},
+            launch_parts::{OWN_COMMAND, OWN_ENV, SANDBOX},
             lookup,
         },
         queue::task::claim::{self, StartClaim},
@@ -152,6 +152,7 @@ pub(crate) fn record_intent(app: &App, tx: &WriteTx<'_>, plan: &LaunchPlan, dead
         .with("backend", session.backend.clone())
         .with(OWN_COMMAND, plan.own.command)
         .with(OWN_ENV, plan.own.env.clone())
+        .with(SANDBOX, plan.sandbox.as_str())
         .with("relaunch_of", session.relaunch_of.as_ref().map(ToString::to_string));
     tx.record(&with_task(session, event))?;
     let claimant = || app.with_actor(actor::of_session(session), None);

@@ -19,6 +19,7 @@ use super::{
     program::{self, SHELL},
     provider_hooks::ProviderHooks,
     purpose::Purpose,
+    sandbox::{self, SandboxedWork},
     session_id, structured,
 };
 use crate::{
@@ -39,6 +40,7 @@ use crate::{
         id::Label,
         lane::Lane,
         rules::initial_prompt::{PROMPT_VAR, PromptDelivery},
+        sandbox::SandboxClass,
         session::{Session, SessionStatus},
         task::Task,
     },
@@ -86,6 +88,7 @@ pub struct LaunchPlan {
     pub notes: Vec<String>,
     /// The command that launches.
     pub purpose: Purpose,
+    pub sandbox: SandboxClass,
     /// The parts of the request that are not stored.
     pub own: OwnParts,
 }
@@ -208,6 +211,15 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
     let state = adapters::state_dir(&app.env).ok_or_else(home)?;
     let session =
         Session { adapter_state: Some(path_text("the state directory of backend scripts", &state)?), ..session };
+    let sandbox = sandbox::class(app, request, &role);
+    let program = match sandbox {
+        SandboxClass::Off => prompted.program,
+        SandboxClass::Namespace => {
+            let work = SandboxedWork { lane: lane.as_ref(), provider: &provider, is_planned };
+            sandbox::check(app, request, &work)?;
+            sandbox::wrap(app, prompted.program, &work, &requested)?
+        }
+    };
     let mut all = session_env(app, &session, requested)?;
     if let Some((path, _)) = &profiled.hooks.file {
         all.insert(vars::FAIRWAY_LAUNCH_HOOKS.to_owned(), path_text("the hooks' settings file", path)?);
@@ -224,8 +236,8 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         session.backend.as_ref().and_then(|name| app.settings.backends.get(name)).cloned().unwrap_or_default();
     let start = StartConfig {
         work_dir: session.worktree.clone(),
-        command: Some(prompted.program.shell_text),
-        argv: prompted.program.argv,
+        command: Some(program.shell_text),
+        argv: program.argv,
         env: Some(all.clone()),
         process_names: settings.process_names,
         nudge: prompted.typed_prompt,
@@ -262,6 +274,7 @@ pub(crate) fn plan_for(app: &App, request: &LaunchRequest, work: impl FnOnce() -
         has_prompt: request.prompt.is_some(),
         notes,
         purpose: Purpose::Launch,
+        sandbox,
         own: OwnParts { command: request.command.is_some(), env: request.env.keys().cloned().collect() },
     })
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use super::{program::CommandSpec, provider_hooks::ProviderHooks};
-use crate::domain::{LaneName, Role, SessionId, TaskId, id::Label};
+use crate::domain::{LaneName, Role, SessionId, TaskId, id::Label, sandbox::SandboxClass};
 
 /// A request to launch a session.
 #[derive(Debug, Clone)]
@@ -33,6 +33,8 @@ pub struct LaunchRequest {
     pub prompt: Option<String>,
     /// The provider's id of the conversation to resume.
     pub resume: Option<String>,
+    /// The sandbox; by default that of the role, else of the configuration.
+    pub sandbox: Option<SandboxClass>,
     /// Whether the provider's profile adds no arguments to the program.
     pub no_profile: bool,
     pub hooks: &'static dyn ProviderHooks,
@@ -57,6 +59,7 @@ impl LaunchRequest {
             command: None,
             prompt: None,
             resume: None,
+            sandbox: None,
             no_profile: false,
             hooks,
         }

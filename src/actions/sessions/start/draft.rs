@@ -107,6 +107,7 @@ pub(super) fn plan(
         command: request.command.clone(),
         prompt: request.prompt.clone(),
         no_profile: request.no_profile,
+        sandbox: request.sandbox,
         ..LaunchRequest::new(request.hooks)
     };
     let work = || {

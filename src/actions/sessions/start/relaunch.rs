@@ -182,6 +182,8 @@ fn plan(
         command: request.command.clone(),
         prompt: request.prompt.clone(),
         no_profile: request.no_profile,
+        // A relaunch is no way out of the sandbox.
+        sandbox: app.read(|tx| Ok(launch_parts::sandbox(tx, &of.id)?))?,
         ..LaunchRequest::new(request.hooks)
     };
     let work = || {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     actions::sessions::launch::{program::CommandSpec, provider_hooks::ProviderHooks, start::PromptWatch},
-    domain::{LaneName, Role, id::Label},
+    domain::{LaneName, Role, id::Label, sandbox::SandboxClass},
 };
 
 /// A request to start a session on a task.
@@ -28,6 +28,8 @@ pub struct StartRequest {
     pub command: Option<CommandSpec>,
     /// Text for the first prompt, after Fairway's own.
     pub prompt: Option<String>,
+    /// The sandbox; by default that of the role, else of the configuration.
+    pub sandbox: Option<SandboxClass>,
     /// Whether the provider's profile adds no arguments to the program.
     pub no_profile: bool,
     pub hooks: &'static dyn ProviderHooks,

@@ -1,0 +1,68 @@
+//! What must work in a sandbox: git in the lane, programs, files and a network of its own.
+
+use std::{
+    ffi::OsStr,
+    fs,
+    io::{self, Read, Write},
+    net::{Ipv4Addr, TcpListener, TcpStream},
+    path::Path,
+};
+
+use super::{reach::program, targets::Targets};
+
+#[derive(Debug)]
+pub struct Need {
+    pub name: &'static str,
+    pub attempt: fn(&Targets) -> io::Result<()>,
+}
+
+const fn need(name: &'static str, attempt: fn(&Targets) -> io::Result<()>) -> Need {
+    Need { name, attempt }
+}
+
+/// In the order in which they are made.
+pub const NEEDS: &[Need] = &[
+    need("write-lane", |to| fs::write(to.lane_path("work"), "work\n")),
+    need("git-status", |to| git(to, &["status", "--short"])),
+    need("git-add", |to| git(to, &["add", "work"])),
+    need("git-commit", |to| git(to, &["commit", "--quiet", "--message", "work"])),
+    need("git-amend", |to| git(to, &["commit", "--quiet", "--amend", "--message", "more work"])),
+    need("git-stash", |to| {
+        fs::write(to.lane_path("work"), "changed\n")?;
+        git(to, &["stash", "--quiet"])?;
+        git(to, &["stash", "pop", "--quiet"])?;
+        git(to, &["checkout", "--quiet", "work"])
+    }),
+    need("git-branch", |to| {
+        git(to, &["branch", "other", "main"])?;
+        git(to, &["branch", "--quiet", "-D", "other"])
+    }),
+    need("git-rebase", |to| git(to, &["rebase", "--quiet", "main"])),
+    need("git-tag", |to| git(to, &["tag", "kept"])),
+    need("git-log", |to| git(to, &["log", "--oneline", "main..HEAD"])),
+    need("git-gc", |to| git(to, &["gc", "--quiet"])),
+    need("write-home", |to| {
+        let home = to.vars.get(OsStr::new("HOME")).cloned().unwrap_or_default();
+        fs::write(Path::new(&home).join("cache"), "x")
+    }),
+    need("write-temporary", |_| fs::write("/tmp/own", "x")),
+    need("run-toolchain", |to| program(&[&to.path("home/.cargo/bin/tool").display().to_string()], to).map(drop)),
+    need("run-pipe", |to| program(&["sh", "-c", "echo a | cat >/dev/null && test -r /etc/passwd"], to).map(drop)),
+    need("random", |_| fs::File::open("/dev/urandom").map(drop)),
+    need("loopback", |_| loopback()),
+];
+
+fn git(to: &Targets, args: &[&str]) -> io::Result<()> {
+    program(&[&["git"], args].concat(), to).map(drop)
+}
+
+/// A server and a client of the sandbox's own.
+fn loopback() -> io::Result<()> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let mut client = TcpStream::connect(listener.local_addr()?)?;
+    client.write_all(b"x")?;
+    drop(client);
+    let mut text = String::new();
+    listener.accept()?.0.read_to_string(&mut text)?;
+    if text == "x" { Ok(()) } else { Err(io::Error::other("the server heard nothing")) }
+}

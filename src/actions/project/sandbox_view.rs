@@ -1,0 +1,44 @@
+//! What the sandbox of a lane opens and closes, and why.
+
+use anyhow::Result;
+
+use crate::{
+    actions::{
+        App,
+        sessions::sandbox::{
+            lane,
+            openings::{self, Opening},
+            run::{self, SandboxRequest},
+        },
+    },
+    domain::rules::sandbox_mounts::Shown,
+    wire::{SandboxPathView, SandboxView},
+};
+
+use super::sandbox_check::NAMESPACE;
+
+/// The paths in the order of the tree. Nothing is made for it.
+pub fn view(app: &App, request: &SandboxRequest) -> Result<SandboxView> {
+    let place = lane::find(app, request.lane.as_ref())?;
+    let mut opened: Vec<Opening> = run::of_lane(app, &place, request, None)?;
+    let in_force = openings::shown(&opened);
+    opened.retain(|one| in_force.get(&one.path) == Some(&one.shown));
+    opened.sort_by(|one, other| one.path.cmp(&other.path));
+    opened.dedup_by(|one, other| one.path == other.path);
+    let path = |one: Opening| SandboxPathView {
+        path: one.path.display().to_string(),
+        access: match one.shown {
+            Shown::Empty | Shown::EmptyReadOnly | Shown::EmptyFile => "closed",
+            Shown::ReadOnly(_) => "read",
+            Shown::Writable(_) => "write",
+        },
+        why: one.why,
+    };
+    Ok(SandboxView {
+        lane: place.lane.to_string(),
+        class: NAMESPACE,
+        network: request.network.unwrap_or(app.settings.sandbox.network).as_str(),
+        env: app.settings.sandbox.env.clone(),
+        paths: opened.into_iter().map(path).collect(),
+    })
+}

@@ -1,0 +1,84 @@
+//! The sandbox of a launch: which class, and the program around the session's own.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use super::plan::LaunchRequest;
+use crate::{
+    actions::{
+        App,
+        core::errors,
+        sessions::sandbox::{availability, lane as sandbox_lane},
+    },
+    config::LaunchSettings,
+    domain::{
+        Refusal,
+        id::Label,
+        lane::Lane,
+        rules::initial_prompt::{PROMPT_VAR, Program},
+        sandbox::SandboxClass,
+    },
+    os::executable,
+};
+
+/// The lane and the provider of a launch.
+pub(super) struct SandboxedWork<'a> {
+    pub lane: Option<&'a Lane>,
+    pub provider: &'a Label,
+    /// Whether the lane's worktree is made later.
+    pub is_planned: bool,
+}
+
+/// The class of a launch.
+pub(super) fn class(app: &App, request: &LaunchRequest, role: &LaunchSettings) -> SandboxClass {
+    request.sandbox.or(role.sandbox).unwrap_or(app.settings.sandbox.class)
+}
+
+/// Checks that the sandbox can be made here, for this lane. There is no launch without it.
+///
+/// # Errors
+/// `sandbox_unavailable`; `no_worktree` without a lane; `usage` for another worktree than the lane's.
+pub(super) fn check(app: &App, request: &LaunchRequest, work: &SandboxedWork<'_>) -> Result<()> {
+    availability::require(app.env.vars())?;
+    let Some(lane) = work.lane else {
+        return Err(Refusal::SandboxWithoutLane { directory: "this session".to_owned() }.into());
+    };
+    if request.worktree.is_some() {
+        return Err(Refusal::Usage {
+            why: "a sandbox is for the worktree of a lane; --worktree names another one".into(),
+        }
+        .into());
+    }
+    if !work.is_planned {
+        sandbox_lane::find(app, Some(&lane.name))?;
+    }
+    Ok(())
+}
+
+/// The program in its sandbox. `env` are the variables that the configuration and the request set for it.
+pub(super) fn wrap(
+    app: &App,
+    program: Program,
+    work: &SandboxedWork<'_>,
+    env: &BTreeMap<String, String>,
+) -> Result<Program> {
+    let own = executable::current_executable().map_err(errors::internal)?;
+    let text = |path: &std::path::Path| {
+        path.to_str().map(str::to_owned).ok_or_else(|| Refusal::invalid("the project's root", "is not valid UTF-8"))
+    };
+    let lane = work.lane.map(|lane| lane.name.to_string()).unwrap_or_default();
+    let mut argv = vec![text(&own)?, "--root".into(), text(&app.project.root)?];
+    argv.extend(["sandbox", "run", "--lane"].map(str::to_owned));
+    argv.extend([lane, "--provider".into(), work.provider.to_string()]);
+    let names = env.iter().filter(|(_, value)| !value.is_empty()).map(|(name, _)| name.as_str());
+    for name in names.chain([PROMPT_VAR]) {
+        argv.extend(["--env".to_owned(), name.to_owned()]);
+    }
+    argv.push("--".into());
+    match program.argv {
+        Some(own) => argv.extend(own),
+        None => argv.extend(["/bin/sh".into(), "-c".into(), program.shell_text]),
+    }
+    Ok(Program { shell_text: shell_words::join(&argv), argv: Some(argv) })
+}

@@ -1,0 +1,83 @@
+//! Whether a sandbox can be made on this machine, and what to do where it cannot.
+
+use std::{collections::BTreeMap, ffi::OsString};
+
+use crate::{
+    domain::Refusal,
+    os::{
+        package_manager::install_command,
+        sandbox::{Blocker, Bubblewrap, Unavailable},
+    },
+};
+
+/// The profile with which AppArmor lets bubblewrap make user namespaces.
+const APPARMOR_PROFILE: &str = "sudo tee /etc/apparmor.d/bwrap >/dev/null <<'EOF'\n\
+    abi <abi/4.0>,\n\
+    include <tunables/global>\n\
+    profile bwrap /usr/bin/bwrap flags=(unconfined) {\n  userns,\n}\n\
+    EOF\n\
+    sudo systemctl reload apparmor";
+
+/// The program that makes sandboxes, tried.
+///
+/// # Errors
+/// `sandbox_unavailable`, with the fix.
+pub fn require(vars: &BTreeMap<OsString, OsString>) -> Result<Bubblewrap, Refusal> {
+    Bubblewrap::find(vars).map_err(|why| refusal(&why))
+}
+
+fn refusal(why: &Unavailable) -> Refusal {
+    let (why, hint) = match why {
+        Unavailable::NotInstalled => {
+            let install = install_command("bubblewrap");
+            let install = install.unwrap_or_else(|| "with the package manager of this system".to_owned());
+            ("bubblewrap is not installed".to_owned(), format!("install bubblewrap: {install}"))
+        }
+        Unavailable::TooOld { found, oldest } => (
+            format!("bubblewrap {}.{} is too old: {}.{} or later is needed", found.0, found.1, oldest.0, oldest.1),
+            "install a newer bubblewrap; Debian 12, Ubuntu 24.04 and Fedora 38 have one".to_owned(),
+        ),
+        Unavailable::Processor => (
+            "the filter of system calls is known for x86_64 and aarch64 only".to_owned(),
+            "run it on another machine, or without a sandbox".to_owned(),
+        ),
+        Unavailable::Closed { why, blocker } => (format!("bubblewrap fails: {why}"), fix(*blocker)),
+    };
+    Refusal::SandboxUnavailable { why, hint }
+}
+
+fn fix(blocker: Blocker) -> String {
+    match blocker {
+        Blocker::AppArmor => format!("let bubblewrap make user namespaces:\n{APPARMOR_PROFILE}"),
+        Blocker::Sysctl(setting) => format!("allow user namespaces: sudo sysctl -w {setting}"),
+        Blocker::Container => "start the container with user namespaces and its own /proc: docker run --security-opt \
+             seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined IMAGE"
+            .to_owned(),
+        Blocker::Unknown => {
+            "try it alone, and see what the kernel forbids: bwrap --unshare-all --ro-bind / / true".to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_names_its_fix() {
+        let said = |why: Unavailable| match refusal(&why) {
+            Refusal::SandboxUnavailable { why, hint } => (why, hint),
+            other => panic!("{other}"),
+        };
+        let closed = |blocker| said(Unavailable::Closed { why: "setting up uid map".into(), blocker });
+        assert!(said(Unavailable::NotInstalled).1.contains("bubblewrap"));
+        assert_eq!(
+            said(Unavailable::TooOld { found: (0, 6), oldest: (0, 8) }).0,
+            "bubblewrap 0.6 is too old: 0.8 or later is needed"
+        );
+        assert!(closed(Blocker::AppArmor).1.contains("profile bwrap /usr/bin/bwrap flags=(unconfined) {\n  userns,"));
+        assert!(closed(Blocker::Container).1.contains("--security-opt systempaths=unconfined"));
+        assert!(closed(Blocker::Sysctl("user.max_user_namespaces=15000")).1.contains("sudo sysctl -w user.max"));
+        assert_eq!(closed(Blocker::Unknown).0, "bubblewrap fails: setting up uid map");
+    }
+}

@@ -1,0 +1,83 @@
+//! The variables of the programs inside: those that every program needs, those that tell a session who it is, and those that are
+//! named. A credential in the person's environment stays outside.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    path::Path,
+};
+
+use crate::env::vars;
+
+/// Variables of the terminal, the language and the user.
+const USUAL: &[&str] = &[
+    vars::PATH,
+    vars::HOME,
+    vars::SHELL,
+    vars::TERM,
+    vars::COLUMNS,
+    vars::LINES,
+    vars::NO_COLOR,
+    vars::VISUAL,
+    vars::EDITOR,
+    vars::VTE_VERSION,
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "COLORTERM",
+    "TERM_PROGRAM",
+    "PAGER",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOPATH",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "VIRTUAL_ENV",
+];
+
+/// Variables of a session that lead nowhere inside, or that are for its backend.
+const OUTSIDE: &[&str] =
+    &[vars::FAIRWAY_SOCKET, vars::FAIRWAY_PORT_FILE, vars::FAIRWAY_TOKEN_FILE, vars::FAIRWAY_TRANSCRIPT];
+
+/// The environment inside. `named` are the names that the configuration opens.
+pub fn inside(
+    vars: &BTreeMap<OsString, OsString>,
+    named: &[String],
+    runtime_dir: Option<&Path>,
+) -> BTreeMap<OsString, OsString> {
+    let is_kept = |name: &OsStr| {
+        let Some(name) = name.to_str() else { return false };
+        USUAL.contains(&name)
+            || name.starts_with("LC_")
+            || vars::SESSION_IDENTITY.contains(&name) && !OUTSIDE.contains(&name)
+            || named.iter().any(|named| named == name)
+    };
+    let kept = vars.iter().filter(|(name, _)| is_kept(name));
+    let mut all: BTreeMap<OsString, OsString> = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
+    all.insert(vars::TMPDIR.into(), "/tmp".into());
+    if let Some(dir) = runtime_dir {
+        all.insert(vars::XDG_RUNTIME_DIR.into(), dir.into());
+    }
+    all.insert(vars::FAIRWAY_SANDBOX.into(), "namespace".into());
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_stay_outside_unless_they_are_named() {
+        let given = ["PATH", "LC_ALL", "FAIRWAY_SESSION_ID", "FAIRWAY_TOKEN_FILE", "API_KEY", "SSH_AUTH_SOCK", "NAMED"];
+        let vars = given.iter().map(|name| ((*name).into(), "x".into())).collect();
+        let all = inside(&vars, &["NAMED".to_owned()], Some(Path::new("/run/user/7")));
+        let names: Vec<&str> = all.keys().map(|name| name.to_str().unwrap()).collect();
+        assert_eq!(
+            names,
+            ["FAIRWAY_SANDBOX", "FAIRWAY_SESSION_ID", "LC_ALL", "NAMED", "PATH", "TMPDIR", "XDG_RUNTIME_DIR"]
+        );
+    }
+}

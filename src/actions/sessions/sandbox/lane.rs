@@ -1,0 +1,123 @@
+//! The lane of a sandbox: which one it is, and the repository of its own that it has while programs work there.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::{
+    actions::{
+        App,
+        core::{errors, lookup},
+        queue::lane::checkout,
+    },
+    domain::{LaneName, Refusal, lane::Lane},
+    os::{
+        files,
+        git::{Git, LaneClone, TakenBack},
+        lock::FileLock,
+    },
+    store::lanes,
+};
+
+/// The directory of the sandboxes, in the state directory.
+const DIR: &str = "sandbox";
+
+/// A lane with a worktree on this host.
+#[derive(Debug)]
+pub struct SandboxLane {
+    pub lane: LaneName,
+    pub worktree: PathBuf,
+    /// What the sandbox has of its own.
+    pub dir: PathBuf,
+    branch: String,
+}
+
+/// The repository of a sandbox. While this is held no other sandbox works on the lane.
+#[derive(Debug)]
+pub struct OpenRepository {
+    pub clone: LaneClone,
+    _lock: FileLock,
+}
+
+/// The lane of this name, else that of the session, else the one around the working directory.
+///
+/// # Errors
+/// `not_found`; `no_worktree` outside of every lane; `wrong_branch` for a worktree without a branch.
+pub fn find(app: &App, name: Option<&LaneName>) -> Result<SandboxLane> {
+    let found = match name.or(app.actor.lane.as_ref()) {
+        Some(name) => app.read(|tx| lookup::lane(tx, name))?,
+        None => around(app)?,
+    };
+    let worktree = checkout::dir(app, &found, &["sandbox", "run", "--lane", found.name.as_str()])?;
+    let worktree = worktree.canonicalize().map_err(errors::internal)?;
+    let unfit = |why: String| Refusal::SandboxLaneUnfit { lane: found.name.clone(), why };
+    if !worktree.join(".git").is_file() {
+        return Err(unfit("its worktree is not a linked one".to_owned()).into());
+    }
+    let branch = Git::new(app.env.vars(), &worktree).current_branch()?;
+    let branch = branch.ok_or_else(|| unfit("no branch is checked out, as in the middle of a rebase".to_owned()))?;
+    let dir = app.project.state.join(DIR).join(found.name.as_str());
+    Ok(SandboxLane { lane: found.name, worktree, dir, branch })
+}
+
+fn around(app: &App) -> Result<Lane> {
+    let here = app.env.cwd.canonicalize().unwrap_or_else(|_| app.env.cwd.clone());
+    let is_around = |lane: &Lane| {
+        let dir = lane.worktree.as_ref().and_then(|dir| PathBuf::from(dir).canonicalize().ok());
+        dir.is_some_and(|dir| here.starts_with(dir))
+    };
+    let found = app.read(|tx| Ok(lanes::all(tx)?))?.into_iter().find(is_around);
+    Ok(found.ok_or_else(|| Refusal::SandboxWithoutLane { directory: here.display().to_string() })?)
+}
+
+impl SandboxLane {
+    /// A new repository for the sandbox. What an earlier one has left is taken back before.
+    ///
+    /// # Errors
+    /// `in_use` while another sandbox works on the lane; as git fails.
+    pub fn open(&self, app: &App, notes: &mut Vec<String>) -> Result<OpenRepository> {
+        files::private_dir(&app.project.state.join(DIR)).map_err(errors::internal)?;
+        files::private_dir(&self.dir).map_err(errors::internal)?;
+        let lock = FileLock::try_acquire(&self.dir.join("lock")).map_err(errors::internal)?;
+        let lock = lock.ok_or_else(|| Refusal::SandboxRunning { lane: self.lane.clone() })?;
+        let git = Git::new(app.env.vars(), &self.worktree);
+        if let Some(left) = LaneClone::left_in(&git, &self.dir, &self.branch)? {
+            match self.take_back(app, &left) {
+                Ok(note) => {
+                    notes.extend(note);
+                    left.remove().map_err(errors::internal)?;
+                }
+                Err(error) => {
+                    let kept = left.set_aside().map_err(errors::internal)?;
+                    notes.push(format!(
+                        "the commits of an earlier sandbox were not taken over ({error:#}); they are kept in {}",
+                        kept.display()
+                    ));
+                }
+            }
+        }
+        let clone = LaneClone::create(&git, &self.dir, &self.branch)?;
+        Ok(OpenRepository { clone, _lock: lock })
+    }
+
+    /// Brings the commits of the sandbox into the lane's branch; answers with a note about them.
+    pub fn take_back(&self, app: &App, clone: &LaneClone) -> Result<Option<String>> {
+        let git = Git::new(app.env.vars(), &self.worktree);
+        let short = |commit: &str| commit.chars().take(10).collect::<String>();
+        Ok(match clone.take_back(&git, self.lane.as_str(), &self.dir)? {
+            TakenBack::Unchanged => None,
+            TakenBack::Moved { commit, commits: 0 } => {
+                Some(format!("the branch {} is at {} now", self.branch, short(&commit)))
+            }
+            TakenBack::Moved { commit, commits } => {
+                let count = crate::domain::plural::count(commits, "new commit");
+                Some(format!("{count} on {}, now at {}", self.branch, short(&commit)))
+            }
+            TakenBack::Kept { commit, kept_as } => Some(format!(
+                "the branch {} was moved outside meanwhile: {} of the sandbox is kept as {kept_as}",
+                self.branch,
+                short(&commit)
+            )),
+        })
+    }
+}

@@ -1,0 +1,232 @@
+//! What a sandbox shows of the machine: each path that is closed, open for reading or open for writing, with the reason.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    config::{SandboxSettings, sandbox_defaults},
+    domain::rules::sandbox_mounts::Shown,
+    os::git::LaneClone,
+};
+
+/// Directories of the machine with files and sockets of other programs.
+const SHARED_DIRS: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/var/spool"];
+/// What `/run` has that programs need.
+const OF_RUN: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
+/// Its target may be below `/run`.
+const RESOLVER: &str = "/etc/resolv.conf";
+
+/// A path inside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opening {
+    pub path: PathBuf,
+    pub shown: Shown,
+    /// Why it is so.
+    pub why: &'static str,
+}
+
+/// The machine and the project around a lane, as far as its sandbox must know them. Paths that are not there are left out.
+#[derive(Debug)]
+pub struct Surroundings<'a> {
+    pub home: Option<PathBuf>,
+    /// The directory for sockets of this user's programs.
+    pub runtime_dir: Option<PathBuf>,
+    /// The directories where programs are looked up.
+    pub path: Vec<PathBuf>,
+    /// The directories of the project and of Fairway.
+    pub closed: Vec<PathBuf>,
+    /// The files of a store that is somewhere else.
+    pub closed_files: Vec<PathBuf>,
+    pub settings: &'a SandboxSettings,
+    /// The agent whose state is open.
+    pub provider: Option<&'a str>,
+    /// The file of this process, which is `fairway` inside, too.
+    pub program: PathBuf,
+    /// The lane's worktree.
+    pub worktree: PathBuf,
+    pub repository: Option<&'a LaneClone>,
+    /// More files that are open for reading.
+    pub readable: Vec<PathBuf>,
+}
+
+impl Surroundings<'_> {
+    /// The openings; where two name one path the later one counts.
+    pub fn openings(&self) -> Vec<Opening> {
+        let mut all = Vec::new();
+        let home = self.home.as_deref().filter(|home| home.parent().is_some());
+        let mut add = |path: PathBuf, shown: fn(PathBuf) -> Shown, why| {
+            if let Ok(real) = path.canonicalize() {
+                all.push(Opening { shown: shown(real.clone()), path: real, why });
+            }
+        };
+        let empty: fn(PathBuf) -> Shown = |_| Shown::Empty;
+        for dir in SHARED_DIRS {
+            add(dir.into(), empty, "files and sockets of other programs");
+        }
+        for dir in self.runtime_dir.iter().cloned() {
+            add(dir, empty, "sockets of your programs");
+        }
+        if let Some(dir) = home {
+            add(dir.to_path_buf(), empty, "your home");
+        }
+        for dir in self.closed.iter().cloned() {
+            add(dir, empty, "the project, its store and its other lanes");
+        }
+        let is_closed = |file: &Path| {
+            let mut dirs = self.closed.iter().filter_map(|dir| dir.canonicalize().ok());
+            dirs.any(|dir| file.canonicalize().is_ok_and(|file| file.starts_with(dir)))
+        };
+        for file in self.closed_files.iter().filter(|file| !is_closed(file)).cloned() {
+            add(file, |_| Shown::EmptyFile, "the store");
+        }
+        for path in OF_RUN {
+            add(path.into(), Shown::ReadOnly, "programs of the system");
+        }
+        if Path::new(RESOLVER).canonicalize().is_ok_and(|file| file.starts_with("/run")) {
+            add(RESOLVER.into(), Shown::ReadOnly, "names of the network");
+        }
+        let defaults = sandbox_defaults();
+        if let Some(home) = home {
+            for name in &defaults.toolchains {
+                add(home.join(name), Shown::ReadOnly, "programs and libraries");
+            }
+            for dir in self.path.iter().filter(|dir| dir.starts_with(home) && *dir != home) {
+                add(dir.clone(), Shown::ReadOnly, "a directory of PATH");
+            }
+        }
+        add(self.program.clone(), Shown::ReadOnly, "this program");
+        for file in self.readable.iter().cloned() {
+            add(file, Shown::ReadOnly, "the hooks of the session");
+        }
+        let state = self.provider.and_then(|provider| defaults.state.get(provider));
+        if let Some((home, state)) = home.zip(state) {
+            for name in &state.writable {
+                add(home.join(name), Shown::Writable, "the state of the agent");
+            }
+            for name in &state.read_only {
+                add(home.join(name), Shown::ReadOnly, "settings of the agent, which name programs");
+            }
+        }
+        let expand = |text: &str| match (text.strip_prefix("~/"), home) {
+            (Some(rest), Some(home)) => Some(home.join(rest)),
+            (Some(_), None) => None,
+            (None, _) => Some(PathBuf::from(text)),
+        };
+        for path in self.settings.readable.iter().filter_map(|text| expand(text)) {
+            add(path, Shown::ReadOnly, "sandbox.readable");
+        }
+        for path in self.settings.writable.iter().filter_map(|text| expand(text)) {
+            add(path, Shown::Writable, "sandbox.writable");
+        }
+        add(self.worktree.clone(), Shown::Writable, "the lane");
+        if let Some(clone) = self.repository {
+            for dir in &clone.objects {
+                add(dir.clone(), Shown::ReadOnly, "the objects of the project's repository");
+            }
+            add(clone.repository(), Shown::Writable, "the repository of the sandbox");
+            let link = Shown::ReadOnly(clone.link());
+            all.push(Opening {
+                path: self.worktree.join(".git"),
+                shown: link,
+                why: "leads to the repository of the sandbox",
+            });
+        }
+        all.extend(self.closed_in_lane());
+        all
+    }
+
+    /// The names in the lane that programs of the person run or read later.
+    fn closed_in_lane(&self) -> Vec<Opening> {
+        let mut all = Vec::new();
+        let is_open = |name: &str| self.settings.lane_writable.iter().any(|open| open == name);
+        let defaults = sandbox_defaults();
+        let present = |path: &Path| path.symlink_metadata().ok().filter(|found| !found.is_symlink());
+        for name in defaults.lane_directories.iter().filter(|name| !is_open(name)) {
+            let path = self.worktree.join(name);
+            let shown = match present(&path) {
+                Some(_) => Shown::ReadOnly(path.clone()),
+                None if path.is_symlink() => continue,
+                None => Shown::EmptyReadOnly,
+            };
+            all.push(Opening { path, shown, why: "settings that your programs run or read later" });
+        }
+        let listed = fs::read_dir(&self.worktree).into_iter().flatten().flatten();
+        let of_git = listed.map(|entry| entry.file_name()).filter(|name| name.as_bytes().starts_with(b".git"));
+        let files = defaults.lane_files.iter().map(|name| OsStr::new(name).to_owned());
+        for name in files.chain(of_git.filter(|name| name != ".git")).filter(|name| !name.to_str().is_some_and(is_open))
+        {
+            let path = self.worktree.join(name);
+            if present(&path).is_some() {
+                let shown = Shown::ReadOnly(path.clone());
+                all.push(Opening { path, shown, why: "settings that your programs run or read later" });
+            }
+        }
+        all
+    }
+}
+
+/// What is at which path.
+pub fn shown(openings: &[Opening]) -> BTreeMap<PathBuf, Shown> {
+    openings.iter().map(|one| (one.path.clone(), one.shown.clone())).collect()
+}
+
+/// The names at the top of a lane that programs of the person run or read later, and that are there: files and links.
+pub fn later_names(worktree: &Path) -> Vec<String> {
+    let defaults = sandbox_defaults();
+    let names = defaults.lane_directories.into_iter().chain(defaults.lane_files);
+    let found = |name: &String| {
+        let path = worktree.join(name);
+        // Bubblewrap leaves an empty directory where it has closed one that was not there.
+        path.symlink_metadata().is_ok()
+            && !(path.is_dir() && fs::read_dir(&path).is_ok_and(|mut list| list.next().is_none()))
+    };
+    names.filter(found).collect()
+}
+
+/// Removes the empty directories that a sandbox has left in the lane.
+pub fn remove_empty(worktree: &Path) {
+    for name in sandbox_defaults().lane_directories {
+        // Of a directory that is not empty nothing is removed.
+        let _ = fs::remove_dir(worktree.join(name));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_the_lane_are_closed_unless_they_are_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let lane = dir.path().canonicalize().unwrap();
+        fs::write(lane.join(".gitattributes"), "").unwrap();
+        fs::write(lane.join(".envrc"), "").unwrap();
+        fs::create_dir(lane.join(".vscode")).unwrap();
+        let settings = SandboxSettings { lane_writable: vec![".envrc".into()], ..SandboxSettings::default() };
+        let around = Surroundings {
+            home: None,
+            runtime_dir: None,
+            path: Vec::new(),
+            closed: Vec::new(),
+            closed_files: Vec::new(),
+            settings: &settings,
+            provider: None,
+            program: "/bin/sh".into(),
+            worktree: lane.clone(),
+            repository: None,
+            readable: Vec::new(),
+        };
+        let all = shown(&around.openings());
+        assert_eq!(all.get(&lane), Some(&Shown::Writable(lane.clone())));
+        assert_eq!(all.get(&lane.join(".vscode")), Some(&Shown::ReadOnly(lane.join(".vscode"))));
+        assert_eq!(all.get(&lane.join(".idea")), Some(&Shown::EmptyReadOnly));
+        assert_eq!(all.get(&lane.join(".gitattributes")), Some(&Shown::ReadOnly(lane.join(".gitattributes"))));
+        assert_eq!(all.get(&lane.join(".envrc")), None);
+        assert_eq!(all.get(Path::new("/run")), Some(&Shown::Empty));
+    }
+}

@@ -1,0 +1,55 @@
+//! `fairway sandbox explain`
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+
+use crate::{
+    actions::{project::sandbox_view, sessions::sandbox::run::SandboxRequest},
+    cli::{context::Context, exit::Exit, values},
+    domain::{LaneName, id::Label, sandbox::SandboxNetwork},
+    render::escape_line,
+    wire::SandboxView,
+};
+
+/// Show what the sandbox of a lane opens, and why
+///
+/// Each path that is not just read-only: closed, open for reading in a closed directory, or open for writing. Makes nothing.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Lane [default: that of the session, or of the directory]
+    #[arg(value_parser = values::lane)]
+    lane: Option<LaneName>,
+    /// Network: none or open [default: sandbox.network]
+    #[arg(long, value_name = "WHICH", value_parser = values::sandbox_network)]
+    network: Option<SandboxNetwork>,
+    /// Agent whose state in your home is open
+    #[arg(long, value_name = "NAME", value_parser = values::label)]
+    provider: Option<Label>,
+}
+
+impl Args {
+    pub(in crate::cli) fn run(self, ctx: &Context) -> Result<Exit> {
+        let request = SandboxRequest {
+            lane: self.lane,
+            network: self.network,
+            provider: self.provider,
+            env: Vec::new(),
+            argv: Vec::new(),
+        };
+        let view = sandbox_view::view(&ctx.app()?, &request)?;
+        ctx.show(&view, || view.paths.iter().map(|one| one.path.clone()).collect(), || text(&view))
+    }
+}
+
+fn text(view: &SandboxView) -> String {
+    let mut text = format!("lane {}, class {}, network {}\n", view.lane, view.class, view.network);
+    for one in &view.paths {
+        let _ = writeln!(text, "{:<7}{}  ({})", one.access, escape_line(&one.path), one.why);
+    }
+    text.push_str("read   everything else\n");
+    for name in &view.env {
+        let _ = writeln!(text, "env    {name}  (sandbox.env)");
+    }
+    text
+}

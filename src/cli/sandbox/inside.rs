@@ -1,0 +1,65 @@
+//! `fairway` inside a sandbox: the words go to the process outside, which answers for the session.
+
+use std::{
+    ffi::OsString,
+    io::{self, IsTerminal, Read, Write},
+    net::Shutdown,
+    path::Path,
+};
+
+use crate::{
+    actions::sessions::sandbox::answer::INSIDE,
+    cli::exit::Exit,
+    os::socket,
+    wire::{SandboxCall, SandboxReply},
+};
+
+/// Commands that need no store.
+const LOCAL: &[&str] = &["--help", "--version", "-V", "-h", "completions", "guide", "help", "man", "sandbox"];
+/// What makes a provider deny a call.
+const DENY: Exit = 2;
+/// The command whose stdin goes along.
+const HOOK: &str = "hook";
+
+/// Has the words run outside; the exit code. `None` where there is no sandbox around this process, and for words that need none.
+pub fn call_outside(words: impl Iterator<Item = OsString>) -> Option<Exit> {
+    let path = Path::new(INSIDE);
+    if !path.exists() {
+        return None;
+    }
+    let words: Vec<OsString> = words.collect();
+    let first = words.first().and_then(|word| word.to_str());
+    if first.is_none_or(|first| LOCAL.contains(&first)) {
+        return None;
+    }
+    let is_hook = first == Some(HOOK);
+    match call(path, &words, is_hook) {
+        Ok(reply) => {
+            let _ = io::stderr().write_all(reply.stderr.as_bytes());
+            let _ = io::stdout().write_all(reply.stdout.as_bytes());
+            // A hook that was refused is a denial, whatever the code.
+            Some(if is_hook && reply.exit != 0 { DENY } else { reply.exit })
+        }
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: the process outside of the sandbox does not answer: {error}");
+            Some(if is_hook { DENY } else { 7 })
+        }
+    }
+}
+
+fn call(path: &Path, words: &[OsString], is_hook: bool) -> io::Result<SandboxReply> {
+    let utf8 = |word: &OsString| word.to_str().map(str::to_owned);
+    let args: Option<Vec<String>> = words.iter().map(utf8).collect();
+    let args = args.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a word is not valid UTF-8"))?;
+    let mut stdin = String::new();
+    if is_hook && !io::stdin().is_terminal() {
+        io::stdin().lock().read_to_string(&mut stdin)?;
+    }
+    let directory = std::env::current_dir().unwrap_or_default();
+    let mut stream = socket::connect_at(path)?;
+    stream.write_all(&serde_json::to_vec(&SandboxCall { args, directory, stdin })?)?;
+    stream.shutdown(Shutdown::Write)?;
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes)?;
+    Ok(serde_json::from_slice(&bytes)?)
+}

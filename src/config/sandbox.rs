@@ -1,0 +1,135 @@
+//! The settings of sandboxes.
+
+use std::{
+    collections::BTreeMap,
+    path::{Component, Path},
+};
+
+use serde::{Deserialize, Deserializer};
+
+use super::values::{self, impl_word};
+use crate::domain::sandbox::{SandboxClass, SandboxNetwork};
+
+impl_word!(SandboxClass, SandboxNetwork);
+
+/// The settings of sandboxes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct SandboxSettings {
+    /// The sandbox of a launch that names none.
+    #[serde(deserialize_with = "values::word")]
+    pub class: SandboxClass,
+    /// The network of the programs inside.
+    #[serde(deserialize_with = "values::word")]
+    pub network: SandboxNetwork,
+    /// The names of variables that reach the programs beside the usual ones.
+    #[serde(deserialize_with = "variables")]
+    pub env: Vec<String>,
+    /// Paths that can be read although their directory is closed: absolute, or from the home by `~/`.
+    #[serde(deserialize_with = "paths")]
+    pub readable: Vec<String>,
+    /// Paths that can be written, likewise.
+    #[serde(deserialize_with = "paths")]
+    pub writable: Vec<String>,
+    /// Names in the lane that can be written although programs of the person run them later.
+    #[serde(deserialize_with = "lane_names")]
+    pub lane_writable: Vec<String>,
+}
+
+/// What a sandbox opens in the home, and what it closes in a lane.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct SandboxDefaults {
+    /// Programs and their libraries, relative to the home.
+    pub toolchains: Vec<String>,
+    /// Names at the top of a lane whose files programs of the person run later: directories.
+    pub lane_directories: Vec<String>,
+    /// Files likewise.
+    pub lane_files: Vec<String>,
+    /// By provider.
+    pub state: BTreeMap<String, ProviderState>,
+}
+
+/// Where an agent keeps its state, relative to the home.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ProviderState {
+    pub writable: Vec<String>,
+    /// Settings in there that name programs for other sessions.
+    pub read_only: Vec<String>,
+}
+
+/// The built-in defaults.
+pub fn sandbox_defaults() -> SandboxDefaults {
+    toml::from_str(include_str!("sandbox.toml")).unwrap_or_default()
+}
+
+fn variables<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    values::parsed_list(deserializer, |name| {
+        let is_first = |character: char| character.is_ascii_alphabetic() || character == '_';
+        let is_rest = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        if name.starts_with(is_first) && name.chars().all(is_rest) {
+            return Ok(name.to_owned());
+        }
+        Err(format!("'{}' is not a valid variable name", name.escape_debug()))
+    })
+}
+
+fn paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    values::parsed_list(deserializer, |text| {
+        let path = Path::new(text.strip_prefix("~/").unwrap_or_else(|| text.strip_prefix('/').unwrap_or("..")));
+        let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+        if is_plain && path.components().next().is_some() && !text.chars().any(char::is_control) {
+            return Ok(text.to_owned());
+        }
+        Err(format!("'{}' is neither an absolute path nor one that begins with ~/", text.escape_debug()))
+    })
+}
+
+fn lane_names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    values::parsed_list(deserializer, |text| {
+        let mut parts = Path::new(text).components();
+        let is_one = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
+        if is_one && text != ".git" && !text.chars().any(char::is_control) {
+            return Ok(text.to_owned());
+        }
+        Err(format!("'{}' is not a name at the top of a lane that may be opened", text.escape_debug()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sandbox_defaults;
+    use crate::config::{Settings, built_in_profiles};
+
+    #[test]
+    fn each_built_in_provider_has_a_state() {
+        let defaults = sandbox_defaults();
+        for provider in built_in_profiles().keys() {
+            assert!(defaults.state.contains_key(provider), "{provider}");
+        }
+        assert!(defaults.toolchains.len() > 20 && defaults.lane_directories.len() > 5);
+    }
+
+    #[test]
+    fn holes_are_plain_paths_and_names() {
+        let read = |text: &str| Settings::parse(&format!("[sandbox]\n{text}")).map(|settings| settings.sandbox.clone());
+        let good = read("readable = ['/opt/x', '~/.gradle']\nlane_writable = ['.gitignore']\nenv = ['A_1']").unwrap();
+        assert_eq!(good.readable, ["/opt/x", "~/.gradle"]);
+        for bad in [
+            "readable = ['x']",
+            "readable = ['/']",
+            "writable = ['~/']",
+            "writable = ['/a/../b']",
+            "writable = ['~']",
+            "lane_writable = ['.git']",
+            "lane_writable = ['a/b']",
+            "lane_writable = ['..']",
+            "env = ['1A']",
+            "env = ['A=b']",
+            "network = 'proxy'",
+        ] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! A repository of its own for the programs that work on a lane in a sandbox. It reads the project's objects and has refs, an index
+//! and a configuration of its own. No git outside ever runs in it: it is written before the programs start, and afterwards its
+//! branch is read as a text and its objects as objects.
+
+use std::{
+    fmt::Write as _,
+    fs::{self, DirBuilder, File},
+    io::{self, Read},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, OpenOptionsExt},
+    },
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use nix::libc;
+
+use super::{
+    command::{Git, GitError, QUERY_TIMEOUT, git_error, output_text},
+    merge_repository::MergeRepository,
+    repository_facts::RepositoryFacts,
+    scratch::{copy_with_time, git_path},
+};
+use crate::os::exit_reason::ExitReason;
+
+/// The time limit of copying the new objects.
+const COPY_TIMEOUT: Duration = Duration::from_secs(300);
+/// The largest file of the repository that is read, in bytes.
+const MAX_TEXT_BYTES: u64 = 64 << 20;
+
+/// The name of the directory in which it is a repository, and of the file that replaces the worktree's `.git`.
+const REPOSITORY: &str = "git";
+const LINK: &str = "link";
+/// The name of a repository whose commits were refused.
+const REFUSED: &str = "refused";
+/// The file with the commit at which it started, or which was taken last.
+const START: &str = "start";
+
+/// The repository of a lane's sandbox.
+#[derive(Debug, Clone)]
+pub struct LaneClone {
+    dir: PathBuf,
+    branch: String,
+    /// The project's directories of objects, which it reads.
+    pub objects: Vec<PathBuf>,
+}
+
+/// What became of the branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TakenBack {
+    /// It is where it was.
+    Unchanged,
+    /// The lane's branch is at this commit now.
+    Moved { commit: String, commits: usize },
+    /// The lane's branch was moved outside meanwhile. The commit is kept under this ref.
+    Kept { commit: String, kept_as: String },
+}
+
+impl LaneClone {
+    /// A new repository below `dir`, which must not have one, for the worktree and its branch.
+    ///
+    /// # Errors
+    /// When git fails, and when the directory cannot be written.
+    pub fn create(git: &Git<'_>, dir: &Path, branch: &str) -> Result<Self, GitError> {
+        let facts = RepositoryFacts::read(git)?;
+        let commit = git.resolve_commit(&format!("refs/heads/{branch}"))?;
+        let refs = git.run_checked(
+            "for-each-ref",
+            &["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags", "refs/remotes"],
+            QUERY_TIMEOUT,
+        )?;
+        let index = git_path(git, "index")?;
+        let identity = identity(git)?;
+        let objects = facts.objects_and_alternates();
+        let failed = |error: io::Error| GitError::Scratch { dir: dir.to_path_buf(), error };
+        let new = Self { dir: dir.to_path_buf(), branch: branch.to_owned(), objects };
+        new.write(&facts, &refs, &index, &identity, commit.as_deref().unwrap_or_default()).map_err(failed)?;
+        Ok(new)
+    }
+
+    /// The repository that an earlier call has left below `dir`.
+    pub fn left_in(git: &Git<'_>, dir: &Path, branch: &str) -> Result<Option<Self>, GitError> {
+        if !dir.join(REPOSITORY).is_dir() || !dir.join(START).is_file() {
+            return Ok(None);
+        }
+        let objects = RepositoryFacts::read(git)?.objects_and_alternates();
+        Ok(Some(Self { dir: dir.to_path_buf(), branch: branch.to_owned(), objects }))
+    }
+
+    /// Its directory, which is the git directory of the worktree inside.
+    pub fn repository(&self) -> PathBuf {
+        self.dir.join(REPOSITORY)
+    }
+
+    /// The file that is `.git` in the worktree inside.
+    pub fn link(&self) -> PathBuf {
+        self.dir.join(LINK)
+    }
+
+    /// Removes it. The programs inside may have written anything there: no link is followed.
+    pub fn remove(&self) -> io::Result<()> {
+        fs::remove_file(self.dir.join(START)).or_else(ignore_missing)?;
+        fs::remove_dir_all(self.repository()).or_else(ignore_missing)
+    }
+
+    /// Moves it out of the way, in the place of what was moved before; answers with where it is.
+    pub fn set_aside(&self) -> io::Result<PathBuf> {
+        let aside = self.dir.join(REFUSED);
+        fs::remove_dir_all(&aside).or_else(ignore_missing)?;
+        fs::rename(self.repository(), &aside)?;
+        self.remove()?;
+        Ok(aside)
+    }
+
+    fn write(&self, facts: &RepositoryFacts, refs: &str, index: &Path, identity: &str, commit: &str) -> io::Result<()> {
+        let at = self.repository();
+        DirBuilder::new().mode(0o700).create(&at)?;
+        for below in ["objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags", "info"] {
+            fs::create_dir(at.join(below))?;
+        }
+        fs::write(at.join("HEAD"), format!("ref: refs/heads/{}\n", self.branch))?;
+        let config = facts.config_of_worktree() + "\tlogallrefupdates = true\n" + identity;
+        fs::write(at.join("config"), config)?;
+        let mut packed = String::new();
+        for line in refs.lines() {
+            let _ = writeln!(packed, "{line}");
+        }
+        fs::write(at.join("packed-refs"), packed)?;
+        fs::write(at.join("objects/info/alternates"), self.alternates())?;
+        if facts.is_shallow() {
+            fs::copy(facts.shallow_file(), at.join("shallow"))?;
+        }
+        copy_with_time(index, &at.join("index"))?;
+        let mut link = b"gitdir: ".to_vec();
+        link.extend(at.as_os_str().as_bytes());
+        link.push(b'\n');
+        fs::write(self.link(), link)?;
+        fs::write(self.dir.join(START), commit)
+    }
+
+    fn alternates(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        for dir in &self.objects {
+            text.extend(dir.as_os_str().as_bytes());
+            text.push(b'\n');
+        }
+        text
+    }
+
+    /// Brings the branch into the project's repository, as that of a stranger: its commit is named by a text, and the objects that
+    /// the project lacks are copied and checked. `git` is in the lane's worktree, of which no file is touched.
+    ///
+    /// # Errors
+    /// When git fails, as for an object that is broken, and when the repository names other objects than at its start.
+    pub fn take_back(&self, git: &Git<'_>, lane: &str, scratch: &Path) -> Result<TakenBack, GitError> {
+        let refused = |why: &str| GitError::Failed { step: "take-back", why: why.to_owned() };
+        let start = fs::read_to_string(self.dir.join(START)).unwrap_or_default();
+        let Some(commit) = self.commit().filter(|commit| *commit != start) else { return Ok(TakenBack::Unchanged) };
+        if self.text("objects/info/alternates").as_deref() != Some(&self.alternates()[..]) {
+            return Err(refused("the sandbox's repository names other objects than it was given"));
+        }
+        if git.resolve_commit(&commit)?.is_none() {
+            self.copy_objects(git, &commit, &start, scratch)?;
+        }
+        // Each object that it leads to must be there.
+        let args = ["rev-list", "--objects", "--quiet", commit.as_str(), "--not", "--all"];
+        git.run_checked("rev-list", &args, COPY_TIMEOUT)?;
+        let branch = format!("refs/heads/{}", self.branch);
+        let current = git.resolve_commit(&branch)?.unwrap_or_default();
+        if current != start {
+            let kept_as = format!("refs/fairway/sandbox/{lane}");
+            git.run_checked("update-ref", &["update-ref", &kept_as, &commit], QUERY_TIMEOUT)?;
+            return Ok(TakenBack::Kept { commit, kept_as });
+        }
+        let range = if start.is_empty() { commit.clone() } else { format!("{start}..{commit}") };
+        let count = git.run_checked("rev-list", &["rev-list", "--count", &range], QUERY_TIMEOUT)?;
+        let reason = format!("fairway: from the sandbox of {lane}");
+        git.run_checked("update-ref", &["update-ref", "-m", &reason, &branch, &commit, &start], QUERY_TIMEOUT)?;
+        // The entries of unchanged files keep what is known of the files.
+        git.run_checked("read-tree", &["read-tree", "--reset", &commit], COPY_TIMEOUT)?;
+        let noted = fs::write(self.dir.join(START), &commit);
+        noted.map_err(|error| GitError::Scratch { dir: self.dir.clone(), error })?;
+        Ok(TakenBack::Moved { commit, commits: count.parse().unwrap_or_default() })
+    }
+
+    /// Packs in a repository of ours what the project lacks, and unpacks it there with every check of git.
+    fn copy_objects(&self, git: &Git<'_>, commit: &str, start: &str, scratch: &Path) -> Result<(), GitError> {
+        let own = MergeRepository::open(git, scratch)?.reading(&[self.repository().join("objects")]);
+        let wanted = if start.is_empty() { format!("{commit}\n") } else { format!("{commit}\n^{start}\n") };
+        let packed = own.git().run_with(
+            &["pack-objects", "--revs", "--stdout", "--quiet", "--delta-base-offset"],
+            &[],
+            wanted.as_bytes(),
+            COPY_TIMEOUT,
+        )?;
+        if packed.exit != ExitReason::Code(0) {
+            return Err(git_error("pack-objects", &packed));
+        }
+        let stored =
+            git.run_with(&["index-pack", "--stdin", "--fix-thin", "--strict"], &[], &packed.stdout, COPY_TIMEOUT)?;
+        if stored.exit == ExitReason::Code(0) { Ok(()) } else { Err(git_error("index-pack", &stored)) }
+    }
+
+    /// The commit of the branch in the repository.
+    fn commit(&self) -> Option<String> {
+        let name = format!("refs/heads/{}", self.branch);
+        let loose = self.text(&name).map(|text| String::from_utf8_lossy(&text).trim_end().to_owned());
+        let packed = || {
+            let text = String::from_utf8_lossy(&self.text("packed-refs")?).into_owned();
+            let found = text.lines().filter_map(|line| line.split_once(' ')).find(|(_, known)| *known == name);
+            found.map(|(commit, _)| commit.to_owned())
+        };
+        loose.or_else(packed).filter(|commit| {
+            matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        })
+    }
+
+    /// The content of a plain file. A pipe that was planted must not keep the reader waiting.
+    fn text(&self, name: &str) -> Option<Vec<u8>> {
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC;
+        let file = File::options().read(true).custom_flags(flags).open(self.repository().join(name)).ok()?;
+        if !file.metadata().ok()?.is_file() {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        file.take(MAX_TEXT_BYTES).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
+}
+
+fn ignore_missing(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) }
+}
+
+/// The section with the person's name and address, under which the programs commit.
+fn identity(git: &Git<'_>) -> Result<String, GitError> {
+    let mut text = String::from("[user]\n");
+    for name in ["name", "email"] {
+        let done = git.run(&["config", "--get", &format!("user.{name}")], QUERY_TIMEOUT)?;
+        if done.exit == ExitReason::Code(0) {
+            let value = output_text(&done.stdout).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ");
+            let _ = writeln!(text, "\t{name} = \"{value}\"");
+        }
+    }
+    Ok(text)
+}

@@ -1,0 +1,258 @@
+//! `fairway sandbox` and sessions in a sandbox, with real bubblewrap.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Stdio};
+
+use crate::common::{TestProject, require};
+
+/// A project with the lane `api` in a worktree of its own; `None` without bubblewrap.
+fn world() -> Option<TestProject> {
+    require::program("bwrap").then(|| {
+        let world = TestProject::with_git();
+        let root = world.root();
+        world.git(&root, &["config", "user.name", "Ann"]);
+        world.git(&root, &["config", "user.email", "ann@example.invalid"]);
+        world.run(["lane", "add", "api", "--create-worktree", "--quiet"]).exits(0);
+        world
+    })
+}
+
+fn sh(world: &TestProject, script: &str) -> crate::common::test_project::CommandOutput {
+    world.run(["sandbox", "run", "--lane", "api", "--", "sh", "-c", script])
+}
+
+#[test]
+fn transcript() {
+    let Some(world) = world() else { return };
+    let seen = world.transcript(&[
+        "fairway sandbox run --lane api -- sh -c 'echo $FAIRWAY_SANDBOX; exit 3'",
+        "fairway sandbox run -- true",
+        "fairway sandbox run --lane other -- true",
+        "fairway sandbox check --network proxy",
+        "fairway sandbox explain api --quiet",
+        "fairway sandbox probe",
+    ]);
+    // Which toolchains there are is that of the machine.
+    assert!(seen.starts_with(
+        "$ fairway sandbox run --lane api -- sh -c 'echo $FAIRWAY_SANDBOX; exit 3'\nnamespace\n[exit 3]\n"
+    ));
+    assert!(seen.contains("error: a sandbox is for a lane, and [world]/project is in none\n"), "{seen}");
+    assert!(seen.contains("error: there is no lane 'other'"), "{seen}");
+    assert!(
+        seen.contains("--network <WHICH>': must be none or open") || seen.contains("must be none or open"),
+        "{seen}"
+    );
+    assert!(seen.contains("\n[world]/project/.fairway/worktrees/api\n"), "{seen}");
+}
+
+/// The probes that only root can make.
+const OF_ROOT: [&str; 4] = ["device", "raw-socket", "remount", "type-into-terminal"];
+
+#[test]
+fn each_probe_is_done_outside_and_denied_inside() {
+    if !require::program("bwrap") {
+        return;
+    }
+    let world = TestProject::new();
+    let view = world.json(["sandbox", "check"]);
+    assert_eq!(view["passed"], true, "{view:#}");
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guides/sandbox.md")).unwrap();
+    let is_root = nix::unistd::Uid::effective().is_root();
+    let probes = view["probes"].as_array().unwrap();
+    for probe in probes {
+        let name = probe["name"].as_str().unwrap();
+        assert_eq!(probe["inside"], false, "{probe}");
+        // Without IPv6 and on a machine that protects processes from their siblings there is no control.
+        let is_tried = probe["outside"] == true || !is_root && OF_ROOT.contains(&name);
+        assert!(is_tried || matches!(name, "tcp6" | "process-memory" | "user-namespace"), "{probe}");
+        assert!(
+            page.contains(&format!("| `{name}` | {} |", probe["what"].as_str().unwrap())),
+            "{name} is not in the guide"
+        );
+    }
+    assert!(probes.len() > 50);
+    let needs = view["needs"].as_array().unwrap();
+    assert!(needs.len() > 15 && needs.iter().all(|need| need["works"] == true), "{view:#}");
+
+    // With the network of the machine, what it opens is shown as open, and nothing else is.
+    let open = world.json(["sandbox", "check", "--network", "open"]);
+    assert_eq!(open["passed"], true);
+    for probe in open["probes"].as_array().unwrap() {
+        assert!(probe["inside"] == false || probe["is_open"] == true, "{probe}");
+    }
+    assert!(open["probes"].as_array().unwrap().iter().any(|probe| probe["name"] == "tcp" && probe["inside"] == true));
+}
+
+#[test]
+fn commits_inside_are_on_the_lanes_branch_and_nothing_else_leaves() {
+    let Some(world) = world() else { return };
+    let (root, lane) = (world.root(), world.root().join(".fairway/worktrees/api"));
+    let main = world.git(&root, &["rev-parse", "main"]);
+    let config = fs::read(root.join(".git/config")).unwrap();
+    let planted = format!("echo ran >'{}'", world.dir().join("planted").display());
+    let done = sh(
+        &world,
+        &format!(
+            "echo work >work.txt && git add work.txt && git commit --quiet --message=inside && git branch -f main HEAD && \
+             git config core.fsmonitor \"{planted}\" && git config core.hooksPath /tmp && git tag inside && \
+             echo secret >/tmp/left && echo '[alias]' >.mcp.json && git log -1 --format=%an"
+        ),
+    )
+    .exits(0);
+    assert_eq!(done.stdout, "Ann\n");
+    assert!(done.stderr.contains("would run on your machine: .mcp.json is new in the lane api"), "{}", done.stderr);
+    assert!(done.stderr.contains("1 new commit on lane/api, now at "), "{}", done.stderr);
+    assert_eq!(world.git(&root, &["log", "-1", "--format=%s", "lane/api"]), "inside\n");
+    assert_eq!(world.git(&root, &["rev-parse", "main"]), main);
+    assert_eq!(world.git(&root, &["tag"]), "");
+    assert_eq!(fs::read(root.join(".git/config")).unwrap(), config);
+    assert_eq!(world.git(&lane, &["status", "--porcelain"]), "?? .mcp.json\n");
+    assert!(!world.dir().join("planted").exists());
+    // Of what was closed nothing is left in the lane.
+    for name in [".vscode", ".idea", ".cursor"] {
+        assert!(!lane.join(name).exists(), "{name}");
+    }
+    assert_eq!(world.json(["lane", "diff", "api"])["files"].as_array().unwrap().len(), 2);
+
+    // An amended commit replaces it. A branch that was moved outside meanwhile is left alone.
+    sh(&world, "git commit --quiet --amend --message=amended").exits(0);
+    assert_eq!(world.git(&root, &["log", "-1", "--format=%s", "lane/api"]), "amended\n");
+    let gate = lane.join("gate");
+    let mut child = world
+        .fairway([
+            "sandbox",
+            "run",
+            "--lane",
+            "api",
+            "--",
+            "sh",
+            "-c",
+            "touch gate; read line; git commit --allow-empty -qm late",
+        ])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !gate.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    sh(&world, "true").exits(4);
+    world.git(&lane, &["commit", "--quiet", "--allow-empty", "--message=outside"]);
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    let notes = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(notes.contains("is kept as refs/fairway/sandbox/api"), "{notes}");
+    assert_eq!(world.git(&root, &["log", "-1", "--format=%s", "lane/api"]), "outside\n");
+    assert_eq!(world.git(&root, &["log", "-1", "--format=%s", "refs/fairway/sandbox/api"]), "late\n");
+}
+
+#[test]
+fn hostile_repository_of_a_sandbox_brings_nothing_out() {
+    let Some(world) = world() else { return };
+    let root = world.root();
+    let tip = world.git(&root, &["rev-parse", "lane/api"]);
+    // A pipe instead of the branch: the reader does not wait.
+    sh(&world, "d=$(git rev-parse --git-dir); git pack-refs --all; mkfifo \"$d/refs/heads/lane/api\" || mkdir -p \"$d/refs/heads/lane\" && \
+        mkfifo \"$d/refs/heads/lane/api\"; true")
+    .exits(0);
+    assert_eq!(world.git(&root, &["rev-parse", "lane/api"]), tip);
+    // Objects of another place.
+    let done = sh(&world, "git commit --quiet --allow-empty --message=x; d=$(git rev-parse --git-dir); \
+        mv \"$d/objects/info\" \"$d/objects/old\" && mkdir \"$d/objects/info\" && echo /etc >\"$d/objects/info/alternates\"")
+    .exits(7);
+    assert!(done.stderr.contains("names other objects than it was given"), "{}", done.stderr);
+    assert_eq!(world.git(&root, &["rev-parse", "lane/api"]), tip);
+    // The next sandbox begins anew, and the other one is kept aside.
+    let done = sh(&world, "git log -1 --format=%s").exits(0);
+    assert!(done.stderr.contains("were not taken over"), "{}", done.stderr);
+    assert_eq!(done.stdout, "begin\n");
+    assert!(root.join(".fairway/sandbox/api/refused/HEAD").is_file());
+    // A commit whose objects are not there.
+    let done = sh(
+        &world,
+        "d=$(git rev-parse --git-dir); mkdir -p \"$d/refs/heads/lane\"; \
+        echo 1111111111111111111111111111111111111111 >\"$d/refs/heads/lane/api\"",
+    )
+    .exits(7);
+    assert_eq!(world.git(&root, &["rev-parse", "lane/api"]), tip, "{}", done.stderr);
+}
+
+#[test]
+fn sandbox_that_cannot_be_made_is_refused_with_the_fix() {
+    let Some(mut world) = world() else { return };
+    let bin = world.dir().join("bin");
+    fs::create_dir(&bin).unwrap();
+    let git =
+        std::env::split_paths(&std::env::var_os("PATH").unwrap()).map(|dir| dir.join("git")).find(|git| git.exists());
+    std::os::unix::fs::symlink(git.unwrap(), bin.join("git")).unwrap();
+    world.set("PATH", &bin);
+    for call in [
+        &["sandbox", "run", "--lane", "api", "--", "true"][..],
+        &["sandbox", "check"],
+        &["session", "launch", "--lane", "api", "--role", "dev", "--sandbox", "namespace", "--", "/bin/true"],
+    ] {
+        let error = world.run(with_json(call)).refuses(7, "sandbox_unavailable").error();
+        assert_eq!(error["message"], "no sandbox can be made here: bubblewrap is not installed");
+        assert!(error["hint"].as_str().unwrap().contains("install bubblewrap"), "{error}");
+    }
+    // A kernel that allows no namespaces.
+    fs::write(bin.join("bwrap"), "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
+        .unwrap();
+    fs::set_permissions(bin.join("bwrap"), fs::Permissions::from_mode(0o755)).unwrap();
+    let error = world.run(with_json(&["sandbox", "run", "--lane", "api", "--", "true"]));
+    let error = error.refuses(7, "sandbox_unavailable").error();
+    assert!(error["message"].as_str().unwrap().ends_with("setting up uid map: Permission denied"), "{error}");
+    assert!(world.json(["session", "list", "--all"]).as_array().unwrap().is_empty());
+}
+
+fn with_json<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    [&["--json"], words].concat()
+}
+
+#[test]
+fn session_in_a_sandbox_works_as_itself_and_no_further() {
+    let Some(world) = world() else { return };
+    world.real_time();
+    let root = world.root();
+    let config = root.join(".fairway.toml");
+    fs::write(&config, fs::read_to_string(&config).unwrap() + "\n[roles.dev]\nsandbox = \"namespace\"\n").unwrap();
+    world.run(["trust"]).exits(0);
+    world.run(["task", "add", "T-1", "work", "--lane", "api"]).exits(0);
+    let refused = world.run(with_json(&["session", "launch", "--role", "dev", "--", "true"])).refuses(5, "no_worktree");
+    assert!(refused.stderr.contains("a sandbox is for a lane"), "{}", refused.stderr);
+    let script = format!(
+        "f='{}'; $f claim T-1; git commit --quiet --allow-empty --message=done; \
+         $f evidence add T-1 --result pass --summary ok --commit $(git rev-parse HEAD); $f task submit T-1; \
+         $f exec spawn -- true; echo \"exec $?\"; $f task show T-1 --session s2; echo \"other $?\"; \
+         $f evidence run T-1 -- true; echo \"run $?\"; echo '{{}}' | $f hook nobody PreToolUse; echo \"hook $?\"; \
+         echo \"own $OWN other $OTHER store $(ls {}/.fairway)\"",
+        env!("CARGO_BIN_EXE_fairway"),
+        root.display()
+    );
+    let launch = ["session", "launch", "--id", "s1", "--role", "dev", "--lane", "api", "--env", "OWN=mine"];
+    let launch = [&launch[..], &["--backend", "shell", "--", "sh", "-c", &script]].concat();
+    let mut command = world.fairway(&launch);
+    command.env("OTHER", "secret");
+    assert!(command.status().unwrap().success());
+    let ended = || world.json(["session", "show", "s1"])["status"] == "ended";
+    while !ended() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let said = fs::read_to_string(root.join(".fairway/transcripts/s1.log")).unwrap();
+    for line in ["exec 5", "other 5", "run 5", "hook 2", "own mine other  store sandbox"] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+    assert_eq!(world.json(["session", "show", "s1"])["sandbox"], "namespace");
+    let task = world.json(["task", "show", "T-1"]);
+    assert_eq!(task["status"], "review", "{said}");
+    assert_eq!(world.git(&root, &["log", "-1", "--format=%s", "lane/api"]), "done\n");
+    let evidence = world.json(["evidence", "list", "T-1"]);
+    let tip = world.git(&root, &["rev-parse", "lane/api"]);
+    assert_eq!(evidence[0]["commit"].as_str().unwrap(), tip.trim(), "{evidence}");
+    // A person may launch without it, and says so.
+    let plan = |more: &[&str]| {
+        let words = ["session", "launch", "--lane", "api", "--role", "dev", "--dry-run", "--command", "true"];
+        world.json([&words, more].concat())["start"]["argv"].to_string()
+    };
+    assert!(plan(&[]).contains("\"sandbox\",\"run\",\"--lane\",\"api\""), "{}", plan(&[]));
+    assert!(!plan(&["--sandbox", "off"]).contains("sandbox"));
+}
