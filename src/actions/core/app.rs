@@ -6,7 +6,7 @@ use anyhow::Result;
 
 pub use super::idempotency::IdempotencyKey;
 
-use super::{after_write::AfterWrite, answer::Answer, errors, keepalive, lookup, open_store};
+use super::{after_write::AfterWrite, answer::Answer, errors, keepalive, landed_here::LandedHere, lookup, open_store};
 use crate::{
     config::{ConfigError, Layers, Project, Settings, load_in_force},
     domain::Actor,
@@ -32,6 +32,8 @@ pub struct App {
     pub actor: Actor,
     /// The idempotency key of a `--request-id`, if given.
     pub idempotency_key: Option<IdempotencyKey>,
+    /// What this host's repository has of what others have landed.
+    pub landed_here: Rc<LandedHere>,
     writer: Rc<OnceCell<Store>>,
     reader: Rc<OnceCell<Store>>,
     after_write: Rc<AfterWrite>,
@@ -56,6 +58,7 @@ impl App {
             settings: Rc::new(settings),
             actor,
             idempotency_key: request,
+            landed_here: Rc::default(),
             writer,
             reader,
         }
@@ -99,6 +102,7 @@ impl App {
             settings: Rc::clone(&self.settings),
             actor,
             idempotency_key: request,
+            landed_here: Rc::clone(&self.landed_here),
             writer: Rc::clone(&self.writer),
             reader: Rc::clone(&self.reader),
             after_write: Rc::clone(&self.after_write),
@@ -120,6 +124,7 @@ impl App {
         let after_write = AfterWrite::new(&project, &writer, &reader);
         Self {
             project,
+            landed_here: Rc::default(),
             writer,
             reader,
             after_write,

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::actions::{
     App,
     core::{
-        claimants, launch_parts, lookup, other_host,
+        claimants, landed_here, launch_parts, lookup, other_host,
         session_process::{self, RunProcesses},
     },
     queue::task::{claim, event_text::transition_detail},
@@ -120,12 +120,12 @@ fn claimants(tx: &ReadTx<'_>, task: &Task, now: Timestamp, view: &mut ExplainVie
 }
 
 fn blockers(app: &App, tx: &ReadTx<'_>, task: &Task, view: &mut ExplainView) -> Result<()> {
-    let waiting = lookup::not_ready_reasons(tx, task)?;
+    let waiting = landed_here::not_ready_reasons_now(app, tx, task)?;
     for reason in &waiting {
         let since = tasks::find(tx, &reason.id)?.map(|on| on.updated_at);
         view.fact(reason.code, &reason.message, format!("task {}", reason.id), since);
     }
-    if task.is_ready() {
+    if task.is_ready() && waiting.is_empty() {
         match claim::blocking_rule(app, tx, task)? {
             Some(refusal) => view.fact(refusal.code(), refusal.to_string(), "rules", None),
             None => view.fact("ready", "no rule prevents a claim", "rules", None),

@@ -27,6 +27,7 @@ pub mod notify;
 pub mod reconcile;
 pub mod retire_host;
 pub mod search;
+mod shared_base;
 mod silent_hosts;
 pub mod skill;
 pub mod snapshots;

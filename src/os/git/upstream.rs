@@ -99,6 +99,18 @@ impl Git<'_> {
         Ok(text.lines().find_map(of_branch))
     }
 
+    /// The commit at which new work on a branch starts: that of its upstream as it was last fetched, unless the branch has all of
+    /// that. `None` where neither exists.
+    pub fn start_of(&self, branch: &str) -> Result<Option<String>, GitError> {
+        let own = self.commit(&format!("refs/heads/{branch}"));
+        let theirs = self.upstream_ref(branch)?.and_then(|name| self.commit(&name));
+        Ok(match (own, theirs) {
+            (Some(own), Some(theirs)) if self.is_ancestor(&theirs, &own) == Some(true) => Some(own),
+            (_, Some(theirs)) => Some(theirs),
+            (own, None) => own,
+        })
+    }
+
     /// Brings the ref of an upstream to where the branch is.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ use crate::{
         App,
         core::session_process::RunProcesses,
         jobs::{last_line::last_line, view::JobReader},
+        project::shared_base::{self, SharedBase},
         queue::{
             gates,
             land::{self, LandPause},
@@ -112,6 +113,8 @@ pub(super) struct Facts {
     pub sent_back: Vec<SentBack>,
     /// Unclaimed tasks that a review sent back.
     pub refused: Vec<RefusedTask>,
+    /// How the bases of this host differ from those of others.
+    pub shared_base: SharedBase,
     pub costs: DayCosts,
     /// The remaining processes of dead sessions.
     pub processes: RefCell<RunProcesses>,
@@ -157,6 +160,7 @@ impl Facts {
         self.active_jobs = jobs::active(tx)?;
         self.hosts = other_hosts(app, tx)?;
         self.read_failed_jobs(app, tx)?;
+        self.shared_base = shared_base::find(app, tx)?;
         if news.everything || news.lanes || !news.tasks.is_empty() {
             self.sent_back = sent_back::find(tx, &self.held, &self.lanes)?;
             self.refused = overview::refused_unclaimed(tx)?;

@@ -6,6 +6,7 @@ pub mod close;
 pub mod diff;
 mod diff_since;
 pub mod edit;
+mod fetched_base;
 pub mod list;
 mod patch;
 pub mod prune;
