@@ -192,6 +192,9 @@ pub enum Refusal {
         /// Whether the base must be shared because the store is.
         is_shared: bool,
     },
+    /// The work of a lane of another host cannot be brought here.
+    #[error("the work of the lane {lane} stays on the host {host}: {why}")]
+    WorkElsewhere { lane: LaneName, host: String, why: String },
     /// The upstream of a base cannot be fetched.
     #[error("{upstream} cannot be fetched: {why}")]
     FetchFailed { base: String, upstream: String, why: String },
@@ -631,6 +634,7 @@ impl Refusal {
             Self::NoCommonCommit { .. } => "no_common_commit",
             Self::BaseMoved { .. } => "base_moved",
             Self::NoUpstream { .. } => "no_upstream",
+            Self::WorkElsewhere { .. } => "work_elsewhere",
             Self::FetchFailed { .. } => "fetch_failed",
             Self::PushFailed { .. } => "push_failed",
             Self::PushUnknown { .. } => "push_unknown",

@@ -184,6 +184,10 @@ pub(super) fn kind_and_hint(refusal: &Refusal) -> (FailureKind, Option<String>) 
             let alone = if *is_shared { "\nif there is one clone only, set [land] shared = false: fairway config edit" } else { "" };
             (Refused, Some(format!("name it: {command}{alone}")))
         }
+        Refusal::WorkElsewhere { lane, .. } => (
+            Refused,
+            Some(format!("if it is lost, its tasks begin anew: fairway release --lane {lane} --force --reason TEXT")),
+        ),
         Refusal::FetchFailed { .. } => {
             (Refused, Some("no work was sent back; when it answers, land again: fairway land --all --fetch".into()))
         }

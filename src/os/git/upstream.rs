@@ -58,6 +58,12 @@ impl Upstream {
         (is_known && are_plain).then(|| Self { remote: own(remote), branch: own(branch), tracking: own(tracking) })
     }
 
+    /// Another branch of the same remote. `None` for a name that is no plain branch.
+    pub fn of_branch(&self, branch: &str) -> Option<Self> {
+        let tracking = format!("refs/remotes/{}/{branch}", self.remote);
+        Self::new(&self.remote, &format!("refs/heads/{branch}"), &tracking)
+    }
+
     fn full_branch(&self) -> String {
         format!("refs/heads/{}", self.branch)
     }

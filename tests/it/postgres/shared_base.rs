@@ -311,3 +311,45 @@ fn two_hosts_land_at_random_and_no_work_is_done_or_claimed_that_the_remote_lacks
         assert!(is_in(host, &host.root(), "main", "origin/main"), "a base has gone apart");
     }
 }
+
+/// The work of a machine that is gone goes on elsewhere by one command.
+#[test]
+fn relaunch_here_moves_branch_lane_and_claim_from_a_silent_host() {
+    let Some(hosts) = TwoHosts::start(true) else { return };
+    let (a, b) = (&hosts.a, &hosts.b);
+    b.run(["task", "add", "--id", "work", "work"]).exits(0);
+    let sleep = ["--", "sleep", "300"];
+    let started = b.run([&["start", "work", "--backend", "shell", "--json"], &sleep[..]].concat()).exits(0).json();
+    let session = started["id"].as_str().unwrap();
+    commit(b, "work", &[("begun.txt", "begun\n")]);
+    let line = [&["session", "relaunch", session, "--here", "--json"], &sleep[..]].concat();
+    a.run(&line).refuses(4, "host_alive");
+    a.advance_clock(3_600);
+    let refused = a.run(&line).refuses(5, "work_elsewhere").error();
+    assert!(refused["message"].as_str().unwrap().ends_with(": origin has no branch lane/work"), "{refused:#}");
+    assert_eq!(a.json(["session", "show", session])["status"], "running");
+
+    b.git(&b.root().join(".fairway/worktrees/work"), &["push", "--quiet", "origin", "lane/work"]);
+    let moved = a.run(&line).exits(0).json();
+    let next = moved["id"].as_str().unwrap();
+    let dir = a.root().join(".fairway/worktrees/work");
+    assert_eq!((&moved["relaunch_of"], &moved["worktree"]), (&session.into(), &dir.display().to_string().into()));
+    assert_eq!(fs::read_to_string(dir.join("begun.txt")).unwrap(), "begun\n");
+    assert_eq!(a.json(["task", "show", "work"])["claim"]["session_id"], next);
+    let before = a.json(["session", "show", session]);
+    let why = before["reason"].as_str().unwrap();
+    assert!(before["status"] == "failed" && why.starts_with("given up by ") && why.contains("last heard 1h"), "{why}");
+    assert_eq!(a.json(["lane", "diff", "work"])["files"][0]["path"], "begun.txt");
+    b.run(["lane", "diff", "work", "--json"]).refuses(4, "lane_elsewhere");
+
+    a.run(["session", "stop", next]).exits(0);
+    // Back again, over the worktree that the first host still has.
+    commit(a, "work", &[("more.txt", "more\n")]);
+    a.git(&dir, &["push", "--quiet", "origin", "lane/work"]);
+    let line = [&["session", "relaunch", next, "--here", "--json"], &sleep[..]].concat();
+    let back = b.run(&line).exits(0).json();
+    assert!(b.root().join(".fairway/worktrees/work/more.txt").exists(), "{back:#}");
+    for id in [session, back["id"].as_str().unwrap()] {
+        b.run(["session", "stop", id]).exits(0);
+    }
+}

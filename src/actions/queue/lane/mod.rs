@@ -1,6 +1,7 @@
 //! Lanes: add, edit, list, open, pause, close and remove them, and work with their worktrees.
 
 pub mod add;
+pub mod bring_here;
 pub(crate) mod checkout;
 pub mod close;
 pub mod diff;
