@@ -143,6 +143,11 @@ impl App {
         self.store_for_reading()?.read(query)
     }
 
+    /// As [`App::read`], for a look that asks many statements: on a server `query` runs several times, see [`Store::read_together`].
+    pub fn read_together<T>(&self, query: impl FnMut(&ReadTx<'_>) -> Result<T>) -> Result<T> {
+        self.store_for_reading()?.read_together(query)
+    }
+
     /// The stored answer of a repeated `--request-id`.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::shared_base::{self, Diverged, SharedBase};
+use super::shared_base::{self, BaseAnswers, Diverged, SharedBase};
 use crate::{
     actions::{App, core::other_host, queue::land},
     domain::{
@@ -15,7 +15,7 @@ use crate::{
 
 /// A finding for each landing of this host that is not over while no landing is at work, and for each base that differs.
 pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<Vec<Finding>> {
-    let mut findings = of_shared_bases(&shared_base::find(app, tx)?);
+    let mut findings = of_shared_bases(&shared_base::find(app, tx, &mut BaseAnswers::default())?);
     findings.extend(interrupted(app, tx)?);
     Ok(findings)
 }

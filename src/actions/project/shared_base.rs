@@ -57,8 +57,42 @@ impl Diverged {
     }
 }
 
+/// What git has answered, for a read that runs more than once.
+#[derive(Debug, Default)]
+pub(super) struct BaseAnswers {
+    starts: BTreeMap<String, Option<String>>,
+    /// Whether a base has a commit.
+    here: BTreeMap<(String, String), bool>,
+    diverged: BTreeMap<String, Option<Diverged>>,
+}
+
+impl BaseAnswers {
+    fn is_here(&mut self, git: &Git<'_>, base: &str, commit: &str) -> Result<bool> {
+        let key = (base.to_owned(), commit.to_owned());
+        if let Some(known) = self.here.get(&key) {
+            return Ok(*known);
+        }
+        if !self.starts.contains_key(base) {
+            self.starts.insert(base.to_owned(), git.start_of(base)?);
+        }
+        let start = self.starts.get(base).and_then(Option::as_deref);
+        let is_here = start.is_some_and(|start| git.is_ancestor(commit, start) == Some(true));
+        self.here.insert(key, is_here);
+        Ok(is_here)
+    }
+
+    fn diverged(&mut self, git: &Git<'_>, base: &str) -> Result<Option<Diverged>> {
+        if let Some(known) = self.diverged.get(base) {
+            return Ok(known.clone());
+        }
+        let found = diverged(git, base)?;
+        self.diverged.insert(base.to_owned(), found.clone());
+        Ok(found)
+    }
+}
+
 /// Compares the bases. Nothing is asked of git while there is one host only.
-pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<SharedBase> {
+pub(super) fn find(app: &App, tx: &ReadTx<'_>, answers: &mut BaseAnswers) -> Result<SharedBase> {
     let own = host::identity().id.unwrap_or_default();
     if !app.settings.store.is_on_server() || worktree_top(&app.project.root).is_none() {
         return Ok(SharedBase::default());
@@ -70,22 +104,23 @@ pub(super) fn find(app: &App, tx: &ReadTx<'_>) -> Result<SharedBase> {
     let git = Git::new(app.env.vars(), &app.project.root);
     let bases: BTreeSet<&str> =
         others.iter().map(|one| one.base.as_str()).chain([app.settings.project.base_branch.as_str()]).collect();
-    let diverged = bases.into_iter().map(|base| diverged(&git, base)).filter_map(Result::transpose);
-    Ok(SharedBase { missing: missing(tx, &git, &others)?, diverged: diverged.collect::<Result<_>>()? })
+    let diverged: Vec<_> = bases.into_iter().map(|base| answers.diverged(&git, base)).collect::<Result<_>>()?;
+    let diverged = diverged.into_iter().flatten().collect();
+    Ok(SharedBase { missing: missing(tx, &git, &others, answers)?, diverged })
 }
 
-fn missing(tx: &ReadTx<'_>, git: &Git<'_>, others: &[Landing]) -> Result<Vec<MissingLanding>> {
-    let mut starts: BTreeMap<&str, Option<String>> = BTreeMap::new();
+fn missing(
+    tx: &ReadTx<'_>,
+    git: &Git<'_>,
+    others: &[Landing],
+    answers: &mut BaseAnswers,
+) -> Result<Vec<MissingLanding>> {
     let mut done: BTreeSet<&str> = BTreeSet::new();
     let mut found: Vec<(MissingLanding, &Landing)> = Vec::new();
     for landing in others.iter().filter(|one| !one.tasks.is_empty()) {
         let base = landing.base.as_str();
         let Some(commit) = landing.candidate.as_deref().filter(|_| !done.contains(base)) else { continue };
-        if !starts.contains_key(base) {
-            starts.insert(base, git.start_of(base)?);
-        }
-        let start = starts.get(base).and_then(Option::as_deref);
-        if start.is_some_and(|start| git.is_ancestor(commit, start) == Some(true)) {
+        if answers.is_here(git, base, commit)? {
             // What was pushed before it came along.
             if landing.push_to.is_some() {
                 done.insert(base);
