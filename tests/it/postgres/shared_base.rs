@@ -342,6 +342,9 @@ fn relaunch_here_moves_branch_lane_and_claim_from_a_silent_host() {
     assert_eq!(a.json(["lane", "diff", "work"])["files"][0]["path"], "begun.txt");
     b.run(["lane", "diff", "work", "--json"]).refuses(4, "lane_elsewhere");
 
+    let findings = b.run(["doctor", "--json"]).json()["findings"].clone();
+    assert!(findings.as_array().unwrap().iter().any(|one| one["code"] == "worktree_left"), "{findings:#}");
+
     a.run(["session", "stop", next]).exits(0);
     // Back again, over the worktree that the first host still has.
     commit(a, "work", &[("more.txt", "more\n")]);
