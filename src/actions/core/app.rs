@@ -6,7 +6,9 @@ use anyhow::Result;
 
 pub use super::idempotency::IdempotencyKey;
 
-use super::{after_write::AfterWrite, answer::Answer, errors, keepalive, landed_here::LandedHere, lookup, open_store};
+use super::{
+    after_write::AfterWrite, answer::Answer, errors, keepalive, landed_commits::LandedCommits, lookup, open_store,
+};
 use crate::{
     config::{ConfigError, Layers, Project, Settings, load_in_force},
     domain::Actor,
@@ -33,7 +35,7 @@ pub struct App {
     /// The idempotency key of a `--request-id`, if given.
     pub idempotency_key: Option<IdempotencyKey>,
     /// What this host's repository has of what others have landed.
-    pub landed_here: Rc<LandedHere>,
+    pub landed_here: Rc<LandedCommits>,
     writer: Rc<OnceCell<Store>>,
     reader: Rc<OnceCell<Store>>,
     after_write: Rc<AfterWrite>,

@@ -18,6 +18,7 @@ pub mod git_shield;
 pub(crate) mod idempotency;
 pub(crate) mod inside_session;
 pub mod keepalive;
+pub(crate) mod landed_commits;
 pub mod landed_here;
 pub(crate) mod last_heard;
 pub(crate) mod launch_parts;

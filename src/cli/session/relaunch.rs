@@ -41,7 +41,7 @@ pub struct Args {
     dead: bool,
     #[command(flatten)]
     first_prompt: FirstPromptArgs,
-    /// Bring the work of a silent host here: its lane's branch in a worktree
+    /// Bring the work of a silent host here
     #[arg(long, conflicts_with = "dead")]
     here: bool,
     /// Begin a new conversation

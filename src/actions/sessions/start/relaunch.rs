@@ -76,10 +76,15 @@ pub fn relaunch(app: &App, id: &SessionId, request: &RelaunchRequest) -> Result<
         let chain = purpose::chain(tx, &of)?;
         Ok((of, chain))
     })?;
-    check_own_parts(app, &of, request)?;
-    let notes = if request.here { bring_here(app, &of)? } else { Vec::new() };
-    let of = app.read(|tx| lookup::session(tx, id))?;
+    let (of, notes) = if request.here {
+        check_own_parts(app, &of, request)?;
+        let notes = bring_here(app, &of)?;
+        (app.read(|tx| lookup::session(tx, id))?, notes)
+    } else {
+        (of, Vec::new())
+    };
     let dead = prove_over(app, &of)?;
+    check_own_parts(app, &of, request)?;
     let mut first = plan(app, &of, &chain, dead.clone(), request)?;
     first.notes.splice(0..0, notes);
     let is_resumed = matches!(&first.purpose, Purpose::Relaunch(Relaunch { conversation: Some(_), .. }));
