@@ -25,10 +25,12 @@ pub fn explain(app: &App, id: &str) -> Result<ExplainView> {
                 let found = vec![format!("task {id}"), format!("session {id}")];
                 Err(Refusal::Ambiguous { noun: "id", id: id.to_owned(), found }.into())
             }
-            (_, Some(session)) if is_session => explain::session_in(tx, session, now).map(Found::Session),
+            (_, Some(session)) if is_session => {
+                explain::session_in(tx, session, now).map(|read| Found::Session(read.into()))
+            }
             (Some(task), _) if is_task => explain::task_in(app, tx, task, now).map(Found::Task),
             (Some(task), session) => Err(unknown(tx, task, session.as_ref())?),
-            (None, Some(session)) => explain::session_in(tx, session, now).map(Found::Session),
+            (None, Some(session)) => explain::session_in(tx, session, now).map(|read| Found::Session(read.into())),
             (None, None) => {
                 let why = format!("'{}' is not the id of a task or session", id.escape_debug());
                 Err(Refusal::invalid("id", why).into())
@@ -37,14 +39,14 @@ pub fn explain(app: &App, id: &str) -> Result<ExplainView> {
     })?;
     Ok(match found {
         Found::Task(view) => view,
-        Found::Session(read) => explain::probed(app, read, now),
+        Found::Session(read) => explain::probed(app, *read, now),
     })
 }
 
 /// What an id names.
 enum Found {
     Task(ExplainView),
-    Session((Session, ExplainView)),
+    Session(Box<(Session, ExplainView)>),
 }
 
 /// The error for an id that neither a task nor a session has, with similar ids of both.
